@@ -1,0 +1,89 @@
+// Fixed-width integers in byte strings, both byte orders. Readers never read past the end.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace arion {
+
+static_assert(std::endian::native == std::endian::little, "log files and RDSN headers are written as they lie in memory");
+
+template <class T>
+T ByteSwap(T v) {
+  static_assert(std::is_integral_v<T>);
+  if constexpr (sizeof(T) == 1) return v;
+  if constexpr (sizeof(T) == 2) return static_cast<T>(__builtin_bswap16(static_cast<uint16_t>(v)));
+  if constexpr (sizeof(T) == 4) return static_cast<T>(__builtin_bswap32(static_cast<uint32_t>(v)));
+  if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(static_cast<uint64_t>(v)));
+}
+
+template <class T>
+void StoreLittle(T v, char* to) {
+  std::memcpy(to, &v, sizeof(T));
+}
+template <class T>
+void StoreBig(T v, char* to) {
+  v = ByteSwap(v);
+  std::memcpy(to, &v, sizeof(T));
+}
+template <class T>
+T LoadLittle(const char* from) {
+  T v;
+  std::memcpy(&v, from, sizeof(T));
+  return v;
+}
+template <class T>
+T LoadBig(const char* from) {
+  return ByteSwap(LoadLittle<T>(from));
+}
+template <class T>
+void AppendLittle(T v, std::string* out) {
+  char buffer[sizeof(T)];
+  StoreLittle(v, buffer);
+  out->append(buffer, sizeof(T));
+}
+template <class T>
+void AppendBig(T v, std::string* out) {
+  char buffer[sizeof(T)];
+  StoreBig(v, buffer);
+  out->append(buffer, sizeof(T));
+}
+
+// Reads from the front of a byte string; after the first read past the end every read fails and yields zero.
+class ByteReader {
+ public:
+  explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
+
+  template <class T>
+  T Little() {
+    std::string_view b = Bytes(sizeof(T));
+    return ok_ ? LoadLittle<T>(b.data()) : T{};
+  }
+  template <class T>
+  T Big() {
+    std::string_view b = Bytes(sizeof(T));
+    return ok_ ? LoadBig<T>(b.data()) : T{};
+  }
+  std::string_view Bytes(size_t n) {
+    if (!ok_ || n > rest_.size()) {
+      ok_ = false;
+      return {};
+    }
+    std::string_view b = rest_.substr(0, n);
+    rest_.remove_prefix(n);
+    return b;
+  }
+  bool ok() const { return ok_; }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+}  // namespace arion

@@ -1,0 +1,31 @@
+// A point of monotonic time. Wall clocks never decide anything (decision 15).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <compare>
+#include <cstdint>
+
+namespace arion {
+
+// Nanoseconds since an arbitrary start of this process (or simulation). Immutable after construction.
+class Instant {
+ public:
+  constexpr Instant() = default;
+  constexpr explicit Instant(int64_t nanos) : nanos_(nanos) {}
+  static constexpr Instant InfiniteFuture() { return Instant(INT64_MAX); }
+
+  constexpr int64_t nanos() const { return nanos_; }
+  Instant operator+(absl::Duration d) const {
+    return *this == InfiniteFuture() ? *this : Instant(nanos_ + absl::ToInt64Nanoseconds(d));
+  }
+  Instant operator-(absl::Duration d) const { return Instant(nanos_ - absl::ToInt64Nanoseconds(d)); }
+  absl::Duration operator-(Instant other) const { return absl::Nanoseconds(nanos_ - other.nanos_); }
+  constexpr auto operator<=>(const Instant&) const = default;
+
+ private:
+  int64_t nanos_ = 0;
+};
+
+}  // namespace arion

@@ -1,0 +1,84 @@
+// FileSystem: the blocking file operations a server needs, with their durability stated.
+//
+// Units    Offsets and sizes are bytes. Paths are absolute or relative to the process.
+// Errors   NotFound; AlreadyExists; ResourceExhausted (no space); PermissionDenied; DataLoss (a sync failed, or a read
+//          met EIO); Internal otherwise. Messages name path, step and errno's text.
+// Threads  Thread-safe; a file object is used by one thread at a time. Every call may wait for a disk: never on an
+//          event-loop thread.
+// Promises F1  Content is durable after Sync() returned OK; a failed Sync is final for that file: never repeat it.
+//          F2  A created, renamed or removed name is durable after SyncDirectory(parent) returned OK.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace arion {
+
+class ReadableFile {
+ public:
+  virtual ~ReadableFile() = default;
+  virtual absl::StatusOr<uint64_t> Size() const = 0;
+  // Up to n bytes from `offset`; fewer only at the end of the file. Replaces *out.
+  virtual absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const = 0;
+};
+
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;
+  virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
+  virtual absl::Status Truncate(uint64_t size) = 0;
+  virtual absl::Status Sync() = 0;  // fdatasync
+  virtual absl::Status Close() = 0;
+};
+
+struct FileStatus {
+  uint64_t size = 0;
+  uint64_t inode = 0;
+  int64_t birth_nanos = 0;         // 0 where the file system has none
+  int64_t modified_unix_nanos = 0;
+  bool is_directory = false;
+  bool is_symlink = false;
+};
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+
+  virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) = 0;
+  enum class CreateMode { kMustNotExist, kTruncate, kOpenExisting };
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path, CreateMode mode) = 0;
+
+  virtual absl::StatusOr<FileStatus> Stat(const std::string& path) = 0;  // does not follow a last symbolic link
+  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;  // sorted names, no . and ..
+  virtual absl::Status CreateDirectories(const std::string& path) = 0;   // with parents; fine if it exists
+  virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;  // replaces `to`
+  virtual absl::Status Remove(const std::string& path) = 0;              // a file or an empty directory
+  virtual absl::Status RemoveAll(const std::string& path) = 0;           // fine if it is not there
+  virtual absl::Status Link(const std::string& from, const std::string& to) = 0;  // hard link
+  virtual absl::Status SyncDirectory(const std::string& path) = 0;
+  struct Space {
+    uint64_t total_bytes = 0;
+    uint64_t available_bytes = 0;
+  };
+  virtual absl::StatusOr<Space> SpaceOf(const std::string& path) = 0;
+  virtual absl::StatusOr<uint64_t> DeviceOf(const std::string& path) = 0;  // st_dev
+  // An exclusive lock on `path` (created if missing) for this process; FailedPrecondition names the holder's pid.
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
+};
+
+bool Exists(FileSystem& files, const std::string& path);
+absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path);
+// Replaces `path` atomically and durably: path.tmp, sync, rename, sync of the directory.
+absl::Status WriteFileDurably(FileSystem& files, const std::string& path, std::string_view content);
+std::string JoinPath(std::string_view directory, std::string_view name);
+std::string ParentDirectory(std::string_view path);
+std::string BaseName(std::string_view path);
+
+}  // namespace arion

@@ -1,0 +1,41 @@
+// Strand: a serial executor. What is posted to one strand runs one at a time, in order; a strand is bound to one
+// event-loop thread (or to the simulator's single thread).
+//
+// Threads   Post and PostAfter are thread-safe. Cancel only on the strand itself.
+// Lifetime  Held by shared_ptr: whoever will post to a strand holds it. Tasks hold weak_ptrs to the objects they touch.
+//           When a server stops (or a simulated node crashes) its strands drop what is queued.
+// Promises  S1  Tasks posted by one thread run in the order posted. Never inline: Post returns before the task runs.
+//           S2  After Cancel(id) on the strand, that timer's task does not run.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <memory>
+
+#include "base/log.h"
+
+namespace arion {
+
+using Task = absl::AnyInvocable<void()>;
+using TimerId = uint64_t;  // 0 = none
+constexpr TimerId kNoTimer = 0;
+
+class Strand {
+ public:
+  virtual ~Strand() = default;
+  virtual void Post(Task task) = 0;
+  // Runs `task` on this strand no earlier than `delay` from now.
+  virtual TimerId PostAfter(absl::Duration delay, Task task) = 0;
+  virtual void Cancel(TimerId timer) = 0;
+  // True when the caller runs as a task of this strand.
+  virtual bool IsCurrent() const = 0;
+};
+using StrandPtr = std::shared_ptr<Strand>;
+
+// Put at each entry of a strand-bound class.
+#define CHECK_ON_STRAND(strand) DCHECK((strand)->IsCurrent()) << "called off its strand"
+
+}  // namespace arion

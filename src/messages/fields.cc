@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "messages/fields.h"
+
+namespace arion {
+
+HostPort HostPort::From(Endpoint endpoint) {
+  if (!endpoint.IsValid()) return {};
+  std::string text = endpoint.ToString();
+  return {text.substr(0, text.rfind(':')), endpoint.port};
+}
+
+}  // namespace arion

@@ -1,0 +1,32 @@
+// How a message names its wire fields, without knowing the wire: each struct lists (field id, member) pairs once, in
+// ascending ids, in a static Fields(self, visitor); rpc/thrift_codec.cc is the visitor that turns them into bytes.
+//
+// Member type -> wire type: bool, int8_t, int32_t, int64_t, enum (i32), std::string (string), Blob, PartitionId, Endpoint,
+// ErrorCode, HostPort (the raw types of spec/wire-protocol.md 2.2), std::vector (list), std::map (map), struct. A plain
+// member is always written; std::optional only when set. std::optional<HostPort> and vectors of it inside optional are
+// written only to peers of generation 26. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/blob.h"
+#include "base/error_code.h"
+#include "base/ids.h"
+
+namespace arion {
+
+// A server by name ("host_port" on the wire): string host, u16 port, i8 type (0 invalid, 1 IPv4 or name).
+struct HostPort {
+  std::string host;
+  uint16_t port = 0;
+
+  bool IsValid() const { return !host.empty(); }
+  static HostPort From(Endpoint endpoint);  // the IP literal; an invalid endpoint gives the invalid form
+  bool operator==(const HostPort&) const = default;
+};
+
+}  // namespace arion

@@ -1,0 +1,266 @@
+// What replica servers, clients and tools say to the meta server (spec/wire-protocol.md 3; spec/replication.md 1.7-1.9;
+// spec/meta-and-admin.md 2). SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/configuration.h"
+#include "messages/replication_messages.h"
+
+namespace arion {
+
+inline constexpr char kRpcQueryConfig[] = "RPC_CM_QUERY_PARTITION_CONFIG_BY_INDEX";
+inline constexpr char kRpcCreateApp[] = "RPC_CM_CREATE_APP";
+inline constexpr char kRpcDropApp[] = "RPC_CM_DROP_APP";
+inline constexpr char kRpcListApps[] = "RPC_CM_LIST_APPS";
+inline constexpr char kRpcListNodes[] = "RPC_CM_LIST_NODES";
+inline constexpr char kRpcClusterInfo[] = "RPC_CM_CLUSTER_INFO";
+inline constexpr char kRpcBeacon[] = "RPC_FD_FAILURE_DETECTOR_PING";
+inline constexpr char kRpcConfigSync[] = "RPC_CM_CONFIG_SYNC";
+inline constexpr char kRpcUpdateConfiguration[] = "RPC_CM_UPDATE_PARTITION_CONFIGURATION";
+inline constexpr char kRpcConfigProposal[] = "RPC_CONFIG_PROPOSAL";
+
+struct BeaconMessage {
+  int64_t time = 0;  // opaque to the meta server, echoed
+  Endpoint from_node;
+  Endpoint to_node;
+  std::optional<int64_t> start_time;  // ms of process start (wall); larger = restarted
+  std::optional<HostPort> hp_from_node;
+  std::optional<HostPort> hp_to_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node), v(6, s.hp_to_node);
+  }
+  bool operator==(const BeaconMessage&) const = default;
+};
+struct BeaconAck {
+  int64_t time = 0;
+  Endpoint this_node;
+  Endpoint primary_node;
+  bool is_master = false;
+  bool allowed = false;
+  std::optional<HostPort> hp_this_node;
+  std::optional<HostPort> hp_primary_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.time), v(2, s.this_node), v(3, s.primary_node), v(4, s.is_master), v(5, s.allowed), v(6, s.hp_this_node);
+    v(7, s.hp_primary_node);
+  }
+  bool operator==(const BeaconAck&) const = default;
+};
+
+// Proposal: `config` is the current one. Update: the wanted one, ballot = current + 1.
+struct ConfigurationUpdateRequest {
+  AppInfo info;
+  PartitionConfiguration config;
+  ConfigType type = ConfigType::kInvalid;
+  Endpoint node;
+  Endpoint host_node;  // config sync: the asking node
+  std::optional<int32_t> meta_split_status;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.info), v(2, s.config), v(3, s.type), v(4, s.node), v(5, s.host_node), v(6, s.meta_split_status);
+    v(7, s.hp_node);
+  }
+  bool operator==(const ConfigurationUpdateRequest&) const = default;
+};
+struct ConfigurationUpdateResponse {
+  ErrorCode err = ErrorCode::kOk;
+  PartitionConfiguration config;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.config);
+  }
+  bool operator==(const ConfigurationUpdateResponse&) const = default;
+};
+
+struct ReplicaInfo {
+  PartitionId pid;
+  Ballot ballot;
+  PartitionStatus status = PartitionStatus::kInvalid;
+  Decree last_committed_decree;
+  Decree last_prepared_decree;
+  Decree last_durable_decree;
+  std::string app_type;
+  std::string disk_tag;
+  std::optional<int32_t> manual_compact_status;
+  // Arion's extensions (spec/internal-rpc.md 6; decisions 5 and 28, spec/replication.md 1.9 [NEW]).
+  std::optional<int8_t> durability;
+  std::optional<bool> unclean;  // the last stop was not clean, or something was cut from the log
+  std::optional<bool> loading;  // found on disk, not serving yet
+  std::optional<Ballot> last_mutation_ballot;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.ballot), v(3, s.status), v(4, s.last_committed_decree), v(5, s.last_prepared_decree);
+    v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
+    v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
+  }
+  bool operator==(const ReplicaInfo&) const = default;
+};
+struct ConfigSyncRequest {
+  Endpoint node;
+  std::optional<std::vector<ReplicaInfo>> stored_replicas;
+  std::optional<HostPort> hp_node;
+  std::optional<std::vector<std::string>> unreadable_disks;  // tags of configured disks that can't be read (decision 28)
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.node), v(2, s.stored_replicas), v(4, s.hp_node), v(1000, s.unreadable_disks);
+  }
+  bool operator==(const ConfigSyncRequest&) const = default;
+};
+struct ConfigSyncResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::vector<ConfigurationUpdateRequest> partitions;
+  std::optional<std::vector<ReplicaInfo>> gc_replicas;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas);
+  }
+  bool operator==(const ConfigSyncResponse&) const = default;
+};
+
+struct QueryConfigRequest {
+  std::string app_name;
+  std::vector<int32_t> partition_indices;  // empty = all
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.partition_indices);
+  }
+  bool operator==(const QueryConfigRequest&) const = default;
+};
+struct QueryConfigResponse {
+  ErrorCode err = ErrorCode::kOk;
+  int32_t app_id = 0;
+  int32_t partition_count = 0;
+  bool is_stateful = false;  // true exactly when err is kOk
+  std::vector<PartitionConfiguration> partitions;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.app_id), v(3, s.partition_count), v(4, s.is_stateful), v(5, s.partitions);
+  }
+  bool operator==(const QueryConfigResponse&) const = default;
+};
+
+struct CreateAppOptions {
+  int32_t partition_count = 0;
+  int32_t replica_count = 0;
+  bool success_if_exist = false;
+  std::string app_type;
+  bool is_stateful = false;
+  std::map<std::string, std::string> envs;
+  std::optional<bool> atomic_idempotent;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.partition_count), v(2, s.replica_count), v(3, s.success_if_exist), v(4, s.app_type), v(5, s.is_stateful);
+    v(6, s.envs), v(7, s.atomic_idempotent);
+  }
+  bool operator==(const CreateAppOptions&) const = default;
+};
+struct CreateAppRequest {
+  std::string app_name;
+  CreateAppOptions options;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.options);
+  }
+  bool operator==(const CreateAppRequest&) const = default;
+};
+struct CreateAppResponse {
+  ErrorCode err = ErrorCode::kOk;
+  int32_t appid = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.appid);
+  }
+  bool operator==(const CreateAppResponse&) const = default;
+};
+struct DropAppOptions {
+  bool success_if_not_exist = false;
+  std::optional<int64_t> reserve_seconds;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.success_if_not_exist), v(2, s.reserve_seconds);
+  }
+  bool operator==(const DropAppOptions&) const = default;
+};
+struct DropAppRequest {
+  std::string app_name;
+  DropAppOptions options;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.options);
+  }
+  bool operator==(const DropAppRequest&) const = default;
+};
+struct DropAppResponse {
+  ErrorCode err = ErrorCode::kOk;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err);
+  }
+  bool operator==(const DropAppResponse&) const = default;
+};
+struct ListAppsRequest {
+  AppStatus status = AppStatus::kInvalid;  // kInvalid = all
+  std::optional<std::string> app_name_pattern;
+  std::optional<int32_t> match_type;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.status), v(2, s.app_name_pattern), v(3, s.match_type);
+  }
+  bool operator==(const ListAppsRequest&) const = default;
+};
+struct ListAppsResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::vector<AppInfo> infos;
+  std::optional<std::string> hint_message;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.infos), v(3, s.hint_message);
+  }
+  bool operator==(const ListAppsResponse&) const = default;
+};
+enum class NodeStatus : int32_t { kInvalid = 0, kAlive = 1, kUnalive = 2 };
+struct NodeInfo {
+  NodeStatus status = NodeStatus::kInvalid;
+  Endpoint node;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.status), v(2, s.node), v(3, s.hp_node);
+  }
+  bool operator==(const NodeInfo&) const = default;
+};
+struct ListNodesRequest {
+  NodeStatus status = NodeStatus::kInvalid;  // kInvalid = all
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.status);
+  }
+  bool operator==(const ListNodesRequest&) const = default;
+};
+struct ListNodesResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::vector<NodeInfo> infos;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.infos);
+  }
+  bool operator==(const ListNodesResponse&) const = default;
+};
+struct ClusterInfoRequest {
+  template <class S, class V>
+  static void Fields(S&, V&) {}
+  bool operator==(const ClusterInfoRequest&) const = default;
+};
+struct ClusterInfoResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::vector<std::string> keys;
+  std::vector<std::string> values;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.keys), v(3, s.values);
+  }
+  bool operator==(const ClusterInfoResponse&) const = default;
+};
+
+}  // namespace arion

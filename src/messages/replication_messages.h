@@ -1,0 +1,229 @@
+// What the members of a partition say to each other (spec/replication.md 1.5, 1.10, 1.11; spec/internal-rpc.md 3).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/mutation.h"
+#include "messages/configuration.h"
+
+namespace arion {
+
+inline constexpr char kRpcPrepare[] = "RPC_PREPARE";
+inline constexpr char kRpcGroupCheck[] = "RPC_GROUP_CHECK";
+inline constexpr char kRpcLearn[] = "RPC_LEARN";
+inline constexpr char kRpcLearnCompletion[] = "RPC_LEARN_COMPLETION_NOTIFY";
+inline constexpr char kRpcAddLearner[] = "RPC_LEARN_ADD_LEARNER";
+inline constexpr char kRpcRemoveReplica[] = "RPC_REMOVE_REPLICA";
+inline constexpr char kRpcGetFileSize[] = "RPC_NFS_GET_FILE_SIZE";
+inline constexpr char kRpcCopyFile[] = "RPC_NFS_COPY";
+
+enum class LearnerStatus : int32_t {
+  kInvalid = 0, kWithoutPrepare = 1, kWithPrepareTransient = 2, kWithPrepare = 3, kSucceeded = 4, kFailed = 5,
+};
+enum class LearnType : int32_t { kInvalid = 0, kCache = 1, kApp = 2, kLog = 3 };
+enum class DiskStatus : int32_t { kNormal = 0, kSpaceInsufficient = 1, kIoError = 2 };
+
+struct ReplicaConfiguration {
+  PartitionId pid;
+  Ballot ballot;
+  Endpoint primary;
+  PartitionStatus status = PartitionStatus::kInvalid;  // the receiver's role
+  int64_t learner_signature = 0;                       // 0 = none
+  bool pop_all = false;
+  bool split_sync_to_child = false;
+  std::optional<HostPort> hp_primary;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.status), v(5, s.learner_signature), v(6, s.pop_all);
+    v(7, s.split_sync_to_child), v(8, s.hp_primary);
+  }
+  bool operator==(const ReplicaConfiguration&) const = default;
+};
+
+// RPC_PREPARE's body: gpid wrapped, configuration wrapped, raw mutation.
+struct PrepareRequest {
+  PartitionId pid;
+  ReplicaConfiguration config;
+  MutationPtr mutation;
+};
+
+struct PrepareAck {
+  PartitionId pid;
+  ErrorCode err = ErrorCode::kOk;
+  Ballot ballot;
+  Decree decree;
+  Decree last_committed_decree_in_app;
+  Decree last_committed_decree_in_prepare_list;
+  std::optional<int64_t> receive_timestamp;   // ns
+  std::optional<int64_t> response_timestamp;  // ns
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.err), v(3, s.ballot), v(4, s.decree), v(5, s.last_committed_decree_in_app);
+    v(6, s.last_committed_decree_in_prepare_list), v(7, s.receive_timestamp), v(8, s.response_timestamp);
+  }
+  bool operator==(const PrepareAck&) const = default;
+};
+
+// RPC_GROUP_CHECK and RPC_LEARN_ADD_LEARNER.
+struct GroupCheckRequest {
+  AppInfo app;
+  Endpoint node;  // receiver
+  ReplicaConfiguration config;
+  Decree last_committed_decree;
+  std::optional<int64_t> confirmed_decree;  // -1: no duplication
+  std::optional<PartitionId> child_gpid;
+  std::optional<int32_t> meta_split_status;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app), v(2, s.node), v(3, s.config), v(4, s.last_committed_decree), v(5, s.confirmed_decree);
+    v(6, s.child_gpid), v(7, s.meta_split_status), v(8, s.hp_node);
+  }
+  bool operator==(const GroupCheckRequest&) const = default;
+};
+
+// Also the argument of RPC_LEARN_COMPLETION_NOTIFY.
+struct GroupCheckResponse {
+  PartitionId pid;
+  ErrorCode err = ErrorCode::kOk;
+  Decree last_committed_decree_in_app;
+  Decree last_committed_decree_in_prepare_list;
+  LearnerStatus learner_status = LearnerStatus::kInvalid;
+  int64_t learner_signature = 0;
+  Endpoint node;  // responder
+  std::optional<bool> is_split_stopped;
+  DiskStatus disk_status = DiskStatus::kNormal;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.err), v(3, s.last_committed_decree_in_app), v(4, s.last_committed_decree_in_prepare_list);
+    v(5, s.learner_status), v(6, s.learner_signature), v(7, s.node), v(8, s.is_split_stopped);
+    v(9, s.disk_status), v(10, s.hp_node);
+  }
+  bool operator==(const GroupCheckResponse&) const = default;
+};
+
+struct LearnRequest {
+  PartitionId pid;
+  Endpoint learner;
+  int64_t signature = 0;
+  Decree last_committed_decree_in_app;
+  Decree last_committed_decree_in_prepare_list;
+  Blob app_specific_learn_request;
+  std::optional<int64_t> max_gced_decree;  // 0: log complete, -1: no log
+  std::optional<HostPort> hp_learner;
+  std::optional<int32_t> checksum_type;  // generation 26 only
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.learner), v(3, s.signature), v(4, s.last_committed_decree_in_app);
+    v(5, s.last_committed_decree_in_prepare_list), v(6, s.app_specific_learn_request), v(7, s.max_gced_decree);
+    v(8, s.hp_learner), v(9, s.checksum_type);
+  }
+  bool operator==(const LearnRequest&) const = default;
+};
+
+struct LearnState {
+  int64_t from_decree_excluded = 0;
+  Decree to_decree_included;
+  Blob meta;                       // LT_CACHE, LT_LOG: raw mutations back to back
+  std::vector<std::string> files;  // relative to base_local_dir
+  std::optional<Decree> learn_start_decree;
+  std::optional<std::vector<int64_t>> file_sizes;
+  std::optional<std::vector<std::string>> file_checksums;  // crc32c, 8 hex digits, between Arion servers
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.from_decree_excluded), v(2, s.to_decree_included), v(3, s.meta), v(4, s.files);
+    v(5, s.learn_start_decree), v(6, s.file_sizes), v(7, s.file_checksums);
+  }
+  bool operator==(const LearnState&) const = default;
+};
+
+struct LearnResponse {
+  ErrorCode err = ErrorCode::kOk;
+  ReplicaConfiguration config;
+  Decree last_committed_decree;
+  Decree prepare_start_decree;  // -1: not decided
+  LearnType type = LearnType::kInvalid;
+  LearnState state;
+  Endpoint learnee;
+  std::string base_local_dir;
+  std::optional<std::string> replica_disk_tag;
+  std::optional<HostPort> hp_learnee;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.config), v(3, s.last_committed_decree), v(4, s.prepare_start_decree), v(5, s.type);
+    v(6, s.state), v(7, s.learnee), v(8, s.base_local_dir), v(9, s.replica_disk_tag), v(10, s.hp_learnee);
+  }
+  bool operator==(const LearnResponse&) const = default;
+};
+
+struct LearnNotifyResponse {
+  PartitionId pid;
+  ErrorCode err = ErrorCode::kOk;
+  int64_t signature = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.err), v(3, s.signature);
+  }
+  bool operator==(const LearnNotifyResponse&) const = default;
+};
+
+struct GetFileSizeRequest {
+  Endpoint source;
+  std::string dst_dir;
+  std::vector<std::string> file_list;
+  std::string source_dir;
+  bool overwrite = true;
+  std::optional<std::string> source_disk_tag;
+  std::optional<std::string> dest_disk_tag;
+  std::optional<PartitionId> pid;
+  std::optional<HostPort> hp_source;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.source), v(2, s.dst_dir), v(3, s.file_list), v(4, s.source_dir), v(5, s.overwrite);
+    v(6, s.source_disk_tag), v(7, s.dest_disk_tag), v(8, s.pid), v(9, s.hp_source);
+  }
+  bool operator==(const GetFileSizeRequest&) const = default;
+};
+struct GetFileSizeResponse {
+  int32_t error = 0;  // position in the error list
+  std::vector<std::string> file_list;
+  std::vector<int64_t> size_list;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.file_list), v(3, s.size_list);
+  }
+  bool operator==(const GetFileSizeResponse&) const = default;
+};
+struct CopyRequest {
+  Endpoint source;
+  std::string source_dir;
+  std::string dst_dir;
+  std::string file_name;
+  int64_t offset = 0;
+  int32_t size = 0;
+  bool is_last = false;
+  bool overwrite = true;
+  std::optional<std::string> source_disk_tag;
+  std::optional<PartitionId> pid;
+  std::optional<HostPort> hp_source;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.source), v(2, s.source_dir), v(3, s.dst_dir), v(4, s.file_name), v(5, s.offset), v(6, s.size);
+    v(7, s.is_last), v(8, s.overwrite), v(9, s.source_disk_tag), v(10, s.pid), v(11, s.hp_source);
+  }
+  bool operator==(const CopyRequest&) const = default;
+};
+struct CopyResponse {
+  ErrorCode error = ErrorCode::kOk;
+  Blob file_content;
+  int64_t offset = 0;
+  int32_t size = 0;
+  std::optional<int32_t> crc32c;  // of file_content; Arion's extension
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.file_content), v(3, s.offset), v(4, s.size), v(1001, s.crc32c);
+  }
+  bool operator==(const CopyResponse&) const = default;
+};
+
+}  // namespace arion

@@ -1,0 +1,35 @@
+// MetaStore keeps the meta server's state: a flat, ordered set of keys (the paths of spec/meta-and-admin.md 1.2, e.g.
+// "/apps/2", "/apps/2/0") with JSON values.
+//
+// Threads   Load: once, before anything else; may wait for the disk. Commit: on the owner's strand; waits in a pool.
+// Promises  D1  done(OK): all changes of the batch are durable; done(error): the store stays failed, none may be assumed.
+//           D2  Batches become durable in the order of Commit calls.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/strand.h"
+
+namespace arion {
+
+class MetaStore {
+ public:
+  struct Change {
+    std::string key;
+    std::optional<std::string> value;  // nullopt: removed
+  };
+  virtual ~MetaStore() = default;
+  virtual absl::StatusOr<std::map<std::string, std::string>> Load() = 0;
+  virtual void Commit(std::vector<Change> batch, StrandPtr reply_on,
+                      absl::AnyInvocable<void(const absl::Status&)> done) = 0;
+};
+
+}  // namespace arion

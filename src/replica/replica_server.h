@@ -1,0 +1,84 @@
+// ReplicaServer hosts the replicas of one server: opens them from their data directories, routes requests to their strands,
+// keeps the lease with the meta server, and closes them.
+//
+// Threads   Start, Stop, Snapshot: any thread. Everything else happens on strands and pools of the Environment.
+// Lifetime  Environment, Transport and EngineFactory outlive it. Destruction without Stop is a crash (nothing flushed).
+// Promises  P1  No client read or write is answered OK while the lease is lost; reads check it again after reading.
+//           P2  One damaged or slow replica or disk never stops another.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/engine.h"
+#include "env/environment.h"
+#include "messages/configuration.h"
+#include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+struct DataDirectory {
+  std::string tag;
+  std::string path;  // <configured path>/replica/reps
+};
+
+struct ReplicaServerOptions {
+  std::vector<DataDirectory> data_directories;
+  std::vector<Endpoint> meta_servers;
+  std::string cluster_name = "onebox";
+  Durability durability = Durability::kFsync;
+  PeerGeneration peer_generation = PeerGeneration::k25;
+  absl::Duration beacon_interval = absl::Seconds(3);
+  absl::Duration lease = absl::Seconds(9);
+  absl::Duration config_sync_interval = absl::Seconds(30);
+  absl::Duration group_check_interval = absl::Seconds(10);
+  absl::Duration prepare_timeout = absl::Seconds(3);
+  absl::Duration learner_prepare_timeout = absl::Seconds(5);
+  absl::Duration checkpoint_interval = absl::Seconds(100);
+  absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
+  int32_t mutation_2pc_min_replica_count = 2;
+  int32_t max_mutations_in_flight = 20;      // staleness_for_commit
+  int32_t prepare_list_capacity = 110;
+  uint64_t max_allowed_write_bytes = 1 << 20;
+  uint64_t log_segment_bytes = 32 << 20;
+  bool log_preallocate = true;
+};
+
+// What one replica looks like from outside; for displays, tests and the simulator's checkers.
+struct ReplicaSnapshot {
+  PartitionId pid;
+  PartitionStatus status = PartitionStatus::kInvalid;
+  Ballot ballot;
+  Decree last_durable, last_applied, last_committed, last_logged, last_prepared;
+  std::string directory;
+  bool loading = false;
+};
+
+class ReplicaServer {
+ public:
+  ReplicaServer(Environment& env, Transport& transport, EngineFactory& engines, ReplicaServerOptions options);
+  ~ReplicaServer();
+
+  // Claims the data directories (lock files), begins to load replicas in the disks' pools and to send beacons; returns
+  // once the directories are listed, before replicas are loaded. Errors name directory and remedy. May wait for disks.
+  absl::Status Start();
+  // Clean stop: no new requests, flush and close all replicas in parallel, trim logs; `done` runs on some strand.
+  void Stop(std::function<void(absl::Status)> done);
+
+  // Asks every replica on its strand; `done` gets them ordered by partition.
+  void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
+
+ private:
+  class State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace arion

@@ -1,0 +1,98 @@
+// PrivateLog: one replica's durable log, a folder of files log.<index>.<start offset> beside its data.
+//
+// Shapes    Mutations keep append order; a decree may appear again (prepared anew, taken over): which one counts is
+//           replay's judgement (the larger ballot). Bytes: wal/log_format.h.
+// Errors    ResourceExhausted: disk full, nothing written, may be tried again after DropThrough. DataLoss: a write or
+//           sync failed, or durable bytes are damaged: the log stays failed, the replica must be fenced.
+// Threads   Open, Close, ReadFrom wait for the disk: in its DiskPool. The rest is strand-bound; callbacks come on that
+//           strand. No lock is shared with another replica's log.
+// Lifetime  Environment outlives it. Destruction without Close is a crash: nothing is trimmed, pending callbacks drop.
+// Promises  L1  on_durable(OK) for m: m and everything appended before it survive a crash (power cut with kFsync).
+//           L2  Callbacks run in append order, each exactly once, failures included.
+//           L3  One write that no flush covers yet; each write is one block (decision 9).
+//           L4  What Open replayed is durable before Open returns.
+//           L5  Nothing that can't be understood is overwritten: cut bytes go to <file>.tail, damaged logs stay.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/mutation.h"
+#include "env/environment.h"
+
+namespace arion {
+
+struct PrivateLogOptions {
+  std::string directory;            // <replica dir>/plog; created when missing
+  std::string identity_path;        // <replica dir>/.arion-log: which files we wrote, and how (decision 9)
+  PartitionId pid;
+  Durability durability = Durability::kFsync;
+  uint64_t segment_bytes_max = 32 << 20;
+  bool preallocate = true;          // pre-written files; false: append + fdatasync
+  // Replay: decrees up to here are in the engine already (files that hold nothing newer are not read).
+  Decree applied;
+  // Replay: records at global offsets below this are void (init_offset_in_private_log).
+  int64_t valid_start_offset = 0;
+};
+
+struct ReplaySummary {
+  int64_t mutations = 0;
+  uint64_t bytes = 0;
+  bool cut_tail = false;    // something was cut from the end: the stop was not clean
+  bool was_clean = false;   // the last stop was clean
+  Decree max_decree;        // largest decree seen; 0 = none
+  Ballot max_ballot;
+};
+
+class PrivateLog {
+ public:
+  using DurableCallback = absl::AnyInvocable<void(const absl::Status&)>;
+  // One replayed mutation, in log order. An error stops the replay and fails Open.
+  using ReplaySink = absl::FunctionRef<absl::Status(MutationPtr)>;
+
+  // Recovers the folder (decision 9's steps) and replays it into `sink`.
+  static absl::StatusOr<std::unique_ptr<PrivateLog>> Open(Environment& env, StrandPtr strand,
+                                                          PrivateLogOptions options, ReplaySink sink,
+                                                          ReplaySummary* summary);
+  virtual ~PrivateLog() = default;
+
+  virtual void Append(MutationPtr mutation, DurableCallback on_durable) = 0;
+  // True while a write is in flight that no flush covers yet: what is appended now joins the next block.
+  virtual bool IsBusy() const = 0;
+
+  // Files that hold only decrees <= d and lie before the newest such file may go; removed in the background.
+  virtual void DropThrough(Decree durable) = 0;
+  // Everything logged so far is void (a learner got a new beginning): the next append starts a new file whose header says
+  // so. The caller stores end_offset() as init_offset_in_private_log before it appends.
+  virtual void StartAnew(Decree max_decree) = 0;
+  virtual int64_t end_offset() const = 0;  // global offset behind the last appended record
+
+  // Mutations with decree >= first that are durable here, in log order (a decree may repeat); up to `bytes_max` bytes but
+  // at least one. OutOfRange: older ones were dropped. In the DiskPool, beside appends.
+  virtual absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree first, uint64_t bytes_max) = 0;
+  // Every decree >= first that was ever appended is still here.
+  virtual bool Covers(Decree first) const = 0;
+
+  struct Stats {
+    int64_t files = 0;
+    uint64_t bytes = 0;
+    int64_t blocks_written = 0;
+    int64_t mutations_written = 0;
+    std::string method;
+  };
+  virtual Stats stats() const = 0;
+
+  // Waits for what was appended, trims the last file to its content, removes spares, marks the stop clean.
+  virtual absl::Status Close() = 0;
+};
+
+}  // namespace arion

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/crc.h"
+
+#include <gtest/gtest.h>
+
+namespace arion {
+namespace {
+
+using std::string_view_literals::operator""sv;
+
+TEST(Crc32c, HasTheCheckValueOfTheFormat) { EXPECT_EQ(Crc32c("123456789"), 0xE3069283u); }
+
+TEST(Crc32c, ContinuesAcrossPieces) {
+  const std::string text(10007, 'x');
+  for (const size_t cut : {0u, 1u, 7u, 8u, 4096u, 10007u})
+    EXPECT_EQ(Crc32c(std::string_view(text).substr(cut), Crc32c(std::string_view(text).substr(0, cut))),
+              Crc32c(text));
+}
+
+// spec/wire-protocol.md 5.3: computed with the Java and Go clients.
+TEST(Crc64, MatchesTheClients) {
+  EXPECT_EQ(Crc64(""), 0u);
+  EXPECT_EQ(Crc64("a"), 0x8c2f8445b4cbfc3cu);
+  EXPECT_EQ(Crc64("abc"), 0x05e5cabb3fc1faebu);
+  EXPECT_EQ(Crc64("h1"), 0xaae1fd17e635e4dau);
+  EXPECT_EQ(Crc64("hash1"), 0x12cf9f9b116860c2u);
+  EXPECT_EQ(Crc64("hashkey"), 0x1299d9b06672773au);
+  EXPECT_EQ(Crc64("hello world"), 0x8d29d5c3f6ea8ebeu);
+  EXPECT_EQ(Crc64("123456789"), 0xae8b14860a799888u);
+  EXPECT_EQ(Crc64("user_1000000001"), 0x6ec7e8d9c316d0f4u);
+  EXPECT_EQ(Crc64("The quick brown fox jumps over the lazy dog"), 0xd76c54054954c143u);
+  EXPECT_EQ(Crc64("\xe4\xb8\xad\xe6\x96\x87"), 0x520342bc847468bau);
+  EXPECT_EQ(Crc64("\0"sv), 0xd5da5047efec8728u);
+  EXPECT_EQ(Crc64("\xff"), 0xff00000000000000u);
+  EXPECT_EQ(Crc64("\0\1\2\3\4\5\6\7\x8\x9"sv), 0x2b09072a340e4597u);
+  EXPECT_EQ(Crc64("\xff\xff\xff\xff\xff\xff\xff\xff"), 0xffffffffffffffffu);
+}
+
+// spec/wire-protocol.md 6.1.
+TEST(PartitionHash, IsOfTheHashKeyOrElseTheSortKey) {
+  EXPECT_EQ(PartitionHash("\0\0"sv), 0u);
+  EXPECT_EQ(PartitionHash("\0\0abc"sv), 0x05e5cabb3fc1faebu);
+  EXPECT_EQ(PartitionHash("\0\2h1"sv), 0xaae1fd17e635e4dau);
+  EXPECT_EQ(PartitionHash("\0\2h1s1"sv), 0xaae1fd17e635e4dau);
+  EXPECT_EQ(PartitionHash("\0\5hash1sort1"sv), 0x12cf9f9b116860c2u);
+  EXPECT_EQ(PartitionHash("\0\2\xff\xff\xff"sv), 0xffff000000000000u);
+}
+
+TEST(PartitionHash, TakesKeysThatAreShorterThanTheySay) {
+  EXPECT_NO_FATAL_FAILURE(PartitionHash(""));
+  EXPECT_NO_FATAL_FAILURE(PartitionHash("\xff"));
+  EXPECT_NO_FATAL_FAILURE(PartitionHash("\0\x9z"sv));
+}
+
+}  // namespace
+}  // namespace arion
