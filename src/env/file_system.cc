@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/file_system.h"
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+// Size() may name any number for a hostile file; what is allocated grows with what is really there.
+constexpr size_t kReadChunkBytes = 4 << 20;
+
+}  // namespace
+
+bool Exists(FileSystem& files, const std::string& path) { return files.Stat(path).ok(); }
+
+absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(auto file, files.OpenForRead(path));
+  std::string content;
+  std::string chunk;
+  while (true) {
+    RETURN_IF_ERROR(file->ReadAt(content.size(), kReadChunkBytes, &chunk));
+    content += chunk;
+    if (chunk.size() < kReadChunkBytes) return content;
+  }
+}
+
+absl::Status WriteFileDurably(FileSystem& files, const std::string& path,
+                              std::string_view content) {
+  const std::string temporary = path + ".tmp";
+  ASSIGN_OR_RETURN(auto file, files.OpenForWrite(temporary, FileSystem::CreateMode::kTruncate));
+  RETURN_IF_ERROR(file->WriteAt(0, content));
+  RETURN_IF_ERROR(file->Sync());
+  RETURN_IF_ERROR(file->Close());
+  RETURN_IF_ERROR(files.Rename(temporary, path));
+  return files.SyncDirectory(ParentDirectory(path));
+}
+
+std::string JoinPath(std::string_view directory, std::string_view name) {
+  std::string path(directory);
+  if (!path.empty() && path.back() != '/') path += '/';
+  path += name;
+  return path;
+}
+
+std::string ParentDirectory(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(slash == 0 ? "/" : path.substr(0, slash));
+}
+
+std::string BaseName(std::string_view path) {
+  while (path.size() > 1 && path.back() == '/') path.remove_suffix(1);
+  const size_t slash = path.rfind('/');
+  return std::string(slash == std::string_view::npos || path == "/" ? path
+                                                                    : path.substr(slash + 1));
+}
+
+}  // namespace arion

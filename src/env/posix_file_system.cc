@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_file_system.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "base/status.h"
+
+namespace arion {
+
+absl::Status PosixError(int error, std::string_view step, std::string_view path) {
+  const std::string message = absl::StrCat(Text(step), " ", Text(path), ": ", std::strerror(error));
+  switch (error) {
+    case ENOENT:
+      return absl::NotFoundError(message);
+    case EEXIST:
+      return absl::AlreadyExistsError(message);
+    case ENOSPC:
+    case EDQUOT:
+      return absl::ResourceExhaustedError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    default:
+      return absl::InternalError(message);
+  }
+}
+
+namespace {
+
+absl::Status SyncFailed(int error, std::string_view path) {
+  return absl::DataLossError(absl::StrCat("sync ", Text(path), ": ", std::strerror(error)));
+}
+
+int OpenRetrying(const std::string& path, int flags, mode_t mode = 0644) {
+  int fd;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+
+class PosixReadableFile : public ReadableFile {
+ public:
+  PosixReadableFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~PosixReadableFile() override { ::close(fd_); }
+
+  absl::StatusOr<uint64_t> Size() const override {
+    struct stat s;
+    if (::fstat(fd_, &s) != 0) return PosixError(errno, "stat", path_);
+    return static_cast<uint64_t>(s.st_size);
+  }
+
+  absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const override {
+    out->resize(n);
+    size_t done = 0;
+    while (done < n) {
+      const ssize_t got =
+          ::pread(fd_, out->data() + done, n - done, static_cast<off_t>(offset + done));
+      if (got < 0) {
+        if (errno == EINTR) continue;
+        const int error = errno;
+        out->clear();
+        if (error == EIO) return absl::DataLossError(PosixError(error, "read", path_).message());
+        return PosixError(error, "read", path_);
+      }
+      if (got == 0) break;
+      done += static_cast<size_t>(got);
+    }
+    out->resize(done);
+    return absl::OkStatus();
+  }
+
+ private:
+  const int fd_;
+  const std::string path_;
+};
+
+class PosixWritableFile : public WritableFile {
+ public:
+  PosixWritableFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  ~PosixWritableFile() override {
+    if (fd_ >= 0) ::close(fd_);
+  }
+
+  absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (put < 0) {
+        if (errno == EINTR) continue;
+        return PosixError(errno, "write", path_);
+      }
+      offset += static_cast<uint64_t>(put);
+      bytes.remove_prefix(static_cast<size_t>(put));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status Truncate(uint64_t size) override {
+    if (::ftruncate(fd_, static_cast<off_t>(size)) != 0)
+      return PosixError(errno, "truncate", path_);
+    return absl::OkStatus();
+  }
+  absl::Status Sync() override {
+    if (sync_failed_) return absl::DataLossError(absl::StrCat("sync ", path_, ": failed before"));
+    if (::fdatasync(fd_) == 0) return absl::OkStatus();
+    sync_failed_ = true;
+    return SyncFailed(errno, path_);
+  }
+  absl::Status Close() override {
+    const int fd = std::exchange(fd_, -1);
+    if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) return PosixError(errno, "close", path_);
+    return absl::OkStatus();
+  }
+
+ private:
+  int fd_;
+  bool sync_failed_ = false;
+  const std::string path_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ReadableFile>> PosixFileSystem::OpenForRead(
+    const std::string& path) {
+  const int fd = OpenRetrying(path, O_RDONLY);
+  if (fd < 0) return PosixError(errno, "open", path);
+  return std::make_unique<PosixReadableFile>(fd, path);
+}
+
+absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForWrite(const std::string& path,
+                                                                            CreateMode mode) {
+  int flags = O_WRONLY;
+  if (mode == CreateMode::kMustNotExist) flags |= O_CREAT | O_EXCL;
+  if (mode == CreateMode::kTruncate) flags |= O_CREAT | O_TRUNC;
+  const int fd = OpenRetrying(path, flags);
+  if (fd < 0) return PosixError(errno, "open", path);
+  return std::make_unique<PosixWritableFile>(fd, path);
+}
+
+absl::StatusOr<FileStatus> PosixFileSystem::Stat(const std::string& path) {
+  struct statx s;
+  if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &s) !=
+      0)
+    return PosixError(errno, "stat", path);
+  FileStatus status;
+  status.size = s.stx_size;
+  status.inode = s.stx_ino;
+  if (s.stx_mask & STATX_BTIME)
+    status.birth_nanos =
+        static_cast<int64_t>(s.stx_btime.tv_sec) * 1000000000 + s.stx_btime.tv_nsec;
+  status.modified_unix_nanos =
+      static_cast<int64_t>(s.stx_mtime.tv_sec) * 1000000000 + s.stx_mtime.tv_nsec;
+  status.is_directory = S_ISDIR(s.stx_mode);
+  status.is_symlink = S_ISLNK(s.stx_mode);
+  return status;
+}
+
+absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string& directory) {
+  DIR* dir = ::opendir(directory.c_str());
+  if (dir == nullptr) return PosixError(errno, "list", directory);
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(dir)) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  const int error = errno;
+  ::closedir(dir);
+  if (error != 0) return PosixError(error, "list", directory);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+absl::Status PosixFileSystem::CreateDirectories(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+  if (errno == ENOENT) {
+    const std::string parent = ParentDirectory(path);
+    if (parent == path) return PosixError(ENOENT, "mkdir", path);
+    RETURN_IF_ERROR(CreateDirectories(parent));
+    if (::mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+  }
+  if (errno == EEXIST) {
+    struct stat s;
+    if (::stat(path.c_str(), &s) == 0 && S_ISDIR(s.st_mode)) return absl::OkStatus();
+    return PosixError(EEXIST, "mkdir", path);
+  }
+  return PosixError(errno, "mkdir", path);
+}
+
+absl::Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0)
+    return PosixError(errno, "rename to " + to + " of", from);
+  return absl::OkStatus();
+}
+
+absl::Status PosixFileSystem::Remove(const std::string& path) {
+  if (std::remove(path.c_str()) != 0) return PosixError(errno, "remove", path);
+  return absl::OkStatus();
+}
+
+absl::Status PosixFileSystem::RemoveAll(const std::string& path) {
+  const auto status = Stat(path);
+  if (absl::IsNotFound(status.status())) return absl::OkStatus();
+  RETURN_IF_ERROR(status.status());
+  if (status->is_directory) {
+    ASSIGN_OR_RETURN(const auto names, List(path));
+    for (const std::string& name : names) RETURN_IF_ERROR(RemoveAll(JoinPath(path, name)));
+  }
+  const absl::Status removed = Remove(path);
+  return absl::IsNotFound(removed) ? absl::OkStatus() : removed;
+}
+
+absl::Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
+  if (::link(from.c_str(), to.c_str()) != 0)
+    return PosixError(errno, "link to " + to + " of", from);
+  return absl::OkStatus();
+}
+
+absl::Status PosixFileSystem::SyncDirectory(const std::string& path) {
+  const int fd = OpenRetrying(path, O_RDONLY | O_DIRECTORY);
+  if (fd < 0) return PosixError(errno, "open directory", path);
+  const int result = ::fsync(fd);
+  const int error = errno;
+  ::close(fd);
+  return result == 0 ? absl::OkStatus() : SyncFailed(error, path);
+}
+
+absl::StatusOr<FileSystem::Space> PosixFileSystem::SpaceOf(const std::string& path) {
+  struct statvfs s;
+  if (::statvfs(path.c_str(), &s) != 0) return PosixError(errno, "statvfs", path);
+  return Space{.total_bytes = static_cast<uint64_t>(s.f_blocks) * s.f_frsize,
+               .available_bytes = static_cast<uint64_t>(s.f_bavail) * s.f_frsize};
+}
+
+absl::StatusOr<uint64_t> PosixFileSystem::DeviceOf(const std::string& path) {
+  struct stat s;
+  if (::stat(path.c_str(), &s) != 0) return PosixError(errno, "stat", path);
+  return static_cast<uint64_t>(s.st_dev);
+}
+
+absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::Lock(const std::string& path) {
+  const int fd = OpenRetrying(path, O_RDWR | O_CREAT);
+  if (fd < 0) return PosixError(errno, "open", path);
+  auto file = std::make_unique<PosixWritableFile>(fd, path);
+  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return PosixError(errno, "lock", path);
+    char holder[24] = {};
+    const ssize_t n = ::pread(fd, holder, sizeof(holder) - 1, 0);
+    while (n > 0 && std::strlen(holder) > 0 && holder[std::strlen(holder) - 1] == '\n')
+      holder[std::strlen(holder) - 1] = 0;
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, " is locked by process ", n > 0 ? holder : "(unknown)"));
+  }
+  RETURN_IF_ERROR(file->Truncate(0));
+  RETURN_IF_ERROR(file->WriteAt(0, absl::StrCat(::getpid(), "\n")));
+  return file;
+}
+
+}  // namespace arion

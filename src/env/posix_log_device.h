@@ -1,0 +1,36 @@
+// The log devices of Linux: io_uring with one flush for the whole device, or a few threads when
+// io_uring is refused.
+//
+// Shapes    A file opened for direct I/O writes whole 4096-byte pages. Where a flush of the device
+// is known to cover every
+//           completed direct overwrite (ext4, XFS with barriers; perf.md 2.6) one fdatasync serves
+//           all files; elsewhere each such write carries RWF_DSYNC. Buffered and growing writes are
+//           followed by their own file's fdatasync.
+// Errors    ResourceExhausted: no space, the file may be written again. DataLoss: a write or sync
+// failed; the file
+//           stays failed (V3).
+// Threads   Thread-safe. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "env/log_device.h"
+
+namespace arion {
+
+struct LogDeviceOptions {
+  enum class Method {
+    kBest,     // io_uring, else threads
+    kThreads,  // pwrite + fdatasync
+  };
+  Method method = Method::kBest;
+  int threads = 4;  // of kThreads
+  unsigned ring_entries = 256;
+};
+
+// The log device of the file system that holds `path_on_device`, which exists.
+std::unique_ptr<LogDevice> NewPosixLogDevice(const std::string& path_on_device,
+                                             LogDeviceOptions options);
+
+}  // namespace arion

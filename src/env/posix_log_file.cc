@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_log_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "env/posix_file_system.h"
+
+namespace arion {
+namespace {
+
+constexpr size_t kFillChunkBytes = 1 << 20;
+
+bool IsOutOfSpace(int error) { return error == ENOSPC || error == EDQUOT; }
+
+// ext4 and XFS send a flush with every fdatasync, dirty or not; btrfs, for one, does not. So: a
+// list, and barriers on.
+bool FlushCoversDevice(const std::string& path) {
+  struct stat s;
+  if (::stat(path.c_str(), &s) != 0) return false;
+  const std::string device = absl::StrCat(major(s.st_dev), ":", minor(s.st_dev));
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string line;
+  while (std::getline(mounts, line)) {
+    // id parent major:minor root mountpoint options [tags]... - type source superoptions
+    std::istringstream fields(line);
+    std::string id, parent, number, word, type, source, options;
+    fields >> id >> parent >> number;
+    if (number != device) continue;
+    while (fields >> word && word != "-") {
+    }
+    fields >> type >> source >> options;
+    if (type != "ext4" && type != "xfs") return false;
+    for (const char* off : {"nobarrier", "barrier=0"}) {
+      if (options.find(off) == std::string::npos) continue;
+      LOG(WARNING) << path << " is mounted with " << off << ": its disk's cache is never flushed";
+      return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+PosixLogFile& Own(LogFile& file) { return static_cast<PosixLogFile&>(file); }
+
+}  // namespace
+
+PosixLogFile::~PosixLogFile() { ::close(fd_); }
+
+PosixLogDevice::PosixLogDevice(const std::string& path_on_device)
+    : shared_flush_(FlushCoversDevice(path_on_device)) {}
+
+absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
+                                                              bool direct) {
+  const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  if (direct) {
+    const int fd = ::open(path.c_str(), flags | O_DIRECT, 0644);
+    if (fd >= 0) {
+      struct statx s;
+      const bool told =
+          ::statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &s) == 0 && (s.stx_mask & STATX_DIOALIGN);
+      const bool fits = !told || (s.stx_dio_offset_align > 0 &&
+                                  s.stx_dio_offset_align <= AlignedBuffer::kAlignment &&
+                                  s.stx_dio_mem_align <= AlignedBuffer::kAlignment);
+      if (fits) return std::make_shared<PosixLogFile>(fd, path, AlignedBuffer::kAlignment);
+      ::close(fd);
+    } else if (errno != EINVAL) {
+      return PosixError(errno, "open", path);
+    }
+  }
+  const int fd = ::open(path.c_str(), flags, 0644);
+  if (fd < 0) return PosixError(errno, "open", path);
+  return std::make_shared<PosixLogFile>(fd, path, 1);
+}
+
+absl::Status PosixLogDevice::FillWithZeros(LogFile& log_file, uint64_t from, uint64_t to) {
+  PosixLogFile& file = Own(log_file);
+  if (from % file.alignment() != 0 || to % file.alignment() != 0)
+    return absl::InvalidArgumentError(absl::StrCat("fill ", file.path(), ": not aligned"));
+  if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
+  AlignedBuffer zeros;
+  zeros.Resize(std::min<uint64_t>(kFillChunkBytes, to - std::min(from, to)));
+  for (uint64_t at = from; at < to;) {
+    const ssize_t put = ::pwrite(file.fd(), zeros.data(), std::min<uint64_t>(zeros.size(), to - at),
+                                 static_cast<off_t>(at));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return PosixError(errno, "fill", file.path());
+    if (put == 0 || static_cast<size_t>(put) % file.alignment() != 0)
+      return absl::ResourceExhaustedError(absl::StrCat("fill ", file.path(), ": short write"));
+    at += static_cast<uint64_t>(put);
+  }
+  return Sync(file);
+}
+
+absl::Status PosixLogDevice::TruncateAndSync(LogFile& log_file, uint64_t size) {
+  PosixLogFile& file = Own(log_file);
+  if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
+  if (::ftruncate(file.fd(), static_cast<off_t>(size)) != 0)
+    return PosixError(errno, "truncate", file.path());
+  if (::fsync(file.fd()) != 0) return SyncFailed(file, errno);
+  return absl::OkStatus();
+}
+
+absl::Status PosixLogDevice::Sync(LogFile& log_file) {
+  PosixLogFile& file = Own(log_file);
+  if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
+  if (::fdatasync(file.fd()) != 0) return SyncFailed(file, errno);
+  return absl::OkStatus();
+}
+
+absl::Status PosixLogDevice::Refusal(const WriteRequest& request) {
+  const PosixLogFile& file = FileOf(request);
+  if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
+  const size_t alignment = file.alignment();
+  if (request.offset % alignment != 0 || request.buffer.size() % alignment != 0)
+    return absl::InvalidArgumentError(absl::StrCat("write ", file.path(), ": not aligned"));
+  return absl::OkStatus();
+}
+
+absl::Status PosixLogDevice::WriteFailed(PosixLogFile& file, int error) {
+  if (IsOutOfSpace(error)) return PosixError(error, "write", file.path());
+  file.Fail();
+  return absl::DataLossError(absl::StrCat("write ", file.path(), ": ", std::strerror(error)));
+}
+
+absl::Status PosixLogDevice::SyncFailed(PosixLogFile& file, int error) {
+  file.Fail();
+  return absl::DataLossError(absl::StrCat("sync ", file.path(), ": ", std::strerror(error)));
+}
+
+void PosixLogDevice::Finish(WriteRequest request, absl::Status status) {
+  StrandPtr strand = std::move(request.reply_on);
+  strand->Post([done = std::move(request.done), status = std::move(status),
+                buffer = std::move(request.buffer)]() mutable {
+    done(std::move(status), std::move(buffer));
+  });
+}
+
+NextStep PosixLogDevice::StepAfter(const WriteRequest& request) const {
+  if (request.durability == Durability::kOs) return NextStep::kNone;
+  if (request.coverage == Coverage::kGrowing || !FileOf(request).is_direct())
+    return NextStep::kOwnSync;
+  return WantsDsync(request) ? NextStep::kNone : NextStep::kDeviceFlush;
+}
+
+bool PosixLogDevice::WantsDsync(const WriteRequest& request) const {
+  return !shared_flush_ && request.durability == Durability::kFsync &&
+         request.coverage == Coverage::kPrewritten && FileOf(request).is_direct();
+}
+
+}  // namespace arion
