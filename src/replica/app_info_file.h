@@ -1,0 +1,33 @@
+// The table a replica belongs to, as its directory remembers it: file .app-info
+// (spec/disk-formats.md 3.2).
+//
+// Shapes    08 00 00 DE AD BE EF 00, then Thrift-JSON:
+// {"0":{"rec":{"1":{"i32":1},"2":{"str":"pegasus"}, … }}}, fields in
+//           id order, compact. Read tolerantly: absent fields keep their defaults, unknown ids are
+//           read over. Environments are not stored, except rocksdb.allow_ingest_behind.
+// Errors    NotFound: no such file. DataLoss: it can't be understood.
+// Threads   Load and Store wait for the disk; Store is atomic and durable.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <string_view>
+
+#include "env/file_system.h"
+#include "messages/configuration.h"
+
+namespace arion {
+
+inline constexpr char kAppInfoName[] = ".app-info";
+
+std::string EncodeAppInfo(const AppInfo& info);
+absl::StatusOr<AppInfo> DecodeAppInfo(std::string_view bytes);
+
+absl::StatusOr<AppInfo> LoadAppInfo(FileSystem& files, const std::string& replica_directory);
+absl::Status StoreAppInfo(FileSystem& files, const std::string& replica_directory,
+                          const AppInfo& info);
+
+}  // namespace arion

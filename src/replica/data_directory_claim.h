@@ -1,0 +1,36 @@
+// DataDirectoryClaim: this server's exclusive right to one data directory, held while it lives.
+//
+// Shapes    .arion-lock (locked), .arion-server (one line: the address of the server the data
+// belong to, written at first
+//           use).
+// Errors    FailedPrecondition: locked by a running server (its pid is named), or of another
+// server; the message says what
+//           to do. PermissionDenied: may not be written. Others: the disk.
+// Threads   Claim and destruction wait for the disk.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <memory>
+#include <string>
+
+#include "base/ids.h"
+#include "env/file_system.h"
+
+namespace arion {
+
+class DataDirectoryClaim {
+ public:
+  // Creates the directory when missing, locks it, checks whose it is, and proves that it can be
+  // written and read.
+  static absl::StatusOr<std::unique_ptr<DataDirectoryClaim>> Claim(FileSystem& files,
+                                                                   const std::string& path,
+                                                                   Endpoint server);
+
+ private:
+  explicit DataDirectoryClaim(std::unique_ptr<WritableFile> lock) : lock_(std::move(lock)) {}
+  std::unique_ptr<WritableFile> lock_;
+};
+
+}  // namespace arion

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/failure_detector_client.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace arion {
+namespace {
+
+constexpr absl::Duration kNextMetaDelay = absl::Seconds(1);
+
+}  // namespace
+
+FailureDetectorClient::FailureDetectorClient(Environment& env, Transport& transport,
+                                             StrandPtr strand, FailureDetectorOptions options,
+                                             Events events)
+    : env_(env),
+      transport_(transport),
+      strand_(std::move(strand)),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      start_time_ms_(env.clock().WallMicros() / 1000) {}
+
+void FailureDetectorClient::Start() {
+  CHECK_ON_STRAND(strand_);
+  if (options_.meta_servers.empty()) return;
+  target_index_ = env_.random().Below(options_.meta_servers.size());
+  target_ = options_.meta_servers[target_index_];
+  SendBeacon();
+}
+
+void FailureDetectorClient::Stop() {
+  CHECK_ON_STRAND(strand_);
+  is_stopped_ = true;
+  lease_end_nanos_.store(INT64_MIN, std::memory_order_release);
+  strand_->Cancel(beacon_timer_);
+  strand_->Cancel(lease_timer_);
+}
+
+void FailureDetectorClient::ScheduleBeacon(absl::Duration delay) {
+  if (beacon_timer_ != kNoTimer) strand_->Cancel(beacon_timer_);
+  beacon_timer_ = strand_->PostAfter(delay, [self = weak_from_this()] {
+    const auto client = self.lock();
+    if (client == nullptr || client->is_stopped_) return;
+    client->beacon_timer_ = kNoTimer;
+    client->SendBeacon();
+  });
+}
+
+void FailureDetectorClient::SendBeacon() {
+  const Instant sent = env_.clock().Now();
+  BeaconMessage beacon{.time = sent.nanos() / 1'000'000,
+                       .from_node = transport_.local(),
+                       .to_node = target_,
+                       .start_time = start_time_ms_};
+  if (options_.generation == PeerGeneration::k26) {
+    beacon.hp_from_node = HostPort::From(beacon.from_node);
+    beacon.hp_to_node = HostPort::From(beacon.to_node);
+  }
+  // The timeout stays below the interval, so that at most one beacon is under way.
+  transport_.Call(target_,
+                  {.name = kRpcBeacon,
+                   .body = EncodeWrapped(beacon, options_.generation),
+                   .timeout = options_.beacon_interval * 2 / 3,
+                   .lane = Lane::kBeacon},
+                  strand_, [self = weak_from_this(), sent, to = target_](RpcResult result) {
+                    const auto client = self.lock();
+                    if (client != nullptr && !client->is_stopped_) client->OnAck(sent, to, result);
+                  });
+  ScheduleBeacon(options_.beacon_interval);
+}
+
+void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& result) {
+  if (result.error != ErrorCode::kOk) return TryAnother();
+  const absl::StatusOr<BeaconAck> ack = DecodeWrapped<BeaconAck>(result.body);
+  if (!ack.ok()) {
+    LOG_EVERY_N(WARNING, 100) << "beacon answer of " << to << ": " << ack.status();
+    return TryAnother();
+  }
+  if (!ack->allowed) {
+    LOG(ERROR) << "meta server " << to
+               << " does not admit this server: no more beacons; add it to the meta server's "
+               << "allow list and restart";
+    strand_->Cancel(beacon_timer_);
+    beacon_timer_ = kNoTimer;
+    return;
+  }
+  if (!ack->is_master) {
+    if (!ack->primary_node.IsValid() || ack->primary_node == to) return TryAnother();
+    target_ = ack->primary_node;
+    return SendBeacon();
+  }
+  if (sent <= last_acked_sent_) return;
+  last_acked_sent_ = sent;
+  const Instant end = sent + options_.lease;
+  if (env_.clock().Now() >= end) return;  // this ack comes too late to grant anything
+  // The lease ended while this ack was under way and its timer is late: another may have been given
+  // our roles.
+  if (is_connected_ && !HoldsLease()) Lose();
+  lease_end_nanos_.store(end.nanos(), std::memory_order_release);
+  if (!is_connected_) {
+    is_connected_ = true;
+    ArmLeaseTimer();
+    LOG(INFO) << "meta server " << to << " acknowledged a beacon: the lease is held";
+    events_.on_renewed(end);
+    events_.on_gained();
+    return;
+  }
+  events_.on_renewed(end);
+}
+
+void FailureDetectorClient::TryAnother() {
+  target_index_ = (target_index_ + 1) % options_.meta_servers.size();
+  target_ = options_.meta_servers[target_index_];
+  ScheduleBeacon(std::min(kNextMetaDelay, options_.beacon_interval));
+}
+
+void FailureDetectorClient::ArmLeaseTimer() {
+  const absl::Duration left = lease_end() - env_.clock().Now();
+  lease_timer_ =
+      strand_->PostAfter(std::max(left, absl::ZeroDuration()), [self = weak_from_this()] {
+        if (const auto client = self.lock(); client && !client->is_stopped_) client->OnLeaseTimer();
+      });
+}
+
+void FailureDetectorClient::OnLeaseTimer() {
+  lease_timer_ = kNoTimer;
+  if (HoldsLease()) return ArmLeaseTimer();  // renewed meanwhile
+  Lose();
+}
+
+void FailureDetectorClient::Lose() {
+  is_connected_ = false;
+  if (lease_timer_ != kNoTimer) strand_->Cancel(lease_timer_);
+  lease_timer_ = kNoTimer;
+  LOG(WARNING) << "lease lost: no beacon was acknowledged for " << options_.lease;
+  events_.on_lost();
+}
+
+}  // namespace arion

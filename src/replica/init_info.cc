@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/init_info.h"
+
+#include <rapidjson/document.h>
+
+#include <array>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+struct Key {
+  const char* name;
+  int64_t value = 0;
+  bool present = false;
+};
+
+absl::Status Damaged(std::string_view what) {
+  return absl::DataLossError(absl::StrCat(kInitInfoName, ": ", Text(what)));
+}
+
+}  // namespace
+
+std::string EncodeInitInfo(const InitInfo& info) {
+  return absl::StrCat("{\"init_ballot\":", info.ballot.value(),
+                      ",\"init_durable_decree\":", info.durable.value(),
+                      ",\"init_offset_in_shared_log\":", info.offset_in_shared_log,
+                      ",\"init_offset_in_private_log\":", info.offset_in_private_log, "}");
+}
+
+absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
+  // Iterative: nesting in a damaged file must not use up the stack.
+  rapidjson::Document json;
+  json.Parse<rapidjson::kParseIterativeFlag>(bytes.data(), bytes.size());
+  if (json.HasParseError() || !json.IsObject()) return Damaged("not a JSON object");
+  std::array<Key, 4> keys{{{"init_ballot"},
+                           {"init_durable_decree"},
+                           {"init_offset_in_shared_log"},
+                           {"init_offset_in_private_log"}}};
+  bool has_unknown = false;
+  for (const auto& member : json.GetObject()) {
+    const std::string_view name(member.name.GetString(), member.name.GetStringLength());
+    bool known = false;
+    for (Key& key : keys) {
+      if (name != key.name) continue;
+      if (!member.value.IsInt64()) return Damaged(absl::StrCat(key.name, " is no integer"));
+      key.value = member.value.GetInt64();
+      key.present = known = true;
+    }
+    has_unknown = has_unknown || !known;
+  }
+  for (const Key& key : keys)
+    if (!key.present && has_unknown)
+      return Damaged(absl::StrCat(key.name, " is missing beside unknown keys"));
+  return InitInfo{.ballot = Ballot(keys[0].value),
+                  .durable = Decree(keys[1].value),
+                  .offset_in_shared_log = keys[2].value,
+                  .offset_in_private_log = keys[3].value};
+}
+
+absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& replica_directory) {
+  ASSIGN_OR_RETURN(const std::string bytes,
+                   ReadFile(files, JoinPath(replica_directory, kInitInfoName)));
+  return DecodeInitInfo(bytes);
+}
+
+absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directory,
+                           const InitInfo& info) {
+  return WriteFileDurably(files, JoinPath(replica_directory, kInitInfoName), EncodeInitInfo(info));
+}
+
+}  // namespace arion

@@ -1,0 +1,43 @@
+// InitInfo: the small durable state of one replica, file .init-info (spec/disk-formats.md 3.1).
+//
+// Shapes
+// {"init_ballot":3,"init_durable_decree":0,"init_offset_in_shared_log":6500,"init_offset_in_private_log":0}
+//           in exactly this order, compact, no newline. Extra keys are read over; missing ones read
+//           0 only when every key present is one of the four.
+// Errors    NotFound: no such file. DataLoss: it can't be understood; the file stays as it is.
+// Threads   Load and Store wait for the disk.
+// Promises  N1  Store(OK): a crash at any moment leaves the old content or the new one, never
+// something else. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "env/file_system.h"
+
+namespace arion {
+
+inline constexpr char kInitInfoName[] = ".init-info";
+
+struct InitInfo {
+  Ballot ballot;                      // highest ballot this replica ever adopted
+  Decree durable;                     // an engine that stands below is incomplete
+  int64_t offset_in_shared_log = 0;   // shared-log records of this replica below it are void
+  int64_t offset_in_private_log = 0;  // private-log records below it are void
+
+  bool operator==(const InitInfo&) const = default;
+};
+
+std::string EncodeInitInfo(const InitInfo& info);
+absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes);
+
+absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& replica_directory);
+absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directory,
+                           const InitInfo& info);
+
+}  // namespace arion

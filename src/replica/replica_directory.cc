@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_directory.h"
+
+#include <absl/strings/numbers.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+
+#include "base/status.h"
+#include "replica/app_info_file.h"
+
+namespace arion {
+namespace {
+
+constexpr std::array<std::string_view, 5> kIgnoredSuffixes = {".err", ".gar", ".tmp", ".ori",
+                                                              ".bak"};
+
+// Decimal digits only, no sign, fits int32.
+std::optional<int32_t> ParseNumber(std::string_view text) {
+  int32_t number = 0;
+  if (text.empty() ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }) ||
+      !absl::SimpleAtoi(Text(text), &number))
+    return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::optional<ReplicaDirectoryName> ParseReplicaDirectoryName(std::string_view name) {
+  for (const std::string_view suffix : kIgnoredSuffixes)
+    if (name.ends_with(suffix)) return std::nullopt;
+  const size_t first = name.find('.');
+  if (first == std::string_view::npos) return std::nullopt;
+  const size_t second = name.find('.', first + 1);
+  if (second == std::string_view::npos || second + 1 == name.size()) return std::nullopt;
+  const auto app_id = ParseNumber(name.substr(0, first));
+  const auto index = ParseNumber(name.substr(first + 1, second - first - 1));
+  if (!app_id || !index || *app_id < 1) return std::nullopt;
+  return ReplicaDirectoryName{{*app_id, *index}, std::string(name.substr(second + 1))};
+}
+
+std::string FormatReplicaDirectoryName(PartitionId pid, std::string_view app_type) {
+  return absl::StrCat(pid.app_id, ".", pid.index, ".", Text(app_type));
+}
+
+absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
+                                                            const std::string& path,
+                                                            size_t data_directory,
+                                                            std::vector<std::string>* ignored) {
+  ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
+  std::vector<FoundReplica> found;
+  for (const std::string& name : names) {
+    const auto parsed = ParseReplicaDirectoryName(name);
+    if (!parsed) continue;
+    const std::string directory = JoinPath(path, name);
+    const auto status = files.Stat(directory);
+    if (!status.ok() || !status->is_directory) continue;
+    absl::StatusOr<AppInfo> app = LoadAppInfo(files, directory);
+    if (!app.ok()) {
+      ignored->push_back(absl::StrCat(directory, ": ", app.status().message()));
+      continue;
+    }
+    if (app->app_type != parsed->app_type || app->app_id != parsed->pid.app_id) {
+      ignored->push_back(absl::StrCat(directory, ": its .app-info describes another table"));
+      continue;
+    }
+    if (parsed->pid.index >= app->partition_count) {
+      ignored->push_back(absl::StrCat(directory, ": left over from a cancelled split"));
+      continue;
+    }
+    found.push_back({parsed->pid, directory, data_directory, *std::move(app)});
+  }
+  return found;
+}
+
+absl::Status CheckNoDuplicates(absl::Span<const FoundReplica> found) {
+  std::map<PartitionId, const FoundReplica*> seen;
+  for (const FoundReplica& replica : found) {
+    const auto [it, inserted] = seen.emplace(replica.pid, &replica);
+    if (!inserted)
+      return absl::AlreadyExistsError(absl::StrCat(
+          "replica ", replica.pid.ToString(), " lies in two directories: ", it->second->path,
+          " and ", replica.path, "; rename the older one to <name>.bak and start again"));
+  }
+  return absl::OkStatus();
+}
+
+std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads) {
+  std::optional<size_t> best;
+  for (size_t i = 0; i < loads.size(); ++i) {
+    if (!loads[i].usable) continue;
+    if (!best || std::tie(loads[i].replicas_of_table, loads[i].replicas) <
+                     std::tie(loads[*best].replicas_of_table, loads[*best].replicas))
+      best = i;
+  }
+  return best;
+}
+
+absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
+                                              const std::string& path, SetAside why) {
+  const std::string target =
+      absl::StrCat(path, ".", clock.WallMicros(), why == SetAside::kFailed ? ".err" : ".gar");
+  RETURN_IF_ERROR(files.Rename(path, target));
+  RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(path)));
+  return target;
+}
+
+}  // namespace arion

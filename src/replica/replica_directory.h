@@ -1,0 +1,67 @@
+// The directories of replicas: how they are called, which are loaded, where a new one goes, how one
+// is set aside (spec/disk-formats.md 1.1-1.4).
+//
+// Shapes    <data directory>/<app id>.<index>.<app
+// type>/{.app-info,.init-info,.arion-log,plog/,data/,learn/}. Names ending
+//           in .err .gar .tmp .ori .bak are never loaded; a set-aside directory is called
+//           <name>.<µs since 1970>.<suffix>.
+// Errors    AlreadyExists: a partition lies in two directories; both are named.
+// Threads   What takes a FileSystem waits for the disk.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "env/clock.h"
+#include "env/file_system.h"
+#include "messages/configuration.h"
+
+namespace arion {
+
+struct ReplicaDirectoryName {
+  PartitionId pid;
+  std::string app_type;
+  bool operator==(const ReplicaDirectoryName&) const = default;
+};
+// nullopt: not a replica's directory, or one that is set aside.
+std::optional<ReplicaDirectoryName> ParseReplicaDirectoryName(std::string_view name);
+std::string FormatReplicaDirectoryName(PartitionId pid, std::string_view app_type);
+
+struct FoundReplica {
+  PartitionId pid;
+  std::string path;
+  size_t data_directory = 0;  // position in the configured list
+  AppInfo app;
+};
+// The replicas to load in one data directory, ordered by name. What can't be read is left in place
+// and not listed; each such name goes to *ignored with its reason.
+absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
+                                                            const std::string& path,
+                                                            size_t data_directory,
+                                                            std::vector<std::string>* ignored);
+absl::Status CheckNoDuplicates(absl::Span<const FoundReplica> found);
+
+// How many replicas lie where; the input of placement.
+struct DirectoryLoad {
+  bool usable = true;
+  int64_t replicas = 0;
+  int64_t replicas_of_table = 0;
+};
+// Fewest replicas of the table, then fewest in all, then configuration order. nullopt: no directory
+// is usable.
+std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads);
+
+enum class SetAside { kFailed, kGarbage };  // ".err", ".gar"
+// Renames durably; returns the new path.
+absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
+                                              const std::string& path, SetAside why);
+
+}  // namespace arion

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/served_files.h"
+
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+
+#include "base/crc.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr int32_t kCopyBytesMax = 16 << 20;
+
+}  // namespace
+
+bool IsSafeRelativeName(std::string_view name) {
+  if (name.empty() || name.find('\0') != std::string_view::npos) return false;
+  for (const absl::string_view part : absl::StrSplit(Text(name), '/'))
+    if (part.empty() || part == "." || part == "..") return false;
+  return true;
+}
+
+std::shared_ptr<void> ServedFiles::Share(std::string directory, Names names,
+                                         std::shared_ptr<void> hold) {
+  auto shared = std::make_shared<const Shared>(Shared{std::move(names), std::move(hold)});
+  const std::lock_guard lock(mutex_);
+  directories_[directory].push_back(shared);
+  // The share's last owner takes the entry out again.
+  return std::shared_ptr<void>(const_cast<Shared*>(shared.get()),
+                               [self = weak_from_this(), directory, kept = shared.get()](void*) {
+                                 if (const auto files = self.lock())
+                                   files->Unshare(directory, kept);
+                               });
+}
+
+void ServedFiles::Unshare(const std::string& directory, const Shared* shared) {
+  std::shared_ptr<const Shared> last;  // its hold is released outside the lock
+  const std::lock_guard lock(mutex_);
+  const auto it = directories_.find(directory);
+  if (it == directories_.end()) return;
+  auto& shares = it->second;
+  const auto entry =
+      std::find_if(shares.begin(), shares.end(), [&](const auto& s) { return s.get() == shared; });
+  if (entry == shares.end()) return;
+  last = std::move(*entry);
+  shares.erase(entry);
+  if (shares.empty()) directories_.erase(it);
+}
+
+bool ServedFiles::Serves(const std::string& directory) const {
+  const std::lock_guard lock(mutex_);
+  return directories_.contains(directory);
+}
+
+std::shared_ptr<const ServedFiles::Shared> ServedFiles::Find(const std::string& directory,
+                                                             const std::string& name) const {
+  if (!IsSafeRelativeName(name)) return nullptr;
+  const std::lock_guard lock(mutex_);
+  const auto it = directories_.find(directory);
+  if (it == directories_.end()) return nullptr;
+  for (const auto& share : it->second)
+    if (share->names.contains(name)) return share;
+  return nullptr;
+}
+
+GetFileSizeResponse ServedFiles::Sizes(const GetFileSizeRequest& request) const {
+  GetFileSizeResponse response;
+  std::vector<std::string> names = request.file_list;
+  if (names.empty()) {
+    const std::lock_guard lock(mutex_);
+    if (const auto it = directories_.find(request.source_dir); it != directories_.end())
+      for (const auto& share : it->second)
+        for (const auto& [name, size] : share->names) names.push_back(name);
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+  }
+  for (const std::string& name : names) {
+    const auto share = Find(request.source_dir, name);
+    if (share == nullptr) return {.error = static_cast<int32_t>(ErrorCode::kObjectNotFound)};
+    response.file_list.push_back(name);
+    response.size_list.push_back(static_cast<int64_t>(share->names.at(name)));
+  }
+  return response;
+}
+
+CopyResponse ServedFiles::Read(const CopyRequest& request) const {
+  CopyResponse response{.offset = request.offset, .size = request.size};
+  const auto share = Find(request.source_dir, request.file_name);
+  if (share == nullptr) {
+    response.error = ErrorCode::kObjectNotFound;
+    return response;
+  }
+  const auto file_size = static_cast<int64_t>(share->names.at(request.file_name));
+  if (request.offset < 0 || request.size < 0 || request.size > kCopyBytesMax ||
+      request.offset > file_size || request.size > file_size - request.offset) {
+    response.error = ErrorCode::kHandleEof;
+    return response;
+  }
+  const std::string path = JoinPath(request.source_dir, request.file_name);
+  auto file = files_.OpenForRead(path);
+  absl::Status read = file.status();
+  if (read.ok())
+    read = (*file)->ReadAt(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size),
+                           &response.file_content.bytes);
+  if (!read.ok()) {
+    LOG(WARNING) << "copy " << path << " for another server: " << read;
+    response.error = ErrorCode::kFileOperationFailed;
+    response.file_content.bytes.clear();
+    return response;
+  }
+  if (response.file_content.bytes.size() != static_cast<size_t>(request.size)) {
+    response.error = ErrorCode::kHandleEof;  // never a short block
+    response.file_content.bytes.clear();
+    return response;
+  }
+  response.crc32c = static_cast<int32_t>(Crc32c(response.file_content.bytes));
+  return response;
+}
+
+}  // namespace arion

@@ -1,0 +1,55 @@
+// ServedFiles: what other servers may copy from this one (RPC_NFS_GET_FILE_SIZE, RPC_NFS_COPY):
+// exactly the files that were handed out to a learner, and nothing else of the disk.
+//
+// Shapes    A file is named by the directory it was handed out with and its relative name. Sizes
+// are those of the moment
+//           it was handed out; nothing beyond is served.
+// Threads   Thread-safe. Sizes, Read wait for the disk.
+// Lifetime  Files are served while the returned share lives; it keeps `hold` (a checkpoint's).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "env/file_system.h"
+#include "messages/replication_messages.h"
+
+namespace arion {
+
+class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
+ public:
+  explicit ServedFiles(FileSystem& files) : files_(files) {}
+
+  // File name (relative to `directory`) -> size.
+  using Names = std::map<std::string, uint64_t>;
+  std::shared_ptr<void> Share(std::string directory, Names names, std::shared_ptr<void> hold);
+
+  // True when something of `directory` is served: it exists then.
+  bool Serves(const std::string& directory) const;
+  GetFileSizeResponse Sizes(const GetFileSizeRequest& request) const;
+  CopyResponse Read(const CopyRequest& request) const;
+
+ private:
+  struct Shared {
+    Names names;
+    std::shared_ptr<void> hold;
+  };
+  // The share that serves this file; keeps it while the file is read.
+  std::shared_ptr<const Shared> Find(const std::string& directory, const std::string& name) const;
+  void Unshare(const std::string& directory, const Shared* shared);
+
+  FileSystem& files_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::vector<std::shared_ptr<const Shared>>>
+      directories_;  // guarded by mutex_
+};
+
+// A relative path without empty, "." or ".." parts.
+bool IsSafeRelativeName(std::string_view name);
+
+}  // namespace arion
