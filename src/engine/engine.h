@@ -1,12 +1,17 @@
-// Engine: what committed mutations are applied to; one replica's key-value data, with the decree it stands at.
+// Engine: what committed mutations are applied to; one replica's key-value data, with the decree it
+// stands at.
 //
-// Shapes   Raw key: u16 big-endian hash key length, hash key, sort key; at least 2 bytes. Expiry: seconds since
+// Shapes   Raw key: u16 big-endian hash key length, hash key, sort key; at least 2 bytes. Expiry:
+// seconds since
 //          2016-01-01 UTC, 0 = never. A record whose 0 < expiry <= now does not exist.
-// Errors   DataLoss: the data is damaged or I/O failed, fence the replica. Unavailable (cache-only tier): would wait
+// Errors   DataLoss: the data is damaged or I/O failed, fence the replica. Unavailable (cache-only
+// tier): would wait
 //          for the disk, ask again with kAll in the disk's pool.
-// Threads  Apply: one caller at a time (the replica's strand). Reads: any thread, beside Apply. Flush, Checkpoint:
+// Threads  Apply: one caller at a time (the replica's strand). Reads: any thread, beside Apply.
+// Flush, Checkpoint:
 //          in the disk's pool, one at a time, beside Apply and reads.
-// Promises E1  A batch's data and its decree reach storage together: after a crash the engine stands at a decree d and
+// Promises E1  A batch's data and its decree reach storage together: after a crash the engine
+// stands at a decree d and
 //              holds exactly the batches 1..d.
 //          E2  last_durable <= last_flushed <= last_applied.
 // SPDX-License-Identifier: Apache-2.0
@@ -50,17 +55,20 @@ class Engine {
   virtual Decree last_flushed() const = 0;  // what a crash would leave
   virtual Decree last_durable() const = 0;  // newest checkpoint
 
-  // Applies one mutation's operations in order (a later one on the same key wins); decree must be last_applied + 1. No ops:
-  // only the decree advances. `timestamp_us` goes into the values' time tags. Never reads a clock.
-  virtual absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) = 0;
+  // Applies one mutation's operations in order (a later one on the same key wins); decree must be
+  // last_applied + 1. No ops: only the decree advances. `timestamp_us` goes into the values' time
+  // tags. Never reads a clock.
+  virtual absl::Status Apply(Decree decree, int64_t timestamp_us,
+                             absl::Span<const WriteOp> ops) = 0;
 
   // NotFound: no such record at time `now` (seconds since 2016). Unavailable: see Errors.
-  virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const = 0;
+  virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,
+                                     ReadTier tier) const = 0;
 
   // Makes everything applied so far survive a crash.
   virtual absl::Status Flush() = 0;
-  // Flush, then a checkpoint that names last_applied at the time of the call; old ones are removed but for the newest
-  // `keep`. Returns its decree.
+  // Flush, then a checkpoint that names last_applied at the time of the call; old ones are removed
+  // but for the newest `keep`. Returns its decree.
   virtual absl::StatusOr<Decree> Checkpoint() = 0;
   struct CheckpointFiles {
     Decree decree;
@@ -80,8 +88,9 @@ class EngineFactory {
   virtual ~EngineFactory() = default;
   // Opens <replica dir>/data, creating it when missing.
   virtual absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) = 0;
-  // Makes the files of `checkpoint_directory` (complete, checked) the content of data_directory, whose engine is closed;
-  // what was there is removed only after the new content is durable. Repeatable after a crash.
+  // Makes the files of `checkpoint_directory` (complete, checked) the content of data_directory,
+  // whose engine is closed; what was there is removed only after the new content is durable.
+  // Repeatable after a crash.
   virtual absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                          const std::string& data_directory) = 0;
   virtual std::string description() const = 0;  // "RocksDB 7.8.3 (debian build)"

@@ -1,0 +1,31 @@
+// Raw keys: hash key and sort key as one byte string (spec/wire-protocol.md 6.1).
+//
+// Shapes   u16 big-endian length of the hash key (0..65534), hash key, sort key. Byte order of raw
+// keys is the order of
+//          records within a partition.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace arion {
+
+constexpr size_t kHashKeyBytesMax = 65534;
+
+struct KeyParts {
+  std::string_view hash_key;
+  std::string_view sort_key;
+};
+
+// hash_key.size() <= kHashKeyBytesMax.
+std::string JoinRawKey(std::string_view hash_key, std::string_view sort_key);
+// nullopt: shorter than two bytes or than its own length field says, or a hash key of 65535 bytes.
+std::optional<KeyParts> SplitRawKey(std::string_view raw_key);
+inline bool IsRawKey(std::string_view bytes) { return SplitRawKey(bytes).has_value(); }
+// The first byte string behind every string that starts with `prefix`; empty: there is none.
+std::string EndOfPrefix(std::string_view prefix);
+
+}  // namespace arion

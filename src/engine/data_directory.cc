@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/data_directory.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/strip.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr std::string_view kCheckpointPrefix = "checkpoint.";
+constexpr std::string_view kInstallPrefix = "install.";
+constexpr size_t kCopyChunkBytes = 1 << 20;
+
+std::string NameOf(std::string_view prefix, Decree decree) {
+  return absl::StrCat(Text(prefix), decree.value());
+}
+
+// The decree of a name that is exactly what NameOf makes.
+std::optional<Decree> DecreeOf(std::string_view prefix, const std::string& name) {
+  int64_t value = 0;
+  absl::string_view rest = name;
+  if (!absl::ConsumePrefix(&rest, Text(prefix)) || !absl::SimpleAtoi(rest, &value))
+    return std::nullopt;
+  if (value < 0 || NameOf(prefix, Decree(value)) != name) return std::nullopt;
+  return Decree(value);
+}
+
+}  // namespace
+
+absl::Status CopyFile(FileSystem& files, const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(std::unique_ptr<ReadableFile> source, files.OpenForRead(from));
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> target,
+                   files.OpenForWrite(to, FileSystem::CreateMode::kTruncate));
+  std::string chunk;
+  for (uint64_t offset = 0;; offset += chunk.size()) {
+    RETURN_IF_ERROR(source->ReadAt(offset, kCopyChunkBytes, &chunk));
+    if (chunk.empty()) break;
+    RETURN_IF_ERROR(target->WriteAt(offset, chunk));
+  }
+  return target->Close();
+}
+
+absl::Status SyncAllIn(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(directory));
+  for (const std::string& name : names) {
+    ASSIGN_OR_RETURN(
+        std::unique_ptr<WritableFile> file,
+        files.OpenForWrite(JoinPath(directory, name), FileSystem::CreateMode::kOpenExisting));
+    RETURN_IF_ERROR(file->Sync());
+    RETURN_IF_ERROR(file->Close());
+  }
+  return files.SyncDirectory(directory);
+}
+
+DataDirectory::DataDirectory(FileSystem& files, std::string path, Options options)
+    : files_(files), path_(std::move(path)), options_(std::move(options)) {}
+
+absl::Status DataDirectory::Prepare() {
+  if (!Exists(files_, path_)) {
+    RETURN_IF_ERROR(files_.CreateDirectories(path_));
+    RETURN_IF_ERROR(files_.SyncDirectory(ParentDirectory(path_)));
+  }
+  RETURN_IF_ERROR(FinishInstall());
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
+  std::lock_guard lock(mutex_);
+  checkpoints_.clear();
+  for (const std::string& name : names) {
+    if (std::optional<Decree> decree = DecreeOf(kCheckpointPrefix, name)) {
+      checkpoints_[*decree];
+    } else if (absl::StrContains(name, "checkpoint")) {
+      RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+Decree DataDirectory::newest() const {
+  std::lock_guard lock(mutex_);
+  return checkpoints_.empty() ? Decree(0) : checkpoints_.rbegin()->first;
+}
+
+absl::StatusOr<std::string> DataDirectory::MakeRoomForCheckpoint() {
+  std::string path = JoinPath(path_, "checkpoint.tmp");
+  RETURN_IF_ERROR(files_.RemoveAll(path));
+  return path;
+}
+
+absl::Status DataDirectory::AddCheckpoint(const std::string& temporary_path, Decree decree) {
+  {
+    std::lock_guard lock(mutex_);
+    if (checkpoints_.contains(decree)) return files_.RemoveAll(temporary_path);
+  }
+  RETURN_IF_ERROR(files_.SyncDirectory(temporary_path));
+  RETURN_IF_ERROR(
+      files_.Rename(temporary_path, JoinPath(path_, NameOf(kCheckpointPrefix, decree))));
+  RETURN_IF_ERROR(files_.SyncDirectory(path_));
+  {
+    std::lock_guard lock(mutex_);
+    checkpoints_[decree];
+  }
+  return RemoveOldCheckpoints();
+}
+
+absl::Status DataDirectory::RemoveOldCheckpoints() {
+  std::vector<Decree> old;
+  {
+    // Forgotten under the lock, removed outside: nobody can take hold of one that is going away.
+    std::lock_guard lock(mutex_);
+    size_t surplus = checkpoints_.size() - std::min(checkpoints_.size(), options_.checkpoints_kept);
+    for (auto it = checkpoints_.begin(); surplus > 0; --surplus) {
+      if (it->second.expired()) {
+        old.push_back(it->first);
+        it = checkpoints_.erase(it);
+      } else {
+        ++it;
+      }
+    }
+  }
+  for (Decree decree : old) {
+    RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, NameOf(kCheckpointPrefix, decree))));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Engine::CheckpointFiles> DataDirectory::HoldNewest(std::shared_ptr<void>* hold) {
+  Engine::CheckpointFiles checkpoint;
+  {
+    std::lock_guard lock(mutex_);
+    if (checkpoints_.empty()) return absl::NotFoundError(absl::StrCat(path_, " has no checkpoint"));
+    auto& [decree, holder] = *checkpoints_.rbegin();
+    *hold = holder.lock();
+    if (*hold == nullptr) holder = *hold = std::make_shared<Decree>(decree);
+    checkpoint.decree = decree;
+  }
+  checkpoint.directory = JoinPath(path_, NameOf(kCheckpointPrefix, checkpoint.decree));
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(checkpoint.directory));
+  for (std::string& name : names) {
+    ASSIGN_OR_RETURN(FileStatus status, files_.Stat(JoinPath(checkpoint.directory, name)));
+    if (!status.is_directory && status.size > 0) checkpoint.names.push_back(std::move(name));
+  }
+  return checkpoint;
+}
+
+absl::Status DataDirectory::InstallContent(
+    Decree decree, const std::function<absl::Status(const std::string&)>& fill) {
+  RETURN_IF_ERROR(files_.CreateDirectories(path_));
+  RETURN_IF_ERROR(FinishInstall());
+  const std::string temporary_path = JoinPath(path_, absl::StrCat(Text(kInstallPrefix), "tmp"));
+  RETURN_IF_ERROR(files_.RemoveAll(temporary_path));
+  RETURN_IF_ERROR(files_.CreateDirectories(temporary_path));
+  RETURN_IF_ERROR(fill(temporary_path));
+  RETURN_IF_ERROR(SyncAllIn(files_, temporary_path));
+  RETURN_IF_ERROR(files_.Rename(temporary_path, JoinPath(path_, NameOf(kInstallPrefix, decree))));
+  RETURN_IF_ERROR(files_.SyncDirectory(path_));
+  return FinishInstall();
+}
+
+absl::Status DataDirectory::FinishInstall() {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
+  std::optional<Decree> installing;
+  for (const std::string& name : names) {
+    if (auto decree = DecreeOf(kInstallPrefix, name)) installing = decree;
+  }
+  if (!installing.has_value()) return absl::OkStatus();
+  // Checkpoints first: one that is newer than the content would be taken for damage.
+  for (const std::string& name : names) {
+    if (absl::StrContains(name, "checkpoint"))
+      RETURN_IF_ERROR(files_.RemoveAll(JoinPath(path_, name)));
+  }
+  RETURN_IF_ERROR(files_.SyncDirectory(path_));
+  RETURN_IF_ERROR(files_.RemoveAll(content_path()));
+  RETURN_IF_ERROR(
+      files_.Rename(JoinPath(path_, NameOf(kInstallPrefix, *installing)), content_path()));
+  RETURN_IF_ERROR(files_.SyncDirectory(path_));
+  LOG(INFO) << path_ << ": installed content of decree " << *installing;
+  return absl::OkStatus();
+}
+
+}  // namespace arion

@@ -1,0 +1,80 @@
+// DataDirectory: what lies beside an engine's content in a replica's `data` directory: checkpoints,
+// and a content being installed. Shared by the engines; knows names, not contents.
+//
+// Shapes   <data>/<content>               the engine's own files ("rdb", "memory")
+//          <data>/checkpoint.<decree>     a whole checkpoint; any other directory with "checkpoint"
+//          in its name is a
+//                                         left-over (spec/disk-formats.md 4.5)
+//          <data>/install.<decree>        a durable content that is to become <content>;
+//          install.tmp: not yet one
+// Threads  Thread-safe; everything but newest() waits for the disk.
+// Promises D1  A checkpoint directory appears whole and durable or not at all.
+//          D2  InstallContent, then a crash anywhere, then FinishInstall: <content> is the old or
+//          the new one, whole.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/base/thread_annotations.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/engine.h"
+#include "env/file_system.h"
+
+namespace arion {
+
+class DataDirectory {
+ public:
+  struct Options {
+    std::string content = "rdb";
+    size_t checkpoints_kept = 2;
+  };
+  DataDirectory(FileSystem& files, std::string path, Options options);
+
+  const std::string& path() const { return path_; }
+  std::string content_path() const { return JoinPath(path_, options_.content); }
+
+  // Creates the directory, finishes an interrupted install, removes left-overs, finds the
+  // checkpoints.
+  absl::Status Prepare();
+  // Decree of the newest checkpoint; 0: none.
+  Decree newest() const;
+  // Where to build the next checkpoint; nothing is there.
+  absl::StatusOr<std::string> MakeRoomForCheckpoint();
+  // The directory built at `temporary_path`, its files synced, becomes checkpoint.<decree>. Old
+  // ones that nobody holds are removed. Fine if that checkpoint exists.
+  absl::Status AddCheckpoint(const std::string& temporary_path, Decree decree);
+  // As Engine::NewestCheckpoint.
+  absl::StatusOr<Engine::CheckpointFiles> HoldNewest(std::shared_ptr<void>* hold);
+
+  // `fill` writes the new content's files into the empty directory it is given. All files are
+  // synced here, the new content made durable, and then put in the place of the old one and its
+  // checkpoints.
+  absl::Status InstallContent(Decree decree,
+                              const std::function<absl::Status(const std::string&)>& fill);
+
+ private:
+  absl::Status FinishInstall();
+  absl::Status RemoveOldCheckpoints();
+
+  FileSystem& files_;
+  const std::string path_;
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::map<Decree, std::weak_ptr<void>> checkpoints_
+      ABSL_GUARDED_BY(mutex_);  // with who holds them
+};
+
+// Syncs every file in `directory`, then the directory.
+absl::Status SyncAllIn(FileSystem& files, const std::string& directory);
+absl::Status CopyFile(FileSystem& files, const std::string& from, const std::string& to);
+
+}  // namespace arion

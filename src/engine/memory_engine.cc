@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/memory_engine.h"
+
+#include <absl/base/thread_annotations.h>
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "engine/data_directory.h"
+#include "engine/value_schema.h"
+
+namespace arion {
+namespace {
+
+constexpr std::string_view kMagic = "ARIONMEM";
+constexpr std::string_view kRecordsName = "records";
+constexpr char kContent[] = "memory";
+
+struct Records {
+  Decree decree{0};
+  std::map<std::string, Record, std::less<>> by_key;
+};
+
+std::string EncodeRecords(const Records& records) {
+  std::string bytes(kMagic);
+  AppendLittle(records.decree.value(), &bytes);
+  AppendLittle(static_cast<uint64_t>(records.by_key.size()), &bytes);
+  for (const auto& [key, record] : records.by_key) {
+    AppendLittle(static_cast<uint32_t>(key.size()), &bytes);
+    AppendLittle(static_cast<uint32_t>(record.value.size()), &bytes);
+    AppendLittle(record.expire_ts, &bytes);
+    bytes.append(key);
+    bytes.append(record.value);
+  }
+  AppendLittle(Crc32c(bytes), &bytes);
+  return bytes;
+}
+
+absl::StatusOr<Records> DecodeRecords(std::string_view bytes) {
+  constexpr size_t kCrcBytes = sizeof(uint32_t);
+  if (bytes.size() < kMagic.size() + kCrcBytes || !bytes.starts_with(kMagic)) {
+    return absl::DataLossError("not a records file");
+  }
+  const std::string_view body = bytes.substr(0, bytes.size() - kCrcBytes);
+  if (LoadLittle<uint32_t>(bytes.data() + body.size()) != Crc32c(body)) {
+    return absl::DataLossError("records file: wrong checksum");
+  }
+  Records records;
+  ByteReader reader(body.substr(kMagic.size()));
+  records.decree = Decree(reader.Little<int64_t>());
+  const auto count = reader.Little<uint64_t>();
+  for (uint64_t i = 0; i < count && reader.ok(); ++i) {
+    const auto key_bytes = reader.Little<uint32_t>();
+    const auto value_bytes = reader.Little<uint32_t>();
+    const auto expire_ts = reader.Little<uint32_t>();
+    std::string key(reader.Bytes(key_bytes));
+    std::string value(reader.Bytes(value_bytes));
+    records.by_key.insert_or_assign(std::move(key),
+                                    Record{.value = std::move(value), .expire_ts = expire_ts});
+  }
+  if (!reader.ok() || !reader.rest().empty())
+    return absl::DataLossError("records file: counts do not fit");
+  return records;
+}
+
+absl::StatusOr<Records> LoadRecords(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(std::string bytes, ReadFile(files, path));
+  absl::StatusOr<Records> records = DecodeRecords(bytes);
+  if (!records.ok()) return Annotate(records.status(), path);
+  return records;
+}
+
+class MemoryEngine : public Engine {
+ public:
+  MemoryEngine(FileSystem& files, const std::string& data_directory, size_t checkpoints_kept)
+      : files_(files),
+        directory_(files, data_directory,
+                   {.content = kContent, .checkpoints_kept = checkpoints_kept}) {}
+
+  absl::Status Open() {
+    RETURN_IF_ERROR(directory_.Prepare());
+    if (Exists(files_, records_path())) {
+      ASSIGN_OR_RETURN(Records records, LoadRecords(files_, records_path()));
+      std::lock_guard lock(mutex_);
+      records_ = std::move(records);
+      last_flushed_ = records_.decree;
+    }
+    if (directory_.newest() > last_flushed()) {
+      return absl::DataLossError(absl::StrCat(
+          directory_.path(), " has a checkpoint of decree ", directory_.newest().value(),
+          ", but its content ends at ", last_flushed().value()));
+    }
+    if (directory_.newest() == last_flushed()) return absl::OkStatus();
+    return Checkpoint().status();
+  }
+
+  Decree last_applied() const override {
+    std::lock_guard lock(mutex_);
+    return records_.decree;
+  }
+  Decree last_flushed() const override {
+    std::lock_guard lock(mutex_);
+    return last_flushed_;
+  }
+  Decree last_durable() const override { return directory_.newest(); }
+
+  absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    std::lock_guard lock(mutex_);
+    CHECK_EQ(decree, records_.decree + 1);
+    for (const WriteOp& op : ops) {
+      auto it = records_.by_key.find(op.key);
+      if (op.kind == WriteOp::Kind::kRemove) {
+        if (it != records_.by_key.end()) records_.by_key.erase(it);
+        continue;
+      }
+      if (it == records_.by_key.end())
+        it = records_.by_key.emplace(std::string(op.key), Record()).first;
+      it->second = Record{.value = std::string(op.value), .expire_ts = op.expire_ts};
+    }
+    records_.decree = decree;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    std::lock_guard lock(mutex_);
+    auto it = records_.by_key.find(raw_key);
+    if (it == records_.by_key.end() || IsExpired(it->second.expire_ts, now)) {
+      return absl::NotFoundError("no such record");
+    }
+    return it->second;
+  }
+
+  absl::Status Flush() override { return FlushUpTo().status(); }
+
+  absl::StatusOr<Decree> Checkpoint() override {
+    ASSIGN_OR_RETURN(Flushed flushed, FlushUpTo());
+    if (directory_.newest() == flushed.decree) return flushed.decree;
+    ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
+    RETURN_IF_ERROR(files_.CreateDirectories(path));
+    RETURN_IF_ERROR(WriteFileDurably(files_, JoinPath(path, kRecordsName), flushed.bytes));
+    RETURN_IF_ERROR(directory_.AddCheckpoint(path, flushed.decree));
+    return flushed.decree;
+  }
+
+  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
+    return directory_.HoldNewest(hold);
+  }
+
+  uint64_t size_bytes() const override {
+    std::lock_guard lock(mutex_);
+    uint64_t bytes = 0;
+    for (const auto& [key, record] : records_.by_key) bytes += key.size() + record.value.size();
+    return bytes;
+  }
+
+  absl::Status Close() override { return Flush(); }
+
+ private:
+  struct Flushed {
+    Decree decree;
+    std::string bytes;
+  };
+
+  std::string records_path() const { return JoinPath(directory_.content_path(), kRecordsName); }
+
+  absl::StatusOr<Flushed> FlushUpTo() {
+    Flushed flushed;
+    {
+      std::lock_guard lock(mutex_);
+      flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
+    }
+    if (!Exists(files_, directory_.content_path())) {
+      RETURN_IF_ERROR(files_.CreateDirectories(directory_.content_path()));
+      RETURN_IF_ERROR(files_.SyncDirectory(directory_.path()));
+    }
+    RETURN_IF_ERROR(WriteFileDurably(files_, records_path(), flushed.bytes));
+    std::lock_guard lock(mutex_);
+    last_flushed_ = flushed.decree;
+    return flushed;
+  }
+
+  FileSystem& files_;
+  DataDirectory directory_;
+  mutable std::mutex mutex_;
+  Records records_ ABSL_GUARDED_BY(mutex_);
+  Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
+};
+
+}  // namespace
+
+MemoryEngineFactory::MemoryEngineFactory(Environment& environment, MemoryEngineOptions options)
+    : environment_(environment), options_(options) {}
+
+absl::StatusOr<std::unique_ptr<Engine>> MemoryEngineFactory::Open(
+    const std::string& data_directory) {
+  auto engine = std::make_unique<MemoryEngine>(environment_.files(), data_directory,
+                                               options_.checkpoints_kept);
+  RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", data_directory)));
+  return engine;
+}
+
+absl::Status MemoryEngineFactory::InstallCheckpoint(const std::string& checkpoint_directory,
+                                                    Decree decree,
+                                                    const std::string& data_directory) {
+  FileSystem& files = environment_.files();
+  const std::string source = JoinPath(checkpoint_directory, kRecordsName);
+  ASSIGN_OR_RETURN(Records records, LoadRecords(files, source));
+  if (records.decree != decree) {
+    return absl::DataLossError(
+        absl::StrCat(source, " holds decree ", records.decree.value(), ", not ", decree.value()));
+  }
+  DataDirectory directory(files, data_directory,
+                          {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
+  return directory.InstallContent(decree, [&](const std::string& to) {
+    return CopyFile(files, source, JoinPath(to, kRecordsName));
+  });
+}
+
+}  // namespace arion

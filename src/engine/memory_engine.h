@@ -1,0 +1,40 @@
+// MemoryEngine: the engine of the simulator and of ThreadSanitizer builds: an ordered map that is
+// written whole.
+//
+// Shapes   A `records` file, little-endian: "ARIONMEM" · i64 decree · u64 count · count x {u32 key
+// bytes, u32 value
+//          bytes, u32 expiry, key, value} · u32 CRC-32C of all before. <data>/memory/records is
+//          what a crash leaves, <data>/checkpoint.<decree>/records a checkpoint.
+// Threads  As Engine.
+// Promises M1  Deterministic: equal calls leave equal files.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "env/environment.h"
+
+namespace arion {
+
+struct MemoryEngineOptions {
+  size_t checkpoints_kept = 2;
+};
+
+class MemoryEngineFactory : public EngineFactory {
+ public:
+  // `environment` outlives the factory and its engines.
+  explicit MemoryEngineFactory(Environment& environment, MemoryEngineOptions options = {});
+
+  absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
+  absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
+                                 const std::string& data_directory) override;
+  std::string description() const override { return "in memory"; }
+
+ private:
+  Environment& environment_;
+  const MemoryEngineOptions options_;
+};
+
+}  // namespace arion
