@@ -1,0 +1,34 @@
+// The replica-scope invariants as code (spec/replication.md 2). A violation is a CHECK failure: we
+// are wrong.
+//
+// R1  durable <= applied <= committed <= logged <= prepared       the watermark ladder of a member
+// R2  the prepare list holds (committed, prepared] without a hole at a primary; its members' gaps
+// close before they commit R3  ballots only rise; prepared falls only when the ballot rises or the
+// replica learns anew R4  PrepareAck(d) is sent only when logged >= d, that is: d itself and in
+// this ballot (checked where acks are made) R5  prepared - committed <= mutations_in_flight_max at
+// a primary in new work, <= prepare_list_span_max anywhere R6  the members of a configuration are
+// distinct, and no learner is a member SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/ids.h"
+#include "messages/configuration.h"
+
+namespace arion {
+
+struct Watermarks {
+  PartitionStatus role = PartitionStatus::kInactive;
+  Ballot ballot;
+  Decree last_durable;
+  Decree last_applied;
+  Decree last_committed;
+  Decree last_logged;  // everything in (committed, last_logged] is in the own log, without a hole
+  Decree last_prepared;
+  int64_t learner_restarts =
+      0;  // how often the replica took a state from elsewhere in place of its own
+};
+
+void CheckLadder(const Watermarks& marks);                          // R1
+void CheckRise(const Watermarks& before, const Watermarks& after);  // R3
+void CheckMembers(const PartitionConfiguration& configuration);     // R6
+
+}  // namespace arion

@@ -1,0 +1,101 @@
+// ReplicaCore: one replica's part in PacificA, as a state machine. Events in, effects out; no
+// thread, file, socket, clock or randomness. Commit needs every member of the configuration; a slow
+// member is removed by the meta server instead.
+//
+// Shapes   Begins INACTIVE (transient) and disconnected, with what the disk held. `now` never
+// falls. Errors   A message that a correct peer would not send is refused and counted
+// (counters().odd_messages); faults of the own
+//          disk end in ERROR. Only our own mistakes CHECK (invariants.h).
+// Threads  Strand-bound to the replica's strand.
+// Promises P1  A member acknowledges a mutation only after its log has it durable, under the ballot
+// it then has.
+//          P2  A client's kOk means: committed (every member of the configuration has it logged)
+//          and applied here. P3  Committed decrees have no hole, their ballots never fall; they are
+//          handed to the engine once each, in order. P4  Once a ballot was adopted, nothing of a
+//          smaller one is acknowledged.
+// Parts    prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving state)
+// · learner_sessions.h
+//          (giving it) · reconfiguration.h (meta server) · reconciliation.h (taking office) ·
+//          role_transition.h
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/instant.h"
+#include "pacifica/core_options.h"
+#include "pacifica/effects.h"
+#include "pacifica/events.h"
+#include "pacifica/invariants.h"
+#include "pacifica/role_transition.h"
+
+namespace arion {
+
+enum class ReadKind { kPrimaryOnly, kBackup };
+
+class ReplicaCore {
+ public:
+  // `recovered.ballot` is durable already. Uncommitted mutations of the log count as logged.
+  ReplicaCore(CoreOptions options, const RecoveredState& recovered, Instant now);
+  ~ReplicaCore();
+
+  Effects Step(const Event& event, Instant now);
+  // When Tick is wanted; InfiniteFuture: only events move it.
+  Instant NextWakeup() const;
+
+  // ---- questions ----
+
+  // Watermarks, role and ballot.
+  Watermarks marks() const;
+  PartitionStatus role() const;
+  Ballot ballot() const;
+  Inactivity inactivity() const;
+  bool IsInitializing() const;  // until the first configuration after the start
+  Ballot last_mutation_ballot()
+      const;  // of the newest mutation prepared here; what meta compares (replica_info 1004)
+  LastStop last_stop() const;  // of the former incarnation, until this one was a member again
+  Endpoint primary() const;    // as known here; may be invalid
+  const AppInfo& app() const;
+  // The primary's: members and ballot. Elsewhere the last full configuration seen, possibly old.
+  const PartitionConfiguration& configuration() const;
+  std::vector<Endpoint> learners() const;  // primary only
+  LearnerStatus learner_status() const;
+
+  // kOk, or the answer for a read. The driver checks its lease too, before and after reading. A
+  // value read from the engine is what counts: it stands at last_applied.
+  ErrorCode ReadGate(ReadKind kind) const;
+  // kOk, or the answer a ClientWrite would get now.
+  ErrorCode WriteGate() const;
+
+  // For LearnReceived::log_coverage: the first decree this learner lacks.
+  Decree LearnStart(const LearnRequest& request) const;
+  // The private log may drop what lies below.
+  Decree FirstLogDecreeNeeded() const;
+
+  struct Counters {
+    int64_t odd_messages = 0;    // refused: no correct peer sends them
+    int64_t stale_messages = 0;  // of an old ballot, session or round
+    int64_t duplicate_prepares = 0;
+    int64_t lost_entries = 0;  // a decree that was committed with our ack is not in our log
+    int64_t mutations_started = 0;
+    int64_t client_updates_started = 0;
+    int64_t reprepared = 0;
+    int64_t holes_filled = 0;
+    int64_t configuration_updates = 0;
+    int64_t learn_rounds = 0;
+    int64_t prepares_resent = 0;
+  };
+  const Counters& counters() const;
+
+  // R1, R2, R5, R6 over this state; CheckRise(before, after) is the delta. Both are cheap enough
+  // for every Step.
+  void Check() const;
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace arion
