@@ -35,11 +35,12 @@ struct AppInfo {
   bool duplicating = false;
   int32_t init_partition_count = -1;
   bool is_bulk_loading = false;
+  std::optional<bool> atomic_idempotent;  // generation 26
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.status), v(2, s.app_type), v(3, s.app_name), v(4, s.app_id), v(5, s.partition_count), v(6, s.envs);
     v(7, s.is_stateful), v(8, s.max_replica_count), v(9, s.expire_second), v(10, s.create_second);
-    v(11, s.drop_second), v(12, s.duplicating), v(13, s.init_partition_count), v(14, s.is_bulk_loading);
+    v(11, s.drop_second), v(12, s.duplicating), v(13, s.init_partition_count), v(14, s.is_bulk_loading), v(15, s.atomic_idempotent);
   }
   bool operator==(const AppInfo&) const = default;
 };

@@ -3,8 +3,12 @@
 //
 // Member type -> wire type: bool, int8_t, int32_t, int64_t, enum (i32), std::string (string), Blob, PartitionId, Endpoint,
 // ErrorCode, HostPort (the raw types of spec/wire-protocol.md 2.2), std::vector (list), std::map (map), struct. A plain
-// member is always written; std::optional only when set. std::optional<HostPort> and vectors of it inside optional are
-// written only to peers of generation 26. SPDX-License-Identifier: Apache-2.0
+// member is always written; std::optional only when set.
+//
+// The host_port twins of addresses (hp_x beside x) are std::optional<HostPort> or std::optional<std::vector<HostPort>>
+// and belong to the codec: callers neither set nor read them. The n-th twin of a struct belongs to its n-th member of
+// type Endpoint or std::vector<Endpoint>. They are written only to peers of generation 26, then always, made from x when
+// not set; decoding fills x from its twin where x is missing, and empties the twin. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -16,6 +16,7 @@ inline constexpr char kRpcClusterInfo[] = "RPC_CM_CLUSTER_INFO";
 inline constexpr char kRpcBeacon[] = "RPC_FD_FAILURE_DETECTOR_PING";
 inline constexpr char kRpcConfigSync[] = "RPC_CM_CONFIG_SYNC";
 inline constexpr char kRpcUpdateConfiguration[] = "RPC_CM_UPDATE_PARTITION_CONFIGURATION";
+inline constexpr char kRpcDuplicationSync[] = "RPC_CM_DUPLICATION_SYNC";
 inline constexpr char kRpcConfigProposal[] = "RPC_CONFIG_PROPOSAL";
 
 struct BeaconMessage {
@@ -25,9 +26,13 @@ struct BeaconMessage {
   std::optional<int64_t> start_time;  // ms of process start (wall); larger = restarted
   std::optional<HostPort> hp_from_node;
   std::optional<HostPort> hp_to_node;
+  // Arion's extensions (spec/internal-rpc.md 6). The message must stay below 1000 bytes with its header.
+  std::optional<int64_t> arion_caps;
+  std::optional<std::string> arion_version;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node), v(6, s.hp_to_node);
+    v(1000, s.arion_caps), v(1001, s.arion_version);
   }
   bool operator==(const BeaconMessage&) const = default;
 };
@@ -39,10 +44,11 @@ struct BeaconAck {
   bool allowed = false;
   std::optional<HostPort> hp_this_node;
   std::optional<HostPort> hp_primary_node;
+  std::optional<int64_t> arion_caps;  // Arion's extension
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.this_node), v(3, s.primary_node), v(4, s.is_master), v(5, s.allowed), v(6, s.hp_this_node);
-    v(7, s.hp_primary_node);
+    v(7, s.hp_primary_node), v(1000, s.arion_caps);
   }
   bool operator==(const BeaconAck&) const = default;
 };
@@ -96,14 +102,24 @@ struct ReplicaInfo {
   }
   bool operator==(const ReplicaInfo&) const = default;
 };
+struct ReplicaServerInfo {
+  std::map<std::string, std::string> geo_tags;
+  int64_t total_capacity_mb = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.geo_tags), v(2, s.total_capacity_mb);
+  }
+  bool operator==(const ReplicaServerInfo&) const = default;
+};
 struct ConfigSyncRequest {
   Endpoint node;
   std::optional<std::vector<ReplicaInfo>> stored_replicas;
+  std::optional<ReplicaServerInfo> info;  // never sent; skipping it as unknown would do as well
   std::optional<HostPort> hp_node;
   std::optional<std::vector<std::string>> unreadable_disks;  // tags of configured disks that can't be read (decision 28)
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.node), v(2, s.stored_replicas), v(4, s.hp_node), v(1000, s.unreadable_disks);
+    v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node), v(1000, s.unreadable_disks);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };
@@ -116,6 +132,54 @@ struct ConfigSyncResponse {
     v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas);
   }
   bool operator==(const ConfigSyncResponse&) const = default;
+};
+
+// Every Pegasus replica server sends it every 10 s, also when nothing is duplicated; Arion answers kOk and an empty map.
+struct DuplicationConfirmEntry {
+  int32_t dupid = 0;
+  int64_t confirmed_decree = 0;
+  std::optional<bool> checkpoint_prepared;
+  std::optional<int64_t> last_committed_decree;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.dupid), v(2, s.confirmed_decree), v(3, s.checkpoint_prepared), v(4, s.last_committed_decree);
+  }
+  bool operator==(const DuplicationConfirmEntry&) const = default;
+};
+struct DuplicationSyncRequest {
+  Endpoint node;
+  std::map<PartitionId, std::vector<DuplicationConfirmEntry>> confirm_list;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.node), v(2, s.confirm_list), v(3, s.hp_node);
+  }
+  bool operator==(const DuplicationSyncRequest&) const = default;
+};
+struct DuplicationEntry {
+  int32_t dupid = 0;
+  int32_t status = 0;
+  std::string remote;
+  int64_t create_ts = 0;
+  std::optional<std::map<int32_t, int64_t>> progress;  // partition -> confirmed decree
+  std::optional<int32_t> fail_mode;
+  std::optional<std::string> remote_app_name;
+  std::optional<int32_t> remote_replica_count;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.dupid), v(2, s.status), v(3, s.remote), v(4, s.create_ts), v(5, s.progress), v(7, s.fail_mode);
+    v(8, s.remote_app_name), v(9, s.remote_replica_count);
+  }
+  bool operator==(const DuplicationEntry&) const = default;
+};
+struct DuplicationSyncResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::map<int32_t, std::map<int32_t, DuplicationEntry>> dup_map;  // table id -> duplication id -> entry
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.dup_map);
+  }
+  bool operator==(const DuplicationSyncResponse&) const = default;
 };
 
 struct QueryConfigRequest {

@@ -31,10 +31,11 @@ struct ReplicaConfiguration {
   bool pop_all = false;
   bool split_sync_to_child = false;
   std::optional<HostPort> hp_primary;
+  std::optional<int64_t> arion_caps;  // Arion's extension (spec/internal-rpc.md 6)
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.status), v(5, s.learner_signature), v(6, s.pop_all);
-    v(7, s.split_sync_to_child), v(8, s.hp_primary);
+    v(7, s.split_sync_to_child), v(8, s.hp_primary), v(1000, s.arion_caps);
   }
   bool operator==(const ReplicaConfiguration&) const = default;
 };
@@ -55,10 +56,14 @@ struct PrepareAck {
   Decree last_committed_decree_in_prepare_list;
   std::optional<int64_t> receive_timestamp;   // ns
   std::optional<int64_t> response_timestamp;  // ns
+  // Arion's extensions (spec/internal-rpc.md 6).
+  std::optional<int8_t> durability;     // a Durability: where the mutation was when this ack was sent
+  std::optional<Decree> synced_decree;  // everything up to here is on stable storage
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.err), v(3, s.ballot), v(4, s.decree), v(5, s.last_committed_decree_in_app);
     v(6, s.last_committed_decree_in_prepare_list), v(7, s.receive_timestamp), v(8, s.response_timestamp);
+    v(1001, s.durability), v(1002, s.synced_decree);
   }
   bool operator==(const PrepareAck&) const = default;
 };

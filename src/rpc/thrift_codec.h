@@ -1,7 +1,9 @@
 // Messages as bytes: the Thrift binary protocol with its six raw types (spec/wire-protocol.md 2).
 //
-// Errors   InvalidArgument: what does not decode, with the struct's name. Known ids of another type are skipped; unknown
-//          fields are skipped by their announced type; nothing allocates more than the input's size.
+// Errors   InvalidArgument: what does not decode, with the struct's name. Known ids of another type
+// are skipped; unknown
+//          fields are skipped by their announced type; nothing allocates more than the input's
+//          size.
 // Threads  Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,21 +17,51 @@
 #include "messages/configuration.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
+#include "messages/tool_messages.h"
 
 namespace arion {
 
-// Which host_port fields the reader of these bytes knows (decision 3). THFT connections: always kNone.
+// Which host_port fields the reader of these bytes knows (decision 3). THFT connections: always
+// kNone.
 enum class PeerGeneration { kNone, k25 = kNone, k26 };
 
-// One value inside an anonymous struct with one field, id `field_id` (0 or 1), and its end byte. Instantiated in the .cc
-// for every message, for Blob, PartitionId, Endpoint, int64_t and std::string.
+// One value inside an anonymous struct with one field, id `field_id` (0 or 1), and its end byte.
+// Instantiated in the .cc for every message, for Blob, PartitionId, Endpoint, int64_t and
+// std::string.
 template <class T>
-std::string EncodeWrapped(const T& value, PeerGeneration generation = PeerGeneration::kNone, int16_t field_id = 0);
+std::string EncodeWrapped(const T& value, PeerGeneration generation = PeerGeneration::kNone,
+                          int16_t field_id = 0);
+// What becomes of host_port twins (messages/fields.h) after decoding. kKeep is for echoing them and
+// for tests.
+enum class HostPortTwins { kEmpty, kKeep };
 template <class T>
-absl::StatusOr<T> DecodeWrapped(std::string_view bytes);
+absl::StatusOr<T> DecodeWrapped(std::string_view bytes,
+                                HostPortTwins twins = HostPortTwins::kEmpty);
 
-// RPC_PREPARE's three parts. Decode checks that pid and ballot agree in all of them.
-std::string EncodePrepare(const PrepareRequest& request, PeerGeneration generation = PeerGeneration::kNone);
-absl::StatusOr<PrepareRequest> DecodePrepare(std::string_view bytes);
+// RPC_PREPARE's three parts. Decode checks that pid and ballot agree in all of them. DataLoss: the
+// mutation is not one (unknown code, cut short); PreparePid still tells whom to answer
+// ERR_INVALID_DATA for.
+std::string EncodePrepare(const PrepareRequest& request,
+                          PeerGeneration generation = PeerGeneration::kNone);
+absl::StatusOr<PrepareRequest> DecodePrepare(std::string_view bytes,
+                                             HostPortTwins twins = HostPortTwins::kEmpty);
+absl::StatusOr<PartitionId> PreparePid(std::string_view bytes);
+
+// The meta struct of THFT header version 1 (spec/wire-protocol.md 1.3), not wrapped.
+struct ThriftRequestMeta {
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  int32_t client_timeout = 0;
+  int64_t client_partition_hash = 0;
+  bool is_backup_request = false;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_id), v(2, s.partition_index), v(3, s.client_timeout), v(4, s.client_partition_hash);
+    v(5, s.is_backup_request);
+  }
+  bool operator==(const ThriftRequestMeta&) const = default;
+};
+std::string EncodeThriftRequestMeta(const ThriftRequestMeta& meta);
+absl::StatusOr<ThriftRequestMeta> DecodeThriftRequestMeta(std::string_view bytes);
 
 }  // namespace arion
