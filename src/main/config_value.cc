@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/config_value.h"
+
+#include <absl/strings/numbers.h>
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+#include <set>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+absl::Status Invalid(std::string text) { return absl::InvalidArgumentError(text); }
+
+std::string_view TrimSpace(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())))
+    text.remove_prefix(1);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> SplitAtCommas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    size_t comma = text.find(',');
+    parts.push_back(TrimSpace(text.substr(0, comma)));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+absl::StatusOr<Endpoint> LookUp(const std::string& host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (int code = getaddrinfo(host.c_str(), nullptr, &hints, &found);
+      code != 0 || found == nullptr) {
+    return Invalid(absl::StrCat("the name ", host, " has no IPv4 address (", gai_strerror(code),
+                                "); write the address itself"));
+  }
+  uint32_t ip = ntohl(reinterpret_cast<sockaddr_in*>(found->ai_addr)->sin_addr.s_addr);
+  freeaddrinfo(found);
+  return Endpoint{ip, port};
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> ParseInteger(std::string_view text, int64_t first, int64_t last) {
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(Text(text), &value)) {
+    return Invalid(absl::StrCat("not a number; write one between ", first, " and ", last));
+  }
+  if (value < first || value > last) {
+    return Invalid(absl::StrCat("out of range; write a number between ", first, " and ", last));
+  }
+  return value;
+}
+
+absl::StatusOr<bool> ParseSwitch(std::string_view text) {
+  if (text == "true") return true;
+  if (text == "false") return false;
+  return Invalid("neither true nor false; write one of them");
+}
+
+absl::StatusOr<absl::Duration> ParseInterval(std::string_view text) {
+  absl::Duration value;
+  if (!absl::ParseDuration(std::string(text), &value) || value == absl::InfiniteDuration()) {
+    return Invalid("not a time; write it with its unit, as 9s, 500ms or 2m");
+  }
+  if (value <= absl::ZeroDuration())
+    return Invalid("not a positive time; write it as 9s, 500ms or 2m");
+  return value;
+}
+
+absl::StatusOr<uint64_t> ParseSize(std::string_view text) {
+  size_t digits = 0;
+  while (digits < text.size() && std::isdigit(static_cast<unsigned char>(text[digits]))) ++digits;
+  std::string unit;
+  for (char c : TrimSpace(text.substr(digits)))
+    unit += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  constexpr std::pair<std::string_view, int> kUnits[] = {
+      {"", 0},     {"b", 0},  {"k", 10},  {"kb", 10},  {"kib", 10}, {"m", 20},  {"mb", 20},
+      {"mib", 20}, {"g", 30}, {"gb", 30}, {"gib", 30}, {"t", 40},   {"tb", 40}, {"tib", 40}};
+  uint64_t value = 0;
+  for (const auto& [name, shift] : kUnits) {
+    if (unit != name) continue;
+    if (!absl::SimpleAtoi(Text(text.substr(0, digits)), &value) || value > (UINT64_MAX >> shift))
+      break;
+    return value << shift;
+  }
+  return Invalid("not a size; write bytes, or a number with KiB, MiB or GiB");
+}
+
+absl::StatusOr<Endpoint> ParseAddress(std::string_view text) {
+  if (std::optional<Endpoint> endpoint = Endpoint::Parse(text); endpoint && endpoint->IsValid()) {
+    if (endpoint->port == 0)
+      return Invalid("port 0; write an address with a port, as 127.0.0.1:34601");
+    return *endpoint;
+  }
+  size_t colon = text.rfind(':');
+  std::string host(TrimSpace(text.substr(0, colon)));
+  absl::StatusOr<int64_t> port(absl::InvalidArgumentError("no port"));
+  if (colon != std::string_view::npos)
+    port = ParseInteger(TrimSpace(text.substr(colon + 1)), 1, 65535);
+  bool numeric = !host.empty() && host.find_first_not_of("0123456789.") == std::string::npos;
+  if (!port.ok() || host.empty() || numeric) {
+    return Invalid(
+        absl::StrCat("\"", Text(text), "\" is not an address; write it as 127.0.0.1:34601"));
+  }
+  return LookUp(host, static_cast<uint16_t>(*port));
+}
+
+absl::StatusOr<std::vector<Endpoint>> ParseAddresses(std::string_view text) {
+  std::vector<Endpoint> endpoints;
+  for (std::string_view part : SplitAtCommas(text)) {
+    ASSIGN_OR_RETURN(Endpoint endpoint, ParseAddress(part));
+    endpoints.push_back(endpoint);
+  }
+  return endpoints;
+}
+
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std::string_view text) {
+  std::vector<std::pair<std::string, std::string>> disks;
+  std::set<std::string> tags;
+  std::set<std::string> paths;
+  for (std::string_view part : SplitAtCommas(text)) {
+    size_t colon = part.find(':');
+    std::string tag(TrimSpace(part.substr(0, colon)));
+    std::string path(colon == std::string_view::npos ? "" : TrimSpace(part.substr(colon + 1)));
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (tag.empty() || path.empty() || path.find(':') != std::string::npos) {
+      return Invalid(absl::StrCat("\"", Text(part),
+                                  "\" is not tag:path; write it as ssd1:/data/1,ssd2:/data/2"));
+    }
+    if (!tags.insert(tag).second)
+      return Invalid(absl::StrCat("tag ", tag, " stands twice; give each disk its own"));
+    if (!paths.insert(path).second)
+      return Invalid(absl::StrCat("path ", path, " stands twice; name it once"));
+    disks.emplace_back(tag, path);
+  }
+  return disks;
+}
+
+std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known) {
+  std::string_view best;
+  size_t best_distance = std::max<size_t>(2, name.size() / 4) + 1;
+  for (std::string_view candidate : known) {
+    std::vector<size_t> row(candidate.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (size_t i = 0; i < name.size(); ++i) {
+      size_t diagonal = row[0];
+      row[0] = i + 1;
+      for (size_t j = 0; j < candidate.size(); ++j) {
+        size_t replace = diagonal + (name[i] == candidate[j] ? 0 : 1);
+        diagonal = row[j + 1];
+        row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+      }
+    }
+    if (row.back() < best_distance) {
+      best_distance = row.back();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+}  // namespace arion

@@ -1,0 +1,30 @@
+// One configuration value, from text. Errors: InvalidArgument that says what is wrong and, after ";
+// ", what to write. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace arion {
+
+absl::StatusOr<int64_t> ParseInteger(std::string_view text, int64_t first, int64_t last);
+absl::StatusOr<bool> ParseSwitch(std::string_view text);              // true, false
+absl::StatusOr<absl::Duration> ParseInterval(std::string_view text);  // "9s", "500ms"; positive
+absl::StatusOr<uint64_t> ParseSize(std::string_view text);            // "32 MiB", "512K", "1048576"
+absl::StatusOr<Endpoint> ParseAddress(std::string_view text);  // "127.0.0.1:34601" or "name:34601"
+absl::StatusOr<std::vector<Endpoint>> ParseAddresses(std::string_view text);  // with commas between
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(
+    std::string_view text);  // "tag:path,..."
+
+// The name of `known` nearest to `name` if it is near enough to be a slip of the hand; else empty.
+std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known);
+
+}  // namespace arion

@@ -1,0 +1,16 @@
+// CheckDirectory: is a configured directory there and ours to write? Asked before anything is
+// started. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <string>
+#include <string_view>
+
+namespace arion {
+
+// `origin` ("file:line") and `key` lead the message. NotFound, InvalidArgument, PermissionDenied:
+// with what to do.
+absl::Status CheckDirectory(std::string_view origin, std::string_view key, const std::string& path);
+
+}  // namespace arion

@@ -1,0 +1,572 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/server_config.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/status.h"
+#include "main/config_value.h"
+
+namespace arion {
+namespace {
+
+constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
+
+// What is read before it can be put together.
+struct Draft {
+  ServerConfig config;
+  std::optional<uint16_t> older_port;
+  std::string older_interface;
+};
+
+using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
+
+struct Rule {
+  Setting setting;
+  Apply apply;
+};
+
+struct OlderRule {
+  std::string_view section;  // a section of that name, or "" for any
+  std::string_view key;
+  Apply apply;
+};
+
+template <auto Group, auto Member>
+absl::Status SetInterval(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN((draft.config.*Group).*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+template <auto Group, auto Member, int64_t kFirst, int64_t kLast>
+absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, kFirst, kLast));
+  (draft.config.*Group).*Member =
+      static_cast<std::remove_reference_t<decltype((draft.config.*Group).*Member)>>(number);
+  return absl::OkStatus();
+}
+
+// An older key's number of `kUnitMillis` milliseconds each.
+template <auto Group, auto Member, int64_t kUnitMillis>
+absl::Status SetOlderInterval(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, kInt32Max));
+  (draft.config.*Group).*Member = absl::Milliseconds(number * kUnitMillis);
+  return absl::OkStatus();
+}
+
+absl::Status SetClusterName(Draft& draft, std::string_view value, const std::string&) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write the cluster's name");
+  draft.config.cluster_name = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetListen(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.listen, ParseAddress(value));
+  draft.older_port.reset();
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta_servers, ParseAddresses(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetThreads(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 0, 256));
+  draft.config.threads = static_cast<int32_t>(number);
+  return absl::OkStatus();
+}
+
+absl::Status SetLogDirectory(Draft& draft, std::string_view value, const std::string&) {
+  draft.config.log_directory = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogFileSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+  uint64_t megabytes = bytes >> 20;
+  if (megabytes < 1 || megabytes > 4096)
+    return absl::InvalidArgumentError("out of range; write 1 MiB to 4 GiB");
+  draft.config.log_file_size_mb = static_cast<int32_t>(megabytes);
+  return absl::OkStatus();
+}
+
+absl::Status SetPeerGeneration(Draft& draft, std::string_view value, const std::string&) {
+  if (value != "25" && value != "26") return absl::InvalidArgumentError("unknown; write 25 or 26");
+  PeerGeneration generation = value == "25" ? PeerGeneration::k25 : PeerGeneration::k26;
+  draft.config.meta.peer_generation = generation;
+  draft.config.replica.peer_generation = generation;
+  return absl::OkStatus();
+}
+
+absl::Status SetDurability(Draft& draft, std::string_view value, const std::string&) {
+  if (value != "fsync" && value != "os") {
+    return absl::InvalidArgumentError(
+        "unknown; write fsync (an acknowledged write survives a power cut) or os (it survives a "
+        "killed process)");
+  }
+  draft.config.replica.durability = value == "fsync" ? Durability::kFsync : Durability::kOs;
+  return absl::OkStatus();
+}
+
+absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(auto disks, ParseDisks(value));
+  draft.config.disks.clear();
+  for (auto& [tag, path] : disks) draft.config.disks.push_back({tag, path, origin});
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
+  draft.config.meta_data_directory = value;
+  draft.config.meta_data_directory_origin = origin;
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetServerSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.*Member, ParseSize(value));
+  return absl::OkStatus();
+}
+
+template <uint64_t kFirst, uint64_t kLast, auto Member>
+absl::Status SetReplicaSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+  if (bytes < kFirst || bytes > kLast) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out of range; write a size between ", kFirst, " and ", kLast, " bytes"));
+  }
+  draft.config.replica.*Member = bytes;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogPreallocate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_preallocate, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetMinReplicaCount(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, 5));
+  draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+  draft.config.replica.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+  return absl::OkStatus();
+}
+
+// Older keys whose shape differs from ours.
+absl::Status SetOlderPort(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t port, ParseInteger(value.substr(0, value.find(',')), 1, 65535));
+  draft.older_port = static_cast<uint16_t>(port);
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderInterface(Draft& draft, std::string_view value, const std::string&) {
+  draft.older_interface = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
+                                   const std::string& origin) {
+  if (value.empty()) return absl::OkStatus();
+  if (draft.config.disks.empty())
+    draft.config.disks.push_back({"default", std::string(value), origin});
+  return SetMetaDataDirectory(draft, value, origin);
+}
+
+absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 1, 2048));
+  draft.config.replica.log_segment_bytes = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value != "true") {
+    draft.config.warnings.push_back(
+        absl::StrCat(origin, ": plog_force_flush = ", Text(value),
+                     " is not followed: writes are synced before they are acknowledged; durability "
+                     "= os in [arion.replica] "
+                     "would change that"));
+  }
+  return absl::OkStatus();
+}
+
+constexpr auto kMeta = &ServerConfig::meta;
+constexpr auto kReplica = &ServerConfig::replica;
+using M = MetaServerOptions;
+using R = ReplicaServerOptions;
+
+absl::Status SetLease(Draft& draft, std::string_view value, const std::string& origin) {
+  return SetInterval<kReplica, &R::lease>(draft, value, origin);
+}
+
+const std::vector<Rule>& Rules() {
+  static const std::vector<Rule> rules = {
+      {{"arion.server", "cluster_name", "name shown to clients and tools", "onebox"},
+       SetClusterName},
+      {{"arion.server", "listen", "address clients and servers reach this server by",
+        "127.0.0.1:34601 (meta), 127.0.0.1:34801 (replica)"},
+       SetListen},
+      {{"arion.server", "meta_servers", "addresses of the meta servers, commas between",
+        "127.0.0.1:34601"},
+       SetMetaServers},
+      {{"arion.server", "threads", "event-loop threads; 0: one a core", "0"}, SetThreads},
+      {{"arion.server", "log_directory", "where the server's log files go; empty: standard error",
+        ""},
+       SetLogDirectory},
+      {{"arion.server", "log_file_size", "size at which a log file is full", "64 MiB"},
+       SetLogFileSize},
+      {{"arion.server", "peer_generation", "25: peers of 2.5 and older may be present; 26: none",
+        "25"},
+       SetPeerGeneration},
+      {{"arion.server", "lease",
+        "how long a server serves after its last acknowledged beacon was sent", "9s"},
+       SetLease},
+      {{"arion.server", "grace",
+        "silence after which the meta server takes a server for dead; longer than lease", "10s"},
+       SetInterval<kMeta, &M::grace>},
+      {{"arion.server", "mutation_2pc_min_replica_count",
+        "members a write needs, at most the table's replica count", "2"},
+       SetMinReplicaCount},
+      {{"arion.meta", "meta_data_dir", "existing directory of the meta server's state",
+        "(required)"},
+       SetMetaDataDirectory},
+      {{"arion.meta", "guardian_interval", "period in which partitions are looked after", "10s"},
+       SetInterval<kMeta, &M::guardian_interval>},
+      {{"arion.meta", "min_live_node_count_for_unfreeze",
+        "below it nothing is reconfigured; 0: min(3, servers - 1), at least 1", "0"},
+       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},
+      {{"arion.meta", "node_live_percentage_threshold_for_update",
+        "below it nothing is reconfigured", "50"},
+       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>},
+      {{"arion.meta", "replica_assign_delay_for_dropouts", "how long a lost member is waited for",
+        "10m"},
+       SetInterval<kMeta, &M::replica_assign_delay_for_dropouts>},
+      {{"arion.meta", "stable_running", "a server that ran this long is not in a crash loop",
+        "10m"},
+       SetInterval<kMeta, &M::stable_running>},
+      {{"arion.meta", "max_successive_unstable_restarts", "more make a crash loop; 0: not watched",
+        "5"},
+       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>},
+      {{"arion.meta", "min_allowed_replica_count", "smallest replica count of a table", "1"},
+       SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
+      {{"arion.meta", "max_allowed_replica_count", "largest replica count of a table", "5"},
+       SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
+      {{"arion.meta", "hold_dropped_app", "how long a dropped table can be recalled", "168h"},
+       SetInterval<kMeta, &M::hold_dropped_app>},
+      {{"arion.replica", "data_dirs", "existing directories with tags: ssd1:/data/1,ssd2:/data/2",
+        "(required)"},
+       SetDisks},
+      {{"arion.replica", "durability",
+        "fsync: acknowledged writes survive a power cut; os: a killed process", "fsync"},
+       SetDurability},
+      {{"arion.replica", "beacon_interval", "period of the signs of life to the meta servers",
+        "3s"},
+       SetInterval<kReplica, &R::beacon_interval>},
+      {{"arion.replica", "config_sync_interval", "period of the comparison with the meta server",
+        "30s"},
+       SetInterval<kReplica, &R::config_sync_interval>},
+      {{"arion.replica", "group_check_interval",
+        "period in which a primary tells its members where it stands", "10s"},
+       SetInterval<kReplica, &R::group_check_interval>},
+      {{"arion.replica", "prepare_timeout", "silence after which a secondary has failed", "3s"},
+       SetInterval<kReplica, &R::prepare_timeout>},
+      {{"arion.replica", "learner_prepare_timeout", "the same for a learner", "5s"},
+       SetInterval<kReplica, &R::learner_prepare_timeout>},
+      {{"arion.replica", "checkpoint_interval", "period of checkpoints", "100s"},
+       SetInterval<kReplica, &R::checkpoint_interval>},
+      {{"arion.replica", "closed_replica_linger", "how long a closed replica stays in memory",
+        "10m"},
+       SetInterval<kReplica, &R::closed_replica_linger>},
+      {{"arion.replica", "max_mutations_in_flight", "mutations a partition prepares at a time",
+        "20"},
+       SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>},
+      {{"arion.replica", "prepare_list_capacity", "mutations a prepare list holds", "110"},
+       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
+      {{"arion.replica", "max_allowed_write_size", "largest write request", "1 MiB"},
+       SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
+      {{"arion.replica", "log_segment_size", "size of a private log's file", "32 MiB"},
+       SetReplicaSize<1 << 20, uint64_t{2} << 30, &R::log_segment_bytes>},
+      {{"arion.replica", "log_preallocate", "true: log files are written with zeros ahead of use",
+        "true"},
+       SetLogPreallocate},
+      {{"arion.replica", "block_cache_size",
+        "RocksDB's block cache, shared by all replicas; 0: the engine's default", "0"},
+       SetServerSize<&ServerConfig::block_cache_bytes>},
+      {{"arion.replica", "write_buffer_size",
+        "RocksDB's memtable of one replica; 0: the engine's default", "0"},
+       SetServerSize<&ServerConfig::write_buffer_bytes>},
+  };
+  return rules;
+}
+
+// Keys of spec/meta-and-admin.md 5 that mean something here. `kind` decides which port counts.
+const std::vector<OlderRule>& OlderRules(ServerKind kind) {
+  static const std::vector<OlderRule> common = {
+      {"meta_server", "server_list", SetMetaServers},
+      {"replication", "cluster_name", SetClusterName},
+      {"network", "primary_interface", SetOlderInterface},
+      {"core", "data_dir", SetOlderDataDirectory},
+      {"replication", "data_dirs", SetDisks},
+      {"", "fd_beacon_interval_seconds", SetOlderInterval<kReplica, &R::beacon_interval, 1000>},
+      {"", "fd_lease_seconds", SetOlderInterval<kReplica, &R::lease, 1000>},
+      {"", "fd_grace_seconds", SetOlderInterval<kMeta, &M::grace, 1000>},
+      {"", "mutation_2pc_min_replica_count", SetMinReplicaCount},
+      {"", "staleness_for_commit", SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>},
+      {"", "max_mutation_count_in_prepare_list",
+       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
+      {"", "prepare_timeout_ms_for_secondaries",
+       SetOlderInterval<kReplica, &R::prepare_timeout, 1>},
+      {"", "prepare_timeout_ms_for_potential_secondaries",
+       SetOlderInterval<kReplica, &R::learner_prepare_timeout, 1>},
+      {"", "group_check_interval_ms", SetOlderInterval<kReplica, &R::group_check_interval, 1>},
+      {"", "config_sync_interval_ms", SetOlderInterval<kReplica, &R::config_sync_interval, 1>},
+      {"", "checkpoint_interval_seconds",
+       SetOlderInterval<kReplica, &R::checkpoint_interval, 1000>},
+      {"", "gc_memory_replica_interval_ms",
+       SetOlderInterval<kReplica, &R::closed_replica_linger, 1>},
+      {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
+      {"", "log_private_file_size_mb", SetOlderLogFileMegabytes},
+      {"", "plog_force_flush", SetOlderDurability},
+      {"", "rocksdb_block_cache_capacity", SetServerSize<&ServerConfig::block_cache_bytes>},
+      {"", "rocksdb_write_buffer_size", SetServerSize<&ServerConfig::write_buffer_bytes>},
+      {"", "lb_interval_ms", SetOlderInterval<kMeta, &M::guardian_interval, 1>},
+      {"", "min_live_node_count_for_unfreeze",
+       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},
+      {"", "node_live_percentage_threshold_for_update",
+       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>},
+      {"", "replica_assign_delay_ms_for_dropouts",
+       SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1>},
+      {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000>},
+      {"", "max_succssive_unstable_restart",
+       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>},
+      {"", "min_allowed_replica_count", SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
+      {"", "max_allowed_replica_count", SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
+      {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>},
+  };
+  static const auto with_port = [](std::string_view section) {
+    std::vector<OlderRule> rules = common;
+    rules.push_back({section, "port", SetOlderPort});
+    rules.push_back({section, "ports", SetOlderPort});
+    return rules;
+  };
+  static const std::vector<OlderRule> meta = with_port("apps.meta");
+  static const std::vector<OlderRule> replica = with_port("apps.replica");
+  return kind == ServerKind::kMeta ? meta : replica;
+}
+
+bool IsOurs(std::string_view section) {
+  return section == "arion" || section.substr(0, 6) == "arion.";
+}
+
+absl::Status ValueError(const std::string& origin, std::string_view what, std::string_view value,
+                        const absl::Status& status) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(origin, ": ", Text(what), " = \"", Text(value), "\": ", status.message()));
+}
+
+absl::Status UnknownSection(const std::string& origin, std::string_view section) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      origin, ": [", Text(section),
+      "]: there is no such section; ours are [arion.server], [arion.meta], [arion.replica]"));
+}
+
+absl::Status UnknownKey(const std::string& origin, const IniEntry& entry) {
+  std::vector<std::string_view> same_section;
+  std::string_view elsewhere;
+  for (const Rule& rule : Rules()) {
+    if (rule.setting.section == entry.section) same_section.push_back(rule.setting.key);
+    if (rule.setting.key == entry.key) elsewhere = rule.setting.section;
+  }
+  std::string remedy =
+      absl::StrCat("remove it, or see --help for the keys of [", entry.section, "]");
+  if (!elsewhere.empty()) {
+    remedy = absl::StrCat("it belongs into [", Text(elsewhere), "]");
+  } else if (std::string_view near = NearestName(entry.key, same_section); !near.empty()) {
+    remedy = absl::StrCat("did you mean ", Text(near), "?");
+  }
+  return absl::InvalidArgumentError(absl::StrCat(origin, ": [", entry.section, "] ", entry.key,
+                                                 " = \"", entry.value, "\": there is no such key; ",
+                                                 remedy));
+}
+
+std::string OriginOf(const IniFile& file, const IniEntry& entry) {
+  return absl::StrCat(file.name(), ":", entry.line);
+}
+
+absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
+  std::string unused;
+  for (const IniEntry& entry : file.entries()) {
+    if (IsOurs(entry.section)) continue;
+    std::string origin = OriginOf(file, entry);
+    const OlderRule* found = nullptr;
+    for (const OlderRule& rule : OlderRules(kind)) {
+      if (rule.key == entry.key && (rule.section.empty() || rule.section == entry.section))
+        found = &rule;
+    }
+    if (found == nullptr) {
+      absl::StrAppend(&unused, unused.empty() ? "" : ", ", "[", entry.section, "] ", entry.key,
+                      " (line ", entry.line, ")");
+      continue;
+    }
+    if (absl::Status status = found->apply(draft, entry.value, origin); !status.ok()) {
+      return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
+                        status);
+    }
+  }
+  if (!unused.empty()) {
+    draft.config.warnings.push_back(
+        absl::StrCat(file.name(), ": keys of another version without effect here: ", unused));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyOurs(const IniFile& file, Draft& draft,
+                       std::map<std::string, std::string>* origins) {
+  for (const IniEntry& entry : file.entries()) {
+    if (!IsOurs(entry.section)) continue;
+    std::string origin = OriginOf(file, entry);
+    bool section_known = false;
+    const Rule* found = nullptr;
+    for (const Rule& rule : Rules()) {
+      section_known |= rule.setting.section == entry.section;
+      if (rule.setting.section == entry.section && rule.setting.key == entry.key) found = &rule;
+    }
+    if (!section_known) return UnknownSection(origin, entry.section);
+    if (found == nullptr) return UnknownKey(origin, entry);
+    if (auto [before, is_new] = origins->emplace(entry.key, origin); !is_new) {
+      return absl::InvalidArgumentError(absl::StrCat(origin, ": [", entry.section, "] ", entry.key,
+                                                     " = \"", entry.value, "\": stands already at ",
+                                                     before->second, "; remove one of them"));
+    }
+    if (absl::Status status = found->apply(draft, entry.value, origin); !status.ok()) {
+      return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
+                        status);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& draft,
+                        std::map<std::string, std::string>* origins) {
+  for (const auto& [key, value] : flags) {
+    for (const Rule& rule : Rules()) {
+      if (rule.setting.key != key) continue;
+      std::string origin = absl::StrCat("--", key);
+      (*origins)[key] = origin;
+      if (absl::Status status = rule.apply(draft, value, origin); !status.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(origin, "=\"", value, "\": ", status.message()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// An older file names only a port and perhaps a network interface.
+uint32_t OwnAddress(const std::string& interface) {
+  uint32_t found = INADDR_LOOPBACK;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return found;
+  for (ifaddrs* at = all; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    bool wanted =
+        interface.empty() ? (at->ifa_flags & IFF_LOOPBACK) == 0 : interface == at->ifa_name;
+    if (!wanted) continue;
+    found = ntohl(reinterpret_cast<sockaddr_in*>(at->ifa_addr)->sin_addr.s_addr);
+    break;
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+// What no single key can tell.
+absl::Status CheckTogether(ServerKind kind, const IniFile& file,
+                           const std::map<std::string, std::string>& origins,
+                           const ServerConfig& config) {
+  auto at = [&](const std::string& key) {
+    auto found = origins.find(key);
+    return found == origins.end() ? file.name() : found->second;
+  };
+  absl::Duration lease = config.replica.lease;
+  absl::Duration beacon = config.replica.beacon_interval;
+  if (config.meta.grace <= lease) {
+    std::string where = origins.count("grace") != 0 ? at("grace") : at("lease");
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": grace = ", absl::FormatDuration(config.meta.grace),
+                     " is not longer than lease = ", absl::FormatDuration(lease),
+                     ": two servers could serve one partition; make grace longer than lease"));
+  }
+  if (beacon >= lease) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(at("beacon_interval"), ": beacon_interval = ", absl::FormatDuration(beacon),
+                     " is not shorter than lease = ", absl::FormatDuration(lease),
+                     ": no lease would last; take a third of the lease"));
+  }
+  if (config.replica.prepare_list_capacity <= config.replica.max_mutations_in_flight) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("prepare_list_capacity"),
+        ": prepare_list_capacity = ", config.replica.prepare_list_capacity,
+        " is not above max_mutations_in_flight = ", config.replica.max_mutations_in_flight,
+        "; raise it"));
+  }
+  if (config.meta.min_allowed_replica_count > config.meta.max_allowed_replica_count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("min_allowed_replica_count"),
+        ": min_allowed_replica_count = ", config.meta.min_allowed_replica_count,
+        " is above max_allowed_replica_count = ", config.meta.max_allowed_replica_count,
+        "; lower it"));
+  }
+  if (kind == ServerKind::kReplica && config.disks.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.name(),
+        ": no data directory; write data_dirs = ssd1:/path/to/directory into [arion.replica]"));
+  }
+  if (kind == ServerKind::kMeta && config.meta_data_directory.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.name(),
+        ": no data directory; write meta_data_dir = /path/to/directory into [arion.meta]"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+const std::vector<Setting>& Settings() {
+  static const std::vector<Setting> settings = [] {
+    std::vector<Setting> all;
+    for (const Rule& rule : Rules()) all.push_back(rule.setting);
+    return all;
+  }();
+  return settings;
+}
+
+absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
+                                              const std::map<std::string, std::string>& flags) {
+  Draft draft;
+  ServerConfig& config = draft.config;
+  config.listen = {INADDR_LOOPBACK,
+                   static_cast<uint16_t>(kind == ServerKind::kMeta ? 34601 : 34801)};
+  config.meta_servers = {{INADDR_LOOPBACK, 34601}};
+
+  std::map<std::string, std::string> origins;  // key of ours -> where it was set
+  RETURN_IF_ERROR(ApplyOlder(kind, file, draft));
+  if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
+  RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
+  RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
+  RETURN_IF_ERROR(CheckTogether(kind, file, origins, config));
+
+  config.meta.cluster_name = config.cluster_name;
+  config.replica.cluster_name = config.cluster_name;
+  config.replica.meta_servers = config.meta_servers;
+  for (const ConfiguredDisk& disk : config.disks) {
+    config.replica.data_directories.push_back({disk.tag, absl::StrCat(disk.path, "/replica/reps")});
+  }
+  return config;
+}
+
+}  // namespace arion

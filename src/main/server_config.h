@@ -1,0 +1,72 @@
+// ServerConfig: what a configuration file and the flags say, checked, as the options of our
+// servers.
+//
+// Shapes   Sections [arion.server], [arion.meta], [arion.replica] are ours; keys in Settings().
+// Other sections are an
+//          older version's: the keys known from there act, the rest is listed once as a warning
+//          (decision 26). Order: defaults, older keys, our keys, flags; a later one wins. Whatever
+//          the order in the file.
+// Errors   InvalidArgument: "file:line: [section] key = value: what is wrong; what to do".
+// Threads  Immutable after construction.
+// Promises K1  An unknown key or a bad value in our sections is never passed over.
+//          K2  No older key ever lowers durability (decision 5).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "main/ini_file.h"
+#include "meta/meta_server.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+enum class ServerKind { kMeta, kReplica };
+
+struct ConfiguredDisk {
+  std::string tag;
+  std::string path;    // as configured; replicas lie in <path>/replica/reps
+  std::string origin;  // "file:line" or "--data_dirs", for messages
+};
+
+struct ServerConfig {
+  std::string cluster_name = "onebox";
+  Endpoint listen;
+  std::vector<Endpoint> meta_servers;
+  int32_t threads = 0;        // event loops; 0: as many as there are cores
+  std::string log_directory;  // empty: standard error
+  int32_t log_file_size_mb = 64;
+
+  MetaServerOptions meta;
+  std::string meta_data_directory;
+  std::string meta_data_directory_origin;
+
+  ReplicaServerOptions replica;  // data_directories filled from disks
+  std::vector<ConfiguredDisk> disks;
+  uint64_t block_cache_bytes = 0;   // 0: the engine's default
+  uint64_t write_buffer_bytes = 0;  // 0: the engine's default
+
+  std::vector<std::string> warnings;  // one line each
+};
+
+// One key of ours: "--<key>" on the command line, "<key> = " in [<section>].
+struct Setting {
+  std::string_view section;
+  std::string_view key;
+  std::string_view help;
+  std::string_view default_text;
+};
+const std::vector<Setting>& Settings();
+
+// `flags`: key -> value given on the command line.
+absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
+                                              const std::map<std::string, std::string>& flags);
+
+}  // namespace arion

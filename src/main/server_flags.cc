@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/server_flags.h"
+
+#include <gflags/gflags.h>
+
+#include <deque>
+
+#include "base/status.h"
+#include "main/server_config.h"
+#include "main/version.h"
+
+DEFINE_string(config, "", "configuration file (INI); required");
+
+namespace arion {
+namespace {
+
+// gflags keeps pointers into this for the rest of the process's life.
+struct FlagStorage {
+  std::string key, help, current, initial;
+};
+
+// One flag a key, from the table of keys, so that neither can be forgotten.
+void DefineSettingFlags() {
+  static auto* storage = new std::deque<FlagStorage>;
+  for (const Setting& setting : Settings()) {
+    std::string help = absl::StrCat("[", Text(setting.section), "] ", Text(setting.help));
+    if (!setting.default_text.empty())
+      absl::StrAppend(&help, "; default ", Text(setting.default_text));
+    FlagStorage& flag = storage->emplace_back(FlagStorage{std::string(setting.key), help, "", ""});
+    gflags::FlagRegisterer(flag.key.c_str(), flag.help.c_str(), "src/main/server_config.cc",
+                           &flag.current, &flag.initial);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv) {
+  DefineSettingFlags();
+  gflags::SetVersionString(std::string(kVersion) + " (" + std::string(kCommit) + ")");
+  gflags::SetUsageMessage(
+      "--config FILE [--<key>=<value> ...]\n\nEvery key of the configuration file's [arion.*] "
+      "sections is also a flag, which overrides it.");
+  gflags::ParseCommandLineFlags(argc, argv, /*remove_flags=*/true);
+  if (*argc > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", (*argv)[1], "\" is not a flag; write --config FILE and --<key>=<value>"));
+  }
+  if (FLAGS_config.empty())
+    return absl::InvalidArgumentError("no configuration; write --config FILE");
+  ServerCommandLine command_line;
+  command_line.config_path = FLAGS_config;
+  for (const Setting& setting : Settings()) {
+    gflags::CommandLineFlagInfo info =
+        gflags::GetCommandLineFlagInfoOrDie(std::string(setting.key).c_str());
+    if (!info.is_default) command_line.settings[std::string(setting.key)] = info.current_value;
+  }
+  return command_line;
+}
+
+}  // namespace arion

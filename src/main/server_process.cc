@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/server_process.h"
+
+#include <gflags/gflags.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <future>
+#include <memory>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "main/directory_check.h"
+#include "main/server_flags.h"
+#include "main/version.h"
+
+namespace arion {
+namespace {
+
+[[noreturn]] void ExitWithUsage(const absl::Status& status) {
+  fprintf(stderr, "%s\n", std::string(status.message()).c_str());
+  exit(kExitUsage);
+}
+
+sigset_t StopSignals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+void StartLogging(const char* program, const ServerConfig& config) {
+  FLAGS_logtostderr = config.log_directory.empty();
+  FLAGS_log_dir = config.log_directory;
+  FLAGS_max_log_size = static_cast<uint32_t>(config.log_file_size_mb);
+  FLAGS_logbufsecs = 0;  // the last lines before a crash are the ones that matter
+  FLAGS_stderrthreshold = google::GLOG_FATAL;
+  google::InitGoogleLogging(program);
+}
+
+absl::Status CheckDirectories(ServerKind kind, const ServerConfig& config) {
+  if (kind == ServerKind::kMeta) {
+    RETURN_IF_ERROR(CheckDirectory(config.meta_data_directory_origin, "meta_data_dir",
+                                   config.meta_data_directory));
+  } else {
+    for (const ConfiguredDisk& disk : config.disks) {
+      RETURN_IF_ERROR(
+          CheckDirectory(disk.origin, absl::StrCat("data_dirs: ", disk.tag), disk.path));
+    }
+  }
+  if (!config.log_directory.empty()) {
+    RETURN_IF_ERROR(CheckDirectory("configuration", "log_directory", config.log_directory));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv) {
+  ASSIGN_OR_RETURN(ServerCommandLine command_line, ParseServerCommandLine(argc, argv));
+  ASSIGN_OR_RETURN(IniFile file, IniFile::Load(command_line.config_path));
+  ASSIGN_OR_RETURN(ServerConfig config, MakeServerConfig(kind, file, command_line.settings));
+  RETURN_IF_ERROR(CheckDirectories(kind, config));
+  return config;
+}
+
+}  // namespace
+
+ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
+  const char* program = (*argv)[0];
+  absl::StatusOr<ServerConfig> config = Configure(kind, argc, argv);
+  if (!config.ok()) ExitWithUsage(config.status());
+  StartLogging(program, *config);
+  for (const std::string& warning : config->warnings) LOG(WARNING) << warning;
+  return *std::move(config);
+}
+
+void BlockStopSignals() {
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals = StopSignals();
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines) {
+  LOG(INFO) << program << " " << kVersion << " (" << kCommit << ") pid " << getpid()
+            << ", listening on " << config.listen << ", cluster " << config.cluster_name;
+  for (const auto& [name, text] : lines) LOG(INFO) << "  " << name << ": " << text;
+}
+
+int FailedToStart(const absl::Status& status) {
+  LOG(ERROR) << "not started: " << status.message();
+  if (!FLAGS_logtostderr)
+    fprintf(stderr, "not started: %s\n", std::string(status.message()).c_str());
+  return kExitFailed;
+}
+
+int RunUntilStopped(std::string_view program, const std::function<void(StopDone)>& stop) {
+  sigset_t signals = StopSignals();
+  int signal = 0;
+  while (sigwait(&signals, &signal) != 0) {
+  }
+  LOG(INFO) << program << " stops (signal " << signal << "); a second signal stops it at once";
+  auto result = std::make_shared<std::promise<absl::Status>>();
+  std::future<absl::Status> stopped = result->get_future();
+  stop([result](absl::Status status) { result->set_value(std::move(status)); });
+  while (stopped.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
+    timespec tick{0, 20'000'000};
+    if (sigtimedwait(&signals, nullptr, &tick) > 0) {
+      LOG(WARNING) << program << " was told to stop at once";
+      _exit(kExitStoppedAtOnce);
+    }
+  }
+  absl::Status status = stopped.get();
+  if (!status.ok()) {
+    LOG(ERROR) << program << " stopped, not cleanly: " << status.message();
+    return kExitFailed;
+  }
+  LOG(INFO) << program << " stopped";
+  return kExitOk;
+}
+
+}  // namespace arion

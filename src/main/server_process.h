@@ -1,0 +1,44 @@
+// What both server programs do around their server: logging, the banner, signals, exit codes.
+//
+// Exit codes  0 stopped as asked · 1 could not start, or the stop failed · 2 the configuration or
+// command line is wrong ·
+//             143 a second SIGTERM (or SIGINT, SIGHUP) ended a stop that was under way.
+// Threads     On the main thread. BlockStopSignals before any other thread is made, so that all
+// inherit it. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "main/server_config.h"
+
+namespace arion {
+
+constexpr int kExitOk = 0;
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+constexpr int kExitStoppedAtOnce = 143;
+
+// Command line and file to options; logging as configured. Wrong ones are said on standard error
+// and end the process with kExitUsage.
+ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
+
+void BlockStopSignals();
+
+using BannerLines = std::vector<std::pair<std::string, std::string>>;
+void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines);
+
+// Says why on standard error and in the log; the exit code.
+int FailedToStart(const absl::Status& status);
+
+// Waits for the first stop signal, calls `stop` and waits until it says it is done. Returns the
+// exit code.
+using StopDone = std::function<void(absl::Status)>;
+int RunUntilStopped(std::string_view program, const std::function<void(StopDone)>& stop);
+
+}  // namespace arion

@@ -1,0 +1,13 @@
+// Which Arion this is; the commit is put in by CMake when it configures.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace arion {
+
+extern const std::string_view kVersion;  // "0.1.0"
+extern const std::string_view
+    kCommit;  // "3ea0b61", with "+" when the tree had changes; "unknown" outside git
+
+}  // namespace arion

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/server_config.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace arion {
+namespace {
+
+using Flags = std::map<std::string, std::string>;
+
+absl::StatusOr<ServerConfig> Make(ServerKind kind, std::string_view content,
+                                  const Flags& flags = {}) {
+  absl::StatusOr<IniFile> file = IniFile::Parse(content, "a.ini");
+  if (!file.ok()) return file.status();
+  return MakeServerConfig(kind, *file, flags);
+}
+
+absl::StatusOr<ServerConfig> MakeReplica(std::string content, const Flags& flags = {}) {
+  return Make(ServerKind::kReplica, "[arion.replica]\ndata_dirs = d1:/data/1\n" + content, flags);
+}
+
+std::string ErrorOf(const absl::StatusOr<ServerConfig>& config) {
+  return config.ok() ? "(no error)" : std::string(config.status().message());
+}
+
+TEST(ServerConfigTest, DefaultsAreDurableAndOfDecision19) {
+  absl::StatusOr<ServerConfig> config = MakeReplica("");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.durability, Durability::kFsync);
+  EXPECT_EQ(config->replica.lease, absl::Seconds(9));
+  EXPECT_EQ(config->meta.grace, absl::Seconds(10));
+  EXPECT_EQ(config->listen.ToString(), "127.0.0.1:34801");
+  ASSERT_EQ(config->replica.data_directories.size(), 1u);
+  EXPECT_EQ(config->replica.data_directories[0].path, "/data/1/replica/reps");
+}
+
+TEST(ServerConfigTest, OurKeysAct) {
+  absl::StatusOr<ServerConfig> config = MakeReplica(
+      "durability = os\nbeacon_interval = 500ms\nlog_segment_size = 8 MiB\n"
+      "[arion.server]\nlease = 2s\ngrace = 3s\nlisten = 127.0.0.1:40001\nmeta_servers = "
+      "127.0.0.1:40000\n"
+      "peer_generation = 26\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.durability, Durability::kOs);
+  EXPECT_EQ(config->replica.beacon_interval, absl::Milliseconds(500));
+  EXPECT_EQ(config->replica.log_segment_bytes, 8u << 20);
+  EXPECT_EQ(config->replica.lease, absl::Seconds(2));
+  EXPECT_EQ(config->replica.meta_servers[0].ToString(), "127.0.0.1:40000");
+  EXPECT_EQ(config->meta.peer_generation, PeerGeneration::k26);
+}
+
+TEST(ServerConfigTest, AnUnknownKeyOfOursIsRefusedWithAGuess) {
+  EXPECT_EQ(ErrorOf(MakeReplica("durabilty = os\n")),
+            "a.ini:3: [arion.replica] durabilty = \"os\": there is no such key; did you mean "
+            "durability?");
+  EXPECT_EQ(ErrorOf(MakeReplica("lease = 2s\n")),
+            "a.ini:3: [arion.replica] lease = \"2s\": there is no such key; it belongs into "
+            "[arion.server]");
+  EXPECT_NE(ErrorOf(MakeReplica("[arion.replcia]\nx = 1\n"))
+                .find("a.ini:4: [arion.replcia]: there is no such section"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf(MakeReplica("[arion]\nx = 1\n")).find("there is no such section"),
+            std::string::npos);
+}
+
+TEST(ServerConfigTest, ABadValueNamesLineValueAndRemedy) {
+  EXPECT_EQ(ErrorOf(MakeReplica("durability = maybe\n")),
+            "a.ini:3: [arion.replica] durability = \"maybe\": unknown; write fsync (an "
+            "acknowledged write survives a "
+            "power cut) or os (it survives a killed process)");
+  EXPECT_EQ(ErrorOf(MakeReplica("beacon_interval = 3\n")),
+            "a.ini:3: [arion.replica] beacon_interval = \"3\": not a time; write it with its unit, "
+            "as 9s, 500ms or 2m");
+  EXPECT_EQ(ErrorOf(MakeReplica("max_mutations_in_flight = many\n")),
+            "a.ini:3: [arion.replica] max_mutations_in_flight = \"many\": not a number; write one "
+            "between 1 and 10000");
+}
+
+TEST(ServerConfigTest, AKeyThatStandsTwiceIsRefused) {
+  EXPECT_NE(ErrorOf(MakeReplica("durability = os\ndurability = fsync\n")).find("a.ini:4"),
+            std::string::npos);
+}
+
+TEST(ServerConfigTest, GraceMustOutlastTheLease) {
+  std::string error = ErrorOf(MakeReplica("[arion.server]\nlease = 10s\ngrace = 10s\n"));
+  EXPECT_NE(error.find("a.ini:5: grace = 10s is not longer than lease = 10s"), std::string::npos)
+      << error;
+  EXPECT_NE(ErrorOf(MakeReplica("", {{"lease", "11s"}})).find("--lease"), std::string::npos);
+}
+
+TEST(ServerConfigTest, TheBeaconMustFitIntoTheLease) {
+  EXPECT_NE(ErrorOf(MakeReplica("beacon_interval = 9s\n")).find("a.ini:3: beacon_interval"),
+            std::string::npos);
+}
+
+TEST(ServerConfigTest, FlagsOverrideTheFile) {
+  absl::StatusOr<ServerConfig> config = MakeReplica("durability = os\n", {{"durability", "fsync"}});
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->replica.durability, Durability::kFsync);
+  EXPECT_EQ(ErrorOf(MakeReplica("", {{"durability", "none"}})).substr(0, 20),
+            "--durability=\"none\":");
+}
+
+TEST(ServerConfigTest, AServerNeedsItsDirectory) {
+  EXPECT_NE(ErrorOf(Make(ServerKind::kReplica, "[arion.server]\n")).find("data_dirs"),
+            std::string::npos);
+  EXPECT_NE(ErrorOf(Make(ServerKind::kMeta, "[arion.server]\n")).find("meta_data_dir"),
+            std::string::npos);
+}
+
+TEST(ServerConfigTest, AnOlderFileActsAndListsTheRestOnce) {
+  absl::StatusOr<ServerConfig> config =
+      Make(ServerKind::kReplica,
+           "[apps.meta]\nports = 34601\n"
+           "[apps.replica]\nports = 34811\npools = THREAD_POOL_DEFAULT\n"
+           "[meta_server]\nserver_list = 127.0.0.1:34601,127.0.0.1:34602\n"
+           "[replication]\ncluster_name = old\ndata_dirs = a:/d/1,b:/d/2\n"
+           "staleness_for_commit = 10\nlog_private_file_size_mb = 16\n"
+           "fd_lease_seconds = 20\nfd_grace_seconds = 22\n"
+           "fd_check_interval_seconds = 2\ngroup_check_interval_ms = 50000\n"
+           "[network]\nprimary_interface = lo\n"
+           "[pegasus.server]\nrocksdb_block_cache_capacity = 1073741824\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->listen.ToString(), "127.0.0.1:34811");
+  EXPECT_EQ(config->meta_servers.size(), 2u);
+  EXPECT_EQ(config->cluster_name, "old");
+  EXPECT_EQ(config->disks[1].path, "/d/2");
+  EXPECT_EQ(config->replica.max_mutations_in_flight, 10);
+  EXPECT_EQ(config->replica.log_segment_bytes, 16u << 20);
+  EXPECT_EQ(config->replica.lease, absl::Seconds(20));
+  EXPECT_EQ(config->meta.grace, absl::Seconds(22));
+  EXPECT_EQ(config->replica.group_check_interval, absl::Seconds(50));
+  EXPECT_EQ(config->block_cache_bytes, uint64_t{1} << 30);
+  ASSERT_EQ(config->warnings.size(), 1u);
+  EXPECT_NE(config->warnings[0].find("[apps.replica] pools (line 5)"), std::string::npos)
+      << config->warnings[0];
+  EXPECT_NE(config->warnings[0].find("fd_check_interval_seconds"), std::string::npos);
+}
+
+TEST(ServerConfigTest, OurKeysWinOverOlderOnesWhereverTheyStand) {
+  absl::StatusOr<ServerConfig> config =
+      MakeReplica("[arion.server]\ncluster_name = ours\n[replication]\ncluster_name = old\n");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->cluster_name, "ours");
+}
+
+TEST(ServerConfigTest, NoOlderKeyLowersDurability) {
+  absl::StatusOr<ServerConfig> config = MakeReplica("[replication]\nplog_force_flush = false\n");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->replica.durability, Durability::kFsync);
+  ASSERT_EQ(config->warnings.size(), 1u);
+  EXPECT_NE(config->warnings[0].find("plog_force_flush"), std::string::npos);
+  config = MakeReplica("durability = os\n[replication]\nplog_force_flush = true\n");
+  ASSERT_TRUE(config.ok());
+  EXPECT_EQ(config->replica.durability, Durability::kOs);
+}
+
+TEST(ServerConfigTest, NoKeyStandsInTwoSections) {
+  std::set<std::string_view> keys;
+  for (const Setting& setting : Settings())
+    EXPECT_TRUE(keys.insert(setting.key).second) << setting.key;
+}
+
+}  // namespace
+}  // namespace arion
