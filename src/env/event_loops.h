@@ -1,0 +1,46 @@
+// EventLoops: a fixed set of threads, each with one event loop; strands and connections live on one
+// loop each.
+//
+// Threads   Thread-safe, but for Stop and destruction: one thread that is no loop thread.
+// Lifetime  Outlives everything that runs on it. After Stop nothing runs any more: what is queued
+// is dropped when the
+//           loops are destroyed, what is posted later at once.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "env/strand.h"
+
+namespace asio {
+class io_context;
+}
+
+namespace arion {
+
+class EventLoops {
+ public:
+  explicit EventLoops(int threads);
+  ~EventLoops();
+  EventLoops(const EventLoops&) = delete;
+  EventLoops& operator=(const EventLoops&) = delete;
+
+  int size() const;
+  asio::io_context& context(int loop);
+  // A strand on the loop with the fewest living strands. `name` shows in diagnostics.
+  StrandPtr NewStrand(std::string_view name);
+  // Runs `work(loop)` on each loop's thread and waits for all; on the calling thread once the loops
+  // are stopped.
+  void RunOnEach(const std::function<void(int loop)>& work);
+  void Stop();
+
+ private:
+  struct Loop;
+  std::vector<std::shared_ptr<Loop>> loops_;
+};
+
+}  // namespace arion

@@ -1,0 +1,18 @@
+// Whether the calling thread runs an event loop: what may wait for a disk or a lock checks that it
+// does not. Thread-safe. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace arion {
+
+bool OnLoopThread();
+
+// Marks the calling thread for as long as it lives. For event loops only.
+class LoopThreadMark {
+ public:
+  LoopThreadMark();
+  ~LoopThreadMark();
+  LoopThreadMark(const LoopThreadMark&) = delete;
+  LoopThreadMark& operator=(const LoopThreadMark&) = delete;
+};
+
+}  // namespace arion

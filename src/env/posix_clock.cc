@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_clock.h"
+
+#include <time.h>
+
+namespace arion {
+namespace {
+
+int64_t Nanos(clockid_t clock) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+}  // namespace
+
+Instant PosixClock::Now() const { return Instant(Nanos(CLOCK_MONOTONIC)); }
+int64_t PosixClock::WallMicros() const { return Nanos(CLOCK_REALTIME) / 1000; }
+
+}  // namespace arion

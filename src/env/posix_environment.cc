@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_environment.h"
+
+#include <sys/random.h>
+
+#include <array>
+
+namespace arion {
+namespace {
+
+// getrandom, a page's worth at a time.
+class KernelRandom : public Random {
+ public:
+  uint64_t Next() override {
+    std::lock_guard lock(mutex_);
+    if (next_ == numbers_.size()) Refill();
+    return numbers_[next_++];
+  }
+
+ private:
+  void Refill() {
+    char* to = reinterpret_cast<char*>(numbers_.data());
+    size_t wanted = sizeof(numbers_);
+    for (size_t got = 0; got < wanted;) {
+      ssize_t n = getrandom(to + got, wanted - got, 0);
+      PCHECK(n >= 0 || errno == EINTR) << "getrandom";
+      if (n > 0) got += static_cast<size_t>(n);
+    }
+    next_ = 0;
+  }
+
+  std::mutex mutex_;
+  std::array<uint64_t, 64> numbers_;  // guarded by mutex_
+  size_t next_ = numbers_.size();     // guarded by mutex_
+};
+
+}  // namespace
+
+PosixEnvironment::PosixEnvironment(PosixEnvironmentOptions options)
+    : options_(options),
+      random_(std::make_unique<KernelRandom>()),
+      loops_(options.event_loop_threads) {}
+
+PosixEnvironment::~PosixEnvironment() { loops_.Stop(); }
+
+DiskPool& PosixEnvironment::disk_pool(const std::string& path) { return *DeviceOf(path).pool; }
+
+LogDevice& PosixEnvironment::log_device(const std::string& path) { return *DeviceOf(path).log; }
+
+PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
+  std::lock_guard lock(mutex_);
+  auto known = device_of_path_.find(path);
+  if (known == device_of_path_.end()) {
+    absl::StatusOr<uint64_t> device = files_.DeviceOf(path);
+    // A disk that vanished between its check and now: its work fails by itself, in a pool of its
+    // own.
+    known = device_of_path_.emplace(path, device.ok() ? *device : UINT64_MAX).first;
+  }
+  std::unique_ptr<Device>& device = devices_[known->second];
+  if (device == nullptr) {
+    device = std::make_unique<Device>();
+    device->pool = std::make_unique<PosixDiskPool>(options_.disk_threads_per_device);
+    device->log = NewPosixLogDevice(path, options_.log_device);
+  }
+  return *device;
+}
+
+}  // namespace arion

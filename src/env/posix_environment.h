@@ -1,0 +1,62 @@
+// PosixEnvironment: the real world of one server process: its event loops, its disks, its clock,
+// the kernel's random.
+//
+// Threads   Thread-safe, but for StopLoops and destruction: one thread that is none of its own.
+// Lifetime  StopLoops, then destroy the servers, then this.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "env/environment.h"
+#include "env/event_loops.h"
+#include "env/posix_clock.h"
+#include "env/posix_disk_pool.h"
+#include "env/posix_file_system.h"
+#include "env/posix_log_device.h"
+
+namespace arion {
+
+struct PosixEnvironmentOptions {
+  int event_loop_threads = 2;
+  int disk_threads_per_device = 4;
+  LogDeviceOptions log_device;
+};
+
+class PosixEnvironment : public Environment {
+ public:
+  explicit PosixEnvironment(PosixEnvironmentOptions options);
+  ~PosixEnvironment() override;
+
+  const Clock& clock() const override { return clock_; }
+  FileSystem& files() override { return files_; }
+  Random& random() override { return *random_; }
+  StrandPtr NewStrand(std::string_view name) override { return loops_.NewStrand(name); }
+  DiskPool& disk_pool(const std::string& path) override;
+  LogDevice& log_device(const std::string& path) override;
+
+  EventLoops& loops() { return loops_; }
+  // Nothing runs on any strand after it returned; work in disk pools goes on.
+  void StopLoops() { loops_.Stop(); }
+
+ private:
+  struct Device {
+    std::unique_ptr<PosixDiskPool> pool;
+    std::unique_ptr<LogDevice> log;
+  };
+  Device& DeviceOf(const std::string& path);
+
+  const PosixEnvironmentOptions options_;
+  PosixClock clock_;
+  PosixFileSystem files_;
+  std::unique_ptr<Random> random_;
+  EventLoops loops_;
+  std::mutex mutex_;
+  std::map<std::string, uint64_t> device_of_path_;  // guarded by mutex_
+  std::map<uint64_t, std::unique_ptr<Device>>
+      devices_;  // guarded by mutex_; a Device stays where it is
+};
+
+}  // namespace arion
