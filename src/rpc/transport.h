@@ -38,6 +38,7 @@ struct RequestHeader {
   int32_t thread_hash = 0;
   uint64_t partition_hash = 0;
   bool is_backup_request = false;
+  bool forward_supported = false;  // RDSN bit 10: the caller follows an RPC-level kForwardToOthers
   Endpoint from;                // RDSN: header's; THFT: the connection's remote address
   Framing framing = Framing::kRdsn;
 };

@@ -1,0 +1,127 @@
+// Frames: the bytes of one message on a connection, in the two framings
+// (spec/wire-protocol.md 1.2-1.6, spec/internal-rpc.md 1.1-1.3). Pure: no socket, no clock.
+//
+// Shapes   THFT request v0  48 bytes big endian: "THFT" 0, 4 version 0, 8 header length 48, 12 crc,
+// 16 body length,
+//                           20 crc, 24 app id, 28 partition, 32 timeout ms, 36 thread hash, 40
+//                           partition hash; body
+//          THFT request v1  16 bytes: "THFT" 0, 4 version 1, 8 meta length, 12 body length; meta
+//          struct; body
+//            both bodies    message begin (CALL or ONEWAY, name, sequence id), then the wrapped
+//            argument
+//          THFT reply       u32 total length with itself, error name, message begin (REPLY,
+//          name_ACK, id), then the
+//                           wrapped result, absent when the error is not ERR_OK
+//          RDSN             192 bytes little endian, drawn at kRdsnHeaderBytes in the .cc; body =
+//          wrapped value
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error_code.h"
+#include "base/ids.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+constexpr size_t kRdsnHeaderBytes = 192;
+constexpr size_t kThriftV0HeaderBytes = 48;
+constexpr size_t kThriftV1HeaderBytes = 16;
+constexpr size_t kRpcNameBytesMax = 47;
+constexpr size_t kThriftMetaBytesMax = 64 << 10;
+// One frame of a stranger, and of a peer known to be a server (spec/internal-rpc.md 1.9).
+constexpr uint64_t kStrangerFrameBytesMax = uint64_t{64} << 20;
+constexpr uint64_t kServerFrameBytesMax = uint64_t{512} << 20;
+
+// Context bits of an RDSN header.
+constexpr uint64_t kRdsnRequest = 1 << 0;
+constexpr uint64_t kRdsnForwarded = 1 << 1;
+constexpr uint64_t kRdsnThriftBinary = 1 << 6;  // payload format 1 in bits 6-9
+constexpr uint64_t kRdsnFormatMask = 0xf << 6;
+constexpr uint64_t kRdsnForwardSupported = 1 << 10;
+constexpr uint64_t kRdsnBackupRequest = 1 << 11;
+
+struct Frame {
+  bool is_request = true;
+  RequestHeader header;  // name: of a reply with its _ACK
+  uint64_t id = 0;       // THFT: the sequence id
+  uint64_t trace_id = 0;
+  uint64_t context = 0;              // RDSN
+  ErrorCode error = ErrorCode::kOk;  // replies
+  // The frame is whole but its payload can't be read (format other than 1, undecodable meta
+  // struct): requests are answered kInvalidData.
+  bool payload_readable = true;
+  std::string body;
+};
+
+// Cuts a stream of bytes into frames. Strand-bound (a connection's loop thread).
+class FrameParser {
+ public:
+  enum class Expect {
+    kAny,         // an accepted connection: the first four bytes decide for all that follows
+    kRdsn,        // a connection opened to a server
+    kThriftReply  // the client's end of a THFT connection
+  };
+  enum class Result {
+    kFrame,
+    kNeedMore,
+    kBroken,  // close the connection; error() says why. The parser yields nothing more
+    kHttp,    // GET or POST: not for us
+  };
+  explicit FrameParser(Expect expect);
+
+  // Room for the next bytes: at least `n`, more when a large frame is under way. Valid until the
+  // next call.
+  struct Room {
+    char* data;
+    size_t size;
+  };
+  Room Reserve(size_t n);
+  void Commit(size_t n);  // that many bytes were put there
+  void Feed(std::string_view bytes);
+  // The next frame. Views nothing: the body is copied out.
+  Result Next(Frame* frame);
+
+  const std::string& error() const { return error_; }
+  Expect expect() const { return expect_; }
+  size_t buffered_bytes() const { return end_ - begin_; }
+  size_t capacity_bytes() const { return buffer_.size(); }
+
+ private:
+  std::string_view Buffered() const { return {buffer_.data() + begin_, end_ - begin_}; }
+  Result Broken(std::string why);
+  Result CheckLength(uint64_t frame_bytes);
+  void Consume(size_t n);
+  Result NextThriftRequest(Frame* frame);
+  Result NextThriftReply(Frame* frame);
+  Result NextRdsn(Frame* frame);
+
+  Expect expect_;
+  Framing framing_ = Framing::kRdsn;  // of an accepted connection, once known
+  bool framing_known_ = false;
+  uint64_t frame_bytes_max_;
+  std::string buffer_;  // bytes [begin_, end_) are not parsed yet
+  size_t begin_ = 0;
+  size_t end_ = 0;
+  size_t frame_bytes_ = 0;  // length of the frame under way, 0 = not known yet
+  std::string error_;
+};
+
+enum class Checksums { kNone, kHeaderAndBody };
+
+// An RDSN request's header as bytes, to stand before `body`.
+std::string RdsnRequestHeader(const Frame& request, std::string_view body,
+                              Checksums checksums = Checksums::kNone);
+// An RDSN reply's header as bytes; `from` is the answering server.
+std::string RdsnReplyHeader(const Frame& request, ErrorCode error, Endpoint from,
+                            std::string_view body, Checksums checksums = Checksums::kNone);
+// A THFT reply up to its body, which stands behind only when error is kOk. Names are mapped by
+// SafeForThriftClients.
+std::string ThriftReplyHeader(const Frame& request, ErrorCode error, size_t body_bytes);
+// A THFT request up to its wrapped argument; request.header.framing says which version.
+std::string ThriftRequestHeader(const Frame& request, size_t body_bytes);
+
+}  // namespace arion
