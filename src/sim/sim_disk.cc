@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sim_disk.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/status.h"
+
+namespace arion::sim {
+namespace {
+
+constexpr uint64_t kSectorBytes = 512;
+
+std::vector<std::string> Parts(const std::string& path) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (begin < path.size()) {
+    size_t end = path.find('/', begin);
+    if (end == std::string::npos) end = path.size();
+    if (end > begin) parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+absl::Status Missing(const std::string& path) {
+  return absl::NotFoundError(absl::StrCat(path, ": No such file or directory"));
+}
+
+void PutBytes(std::string* content, uint64_t offset, std::string_view bytes) {
+  if (content->size() < offset + bytes.size()) content->resize(offset + bytes.size(), '\0');
+  content->replace(offset, bytes.size(), bytes);
+}
+
+}  // namespace
+
+SimDisk::SimDisk(uint64_t seed, std::function<int64_t()> wall_nanos)
+    : random_(seed), wall_nanos_(std::move(wall_nanos)), root_(std::make_shared<SimInode>()) {
+  root_->number = 1;
+  root_->is_directory = true;
+}
+
+absl::StatusOr<InodePtr> SimDisk::Find(const std::string& path) const {
+  InodePtr at = root_;
+  for (const std::string& part : Parts(path)) {
+    auto it = at->entries.find(part);
+    if (it == at->entries.end()) return Missing(path);
+    at = it->second;
+  }
+  return at;
+}
+
+absl::StatusOr<SimDisk::Place> SimDisk::FindPlace(const std::string& path) const {
+  std::vector<std::string> parts = Parts(path);
+  if (parts.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": is the root"));
+  InodePtr at = root_;
+  for (size_t i = 0; i + 1 < parts.size(); ++i) {
+    auto it = at->entries.find(parts[i]);
+    if (it == at->entries.end() || !it->second->is_directory) return Missing(path);
+    at = it->second;
+  }
+  return Place{at, parts.back()};
+}
+
+absl::Status SimDisk::CountChange() {
+  if (!dead_ && changes_left_ >= 0 && changes_left_-- == 0) {
+    dead_ = true;
+    auto on_death = std::move(on_death_);
+    on_death_ = nullptr;
+    if (on_death) on_death();
+  }
+  if (dead_) return absl::DataLossError("simulated: the disk is gone");
+  return absl::OkStatus();
+}
+
+void SimDisk::DieAfterChanges(int64_t n, std::function<void()> on_death) {
+  changes_left_ = n;
+  on_death_ = std::move(on_death);
+}
+
+void SimDisk::Revive() {
+  dead_ = false;
+  changes_left_ = -1;
+  on_death_ = nullptr;
+}
+
+void SimDisk::ApplyDurably(const NameChange& change) {
+  if (change.from_directory) {
+    auto it = change.from_directory->durable_entries.find(change.from_name);
+    if (it != change.from_directory->durable_entries.end() && it->second == change.inode) {
+      change.from_directory->durable_entries.erase(it);
+    }
+  }
+  if (change.inode) {
+    change.directory->durable_entries[change.name] = change.inode;
+  } else {
+    change.directory->durable_entries.erase(change.name);
+  }
+}
+
+void SimDisk::AddNameChange(NameChange change) {
+  if (change.from_directory) change.from_directory->entries.erase(change.from_name);
+  if (change.inode) {
+    change.directory->entries[change.name] = change.inode;
+  } else {
+    change.directory->entries.erase(change.name);
+  }
+  name_changes_.push_back(std::move(change));
+}
+
+absl::StatusOr<InodePtr> SimDisk::CreateFile(const std::string& path) {
+  ASSIGN_OR_RETURN(Place place, FindPlace(path));
+  if (place.directory->entries.contains(place.name)) {
+    return absl::AlreadyExistsError(absl::StrCat(path, ": File exists"));
+  }
+  if (free_bytes_ == 0) return absl::ResourceExhaustedError(absl::StrCat(path, ": No space left on device"));
+  RETURN_IF_ERROR(CountChange());
+  auto inode = std::make_shared<SimInode>();
+  inode->number = next_inode_++;
+  inode->birth_nanos = inode->modified_unix_nanos = wall_nanos_();
+  AddNameChange({place.directory, place.name, inode, nullptr, ""});
+  return inode;
+}
+
+absl::Status SimDisk::CreateDirectories(const std::string& path) {
+  InodePtr at = root_;
+  for (const std::string& part : Parts(path)) {
+    auto it = at->entries.find(part);
+    if (it != at->entries.end()) {
+      if (!it->second->is_directory) return absl::InternalError(absl::StrCat(path, ": Not a directory"));
+      at = it->second;
+      continue;
+    }
+    RETURN_IF_ERROR(CountChange());
+    auto inode = std::make_shared<SimInode>();
+    inode->number = next_inode_++;
+    inode->is_directory = true;
+    inode->birth_nanos = inode->modified_unix_nanos = wall_nanos_();
+    AddNameChange({at, part, inode, nullptr, ""});
+    at = inode;
+  }
+  return at->is_directory ? absl::OkStatus() : absl::InternalError(absl::StrCat(path, ": Not a directory"));
+}
+
+absl::Status SimDisk::Rename(const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(Place source, FindPlace(from));
+  ASSIGN_OR_RETURN(Place target, FindPlace(to));
+  auto it = source.directory->entries.find(source.name);
+  if (it == source.directory->entries.end()) return Missing(from);
+  auto existing = target.directory->entries.find(target.name);
+  if (existing != target.directory->entries.end()) {
+    if (existing->second == it->second) return absl::OkStatus();
+    if (existing->second->is_directory && !existing->second->entries.empty()) {
+      return absl::InternalError(absl::StrCat(to, ": Directory not empty"));
+    }
+  }
+  RETURN_IF_ERROR(CountChange());
+  InodePtr inode = it->second;
+  AddNameChange({target.directory, target.name, inode, source.directory, source.name});
+  return absl::OkStatus();
+}
+
+absl::Status SimDisk::Remove(const std::string& path) {
+  ASSIGN_OR_RETURN(Place place, FindPlace(path));
+  auto it = place.directory->entries.find(place.name);
+  if (it == place.directory->entries.end()) return Missing(path);
+  if (it->second->is_directory && !it->second->entries.empty()) {
+    return absl::InternalError(absl::StrCat(path, ": Directory not empty"));
+  }
+  RETURN_IF_ERROR(CountChange());
+  if (free_bytes_ != UINT64_MAX && it->second.use_count() == 2) free_bytes_ += it->second->content.size();
+  AddNameChange({place.directory, place.name, nullptr, nullptr, ""});
+  return absl::OkStatus();
+}
+
+absl::Status SimDisk::RemoveAll(const std::string& path) {
+  absl::StatusOr<InodePtr> inode = Find(path);
+  if (!inode.ok()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const auto& [name, child] : (*inode)->entries) names.push_back(name);
+  for (const std::string& name : names) RETURN_IF_ERROR(RemoveAll(absl::StrCat(path, "/", name)));
+  return Remove(path);
+}
+
+absl::Status SimDisk::Link(const std::string& from, const std::string& to) {
+  ASSIGN_OR_RETURN(InodePtr inode, Find(from));
+  ASSIGN_OR_RETURN(Place place, FindPlace(to));
+  if (place.directory->entries.contains(place.name)) {
+    return absl::AlreadyExistsError(absl::StrCat(to, ": File exists"));
+  }
+  RETURN_IF_ERROR(CountChange());
+  AddNameChange({place.directory, place.name, inode, nullptr, ""});
+  return absl::OkStatus();
+}
+
+absl::Status SimDisk::Write(SimInode& inode, uint64_t offset, std::string_view bytes, Path path) {
+  RETURN_IF_ERROR(CountChange());
+  SimInode::Change change;
+  change.sequence = next_sequence_++;
+  change.offset = offset;
+  change.old_size = inode.content.size();
+  change.new_size = std::max<uint64_t>(change.old_size, offset + bytes.size());
+  if (free_bytes_ != UINT64_MAX) {
+    uint64_t growth = change.new_size - change.old_size;
+    if (growth > free_bytes_) return absl::ResourceExhaustedError("No space left on device");
+    free_bytes_ -= growth;
+  }
+  if (offset < change.old_size) change.old_bytes = inode.content.substr(offset, bytes.size());
+  change.new_bytes = bytes;
+  change.in_place = path == Path::kDirect && offset + bytes.size() <= inode.durable_size;
+  PutBytes(&inode.content, offset, bytes);
+  inode.changes.push_back(std::move(change));
+  inode.modified_unix_nanos = wall_nanos_();
+  return absl::OkStatus();
+}
+
+absl::Status SimDisk::Truncate(SimInode& inode, uint64_t size) {
+  RETURN_IF_ERROR(CountChange());
+  SimInode::Change change;
+  change.sequence = next_sequence_++;
+  change.old_size = inode.content.size();
+  change.new_size = size;
+  change.offset = std::min(size, change.old_size);
+  if (size < change.old_size) change.old_bytes = inode.content.substr(size);
+  if (free_bytes_ != UINT64_MAX && size < change.old_size) free_bytes_ += change.old_size - size;
+  inode.content.resize(size, '\0');
+  inode.changes.push_back(std::move(change));
+  return absl::OkStatus();
+}
+
+void SimDisk::Settle(SimInode& inode, size_t index) {
+  const SimInode::Change& durable = inode.changes[index];
+  uint64_t durable_end = durable.offset + durable.new_bytes.size();
+  for (size_t i = 0; i < index; ++i) {
+    SimInode::Change& older = inode.changes[i];
+    if (durable.new_bytes.empty()) {  // a truncation
+      older.old_size = durable.new_size;
+      if (older.offset + older.old_bytes.size() > durable.new_size) {
+        older.old_bytes.resize(durable.new_size > older.offset ? durable.new_size - older.offset : 0);
+      }
+      continue;
+    }
+    older.old_size = std::max(older.old_size, durable_end);
+    uint64_t begin = std::max(older.offset, durable.offset);
+    uint64_t end = std::min(older.offset + older.new_bytes.size(), durable_end);
+    if (begin >= end) continue;
+    if (older.old_bytes.size() < end - older.offset) older.old_bytes.resize(end - older.offset, '\0');
+    older.old_bytes.replace(begin - older.offset, end - begin, durable.new_bytes, begin - durable.offset,
+                            end - begin);
+  }
+}
+
+bool SimDisk::TakeSyncFailure() {
+  if (syncs_to_fail_ == 0) return false;
+  --syncs_to_fail_;
+  return true;
+}
+
+void SimDisk::LoseUnsynced(SimInode& inode) {
+  for (auto& change : inode.changes) change.lost = true;
+}
+
+absl::Status SimDisk::SyncFile(const InodePtr& inode) {
+  RETURN_IF_ERROR(CountChange());
+  if (TakeSyncFailure()) {
+    LoseUnsynced(*inode);
+    return absl::DataLossError("fdatasync: Input/output error");
+  }
+  bool any_lost = false;
+  for (const auto& change : inode->changes) any_lost |= change.lost;
+  if (!any_lost) {
+    inode->changes.clear();
+  } else {
+    for (size_t i = 0; i < inode->changes.size();) {
+      if (inode->changes[i].lost) {
+        ++i;
+        continue;
+      }
+      Settle(*inode, i);
+      inode->changes.erase(inode->changes.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+  inode->durable_size = inode->content.size();
+  return absl::OkStatus();
+}
+
+void SimDisk::FlushDevice(const std::vector<InodePtr>& files, uint64_t before) {
+  if (dead_) return;
+  for (const InodePtr& inode : files) {
+    for (size_t i = 0; i < inode->changes.size();) {
+      const SimInode::Change& change = inode->changes[i];
+      if (change.sequence >= before || !change.in_place || change.lost) {
+        ++i;
+        continue;
+      }
+      Settle(*inode, i);
+      inode->changes.erase(inode->changes.begin() + static_cast<ptrdiff_t>(i));
+    }
+  }
+}
+
+absl::Status SimDisk::SyncDirectory(const InodePtr& directory) {
+  RETURN_IF_ERROR(CountChange());
+  if (TakeSyncFailure()) return absl::DataLossError("fsync of a directory: Input/output error");
+  std::deque<NameChange> rest;
+  for (NameChange& change : name_changes_) {
+    if (change.directory == directory || change.from_directory == directory) {
+      ApplyDurably(change);
+    } else {
+      rest.push_back(std::move(change));
+    }
+  }
+  name_changes_ = std::move(rest);
+  return absl::OkStatus();
+}
+
+void SimDisk::CrashContent(SimInode& inode, CrashMode mode) {
+  std::deque<SimInode::Change> changes = std::move(inode.changes);
+  inode.changes.clear();
+  for (auto it = changes.rbegin(); it != changes.rend(); ++it) {
+    inode.content.resize(it->old_size, '\0');
+    if (!it->old_bytes.empty()) PutBytes(&inode.content, it->offset, it->old_bytes);
+  }
+  for (const auto& change : changes) {
+    bool torn = false;
+    if (change.lost || mode == CrashMode::kPowerNone) {
+      continue;
+    } else if (mode == CrashMode::kPowerPrefix) {
+      if (change.sequence > crash_point_) continue;
+      torn = change.sequence == crash_point_;
+    } else {
+      if (random_.Coin()) continue;
+      torn = random_.Coin();
+    }
+    if (change.new_bytes.empty()) {  // a truncation
+      inode.content.resize(change.new_size, '\0');
+      continue;
+    }
+    // What is shorter now than when it was written grows by what arrives, and reads zero where nothing did.
+    uint64_t end = change.offset + change.new_bytes.size();
+    uint64_t sector = change.offset / kSectorBytes;
+    uint64_t sectors = (end - 1) / kSectorBytes - sector + 1;
+    uint64_t kept = torn ? random_.Below(sectors + 1) : sectors;
+    for (uint64_t i = 0; i < sectors; ++i) {
+      bool keep = mode == CrashMode::kPowerPrefix ? i < kept : !torn || random_.Coin();
+      if (!keep) continue;
+      uint64_t begin = std::max(change.offset, (sector + i) * kSectorBytes);
+      uint64_t stop = std::min(end, (sector + i + 1) * kSectorBytes);
+      PutBytes(&inode.content, begin,
+               std::string_view(change.new_bytes).substr(begin - change.offset, stop - begin));
+    }
+    // The size may have reached the disk without the bytes.
+    if (torn && inode.content.size() < end && random_.Coin()) inode.content.resize(end, '\0');
+  }
+  inode.durable_size = inode.content.size();
+}
+
+void SimDisk::CrashTree(const InodePtr& directory, CrashMode mode) {
+  directory->entries = directory->durable_entries;
+  for (const auto& [name, inode] : directory->entries) {
+    if (inode->is_directory) {
+      CrashTree(inode, mode);
+    } else {
+      CrashContent(*inode, mode);
+    }
+  }
+}
+
+void SimDisk::Crash(CrashMode mode) {
+  locks_.clear();
+  if (mode == CrashMode::kProcess) return;
+  if (mode == CrashMode::kPowerPrefix) {
+    // A point among the changes still unsynced, of content and of names alike.
+    std::vector<uint64_t> points = {0};
+    std::vector<InodePtr> stack = {root_};
+    std::set<uint64_t> seen;
+    while (!stack.empty()) {
+      InodePtr at = stack.back();
+      stack.pop_back();
+      for (const auto& [name, inode] : at->entries) {
+        if (inode->is_directory) stack.push_back(inode);
+        if (!seen.insert(inode->number).second) continue;
+        for (const auto& change : inode->changes) points.push_back(change.sequence);
+      }
+    }
+    std::sort(points.begin(), points.end());
+    crash_point_ = points[random_.Below(points.size())];
+  }
+  size_t names_kept = random_.Below(name_changes_.size() + 1);
+  for (size_t i = 0; i < name_changes_.size(); ++i) {
+    bool keep = mode == CrashMode::kPowerPrefix ? i < names_kept : mode == CrashMode::kPowerRandom && random_.Coin();
+    if (keep) ApplyDurably(name_changes_[i]);
+  }
+  name_changes_.clear();
+  CrashTree(root_, mode);
+}
+
+void SimDisk::MakeTreeDurable(const InodePtr& directory) {
+  directory->durable_entries = directory->entries;
+  for (const auto& [name, inode] : directory->entries) {
+    if (inode->is_directory) MakeTreeDurable(inode);
+    inode->changes.clear();
+    inode->durable_size = inode->content.size();
+  }
+}
+
+void SimDisk::MakeDurable() {
+  name_changes_.clear();
+  MakeTreeDurable(root_);
+}
+
+absl::Status SimDisk::Rot(const std::string& path, uint64_t offset, size_t n) {
+  ASSIGN_OR_RETURN(InodePtr inode, Find(path));
+  for (size_t i = 0; i < n && offset + i < inode->content.size(); ++i) {
+    inode->content[offset + i] = static_cast<char>(inode->content[offset + i] ^ (1 << (i % 8)));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> SimDisk::AllFiles() const {
+  std::vector<std::string> paths;
+  std::vector<std::pair<std::string, InodePtr>> stack = {{"", root_}};
+  while (!stack.empty()) {
+    auto [path, inode] = stack.back();
+    stack.pop_back();
+    for (const auto& [name, child] : inode->entries) {
+      std::string child_path = absl::StrCat(path, "/", name);
+      if (child->is_directory) {
+        stack.emplace_back(child_path, child);
+      } else {
+        paths.push_back(child_path);
+      }
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,151 @@
+// SimDisk: what lies on one node's disk, across its lives: the tree as running programs see it, and what a power cut would
+// leave of it.
+//
+// Shapes   Each unsynced change is kept with what it replaced. A crash undoes all of them and does some again, by the
+//          CrashMode. Writes tear at sectors of 512 bytes. Names (create, rename, remove, link) are changes of their
+//          directories and independent of the content: neither brings the other along.
+// Promises K1  A file's bytes survive every crash once its own sync, or a flush of the device that covers them, succeeded.
+//          K2  A name survives once its directory was synced after the change.
+//          K3  After a failed sync the bytes it was to cover look written and never become durable (Linux's ways).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/sim_random.h"
+
+namespace arion::sim {
+
+// What a crash leaves of the changes that nothing made durable.
+enum class CrashMode : uint8_t {
+  kProcess,     // the process died, the machine lives: everything stays
+  kPowerNone,   // nothing of it
+  kPowerPrefix, // the oldest changes up to some point, the one at that point torn
+  kPowerRandom, // each change by a coin, its sectors too
+};
+
+struct SimInode {
+  struct Change {
+    uint64_t sequence = 0;
+    uint64_t offset = 0;
+    std::string old_bytes;     // what lay there, as far as the file reached
+    std::string new_bytes;     // kept for the crash
+    uint64_t old_size = 0;
+    uint64_t new_size = 0;
+    bool in_place = false;     // within the durable size, by direct I/O: a device flush covers it
+    bool lost = false;         // a failed sync was to cover it (K3)
+  };
+  uint64_t number = 0;
+  bool is_directory = false;
+  int64_t birth_nanos = 0;
+  int64_t modified_unix_nanos = 0;
+  std::string content;
+  uint64_t durable_size = 0;
+  std::deque<Change> changes;
+  std::map<std::string, std::shared_ptr<SimInode>> entries;          // directories
+  std::map<std::string, std::shared_ptr<SimInode>> durable_entries;
+};
+using InodePtr = std::shared_ptr<SimInode>;
+
+class SimDisk {
+ public:
+  SimDisk(uint64_t seed, std::function<int64_t()> wall_nanos);
+
+  // The tree. Paths are absolute; "." and ".." are not understood.
+  absl::StatusOr<InodePtr> Find(const std::string& path) const;
+  absl::StatusOr<InodePtr> CreateFile(const std::string& path);
+  absl::Status CreateDirectories(const std::string& path);
+  absl::Status Rename(const std::string& from, const std::string& to);
+  absl::Status Remove(const std::string& path);
+  absl::Status RemoveAll(const std::string& path);
+  absl::Status Link(const std::string& from, const std::string& to);
+
+  // Content. `direct`: past the page cache, so that a flush of the device covers it where it is in place.
+  enum class Path : uint8_t { kCached, kDirect };
+  absl::Status Write(SimInode& inode, uint64_t offset, std::string_view bytes, Path path);
+  absl::Status Truncate(SimInode& inode, uint64_t size);
+
+  absl::Status SyncFile(const InodePtr& inode);
+  absl::Status SyncDirectory(const InodePtr& directory);
+  // Makes changes with a sequence number below `before` durable where they are direct and in place.
+  void FlushDevice(const std::vector<InodePtr>& files, uint64_t before);
+  uint64_t next_sequence() const { return next_sequence_; }
+  // What a failed flush does to them.
+  void LoseUnsynced(SimInode& inode);
+
+  // Ends what runs on it. A power cut leaves what `mode` says.
+  void Crash(CrashMode mode);
+  // Everything as it is now becomes durable: for setting a scene.
+  void MakeDurable();
+
+  // Faults. The next `n` syncs (of files, directories or the device) fail with EIO.
+  void FailSyncs(int n) { syncs_to_fail_ = n; }
+  bool TakeSyncFailure();
+  // Bytes that may still be allocated; nullopt-like UINT64_MAX: no bound.
+  void SetFreeBytes(uint64_t bytes) { free_bytes_ = bytes; }
+  uint64_t free_bytes() const { return free_bytes_; }
+  // Inverts one bit of every byte of [offset, offset + n) of a file, at rest.
+  absl::Status Rot(const std::string& path, uint64_t offset, size_t n);
+  // Factor on all delays of this disk.
+  void SetSlowness(int factor) { slowness_ = factor; }
+  int slowness() const { return slowness_; }
+  // After `n` more changes the disk is dead for the running life: nothing more reaches it, everything fails, `on_death`
+  // runs once (the node's crash). This is how a crash falls between two steps of one task.
+  void DieAfterChanges(int64_t n, std::function<void()> on_death);
+  bool is_dead() const { return dead_; }
+  void Revive();
+
+  // Locked files: by path, the life that holds it.
+  std::map<std::string, uint32_t>& locks() { return locks_; }
+  // Every file's path, sorted.
+  std::vector<std::string> AllFiles() const;
+
+ private:
+  struct NameChange {
+    InodePtr directory;
+    std::string name;
+    InodePtr inode;                // null: removed
+    InodePtr from_directory;       // rename: the other end, changed together with it
+    std::string from_name;
+  };
+  struct Place {
+    InodePtr directory;
+    std::string name;
+  };
+  absl::StatusOr<Place> FindPlace(const std::string& path) const;
+  absl::Status CountChange();
+  void ApplyDurably(const NameChange& change);
+  void AddNameChange(NameChange change);
+  // Keeps older unsynced changes' undo bytes in step with a change that became durable.
+  static void Settle(SimInode& inode, size_t index);
+  void CrashContent(SimInode& inode, CrashMode mode);
+  void CrashTree(const InodePtr& directory, CrashMode mode);
+  void MakeTreeDurable(const InodePtr& directory);
+
+  SimRandom random_;
+  std::function<int64_t()> wall_nanos_;
+  InodePtr root_;
+  std::deque<NameChange> name_changes_;
+  uint64_t next_inode_ = 2;
+  uint64_t next_sequence_ = 1;
+  int syncs_to_fail_ = 0;
+  int slowness_ = 1;
+  uint64_t free_bytes_ = UINT64_MAX;
+  int64_t changes_left_ = -1;
+  std::function<void()> on_death_;
+  bool dead_ = false;
+  uint64_t crash_point_ = 0;  // kPowerPrefix: changes before this sequence number stay
+  std::map<std::string, uint32_t> locks_;
+};
+
+}  // namespace arion::sim

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sim_environment.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+#include "base/log.h"
+#include "sim/sim_file_system.h"
+#include "sim/sim_log_device.h"
+
+namespace arion::sim {
+namespace {
+
+constexpr int64_t kWallStartMicros = 1790000000000000;  // 2026-09-21
+constexpr int kPoolThreads = 4;
+
+class SimStrand : public Strand {
+ public:
+  SimStrand(SimNode& node, std::shared_ptr<const SimLife> life) : node_(node), life_(std::move(life)) {}
+
+  void Post(Task task) override {
+    if (!life_->alive) return;
+    SimWorld& world = node_.world();
+    // Strands of one loop interleave freely, but what is posted to one runs in order (S1).
+    Instant at = world.now() + absl::Nanoseconds(500 + world.random().Below(8000));
+    last_ = std::max(last_, at);
+    world.Schedule(last_, EventKind::kPost, &node_, life_->number, this, std::move(task));
+  }
+  TimerId PostAfter(absl::Duration delay, Task task) override {
+    if (!life_->alive) return kNoTimer;
+    SimWorld& world = node_.world();
+    delay = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
+    return world.Schedule(world.now() + node_.ToWorld(delay) + absl::Nanoseconds(1000 + world.random().Below(50000)),
+                          EventKind::kTimer, &node_, life_->number, this, std::move(task));
+  }
+  void Cancel(TimerId timer) override { node_.world().Cancel(timer); }
+  bool IsCurrent() const override { return node_.world().current_strand() == this; }
+
+ private:
+  SimNode& node_;
+  std::shared_ptr<const SimLife> life_;
+  Instant last_{0};
+};
+
+class SimDiskPool : public DiskPool {
+ public:
+  SimDiskPool(SimNode& node, std::shared_ptr<const SimLife> life) : node_(node), life_(std::move(life)) {}
+
+  void Submit(Task work) override {
+    if (!life_->alive) return;
+    waiting_.push_back(std::move(work));
+    StartWork();
+  }
+
+ private:
+  void StartWork() {
+    while (busy_ < kPoolThreads && !waiting_.empty()) {
+      ++busy_;
+      SimRandom& random = node_.world().random();
+      int64_t micros = random.Percent(2) ? random.Between(2000, 30000) : random.Between(20, 800);
+      Instant at = node_.world().now() + absl::Microseconds(micros * node_.disk().slowness());
+      node_.world().Schedule(at, EventKind::kPool, &node_, life_->number, nullptr,
+                             [this, work = std::move(waiting_.front())]() mutable {
+                               work();
+                               work = nullptr;
+                               --busy_;
+                               StartWork();
+                             });
+      waiting_.pop_front();
+    }
+  }
+
+  SimNode& node_;
+  std::shared_ptr<const SimLife> life_;
+  std::deque<Task> waiting_;
+  int busy_ = 0;
+};
+
+}  // namespace
+
+SimNode::SimNode(SimWorld& world, uint32_t index, std::string name)
+    : world_(world),
+      index_(index),
+      name_(std::move(name)),
+      life_(std::make_shared<SimLife>()),
+      anchor_world_(world.now()),
+      anchor_local_(Instant(1000000000000) + absl::Seconds(1000) * index),
+      wall_offset_micros_(kWallStartMicros + world.random().Between(-2000000, 2000000)),
+      disk_(world.random().Next(), [this] { return WallMicros() * 1000; }) {}
+
+SimNode::~SimNode() { EndLife(); }
+
+SimEnvironment& SimNode::Start() {
+  CHECK(!life_->alive) << name_ << " lives already";
+  uint32_t number = life_->number + 1;
+  life_ = std::make_shared<SimLife>();
+  life_->number = number;
+  life_->alive = true;
+  paused_until_ = Instant(0);
+  disk_.Revive();
+  environments_.push_back(std::make_unique<SimEnvironment>(*this));
+  return *environments_.back();
+}
+
+void SimNode::EndLife() {
+  if (!life_->alive) return;
+  environments_.back()->SpillLogWrites();
+  life_->alive = false;
+  world_.DropTasksOf(this, life_->number);
+}
+
+void SimNode::Crash(CrashMode mode) {
+  EndLife();
+  disk_.Revive();
+  disk_.Crash(mode);
+}
+
+void SimNode::CrashAfterChanges(int64_t changes, CrashMode mode, std::function<void()> crashed) {
+  disk_.DieAfterChanges(changes, [this, mode, crashed = std::move(crashed), number = life_->number]() mutable {
+    if (!IsLife(number)) return;
+    // The task that was running goes on to its end, but nothing of it reaches disk, net or strands.
+    environments_.back()->SpillLogWrites();
+    life_->alive = false;
+    disk_.Crash(mode);
+    world_.After(absl::ZeroDuration(), EventKind::kFault,
+                 [this, number, crashed = std::move(crashed)] {
+                   world_.DropTasksOf(this, number);
+                   crashed();
+                 });
+  });
+}
+
+Instant SimNode::Now() const {
+  double elapsed = static_cast<double>((world_.now().nanos() - anchor_world_.nanos()));
+  return Instant(anchor_local_.nanos() + static_cast<int64_t>(elapsed * rate_));
+}
+
+int64_t SimNode::WallMicros() const { return wall_offset_micros_ + Now().nanos() / 1000; }
+
+void SimNode::SetClockRate(double rate) {
+  anchor_local_ = Now();
+  anchor_world_ = world_.now();
+  rate_ = rate;
+}
+
+absl::Duration SimNode::ToWorld(absl::Duration local) const {
+  return absl::Nanoseconds(static_cast<int64_t>(static_cast<double>(absl::ToInt64Nanoseconds(local)) / rate_));
+}
+
+SimEnvironment::SimEnvironment(SimNode& node)
+    : node_(node),
+      random_(node.world().random().Next()),
+      files_(std::make_unique<SimFileSystem>(node.disk(), node.life_state())),
+      pool_(std::make_unique<SimDiskPool>(node, node.life_state())),
+      log_device_(std::make_unique<SimLogDevice>(node, node.life_state())) {}
+
+SimEnvironment::~SimEnvironment() = default;
+
+FileSystem& SimEnvironment::files() { return *files_; }
+
+StrandPtr SimEnvironment::NewStrand(std::string_view) {
+  return std::make_shared<SimStrand>(node_, node_.life_state());
+}
+
+DiskPool& SimEnvironment::disk_pool(const std::string&) { return *pool_; }
+
+LogDevice& SimEnvironment::log_device(const std::string&) { return *log_device_; }
+
+void SimEnvironment::RunOn(const StrandPtr& strand, absl::FunctionRef<void()> task) {
+  bool ran = false;
+  strand->Post([&] {
+    task();
+    ran = true;
+  });
+  CHECK(node_.world().RunUntil([&] { return ran; }, absl::Hours(1))) << "the strand's life has ended";
+}
+
+void SimEnvironment::RunInPool(absl::FunctionRef<void()> task) {
+  bool ran = false;
+  pool_->Submit([&] {
+    task();
+    ran = true;
+  });
+  CHECK(node_.world().RunUntil([&] { return ran; }, absl::Hours(1))) << "the pool's life has ended";
+}
+
+void SimEnvironment::SpillLogWrites() { log_device_->Spill(); }
+
+}  // namespace arion::sim

@@ -1,0 +1,117 @@
+// SimNode: one machine of the simulated world: its disk and clock, and its lives one after the other. SimEnvironment: what a
+// server sees of it during one life.
+//
+//   SimWorld world(seed);
+//   SimNode& node = world.AddNode("r1");
+//   Environment& env = node.Start();          // a life
+//   ... world.RunFor(absl::Seconds(3)); ...
+//   node.Crash(CrashMode::kPowerRandom);      // no task of that life runs any more; destroy its server, then:
+//   Environment& next = node.Start();
+//
+// Shapes   A node has one device: every path has the same pool and log device.
+// Lifetime An Environment stays valid (though dead) until the world is gone, so objects of a dead life may be destroyed
+//          whenever the owner likes, best right after the crash and before the next Start.
+// Promises N1  A task of an ended life never runs; what it still holds is destroyed at the crash.
+//          N2  The monotonic clock never goes back, within a life or after; the wall clock may jump.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/function_ref.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/environment.h"
+#include "sim/sim_disk.h"
+#include "sim/sim_world.h"
+
+namespace arion::sim {
+
+struct SimLife {
+  uint32_t number = 0;
+  bool alive = false;
+};
+
+class SimEnvironment;
+
+class SimNode : public Clock {
+ public:
+  SimNode(SimWorld& world, uint32_t index, std::string name);
+  ~SimNode() override;
+
+  uint32_t index() const { return index_; }
+  const std::string& name() const { return name_; }
+  SimWorld& world() const { return world_; }
+  SimDisk& disk() { return disk_; }
+
+  // Begins a life. The former one, if any, must have ended.
+  SimEnvironment& Start();
+  // Ends the life; the disk keeps what `mode` says.
+  void Crash(CrashMode mode);
+  // As Crash, but after `changes` more changes reached the disk: between two steps of whatever is running then. `crashed`
+  // runs once as an event of the world right after; by then the node is dead.
+  void CrashAfterChanges(int64_t changes, CrashMode mode, std::function<void()> crashed);
+  bool alive() const { return life_->alive; }
+  bool IsLife(uint32_t number) const { return life_->alive && life_->number == number; }
+  uint32_t life() const { return life_->number; }
+  const std::shared_ptr<SimLife>& life_state() const { return life_; }
+  SimEnvironment& environment() { return *environments_.back(); }
+
+  // Frozen: no event of this node runs before (SIGSTOP; time and devices go on).
+  void PauseFor(absl::Duration duration) { paused_until_ = world_.now() + duration; }
+  Instant paused_until() const { return paused_until_; }
+
+  // The node's own clocks. A rate of 1.01 runs 1 % fast.
+  Instant Now() const override;
+  int64_t WallMicros() const override;
+  void SetClockRate(double rate);
+  void JumpWall(absl::Duration jump) { wall_offset_micros_ += absl::ToInt64Microseconds(jump); }
+  // What `local` of this node's time is in the world's.
+  absl::Duration ToWorld(absl::Duration local) const;
+
+ private:
+  friend class SimWorld;
+  void EndLife();
+
+  SimWorld& world_;
+  uint32_t index_;
+  std::string name_;
+  std::shared_ptr<SimLife> life_;
+  Instant paused_until_{0};
+  double rate_ = 1.0;
+  Instant anchor_world_, anchor_local_;
+  int64_t wall_offset_micros_;
+  SimDisk disk_;
+  std::vector<std::unique_ptr<SimEnvironment>> environments_;
+};
+
+class SimEnvironment : public Environment {
+ public:
+  explicit SimEnvironment(SimNode& node);
+  ~SimEnvironment() override;
+
+  const Clock& clock() const override { return node_; }
+  FileSystem& files() override;
+  Random& random() override { return random_; }
+  StrandPtr NewStrand(std::string_view name) override;
+  DiskPool& disk_pool(const std::string& path) override;
+  LogDevice& log_device(const std::string& path) override;
+
+  SimNode& node() { return node_; }
+  // For tests: runs `task` on `strand` and the world until it ran.
+  void RunOn(const StrandPtr& strand, absl::FunctionRef<void()> task);
+  // For tests: runs `task` in the disk pool and the world until it ran.
+  void RunInPool(absl::FunctionRef<void()> task);
+  // In-flight log writes reach the disk (or a crash's coin): called at the end of the life.
+  void SpillLogWrites();
+
+ private:
+  SimNode& node_;
+  SimRandom random_;
+  std::unique_ptr<FileSystem> files_;
+  std::unique_ptr<DiskPool> pool_;
+  std::unique_ptr<class SimLogDevice> log_device_;
+};
+
+}  // namespace arion::sim

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sim_log_device.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "sim/sim_environment.h"
+
+namespace arion::sim {
+
+constexpr size_t kDirectAlignment = 4096;
+
+class SimLogDevice::File : public LogFile {
+ public:
+  File(std::string path, InodePtr inode, size_t alignment)
+      : path_(std::move(path)), inode_(std::move(inode)), alignment_(alignment) {}
+  size_t alignment() const override { return alignment_; }
+  const std::string& path() const override { return path_; }
+  const InodePtr& inode() const { return inode_; }
+  bool failed() const { return failed_; }
+  void Fail() { failed_ = true; }
+  Instant last_answer{0};  // V2: callbacks of one file keep the order of submission
+
+ private:
+  std::string path_;
+  InodePtr inode_;
+  size_t alignment_;
+  bool failed_ = false;
+};
+
+SimLogDevice::SimLogDevice(SimNode& node, std::shared_ptr<const SimLife> life)
+    : node_(node), life_(std::move(life)) {}
+
+SimLogDevice::~SimLogDevice() = default;
+
+void SimLogDevice::After(absl::Duration delay, Task task) {
+  // The device does not stop when the process is paused, but its completions are only seen afterwards: an event of the
+  // node would wait, so it is one of the world, dropped by hand when the life is over.
+  node_.world().After(delay, EventKind::kDisk, [life = life_, task = std::move(task)]() mutable {
+    if (life->alive) task();
+  });
+}
+
+absl::Duration SimLogDevice::Delay(int64_t micros_min, int64_t micros_max) {
+  SimRandom& random = node_.world().random();
+  int64_t micros = random.Between(micros_min, micros_max);
+  if (random.Percent(0.5)) micros += random.Between(5000, 60000);
+  return absl::Microseconds(micros * node_.disk().slowness());
+}
+
+void SimLogDevice::Answer(const PendingPtr& pending, absl::Status status) {
+  if (!pending->request.reply_on) return;
+  StrandPtr strand = std::move(pending->request.reply_on);
+  strand->Post([done = std::move(pending->request.done), status = std::move(status),
+                buffer = std::move(pending->request.buffer)]() mutable { done(status, std::move(buffer)); });
+}
+
+void SimLogDevice::Write(WriteRequest request) {
+  if (!life_->alive) return;
+  auto pending = std::make_shared<Pending>();
+  pending->request = std::move(request);
+  File& file = static_cast<File&>(*pending->request.file);
+  if (file.alignment() > 1) {
+    CHECK_EQ(pending->request.offset % kDirectAlignment, 0u) << "direct write off its alignment";
+    CHECK_EQ(pending->request.buffer.size() % kDirectAlignment, 0u) << "direct write of an odd length";
+  }
+  in_flight_.push_back(pending);
+  After(Delay(15, 120), [this, pending] { Written(pending); });
+}
+
+void SimLogDevice::Written(const PendingPtr& pending) {
+  in_flight_.remove(pending);
+  File& file = static_cast<File&>(*pending->request.file);
+  absl::Status status = file.failed() ? absl::DataLossError(absl::StrCat(file.path(), ": a flush failed earlier"))
+                                      : node_.disk().Write(*file.inode(), pending->request.offset,
+                                                           pending->request.buffer.view(), SimDisk::Path::kDirect);
+  if (!life_->alive) return;  // the disk died under it
+  if (!status.ok()) {
+    Answer(pending, Annotate(status, absl::StrCat("write ", file.path())));
+  } else if (pending->request.durability == Durability::kOs) {
+    Answer(pending, absl::OkStatus());
+  } else if (pending->request.coverage == Coverage::kGrowing) {
+    After(Delay(300, 1500), [this, pending] { SyncOwn(pending); });
+  } else {
+    to_flush_.push_back(pending);
+    if (flushing_.empty()) StartFlush();
+  }
+}
+
+void SimLogDevice::SyncOwn(const PendingPtr& pending) {
+  File& file = static_cast<File&>(*pending->request.file);
+  absl::Status status = node_.disk().SyncFile(file.inode());
+  if (!life_->alive) return;
+  if (!status.ok()) file.Fail();
+  Answer(pending, Annotate(status, absl::StrCat("sync ", file.path())));
+}
+
+void SimLogDevice::StartFlush() {
+  if (to_flush_.empty()) return;
+  flushing_ = std::move(to_flush_);
+  to_flush_.clear();
+  flush_before_ = node_.disk().next_sequence();
+  ++flushes_;
+  After(Delay(150, 800), [this] { Flushed(); });
+}
+
+void SimLogDevice::Flushed() {
+  std::vector<PendingPtr> covered = std::move(flushing_);
+  flushing_.clear();
+  absl::Status status;
+  std::vector<InodePtr> inodes;
+  for (const PendingPtr& pending : covered) inodes.push_back(static_cast<File&>(*pending->request.file).inode());
+  if (node_.disk().TakeSyncFailure()) {
+    status = absl::DataLossError("flush of the device: Input/output error");
+    for (const InodePtr& inode : inodes) node_.disk().LoseUnsynced(*inode);
+    for (const PendingPtr& pending : covered) static_cast<File&>(*pending->request.file).Fail();
+  } else {
+    node_.disk().FlushDevice(inodes, flush_before_);
+  }
+  for (const PendingPtr& pending : covered) Answer(pending, status);
+  StartFlush();
+}
+
+void SimLogDevice::Spill() {
+  // Writes in flight are on their way: some sectors may arrive. They count as unsynced changes, which the crash judges.
+  for (const PendingPtr& pending : in_flight_) {
+    File& file = static_cast<File&>(*pending->request.file);
+    if (!node_.disk().is_dead()) {
+      (void)node_.disk().Write(*file.inode(), pending->request.offset, pending->request.buffer.view(),
+                               SimDisk::Path::kDirect);
+    }
+  }
+  in_flight_.clear();
+  to_flush_.clear();
+  flushing_.clear();
+}
+
+absl::StatusOr<std::shared_ptr<LogFile>> SimLogDevice::Open(const std::string& path, bool direct) {
+  if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
+  absl::StatusOr<InodePtr> inode = node_.disk().Find(path);
+  if (!inode.ok()) inode = node_.disk().CreateFile(path);
+  if (!inode.ok()) return inode.status();
+  return std::make_shared<File>(path, *std::move(inode), direct ? kDirectAlignment : 1);
+}
+
+absl::Status SimLogDevice::FillWithZeros(LogFile& file, uint64_t from, uint64_t to) {
+  if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
+  const InodePtr& inode = static_cast<File&>(file).inode();
+  if (from < to) {
+    std::string zeros(to - from, '\0');
+    RETURN_IF_ERROR(Annotate(node_.disk().Write(*inode, from, zeros, SimDisk::Path::kDirect),
+                             absl::StrCat("fill ", file.path())));
+  }
+  return Sync(file);
+}
+
+absl::Status SimLogDevice::TruncateAndSync(LogFile& file, uint64_t size) {
+  if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
+  RETURN_IF_ERROR(Annotate(node_.disk().Truncate(*static_cast<File&>(file).inode(), size),
+                           absl::StrCat("truncate ", file.path())));
+  return Sync(file);
+}
+
+absl::Status SimLogDevice::Sync(LogFile& file) {
+  if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
+  absl::Status status = node_.disk().SyncFile(static_cast<File&>(file).inode());
+  if (!status.ok()) static_cast<File&>(file).Fail();
+  return Annotate(status, absl::StrCat("sync ", file.path()));
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sim_world.h"
+
+#include <utility>
+
+#include "sim/sim_environment.h"
+
+namespace arion::sim {
+
+SimWorld::SimWorld(uint64_t seed) : seed_(seed), random_(seed * 0x2545f4914f6cdd1du + 1) {}
+
+SimWorld::~SimWorld() {
+  // Tasks may hold the last reference to objects that touch their node: end the lives first.
+  for (auto& node : nodes_) node->EndLife();
+  for (auto& event : slots_) event.task = nullptr;
+}
+
+void SimWorld::FoldIntoTrace(uint64_t value) {
+  trace_hash_ = (trace_hash_ ^ value) * 0x9fb21c651e98df25u;
+  trace_hash_ ^= trace_hash_ >> 29;
+}
+
+SimNode& SimWorld::AddNode(std::string name) {
+  nodes_.push_back(std::make_unique<SimNode>(*this, static_cast<uint32_t>(nodes_.size() + 1), std::move(name)));
+  return *nodes_.back();
+}
+
+TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life, const Strand* strand,
+                           Task task) {
+  uint32_t slot;
+  if (free_slots_.empty()) {
+    slot = static_cast<uint32_t>(slots_.size());
+    slots_.emplace_back();
+  } else {
+    slot = free_slots_.back();
+    free_slots_.pop_back();
+  }
+  Event& event = slots_[slot];
+  event.task = std::move(task);
+  event.strand = strand;
+  event.node = node;
+  event.life = life;
+  event.kind = kind;
+  queue_.push({std::max(at, now_).nanos(), next_sequence_++, slot});
+  return static_cast<uint64_t>(event.generation) << 32 | slot;
+}
+
+TimerId SimWorld::After(absl::Duration delay, EventKind kind, Task task) {
+  return Schedule(now_ + delay, kind, nullptr, 0, nullptr, std::move(task));
+}
+
+void SimWorld::Cancel(TimerId id) {
+  uint32_t slot = static_cast<uint32_t>(id);
+  if (id == kNoTimer || slot >= slots_.size() || slots_[slot].generation != id >> 32) return;
+  // The queue's entry stays and meets an empty task. The task may own objects that cancel in turn: destroy it last.
+  Task task = std::move(slots_[slot].task);
+  slots_[slot].task = nullptr;
+}
+
+void SimWorld::DropTasksOf(const SimNode* node, uint32_t life) {
+  for (size_t i = 0; i < slots_.size(); ++i) {  // by index: a task's destructor may schedule
+    if (slots_[i].node != node || slots_[i].life != life) continue;
+    Task task = std::move(slots_[i].task);
+    slots_[i].task = nullptr;
+  }
+}
+
+void SimWorld::Free(uint32_t slot) {
+  Event& event = slots_[slot];
+  event.task = nullptr;
+  event.node = nullptr;
+  ++event.generation;
+  free_slots_.push_back(slot);
+}
+
+bool SimWorld::RunOne() {
+  while (!queue_.empty()) {
+    Entry entry = queue_.top();
+    queue_.pop();
+    Event& event = slots_[entry.slot];
+    const SimNode* node = event.node;
+    if (!event.task || (node != nullptr && !node->IsLife(event.life))) {
+      Task dropped = std::move(event.task);
+      Free(entry.slot);
+      continue;
+    }
+    if (node != nullptr && node->paused_until().nanos() > entry.at) {
+      // Popped in order of time: a fresh sequence number keeps that order when the pause ends.
+      queue_.push({node->paused_until().nanos(), next_sequence_++, entry.slot});
+      continue;
+    }
+    now_ = Instant(entry.at);
+    FoldIntoTrace(static_cast<uint64_t>(entry.at));
+    FoldIntoTrace((node == nullptr ? 0 : node->index()) | static_cast<uint64_t>(event.life) << 8 |
+                  static_cast<uint64_t>(event.kind) << 40);
+    ++events_run_;
+    Task task = std::move(event.task);
+    current_strand_ = event.strand;
+    Free(entry.slot);
+    task();
+    task = nullptr;
+    current_strand_ = nullptr;
+    return true;
+  }
+  return false;
+}
+
+void SimWorld::RunFor(absl::Duration duration) {
+  bool reached = false;
+  Schedule(now_ + duration, EventKind::kCheck, nullptr, 0, nullptr, [&reached] { reached = true; });
+  while (!reached) RunOne();
+}
+
+bool SimWorld::RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit) {
+  if (done()) return true;
+  bool late = false;
+  TimerId mark = Schedule(now_ + limit, EventKind::kCheck, nullptr, 0, nullptr, [&late] { late = true; });
+  while (!late) {
+    RunOne();
+    if (done()) {
+      Cancel(mark);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,98 @@
+// SimWorld: one thread, one seed, one queue of events. Everything a simulation does is an event of this queue, so equal
+// seeds give equal runs, event by event.
+//
+// Shapes   An event belongs to a node's life (it runs only while that life lasts, and not before a pause of the node ends) or
+//          to the world (node 0, never refused). Equal times run in the order scheduled.
+// Units    World time starts at 1 s. Nodes see it through their own clocks (sim_environment.h).
+// Threads  One. Nothing here reads real time, an address or a hash's order to decide anything.
+// Promises W1  trace_hash() names the run: it folds in time, node, life and kind of every executed event.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/function_ref.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <memory>
+#include <queue>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/instant.h"
+#include "env/strand.h"
+#include "sim/sim_random.h"
+
+namespace arion::sim {
+
+class SimNode;
+
+enum class EventKind : uint8_t { kPost = 1, kTimer, kPool, kDisk, kMessage, kFault, kClient, kCheck };
+
+class SimWorld {
+ public:
+  explicit SimWorld(uint64_t seed);
+  ~SimWorld();
+  SimWorld(const SimWorld&) = delete;
+  SimWorld& operator=(const SimWorld&) = delete;
+
+  uint64_t seed() const { return seed_; }
+  Instant now() const { return now_; }
+  SimRandom& random() { return random_; }
+  uint64_t trace_hash() const { return trace_hash_; }
+  uint64_t events_run() const { return events_run_; }
+  void FoldIntoTrace(uint64_t value);
+
+  // A node with an empty disk; it lives as long as the world. See sim_environment.h.
+  SimNode& AddNode(std::string name);
+  const std::vector<std::unique_ptr<SimNode>>& nodes() const { return nodes_; }
+
+  // Runs the next event; false when there is none.
+  bool RunOne();
+  void RunFor(absl::Duration duration);
+  // Until `done` holds (checked after each event); false when `limit` passed first or nothing is left to run.
+  bool RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit);
+
+  // An event of the world itself.
+  TimerId After(absl::Duration delay, EventKind kind, Task task);
+
+  // For nodes, strands, disks and transports.
+  TimerId Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life, const Strand* strand, Task task);
+  void Cancel(TimerId id);
+  // Destroys the tasks of a life that ended.
+  void DropTasksOf(const SimNode* node, uint32_t life);
+  const Strand* current_strand() const { return current_strand_; }
+
+ private:
+  struct Event {
+    Task task;
+    const Strand* strand = nullptr;
+    const SimNode* node = nullptr;
+    uint32_t life = 0;
+    uint32_t generation = 1;
+    EventKind kind = EventKind::kPost;
+  };
+  struct Entry {
+    int64_t at;
+    uint64_t sequence;
+    uint32_t slot;
+    bool operator>(const Entry& other) const {
+      return at != other.at ? at > other.at : sequence > other.sequence;
+    }
+  };
+  void Free(uint32_t slot);
+
+  uint64_t seed_;
+  SimRandom random_;
+  Instant now_{1000000000};
+  uint64_t next_sequence_ = 1;
+  uint64_t trace_hash_ = 0;
+  uint64_t events_run_ = 0;
+  const Strand* current_strand_ = nullptr;
+  std::vector<std::unique_ptr<SimNode>> nodes_;
+  std::vector<Event> slots_;
+  std::vector<uint32_t> free_slots_;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
+};
+
+}  // namespace arion::sim
