@@ -1,0 +1,24 @@
+// The test driver with Apache's Go client (May 2022), which also administers tables.
+// SPDX-License-Identifier: Apache-2.0
+package main
+
+import (
+	"context"
+	"io"
+	"log"
+
+	"arion.test/driver"
+	"github.com/apache/incubator-pegasus/go-client/pegalog"
+	"github.com/apache/incubator-pegasus/go-client/pegasus"
+)
+
+func main() {
+	pegalog.SetLogger(log.New(io.Discard, "", 0))
+	driver.Main(driver.Version{
+		Name: "apache",
+		Open: func(ctx context.Context, metas []string, table string) (driver.Table, error) {
+			return pegasus.NewClient(pegasus.Config{MetaServers: metas}).OpenTable(ctx, table)
+		},
+		Admin: administer,
+	})
+}

@@ -1,0 +1,3 @@
+module arion.test/driver
+
+go 1.19
