@@ -2,9 +2,9 @@
 // written whole.
 //
 // Shapes   A `records` file, little-endian: "ARIONMEM" · i64 decree · u64 count · count x {u32 key
-// bytes, u32 value
-//          bytes, u32 expiry, key, value} · u32 CRC-32C of all before. <data>/memory/records is
-//          what a crash leaves, <data>/checkpoint.<decree>/records a checkpoint.
+//          bytes, u32 value bytes, u32 expiry, key, value} · u32 CRC-32C of all before.
+//          <data>/memory/records is what a crash leaves, <data>/checkpoint.<decree>/records a
+//          checkpoint.
 // Threads  As Engine.
 // Promises M1  Deterministic: equal calls leave equal files.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_engine.h"
+
+#include <absl/strings/match.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_join.h>
+#include <rocksdb/db.h>
+#include <rocksdb/utilities/checkpoint.h>
+#include <rocksdb/utilities/options_util.h>
+#include <rocksdb/version.h>
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "engine/data_directory.h"
+#include "engine/rocksdb_options.h"
+#include "engine/value_schema.h"
+
+namespace arion {
+namespace {
+
+constexpr char kContent[] = "rdb";
+constexpr char kDataVersionKey[] = "pegasus_data_version";
+constexpr char kDecreeKey[] = "pegasus_last_flushed_decree";
+constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";
+
+rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+
+absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
+  if (status.ok()) return absl::OkStatus();
+  const std::string text = absl::StrCat(Text(step), ": ", status.ToString());
+  if (status.IsIncomplete()) return absl::UnavailableError(text);
+  if (status.IsNoSpace() || absl::StrContains(text, "Too many open files")) {
+    return absl::ResourceExhaustedError(text);
+  }
+  if (status.IsIOError() && absl::StrContains(text, "/LOCK")) {
+    return absl::FailedPreconditionError(text);
+  }
+  if (absl::StrContains(text, "unknown tag")) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(text, "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
+  }
+  return absl::DataLossError(text);
+}
+
+// For read-only looks at a checkpoint, which must not gain a log file.
+class SilentLogger : public rocksdb::Logger {
+ public:
+  using rocksdb::Logger::Logv;
+  void Logv(const char*, va_list) override {}
+};
+
+// An open database: the two families and their handles.
+class Database {
+ public:
+  Database() = default;
+  Database(Database&& other) noexcept
+      : db_(std::move(other.db_)), families_(std::exchange(other.families_, {})) {}
+  Database& operator=(Database&&) = delete;
+  ~Database() {
+    if (db_ == nullptr) return;
+    StopBackgroundWork();
+    for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family);
+  }
+
+  // After it no listener is called any more.
+  void StopBackgroundWork() { rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true); }
+
+  enum class Access { kReadWrite, kReadOnly };
+  static absl::StatusOr<Database> Open(const rocksdb::DBOptions& options, const std::string& path,
+                                       const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
+                                       Access access) {
+    Database database;
+    rocksdb::DB* db = nullptr;
+    const rocksdb::Status status =
+        access == Access::kReadOnly
+            ? rocksdb::DB::OpenForReadOnly(options, path, families, &database.families_, &db)
+            : rocksdb::DB::Open(options, path, families, &database.families_, &db);
+    database.db_.reset(db);
+    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("open ", path)));
+    return database;
+  }
+
+  rocksdb::DB& db() const { return *db_; }
+  rocksdb::ColumnFamilyHandle* data() const { return families_[0]; }
+  rocksdb::ColumnFamilyHandle* meta() const { return families_[1]; }
+
+  // The number under `key` in the meta family, as far as it is on disk.
+  absl::StatusOr<uint64_t> PersistedNumber(const char* key) const {
+    rocksdb::ReadOptions options;
+    options.read_tier = rocksdb::kPersistedTier;
+    std::string text;
+    const rocksdb::Status status = db_->Get(options, meta(), key, &text);
+    if (status.IsNotFound()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(db_->GetName(), ": no ", key, " in ", kMetaColumnFamily,
+                       "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
+    }
+    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("read ", key)));
+    uint64_t number = 0;
+    if (!absl::SimpleAtoi(text, &number) || number > INT64_MAX) {
+      return absl::DataLossError(absl::StrCat(db_->GetName(), ": ", key, " is no number"));
+    }
+    return number;
+  }
+  absl::StatusOr<Decree> PersistedDecree() const {
+    ASSIGN_OR_RETURN(uint64_t decree, PersistedNumber(kDecreeKey));
+    return Decree(static_cast<int64_t>(decree));
+  }
+  absl::Status Flush() const {
+    rocksdb::FlushOptions options;
+    options.allow_write_stall = true;  // else it waits until no write would have to
+    return FromRocksdb(db_->Flush(options, families_), absl::StrCat("flush ", db_->GetName()));
+  }
+
+ private:
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+};
+
+// Options for one database; without a stored OPTIONS file those of a new one.
+struct DatabaseOptions {
+  rocksdb::DBOptions db;
+  rocksdb::ColumnFamilyOptions data;
+  rocksdb::ColumnFamilyOptions meta;
+
+  std::vector<rocksdb::ColumnFamilyDescriptor> families() const {
+    return {{rocksdb::kDefaultColumnFamilyName, data}, {kMetaColumnFamily, meta}};
+  }
+};
+
+absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path) {
+  std::vector<std::string> names;
+  RETURN_IF_ERROR(FromRocksdb(rocksdb::DB::ListColumnFamilies(options, path, &names),
+                              absl::StrCat("list column families of ", path)));
+  const std::set<std::string> found(names.begin(), names.end());
+  if (!found.contains(kMetaColumnFamily)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": no column family ", kMetaColumnFamily,
+                     "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
+  }
+  if (found != std::set<std::string>{rocksdb::kDefaultColumnFamilyName, kMetaColumnFamily}) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": unknown column families: ", absl::StrJoin(found, ", ")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options) {
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = true;
+  config.ignore_unsupported_options = true;  // our prefix extractor and compaction filter
+  rocksdb::DBOptions stored;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  RETURN_IF_ERROR(FromRocksdb(rocksdb::LoadLatestOptions(config, path, &stored, &families),
+                              absl::StrCat("read the OPTIONS file of ", path)));
+  AdoptStoredOptions(stored, &options->db);  // a stored wal_dir is of no use: there is no WAL
+  for (const rocksdb::ColumnFamilyDescriptor& family : families) {
+    AdoptStoredOptions(family.options,
+                       family.name == kMetaColumnFamily ? &options->meta : &options->data);
+  }
+  return absl::OkStatus();
+}
+
+// A new database with nothing in it but its meta keys, all on disk.
+absl::Status CreateDatabase(DatabaseOptions options, const std::string& path) {
+  options.db.create_if_missing = true;
+  options.db.create_missing_column_families = true;
+  ASSIGN_OR_RETURN(Database database, Database::Open(options.db, path, options.families(),
+                                                     Database::Access::kReadWrite));
+  rocksdb::WriteBatch batch;
+  rocksdb::WriteOptions write_options;
+  write_options.disableWAL = true;
+  rocksdb::Status status;
+  for (const auto& [key, value] :
+       {std::pair{kDataVersionKey, "1"}, {kDecreeKey, "0"}, {kManualCompactKey, "0"}}) {
+    if (status.ok()) status = batch.Put(database.meta(), key, value);
+  }
+  if (status.ok()) status = database.db().Write(write_options, &batch);
+  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("create ", path)));
+  return database.Flush();
+}
+
+class RocksdbEngine : public Engine {
+ public:
+  RocksdbEngine(FileSystem& files, const std::string& data_directory,
+                const RocksdbEngineOptions& options, std::shared_ptr<ExpiryRule> expiry)
+      : options_(options),
+        files_(files),
+        directory_(files, data_directory,
+                   {.content = kContent, .checkpoints_kept = options.checkpoints_kept}),
+        expiry_(std::move(expiry)),
+        watcher_(std::make_shared<FlushWatcher>()) {
+    write_options_.disableWAL = true;
+  }
+  ~RocksdbEngine() override { Drop(); }
+
+  absl::Status Open(DatabaseOptions options) {
+    RETURN_IF_ERROR(directory_.Prepare());
+    const std::string path = directory_.content_path();
+    options.db.listeners.push_back(watcher_);
+    if (!Exists(files_, path)) {
+      if (directory_.newest() > Decree(0)) {
+        return absl::DataLossError(absl::StrCat(path, " is missing beside a checkpoint"));
+      }
+      RETURN_IF_ERROR(directory_.InstallContent(
+          Decree(0), [&](const std::string& to) { return CreateDatabase(options, to); }));
+    }
+    RETURN_IF_ERROR(CheckColumnFamilies(options.db, path));
+    RETURN_IF_ERROR(AdoptOptionsFile(path, &options));
+    ASSIGN_OR_RETURN(Database database, Database::Open(options.db, path, options.families(),
+                                                       Database::Access::kReadWrite));
+    ASSIGN_OR_RETURN(uint64_t data_version, database.PersistedNumber(kDataVersionKey));
+    if (data_version > static_cast<uint64_t>(ValueSchema::kV1)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, ": ", kDataVersionKey, " ", data_version, ", this program knows 0 and 1"));
+    }
+    schema_ = static_cast<ValueSchema>(data_version);
+    ASSIGN_OR_RETURN(Decree decree, database.PersistedDecree());
+    last_applied_.store(decree);
+    last_flushed_.store(decree);
+    if (directory_.newest() > decree) {
+      return absl::DataLossError(absl::StrCat(directory_.path(), " has a checkpoint of decree ",
+                                              directory_.newest().value(),
+                                              ", but its content ends at ", decree.value()));
+    }
+    database_ = std::make_unique<Database>(std::move(database));
+    expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
+    watcher_->engine.store(this);
+    if (directory_.newest() == decree) return absl::OkStatus();
+    return Checkpoint().status();
+  }
+
+  Decree last_applied() const override { return last_applied_.load(); }
+  Decree last_flushed() const override { return last_flushed_.load(); }
+  Decree last_durable() const override { return directory_.newest(); }
+
+  absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    CHECK_EQ(decree, last_applied() + 1);
+    batch_.Clear();
+    const TimeTag time_tag{.timestamp_us = timestamp_us, .cluster_id = options_.cluster_id};
+    rocksdb::Status status;
+    for (const WriteOp& op : ops) {
+      if (status.ok()) status = AddToBatch(op, time_tag);
+    }
+    // The empty key gives the flush something to write in `default` too.
+    if (ops.empty()) status = AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
+    if (status.ok()) {
+      status = batch_.Put(database_->meta(), kDecreeKey, std::to_string(decree.value()));
+    }
+    if (status.ok()) status = database_->db().Write(write_options_, &batch_);
+    RETURN_IF_ERROR(FromRocksdb(status, "apply"));
+    last_applied_.store(decree);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    if (raw_key.size() < 2) return absl::NotFoundError("no such record");
+    rocksdb::ReadOptions options;
+    if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
+    rocksdb::PinnableSlice bytes;
+    const rocksdb::Status status =
+        database_->db().Get(options, database_->data(), ToSlice(raw_key), &bytes);
+    if (status.IsNotFound()) return absl::NotFoundError("no such record");
+    RETURN_IF_ERROR(FromRocksdb(status, "get"));
+    ASSIGN_OR_RETURN(StoredValue stored, ParseValue(schema_, {bytes.data(), bytes.size()}));
+    if (IsExpired(stored.expire_ts, now)) return absl::NotFoundError("no such record");
+    return Record{.value = std::string(stored.user_data), .expire_ts = stored.expire_ts};
+  }
+
+  absl::Status Flush() override {
+    if (last_flushed() == last_applied()) return absl::OkStatus();
+    RETURN_IF_ERROR(database_->Flush());
+    return RefreshFlushed().status();
+  }
+
+  absl::StatusOr<Decree> Checkpoint() override {
+    RETURN_IF_ERROR(Flush());
+    if (directory_.newest() == last_flushed()) return last_flushed();
+    ASSIGN_OR_RETURN(std::string path, directory_.MakeRoomForCheckpoint());
+    ASSIGN_OR_RETURN(Decree before, RefreshFlushed());
+    rocksdb::Checkpoint* maker = nullptr;
+    rocksdb::Status status = rocksdb::Checkpoint::Create(&database_->db(), &maker);
+    const std::unique_ptr<rocksdb::Checkpoint> owner(maker);
+    // A huge limit: no flush of its own. It takes the files as they are.
+    if (status.ok()) status = maker->CreateCheckpoint(path, UINT64_MAX);
+    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("checkpoint of ", directory_.path())));
+    ASSIGN_OR_RETURN(Decree decree, RefreshFlushed());
+    // A flush of RocksDB's own came between: only the files know which side they are of.
+    if (decree != before) {
+      ASSIGN_OR_RETURN(decree, DecreeOfCheckpoint(path));
+    }
+    RETURN_IF_ERROR(directory_.AddCheckpoint(path, decree));
+    return decree;
+  }
+
+  static absl::StatusOr<Decree> DecreeOfCheckpoint(const std::string& path) {
+    rocksdb::DBOptions options;
+    options.info_log = std::make_shared<SilentLogger>();
+    RETURN_IF_ERROR(CheckColumnFamilies(options, path));
+    ASSIGN_OR_RETURN(Database database, Database::Open(options, path,
+                                                       {{rocksdb::kDefaultColumnFamilyName, {}},
+                                                        {kMetaColumnFamily, {}}},
+                                                       Database::Access::kReadOnly));
+    return database.PersistedDecree();
+  }
+
+  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
+    return directory_.HoldNewest(hold);
+  }
+
+  uint64_t size_bytes() const override {
+    uint64_t bytes = 0;
+    for (const std::string& property : {rocksdb::DB::Properties::kLiveSstFilesSize,
+                                        rocksdb::DB::Properties::kCurSizeAllMemTables}) {
+      uint64_t part = 0;
+      if (database_->db().GetIntProperty(database_->data(), property, &part)) bytes += part;
+    }
+    return bytes;
+  }
+
+  absl::Status Close() override {
+    RETURN_IF_ERROR(Flush());
+    Drop();
+    return absl::OkStatus();
+  }
+
+ private:
+  // Flushes that RocksDB starts by itself advance last_flushed too.
+  struct FlushWatcher : rocksdb::EventListener {
+    void OnFlushCompleted(rocksdb::DB*, const rocksdb::FlushJobInfo&) override {
+      if (RocksdbEngine* watched = engine.load()) {
+        absl::Status status = watched->RefreshFlushed().status();
+        if (!status.ok()) LOG(WARNING) << "after a flush: " << status;
+      }
+    }
+    void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+      LOG(ERROR) << "RocksDB stops writing: " << error->ToString();
+    }
+    std::atomic<RocksdbEngine*> engine{nullptr};
+  };
+
+  void Drop() {
+    if (database_ == nullptr) return;
+    database_->StopBackgroundWork();  // while the listener may still look at this
+    watcher_->engine.store(nullptr);
+    database_.reset();
+  }
+
+  rocksdb::Status AddToBatch(const WriteOp& op, TimeTag time_tag) {
+    const rocksdb::Slice key = ToSlice(op.key);
+    if (op.kind == WriteOp::Kind::kRemove) return batch_.Delete(database_->data(), key);
+    char header[kValueHeaderBytesMax];
+    const rocksdb::Slice parts[] = {
+        {header, StoreValueHeader(schema_, op.expire_ts, time_tag, header)}, ToSlice(op.value)};
+    return batch_.Put(database_->data(), rocksdb::SliceParts(&key, 1),
+                      rocksdb::SliceParts(parts, 2));
+  }
+
+  absl::StatusOr<Decree> RefreshFlushed() {
+    ASSIGN_OR_RETURN(Decree persisted, database_->PersistedDecree());
+    // A flush may end between a batch's write and the step of last_applied_ (E2).
+    const Decree flushed = std::min(persisted, last_applied());
+    Decree known = last_flushed_.load();
+    while (known < flushed && !last_flushed_.compare_exchange_weak(known, flushed)) {
+    }
+    return persisted;
+  }
+
+  const RocksdbEngineOptions options_;
+  FileSystem& files_;
+  DataDirectory directory_;
+  const std::shared_ptr<ExpiryRule> expiry_;
+  const std::shared_ptr<FlushWatcher> watcher_;
+  std::unique_ptr<Database> database_;
+  ValueSchema schema_ = ValueSchema::kV1;
+  rocksdb::WriteOptions write_options_;
+  rocksdb::WriteBatch batch_;  // Apply's, reused
+  std::atomic<Decree> last_applied_{Decree(0)};
+  std::atomic<Decree> last_flushed_{Decree(0)};
+};
+
+}  // namespace
+
+RocksdbEngineFactory::RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options)
+    : environment_(environment), options_(options), shared_(std::make_shared<Shared>()) {
+  shared_->block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  shared_->write_buffers =
+      std::make_shared<rocksdb::WriteBufferManager>(options.write_buffers_total_bytes);
+}
+
+RocksdbEngineFactory::~RocksdbEngineFactory() = default;
+
+absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
+    const std::string& data_directory) {
+  auto expiry = std::make_shared<ExpiryRule>();
+  expiry->now = [&clock = environment_.clock()] { return ExpiryNow(clock); };
+  DatabaseOptions options{.db = MakeDbOptions(options_, *shared_),
+                          .data = MakeDataOptions(options_, *shared_, expiry),
+                          .meta = MakeMetaOptions(*shared_)};
+  auto engine =
+      std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_, expiry);
+  RETURN_IF_ERROR(engine->Open(std::move(options)));
+  return engine;
+}
+
+absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoint_directory,
+                                                     Decree decree,
+                                                     const std::string& data_directory) {
+  FileSystem& files = environment_.files();
+  ASSIGN_OR_RETURN(Decree found, RocksdbEngine::DecreeOfCheckpoint(checkpoint_directory));
+  if (found != decree) {
+    return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
+                                            ", not ", decree.value()));
+  }
+  DataDirectory directory(files, data_directory,
+                          {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
+  return directory.InstallContent(decree, [&](const std::string& to) -> absl::Status {
+    ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(checkpoint_directory));
+    for (const std::string& name : names) {
+      const std::string from = JoinPath(checkpoint_directory, name);
+      ASSIGN_OR_RETURN(FileStatus status, files.Stat(from));
+      if (status.is_directory) continue;
+      // Table files never change; a link is as good as a copy where the file system has links.
+      if (absl::EndsWith(name, ".sst") && files.Link(from, JoinPath(to, name)).ok()) continue;
+      RETURN_IF_ERROR(CopyFile(files, from, JoinPath(to, name)));
+    }
+    return absl::OkStatus();
+  });
+}
+
+std::string RocksdbEngineFactory::description() const {
+  return absl::StrCat("RocksDB ", ROCKSDB_MAJOR, ".", ROCKSDB_MINOR, ".", ROCKSDB_PATCH, " (",
+                      ARION_ROCKSDB_BUILD, " build)");
+}
+
+}  // namespace arion

@@ -1,0 +1,53 @@
+// RocksdbEngine: a replica's data in RocksDB, in the form spec/disk-formats.md 4 lays down, so that
+// Pegasus 2.1 to 2.5 can open it and theirs opens here.
+//
+// Shapes   <data>/rdb: column families `default` (records) and `pegasus_meta_cf` (decimal numbers).
+//          WAL off; each mutation is one WriteBatch that also puts its decree into the meta family;
+//          atomic flush takes both families to disk together (E1).
+// Errors   As Engine. Open also: FailedPrecondition: whole, but not ours to open (other column
+//          families, a later data version, before Pegasus 2.1, locked); ResourceExhausted: no space
+//          or file descriptors left.
+// Threads  As Engine. Apply writes memory only, but waits when RocksDB stalls writes (three full
+//          write buffers, or 30 files on level 0).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "engine/engine.h"
+#include "env/environment.h"
+
+namespace arion {
+
+struct RocksdbEngineOptions {
+  uint64_t block_cache_bytes = 256 << 20;          // shared by the factory's engines
+  uint64_t write_buffers_total_bytes = 512 << 20;  // likewise; beyond it the engines flush
+  uint64_t write_buffer_bytes = 64 << 20;          // one engine's; up to three of them
+  int background_jobs = 4;                         // threads of flushes and compactions
+  size_t checkpoints_kept = 2;
+  uint8_t cluster_id = 1;  // goes into the values' time tags
+};
+
+class RocksdbEngineFactory : public EngineFactory {
+ public:
+  // `environment` outlives the factory and its engines: its files hold the checkpoints, its wall
+  // clock tells compactions what has expired.
+  explicit RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options = {});
+  ~RocksdbEngineFactory() override;
+
+  absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
+  absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
+                                 const std::string& data_directory) override;
+  std::string description() const override;
+
+  struct Shared;  // caches and pools
+
+ private:
+  Environment& environment_;
+  const RocksdbEngineOptions options_;
+  const std::shared_ptr<Shared> shared_;
+};
+
+}  // namespace arion

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_options.h"
+
+#include <rocksdb/compaction_filter.h>
+#include <rocksdb/filter_policy.h>
+#include <rocksdb/slice_transform.h>
+#include <rocksdb/table.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/coding.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kTargetFileBytes = 64 << 20;
+constexpr int kLevels = 6;
+
+// The prefix of a raw key is its hash key with the length before it.
+class HashKeyTransform : public rocksdb::SliceTransform {
+ public:
+  const char* Name() const override { return "pegasus.HashkeyTransform"; }
+  rocksdb::Slice Transform(const rocksdb::Slice& key) const override {
+    const size_t prefix_bytes = 2 + size_t{LoadBig<uint16_t>(key.data())};
+    return rocksdb::Slice(key.data(), std::min(prefix_bytes, key.size()));
+  }
+  bool InDomain(const rocksdb::Slice& key) const override { return key.size() >= 2; }
+  bool InRange(const rocksdb::Slice&) const override { return false; }
+};
+
+class ExpiryFilter : public rocksdb::CompactionFilter {
+ public:
+  ExpiryFilter(ValueSchema schema, uint32_t now) : schema_(schema), now_(now) {}
+  const char* Name() const override { return "KeyWithTTLCompactionFilter"; }
+  bool Filter(int, const rocksdb::Slice& key, const rocksdb::Slice& value, std::string*,
+              bool*) const override {
+    if (key.size() < 2) return false;
+    absl::StatusOr<StoredValue> stored = ParseValue(schema_, {value.data(), value.size()});
+    return stored.ok() && IsExpired(stored->expire_ts, now_);
+  }
+
+ private:
+  const ValueSchema schema_;
+  const uint32_t now_;
+};
+
+class ExpiryFilterFactory : public rocksdb::CompactionFilterFactory {
+ public:
+  explicit ExpiryFilterFactory(std::shared_ptr<ExpiryRule> rule) : rule_(std::move(rule)) {}
+  const char* Name() const override { return "KeyWithTTLCompactionFilterFactory"; }
+  std::unique_ptr<rocksdb::CompactionFilter> CreateCompactionFilter(
+      const rocksdb::CompactionFilter::Context&) override {
+    const int schema = rule_->schema.load(std::memory_order_acquire);
+    if (schema < 0) return nullptr;
+    return std::make_unique<ExpiryFilter>(static_cast<ValueSchema>(schema), rule_->now());
+  }
+
+ private:
+  const std::shared_ptr<ExpiryRule> rule_;
+};
+
+rocksdb::BlockBasedTableOptions MakeTableOptions(const RocksdbEngineFactory::Shared& shared) {
+  rocksdb::BlockBasedTableOptions table;
+  table.block_cache = shared.block_cache;
+  table.format_version = 2;
+  table.checksum = rocksdb::kCRC32c;  // 7.8's default is unknown to 6.6.4
+  return table;
+}
+
+}  // namespace
+
+rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
+                                 const RocksdbEngineFactory::Shared& shared) {
+  rocksdb::DBOptions db;
+  db.atomic_flush = true;
+  // A destructor must not write: what survives is decided by Flush and Close alone.
+  db.avoid_flush_during_shutdown = true;
+  db.write_buffer_manager = shared.write_buffers;
+  db.max_background_jobs = options.background_jobs;
+  db.bytes_per_sync = 1 << 20;
+  // One thread writes at a time: nothing to hand over, nobody to yield to.
+  db.enable_write_thread_adaptive_yield = false;
+  db.allow_concurrent_memtable_write = false;
+  db.stats_dump_period_sec = 0;
+  db.stats_persist_period_sec = 0;
+  db.max_log_file_size = 8 << 20;
+  db.keep_log_file_num = 3;
+  return db;
+}
+
+rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options,
+                                             const RocksdbEngineFactory::Shared& shared,
+                                             std::shared_ptr<ExpiryRule> expiry) {
+  rocksdb::ColumnFamilyOptions family;
+  rocksdb::BlockBasedTableOptions table = MakeTableOptions(shared);
+  table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
+  family.prefix_extractor = std::make_shared<HashKeyTransform>();
+  family.compaction_filter_factory = std::make_shared<ExpiryFilterFactory>(std::move(expiry));
+  family.num_levels = kLevels;
+  family.compression_per_level.assign(kLevels, rocksdb::kLZ4Compression);
+  family.compression_per_level[0] = family.compression_per_level[1] = rocksdb::kNoCompression;
+  family.write_buffer_size = options.write_buffer_bytes;
+  family.max_write_buffer_number = 3;
+  family.target_file_size_base = kTargetFileBytes;
+  family.target_file_size_multiplier = 1;
+  family.max_bytes_for_level_base = 10 * kTargetFileBytes;
+  family.max_bytes_for_level_multiplier = 10;
+  family.level_compaction_dynamic_level_bytes = false;
+  family.level0_file_num_compaction_trigger = 4;
+  family.level0_slowdown_writes_trigger = 30;
+  family.level0_stop_writes_trigger = 60;
+  family.max_compaction_bytes = 25 * kTargetFileBytes;
+  family.periodic_compaction_seconds = 0;
+  return family;
+}
+
+rocksdb::ColumnFamilyOptions MakeMetaOptions(const RocksdbEngineFactory::Shared& shared) {
+  rocksdb::ColumnFamilyOptions family;
+  family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(MakeTableOptions(shared)));
+  family.compression = rocksdb::kNoCompression;
+  family.level_compaction_dynamic_level_bytes = false;
+  return family;
+}
+
+void AdoptStoredOptions(const rocksdb::DBOptions& stored, rocksdb::DBOptions* options) {
+  options->allow_ingest_behind = stored.allow_ingest_behind;
+}
+
+void AdoptStoredOptions(const rocksdb::ColumnFamilyOptions& stored,
+                        rocksdb::ColumnFamilyOptions* options) {
+  options->num_levels = stored.num_levels;
+  if (!options->compression_per_level.empty()) {
+    options->compression_per_level.resize(std::max(stored.num_levels, 1), rocksdb::kLZ4Compression);
+  }
+  options->write_buffer_size = stored.write_buffer_size;
+  options->max_write_buffer_number = stored.max_write_buffer_number;
+  options->level0_file_num_compaction_trigger = stored.level0_file_num_compaction_trigger;
+  options->level0_slowdown_writes_trigger = stored.level0_slowdown_writes_trigger;
+  options->level0_stop_writes_trigger = stored.level0_stop_writes_trigger;
+  options->soft_pending_compaction_bytes_limit = stored.soft_pending_compaction_bytes_limit;
+  options->hard_pending_compaction_bytes_limit = stored.hard_pending_compaction_bytes_limit;
+  options->disable_auto_compactions = stored.disable_auto_compactions;
+  options->max_compaction_bytes = stored.max_compaction_bytes;
+}
+
+}  // namespace arion

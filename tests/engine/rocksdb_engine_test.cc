@@ -1,0 +1,348 @@
+// What only the RocksDB engine has: Pegasus' files and names.
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_engine.h"
+
+#include <absl/strings/escaping.h>
+#include <gtest/gtest.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+#include <rocksdb/table_properties.h>
+#include <rocksdb/utilities/options_util.h>
+#include <nlohmann/json.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "base/raw_key.h"
+#include "base/status.h"
+#include "engine/rocksdb_options.h"
+#include "engine/value_schema.h"
+#include "tests/engine/test_environment.h"
+
+namespace arion {
+namespace {
+
+constexpr uint32_t kNow = 1000;
+
+class RocksdbEngineTest : public testing::Test {
+ protected:
+  void Open() {
+    engine_.reset();
+    auto engine = factory_.Open(data_);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    engine_ = *std::move(engine);
+  }
+  absl::StatusCode OpenError(std::string_view text) {
+    engine_.reset();
+    absl::Status status = factory_.Open(data_).status();
+    EXPECT_NE(status.message().find({text.data(), text.size()}), absl::string_view::npos) << status;
+    return status.code();
+  }
+  void Apply(std::vector<WriteOp> ops, int64_t timestamp_us = 1) {
+    ASSERT_TRUE(engine_->Apply(engine_->last_applied() + 1, timestamp_us, ops).ok());
+  }
+  WriteOp Put(std::string_view value, uint32_t expire_ts = 0) {
+    return {.kind = WriteOp::Kind::kPut, .key = key_, .value = value, .expire_ts = expire_ts};
+  }
+
+  // The closed database as RocksDB alone sees it.
+  struct Raw {
+    std::unique_ptr<rocksdb::DB> db;
+    std::vector<rocksdb::ColumnFamilyHandle*> families;
+    ~Raw() {
+      for (auto* family : families) db->DestroyColumnFamilyHandle(family);
+    }
+    std::map<std::string, std::string> All(int family) {
+      std::map<std::string, std::string> rows;
+      std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}, families[family]));
+      for (it->SeekToFirst(); it->Valid(); it->Next())
+        rows[it->key().ToString()] = it->value().ToString();
+      return rows;
+    }
+  };
+  std::unique_ptr<Raw> OpenRaw() {
+    engine_.reset();
+    auto raw = std::make_unique<Raw>();
+    rocksdb::DB* db = nullptr;
+    rocksdb::Status status =
+        rocksdb::DB::Open(rocksdb::DBOptions(), data_ + "/rdb",
+                          {{"default", {}}, {"pegasus_meta_cf", {}}}, &raw->families, &db);
+    EXPECT_TRUE(status.ok()) << status.ToString();
+    raw->db.reset(db);
+    return raw;
+  }
+  void WriteMeta(const std::string& key, const std::string& value) {
+    auto raw = OpenRaw();
+    ASSERT_TRUE(raw->db->Put({}, raw->families[1], key, value).ok());
+    ASSERT_TRUE(raw->db->Flush({}, raw->families).ok());
+  }
+
+  TestEnvironment environment_;
+  std::string data_ = environment_.root() + "/data";
+  RocksdbEngineFactory factory_{environment_};
+  std::unique_ptr<Engine> engine_;
+  const std::string key_ = JoinRawKey("h", "s");
+};
+
+TEST_F(RocksdbEngineTest, ANewDatabaseHasTheMetaKeys) {
+  Open();
+  auto raw = OpenRaw();
+  EXPECT_EQ(raw->All(1),
+            (std::map<std::string, std::string>{{"pegasus_data_version", "1"},
+                                                {"pegasus_last_flushed_decree", "0"},
+                                                {"pegasus_last_manual_compact_finish_time", "0"}}));
+  EXPECT_TRUE(raw->All(0).empty());
+}
+
+TEST_F(RocksdbEngineTest, StoresValuesOfVersionOneAndTheDecreeAsText) {
+  Open();
+  Apply({Put("v", 77)}, 0x0005d6e1f3a2b4);
+  Apply({});
+  ASSERT_TRUE(engine_->Close().ok());
+  auto raw = OpenRaw();
+  EXPECT_EQ(raw->All(1)["pegasus_last_flushed_decree"], "2");
+  auto rows = raw->All(0);
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(absl::BytesToHexString(rows[key_]), "0000004d0005d6e1f3a2b40276");
+  EXPECT_EQ(absl::BytesToHexString(rows[""]),
+            "00000000000000000000010"
+            "2");
+}
+
+TEST_F(RocksdbEngineTest, WritesTablesThatOldReadersKnow) {
+  Open();
+  Apply({Put("v")});
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  rocksdb::DBOptions db_options;
+  std::vector<rocksdb::ColumnFamilyDescriptor> families;
+  rocksdb::ConfigOptions config;
+  config.ignore_unknown_options = true;
+  ASSERT_TRUE(rocksdb::LoadLatestOptions(config, data_ + "/rdb", &db_options, &families).ok());
+  EXPECT_TRUE(db_options.atomic_flush);
+  EXPECT_EQ(db_options.wal_dir.find("install"), std::string::npos) << db_options.wal_dir;
+  ASSERT_EQ(families.size(), 2u);
+  for (const auto& family : families) {
+    const auto* table = family.options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
+    EXPECT_EQ(table->format_version, 2u);
+    EXPECT_EQ(table->checksum, rocksdb::kCRC32c);
+  }
+  EXPECT_EQ(families[0].options.num_levels, 6);
+  EXPECT_EQ(families[0].options.compression_per_level[1], rocksdb::kNoCompression);
+  EXPECT_EQ(families[0].options.compression_per_level[2], rocksdb::kLZ4Compression);
+  std::string text;
+  for (const auto& entry : std::filesystem::directory_iterator(data_ + "/rdb")) {
+    if (!entry.path().filename().string().starts_with("OPTIONS-")) continue;
+    std::ifstream file(entry.path());
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  EXPECT_NE(text.find("prefix_extractor=pegasus.HashkeyTransform"), std::string::npos);
+  EXPECT_NE(text.find("compaction_filter_factory=KeyWithTTLCompactionFilterFactory"),
+            std::string::npos);
+  auto raw = OpenRaw();
+  rocksdb::TablePropertiesCollection tables;
+  ASSERT_TRUE(raw->db->GetPropertiesOfAllTables(raw->families[0], &tables).ok());
+  ASSERT_FALSE(tables.empty());
+  for (const auto& [name, properties] : tables) {
+    EXPECT_EQ(properties->prefix_extractor_name, "pegasus.HashkeyTransform");
+    EXPECT_FALSE(properties->filter_policy_name.empty());
+  }
+}
+
+TEST_F(RocksdbEngineTest, ACompactionDropsWhatHasExpired) {
+  const std::string expired = JoinRawKey("h", "a"), live = JoinRawKey("h", "b"),
+                    lasting = JoinRawKey("h", "c"), damaged = JoinRawKey("h", "d");
+  auto rule = std::make_shared<ExpiryRule>();
+  uint32_t now = kNow;
+  rule->now = [&now] { return now; };
+  const RocksdbEngineFactory::Shared shared;
+  rocksdb::Options options(rocksdb::DBOptions(), MakeDataOptions({}, shared, rule));
+  options.create_if_missing = true;
+  options.disable_auto_compactions = true;
+  rocksdb::DB* opened = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, environment_.root() + "/raw", &opened).ok());
+  const std::unique_ptr<rocksdb::DB> db(opened);
+  auto value = [](uint32_t expire_ts) {
+    return EncodeValue(ValueSchema::kV1, {.expire_ts = expire_ts, .user_data = "v"});
+  };
+  ASSERT_TRUE(db->Put({}, "", value(0)).ok());
+  ASSERT_TRUE(db->Put({}, expired, value(kNow)).ok());
+  ASSERT_TRUE(db->Put({}, live, value(kNow + 1)).ok());
+  ASSERT_TRUE(db->Put({}, lasting, value(0)).ok());
+  ASSERT_TRUE(db->Put({}, damaged, "x").ok());
+  auto keys = [&] {
+    rocksdb::CompactRangeOptions all;
+    all.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForce;
+    EXPECT_TRUE(db->CompactRange(all, nullptr, nullptr).ok());
+    std::vector<std::string> found;
+    std::unique_ptr<rocksdb::Iterator> it(db->NewIterator({}));
+    for (it->SeekToFirst(); it->Valid(); it->Next()) found.push_back(it->key().ToString());
+    return found;
+  };
+  // While the database's schema isn't known, nothing goes.
+  EXPECT_EQ(keys(), (std::vector<std::string>{"", expired, live, lasting, damaged}));
+  rule->schema = static_cast<int>(ValueSchema::kV1);
+  EXPECT_EQ(keys(), (std::vector<std::string>{"", live, lasting, damaged}));
+  now = UINT32_MAX;
+  EXPECT_EQ(keys(), (std::vector<std::string>{"", lasting, damaged}));
+}
+
+TEST_F(RocksdbEngineTest, ReadsTheCacheAloneWhenAsked) {
+  Open();
+  Apply({Put("v")});
+  EXPECT_EQ(engine_->Get(key_, kNow, ReadTier::kCacheOnly)->value, "v");  // from the memtable
+  ASSERT_TRUE(engine_->Close().ok());
+  RocksdbEngineFactory cold(environment_);
+  auto engine = *cold.Open(data_);
+  EXPECT_TRUE(absl::IsUnavailable(engine->Get(key_, kNow, ReadTier::kCacheOnly).status()));
+  EXPECT_EQ(engine->Get(key_, kNow, ReadTier::kAll)->value, "v");
+  EXPECT_EQ(engine->Get(key_, kNow, ReadTier::kCacheOnly)->value, "v");
+}
+
+TEST_F(RocksdbEngineTest, FlushesOfItsOwnAdvanceTheFlushedDecree) {
+  RocksdbEngineFactory small(environment_, {.write_buffer_bytes = 64 << 10});
+  auto engine = *small.Open(data_);
+  const std::string value(1000, 'v');
+  const WriteOp op{.kind = WriteOp::Kind::kPut, .key = key_, .value = value};
+  for (int i = 1; i <= 2000; ++i) ASSERT_TRUE(engine->Apply(Decree(i), 1, {&op, 1}).ok());
+  EXPECT_LE(engine->last_flushed(), engine->last_applied());
+  engine.reset();  // a crash
+  engine = *small.Open(data_);
+  EXPECT_GT(engine->last_applied(), Decree(0));
+  EXPECT_EQ(engine->last_durable(), engine->last_applied());
+}
+
+TEST_F(RocksdbEngineTest, RefusesWhatIsNotItsOwn) {
+  Open();
+  ASSERT_TRUE(engine_->Close().ok());
+  WriteMeta("pegasus_data_version", "2");
+  EXPECT_EQ(OpenError("pegasus_data_version 2"), absl::StatusCode::kFailedPrecondition);
+  WriteMeta("pegasus_data_version", "x");
+  EXPECT_EQ(OpenError("is no number"), absl::StatusCode::kDataLoss);
+  WriteMeta("pegasus_data_version", "0");
+  Open();
+  {
+    auto raw = OpenRaw();
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
+    ASSERT_TRUE(raw->db->CreateColumnFamily({}, "mystery", &handle).ok());
+    raw->db->DestroyColumnFamilyHandle(handle);
+  }
+  EXPECT_EQ(OpenError("mystery"), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RocksdbEngineTest, RefusesADatabaseWithoutTheMetaFamily) {
+  std::filesystem::create_directories(data_ + "/rdb");
+  rocksdb::Options options;
+  options.create_if_missing = true;
+  rocksdb::DB* db = nullptr;
+  ASSERT_TRUE(rocksdb::DB::Open(options, data_ + "/rdb", &db).ok());
+  delete db;
+  EXPECT_EQ(OpenError("no column family pegasus_meta_cf"), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RocksdbEngineTest, AWriterElsewhereIsNoDamage) {
+  Open();
+  EXPECT_EQ(factory_.Open(data_).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(RocksdbEngineTest, ADamagedTableIsDamage) {
+  Open();
+  Apply({Put(std::string(5000, 'v'))});
+  ASSERT_TRUE(engine_->Close().ok());
+  engine_.reset();
+  for (const auto& entry : std::filesystem::directory_iterator(data_ + "/rdb")) {
+    if (entry.path().extension() != ".sst") continue;
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(3);
+    file.write("damage", 6);
+  }
+  auto engine = RocksdbEngineFactory(environment_).Open(data_);
+  absl::Status status =
+      engine.ok() ? (*engine)->Get(key_, kNow, ReadTier::kAll).status() : engine.status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+}
+
+TEST_F(RocksdbEngineTest, ReadsValuesOfVersionZero) {
+  Open();
+  {
+    auto raw = OpenRaw();
+    ASSERT_TRUE(raw->db->Put({}, raw->families[1], "pegasus_data_version", "0").ok());
+    const std::string old = EncodeValue(ValueSchema::kV0, {.expire_ts = 5000, .user_data = "old"});
+    ASSERT_TRUE(raw->db->Put({}, raw->families[0], key_, old).ok());
+    ASSERT_TRUE(raw->db->Flush({}, raw->families).ok());
+  }
+  Open();
+  auto record = engine_->Get(key_, kNow, ReadTier::kAll);
+  ASSERT_TRUE(record.ok()) << record.status();
+  EXPECT_EQ(record->value, "old");
+  EXPECT_EQ(record->expire_ts, 5000u);
+  Apply({Put("new", 6000)});
+  ASSERT_TRUE(engine_->Close().ok());
+  EXPECT_EQ(OpenRaw()->All(0)[key_],
+            EncodeValue(ValueSchema::kV0, {.expire_ts = 6000, .user_data = "new"}));
+}
+
+// A stopped Pegasus 2.5.0 server's replicas: what was on disk at the stop reads back (decision 31).
+TEST(PegasusFixture, ReplicasOfARealServerOpenAndReadBack) {
+  const char* set = getenv("ARION_FIXTURES");
+  const std::string root =
+      (set != nullptr ? std::string(set) : ARION_SOURCE_DIR "/../shared/fixtures") +
+      "/pegasus-2.5.0";
+  if (!std::filesystem::exists(root)) {
+    const char* ci = getenv("CI");
+    if (ci != nullptr && std::string(ci) == "true") FAIL() << "no fixtures at " << root;
+    GTEST_SKIP() << "no fixtures at " << root;
+  }
+  TestEnvironment environment;
+  constexpr uint32_t kFixtureNow = 345000000;  // December 2026
+  environment.set_expiry_now(kFixtureNow);
+  RocksdbEngineFactory factory(environment);
+  std::map<std::string, std::unique_ptr<Engine>> engines;
+  for (const auto& [gpid, durable] : std::map<std::string, int>{
+           {"1.0", 353}, {"1.1", 394}, {"1.2", 381}, {"1.3", 386}, {"2.0", 193}, {"2.1", 211}}) {
+    const std::string data = environment.root() + "/" + gpid + "/data";
+    std::filesystem::create_directories(environment.root() + "/" + gpid);
+    std::filesystem::copy(root + "/replica1/reps/" + gpid + ".pegasus/data", data,
+                          std::filesystem::copy_options::recursive);
+    auto engine = factory.Open(data);
+    ASSERT_TRUE(engine.ok()) << engine.status();
+    EXPECT_EQ((*engine)->last_applied(), Decree(durable)) << gpid;
+    EXPECT_EQ((*engine)->last_durable(), Decree(durable)) << gpid;
+    engines[gpid] = *std::move(engine);
+  }
+  int live = 0, expired = 0;
+  std::ifstream expected(root + "/expected.jsonl");
+  for (std::string line; std::getline(expected, line);) {
+    const auto row = nlohmann::json::parse(line);
+    if (row["last_write_phase"] != 1) continue;  // later writes are in the log alone
+    Engine& engine =
+        *engines.at(absl::StrCat(row["app_id"].get<int>(), ".", row["partition"].get<int>()));
+    const std::string key =
+        JoinRawKey(absl::HexStringToBytes(row["hash_key_hex"].get<std::string>()),
+                   absl::HexStringToBytes(row["sort_key_hex"].get<std::string>()));
+    const auto expire_ts = row["expire_ts"].get<uint32_t>();
+    auto record = engine.Get(key, kFixtureNow, ReadTier::kAll);
+    if (IsExpired(expire_ts, kFixtureNow)) {
+      EXPECT_TRUE(absl::IsNotFound(record.status())) << line;
+      ++expired;
+      continue;
+    }
+    ASSERT_TRUE(record.ok()) << record.status() << " " << line;
+    EXPECT_EQ(record->expire_ts, expire_ts);
+    EXPECT_EQ(absl::BytesToHexString(record->value), row["value_hex"].get<std::string>());
+    ++live;
+  }
+  EXPECT_GT(live, 1000);
+  EXPECT_GT(expired, 50);
+  // And it goes on from there, here and after another opening.
+  Engine& engine = *engines["1.0"];
+  const std::string key = JoinRawKey("new", "key");
+  const WriteOp op{.kind = WriteOp::Kind::kPut, .key = key, .value = "value"};
+  ASSERT_TRUE(engine.Apply(Decree(354), 1, {&op, 1}).ok());
+  ASSERT_TRUE(engine.Checkpoint().ok());
+  EXPECT_EQ(engine.Get(key, kFixtureNow, ReadTier::kAll)->value, "value");
+}
+
+}  // namespace
+}  // namespace arion
