@@ -1,0 +1,72 @@
+// AsioTransport: Transport over TCP (and UDP for beacons) on the event loops.
+//
+// Shapes    A server listens on one port for THFT and RDSN, told apart by a connection's first four
+// bytes, and on the
+//           same UDP port for beacons. Calls go out in RDSN frames, over one connection for each
+//           (peer, lane).
+// Errors    Listen: Unavailable, with the port, who holds it and a remedy. Calls: transport.h; a
+// peer that could not be
+//           reached is tried again after a short pause, in which calls to it fail at once.
+// Threads   Thread-safe, but for SetHandler (before Listen), Listen and Stop (one thread that is no
+// loop thread). Lifetime  The loops outlive the transport. After Stop the handler is not called any
+// more, and calls fail. Promises  W1  What is sent to one connection within one turn of its loop
+// leaves in one system call (up to 64 pieces).
+//           W2  Bytes queued for a peer and bytes it sent that are not answered yet are bounded:
+//           above the limit we
+//               stop reading from it; above twice the limit, or stalled for long, its connection is
+//               closed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <memory>
+#include <optional>
+
+#include "env/event_loops.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+struct AsioTransportOptions {
+  std::optional<Endpoint>
+      listen;  // nullopt: a pure client. ip 0 listens on every address; port 0 takes a free one
+  std::optional<Endpoint> advertised;  // what peers call us; nullopt: `listen`
+  // Limits of W2, for one connection. Servers (by port and code of their requests) may have four
+  // times as much.
+  size_t queued_bytes_max = 64 << 20;
+  size_t unanswered_bytes_max = 64 << 20;
+  absl::Duration stall_timeout = absl::Seconds(30);
+  absl::Duration connect_timeout = absl::Seconds(3);
+  // Pause after a failed connect; doubles up to the second value.
+  absl::Duration reconnect_pause = absl::Milliseconds(50);
+  absl::Duration reconnect_pause_max = absl::Seconds(1);
+};
+
+class AsioTransport : public Transport {
+ public:
+  AsioTransport(EventLoops* loops, AsioTransportOptions options);
+  ~AsioTransport() override;
+
+  // Starts to accept. The handler is set before.
+  absl::Status Listen();
+  // Closes every connection; calls under way fail with kNetworkFailure.
+  void Stop();
+
+  Endpoint local() const override;
+  void SetHandler(RequestHandler handler) override;
+  void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
+            absl::AnyInvocable<void(RpcResult)> done) override;
+  void SendOneWay(Endpoint to, OutboundRequest request) override;
+
+  size_t connection_count() const;
+
+ private:
+  class Connection;
+  class BeaconSocket;
+  class Hub;
+  std::shared_ptr<Hub> hub_;
+};
+
+}  // namespace arion

@@ -1,0 +1,51 @@
+// PendingCalls: the calls of one transport that wait for their answer, by id. Answers are matched
+// over the whole process, whatever connection they come on (spec/internal-rpc.md 0, rule 7).
+//
+// Threads   Thread-safe. Promises: `done` runs at most once, on its strand.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/functional/any_invocable.h>
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "env/strand.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+class PendingCalls {
+ public:
+  using Done = absl::AnyInvocable<void(RpcResult)>;
+
+  void Add(uint64_t id, std::string name, StrandPtr reply_on, Done done);
+  // Ends the call. False: it waits no longer.
+  bool Finish(uint64_t id, RpcResult result);
+  // The same for an answer from outside: it must also carry the call's name with _ACK.
+  bool FinishNamed(uint64_t id, std::string_view ack_name, RpcResult result);
+  bool IsOver(uint64_t id) const;
+
+ private:
+  struct Call {
+    std::string name;
+    StrandPtr reply_on;
+    Done done;
+  };
+  struct Shard {
+    mutable std::mutex mutex;
+    absl::flat_hash_map<uint64_t, Call> calls;  // guarded by mutex
+  };
+  static constexpr size_t kShards = 16;
+  Shard& ShardOf(uint64_t id) { return shards_[id % kShards]; }
+  const Shard& ShardOf(uint64_t id) const { return shards_[id % kShards]; }
+  template <class Accepts>
+  bool FinishIf(uint64_t id, RpcResult result, Accepts accepts);
+
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace arion
