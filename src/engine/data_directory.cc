@@ -181,7 +181,6 @@ absl::Status DataDirectory::FinishInstall() {
   RETURN_IF_ERROR(
       files_.Rename(JoinPath(path_, NameOf(kInstallPrefix, *installing)), content_path()));
   RETURN_IF_ERROR(files_.SyncDirectory(path_));
-  LOG(INFO) << path_ << ": installed content of decree " << *installing;
   return absl::OkStatus();
 }
 

@@ -339,6 +339,7 @@ class RocksdbEngine : public Engine {
       }
     }
     void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+      if (error->IsShutdownInProgress()) return;
       LOG(ERROR) << "RocksDB stops writing: " << error->ToString();
     }
     std::atomic<RocksdbEngine*> engine{nullptr};
