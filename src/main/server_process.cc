@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <ctime>
 #include <future>
 #include <memory>
+#include <thread>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -84,10 +86,25 @@ void BlockStopSignals() {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
+int EventLoopThreads(const ServerConfig& config) {
+  if (config.threads > 0) return config.threads;
+  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+}
+
 void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines) {
   LOG(INFO) << program << " " << kVersion << " (" << kCommit << ") pid " << getpid()
             << ", listening on " << config.listen << ", cluster " << config.cluster_name;
   for (const auto& [name, text] : lines) LOG(INFO) << "  " << name << ": " << text;
+}
+
+absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config) {
+  for (const ConfiguredDisk& disk : config.disks) {
+    if (status.message().find(disk.path) != absl::string_view::npos) {
+      return Annotate(
+          status, absl::StrCat(disk.origin, ": data_dirs: ", disk.tag, " = \"", disk.path, "\""));
+    }
+  }
+  return status;
 }
 
 int FailedToStart(const absl::Status& status) {

@@ -30,8 +30,14 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
 void BlockStopSignals();
 
+// The number of event loops: as configured, or one a core.
+int EventLoopThreads(const ServerConfig& config);
+
 using BannerLines = std::vector<std::pair<std::string, std::string>>;
 void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines);
+
+// Puts the line of the configuration that names the directory in front of a failed start's message.
+absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config);
 
 // Says why on standard error and in the log; the exit code.
 int FailedToStart(const absl::Status& status);

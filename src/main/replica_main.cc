@@ -1,0 +1,60 @@
+// arion_replica: one replica server. Composition only.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "engine/rocksdb_engine.h"
+#include "env/posix_environment.h"
+#include "main/server_config.h"
+#include "main/server_process.h"
+#include "replica/replica_server.h"
+#include "rpc/asio_transport.h"
+
+namespace arion {
+namespace {
+
+RocksdbEngineOptions EngineOptions(const ServerConfig& config) {
+  RocksdbEngineOptions options;
+  if (config.block_cache_bytes != 0) options.block_cache_bytes = config.block_cache_bytes;
+  if (config.write_buffer_bytes != 0) options.write_buffer_bytes = config.write_buffer_bytes;
+  return options;
+}
+
+BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines) {
+  BannerLines lines = {{"engine", engines.description()},
+                       {"durability", std::string(DurabilityName(config.replica.durability))}};
+  for (const ConfiguredDisk& disk : config.disks) {
+    lines.emplace_back("disk " + disk.tag,
+                       disk.path + ", log: " + env.log_device(disk.path).method());
+  }
+  for (Endpoint meta : config.meta_servers) lines.emplace_back("meta server", meta.ToString());
+  return lines;
+}
+
+int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
+  if (absl::Status status = server.Start(); !status.ok()) {
+    return FailedToStart(WithOrigin(status, config));
+  }
+  if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
+  return RunUntilStopped("arion_replica", [&](StopDone done) { server.Stop(std::move(done)); });
+}
+
+int Main(int argc, char** argv) {
+  BlockStopSignals();
+  ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
+  PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
+  AsioTransport transport(&env.loops(), {.listen = config.listen});
+  RocksdbEngineFactory engines(env, EngineOptions(config));
+  LogBanner("arion_replica", config, Banner(config, env, engines));
+  ReplicaServer server(env, transport, engines, config.replica);
+  int exit_code = Serve(config, server, transport);
+  transport.Stop();
+  env.StopLoops();
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace arion
+
+int main(int argc, char** argv) { return arion::Main(argc, argv); }
