@@ -1,11 +1,14 @@
 // MetaServer owns the cluster's configuration: tables, partitions, who serves them, who is alive.
 //
-// Threads   Start, Stop: any thread; everything else on one strand. Judgement is pure (cluster_state.h,
+// Threads   Start, Stop: any thread; everything else on one strand. Judgement is pure
+// (cluster_state.h,
 //           failure_detector.h, placement_planner.h).
 // Lifetime  Environment, Transport and MetaStore outlive it.
-// Promises  M1  A configuration is durable in the store before memory holds it and before anyone is told.
+// Promises  M1  A configuration is durable in the store before memory holds it and before anyone is
+// told.
 //           M2  A partition's ballot rises by exactly one with each stored change.
-//           M3  A server is declared dead no earlier than one grace after its last beacon arrived; grace > lease.
+//           M3  A server is declared dead no earlier than one grace after its last beacon arrived;
+//           grace > lease.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,11 +30,11 @@ struct MetaServerOptions {
   std::string cluster_name = "onebox";
   absl::Duration grace = absl::Seconds(10);
   absl::Duration guardian_interval = absl::Seconds(10);
-  int32_t min_live_node_count_for_unfreeze = 0;           // 0: min(3, servers - 1), at least 1 (decision 19)
+  int32_t min_live_node_count_for_unfreeze = 0;  // 0: min(3, servers - 1), at least 1 (decision 19)
   int32_t node_live_percentage_threshold_for_update = 50;
   absl::Duration replica_assign_delay_for_dropouts = absl::Minutes(10);
-  absl::Duration stable_running = absl::Minutes(10);      // crash-loop guard
-  int32_t max_successive_unstable_restarts = 5;           // 0: guard off
+  absl::Duration stable_running = absl::Minutes(10);  // crash-loop guard
+  int32_t max_successive_unstable_restarts = 5;       // 0: guard off
   int32_t mutation_2pc_min_replica_count = 2;
   int32_t min_allowed_replica_count = 1;
   int32_t max_allowed_replica_count = 5;
@@ -44,7 +47,8 @@ class MetaServer {
   MetaServer(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);
   ~MetaServer();
 
-  // Reads the store, then serves. May wait for the disk. DataLoss: the store can't be understood; nothing was changed.
+  // Reads the store, then serves. May wait for the disk. DataLoss: the store can't be understood;
+  // nothing was changed.
   absl::Status Start();
   void Stop(std::function<void()> done);
 

@@ -1,0 +1,123 @@
+// ClusterState is what the meta server knows: tables and partitions (stored), nodes and what they
+// reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
+//
+// Shapes    Stored form: keys and JSON values of spec/meta-and-admin.md 1.2 ("/apps/2",
+// "/apps/2/0"). Unknown keys of the
+//           store and of its JSON are left alone; missing JSON keys keep their defaults.
+// Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
+// Threads   Strand-bound to its owner.
+// Promises  S1  ChangeOf(x), stored and loaded again, gives x.
+//           S2  A host name that the store knew for an address is written again with it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/instant.h"
+#include "messages/configuration.h"
+#include "messages/meta_messages.h"
+#include "meta/meta_store.h"
+
+namespace arion {
+
+constexpr int32_t kPartitionCountMax = 65536;
+constexpr size_t kLastDropsMax = 3;
+constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::partition_flags
+
+// What was proposed for a partition and has not happened yet.
+struct Intent {
+  ConfigType type = ConfigType::kInvalid;
+  Endpoint target;  // who is asked
+  Endpoint node;    // whom it is about
+  // Bookkeeping of the sender and of the learning watch.
+  int32_t times_sent = 0;
+  Instant last_sent;
+  bool learner_seen = false;
+};
+
+// A replica outside the configuration that could be taken back; the last of a list is the best.
+struct DroppedReplica {
+  Endpoint node;
+  std::optional<Instant> at;  // nullopt: before this meta server's time
+  Ballot ballot;
+  Decree committed;
+  Decree prepared;
+};
+
+struct Partition {
+  PartitionConfiguration config;
+
+  // -- Memory only.
+  std::optional<PartitionConfiguration> pending;  // being stored
+  std::optional<Intent> intent;
+  std::vector<DroppedReplica> dropped;
+  int32_t learn_failures = 0;  // how many of `dropped`, from its end, learning failed with
+  // Members whose present process is known to hold everything acknowledged: they kept running since
+  // they joined, or came back from a clean stop. The rest of the members are unknown, or suspects
+  // (unclean stop).
+  std::set<Endpoint> serving;
+  // Set while the configured primary's process is new: until then it may resume, afterwards another
+  // takes over.
+  std::optional<Instant> primary_deadline;
+  int32_t inactive_reports = 0;  // in a row, by a primary that should be one
+  std::optional<Instant> headless_since;
+  Endpoint former_primary;  // wins ties
+
+  bool IsDropped() const { return (config.partition_flags & kPartitionDropped) != 0; }
+};
+
+struct Table {
+  AppInfo info;
+  std::vector<Partition> partitions;  // by index
+};
+
+struct Node {
+  bool alive = false;
+  int64_t incarnation = 0;  // counts the restarts that were noticed
+  bool collected = false;   // a config sync of its present connection has been received
+  bool has_unreadable_disks = false;
+  std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
+
+  // Its loaded replica of `pid`, or nullptr.
+  const ReplicaInfo* LoadedReplica(PartitionId pid) const;
+  bool IsLoading(PartitionId pid) const;
+};
+
+enum class FunctionLevel { kFreezed, kSteady };
+
+struct LivenessLimits {
+  int32_t min_live_node_count = 0;  // 0: min(3, servers - 1), at least 1
+  int32_t live_percentage = 50;
+};
+
+struct ClusterState {
+  std::map<int32_t, Table> tables;  // dropped ones too
+  std::map<Endpoint, Node> nodes;   // alive and dead
+  std::map<Endpoint, HostPort> host_names;
+  int32_t last_reserved_app_id = 0;  // of tables that are being stored
+
+  static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries);
+
+  Table* FindTable(int32_t app_id);
+  const Table* FindTable(int32_t app_id) const;
+  const Table* FindTableByName(std::string_view name) const;  // not the dropped ones
+  Partition* FindPartition(PartitionId pid);
+  const Partition* FindPartition(PartitionId pid) const;
+  int32_t NextAppId() const;
+
+  bool IsAlive(Endpoint node) const;
+  const Node* FindNode(Endpoint node) const;
+  size_t AliveCount() const;
+  FunctionLevel Level(const LivenessLimits& limits) const;
+
+  MetaStore::Change ChangeOf(const AppInfo& info) const;
+  MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;
+};
+
+}  // namespace arion

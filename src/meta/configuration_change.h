@@ -1,0 +1,46 @@
+// How one partition's configuration may change: the judgement over update requests, and the changes
+// the meta server makes itself. Pure.
+//
+// Shapes    Every change has ballot + 1 (M2). A removed node is appended to last_drops (the newest
+// last, at most
+//           kLastDropsMax); a node that becomes a member leaves it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+enum class UpdateVerdict {
+  kApply,     // store `next`
+  kRepeat,    // equals the current configuration: OK, nothing to do
+  kOutdated,  // ballot is not current + 1, or the change isn't one meta allows now: the sender
+              // adopts the current one
+  kUnknown,   // unknown partition or node
+  kFreezed,   // too few servers are alive
+  kPendingSilence,  // a change of this partition is being stored: no answer, the sender asks again
+};
+
+struct UpdateJudgement {
+  UpdateVerdict verdict = UpdateVerdict::kUnknown;
+  PartitionConfiguration next;  // kApply
+  const char* reason = "";      // for the log
+};
+
+UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
+                            const ConfigurationUpdateRequest& request);
+
+// Ballot + 1 without a primary; the former one goes to last_drops.
+PartitionConfiguration WithoutPrimary(const PartitionConfiguration& config);
+// Ballot + 1 without a primary; the former one becomes the last secondary and stays a candidate.
+PartitionConfiguration PrimaryAmongSecondaries(const PartitionConfiguration& config);
+// Ballot + 1, flagged dropped, all members in last_drops, the primary last.
+PartitionConfiguration Emptied(const PartitionConfiguration& config);
+
+// Carries the memory-only part of `partition` over from its present configuration to `next` and
+// installs that. `cause` is what kind of update it was; kInvalid: meta's own.
+void Install(Partition& partition, PartitionConfiguration next, ConfigType cause, Instant now);
+
+}  // namespace arion

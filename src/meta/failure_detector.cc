@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/failure_detector.h"
+
+#include <algorithm>
+
+namespace arion {
+
+FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, std::optional<int64_t> start_time,
+                                                   Instant now) {
+  auto [entry, is_new] = records_.try_emplace(node);
+  Record& record = entry->second;
+  bool restarted = start_time && record.start_time && *start_time > *record.start_time;
+  if (is_new) record.up_since = now;
+  if (restarted) {
+    bool was_stable = now - record.up_since >= options_.stable_running;
+    record.unstable_restarts = was_stable ? 0 : record.unstable_restarts + 1;
+    record.up_since = now;
+    record.former_service_end = record.last_beacon;
+  }
+  if (start_time && (restarted || !record.start_time)) record.start_time = start_time;
+
+  if (options_.max_successive_unstable_restarts > 0 &&
+      record.unstable_restarts >= options_.max_successive_unstable_restarts) {
+    if (now - record.up_since < options_.stable_running) return Verdict::kRefused;
+    record.unstable_restarts = 0;
+    // Its restart was never told to anyone.
+    restarted = true;
+  }
+  bool was_alive = record.alive;
+  record.alive = true;
+  record.last_beacon = std::max(record.last_beacon, now);
+  if (restarted) return Verdict::kRestarted;
+  return was_alive ? Verdict::kAlive : Verdict::kCameAlive;
+}
+
+void FailureDetector::AssumeAlive(Endpoint node, Instant now) {
+  Record& record = records_[node];
+  record.alive = true;
+  record.last_beacon = now;
+  record.up_since = now;
+}
+
+std::vector<Endpoint> FailureDetector::Expire(Instant now) {
+  std::vector<Endpoint> dead;
+  for (auto& [node, record] : records_) {
+    if (record.alive && now >= record.last_beacon + options_.grace) {
+      record.alive = false;
+      dead.push_back(node);
+    }
+  }
+  return dead;
+}
+
+Instant FailureDetector::NextDeadline() const {
+  Instant next = Instant::InfiniteFuture();
+  for (const auto& [node, record] : records_) {
+    if (record.alive) next = std::min(next, record.last_beacon + options_.grace);
+  }
+  return next;
+}
+
+Instant FailureDetector::FormerServiceEnd(Endpoint node) const {
+  auto found = records_.find(node);
+  return found == records_.end() ? Instant() : found->second.former_service_end;
+}
+
+}  // namespace arion

@@ -1,0 +1,67 @@
+// FailureDetector decides from beacons who is alive, the master's side of the lease
+// (spec/replication.md 1.7). Pure: every call is given the time.
+//
+// Threads   Strand-bound to its owner.
+// Promises  M3  A node is declared dead no earlier than one grace after its last accepted beacon
+// arrived.
+//           F1  Expire(t) declares dead exactly those whose deadline is <= t; NextDeadline() is the
+//           earliest one left.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/instant.h"
+
+namespace arion {
+
+class FailureDetector {
+ public:
+  struct Options {
+    absl::Duration grace = absl::Seconds(10);
+    // Crash-loop guard: a node that restarted `max_successive_unstable_restarts` times, each time
+    // before it had been up for `stable_running`, is not answered until it has been up that long.
+    // 0: no guard.
+    absl::Duration stable_running = absl::Minutes(10);
+    int32_t max_successive_unstable_restarts = 5;
+  };
+  enum class Verdict {
+    kRefused,    // no answer; the beacon counts for nothing
+    kAlive,      // it was alive
+    kCameAlive,  // unknown or dead before; the same process as far as one can tell
+    kRestarted,  // a new process at a known endpoint, whether that was alive or dead
+  };
+
+  explicit FailureDetector(Options options) : options_(options) {}
+
+  // `start_time` names the sender's process; larger = restarted; a smaller one (a late message, or
+  // a wall clock that was set back) says nothing.
+  Verdict OnBeacon(Endpoint node, std::optional<int64_t> start_time, Instant now);
+  // A node that stored configurations name: given one grace to show up.
+  void AssumeAlive(Endpoint node, Instant now);
+  std::vector<Endpoint> Expire(Instant now);
+  Instant NextDeadline() const;  // InfiniteFuture: nobody is alive
+  // When the last accepted beacon of the process before the present one arrived; valid after
+  // kRestarted.
+  Instant FormerServiceEnd(Endpoint node) const;
+
+ private:
+  struct Record {
+    bool alive = false;
+    Instant last_beacon;
+    std::optional<int64_t> start_time;
+    Instant up_since;  // first beacon of this process
+    Instant former_service_end;
+    int32_t unstable_restarts = 0;
+  };
+
+  Options options_;
+  std::map<Endpoint, Record> records_;
+};
+
+}  // namespace arion

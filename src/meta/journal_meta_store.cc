@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/journal_meta_store.h"
+
+#include <utility>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr std::string_view kMagic = "ARIONMJ1";
+constexpr size_t kRecordHeaderBytes = 16;
+constexpr char kFileName[] = "meta.journal";
+
+std::string EncodeRecord(uint64_t serial, const std::vector<MetaStore::Change>& changes) {
+  std::string record(8, '\0');
+  AppendLittle<uint64_t>(serial, &record);
+  AppendLittle<uint32_t>(static_cast<uint32_t>(changes.size()), &record);
+  for (const MetaStore::Change& change : changes) {
+    record.push_back(change.value ? 1 : 0);
+    AppendLittle<uint32_t>(static_cast<uint32_t>(change.key.size()), &record);
+    record += change.key;
+    if (!change.value) continue;
+    AppendLittle<uint32_t>(static_cast<uint32_t>(change.value->size()), &record);
+    record += *change.value;
+  }
+  StoreLittle<uint32_t>(static_cast<uint32_t>(record.size() - kRecordHeaderBytes), record.data());
+  StoreLittle<uint32_t>(Crc32c(std::string_view(record).substr(8)), record.data() + 4);
+  return record;
+}
+
+struct Record {
+  uint64_t serial = 0;
+  size_t size = 0;
+  std::vector<MetaStore::Change> changes;
+};
+
+// The record at the front of `bytes` when it is whole, undamaged and its serial within [first,
+// last].
+std::optional<Record> ParseRecord(std::string_view bytes, uint64_t first, uint64_t last) {
+  ByteReader header(bytes);
+  uint32_t length = header.Little<uint32_t>();
+  uint32_t crc = header.Little<uint32_t>();
+  uint64_t serial = header.Little<uint64_t>();
+  if (!header.ok() || length == 0 || length > header.rest().size()) return std::nullopt;
+  if (serial < first || serial > last) return std::nullopt;
+  std::string_view covered = bytes.substr(8, 8 + size_t{length});
+  if (Crc32c(covered) != crc) return std::nullopt;
+
+  Record record{.serial = serial, .size = kRecordHeaderBytes + length};
+  ByteReader payload(covered.substr(8));
+  uint32_t count = payload.Little<uint32_t>();
+  for (uint32_t i = 0; i < count && payload.ok(); ++i) {
+    MetaStore::Change change;
+    bool is_set = payload.Little<uint8_t>() != 0;
+    change.key = payload.Bytes(payload.Little<uint32_t>());
+    if (is_set) change.value = payload.Bytes(payload.Little<uint32_t>());
+    record.changes.push_back(std::move(change));
+  }
+  if (!payload.ok() || !payload.rest().empty()) return std::nullopt;
+  return record;
+}
+
+void Apply(const std::vector<MetaStore::Change>& changes,
+           std::map<std::string, std::string>* entries) {
+  for (const MetaStore::Change& change : changes) {
+    if (change.value) {
+      (*entries)[change.key] = *change.value;
+    } else {
+      entries->erase(change.key);
+    }
+  }
+}
+
+std::string FreshFile(uint64_t serial, const std::map<std::string, std::string>& entries) {
+  std::vector<MetaStore::Change> changes;
+  for (const auto& [key, value] : entries) changes.push_back({key, value});
+  return std::string(kMagic) + EncodeRecord(serial, changes);
+}
+
+}  // namespace
+
+// The file. Used by one thread at a time: Load's, then the pool's task of the commit on its way.
+class JournalMetaStore::Journal {
+ public:
+  Journal(Environment& env, std::string directory, uint64_t history_bytes_max)
+      : env_(env),
+        directory_(std::move(directory)),
+        path_(JoinPath(directory_, kFileName)),
+        history_bytes_max_(history_bytes_max) {}
+
+  const std::string& directory() const { return directory_; }
+
+  absl::StatusOr<std::map<std::string, std::string>> Load() {
+    FileSystem& files = env_.files();
+    RETURN_IF_ERROR(files.CreateDirectories(directory_));
+    ASSIGN_OR_RETURN(lock_, files.Lock(JoinPath(directory_, "lock")));
+    if (!Exists(files, path_)) RETURN_IF_ERROR(WriteFileDurably(files, path_, FreshFile(0, {})));
+    ASSIGN_OR_RETURN(std::string content, ReadFile(files, path_));
+    RETURN_IF_ERROR(Replay(content));
+    ASSIGN_OR_RETURN(file_, files.OpenForWrite(path_, FileSystem::CreateMode::kOpenExisting));
+    if (end_ < content.size()) RETURN_IF_ERROR(CutTail(std::string_view(content).substr(end_)));
+    // What was only read may sit in a cache.
+    RETURN_IF_ERROR(Annotate(file_->Sync(), "sync " + path_));
+    RETURN_IF_ERROR(files.SyncDirectory(directory_));
+    return entries_;
+  }
+
+  absl::Status Write(const std::vector<Change>& changes) {
+    if (!failure_.ok()) return failure_;
+    failure_ = Append(changes);
+    if (failure_.ok()) failure_ = RewriteWhenLong();
+    return failure_;
+  }
+
+ private:
+  absl::Status Replay(std::string_view content) {
+    if (!content.starts_with(kMagic)) {
+      return absl::DataLossError(absl::StrCat(path_, ": damaged at its beginning"));
+    }
+    size_t at = kMagic.size();
+    std::optional<uint64_t> last;
+    while (at < content.size()) {
+      std::optional<Record> record = last ? ParseRecord(content.substr(at), *last + 1, *last + 1)
+                                          : ParseRecord(content.substr(at), 0, UINT64_MAX - 1);
+      if (!record) break;
+      Apply(record->changes, &entries_);
+      last = record->serial;
+      at += record->size;
+    }
+    // The first record came with the file, by an atomic replacement.
+    if (!last) return absl::DataLossError(absl::StrCat(path_, ": damaged at its beginning"));
+    for (size_t i = at + 1; i + kRecordHeaderBytes < content.size(); ++i) {
+      if (ParseRecord(content.substr(i), *last + 1, *last + content.size())) {
+        return absl::DataLossError(absl::StrCat(path_, ": damaged at offset ", at,
+                                                ", and a valid record lies behind at ", i,
+                                                "; restore the file from a copy"));
+      }
+    }
+    last_serial_ = *last;
+    end_ = at;
+    fresh_bytes_ = FreshFile(0, entries_).size();
+    return absl::OkStatus();
+  }
+
+  absl::Status CutTail(std::string_view tail) {
+    LOG(WARNING) << "meta: " << path_ << ": an interrupted commit of " << tail.size()
+                 << " bytes at offset " << end_ << " was cut, see " << path_ << ".tail";
+    RETURN_IF_ERROR(WriteFileDurably(env_.files(), path_ + ".tail", tail));
+    return Annotate(file_->Truncate(end_), "truncate " + path_);
+  }
+
+  absl::Status Append(const std::vector<Change>& changes) {
+    std::string record = EncodeRecord(last_serial_ + 1, changes);
+    RETURN_IF_ERROR(Annotate(file_->WriteAt(end_, record), "append to " + path_));
+    RETURN_IF_ERROR(Annotate(file_->Sync(), "sync " + path_));
+    ++last_serial_;
+    end_ += record.size();
+    Apply(changes, &entries_);
+    return absl::OkStatus();
+  }
+
+  absl::Status RewriteWhenLong() {
+    if (end_ <= history_bytes_max_ || end_ <= 4 * fresh_bytes_) return absl::OkStatus();
+    std::string fresh = FreshFile(last_serial_, entries_);
+    fresh_bytes_ = fresh.size();
+    if (end_ <= 4 * fresh_bytes_) return absl::OkStatus();
+    RETURN_IF_ERROR(file_->Close());
+    RETURN_IF_ERROR(WriteFileDurably(env_.files(), path_, fresh));
+    ASSIGN_OR_RETURN(file_,
+                     env_.files().OpenForWrite(path_, FileSystem::CreateMode::kOpenExisting));
+    end_ = fresh.size();
+    return absl::OkStatus();
+  }
+
+  Environment& env_;
+  const std::string directory_;
+  const std::string path_;
+  const uint64_t history_bytes_max_;
+  std::unique_ptr<WritableFile> lock_;
+  std::unique_ptr<WritableFile> file_;
+  std::map<std::string, std::string> entries_;
+  uint64_t last_serial_ = 0;
+  uint64_t end_ = 0;
+  uint64_t fresh_bytes_ = 0;
+  absl::Status failure_;
+};
+
+// Commits in their order; strand-bound. One record is on its way, what arrives meanwhile waits.
+class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
+ public:
+  Queue(Environment& env, std::shared_ptr<Journal> journal)
+      : env_(env), journal_(std::move(journal)) {}
+
+  Journal& journal() { return *journal_; }
+
+  void Commit(std::vector<Change> batch, StrandPtr reply_on,
+              absl::AnyInvocable<void(const absl::Status&)> done) {
+    waiting_changes_.insert(waiting_changes_.end(), std::make_move_iterator(batch.begin()),
+                            std::make_move_iterator(batch.end()));
+    waiting_.push_back(std::move(done));
+    reply_on_ = std::move(reply_on);
+    if (!is_writing_) WriteWaiting();
+  }
+
+ private:
+  using Callbacks = std::vector<absl::AnyInvocable<void(const absl::Status&)>>;
+
+  void WriteWaiting() {
+    is_writing_ = true;
+    env_.disk_pool(journal_->directory())
+        .Submit([weak = weak_from_this(), journal = journal_, strand = reply_on_,
+                 changes = std::exchange(waiting_changes_, {}),
+                 callbacks = std::exchange(waiting_, {})]() mutable {
+          absl::Status written = journal->Write(changes);
+          strand->Post([weak, written, callbacks = std::move(callbacks)]() mutable {
+            auto self = weak.lock();
+            if (self) self->Finish(written, std::move(callbacks));
+          });
+        });
+  }
+
+  void Finish(const absl::Status& written, Callbacks callbacks) {
+    is_writing_ = false;
+    for (auto& done : callbacks) done(written);  // these may commit again
+    if (!is_writing_ && !waiting_.empty()) WriteWaiting();
+  }
+
+  Environment& env_;
+  std::shared_ptr<Journal> journal_;
+  std::vector<Change> waiting_changes_;
+  Callbacks waiting_;
+  StrandPtr reply_on_;
+  bool is_writing_ = false;
+};
+
+JournalMetaStore::JournalMetaStore(Environment& env, std::string directory,
+                                   uint64_t history_bytes_max)
+    : queue_(std::make_shared<Queue>(
+          env, std::make_shared<Journal>(env, std::move(directory), history_bytes_max))) {}
+
+JournalMetaStore::~JournalMetaStore() = default;
+
+absl::StatusOr<std::map<std::string, std::string>> JournalMetaStore::Load() {
+  return queue_->journal().Load();
+}
+
+void JournalMetaStore::Commit(std::vector<Change> batch, StrandPtr reply_on,
+                              absl::AnyInvocable<void(const absl::Status&)> done) {
+  queue_->Commit(std::move(batch), std::move(reply_on), std::move(done));
+}
+
+}  // namespace arion

@@ -1,0 +1,48 @@
+// JournalMetaStore keeps the meta state in one file, `meta.journal`: every commit is one
+// checksummed record, appended and synced; when most of the file is history it is written anew and
+// replaced atomically.
+//
+// Shapes    File: 8 bytes "ARIONMJ1", then records. Record, little endian:
+//             0 u32 length of the payload (> 0) · 4 u32 crc32c of bytes 8 .. end · 8 u64 serial ·
+//             16 payload
+//           Serials rise by one from record to record. Payload: u32 n, then n changes:
+//             u8 1 = set, 0 = remove · u32 length, key · [u32 length, value]
+//           Commits that arrive while one is being written share the next record: a record is all
+//           or nothing.
+// Errors    Load: DataLoss for a damaged record with a valid one behind it (durable bytes were
+// damaged: never guessed
+//           over) and for a damaged beginning. FailedPrecondition: another process holds the
+//           directory. A damaged end is an interrupted commit: its bytes go to `meta.journal.tail`,
+//           then it is cut; this is reported.
+// Threads   Load: once, may wait for the disk. Commit: on the strand given there, always the same
+// one. Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may
+// not become durable. Promises  D1, D2 of meta_store.h. After the first failure every Commit fails.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "env/environment.h"
+#include "meta/meta_store.h"
+
+namespace arion {
+
+class JournalMetaStore : public MetaStore {
+ public:
+  // `directory` is created by Load where it is missing. The file is written anew when it exceeds
+  // `history_bytes_max` and four times what a fresh one would hold.
+  JournalMetaStore(Environment& env, std::string directory, uint64_t history_bytes_max = 1 << 20);
+  ~JournalMetaStore() override;
+
+  absl::StatusOr<std::map<std::string, std::string>> Load() override;
+  void Commit(std::vector<Change> batch, StrandPtr reply_on,
+              absl::AnyInvocable<void(const absl::Status&)> done) override;
+
+ private:
+  class Journal;
+  class Queue;
+  std::shared_ptr<Queue> queue_;
+};
+
+}  // namespace arion

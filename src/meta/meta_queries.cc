@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/meta_queries.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+PartitionConfiguration WithLikelyPrimary(const ClusterState& state, PartitionConfiguration config) {
+  if (config.primary.IsValid() || config.ballot < Ballot(1)) return config;
+  auto likely = std::find_if(config.secondaries.begin(), config.secondaries.end(),
+                             [&](Endpoint node) { return state.IsAlive(node); });
+  if (likely == config.secondaries.end()) likely = config.secondaries.begin();
+  if (likely != config.secondaries.end()) {
+    config.primary = *likely;
+    config.secondaries.erase(likely);
+  } else if (!config.last_drops.empty()) {
+    config.primary = config.last_drops.back();
+  }
+  return config;
+}
+
+std::string StandardDeviation(const std::vector<int64_t>& counts) {
+  double deviation = 0;
+  if (counts.size() > 1) {
+    double mean = 0;
+    for (int64_t count : counts) mean += static_cast<double>(count) / counts.size();
+    for (int64_t count : counts) deviation += (count - mean) * (count - mean) / counts.size();
+    deviation = std::sqrt(deviation);
+  }
+  return absl::StrFormat("%.2f", deviation);
+}
+
+}  // namespace
+
+QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
+                                      const std::set<std::string>& being_created,
+                                      const QueryConfigRequest& request, QueryAudience audience) {
+  QueryConfigResponse response;
+  const Table* table = state.FindTableByName(request.app_name);
+  if (table == nullptr) {
+    response.err = being_created.contains(request.app_name) ? ErrorCode::kBusyCreating
+                                                            : ErrorCode::kObjectNotFound;
+    return response;
+  }
+  switch (table->info.status) {
+    case AppStatus::kAvailable:
+      break;
+    case AppStatus::kCreating:
+    case AppStatus::kRecalling:
+      response.err = ErrorCode::kBusyCreating;
+      return response;
+    case AppStatus::kDropping:
+      response.err = ErrorCode::kBusyDropping;
+      return response;
+    default:
+      response.err = ErrorCode::kUnknown;
+      return response;
+  }
+  response.app_id = table->info.app_id;
+  response.partition_count = table->info.partition_count;
+  response.is_stateful = true;
+  auto add = [&](const Partition& partition) {
+    response.partitions.push_back(audience == QueryAudience::kThriftClients
+                                      ? WithLikelyPrimary(state, partition.config)
+                                      : partition.config);
+  };
+  std::set<int32_t> wanted(request.partition_indices.begin(), request.partition_indices.end());
+  for (const Partition& partition : table->partitions) {
+    if (wanted.contains(partition.config.pid.index)) add(partition);
+  }
+  if (response.partitions.empty()) {
+    for (const Partition& partition : table->partitions) add(partition);
+  }
+  return response;
+}
+
+ListAppsResponse AnswerListApps(const ClusterState& state, const ListAppsRequest& request) {
+  enum MatchType { kInvalid = 0, kAll = 1, kExact = 2, kAnywhere = 3, kPrefix = 4, kPostfix = 5 };
+  ListAppsResponse response;
+  bool has_pattern = request.app_name_pattern && request.match_type;
+  int32_t match_type = has_pattern ? *request.match_type : kAll;
+  const std::string pattern = request.app_name_pattern.value_or("");
+  if (match_type < kAll || match_type > kPostfix) {
+    response.err = ErrorCode::kNotImplemented;
+    response.hint_message = absl::StrCat("match type ", match_type, " is not supported");
+    return response;
+  }
+  auto matches = [&](const std::string& name) {
+    switch (match_type) {
+      case kExact:
+        return name == pattern;
+      case kAnywhere:
+        return name.find(pattern) != std::string::npos;
+      case kPrefix:
+        return name.starts_with(pattern);
+      case kPostfix:
+        return name.ends_with(pattern);
+      default:
+        return true;
+    }
+  };
+  for (const auto& [app_id, table] : state.tables) {
+    bool wanted = request.status == AppStatus::kInvalid || request.status == table.info.status;
+    if (wanted && matches(table.info.app_name)) response.infos.push_back(table.info);
+  }
+  return response;
+}
+
+ListNodesResponse AnswerListNodes(const ClusterState& state, const ListNodesRequest& request) {
+  ListNodesResponse response;
+  for (NodeStatus status : {NodeStatus::kAlive, NodeStatus::kUnalive}) {
+    if (request.status != NodeStatus::kInvalid && request.status != status) continue;
+    for (const auto& [endpoint, node] : state.nodes) {
+      if (node.alive == (status == NodeStatus::kAlive)) {
+        response.infos.push_back({.status = status, .node = endpoint});
+      }
+    }
+  }
+  return response;
+}
+
+ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFacts& facts) {
+  std::map<Endpoint, int64_t> primaries, replicas;
+  for (const auto& [app_id, table] : state.tables) {
+    for (const Partition& partition : table.partitions) {
+      const PartitionConfiguration& config = partition.config;
+      if (config.primary.IsValid()) ++primaries[config.primary], ++replicas[config.primary];
+      for (Endpoint node : config.secondaries) ++replicas[node];
+    }
+  }
+  std::vector<int64_t> primary_counts, replica_counts;
+  for (const auto& [endpoint, count] : replicas) {
+    if (!state.IsAlive(endpoint)) continue;
+    replica_counts.push_back(count);
+    primary_counts.push_back(primaries[endpoint]);
+  }
+  ClusterInfoResponse response;
+  auto add = [&](const char* key, std::string value) {
+    response.keys.push_back(key);
+    response.values.push_back(std::move(value));
+  };
+  add("meta_servers", facts.meta_server.ToString());
+  add("primary_meta_server", facts.meta_server.ToString());
+  add("zookeeper_hosts", "");
+  add("zookeeper_root", "");
+  add("meta_function_level", facts.level == FunctionLevel::kFreezed ? "freezed" : "steady");
+  add("balance_operation_count",
+      "{\n    \"copy_pri\": 0,\n    \"copy_sec\": 0,\n    \"move_pri\": 0,\n    \"total\": 0\n}");
+  add("primary_replica_count_stddev", StandardDeviation(primary_counts));
+  add("total_replica_count_stddev", StandardDeviation(replica_counts));
+  add("cluster_name", facts.cluster_name);
+  return response;
+}
+
+}  // namespace arion

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/partition_guardian.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "meta/configuration_change.h"
+#include "meta/placement_planner.h"
+
+namespace arion {
+namespace {
+
+// One look at all partitions; what it decided so far counts for the next decision.
+class Look {
+ public:
+  Look(const ClusterState& state, FunctionLevel level, const GuardianOptions& options, Instant now)
+      : state_(state), level_(level), options_(options), now_(now), placement_(state) {}
+
+  GuardianPlan Plan() {
+    std::vector<GuardianPlan::Step> lonely, rest;
+    for (const auto& [app_id, table] : state_.tables) {
+      if (table.info.status != AppStatus::kAvailable) continue;
+      for (const Partition& partition : table.partitions) {
+        if (partition.pending || partition.IsDropped() || partition.config.ballot < Ballot(0)) {
+          continue;
+        }
+        GuardianPlan::Step step = Judge(partition);
+        step.pid = partition.config.pid;
+        bool adds = step.intent && step.intent->type == ConfigType::kAddSecondary;
+        auto& list = !adds ? plan_.steps : partition.config.secondaries.empty() ? lonely : rest;
+        list.push_back(std::move(step));
+      }
+    }
+    std::move(lonely.begin(), lonely.end(), std::back_inserter(plan_.steps));
+    std::move(rest.begin(), rest.end(), std::back_inserter(plan_.steps));
+    return std::move(plan_);
+  }
+
+ private:
+  using Step = GuardianPlan::Step;
+
+  Step Judge(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    if (config.primary.IsValid()) {
+      if (std::optional<Step> step = JudgePrimary(partition)) return *step;
+    }
+    if (level_ == FunctionLevel::kFreezed) return {};
+    if (partition.intent && StillApplies(partition, *partition.intent)) {
+      return {.intent = partition.intent};
+    }
+    if (!config.primary.IsValid()) {
+      if (!config.secondaries.empty()) return UpgradeOne(partition);
+      if (config.last_drops.empty()) return AssignNew(partition);
+      return AssignFromDrops(partition);
+    }
+    for (Endpoint node : config.secondaries) {
+      if (!state_.IsAlive(node)) {
+        return Propose(ConfigType::kDowngradeToInactive, config.primary, node);
+      }
+    }
+    size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
+    if (config.MemberCount() < factor) return AddMissing(partition);
+    if (config.secondaries.size() >= factor) {
+      return Propose(ConfigType::kRemove, config.primary,
+                     placement_.MostReplicas(config.secondaries));
+    }
+    return {};
+  }
+
+  static Step Propose(ConfigType type, Endpoint target, Endpoint node) {
+    return {.intent = Intent{.type = type, .target = target, .node = node}};
+  }
+  static Step Write(PartitionConfiguration next, const char* reason) {
+    return {.write = std::move(next), .reason = reason};
+  }
+  void LookAgainAt(Instant when) { plan_.next_look = std::min(plan_.next_look, when); }
+
+  // Whether the configured primary must go; nullopt: it serves, or may still come to.
+  std::optional<Step> JudgePrimary(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    Endpoint primary = config.primary;
+    const Node* node = state_.FindNode(primary);
+    if (node == nullptr || !node->alive) return Write(WithoutPrimary(config), "primary is dead");
+    if (!partition.primary_deadline) return std::nullopt;
+
+    // Its process is new.
+    bool expired = now_ >= *partition.primary_deadline;
+    if (!expired) LookAgainAt(*partition.primary_deadline);
+    const ReplicaInfo* report = node->LoadedReplica(config.pid);
+    if (report == nullptr) {
+      bool gone = node->collected && !node->has_unreadable_disks && !node->IsLoading(config.pid);
+      if (gone) return Write(WithoutPrimary(config), "primary has lost its replica");
+      if (expired) return Write(WithoutPrimary(config), "primary was not loaded within a grace");
+      return Step{};
+    }
+    if (!report->unclean.value_or(false)) {
+      if (expired) return Write(WithoutPrimary(config), "primary did not resume within a grace");
+      return Step{};  // config sync tells it; it will force a new ballot
+    }
+    if (!Intact(partition).empty()) {
+      return Write(WithoutPrimary(config), "primary stopped uncleanly, others kept running");
+    }
+    if (!expired && !AllAliveMembersReported(partition)) return Step{};
+    return Write(PrimaryAmongSecondaries(config), "all members stopped uncleanly");
+  }
+
+  // Alive secondaries that hold everything acknowledged for certain.
+  std::vector<Endpoint> Intact(const Partition& partition) const {
+    std::vector<Endpoint> intact;
+    for (Endpoint node : partition.config.secondaries) {
+      if (state_.IsAlive(node) && partition.serving.contains(node)) intact.push_back(node);
+    }
+    return intact;
+  }
+
+  bool AllAliveMembersReported(const Partition& partition) const {
+    const PartitionConfiguration& config = partition.config;
+    auto has_reported = [&](Endpoint endpoint) {
+      const Node* node = state_.FindNode(endpoint);
+      if (node == nullptr || !node->alive || partition.serving.contains(endpoint)) return true;
+      if (!node->collected || node->IsLoading(config.pid)) return false;
+      return node->replicas.contains(config.pid) || !node->has_unreadable_disks;
+    };
+    return std::all_of(config.secondaries.begin(), config.secondaries.end(), has_reported) &&
+           (!config.primary.IsValid() || has_reported(config.primary));
+  }
+
+  Step UpgradeOne(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    auto upgrade = [&](Endpoint node) {
+      placement_.AddPromotion(node);
+      return Propose(ConfigType::kUpgradeToPrimary, node, node);
+    };
+    if (std::vector<Endpoint> intact = Intact(partition); !intact.empty()) {
+      return upgrade(placement_.FewestPrimaries(intact));
+    }
+    Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
+    if (now_ < deadline && !AllAliveMembersReported(partition)) {
+      LookAgainAt(deadline);
+      return {};
+    }
+    Endpoint best;
+    std::tuple<Ballot, Decree, bool> best_rank;
+    for (Endpoint endpoint : config.secondaries) {
+      const Node* node = state_.FindNode(endpoint);
+      if (node == nullptr || !node->alive) continue;
+      const ReplicaInfo* report = node->LoadedReplica(config.pid);
+      if (report == nullptr) continue;
+      std::tuple rank(report->last_mutation_ballot.value_or(report->ballot),
+                      report->last_prepared_decree, endpoint == partition.former_primary);
+      if (!best.IsValid() || rank > best_rank) {
+        best = endpoint;
+        best_rank = rank;
+      }
+    }
+    return best.IsValid() ? upgrade(best) : Step{};
+  }
+
+  Step AssignNew(const Partition& partition) {
+    int32_t app_id = partition.config.pid.app_id;
+    Endpoint node = placement_.FewestPrimaries([](Endpoint) { return true; });
+    if (!node.IsValid()) return {};
+    placement_.AddPrimary(node, app_id);
+    return Propose(ConfigType::kAssignPrimary, node, node);
+  }
+
+  // Nobody is left ("DDD").
+  Step AssignFromDrops(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    struct Candidate {
+      Endpoint endpoint;
+      bool is_known = false;
+      bool has_replica = false;
+      Ballot ballot{-1};
+      Decree committed{-1}, prepared{-1};
+    };
+    auto candidate_of = [&](Endpoint endpoint) {
+      Candidate candidate{.endpoint = endpoint};
+      const Node* node = state_.FindNode(endpoint);
+      if (node == nullptr || !node->alive || !node->collected) return candidate;
+      if (const ReplicaInfo* report = node->LoadedReplica(config.pid)) {
+        candidate = {endpoint,
+                     true,
+                     true,
+                     report->ballot,
+                     report->last_committed_decree,
+                     report->last_prepared_decree};
+      } else {
+        candidate.is_known = !node->IsLoading(config.pid) && !node->has_unreadable_disks;
+      }
+      return candidate;
+    };
+    auto assign = [&](const Candidate& candidate) {
+      placement_.AddPrimary(candidate.endpoint, config.pid.app_id);
+      return Propose(ConfigType::kAssignPrimary, candidate.endpoint, candidate.endpoint);
+    };
+    Candidate last = candidate_of(config.last_drops.back());
+    if (config.last_drops.size() == 1) return last.has_replica ? assign(last) : Step{};
+
+    Candidate earlier = candidate_of(config.last_drops[config.last_drops.size() - 2]);
+    if (!last.is_known || !earlier.is_known) return {};
+    if (!last.has_replica && !earlier.has_replica) return {};
+    int64_t ballot_gap = earlier.ballot - last.ballot;
+    int64_t committed_gap = earlier.committed - last.committed;
+    bool agree = (ballot_gap >= 0 && committed_gap >= 0) || (ballot_gap <= 0 && committed_gap <= 0);
+    Decree prepared = std::max(earlier.prepared, last.prepared);
+    if (!agree || prepared < config.last_committed_decree ||
+        prepared < std::max(earlier.committed, last.committed)) {
+      return {};
+    }
+    auto rank = [](const Candidate& c) { return std::tuple(c.ballot, c.committed, c.prepared); };
+    return assign(rank(earlier) > rank(last) ? earlier : last);
+  }
+
+  Step AddMissing(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    Endpoint node;
+    if (IsUrgent(partition)) {
+      for (size_t i = partition.dropped.size(); i > 0 && !node.IsValid(); --i) {
+        size_t from_end = partition.dropped.size() - i;
+        if (from_end < static_cast<size_t>(partition.learn_failures)) continue;
+        if (MayLearn(partition, partition.dropped[i - 1].node))
+          node = partition.dropped[i - 1].node;
+      }
+      if (!node.IsValid()) {
+        node = placement_.FewestReplicas(config.pid.app_id,
+                                         [&](Endpoint e) { return MayLearn(partition, e); });
+      }
+    } else {
+      const DroppedReplica& newest = partition.dropped.back();
+      if (MayLearn(partition, newest.node)) node = newest.node;
+      LookAgainAt(*newest.at + options_.replica_assign_delay_for_dropouts);
+    }
+    if (!node.IsValid()) return {};
+    placement_.AddReplica(node, config.pid.app_id);
+    return Propose(ConfigType::kAddSecondary, config.primary, node);
+  }
+
+  bool IsUrgent(const Partition& partition) const {
+    int32_t factor = partition.config.max_replica_count;
+    int32_t members = static_cast<int32_t>(partition.config.MemberCount());
+    int32_t enough = options_.mutation_2pc_min_replica_count;
+    if (members < enough && factor > enough) return true;
+    if (partition.dropped.empty() || !partition.dropped.back().at) return true;
+    if (partition.learn_failures > 0) return true;
+    return now_ - *partition.dropped.back().at >= options_.replica_assign_delay_for_dropouts;
+  }
+
+  bool MayLearn(const Partition& partition, Endpoint endpoint) const {
+    const Node* node = state_.FindNode(endpoint);
+    return node != nullptr && node->alive && node->collected &&
+           !partition.config.IsMember(endpoint) && !node->IsLoading(partition.config.pid);
+  }
+
+  bool StillApplies(const Partition& partition, const Intent& intent) const {
+    const PartitionConfiguration& config = partition.config;
+    if (!state_.IsAlive(intent.target)) return false;
+    switch (intent.type) {
+      case ConfigType::kAssignPrimary:
+        return !config.primary.IsValid() && config.secondaries.empty();
+      case ConfigType::kUpgradeToPrimary:
+        return !config.primary.IsValid() && config.IsSecondary(intent.node);
+      case ConfigType::kAddSecondary:
+        return intent.target == config.primary && MayLearn(partition, intent.node) &&
+               config.MemberCount() < static_cast<size_t>(config.max_replica_count);
+      case ConfigType::kDowngradeToInactive:
+        return intent.target == config.primary && config.IsSecondary(intent.node) &&
+               !state_.IsAlive(intent.node);
+      case ConfigType::kRemove:
+        return intent.target == config.primary && config.IsSecondary(intent.node);
+      default:
+        return false;
+    }
+  }
+
+  const ClusterState& state_;
+  FunctionLevel level_;
+  const GuardianOptions& options_;
+  Instant now_;
+  PlacementPlanner placement_;
+  GuardianPlan plan_;
+};
+
+}  // namespace
+
+GuardianPlan PlanPartitions(const ClusterState& state, FunctionLevel level,
+                            const GuardianOptions& options, Instant now) {
+  return Look(state, level, options, now).Plan();
+}
+
+}  // namespace arion

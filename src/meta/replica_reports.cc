@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/replica_reports.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace arion {
+namespace {
+
+// So often in a row may a primary that was one report not to be: it may be changing its
+// configuration, or have lost its lease for a moment.
+constexpr int32_t kInactiveReportsMax = 2;
+
+bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false); }
+
+void NoteLoading(Partition& partition, Endpoint node, Instant deadline) {
+  partition.serving.erase(node);
+  if (partition.config.primary == node && !partition.primary_deadline) {
+    partition.primary_deadline = deadline;
+  }
+}
+
+void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report, Instant now,
+                 Instant deadline) {
+  if (report.status == PartitionStatus::kPrimary) {
+    partition.serving.insert(node);
+    partition.primary_deadline.reset();
+    partition.inactive_reports = 0;
+  } else if (partition.serving.contains(node)) {
+    if (++partition.inactive_reports >= kInactiveReportsMax && IsUnclean(report)) {
+      partition.serving.erase(node);
+      partition.primary_deadline = now;
+    }
+  } else if (IsUnclean(report) && !partition.primary_deadline) {
+    partition.primary_deadline = deadline;
+  }
+}
+
+void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  if (partition.serving.contains(node)) return;
+  bool has_serving_primary = partition.serving.contains(partition.config.primary);
+  // In a group whose primary works, a gap in its log would have shown.
+  bool is_proven = report.status == PartitionStatus::kSecondary && has_serving_primary;
+  if (is_proven || !IsUnclean(report)) partition.serving.insert(node);
+}
+
+void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  if (partition.intent && partition.intent->type == ConfigType::kAddSecondary &&
+      partition.intent->node == node) {
+    if (report.status == PartitionStatus::kPotentialSecondary) {
+      partition.intent->learner_seen = true;
+    } else if (partition.intent->learner_seen) {  // learning failed
+      partition.intent.reset();
+      ++partition.learn_failures;
+    }
+  }
+  if (report.status == PartitionStatus::kPotentialSecondary) return;
+  auto known = std::find_if(partition.dropped.begin(), partition.dropped.end(),
+                            [&](const DroppedReplica& dropped) { return dropped.node == node; });
+  if (known == partition.dropped.end()) {
+    known = partition.dropped.insert(partition.dropped.begin(), {.node = node});
+  }
+  known->ballot = report.ballot;
+  known->committed = report.last_committed_decree;
+  known->prepared = report.last_prepared_decree;
+  std::stable_sort(partition.dropped.begin(), partition.dropped.end(),
+                   [](const DroppedReplica& a, const DroppedReplica& b) {
+                     return std::tuple(a.at, a.ballot, a.committed, a.prepared) <
+                            std::tuple(b.at, b.ballot, b.committed, b.prepared);
+                   });
+  size_t factor = static_cast<size_t>(std::max(partition.config.max_replica_count, 1));
+  while (!partition.dropped.empty() &&
+         partition.config.MemberCount() + partition.dropped.size() > factor) {
+    partition.dropped.erase(partition.dropped.begin());
+  }
+}
+
+}  // namespace
+
+void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
+  partition.serving.erase(node);
+  if (partition.intent && (partition.intent->target == node || partition.intent->node == node)) {
+    partition.intent.reset();
+  }
+  if (partition.config.primary == node) {
+    partition.primary_deadline = primary_deadline;
+    partition.inactive_reports = 0;
+  }
+}
+
+void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,
+                 Instant now) {
+  Node& node = state.nodes[sync.node];
+  node.collected = true;
+  node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
+  node.replicas.clear();
+  if (sync.stored_replicas) {
+    for (const ReplicaInfo& report : *sync.stored_replicas) {
+      if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
+    }
+  }
+  Instant deadline = now + grace;
+  for (auto& [app_id, table] : state.tables) {
+    for (Partition& partition : table.partitions) {
+      auto found = node.replicas.find(partition.config.pid);
+      if (found == node.replicas.end()) {
+        // Lost, or on a disk that can't be read: the guardian tells these apart. One that serves
+        // joined after the report was written.
+        if (partition.config.primary == sync.node && !partition.serving.contains(sync.node) &&
+            !partition.primary_deadline) {
+          partition.primary_deadline = deadline;
+        }
+        continue;
+      }
+      const ReplicaInfo& report = found->second;
+      if (report.loading.value_or(false)) {
+        NoteLoading(partition, sync.node, deadline);
+      } else if (partition.config.primary == sync.node) {
+        NotePrimary(partition, sync.node, report, now, deadline);
+      } else if (partition.config.IsSecondary(sync.node)) {
+        NoteSecondary(partition, sync.node, report);
+      } else {
+        NoteOutsider(partition, sync.node, report);
+      }
+    }
+  }
+}
+
+}  // namespace arion

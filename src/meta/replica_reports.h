@@ -1,0 +1,22 @@
+// What a server's report about its replicas (config sync) and its restart mean for the partitions:
+// who serves, who must be waited for, who could be taken back. Pure.
+//
+// Shapes    `unclean` speaks of how a process began; it matters until that process is known to take
+// part in a group again
+//           (Partition::serving). A replica that is loading proves that its process is new.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+// The process at `node` was replaced by a new one; where it was primary it may resume until
+// `primary_deadline`.
+void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline);
+
+// Reports about unknown partitions are ignored. The sender is a known node.
+void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,
+                 Instant now);
+
+}  // namespace arion

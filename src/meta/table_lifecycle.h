@@ -1,0 +1,40 @@
+// Creating and dropping tables: the checks, in the order of spec/meta-and-admin.md 1.8, and the
+// objects that result. Pure. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+struct TableLimits {
+  int32_t min_replica_count = 1;
+  int32_t max_replica_count = 5;
+  absl::Duration hold_dropped = absl::Hours(168);
+};
+
+struct CreateJudgement {
+  ErrorCode error = ErrorCode::kOk;
+  int32_t app_id = 0;          // kOk: of the new or the existing table
+  std::optional<Table> table;  // to be stored and installed; nullopt with kOk: it exists already
+};
+// `being_created`: names whose tables are being stored.
+CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
+                            const TableLimits& limits, const std::set<std::string>& being_created,
+                            const CreateAppRequest& request, int64_t unix_seconds);
+
+struct DropJudgement {
+  ErrorCode error = ErrorCode::kOk;
+  std::optional<AppInfo>
+      dropped;  // the table's description once dropped; nullopt with kOk: nothing to do
+};
+DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
+                        const std::set<std::string>& being_created, const DropAppRequest& request,
+                        int64_t unix_seconds);
+
+}  // namespace arion
