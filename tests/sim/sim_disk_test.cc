@@ -51,7 +51,7 @@ TEST_F(Disk, UnsyncedBytesAreKeptByAProcessCrashAndLostByAPowerCutThatKeepsNothi
 
 TEST_F(Disk, ARandomPowerCutTearsAWriteAtSectors) {
   std::set<std::string> images;
-  for (uint64_t seed = 0; seed < 200; ++seed) {
+  for (uint64_t seed = 0; seed < 1000; ++seed) {
     SimDisk disk = Make(seed);
     InodePtr file = DurableFile(disk, 2048);
     ASSERT_TRUE(disk.Write(*file, 0, std::string(2048, 'b'), SimDisk::Path::kCached).ok());

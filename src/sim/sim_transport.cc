@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/sim_transport.h"
+
+#include "base/crc.h"
+#include "base/log.h"
+
+namespace arion::sim {
+
+struct SimNetwork::Port : std::enable_shared_from_this<Port> {
+  struct PendingCall {
+    Endpoint to;
+    StrandPtr reply_on;
+    absl::AnyInvocable<void(RpcResult)> done;
+    TimerId timeout = kNoTimer;
+  };
+
+  Port(SimNetwork& n, SimNode& o, Endpoint l) : network(n), node(o), life(o.life_state()), local(l) {}
+
+  bool open() const { return life->alive && !closed; }
+
+  // An event of this node: waits while it is paused, and never comes once its life is over.
+  TimerId At(Instant when, Task task) {
+    return network.world_.Schedule(when, EventKind::kMessage, &node, life->number, nullptr, std::move(task));
+  }
+
+  void Finish(uint64_t id, RpcResult result) {
+    auto it = calls.find(id);
+    if (it == calls.end()) return;
+    PendingCall call = std::move(it->second);
+    calls.erase(it);
+    network.world_.Cancel(call.timeout);
+    call.reply_on->Post([done = std::move(call.done), result = std::move(result)]() mutable { done(std::move(result)); });
+  }
+
+  SimNetwork& network;
+  SimNode& node;
+  std::shared_ptr<const SimLife> life;
+  Endpoint local;
+  RequestHandler handler;
+  std::map<uint64_t, PendingCall> calls;
+  uint64_t next_call = 1;
+  bool closed = false;
+};
+
+void SimNetwork::Unblock(Endpoint from, Endpoint to) {
+  auto it = blocked_.find({from, to});
+  if (it == blocked_.end()) return;
+  std::vector<Held> held = std::move(it->second);
+  blocked_.erase(it);
+  for (Held& message : held) {
+    PortPtr port = message.to.lock();
+    if (port && port->open()) Arrive(port, Delay() + absl::Milliseconds(world_.random().Below(200)), message.deliver);
+  }
+}
+
+void SimNetwork::UnblockAll() {
+  while (!blocked_.empty()) {
+    Direction direction = blocked_.begin()->first;
+    Unblock(direction.first, direction.second);
+  }
+}
+
+SimNetwork::PortPtr SimNetwork::Find(Endpoint endpoint) const {
+  auto it = ports_.find(endpoint);
+  return it == ports_.end() || !it->second->open() ? nullptr : it->second;
+}
+
+void SimNetwork::NodeDied(Endpoint endpoint, Farewell farewell) {
+  ports_.erase(endpoint);
+  gone_[endpoint] = farewell;
+  if (farewell == Farewell::kSilence) return;
+  for (auto& [other, port] : ports_) {
+    for (auto& [id, call] : port->calls) {
+      if (call.to != endpoint) continue;
+      port->At(world_.now() + Delay(), [port = port, id = id] { port->Finish(id, {ErrorCode::kNetworkFailure, {}}); });
+    }
+  }
+}
+
+absl::Duration SimNetwork::Delay() {
+  SimRandom& random = world_.random();
+  if (weather.late_percent > 0 && random.Percent(weather.late_percent)) {
+    return random.Between(absl::Microseconds(500), weather.late_max);
+  }
+  return absl::Microseconds(random.Between(60, 500));
+}
+
+void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, std::shared_ptr<Task> deliver) {
+  to->At(world_.now() + delay, [deliver = std::move(deliver)] { (*deliver)(); });
+}
+
+void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver) {
+  ++messages_;
+  SimRandom& random = world_.random();
+  auto shared = std::make_shared<Task>(std::move(deliver));
+  auto it = blocked_.find({from, to->local});
+  if (it != blocked_.end()) {
+    if (random.Percent(30)) it->second.push_back({to, std::move(shared)});
+    return;
+  }
+  if (weather.loss_percent > 0 && random.Percent(weather.loss_percent)) return;
+  if (copies == Copies::kMayDouble && weather.duplicate_percent > 0 && random.Percent(weather.duplicate_percent)) {
+    Arrive(to, Delay() + absl::Milliseconds(random.Below(100)), shared);
+  }
+  Arrive(to, Delay(), std::move(shared));
+}
+
+SimTransport::SimTransport(SimNetwork& network, SimNode& node, Endpoint local)
+    : network_(network), port_(std::make_shared<SimNetwork::Port>(network, node, local)) {
+  CHECK(network.Find(local) == nullptr) << local << " is taken";
+  network.ports_[local] = port_;
+  network.gone_.erase(local);
+}
+
+SimTransport::~SimTransport() {
+  port_->closed = true;
+  port_->handler = nullptr;
+  auto calls = std::move(port_->calls);  // callbacks may own the objects that hold us
+  auto it = network_.ports_.find(port_->local);
+  if (it != network_.ports_.end() && it->second == port_) network_.ports_.erase(it);
+}
+
+Endpoint SimTransport::local() const { return port_->local; }
+
+void SimTransport::SetHandler(RequestHandler handler) { port_->handler = std::move(handler); }
+
+namespace {
+
+struct Delivery {
+  OutboundRequest request;
+  Endpoint from;
+};
+
+InboundRequest MakeInbound(const Delivery& delivery) {
+  InboundRequest inbound;
+  inbound.header.name = delivery.request.name;
+  inbound.header.pid = delivery.request.pid;
+  inbound.header.timeout_ms = static_cast<int32_t>(absl::ToInt64Milliseconds(delivery.request.timeout));
+  inbound.header.timeout_is_real = true;
+  inbound.header.thread_hash = delivery.request.thread_hash;
+  inbound.header.partition_hash = delivery.request.partition_hash;
+  inbound.header.from = delivery.from;
+  inbound.header.framing = Framing::kRdsn;
+  inbound.body = delivery.request.body;
+  return inbound;
+}
+
+}  // namespace
+
+void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
+                        absl::AnyInvocable<void(RpcResult)> done) {
+  if (!port_->open()) return;
+  SimWorld& world = network_.world_;
+  uint64_t id = port_->next_call++;
+  auto& call = port_->calls[id];
+  call.to = to;
+  call.reply_on = std::move(reply_on);
+  call.done = std::move(done);
+  std::weak_ptr<SimNetwork::Port> weak = port_;
+  call.timeout = port_->At(world.now() + port_->node.ToWorld(request.timeout), [weak, id] {
+    if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kTimeout, {}});
+  });
+
+  SimNetwork::PortPtr target = network_.Find(to);
+  if (target == nullptr) {
+    auto it = network_.gone_.find(to);
+    if (it != network_.gone_.end() && it->second == SimNetwork::Farewell::kSilence) return;  // by the timeout
+    port_->At(world.now() + network_.Delay(), [weak, id] {
+      if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kNetworkFailure, {}});
+    });
+    return;
+  }
+  auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
+  auto copies = delivery->request.pid == PartitionId{} ? SimNetwork::Copies::kMayDouble : SimNetwork::Copies::kOne;
+  network_.Send(port_->local, target, copies, [weak, id, delivery, at = std::weak_ptr(target)] {
+    SimNetwork::PortPtr target = at.lock();
+    if (target == nullptr || !target->open() || !target->handler) return;
+    SimNetwork& network = target->network;
+    network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^ Crc32c(delivery->request.body));
+    InboundRequest inbound = MakeInbound(*delivery);
+    inbound.responder = Responder([weak, id, at](ErrorCode error, std::string body) {
+      SimNetwork::PortPtr from = at.lock();
+      SimNetwork::PortPtr caller = weak.lock();
+      if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
+      from->network.Send(from->local, caller, SimNetwork::Copies::kMayDouble,
+                         [weak, id, error, body = std::move(body)] {
+                           SimNetwork::PortPtr caller = weak.lock();
+                           if (caller == nullptr) return;
+                           caller->network.world_.FoldIntoTrace(Crc32c(body) + static_cast<uint64_t>(error));
+                           caller->Finish(id, {error, body});
+                         });
+    });
+    target->handler(std::move(inbound));
+  });
+}
+
+void SimTransport::SendOneWay(Endpoint to, OutboundRequest request) {
+  if (!port_->open()) return;
+  SimNetwork::PortPtr target = network_.Find(to);
+  if (target == nullptr) return;
+  auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
+  network_.Send(port_->local, target, SimNetwork::Copies::kMayDouble, [delivery, at = std::weak_ptr(target)] {
+    SimNetwork::PortPtr target = at.lock();
+    if (target == nullptr || !target->open() || !target->handler) return;
+    target->network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^ Crc32c(delivery->request.body));
+    target->handler(MakeInbound(*delivery));
+  });
+}
+
+}  // namespace arion::sim

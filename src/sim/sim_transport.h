@@ -1,0 +1,92 @@
+// SimNetwork: what lies between the nodes: for each direction of each pair whether messages pass, how long they take, and
+// which are lost, doubled or late. SimTransport: one life's end of it.
+//
+// Shapes   A message in a blocked direction is lost, or (as TCP would) held back and delivered after the direction opens
+//          again. Only messages between servers are doubled: a client's write goes over one connection, once.
+//          Calls to a node that is down fail at once (kNetworkFailure) or by their timeout, as its end was: a process that
+//          died resets its connections, a machine without power says nothing.
+// Threads  One: the world's. Lifetime: the network outlives its transports; a transport may go before its calls end.
+// Promises As Transport's T1-T3.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "rpc/transport.h"
+#include "sim/sim_environment.h"
+#include "sim/sim_world.h"
+
+namespace arion::sim {
+
+// What happens to messages everywhere; bursts of trouble change it for a while.
+struct LinkWeather {
+  double loss_percent = 0;
+  double duplicate_percent = 0;
+  double late_percent = 1;                               // share of messages that take up to late_max
+  absl::Duration late_max = absl::Milliseconds(20);
+};
+
+class SimTransport;
+
+class SimNetwork {
+ public:
+  explicit SimNetwork(SimWorld& world) : world_(world) {}
+
+  LinkWeather weather;
+
+  // One direction.
+  void Block(Endpoint from, Endpoint to) { blocked_.insert({{from, to}, {}}); }
+  void Unblock(Endpoint from, Endpoint to);
+  void UnblockAll();
+  // The node behind `endpoint` is gone. Its peers' calls fail now (kReset) or by their timeouts (kSilence).
+  enum class Farewell : uint8_t { kReset, kSilence };
+  void NodeDied(Endpoint endpoint, Farewell farewell);
+
+  uint64_t messages() const { return messages_; }
+
+ private:
+  friend class SimTransport;
+  struct Port;
+  using PortPtr = std::shared_ptr<Port>;
+  using Direction = std::pair<Endpoint, Endpoint>;
+  struct Held {
+    std::weak_ptr<Port> to;
+    std::shared_ptr<Task> deliver;
+  };
+
+  // Runs `deliver` at the port's node, if the message gets there. May run more than once when `may_double`.
+  enum class Copies : uint8_t { kOne, kMayDouble };
+  void Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver);
+  void Arrive(const PortPtr& to, absl::Duration delay, std::shared_ptr<Task> deliver);
+  absl::Duration Delay();
+  PortPtr Find(Endpoint endpoint) const;
+
+  SimWorld& world_;
+  std::map<Endpoint, PortPtr> ports_;
+  std::map<Endpoint, Farewell> gone_;
+  std::map<Direction, std::vector<Held>> blocked_;
+  uint64_t messages_ = 0;
+};
+
+class SimTransport : public Transport {
+ public:
+  SimTransport(SimNetwork& network, SimNode& node, Endpoint local);
+  ~SimTransport() override;
+
+  Endpoint local() const override;
+  void SetHandler(RequestHandler handler) override;
+  void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
+            absl::AnyInvocable<void(RpcResult)> done) override;
+  void SendOneWay(Endpoint to, OutboundRequest request) override;
+
+ private:
+  SimNetwork& network_;
+  SimNetwork::PortPtr port_;
+};
+
+}  // namespace arion::sim
