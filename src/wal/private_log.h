@@ -7,6 +7,7 @@
 // Threads   Open, Close, ReadFrom wait for the disk: in its DiskPool. The rest is strand-bound; callbacks come on that
 //           strand. No lock is shared with another replica's log.
 // Lifetime  Environment outlives it. Destruction without Close is a crash: nothing is trimmed, pending callbacks drop.
+//           Before Close, and before the folder is opened again or moved in the same process: Drain.
 // Promises  L1  on_durable(OK) for m: m and everything appended before it survive a crash (power cut with kFsync).
 //           L2  Callbacks run in append order, each exactly once, failures included.
 //           L3  One write that no flush covers yet; each write is one block (decision 9).
@@ -40,7 +41,8 @@ struct PrivateLogOptions {
   bool preallocate = true;          // pre-written files; false: append + fdatasync
   // Replay: decrees up to here are in the engine already (files that hold nothing newer are not read).
   Decree applied;
-  // Replay: records at global offsets below this are void (init_offset_in_private_log).
+  // Replay: records at global offsets below this are void (init_offset_in_private_log): not given to the sink, but their
+  // ballots count in ReplaySummary::max_ballot.
   int64_t valid_start_offset = 0;
 };
 
@@ -91,7 +93,11 @@ class PrivateLog {
   };
   virtual Stats stats() const = 0;
 
-  // Waits for what was appended, trims the last file to its content, removes spares, marks the stop clean.
+  // Runs `done` on the strand once everything appended was reported and no step of this log is under way in the
+  // DiskPool or the device; a failed log drains, too. Append nothing afterwards.
+  virtual void Drain(Task done) = 0;
+  // After Drain (FailedPrecondition otherwise, harmless: the next Open recovers): trims the last file to its content,
+  // removes spares, marks the stop clean. Typically log->Drain([..] { pool.Submit([..] { log->Close(); }); }).
   virtual absl::Status Close() = 0;
 };
 

@@ -1,0 +1,72 @@
+// LogFolder: the blocking steps of a log's files: making the next one, growing, trimming, removing,
+// the clean stop.
+//
+// Errors    ResourceExhausted: no space; nothing changed that a later attempt minds. Anything else
+// is DataLoss: what lies in
+//           the folder is unknown.
+// Threads   Waits for the disk: called from the DiskPool, one call at a time.
+// Lifetime  The Environment outlives it. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "env/environment.h"
+#include "wal/log_identity.h"
+#include "wal/log_retention.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+// An open file that the log writes.
+struct OpenLogFile {
+  std::shared_ptr<LogFile> file;
+  uint64_t synced_bytes =
+      0;  // from the start: written and synced, so an overwrite needs only a flush
+};
+
+class LogFolder {
+ public:
+  LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity);
+
+  // Makes the spare that file `index` will be: `fill_bytes` of zeros, named in the identity file.
+  // Nothing if it is there.
+  absl::Status MakeSpare(int64_t index, uint64_t fill_bytes);
+  // Gives the spare (made if missing) its name, durably.
+  absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
+  // Fills [file->synced_bytes, to) with zeros and syncs.
+  absl::Status Grow(OpenLogFile* file, uint64_t to);
+  // Cuts to the content, durably.
+  absl::Status Trim(OpenLogFile* file, uint64_t content_bytes);
+  // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
+  // appears.
+  absl::Status Remove(const std::vector<std::string>& names);
+  absl::Status MarkClean();
+
+ private:
+  std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
+  absl::Status WriteIdentity();
+
+  FileSystem& files_;
+  LogDevice& device_;
+  const std::string directory_;
+  const std::string identity_path_;
+  const Durability durability_;
+  const bool direct_;
+  LogIdentity identity_;
+  struct Spare {
+    int64_t index = 0;
+    OpenLogFile file;
+  };
+  std::optional<Spare> spare_;
+  std::deque<std::string> to_remove_;
+};
+
+}  // namespace arion

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_reader.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr size_t kChunkBytes = 1 << 20;
+
+// The mutations that fill `body`, whose first byte has the global offset `at`.
+absl::Status ParseMutations(std::string_view body, int64_t at,
+                            std::vector<MutationPtr>* mutations) {
+  const size_t whole = body.size();
+  while (!body.empty()) {
+    const int64_t offset = at + static_cast<int64_t>(whole - body.size());
+    auto mutation = TakeMutation(&body);
+    if (!mutation.ok()) return Annotate(mutation.status(), absl::StrCat("offset ", offset));
+    if (mutation->log_offset != offset)
+      return absl::DataLossError(
+          absl::StrCat("mutation at offset ", offset, " says it is at ", mutation->log_offset));
+    mutations->push_back(std::make_shared<Mutation>(*std::move(mutation)));
+  }
+  return absl::OkStatus();
+}
+
+bool IsValidBody(std::string_view body, int64_t at, PartitionId pid) {
+  std::vector<MutationPtr> mutations;
+  if (!ParseMutations(body, at, &mutations).ok() || mutations.empty()) return false;
+  return std::all_of(mutations.begin(), mutations.end(),
+                     [pid](const MutationPtr& m) { return m->pid == pid; });
+}
+
+}  // namespace
+
+std::string_view LogEndName(LogEnd end) {
+  switch (end) {
+    case LogEnd::kEof:
+      return "EOF";
+    case LogEnd::kTruncated:
+      return "TRUNCATED";
+    case LogEnd::kCorrupt:
+      return "CORRUPT";
+    case LogEnd::kUnreadable:
+      return "UNREADABLE";
+  }
+  return "?";
+}
+
+bool LogReader::End(LogEnd end, std::string reason) {
+  end_ = end;
+  reason_ = absl::StrCat("at ", position_, ": ", reason);
+  return false;
+}
+
+absl::Status LogReader::Fetch(size_t n) {
+  if (position_ - buffer_at_ + n <= buffer_.size()) return absl::OkStatus();
+  buffer_.erase(0, std::min<size_t>(position_ - buffer_at_, buffer_.size()));
+  buffer_at_ = position_;
+  const uint64_t at = buffer_at_ + buffer_.size();
+  const uint64_t wanted = std::min<uint64_t>(std::max(n - buffer_.size(), kChunkBytes), size_ - at);
+  RETURN_IF_ERROR(file_.ReadAt(at, wanted, &chunk_));
+  if (buffer_.empty()) {
+    buffer_.swap(chunk_);
+  } else {
+    buffer_ += chunk_;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
+  block->position = position_;
+  block->header.reset();
+  block->mutations.clear();
+
+  const uint64_t left = size_ - position_;
+  if (left == 0) return End(LogEnd::kEof, "end");
+  if (left < kBlockHeaderBytes)
+    return End(LogEnd::kTruncated, absl::StrCat(left, " bytes of a block header"));
+  RETURN_IF_ERROR(Fetch(kBlockHeaderBytes));
+  // A file that shrank under us ends where it ends.
+  if (View(kBlockHeaderBytes).size() < kBlockHeaderBytes)
+    return End(LogEnd::kTruncated, "the file became shorter");
+  const BlockHeader header = LoadBlockHeader(View(kBlockHeaderBytes).data());
+  if (header.magic != kLogMagic)
+    return End(LogEnd::kCorrupt, absl::StrCat("magic 0x", absl::Hex(header.magic)));
+  if (header.length < 0) return End(LogEnd::kCorrupt, absl::StrCat("length ", header.length));
+  const size_t size = kBlockHeaderBytes + static_cast<size_t>(header.length);
+  if (size > left)
+    return End(LogEnd::kTruncated, absl::StrCat("block of ", size, " bytes, ", left, " left"));
+
+  RETURN_IF_ERROR(Fetch(size));
+  if (View(size).size() < size) return End(LogEnd::kTruncated, "the file became shorter");
+  std::string_view body = View(size).substr(kBlockHeaderBytes);
+  const uint32_t crc = Crc32c(body, crc_);
+  if (crc != header.body_crc)
+    return End(LogEnd::kCorrupt, absl::StrCat("checksum 0x", absl::Hex(header.body_crc),
+                                              " instead of 0x", absl::Hex(crc)));
+
+  int64_t at = start_offset_ + static_cast<int64_t>(position_ + kBlockHeaderBytes);
+  if (position_ == 0) {
+    const size_t whole = body.size();
+    auto file_header = TakeFileHeader(&body);
+    if (!file_header.ok())
+      return End(LogEnd::kUnreadable, std::string(file_header.status().message()));
+    if (file_header->start_offset != start_offset_)
+      return End(LogEnd::kUnreadable,
+                 absl::StrCat("file header says start offset ", file_header->start_offset));
+    block->header = *std::move(file_header);
+    at += static_cast<int64_t>(whole - body.size());
+  }
+  if (absl::Status parsed = ParseMutations(body, at, &block->mutations); !parsed.ok()) {
+    block->mutations.clear();
+    return End(LogEnd::kUnreadable, std::string(parsed.message()));
+  }
+  crc_ = crc;
+  block->size = size;
+  position_ += size;
+  return true;
+}
+
+absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file, uint64_t from,
+                                                       uint64_t size, int64_t start_offset,
+                                                       PartitionId pid) {
+  constexpr size_t kNeeded =
+      kBlockHeaderBytes + kMutationHeaderBytes;  // less can't hold a mutation
+  char magic[4];
+  StoreLittle(kLogMagic, magic);
+  std::string chunk;
+  std::string body;
+  for (uint64_t at = from; at + kNeeded <= size;) {
+    RETURN_IF_ERROR(file.ReadAt(at, std::min<uint64_t>(kChunkBytes, size - at), &chunk));
+    if (chunk.size() < kNeeded) return std::nullopt;
+    const std::string_view view = chunk;
+    const size_t searched =
+        view.size() - kNeeded + 1;  // positions whose first bytes are all in the chunk
+    for (size_t i = view.find({magic, 4}); i < searched; i = view.find({magic, 4}, i + 1)) {
+      const uint64_t position = at + i;
+      const BlockHeader header = LoadBlockHeader(view.data() + i);
+      if (header.position != static_cast<uint32_t>(position)) continue;
+      if (header.length < static_cast<int32_t>(kMutationHeaderBytes)) continue;
+      if (kBlockHeaderBytes + static_cast<uint64_t>(header.length) > size - position) continue;
+      // Cheap before dear: hostile bytes may hold many magics that claim long bodies.
+      const int64_t body_at = start_offset + static_cast<int64_t>(position + kBlockHeaderBytes);
+      const char* first = view.data() + i + kBlockHeaderBytes;
+      if (LoadLittle<int32_t>(first + 8) != pid.app_id ||
+          LoadLittle<int32_t>(first + 12) != pid.index)
+        continue;
+      if (LoadLittle<int64_t>(first + 32) != body_at) continue;
+      RETURN_IF_ERROR(
+          file.ReadAt(position + kBlockHeaderBytes, static_cast<size_t>(header.length), &body));
+      if (IsValidBody(body, body_at, pid)) return position;
+    }
+    at += searched;
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<uint64_t> EndOfNonZeroBytes(const ReadableFile& file, uint64_t from, uint64_t size) {
+  std::string chunk;
+  uint64_t end = size;
+  while (end > from) {
+    const uint64_t at = std::max(from, end > kChunkBytes ? end - kChunkBytes : 0);
+    RETURN_IF_ERROR(file.ReadAt(at, end - at, &chunk));
+    const size_t last = chunk.find_last_not_of('\0');
+    if (last != std::string::npos) return at + last + 1;
+    end = at;
+  }
+  return from;
+}
+
+}  // namespace arion

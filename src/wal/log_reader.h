@@ -1,0 +1,89 @@
+// LogReader reads the blocks of one log file, private or shared, in order, and says how its content
+// ends.
+//
+// Shapes    A block is given out whole or not at all. `size` bounds what is read: the file's size,
+// or the end of what is
+//           durable in a file still written.
+// Units     Positions count from the file's start; Mutation::log_offset is global.
+// Errors    A status means a read failed. Everything the bytes can be is a LogEnd.
+// Threads   One thread; reads wait for the disk. Takes any bytes; holds one chunk (1 MiB) or one
+// block, never more than
+//           the file.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/mutation.h"
+#include "env/file_system.h"
+#include "wal/log_format.h"
+
+namespace arion {
+
+// How a file's content ends (spec/disk-formats.md 2.7).
+enum class LogEnd : uint8_t {
+  kEof,         // exactly behind a block
+  kTruncated,   // inside a block: its bytes end too early
+  kCorrupt,     // a block with the wrong magic, a negative length or the wrong checksum
+  kUnreadable,  // checksum right, yet the content is not ours to read: file header, mutation,
+                // offset. CORRUPT of 2.7, too
+};
+std::string_view LogEndName(LogEnd end);  // "EOF", "TRUNCATED", "CORRUPT", "UNREADABLE"
+
+struct LogBlock {
+  uint64_t position = 0;
+  uint64_t size = 0;                    // header included
+  std::optional<LogFileHeader> header;  // of the first block
+  std::vector<MutationPtr> mutations;
+};
+
+class LogReader {
+ public:
+  // `file` outlives the reader.
+  LogReader(const ReadableFile& file, uint64_t size, int64_t start_offset)
+      : file_(file), size_(size), start_offset_(start_offset) {}
+
+  // True: *block is the next block. False: end() and reason() say how it ended.
+  absl::StatusOr<bool> Next(LogBlock* block);
+
+  // Where the content read so far ends.
+  uint64_t position() const { return position_; }
+  LogEnd end() const { return end_; }
+  const std::string& reason() const { return reason_; }  // "at 296: checksum 0x.. instead of 0x.."
+
+ private:
+  bool End(LogEnd end, std::string reason);
+  // Makes the n bytes from position_ available at View().
+  absl::Status Fetch(size_t n);
+  std::string_view View(size_t n) const {
+    return std::string_view(buffer_).substr(position_ - buffer_at_, n);
+  }
+
+  const ReadableFile& file_;
+  const uint64_t size_;
+  const int64_t start_offset_;
+  uint64_t position_ = 0;
+  uint32_t crc_ = 0;
+  LogEnd end_ = LogEnd::kEof;
+  std::string reason_;
+  std::string buffer_;  // [buffer_at_, buffer_at_ + buffer_.size()) of the file
+  uint64_t buffer_at_ = 0;
+  std::string chunk_;
+};
+
+// Decision 9's *valid block*, where the CRC chain can't be followed: the first position in [from,
+// size) with magic, its own position, a length that fits, at least one mutation, all of them
+// readable, of `pid` and at their offset.
+absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file, uint64_t from,
+                                                       uint64_t size, int64_t start_offset,
+                                                       PartitionId pid);
+
+// The end of the last byte in [from, size) that is not zero; `from` when all are.
+absl::StatusOr<uint64_t> EndOfNonZeroBytes(const ReadableFile& file, uint64_t from, uint64_t size);
+
+}  // namespace arion

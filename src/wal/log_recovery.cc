@@ -1,0 +1,451 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_recovery.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "wal/log_format.h"
+#include "wal/log_reader.h"
+
+namespace arion {
+namespace {
+
+constexpr size_t kCopyChunkBytes = 1 << 20;
+constexpr std::string_view kSparePrefix = "spare.";
+
+// One run over one folder.
+class Recovery {
+ public:
+  Recovery(FileSystem& files, const PrivateLogOptions& options, PrivateLog::ReplaySink sink,
+           ReplaySummary* summary)
+      : files_(files), options_(options), sink_(sink), summary_(*summary) {}
+
+  absl::StatusOr<RecoveredLog> Run() {
+    RETURN_IF_ERROR(List());
+    RETURN_IF_ERROR(ReadFirstBlocks());
+    RETURN_IF_ERROR(CheckIndexes());
+    RETURN_IF_ERROR(Replay());
+    RETURN_IF_ERROR(MakeDurable());
+    RETURN_IF_ERROR(AppendUncommittedAnew());
+    return std::move(log_);
+  }
+
+ private:
+  struct File {
+    LogFileEntry entry;
+    uint64_t size = 0;
+    FileStatus status;
+    std::optional<Durability> written_as;  // nullopt: of other origin
+    bool has_first_block = false;
+    bool header_names_us = false;
+    enum class Fate { kKeep, kSetAside } fate = Fate::kKeep;  // aside: nothing in it is content
+    uint64_t cut_end = 0;  // [content, cut_end) is saved before the cut
+
+    bool is_durable() const { return written_as == Durability::kFsync; }
+    bool is_ours() const { return written_as.has_value(); }
+  };
+
+  std::string PathOf(const std::string& name) const { return JoinPath(options_.directory, name); }
+  std::string PathOf(const File& file) const { return PathOf(file.entry.file_name); }
+  absl::Status Damaged(const File& file, std::string_view what) const {
+    return absl::DataLossError(absl::StrCat(PathOf(file), ": ", Text(what)));
+  }
+
+  absl::Status List() {
+    ASSIGN_OR_RETURN(log_.identity, ReadLogIdentity(files_, options_.identity_path));
+    summary_.was_clean = log_.identity.clean;
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(options_.directory));
+    for (const std::string& name : names) {
+      if (IsSpareName(name)) spares_.push_back(name);
+      auto parsed = ParseLogFileName(name);
+      if (!parsed.ok())
+        return absl::FailedPreconditionError(
+            absl::StrCat(options_.directory, ": ", parsed.status().message()));
+      if (!parsed->has_value()) continue;
+      ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(PathOf(name)));
+      if (status.is_directory || status.is_symlink)
+        return absl::FailedPreconditionError(
+            absl::StrCat(PathOf(name), ": a log's name, but not a regular file"));
+      File file;
+      file.entry.name = **parsed;
+      file.entry.file_name = name;
+      file.size = status.size;
+      file.status = status;
+      file.written_as = log_.identity.Find(status);
+      if (status.size >
+          static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - file.entry.name.start_offset))
+        return absl::FailedPreconditionError(absl::StrCat(PathOf(name), ": offsets beyond 2^63-1"));
+      logs_.push_back(std::move(file));
+    }
+    std::sort(logs_.begin(), logs_.end(),
+              [](const File& a, const File& b) { return a.entry.name < b.entry.name; });
+    for (size_t i = 1; i < logs_.size(); ++i)
+      if (logs_[i].entry.name.index == logs_[i - 1].entry.name.index)
+        return Damaged(logs_[i], absl::StrCat("same index as ", logs_[i - 1].entry.file_name));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFirstBlocks() {
+    std::vector<File> kept;
+    for (size_t i = 0; i < logs_.size(); ++i) {
+      File& file = logs_[i];
+      auto opened = files_.OpenForRead(PathOf(file));
+      RETURN_IF_ERROR(opened.status());
+      LogReader reader(**opened, file.size, file.entry.name.start_offset);
+      LogBlock block;
+      const auto read = reader.Next(&block);
+      if (read.ok() && *read) {
+        RETURN_IF_ERROR(TakeHeader(*block.header, &file));
+        kept.push_back(std::move(file));
+        continue;
+      }
+      if (file.is_ours()) {
+        RETURN_IF_ERROR(read.status());
+        RETURN_IF_ERROR(JudgeOwnWithoutFirstBlock(**opened, reader, i + 1 == logs_.size(), &file));
+        kept.push_back(std::move(file));
+        continue;
+      }
+      // Spec 5.2's table: set aside; a hole this makes fails below.
+      const std::string why = read.ok() ? reader.reason() : std::string(read.status().message());
+      LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
+                   << " of other origin has no first block (" << why << "): renamed to .removed";
+      RETURN_IF_ERROR(files_.Rename(PathOf(file), PathOf(file) + ".removed"));
+      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+      if (!read.ok()) return read.status();
+      if (reader.end() != LogEnd::kEof && reader.end() != LogEnd::kTruncated)
+        return Damaged(file, why);
+    }
+    logs_ = std::move(kept);
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeHeader(const LogFileHeader& header, File* file) {
+    file->has_first_block = true;
+    const LogFileHeader::Entry* ours = header.Find(options_.pid);
+    if (ours == nullptr && !header.entries.empty())
+      return absl::FailedPreconditionError(absl::StrCat(PathOf(*file), ": a log of ",
+                                                        header.entries.front().pid.ToString(),
+                                                        ", not of ", options_.pid.ToString()));
+    if (ours != nullptr) {
+      file->header_names_us = true;
+      file->entry.header_max_decree = ours->max_decree;
+    }
+    return absl::OkStatus();
+  }
+
+  // Without a first block a file holds nothing: the end of the log. Anywhere else bytes that were
+  // durable are gone.
+  absl::Status JudgeOwnWithoutFirstBlock(const ReadableFile& bytes, const LogReader& reader,
+                                         bool is_last, File* file) {
+    if (file->is_durable()) {
+      if (!is_last) return Damaged(*file, absl::StrCat("no first block, ", reader.reason()));
+      if (reader.end() == LogEnd::kUnreadable) return Damaged(*file, reader.reason());
+      ASSIGN_OR_RETURN(
+          const auto later,
+          FindValidBlock(bytes, 0, file->size, file->entry.name.start_offset, options_.pid));
+      if (later) return Damaged(*file, absl::StrCat("no first block, but a valid one at ", *later));
+    }
+    file->fate = File::Fate::kSetAside;
+    ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(bytes, 0, file->size));
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckIndexes() {
+    for (size_t i = 1; i < logs_.size(); ++i)
+      if (logs_[i].entry.name.index != logs_[i - 1].entry.name.index + 1)
+        return Damaged(logs_[i], absl::StrCat("the file before it is ",
+                                              logs_[i - 1].entry.file_name, ": a hole"));
+    return absl::OkStatus();
+  }
+
+  // The newest file that no file up to it says to hold something newer than `applied` before it.
+  size_t FirstToRead() const {
+    size_t first = 0;
+    for (size_t i = 0; i < logs_.size(); ++i) {
+      if (!logs_[i].header_names_us || logs_[i].entry.header_max_decree > options_.applied) break;
+      first = i;
+    }
+    return first;
+  }
+
+  absl::Status Replay() {
+    const size_t first = FirstToRead();
+    // What is not read was judged when the next file was made: its content ends where that begins.
+    for (size_t i = 0; i < first; ++i)
+      RETURN_IF_ERROR(JudgeUnread(logs_[i + 1].entry.name.start_offset, &logs_[i]));
+    log_.max_decree = Decree(0);
+    for (size_t i = first; i < logs_.size(); ++i) {
+      if (logs_[i].fate == File::Fate::kSetAside) {
+        if (i + 1 < logs_.size() && !IsPageCacheOnlyFrom(i))
+          return Damaged(logs_[i], "holds nothing, yet files that were written durably follow");
+        SetAsideFrom(i);
+        break;
+      }
+      if (i > first && logs_[i].entry.name.start_offset != logs_[i - 1].entry.end_offset()) {
+        RETURN_IF_ERROR(JudgeGap(i));
+        SetAsideFrom(i);
+        break;
+      }
+      if (logs_[i].header_names_us) log_.max_decree = logs_[i].entry.header_max_decree;
+      RETURN_IF_ERROR(ReplayFile(&logs_[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status JudgeUnread(int64_t next_start, File* file) {
+    if (next_start < file->entry.name.start_offset ||
+        next_start > file->entry.name.start_offset + static_cast<int64_t>(file->size))
+      return Damaged(
+          *file, absl::StrCat("the next file starts at ", next_start, ", which it does not reach"));
+    file->entry.content_bytes = static_cast<uint64_t>(next_start - file->entry.name.start_offset);
+    file->cut_end = file->entry.content_bytes;
+    if (!file->is_ours() || file->size == file->entry.content_bytes) return absl::OkStatus();
+    ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
+    ASSIGN_OR_RETURN(file->cut_end,
+                     EndOfNonZeroBytes(*bytes, file->entry.content_bytes, file->size));
+    return absl::OkStatus();
+  }
+
+  bool IsPageCacheOnlyFrom(size_t i) const {
+    return std::all_of(logs_.begin() + static_cast<ptrdiff_t>(i), logs_.end(),
+                       [](const File& f) { return f.written_as == Durability::kOs; });
+  }
+
+  // logs_[i] does not start where the one before it ended. Page-cache logs lose what they lose; all
+  // else is damage.
+  absl::Status JudgeGap(size_t i) const {
+    if (IsPageCacheOnlyFrom(i - 1)) return absl::OkStatus();
+    return Damaged(logs_[i], absl::StrCat("starts at ", logs_[i].entry.name.start_offset,
+                                          ", but the content of ", logs_[i - 1].entry.file_name,
+                                          " ends at ", logs_[i - 1].entry.end_offset()));
+  }
+
+  void SetAsideFrom(size_t i) {
+    for (; i < logs_.size(); ++i) {
+      if (logs_[i].has_first_block) logs_[i].cut_end = logs_[i].size;
+      logs_[i].fate = File::Fate::kSetAside;
+    }
+  }
+
+  absl::Status ReplayFile(File* file) {
+    ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
+    LogReader reader(*bytes, file->size, file->entry.name.start_offset);
+    LogBlock block;
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+      if (!more) break;
+      summary_.bytes += block.size;
+      for (MutationPtr& mutation : block.mutations)
+        RETURN_IF_ERROR(Deliver(*file, std::move(mutation)));
+    }
+    file->entry.content_bytes = reader.position();
+    file->cut_end = reader.position();
+    if (reader.end() == LogEnd::kEof) return absl::OkStatus();
+    if (!file->is_ours()) {
+      // Legal if the next file starts here, or if there is none.
+      if (reader.end() == LogEnd::kTruncated) {
+        summary_.cut_tail = summary_.cut_tail || file == &logs_.back();
+        return absl::OkStatus();
+      }
+      return Damaged(*file, absl::StrCat(Text(LogEndName(reader.end())), " ", reader.reason()));
+    }
+    if (reader.end() == LogEnd::kUnreadable) return Damaged(*file, reader.reason());
+    if (file->is_durable()) {
+      ASSIGN_OR_RETURN(const auto later,
+                       FindValidBlock(*bytes, reader.position() + 1, file->size,
+                                      file->entry.name.start_offset, options_.pid));
+      if (later)
+        return Damaged(*file, absl::StrCat("damaged ", reader.reason(),
+                                           ", but a valid block lies at ", *later));
+    }
+    ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(*bytes, reader.position(), file->size));
+    return absl::OkStatus();
+  }
+
+  absl::Status Deliver(const File& file, MutationPtr mutation) {
+    if (mutation->pid != options_.pid)
+      return absl::FailedPreconditionError(absl::StrCat(PathOf(file), ": holds a mutation of ",
+                                                        mutation->pid.ToString(), ", not of ",
+                                                        options_.pid.ToString()));
+    // Ballots count even in void records: elections rely on the largest one seen (spec 5.4-1).
+    summary_.max_ballot = std::max(summary_.max_ballot, mutation->ballot);
+    if (mutation->log_offset < options_.valid_start_offset) return absl::OkStatus();
+    ++summary_.mutations;
+    summary_.max_decree = std::max(summary_.max_decree, mutation->decree);
+    log_.max_decree = std::max(log_.max_decree, mutation->decree);
+    KeepIfUncommitted(mutation);
+    return sink_(std::move(mutation));
+  }
+
+  void KeepIfUncommitted(const MutationPtr& mutation) {
+    committed_ = std::max(committed_, mutation->last_committed);
+    uncommitted_.erase(uncommitted_.begin(), uncommitted_.upper_bound(committed_));
+    if (mutation->decree <= std::max(committed_, options_.applied)) return;
+    MutationPtr& kept = uncommitted_[mutation->decree];
+    if (kept == nullptr || kept->ballot <= mutation->ballot) kept = mutation;
+  }
+
+  absl::Status MakeDurable() {
+    // Newest first: what remains is always a log without a hole.
+    while (!logs_.empty() && logs_.back().fate == File::Fate::kSetAside) {
+      File& file = logs_.back();
+      if (file.cut_end > 0) {
+        summary_.cut_tail = true;
+        LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
+                     << " holds nothing that can be replayed: " << file.cut_end
+                     << " bytes kept as .tail";
+        RETURN_IF_ERROR(SaveTail(file, 0));
+      }
+      RETURN_IF_ERROR(files_.Remove(PathOf(file)));
+      log_.identity.Remove(file.status);
+      logs_.pop_back();
+    }
+    for (File& file : logs_) {
+      const uint64_t content = file.entry.content_bytes;
+      ASSIGN_OR_RETURN(auto writable,
+                       files_.OpenForWrite(PathOf(file), FileSystem::CreateMode::kOpenExisting));
+      if (file.is_ours() && file.size > content) {
+        if (file.cut_end > content) {
+          summary_.cut_tail = true;
+          LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file) << " cut from "
+                       << file.cut_end << " to " << content << " bytes, the rest kept as .tail";
+          RETURN_IF_ERROR(SaveTail(file, content));
+        }
+        RETURN_IF_ERROR(writable->Truncate(content));
+      }
+      RETURN_IF_ERROR(writable->Sync());
+      RETURN_IF_ERROR(writable->Close());
+    }
+    RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+    for (const std::string& name : spares_) RETURN_IF_ERROR(files_.Remove(PathOf(name)));
+
+    log_.next_index = logs_.empty() ? 1 : logs_.back().entry.name.index + 1;
+    log_.end_offset = logs_.empty() ? options_.valid_start_offset : logs_.back().entry.end_offset();
+    if (log_.end_offset < options_.valid_start_offset) RETURN_IF_ERROR(DropVoidFiles());
+    for (const File& file : logs_) log_.files.push_back(file.entry);
+    return absl::OkStatus();
+  }
+
+  // [content, cut_end) -> <file>.tail, durably.
+  absl::Status SaveTail(const File& file, uint64_t content) {
+    const std::string tail = PathOf(file) + ".tail";
+    ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
+    ASSIGN_OR_RETURN(auto to,
+                     files_.OpenForWrite(tail + ".tmp", FileSystem::CreateMode::kTruncate));
+    std::string chunk;
+    for (uint64_t at = content; at < file.cut_end; at += chunk.size()) {
+      RETURN_IF_ERROR(
+          from->ReadAt(at, std::min<uint64_t>(kCopyChunkBytes, file.cut_end - at), &chunk));
+      if (chunk.empty()) break;
+      RETURN_IF_ERROR(to->WriteAt(at - content, chunk));
+    }
+    RETURN_IF_ERROR(to->Sync());
+    RETURN_IF_ERROR(to->Close());
+    RETURN_IF_ERROR(files_.Rename(tail + ".tmp", tail));
+    return files_.SyncDirectory(options_.directory);
+  }
+
+  // The info file is newer than the log (spec 5.7): every record here is void, and new ones would
+  // be, too.
+  absl::Status DropVoidFiles() {
+    LOG(WARNING) << "[" << options_.pid << "] the log ends at " << log_.end_offset
+                 << ", before its valid start " << options_.valid_start_offset << ": its "
+                 << logs_.size() << " files are set aside as .removed";
+    for (const File& file : logs_)
+      RETURN_IF_ERROR(files_.Rename(PathOf(file), PathOf(file) + ".removed"));
+    RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+    logs_.clear();
+    log_.end_offset = options_.valid_start_offset;
+    return absl::OkStatus();
+  }
+
+  // What was read may only sit in a cache whose write-back failed before: what others may count on
+  // is written anew.
+  absl::Status AppendUncommittedAnew() {
+    const bool is_durable_already =
+        summary_.was_clean && !summary_.cut_tail &&
+        std::all_of(logs_.begin(), logs_.end(), [](const File& f) { return f.is_ours(); });
+    if (uncommitted_.empty() || is_durable_already) return absl::OkStatus();
+
+    LogFileEntry entry;
+    entry.name = {.index = log_.next_index, .start_offset = log_.end_offset};
+    entry.file_name = entry.name.ToString();
+    entry.header_max_decree = log_.max_decree;
+    const std::string spare = PathOf(SpareName(entry.name.index));
+    ASSIGN_OR_RETURN(auto file, files_.OpenForWrite(spare, FileSystem::CreateMode::kTruncate));
+
+    std::string block(kFirstBlockBytes, '\0');
+    uint32_t crc = StoreFirstBlock(log_.end_offset,
+                                   {.pid = options_.pid,
+                                    .max_decree = log_.max_decree,
+                                    .valid_start_offset = options_.valid_start_offset},
+                                   block.data());
+    uint64_t position = 0;
+    for (auto next = uncommitted_.begin();;) {
+      RETURN_IF_ERROR(file->WriteAt(position, block));
+      position += block.size();
+      if (next == uncommitted_.end()) break;
+      block.assign(kBlockHeaderBytes, '\0');
+      for (; next != uncommitted_.end() && block.size() <= kBlockBytesTarget; ++next)
+        AppendMutation(*next->second,
+                       log_.end_offset + static_cast<int64_t>(position + block.size()), &block);
+      const std::string_view body = std::string_view(block).substr(kBlockHeaderBytes);
+      crc = Crc32c(body, crc);
+      StoreBlockHeader({.length = static_cast<int32_t>(body.size()),
+                        .body_crc = crc,
+                        .position = static_cast<uint32_t>(position)},
+                       block.data());
+    }
+    RETURN_IF_ERROR(file->Sync());
+    RETURN_IF_ERROR(file->Close());
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
+    log_.identity.Add(status, Durability::kFsync);
+    log_.identity.clean = false;
+    RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));
+    RETURN_IF_ERROR(files_.Rename(spare, PathOf(entry.file_name)));
+    RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+    entry.content_bytes = position;
+    log_.end_offset = entry.end_offset();
+    log_.next_index = entry.name.index + 1;
+    log_.files.push_back(std::move(entry));
+    return absl::OkStatus();
+  }
+
+  FileSystem& files_;
+  const PrivateLogOptions& options_;
+  const PrivateLog::ReplaySink sink_;
+  ReplaySummary& summary_;
+
+  std::vector<File> logs_;  // by index
+  std::vector<std::string> spares_;
+  Decree committed_;  // largest last_committed seen
+  std::map<Decree, MutationPtr> uncommitted_;
+  RecoveredLog log_;
+};
+
+}  // namespace
+
+std::string SpareName(int64_t index) { return absl::StrCat(Text(kSparePrefix), index); }
+
+bool IsSpareName(std::string_view name) {
+  if (name.substr(0, kSparePrefix.size()) != kSparePrefix) return false;
+  const std::string_view number = name.substr(kSparePrefix.size());
+  return !number.empty() &&
+         std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+absl::StatusOr<RecoveredLog> RecoverLog(FileSystem& files, const PrivateLogOptions& options,
+                                        PrivateLog::ReplaySink sink, ReplaySummary* summary) {
+  *summary = ReplaySummary{};
+  return Recovery(files, options, sink, summary).Run();
+}
+
+}  // namespace arion

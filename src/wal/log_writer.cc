@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/crc.h"
+#include "base/log.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kPageBytes = AlignedBuffer::kAlignment;
+constexpr uint64_t kFirstStepBytes = 1 << 20;
+constexpr uint64_t kSpareStepBytes = 4 << 20;  // a log that needs a spare writes fast
+constexpr uint64_t kStepBytesMax = 32 << 20;
+constexpr size_t kFreeBuffersMax = 2;
+constexpr size_t kFreeBufferBytesMax = 4 << 20;
+
+}  // namespace
+
+LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions& options,
+                     const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog)
+    : options_(options),
+      strand_(std::move(strand)),
+      pool_(env.disk_pool(options.directory)),
+      device_(env.log_device(options.directory)),
+      catalog_(std::move(catalog)),
+      folder_(std::make_shared<LogFolder>(env, options, recovered.identity)),
+      prewrites_(options.preallocate && options.durability == Durability::kFsync),
+      capacity_bytes_((options.segment_bytes_max + kPageBytes - 1) / kPageBytes * kPageBytes) {
+  // The recovered files are closed: what comes starts a file at their end.
+  plan_.name = {.index = recovered.next_index - 1, .start_offset = recovered.end_offset};
+  plan_.max_decree = recovered.max_decree;
+  plan_.valid_start_offset = options.valid_start_offset;
+  current_name_ = plan_.name;
+}
+
+// ---- planning: what goes where ----
+
+bool LogWriter::NeedsNewFile(size_t mutation_bytes) const {
+  if (!plan_.has_file || plan_.switch_demanded || plan_.position >= options_.segment_bytes_max)
+    return true;
+  // A pre-written file is left when the next block does not fit, unless it is empty: then the block
+  // is as large as a file.
+  return prewrites_ && plan_.position > kFirstBlockBytes &&
+         plan_.position + kBlockHeaderBytes + mutation_bytes > capacity_bytes_;
+}
+
+void LogWriter::PlanNewFile() {
+  const Plan before = plan_;
+  plan_.name = {.index = plan_.name.index + 1, .start_offset = end_offset()};
+  plan_.has_file = true;
+  plan_.switch_demanded = false;
+  plan_.position = 0;
+  plan_.crc = 0;
+  Block& first = OpenBlock();
+  first.before = before;
+  first.header_max_decree = plan_.max_decree;
+  first.buffer.Resize(kFirstBlockBytes);
+  plan_.crc = StoreFirstBlock(plan_.name.start_offset,
+                              {.pid = options_.pid,
+                               .max_decree = plan_.max_decree,
+                               .valid_start_offset = plan_.valid_start_offset},
+                              first.buffer.data());
+  first.size = kFirstBlockBytes;
+  first.crc = plan_.crc;
+  first.sealed = true;
+  plan_.position = kFirstBlockBytes;
+}
+
+LogWriter::Block& LogWriter::OpenBlock() {
+  Block& block = queue_.emplace_back();
+  block.before = plan_;
+  block.name = plan_.name;
+  block.position = plan_.position;
+  block.prefix_bytes = prewrites_ ? plan_.position % kPageBytes : 0;
+  if (!free_buffers_.empty()) {
+    block.buffer = std::move(free_buffers_.back());
+    free_buffers_.pop_back();
+  }
+  block.callbacks.swap(free_callbacks_);
+  return block;
+}
+
+LogWriter::Block& LogWriter::BlockFor(size_t mutation_bytes) {
+  if (!queue_.empty() && !queue_.back().sealed) {
+    Block& open = queue_.back();
+    const bool fits = !prewrites_ || open.end() + mutation_bytes <= capacity_bytes_;
+    if (open.size <= kBlockBytesTarget && fits) return open;
+    Seal(open);
+  }
+  if (NeedsNewFile(mutation_bytes)) PlanNewFile();
+  Block& block = OpenBlock();
+  block.size = kBlockHeaderBytes;
+  block.buffer.Resize(block.prefix_bytes + kBlockHeaderBytes);
+  plan_.position += kBlockHeaderBytes;
+  return block;
+}
+
+void LogWriter::Seal(Block& block) {
+  StoreBlockHeader({.length = static_cast<int32_t>(block.size - kBlockHeaderBytes),
+                    .body_crc = block.crc,
+                    .position = static_cast<uint32_t>(block.position)},
+                   block.buffer.data() + block.prefix_bytes);
+  block.sealed = true;
+}
+
+void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
+  CHECK_ON_STRAND(strand_);
+  if (!failed_.ok()) {
+    strand_->Post(
+        [self = weak_from_this(), on_durable = std::move(on_durable), status = failed_]() mutable {
+          if (auto writer = self.lock(); writer != nullptr && !writer->abandoned_)
+            on_durable(status);
+        });
+    return;
+  }
+  const size_t bytes = EncodedSize(*mutation);
+  Block& block = BlockFor(bytes);
+  const size_t at = block.prefix_bytes + block.size;
+  block.buffer.Resize(at + bytes);
+  char* const to = block.buffer.data() + at;
+  StoreMutation(*mutation, end_offset(), to);
+  plan_.crc = Crc32c({to, bytes}, plan_.crc);
+  plan_.position += bytes;
+  plan_.max_decree = std::max(plan_.max_decree, mutation->decree);
+  block.crc = plan_.crc;
+  block.size += bytes;
+  block.callbacks.push_back(std::move(on_durable));
+  ++mutations_written_;
+  Pump();
+}
+
+void LogWriter::StartAnew(Decree max_decree) {
+  CHECK_ON_STRAND(strand_);
+  if (!queue_.empty() && !queue_.back().sealed) Seal(queue_.back());
+  plan_.switch_demanded = true;
+  plan_.max_decree = max_decree;
+  plan_.valid_start_offset = end_offset();
+  catalog_->Edit([&](LogCatalog::Snapshot& s) {
+    s.valid_start_offset = plan_.valid_start_offset;
+    s.max_decree = max_decree;
+  });
+}
+
+// ---- carrying it out ----
+
+void LogWriter::Pump() {
+  if (!failed_.ok() || in_flight_ || waiting_ || queue_.empty()) return;
+  Block& block = queue_.front();
+  if (block.name != current_name_ || current_.file == nullptr) return MakeFileFor(block);
+  if (needs_trim_) return TrimAfterFailedWrite();
+  const uint64_t end = RoundUpToPage(block.end());
+  if (prewrites_ && end > current_.synced_bytes) {
+    if (growing_) return;  // its end comes back here
+    if (!grow_refused_ && end <= capacity_bytes_) return GrowTo(end);
+  }
+  Submit(block);
+}
+
+void LogWriter::MakeFileFor(const Block& block) {
+  CHECK(block.is_first());
+  waiting_ = true;
+  auto made = std::make_shared<OpenLogFile>();
+  const uint64_t fill = prewrites_ ? std::min(kFirstStepBytes, capacity_bytes_) : 0;
+  Enqueue({.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
+             ASSIGN_OR_RETURN(*made, folder.MakeFile(name, fill));
+             return absl::OkStatus();
+           },
+           .then =
+               [this, made, name = block.name](const absl::Status& status) {
+                 waiting_ = false;
+                 if (absl::IsResourceExhausted(status)) return OnNoSpace(status);
+                 if (!status.ok()) return Fail(status);
+                 OpenLogFile old = std::exchange(current_, std::move(*made));
+                 const uint64_t old_content = std::exchange(content_bytes_, 0);
+                 current_name_ = name;
+                 next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
+                 growing_ = grow_refused_ = needs_trim_ = false;
+                 // W3 holds: the old file's last write is flushed. Its zero tail is legal until
+                 // this is done.
+                 if (old.file != nullptr)
+                   Enqueue({.work =
+                                [old, old_content](LogFolder& folder) mutable {
+                                  return folder.Trim(&old, old_content);
+                                },
+                            .then =
+                                [this](const absl::Status& trimmed) {
+                                  if (!trimmed.ok()) Fail(trimmed);
+                                }});
+               }});
+}
+
+void LogWriter::TrimAfterFailedWrite() {
+  waiting_ = true;
+  auto file = std::make_shared<OpenLogFile>(current_);
+  Enqueue({.work = [file, content = content_bytes_](
+                       LogFolder& folder) { return folder.Trim(file.get(), content); },
+           .then =
+               [this, file](const absl::Status& status) {
+                 waiting_ = false;
+                 if (!status.ok()) return Fail(status);
+                 current_.synced_bytes = file->synced_bytes;
+                 needs_trim_ = false;
+                 grow_refused_ = true;
+               }});
+}
+
+void LogWriter::GrowTo(uint64_t bytes) {
+  growing_ = true;
+  auto file = std::make_shared<OpenLogFile>(current_);
+  const uint64_t to =
+      std::min(capacity_bytes_, std::max(bytes, current_.synced_bytes + next_step_bytes_));
+  next_step_bytes_ = std::min(kStepBytesMax, next_step_bytes_ * 2);
+  Enqueue({.work =
+               [file, to](LogFolder& folder) {
+                 return folder.Grow(file.get(), to / kPageBytes * kPageBytes);
+               },
+           .then =
+               [this, file](const absl::Status& status) {
+                 if (current_.file != file->file) return;  // the log has moved on
+                 growing_ = false;
+                 if (absl::IsResourceExhausted(status)) {
+                   grow_refused_ = true;
+                 } else if (!status.ok()) {
+                   Fail(status);
+                 } else {
+                   current_.synced_bytes = std::max(current_.synced_bytes, file->synced_bytes);
+                 }
+               }});
+}
+
+void LogWriter::GrowAhead() {
+  if (!prewrites_ || growing_ || grow_refused_ || needs_trim_ ||
+      current_.synced_bytes >= capacity_bytes_)
+    return;
+  if (content_bytes_ + next_step_bytes_ / 2 > current_.synced_bytes) GrowTo(0);
+}
+
+void LogWriter::MakeSpareAhead() {
+  if (!prewrites_ || grow_refused_ || spare_asked_ > current_name_.index) return;
+  if (content_bytes_ < capacity_bytes_ / 2) return;
+  spare_asked_ = current_name_.index + 1;
+  Enqueue({.work = [index = spare_asked_, fill = std::min(kSpareStepBytes, capacity_bytes_)](
+                       LogFolder& folder) { return folder.MakeSpare(index, fill); },
+           .then =
+               [this](const absl::Status& status) {
+                 // Without space the switch tries again; a sync that failed on a file without
+                 // content harms nothing yet, but the identity file may be half replaced.
+                 if (!status.ok() && !absl::IsResourceExhausted(status)) Fail(status);
+               }});
+}
+
+void LogWriter::Submit(Block& block) {
+  if (!block.sealed) Seal(block);
+  const uint64_t page_start = block.position - block.prefix_bytes;
+  std::memcpy(block.buffer.data(), last_page_, block.prefix_bytes);
+  if (prewrites_) {
+    std::memcpy(saved_page_, last_page_, block.prefix_bytes);
+    const uint64_t last_page = block.end() / kPageBytes * kPageBytes;
+    const uint64_t from = std::max(last_page, page_start);
+    std::memcpy(last_page_, block.buffer.data() + (from - page_start), block.end() - from);
+  }
+  block.buffer.Resize(RoundUpToPage(block.end()) - page_start);
+  LogDevice::WriteRequest request;
+  request.file = current_.file;
+  request.offset = page_start;
+  request.coverage = page_start + block.buffer.size() <= current_.synced_bytes
+                         ? Coverage::kPrewritten
+                         : Coverage::kGrowing;
+  request.buffer = std::move(block.buffer);
+  request.durability = options_.durability;
+  request.reply_on = strand_;
+  request.done = [self = weak_from_this()](absl::Status status, AlignedBuffer buffer) {
+    if (auto writer = self.lock()) writer->OnWritten(std::move(status), std::move(buffer));
+  };
+  in_flight_ = true;
+  device_.Write(std::move(request));
+}
+
+void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
+  const auto self = shared_from_this();  // a callback may drop the log
+  in_flight_ = false;
+  if (failed_.ok()) {
+    Block& block = queue_.front();
+    if (status.ok()) {
+      const uint64_t written_to = block.position - block.prefix_bytes + buffer.size();
+      current_.synced_bytes = std::max(current_.synced_bytes, written_to);
+      if (free_buffers_.size() < kFreeBuffersMax && buffer.capacity() <= kFreeBufferBytesMax) {
+        buffer.Resize(0);
+        free_buffers_.push_back(std::move(buffer));
+      }
+      OnDurable();
+    } else if (absl::IsResourceExhausted(status)) {
+      std::memcpy(last_page_, saved_page_, block.prefix_bytes);
+      needs_trim_ = true;
+      OnNoSpace(status);
+    } else {
+      Fail(status);
+    }
+  }
+  CheckDrained();
+}
+
+void LogWriter::OnDurable() {
+  Block& block = queue_.front();
+  content_bytes_ = block.end();
+  catalog_->Edit([&](LogCatalog::Snapshot& s) {
+    if (block.is_first())
+      s.files.push_back({.name = block.name,
+                         .file_name = block.name.ToString(),
+                         .header_max_decree = block.header_max_decree});
+    s.files.back().content_bytes = block.end();
+    s.max_decree = std::max(s.max_decree, plan_.max_decree);
+  });
+  ++blocks_written_;
+  std::vector<DurableCallback> callbacks = std::move(block.callbacks);
+  queue_.pop_front();
+  // The disk first: what queued up meanwhile goes out before anyone reacts to what is durable now.
+  Pump();
+  GrowAhead();
+  MakeSpareAhead();
+  Run(callbacks, absl::OkStatus());
+  callbacks.clear();
+  if (free_callbacks_.capacity() < callbacks.capacity()) free_callbacks_.swap(callbacks);
+}
+
+std::vector<LogWriter::DurableCallback> LogWriter::TakeAllCallbacks() {
+  std::vector<DurableCallback> all;
+  for (Block& block : queue_)
+    for (DurableCallback& callback : block.callbacks) all.push_back(std::move(callback));
+  queue_.clear();
+  return all;
+}
+
+void LogWriter::OnNoSpace(const absl::Status& status) {
+  const Plan before = queue_.front().before;
+  if (before.valid_start_offset != plan_.valid_start_offset)
+    // The caller was told an end offset that the log will now never reach in the promised place.
+    return Fail(
+        absl::DataLossError(absl::StrCat("no space while starting anew: ", status.message())));
+  const bool switch_demanded = plan_.switch_demanded;
+  plan_ = before;
+  // The file made for what just failed is there already: whatever comes next goes to it.
+  plan_.switch_demanded =
+      plan_.switch_demanded || switch_demanded || current_name_.index > plan_.name.index;
+  LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log: " << status.message();
+  std::vector<DurableCallback> callbacks = TakeAllCallbacks();
+  Run(callbacks, status);
+}
+
+void LogWriter::Fail(const absl::Status& status) {
+  if (!failed_.ok()) return;
+  failed_ = absl::IsDataLoss(status) ? status : absl::DataLossError(status.message());
+  LOG(ERROR) << "[" << options_.pid << "] log failed: " << status.message();
+  std::vector<DurableCallback> callbacks = TakeAllCallbacks();
+  Run(callbacks, failed_);
+}
+
+void LogWriter::Run(std::vector<DurableCallback>& callbacks, const absl::Status& status) {
+  for (DurableCallback& callback : callbacks) {
+    if (abandoned_) return;
+    callback(status);
+  }
+}
+
+void LogWriter::DropThrough(Decree durable) {
+  CHECK_ON_STRAND(strand_);
+  std::vector<std::string> names = catalog_->Edit([&](LogCatalog::Snapshot& s) {
+    const size_t n = CountDroppable(s.files, durable, s.valid_start_offset);
+    std::vector<std::string> dropped;
+    for (size_t i = 0; i < n; ++i) dropped.push_back(s.files[i].file_name);
+    s.files.erase(s.files.begin(), s.files.begin() + static_cast<ptrdiff_t>(n));
+    return dropped;
+  });
+  if (names.empty()) return;
+  Enqueue({.work = [names = std::move(names)](LogFolder& folder) { return folder.Remove(names); },
+           .then =
+               [this](const absl::Status& status) {
+                 // The next removal takes up where this one stopped.
+                 if (!status.ok())
+                   LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
+               }});
+}
+
+// ---- steps in the disk pool ----
+
+void LogWriter::Enqueue(Job job) {
+  jobs_.push_back(std::move(job));
+  RunNextJob();
+}
+
+void LogWriter::RunNextJob() {
+  if (job_running_ || jobs_.empty() || abandoned_) return;
+  job_running_ = true;
+  Job job = std::move(jobs_.front());
+  jobs_.pop_front();
+  pool_.Submit([folder = folder_, strand = strand_, self = weak_from_this(),
+                job = std::move(job)]() mutable {
+    absl::Status status = job.work(*folder);
+    job.work = nullptr;
+    strand->Post(
+        [self = std::move(self), then = std::move(job.then), status = std::move(status)]() mutable {
+          const auto writer = self.lock();
+          if (writer == nullptr) return;
+          writer->job_running_ = false;
+          if (!writer->abandoned_) then(status);
+          writer->RunNextJob();
+          writer->Pump();
+          writer->CheckDrained();
+        });
+  });
+}
+
+void LogWriter::Drain(Task done) {
+  CHECK_ON_STRAND(strand_);
+  drain_.push_back(std::move(done));
+  strand_->Post([self = weak_from_this()] {
+    if (auto writer = self.lock()) writer->CheckDrained();
+  });
+}
+
+void LogWriter::CheckDrained() {
+  if (!queue_.empty() || in_flight_ || job_running_ || !jobs_.empty()) return;
+  std::vector<Task> done = std::exchange(drain_, {});
+  for (Task& task : done) task();
+}
+
+void LogWriter::Abandon() {
+  abandoned_ = true;
+  jobs_.clear();
+}
+
+absl::Status LogWriter::Close() {
+  if (!failed_.ok()) return failed_;
+  if (!queue_.empty() || in_flight_ || job_running_ || !jobs_.empty())
+    return absl::FailedPreconditionError("close of a log that was not drained");
+  failed_ = absl::FailedPreconditionError("the log is closed");
+  if (current_.file != nullptr) RETURN_IF_ERROR(folder_->Trim(&current_, content_bytes_));
+  return folder_->MarkClean();
+}
+
+}  // namespace arion

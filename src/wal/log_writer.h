@@ -1,0 +1,164 @@
+// LogWriter appends mutations to the newest file of one replica's log and reports what is durable.
+//
+// Shapes    A mutation is encoded into the block being built the moment it is appended, so its
+// offset is fixed then. While
+//           a write is in flight what comes joins one next block (up to kBlockBytesTarget + one
+//           mutation, then another). With direct I/O a write begins at a page: the page that holds
+//           the end of the last block is kept in memory and written again, unchanged, in front of
+//           the next.
+// Errors    ResourceExhausted: no space, nothing written; what was queued fails too, and appending
+// may go on. DataLoss: a
+//           write or sync failed; the log stays failed.
+// Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
+// time. Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped. Promises
+// W1  at most one write is in flight; each is one block of one file
+//           W2  the next write is submitted after the flush that covers the one before succeeded
+//           W3  a file's first write is submitted after its name is durable and all of the file
+//           before it is W4  a write reaches past the synced end of its file only with kGrowing
+//           (L1, L2 of private_log.h follow)
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "env/environment.h"
+#include "wal/log_catalog.h"
+#include "wal/log_folder.h"
+#include "wal/log_format.h"
+#include "wal/log_recovery.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+class LogWriter : public std::enable_shared_from_this<LogWriter> {
+ public:
+  using DurableCallback = PrivateLog::DurableCallback;
+
+  // `catalog` holds the recovered files and is kept up to date.
+  LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions& options,
+            const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog);
+
+  void Append(MutationPtr mutation, DurableCallback on_durable);
+  bool IsBusy() const { return !queue_.empty(); }
+  void DropThrough(Decree durable);
+  void StartAnew(Decree max_decree);
+  int64_t end_offset() const {
+    return plan_.name.start_offset + static_cast<int64_t>(plan_.position);
+  }
+  Decree max_decree() const { return plan_.max_decree; }
+  void Drain(Task done);
+  // The log is given up: no callback runs any more.
+  void Abandon();
+
+  // In the DiskPool, drained.
+  absl::Status Close();
+
+  int64_t blocks_written() const { return blocks_written_; }
+  int64_t mutations_written() const { return mutations_written_; }
+
+ private:
+  // Where the next record goes: runs ahead of what is written.
+  struct Plan {
+    LogFileName name;
+    bool has_file = false;  // false: recovered or new, the next block starts a file
+    bool switch_demanded = false;
+    uint64_t position = 0;  // end of what was appended
+    uint32_t crc = 0;       // the chain up to there
+    Decree max_decree;
+    int64_t valid_start_offset = 0;
+  };
+  struct Block {
+    LogFileName name;
+    uint64_t position = 0;
+    size_t prefix_bytes = 0;  // room in front for the start of the page
+    size_t size = 0;
+    AlignedBuffer buffer;  // prefix, block
+    uint32_t crc = 0;
+    bool sealed = false;
+    std::vector<DurableCallback> callbacks;
+    Plan before;               // to go back to when there is no space
+    Decree header_max_decree;  // of a first block
+
+    uint64_t end() const { return position + size; }
+    bool is_first() const { return position == 0; }
+  };
+  struct Job {
+    absl::AnyInvocable<absl::Status(LogFolder&)> work;
+    absl::AnyInvocable<void(const absl::Status&)> then;
+  };
+
+  bool NeedsNewFile(size_t mutation_bytes) const;
+  void PlanNewFile();
+  Block& OpenBlock();
+  Block& BlockFor(size_t mutation_bytes);
+  void Seal(Block& block);
+
+  // Submits the front block if nothing stands in its way, or starts what clears the way.
+  void Pump();
+  void MakeFileFor(const Block& block);
+  void TrimAfterFailedWrite();
+  void GrowTo(uint64_t bytes);
+  void GrowAhead();
+  void MakeSpareAhead();
+  void Submit(Block& block);
+  void OnWritten(absl::Status status, AlignedBuffer buffer);
+  void OnDurable();
+  void OnNoSpace(const absl::Status& status);
+  void Fail(const absl::Status& status);
+  void Run(std::vector<DurableCallback>& callbacks, const absl::Status& status);
+  std::vector<DurableCallback> TakeAllCallbacks();
+
+  void Enqueue(Job job);
+  void RunNextJob();
+  void CheckDrained();
+
+  uint64_t RoundUpToPage(uint64_t n) const {
+    const uint64_t a = current_.file->alignment();
+    return (n + a - 1) / a * a;
+  }
+
+  const PrivateLogOptions options_;
+  const StrandPtr strand_;
+  DiskPool& pool_;
+  LogDevice& device_;
+  const std::shared_ptr<LogCatalog> catalog_;
+  const std::shared_ptr<LogFolder> folder_;
+  const bool prewrites_;
+  const uint64_t capacity_bytes_;  // a pre-written file is filled up to here
+
+  Plan plan_;
+  std::deque<Block> queue_;  // front: in flight or next; back: may be open
+  bool in_flight_ = false;
+  bool waiting_ = false;  // for a job that clears the front block's way
+  absl::Status failed_;
+
+  OpenLogFile current_;  // the newest file; null before the first
+  LogFileName current_name_;
+  uint64_t content_bytes_ = 0;  // durable content of the newest file
+  uint64_t next_step_bytes_ = 0;
+  bool growing_ = false;
+  bool grow_refused_ = false;  // no space: this file's writes sync themselves
+  bool needs_trim_ = false;    // a write without space may have left bytes behind the content
+  int64_t spare_asked_ = 0;    // index of the last spare asked for
+  char last_page_[AlignedBuffer::kAlignment];   // the page that holds the end of the last block
+  char saved_page_[AlignedBuffer::kAlignment];  // that of the block before the one in flight
+
+  std::deque<Job> jobs_;
+  bool job_running_ = false;
+  bool abandoned_ = false;
+  std::vector<Task> drain_;
+  std::vector<AlignedBuffer> free_buffers_;
+  std::vector<DurableCallback> free_callbacks_;
+
+  int64_t blocks_written_ = 0;
+  int64_t mutations_written_ = 0;
+};
+
+}  // namespace arion
