@@ -11,7 +11,7 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
-#include "engine/data_directory.h"
+#include "engine/engine_directory.h"
 #include "engine/value_schema.h"
 
 namespace arion {
@@ -185,7 +185,7 @@ class MemoryEngine : public Engine {
   }
 
   FileSystem& files_;
-  DataDirectory directory_;
+  EngineDirectory directory_;
   mutable std::mutex mutex_;
   Records records_ ABSL_GUARDED_BY(mutex_);
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
@@ -214,8 +214,8 @@ absl::Status MemoryEngineFactory::InstallCheckpoint(const std::string& checkpoin
     return absl::DataLossError(
         absl::StrCat(source, " holds decree ", records.decree.value(), ", not ", decree.value()));
   }
-  DataDirectory directory(files, data_directory,
-                          {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
+  EngineDirectory directory(files, data_directory,
+                            {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
   return directory.InstallContent(decree, [&](const std::string& to) {
     return CopyFile(files, source, JoinPath(to, kRecordsName));
   });

@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "engine/data_directory.h"
+#include "engine/engine_directory.h"
 #include "engine/rocksdb_options.h"
 #include "engine/value_schema.h"
 
@@ -374,7 +374,7 @@ class RocksdbEngine : public Engine {
 
   const RocksdbEngineOptions options_;
   FileSystem& files_;
-  DataDirectory directory_;
+  EngineDirectory directory_;
   const std::shared_ptr<ExpiryRule> expiry_;
   const std::shared_ptr<FlushWatcher> watcher_;
   std::unique_ptr<Database> database_;
@@ -418,8 +418,8 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
     return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
                                             ", not ", decree.value()));
   }
-  DataDirectory directory(files, data_directory,
-                          {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
+  EngineDirectory directory(files, data_directory,
+                            {.content = kContent, .checkpoints_kept = options_.checkpoints_kept});
   return directory.InstallContent(decree, [&](const std::string& to) -> absl::Status {
     ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(checkpoint_directory));
     for (const std::string& name : names) {

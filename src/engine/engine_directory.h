@@ -1,4 +1,4 @@
-// DataDirectory: what lies beside an engine's content in a replica's `data` directory: checkpoints,
+// EngineDirectory: what lies beside an engine's content in a replica's `data` directory: checkpoints,
 // and a content being installed. Shared by the engines; knows names, not contents.
 //
 // Shapes   <data>/<content>               the engine's own files ("rdb", "memory")
@@ -29,13 +29,13 @@
 
 namespace arion {
 
-class DataDirectory {
+class EngineDirectory {
  public:
   struct Options {
     std::string content = "rdb";
     size_t checkpoints_kept = 2;
   };
-  DataDirectory(FileSystem& files, std::string path, Options options);
+  EngineDirectory(FileSystem& files, std::string path, Options options);
 
   const std::string& path() const { return path_; }
   std::string content_path() const { return JoinPath(path_, options_.content); }

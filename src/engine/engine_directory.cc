@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/data_directory.h"
+#include "engine/engine_directory.h"
 
 #include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
@@ -61,10 +61,10 @@ absl::Status SyncAllIn(FileSystem& files, const std::string& directory) {
   return files.SyncDirectory(directory);
 }
 
-DataDirectory::DataDirectory(FileSystem& files, std::string path, Options options)
+EngineDirectory::EngineDirectory(FileSystem& files, std::string path, Options options)
     : files_(files), path_(std::move(path)), options_(std::move(options)) {}
 
-absl::Status DataDirectory::Prepare() {
+absl::Status EngineDirectory::Prepare() {
   if (!Exists(files_, path_)) {
     RETURN_IF_ERROR(files_.CreateDirectories(path_));
     RETURN_IF_ERROR(files_.SyncDirectory(ParentDirectory(path_)));
@@ -83,18 +83,18 @@ absl::Status DataDirectory::Prepare() {
   return absl::OkStatus();
 }
 
-Decree DataDirectory::newest() const {
+Decree EngineDirectory::newest() const {
   std::lock_guard lock(mutex_);
   return checkpoints_.empty() ? Decree(0) : checkpoints_.rbegin()->first;
 }
 
-absl::StatusOr<std::string> DataDirectory::MakeRoomForCheckpoint() {
+absl::StatusOr<std::string> EngineDirectory::MakeRoomForCheckpoint() {
   std::string path = JoinPath(path_, "checkpoint.tmp");
   RETURN_IF_ERROR(files_.RemoveAll(path));
   return path;
 }
 
-absl::Status DataDirectory::AddCheckpoint(const std::string& temporary_path, Decree decree) {
+absl::Status EngineDirectory::AddCheckpoint(const std::string& temporary_path, Decree decree) {
   {
     std::lock_guard lock(mutex_);
     if (checkpoints_.contains(decree)) return files_.RemoveAll(temporary_path);
@@ -110,7 +110,7 @@ absl::Status DataDirectory::AddCheckpoint(const std::string& temporary_path, Dec
   return RemoveOldCheckpoints();
 }
 
-absl::Status DataDirectory::RemoveOldCheckpoints() {
+absl::Status EngineDirectory::RemoveOldCheckpoints() {
   std::vector<Decree> old;
   {
     // Forgotten under the lock, removed outside: nobody can take hold of one that is going away.
@@ -131,7 +131,7 @@ absl::Status DataDirectory::RemoveOldCheckpoints() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Engine::CheckpointFiles> DataDirectory::HoldNewest(std::shared_ptr<void>* hold) {
+absl::StatusOr<Engine::CheckpointFiles> EngineDirectory::HoldNewest(std::shared_ptr<void>* hold) {
   Engine::CheckpointFiles checkpoint;
   {
     std::lock_guard lock(mutex_);
@@ -150,7 +150,7 @@ absl::StatusOr<Engine::CheckpointFiles> DataDirectory::HoldNewest(std::shared_pt
   return checkpoint;
 }
 
-absl::Status DataDirectory::InstallContent(
+absl::Status EngineDirectory::InstallContent(
     Decree decree, const std::function<absl::Status(const std::string&)>& fill) {
   RETURN_IF_ERROR(files_.CreateDirectories(path_));
   RETURN_IF_ERROR(FinishInstall());
@@ -164,7 +164,7 @@ absl::Status DataDirectory::InstallContent(
   return FinishInstall();
 }
 
-absl::Status DataDirectory::FinishInstall() {
+absl::Status EngineDirectory::FinishInstall() {
   ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
   std::optional<Decree> installing;
   for (const std::string& name : names) {
