@@ -13,29 +13,36 @@ constexpr absl::Duration kNextMetaDelay = absl::Seconds(1);
 }  // namespace
 
 FailureDetectorClient::FailureDetectorClient(Environment& env, Transport& transport,
-                                             StrandPtr strand, FailureDetectorOptions options,
-                                             Events events)
+                                             StrandPtr strand, std::shared_ptr<ServerLease> shared,
+                                             FailureDetectorOptions options, Events events)
     : env_(env),
       transport_(transport),
       strand_(std::move(strand)),
+      shared_(std::move(shared)),
       options_(std::move(options)),
       events_(std::move(events)),
-      start_time_ms_(env.clock().WallMicros() / 1000) {}
+      start_time_ms_(env.clock().WallMicros() / 1000),
+      lease_(options_.lease) {}
 
 void FailureDetectorClient::Start() {
   CHECK_ON_STRAND(strand_);
   if (options_.meta_servers.empty()) return;
   target_index_ = env_.random().Below(options_.meta_servers.size());
-  target_ = options_.meta_servers[target_index_];
+  SetTarget(options_.meta_servers[target_index_]);
   SendBeacon();
 }
 
 void FailureDetectorClient::Stop() {
   CHECK_ON_STRAND(strand_);
   is_stopped_ = true;
-  lease_end_nanos_.store(INT64_MIN, std::memory_order_release);
-  strand_->Cancel(beacon_timer_);
-  strand_->Cancel(lease_timer_);
+  shared_->Lose();
+  if (beacon_timer_ != kNoTimer) strand_->Cancel(beacon_timer_);
+  if (lease_timer_ != kNoTimer) strand_->Cancel(lease_timer_);
+}
+
+void FailureDetectorClient::SetTarget(Endpoint target) {
+  target_ = target;
+  shared_->SetLeader(target);
 }
 
 void FailureDetectorClient::ScheduleBeacon(absl::Duration delay) {
@@ -82,42 +89,36 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
     LOG(ERROR) << "meta server " << to
                << " does not admit this server: no more beacons; add it to the meta server's "
                << "allow list and restart";
-    strand_->Cancel(beacon_timer_);
+    if (beacon_timer_ != kNoTimer) strand_->Cancel(beacon_timer_);
     beacon_timer_ = kNoTimer;
     return;
   }
   if (!ack->is_master) {
     if (!ack->primary_node.IsValid() || ack->primary_node == to) return TryAnother();
-    target_ = ack->primary_node;
+    SetTarget(ack->primary_node);
     return SendBeacon();
   }
-  if (sent <= last_acked_sent_) return;
-  last_acked_sent_ = sent;
-  const Instant end = sent + options_.lease;
-  if (env_.clock().Now() >= end) return;  // this ack comes too late to grant anything
-  // The lease ended while this ack was under way and its timer is late: another may have been given
-  // our roles.
-  if (is_connected_ && !HoldsLease()) Lose();
-  lease_end_nanos_.store(end.nanos(), std::memory_order_release);
-  if (!is_connected_) {
-    is_connected_ = true;
-    ArmLeaseTimer();
-    LOG(INFO) << "meta server " << to << " acknowledged a beacon: the lease is held";
-    events_.on_renewed(end);
-    events_.on_gained();
-    return;
-  }
-  events_.on_renewed(end);
+  const Instant now = env_.clock().Now();
+  // The lease ended while this ack was under way and its timer is late: another may have our roles.
+  if (is_connected_ && !lease_.Held(now)) Lose();
+  lease_.Acknowledged(sent, now);
+  if (!lease_.Held(now)) return;
+  shared_->Extend(lease_.expires_at());
+  if (is_connected_) return;
+  is_connected_ = true;
+  ArmLeaseTimer();
+  LOG(INFO) << "meta server " << to << " acknowledged a beacon: the lease is held";
+  events_.on_gained();
 }
 
 void FailureDetectorClient::TryAnother() {
   target_index_ = (target_index_ + 1) % options_.meta_servers.size();
-  target_ = options_.meta_servers[target_index_];
+  SetTarget(options_.meta_servers[target_index_]);
   ScheduleBeacon(std::min(kNextMetaDelay, options_.beacon_interval));
 }
 
 void FailureDetectorClient::ArmLeaseTimer() {
-  const absl::Duration left = lease_end() - env_.clock().Now();
+  const absl::Duration left = lease_.expires_at() - env_.clock().Now();
   lease_timer_ =
       strand_->PostAfter(std::max(left, absl::ZeroDuration()), [self = weak_from_this()] {
         if (const auto client = self.lock(); client && !client->is_stopped_) client->OnLeaseTimer();
@@ -126,12 +127,14 @@ void FailureDetectorClient::ArmLeaseTimer() {
 
 void FailureDetectorClient::OnLeaseTimer() {
   lease_timer_ = kNoTimer;
-  if (HoldsLease()) return ArmLeaseTimer();  // renewed meanwhile
+  if (!is_connected_) return;
+  if (lease_.Held(env_.clock().Now())) return ArmLeaseTimer();  // renewed meanwhile
   Lose();
 }
 
 void FailureDetectorClient::Lose() {
   is_connected_ = false;
+  shared_->Lose();
   if (lease_timer_ != kNoTimer) strand_->Cancel(lease_timer_);
   lease_timer_ = kNoTimer;
   LOG(WARNING) << "lease lost: no beacon was acknowledged for " << options_.lease;

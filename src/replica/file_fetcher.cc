@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kChunkBytes = 4 << 20;
 constexpr int kChunkAttemptsMax = 3;
-constexpr absl::Duration kTimeout = absl::Seconds(100);
+constexpr absl::Duration kTimeout = absl::Seconds(20);
 
 }  // namespace
 
@@ -81,8 +81,12 @@ void FileFetcher::OnSizes(const RpcResult& result) {
   if (!response.ok())
     return Finish(Annotate(absl::UnavailableError(response.status().message()), "file sizes"));
   bool same = response->error == 0 && response->size_list.size() == plan_.files.size();
-  for (size_t i = 0; same && i < plan_.files.size(); ++i)
-    same = response->size_list[i] == static_cast<int64_t>(plan_.files[i].size);
+  for (size_t i = 0; same && i < plan_.files.size(); ++i) {
+    const int64_t size = response->size_list[i];
+    same =
+        size >= 0 && (!plan_.files[i].size || *plan_.files[i].size == static_cast<uint64_t>(size));
+    sizes_.push_back(static_cast<uint64_t>(size));
+  }
   if (!same) return Finish(absl::UnavailableError("the source no longer has the files it named"));
   NextFile();
 }
@@ -111,19 +115,19 @@ void FileFetcher::NextFile() {
                          files.OpenForWrite(path, FileSystem::CreateMode::kMustNotExist));
         return absl::OkStatus();
       },
-      [this] { plan_.files[file_index_].size == 0 ? FinishFile() : AskChunk(); });
+      [this] { sizes_[file_index_] == 0 ? FinishFile() : AskChunk(); });
 }
 
 void FileFetcher::AskChunk() {
   const FileToFetch& file = plan_.files[file_index_];
-  const uint64_t size = std::min(kChunkBytes, file.size - offset_);
+  const uint64_t size = std::min(kChunkBytes, sizes_[file_index_] - offset_);
   CopyRequest request{.source = plan_.source,
                       .source_dir = plan_.source_directory,
                       .dst_dir = plan_.target_directory,
                       .file_name = file.name,
                       .offset = static_cast<int64_t>(offset_),
                       .size = static_cast<int32_t>(size),
-                      .is_last = offset_ + size == file.size,
+                      .is_last = offset_ + size == sizes_[file_index_],
                       .source_disk_tag = plan_.source_disk_tag,
                       .pid = plan_.pid};
   if (plan_.generation == PeerGeneration::k26) request.hp_source = HostPort::From(plan_.source);
@@ -146,7 +150,7 @@ void FileFetcher::OnChunk(const RpcResult& result) {
   if (response->error != ErrorCode::kOk)
     return RetryChunk(std::string(ErrorCodeName(response->error)));
   std::string& bytes = response->file_content.bytes;
-  const uint64_t wanted = std::min(kChunkBytes, plan_.files[file_index_].size - offset_);
+  const uint64_t wanted = std::min(kChunkBytes, sizes_[file_index_] - offset_);
   if (bytes.size() != wanted || response->offset != static_cast<int64_t>(offset_))
     return RetryChunk("another range than asked for");
   if (response->crc32c && static_cast<uint32_t>(*response->crc32c) != Crc32c(bytes))
@@ -169,7 +173,7 @@ void FileFetcher::StoreChunk(std::string bytes) {
   crc_ = Crc32c(bytes, crc_);
   attempts_ = 0;
   InPool([open = open_, at, bytes = std::move(bytes)] { return open->file->WriteAt(at, bytes); },
-         [this] { offset_ == plan_.files[file_index_].size ? FinishFile() : AskChunk(); });
+         [this] { offset_ == sizes_[file_index_] ? FinishFile() : AskChunk(); });
 }
 
 void FileFetcher::FinishFile() {

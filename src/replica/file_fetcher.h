@@ -27,8 +27,8 @@
 namespace arion {
 
 struct FileToFetch {
-  std::string name;  // relative to both directories
-  uint64_t size = 0;
+  std::string name;              // relative to both directories
+  std::optional<uint64_t> size;  // nullopt: what the source says when asked
   std::optional<uint32_t> crc32c;
 };
 
@@ -74,6 +74,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   StrandPtr strand_;
   const FetchPlan plan_;
   Done done_;
+  std::vector<uint64_t> sizes_;  // of plan_.files
   size_t file_index_ = 0;
   uint64_t offset_ = 0;
   uint32_t crc_ = 0;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/learn_source.h"
+
+#include <algorithm>
+
+#include "base/crc.h"
+#include "base/status.h"
+#include "pacifica/log_shipment.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kLogBytesMin = 4 << 20;
+constexpr uint64_t kLogBytesMax = 64 << 20;
+constexpr uint64_t kSummedBytesMax = 512 << 20;
+constexpr size_t kReadBytes = 4 << 20;
+
+absl::StatusOr<std::string> ChecksumOf(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
+  uint32_t crc = 0;
+  std::string chunk;
+  for (uint64_t offset = 0;; offset += chunk.size()) {
+    RETURN_IF_ERROR(file->ReadAt(offset, kReadBytes, &chunk));
+    if (chunk.empty()) break;
+    crc = Crc32c(chunk, crc);
+  }
+  return absl::StrFormat("%08x", crc);
+}
+
+}  // namespace
+
+LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
+                         std::string data_path, std::string disk_tag)
+    : files_(files),
+      served_(std::move(served)),
+      pid_(pid),
+      data_path_(std::move(data_path)),
+      disk_tag_(std::move(disk_tag)) {}
+
+absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
+  for (uint64_t bytes_max = kLogBytesMin; bytes_max <= kLogBytesMax; bytes_max *= 4) {
+    ASSIGN_OR_RETURN(const std::vector<MutationPtr> mutations,
+                     log.ReadFrom(ship->first, bytes_max));
+    uint64_t bytes = 0;
+    for (const MutationPtr& mutation : mutations) bytes += EncodedSize(*mutation);
+    // A piece that comes near its limit may have been cut by it.
+    const LogPiece piece = bytes < bytes_max / 2 ? LogPiece::kReachesEnd : LogPiece::kCutByLimit;
+    ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, mutations);
+    if (ship->response.state.to_decree_included >= ship->first || piece == LogPiece::kReachesEnd)
+      return absl::OkStatus();
+  }
+  return absl::OutOfRangeError("the log proves too little within one shipment");
+}
+
+absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
+                                         std::shared_ptr<void>* share) {
+  std::shared_ptr<void> hold;
+  absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
+  if (absl::IsNotFound(checkpoint.status())) {
+    RETURN_IF_ERROR(engine.Checkpoint().status());
+    checkpoint = engine.NewestCheckpoint(&hold);
+  }
+  RETURN_IF_ERROR(checkpoint.status());
+
+  LearnResponse& response = ship->response;
+  LearnState& state = response.state;
+  state.to_decree_included = checkpoint->decree;
+  state.file_sizes.emplace();
+  ServedFiles::Names names;
+  for (const std::string& name : checkpoint->names) {
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(checkpoint->directory, name)));
+    state.files.push_back(JoinPath(BaseName(checkpoint->directory), name));
+    state.file_sizes->push_back(static_cast<int64_t>(status.size));
+    names[state.files.back()] = status.size;
+  }
+  RETURN_IF_ERROR(AddChecksums(*checkpoint, &state));
+  response.base_local_dir = data_path_;
+  response.replica_disk_tag = disk_tag_;
+  *share = served_->Share(data_path_, std::move(names), std::move(hold));
+  return absl::OkStatus();
+}
+
+absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint,
+                                       LearnState* state) {
+  uint64_t total = 0;
+  for (const int64_t size : *state->file_sizes) total += static_cast<uint64_t>(size);
+  if (total > kSummedBytesMax) return absl::OkStatus();
+  if (summed_decree_ != checkpoint.decree) {
+    checksums_.clear();
+    for (const std::string& name : checkpoint.names) {
+      ASSIGN_OR_RETURN(checksums_[name], ChecksumOf(files_, JoinPath(checkpoint.directory, name)));
+    }
+    summed_decree_ = checkpoint.decree;
+  }
+  state->file_checksums.emplace();
+  for (const std::string& name : checkpoint.names)
+    state->file_checksums->push_back(checksums_.at(name));
+  return absl::OkStatus();
+}
+
+void LearnSource::KeepOnly(absl::Span<const Endpoint> learners) {
+  for (auto it = shares_.begin(); it != shares_.end();)
+    it = std::find(learners.begin(), learners.end(), it->first) == learners.end()
+             ? shares_.erase(it)
+             : std::next(it);
+}
+
+}  // namespace arion

@@ -1,0 +1,186 @@
+// Replica: one replica in motion. Turns requests into the core's events, calls Step, carries out
+// the effects: log, engine, messages, answers. It judges nothing.
+//
+// Shapes    Effects are carried out strictly in the order of their Steps; those that must wait for
+// the disk first (a
+//           ballot, a log made void, an engine exchanged) hold back everything behind them, reads
+//           excepted.
+// Errors    A failed log write, apply or sync fences the replica for good; the server sets its
+// directory aside. A full
+//           disk closes it and leaves the directory.
+// Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand.
+// Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.
+// Promises  P1  No client is answered kOk while the lease is not held; reads check it again after
+// reading.
+//           E1  A mutation is applied in decree order, once; an answer to its client follows the
+//           apply.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "messages/client_messages.h"
+#include "messages/meta_messages.h"
+#include "pacifica/replica_core.h"
+#include "replica/file_fetcher.h"
+#include "replica/learn_source.h"
+#include "replica/replica_host.h"
+#include "replica/replica_opener.h"
+
+namespace arion {
+
+class Replica : public std::enable_shared_from_this<Replica> {
+ public:
+  // The core asked to be closed; called once, on the strand. `why` is for the log.
+  using CloseRequest = absl::AnyInvocable<void(Effects::Close, const std::string& why)>;
+
+  Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, OpenedReplica opened);
+
+  // Immutable after construction.
+  const StrandPtr& strand() const { return strand_; }
+  PartitionId pid() const { return pid_; }
+  const std::string& directory() const { return directory_; }
+
+  void Start(CloseRequest on_close);
+
+  // ---- requests ----
+  void Write(WriteCode code, InboundRequest request);
+  enum class ReadCode { kGet, kTtl };
+  void Read(ReadCode code, InboundRequest request);
+  void Prepare(PrepareRequest request, Responder responder);
+  void GroupCheck(GroupCheckRequest request, Responder responder);
+  void Learn(LearnRequest request, Responder responder);
+  void LearnCompletion(GroupCheckResponse report, Responder responder);
+  // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
+  // ConfigurationSynced, MissingInSync.
+  void Notify(const Event& event);
+  // The lease is held under `term`; the config sync that follows comes later.
+  void OnConnected(uint64_t term);
+  void OnLeaseLost();
+
+  // ---- questions ----
+  ReplicaSnapshot Snapshot() const;
+  ReplicaInfo Report() const;
+  const AppInfo& app() const { return core_->app(); }
+
+  // Takes nothing more. kFlushed: engine and log are closed cleanly. kAsIs: dropped as they are,
+  // for a directory that is set aside. `done` runs on the strand when no work touches the directory
+  // any more.
+  enum class CloseMode { kFlushed, kAsIs };
+  void Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
+
+ private:
+  using PoolWork = absl::AnyInvocable<absl::Status()>;
+  using Then = absl::AnyInvocable<void(absl::Status)>;
+
+  // ---- the step loop ----
+  void Step(const Event& event);
+  void Queue(Effects effects);
+  void Drain();
+  bool CarryOutFirstSteps(
+      Effects& effects);  // false: they wait for the disk, Drain is called again
+  void CarryOut(Effects& effects);
+  void Release();
+  void Fence(const std::string& why);
+  void ArmWakeup();
+
+  // ---- effects ----
+  void StoreBallot(Ballot ballot);
+  void RestartLogAt(Decree applied);
+  void StoreInfo(InitInfo info, absl::AnyInvocable<void()> then);
+  void Append(LogAppend append);
+  void OnLogged(uint64_t sequence, const absl::Status& status);
+  void Apply(const std::vector<MutationPtr>& mutations);
+  void Send(Envelope envelope);
+  void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
+            absl::AnyInvocable<void(Replica&, RpcResult)> on_result);
+  void Answer(PeerReply reply);
+  void AnswerClient(const ClientReply& reply);
+  void Ship(ShipState ship);
+  void ReplyLearn(ReplyToken token, const LearnResponse& response);
+  void AskToClose(Effects::Close close, const std::string& why);
+
+  // ---- learner's work ----
+  void StartLearnerWork(LearnerWork work);
+  void InstallCheckpoint(LearnerWork work);
+  void Discard(uint64_t serial);
+  void FlushForLearner(uint64_t serial);
+  // Closes the engine, lets `exchange` change what lies in data/, opens it again; it must then
+  // stand at `expected`. The log is void from the first moment on.
+  void ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange);
+  void OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
+                   const absl::Status& status);
+  void FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result);
+
+  // ---- disk work ----
+  // In the pool; `then` on the strand. Close and engine exchanges wait for all of it.
+  void InPool(PoolWork work, Then then);
+  // Flush, checkpoint and shipping: one at a time.
+  void Maintain(PoolWork work, Then then);
+  void StartMaintenance();
+  void WhenQuiet(absl::AnyInvocable<void()> then);
+  void CheckQuiet();
+  void ScheduleCheckpoint(absl::Duration delay);
+  void CheckpointIfNeeded();
+  void OnDurable(Decree decree);
+  void FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
+
+  bool HoldsLease() const {
+    return is_connected_ && host_->lease->Holds(lease_term_, host_->env.clock().Now());
+  }
+  ErrorCode ReadGate(ReadKind kind) const;
+  void AnswerRead(ReadCode code, ReadKind kind, absl::StatusOr<Record> record, uint32_t now,
+                  Responder responder);
+  ReplyToken Keep(Responder responder);
+  DiskPool& pool() { return host_->env.disk_pool(directory_); }
+  std::string Tag() const;  // "[2.1 3 17]"
+
+  std::shared_ptr<const ReplicaHost> host_;
+  StrandPtr strand_;
+  const PartitionId pid_;
+  const std::string directory_;
+  const std::string disk_tag_;
+  const std::string server_name_;
+  InitInfo info_;                   // as on disk
+  std::shared_ptr<Engine> engine_;  // null only while it is exchanged
+  std::shared_ptr<PrivateLog> log_;
+  std::unique_ptr<ReplicaCore> core_;
+  LearnSource source_;
+  CloseRequest on_close_;
+
+  std::deque<Effects> effects_;
+  bool is_draining_ = false;
+  int holds_ = 0;           // things of the disk that effects_ waits for
+  bool is_closed_ = false;  // no event goes to the core any more
+  bool is_disk_full_ = false;
+  const bool log_is_void_;  // at the start
+
+  uint64_t next_token_ = 1;
+  std::map<ReplyToken, Responder> peers_;
+  std::map<ClientToken, Responder> clients_;
+  std::map<ReplyToken, Endpoint> learners_asking_;
+
+  bool is_connected_ = false;
+  uint64_t lease_term_ = 0;
+
+  int64_t appends_under_way_ = 0;
+  int64_t pool_jobs_ = 0;
+  std::deque<std::pair<PoolWork, Then>> maintenance_;
+  bool is_maintaining_ = false;
+  std::deque<absl::AnyInvocable<void()>> when_quiet_;
+  std::shared_ptr<FileFetcher> fetcher_;
+
+  Instant wakeup_at_ = Instant::InfiniteFuture();
+  TimerId wakeup_timer_ = kNoTimer;
+  TimerId checkpoint_timer_ = kNoTimer;
+};
+
+}  // namespace arion

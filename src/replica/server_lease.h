@@ -1,0 +1,45 @@
+// ServerLease: this server's lease as its replicas read it, from any thread; written by the failure
+// detector alone.
+//
+// Shapes    A term is one unbroken holding. A replica remembers the term it was connected in and
+// asks for exactly that one:
+//           a lease lost and regained before the replica heard of it does not count.
+// Threads   Thread-safe.
+// Promises  V1  Holds(term) is false for ever once that term was lost, and from its end on whatever
+// timers do. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/instant.h"
+
+namespace arion {
+
+class ServerLease {
+ public:
+  bool Holds(uint64_t term, Instant now) const {
+    return now.nanos() < end_nanos_.load(std::memory_order_acquire) && term == this->term();
+  }
+  uint64_t term() const { return term_.load(std::memory_order_acquire); }
+  void Extend(Instant end) { end_nanos_.store(end.nanos(), std::memory_order_release); }
+  // Before a new end is stored: whoever sees the new end sees the new term too.
+  void Lose() {
+    term_.fetch_add(1, std::memory_order_acq_rel);
+    end_nanos_.store(INT64_MIN, std::memory_order_release);
+  }
+
+  // The meta server believed to lead; may be invalid.
+  Endpoint leader() const {
+    return Endpoint::FromPacked(leader_.load(std::memory_order_acquire)).value_or(Endpoint{});
+  }
+  void SetLeader(Endpoint leader) { leader_.store(leader.packed(), std::memory_order_release); }
+
+ private:
+  std::atomic<int64_t> end_nanos_{INT64_MIN};
+  std::atomic<uint64_t> term_{1};
+  std::atomic<uint64_t> leader_{0};
+};
+
+}  // namespace arion
