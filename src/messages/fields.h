@@ -7,7 +7,7 @@
 //
 // The host_port twins of addresses (hp_x beside x) are std::optional<HostPort> or std::optional<std::vector<HostPort>>
 // and belong to the codec: callers neither set nor read them. The n-th twin of a struct belongs to its n-th member of
-// type Endpoint or std::vector<Endpoint>. They are written only to peers of generation 26, then always, made from x when
+// type Endpoint or std::vector<Endpoint>. They are written only to peers of generation 26, made from a valid x when
 // not set; decoding fills x from its twin where x is missing, and empties the twin. SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -264,7 +264,7 @@ class Writer {
     void Twin(int16_t id, const std::optional<HostPort>& twin, Entry address) {
       if (twin.has_value())
         Field(id, *twin);
-      else if (address.one != nullptr)
+      else if (address.one != nullptr && address.one->IsValid())
         Field(id, HostPort::From(*address.one));
     }
     template <class Entry>

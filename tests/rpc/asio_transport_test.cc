@@ -1,0 +1,559 @@
+// Real sockets on loopback; every wait is for a condition, with a deadline.
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/asio_transport.h"
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <set>
+
+#include "base/coding.h"
+#include "env/event_loops.h"
+#include "rpc/frame.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+constexpr Endpoint kLoopbackAnyPort{.ip = 0x7f000001, .port = 0};
+constexpr absl::Duration kPatience = absl::Seconds(20);
+
+// A queue between threads whose Take waits for an element, but not forever.
+template <class T>
+class Mailbox {
+ public:
+  void Put(T value) {
+    std::lock_guard lock(mutex_);
+    values_.push_back(std::move(value));
+    arrived_.notify_all();
+  }
+  std::optional<T> Take(absl::Duration patience = kPatience) {
+    std::unique_lock lock(mutex_);
+    if (!arrived_.wait_for(lock, absl::ToChronoNanoseconds(patience),
+                           [&] { return !values_.empty(); }))
+      return {};
+    T value = std::move(values_.front());
+    values_.pop_front();
+    return value;
+  }
+  size_t size() {
+    std::lock_guard lock(mutex_);
+    return values_.size();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<T> values_;
+};
+
+bool Eventually(const std::function<bool()>& condition) {
+  Mailbox<int> never;
+  for (absl::Time end = absl::Now() + kPatience; absl::Now() < end;) {
+    if (condition()) return true;
+    never.Take(absl::Milliseconds(2));
+  }
+  return condition();
+}
+
+// A plain blocking socket, to be any kind of peer.
+class RawClient {
+ public:
+  explicit RawClient(Endpoint to, int receive_buffer_bytes = 0)
+      : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+    if (receive_buffer_bytes > 0) {
+      setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof(receive_buffer_bytes));
+    }
+    sockaddr_in address{
+        .sin_family = AF_INET, .sin_port = htons(to.port), .sin_addr = {htonl(to.ip)}};
+    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0)
+        << strerror(errno);
+  }
+  ~RawClient() { close(fd_); }
+
+  bool Write(std::string_view bytes) {
+    while (!bytes.empty()) {
+      ssize_t n = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      bytes.remove_prefix(static_cast<size_t>(n));
+    }
+    return true;
+  }
+  // Writes while the socket takes bytes within `patience`; how many it took.
+  size_t WriteWhileTaken(std::string_view bytes, absl::Duration patience) {
+    size_t written = 0;
+    while (written < bytes.size()) {
+      pollfd ready{.fd = fd_, .events = POLLOUT};
+      if (poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) != 1) break;
+      ssize_t n =
+          send(fd_, bytes.data() + written, bytes.size() - written, MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n < 0) break;
+      written += static_cast<size_t>(n);
+    }
+    return written;
+  }
+  // What arrives next; "" when the peer closed or nothing came in time.
+  std::string Read(absl::Duration patience = kPatience) {
+    pollfd ready{.fd = fd_, .events = POLLIN};
+    if (poll(&ready, 1, static_cast<int>(absl::ToInt64Milliseconds(patience))) != 1) {
+      timed_out_ = true;
+      return "";
+    }
+    std::string bytes(64 << 10, '\0');
+    ssize_t n = recv(fd_, bytes.data(), bytes.size(), 0);
+    bytes.resize(n > 0 ? static_cast<size_t>(n) : 0);
+    return bytes;
+  }
+  bool PeerCloses() {
+    while (!Read().empty()) {
+    }
+    return !timed_out_;
+  }
+  std::optional<Frame> ReadFrame() {
+    Frame frame;
+    while (true) {
+      FrameParser::Result result = parser_.Next(&frame);
+      if (result == FrameParser::Result::kFrame) return frame;
+      if (result != FrameParser::Result::kNeedMore) return {};
+      std::string bytes = Read();
+      if (bytes.empty()) return {};
+      parser_.Feed(bytes);
+    }
+  }
+  void ExpectThriftReplies() { parser_ = FrameParser(FrameParser::Expect::kThriftReply); }
+
+ private:
+  int fd_;
+  bool timed_out_ = false;
+  FrameParser parser_{FrameParser::Expect::kRdsn};
+};
+
+std::string ThriftGet(int32_t sequence_id, std::string_view key,
+                      Framing framing = Framing::kThriftV0, std::string name = kRpcGet) {
+  Frame frame;
+  frame.id = static_cast<uint32_t>(sequence_id);
+  frame.header.framing = framing;
+  frame.header.name = std::move(name);
+  frame.header.pid = {2, 1};
+  std::string body = EncodeWrapped(Blob(key), PeerGeneration::kNone, 1);
+  return ThriftRequestHeader(frame, body.size()) + body;
+}
+
+std::string RdsnGet(uint64_t id, std::string_view key,
+                    Endpoint from = {.ip = 0x7f000001, .port = 1}) {
+  Frame frame;
+  frame.id = id;
+  frame.context = kRdsnThriftBinary;
+  frame.header.name = kRpcGet;
+  frame.header.from = from;
+  std::string body = EncodeWrapped(Blob(key));
+  return RdsnRequestHeader(frame, body) + body;
+}
+
+class AsioTransportTest : public ::testing::Test {
+ protected:
+  ~AsioTransportTest() override {
+    server_.Stop();
+    client_.Stop();
+    requests_ = {};
+  }
+
+  void StartServer() {
+    server_.SetHandler([this](InboundRequest request) { requests_->Put(std::move(request)); });
+    ASSERT_TRUE(server_.Listen().ok());
+  }
+  // Answers GETs with their key.
+  void StartEchoServer() {
+    server_.SetHandler([](InboundRequest request) {
+      auto key = DecodeWrapped<Blob>(request.body);
+      if (!key.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
+      request.responder.Reply(ErrorCode::kOk, EncodeWrapped(ReadResponse{.value = *key}));
+    });
+    ASSERT_TRUE(server_.Listen().ok());
+  }
+  void Call(Endpoint to, OutboundRequest request) {
+    client_.Call(to, std::move(request), strand_,
+                 [results = results_](RpcResult result) { results->Put(std::move(result)); });
+  }
+  static OutboundRequest Get(std::string_view key, absl::Duration timeout = absl::Seconds(20)) {
+    return {.name = kRpcGet, .body = EncodeWrapped(Blob(key)), .timeout = timeout};
+  }
+
+  EventLoops loops_{2};
+  AsioTransport server_{&loops_, {.listen = kLoopbackAnyPort}};
+  AsioTransport client_{&loops_, {}};
+  StrandPtr strand_ = loops_.NewStrand("test");
+  std::shared_ptr<Mailbox<InboundRequest>> requests_ = std::make_shared<Mailbox<InboundRequest>>();
+  std::shared_ptr<Mailbox<RpcResult>> results_ = std::make_shared<Mailbox<RpcResult>>();
+};
+
+TEST_F(AsioTransportTest, PipelinedThriftRequestsMayBeAnsweredOutOfOrder) {
+  StartServer();
+  RawClient raw(server_.local());
+  raw.ExpectThriftReplies();
+  std::string bytes;
+  for (int i = 0; i < 50; ++i)
+    bytes += ThriftGet(i, std::to_string(i), i % 2 ? Framing::kThriftV1 : Framing::kThriftV0);
+  ASSERT_TRUE(raw.Write(bytes));
+  std::vector<InboundRequest> requests;
+  for (int i = 0; i < 50; ++i) requests.push_back(std::move(*requests_->Take()));
+  EXPECT_EQ(requests[3].header.framing, Framing::kThriftV1);
+  EXPECT_EQ(requests[4].header.pid, (PartitionId{2, 1}));
+  for (int i = 49; i >= 0; --i) {
+    auto key = DecodeWrapped<Blob>(requests[i].body);
+    requests[i].responder.Reply(ErrorCode::kOk, EncodeWrapped(ReadResponse{.value = *key}));
+  }
+  for (int i = 49; i >= 0; --i) {
+    auto frame = raw.ReadFrame();
+    ASSERT_TRUE(frame.has_value());
+    EXPECT_EQ(frame->id, static_cast<uint64_t>(i));
+    EXPECT_EQ(frame->header.name, "RPC_RRDB_RRDB_GET_ACK");
+    EXPECT_EQ(DecodeWrapped<ReadResponse>(frame->body)->value.bytes, std::to_string(i));
+  }
+}
+
+TEST_F(AsioTransportTest, ThriftErrorsHaveNoBodyAndKnownNames) {
+  StartServer();
+  RawClient raw(server_.local());
+  raw.ExpectThriftReplies();
+  ASSERT_TRUE(raw.Write(ThriftGet(1, "k")));
+  requests_->Take()->responder.Reply(ErrorCode::kDiskIoError, "body");
+  auto frame = raw.ReadFrame();
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_EQ(frame->error, SafeForThriftClients(ErrorCode::kDiskIoError));
+  EXPECT_EQ(frame->body, "");
+}
+
+TEST_F(AsioTransportTest, ClearScannerIsNeverAnswered) {
+  StartServer();
+  RawClient raw(server_.local());
+  raw.ExpectThriftReplies();
+  ASSERT_TRUE(
+      raw.Write(ThriftGet(1, "k", Framing::kThriftV0, kRpcClearScanner) + ThriftGet(2, "k")));
+  requests_->Take()->responder.Reply(ErrorCode::kHandlerNotFound);
+  requests_->Take()->responder.Reply(ErrorCode::kOk, "x");
+  EXPECT_EQ(raw.ReadFrame()->id, 2u);
+}
+
+TEST_F(AsioTransportTest, CallsAreAnsweredBothWays) {
+  StartEchoServer();
+  AsioTransport other(&loops_, {.listen = kLoopbackAnyPort});
+  other.SetHandler([](InboundRequest request) {
+    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(Blob(request.header.from.ToString())));
+  });
+  ASSERT_TRUE(other.Listen().ok());
+  for (int i = 0; i < 100; ++i) Call(server_.local(), Get(std::to_string(i)));
+  std::set<std::string> values;
+  for (int i = 0; i < 100; ++i) {
+    auto result = results_->Take();
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->error, ErrorCode::kOk);
+    values.insert(DecodeWrapped<ReadResponse>(result->body)->value.bytes);
+  }
+  EXPECT_EQ(values.size(), 100u);
+  server_.Call(other.local(), Get("k"), strand_,
+               [results = results_](RpcResult r) { results->Put(std::move(r)); });
+  EXPECT_EQ(DecodeWrapped<Blob>(results_->Take()->body)->bytes, server_.local().ToString())
+      << "from is where it listens";
+}
+
+TEST_F(AsioTransportTest, AServerMayCallItself) {
+  StartEchoServer();
+  server_.Call(server_.local(), Get("k"), strand_,
+               [results = results_](RpcResult r) { results->Put(std::move(r)); });
+  EXPECT_EQ(DecodeWrapped<ReadResponse>(results_->Take()->body)->value.bytes, "k");
+}
+
+TEST_F(AsioTransportTest, LargeBodiesArriveWhole) {
+  StartEchoServer();
+  std::string value(20 << 20, 'v');
+  for (int i = 0; i < 3; ++i) Call(server_.local(), Get(value));
+  for (int i = 0; i < 3; ++i) {
+    auto result = results_->Take();
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(DecodeWrapped<ReadResponse>(result->body)->value.bytes, value);
+  }
+}
+
+TEST_F(AsioTransportTest, UnansweredCallsTimeOut) {
+  StartServer();
+  Call(server_.local(), Get("never", absl::Milliseconds(60)));
+  Call(server_.local(), Get("late"));
+  auto result = results_->Take();
+  ASSERT_TRUE(result.has_value());
+  EXPECT_EQ(result->error, ErrorCode::kTimeout);
+  auto first = requests_->Take();
+  auto second = requests_->Take();
+  first->responder.Reply(ErrorCode::kOk, "x");  // too late: dropped
+  second->responder.Reply(ErrorCode::kOk, "y");
+  EXPECT_EQ(results_->Take()->body, "y");
+  EXPECT_EQ(results_->size(), 0u);
+}
+
+TEST_F(AsioTransportTest, CallsFailAtOnceWhenTheirConnectionCloses) {
+  StartServer();
+  for (int i = 0; i < 3; ++i) Call(server_.local(), Get("k"));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(requests_->Take().has_value());
+  server_.Stop();
+  for (int i = 0; i < 3; ++i) {
+    auto result = results_->Take();
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->error, ErrorCode::kNetworkFailure);
+  }
+}
+
+TEST_F(AsioTransportTest, CallsToNobodyFailAndALaterOneConnects) {
+  Endpoint nowhere;
+  {
+    AsioTransport gone(&loops_, {.listen = kLoopbackAnyPort});
+    ASSERT_TRUE(gone.Listen().ok());
+    nowhere = gone.local();
+  }
+  Call(nowhere, Get("k"));
+  EXPECT_EQ(results_->Take()->error, ErrorCode::kNetworkFailure);
+  Call({}, Get("k"));
+  EXPECT_EQ(results_->Take()->error, ErrorCode::kNetworkFailure);
+
+  AsioTransport back(&loops_, {.listen = nowhere});
+  back.SetHandler([](InboundRequest request) { request.responder.Reply(ErrorCode::kOk, "here"); });
+  ASSERT_TRUE(back.Listen().ok());
+  EXPECT_TRUE(Eventually([&] {
+    Call(nowhere, Get("k"));
+    return results_->Take()->body == "here";
+  }));
+}
+
+TEST_F(AsioTransportTest, DroppedRespondersSayNothing) {
+  StartServer();
+  Call(server_.local(), Get("dropped", absl::Milliseconds(50)));
+  requests_->Take();
+  EXPECT_EQ(results_->Take()->error, ErrorCode::kTimeout);
+}
+
+TEST_F(AsioTransportTest, AnswersAreAlsoTakenFromAcceptedConnections) {
+  StartServer();
+  AsioTransport caller(&loops_, {.listen = kLoopbackAnyPort});
+  ASSERT_TRUE(caller.Listen().ok());
+  // The server answers through a connection of its own, as a leader does for a relayed request.
+  caller.Call(server_.local(), Get("k"), strand_,
+              [results = results_](RpcResult r) { results->Put(std::move(r)); });
+  auto request = requests_->Take();
+  Frame relayed;
+  relayed.context = kRdsnThriftBinary | kRdsnForwarded;
+  relayed.header.name = kRpcGet;
+  relayed.id = 1;  // the caller's first
+  RawClient raw(request->header.from);
+  ASSERT_TRUE(
+      raw.Write(RdsnReplyHeader(relayed, ErrorCode::kOk, server_.local(), "answer") + "answer"));
+  EXPECT_EQ(results_->Take()->body, "answer");
+  caller.Stop();
+}
+
+TEST_F(AsioTransportTest, AnAnswerWithAnotherNameIsNotTaken) {
+  StartServer();
+  AsioTransport caller(&loops_, {.listen = kLoopbackAnyPort});
+  ASSERT_TRUE(caller.Listen().ok());
+  caller.Call(server_.local(), Get("k"), strand_,
+              [results = results_](RpcResult r) { results->Put(std::move(r)); });
+  auto request = requests_->Take();
+  Frame other;
+  other.context = kRdsnThriftBinary;
+  other.header.name = kRpcPut;
+  other.id = 1;
+  RawClient raw(request->header.from);
+  ASSERT_TRUE(
+      raw.Write(RdsnReplyHeader(other, ErrorCode::kOk, server_.local(), "forged") + "forged"));
+  ASSERT_TRUE(raw.Write(
+      RdsnGet(9, "k")));  // caller has no handler: its answer shows that the first frame was read
+  EXPECT_EQ(raw.ReadFrame()->error, ErrorCode::kHandlerNotFound);
+  request->responder.Reply(ErrorCode::kOk, "real");
+  EXPECT_EQ(results_->Take()->body, "real");
+  caller.Stop();
+}
+
+TEST_F(AsioTransportTest, ABrokenFrameCostsOneConnection) {
+  StartEchoServer();
+  RawClient good(server_.local());
+  ASSERT_TRUE(good.Write(RdsnGet(1, "a")));
+  ASSERT_TRUE(good.ReadFrame().has_value());
+  std::string huge = RdsnGet(2, "b");
+  StoreLittle<uint32_t>(0xffffffffu, huge.data() + 16);
+  std::string negative = ThriftGet(1, "b");
+  StoreBig<uint32_t>(0x80000000u, negative.data() + 16);
+  std::string crc = RdsnGet(2, "b");
+  crc[20] = 1;
+  for (const std::string& bad : {std::string("garbage of no kind"), huge, negative, crc}) {
+    RawClient raw(server_.local());
+    ASSERT_TRUE(raw.Write(bad));
+    EXPECT_TRUE(raw.PeerCloses());
+  }
+  ASSERT_TRUE(good.Write(RdsnGet(3, "c")));
+  auto frame = good.ReadFrame();
+  ASSERT_TRUE(frame.has_value());
+  EXPECT_EQ(DecodeWrapped<ReadResponse>(frame->body)->value.bytes, "c");
+}
+
+TEST_F(AsioTransportTest, UnreadablePayloadsAreAnsweredWhereFramingIsIntact) {
+  StartEchoServer();
+  RawClient raw(server_.local());
+  Frame request;
+  request.context = 0;  // payload format 0
+  request.header.name = kRpcGet;
+  request.id = 5;
+  ASSERT_TRUE(raw.Write(RdsnRequestHeader(request, "")));
+  EXPECT_EQ(raw.ReadFrame()->error, ErrorCode::kInvalidData);
+  request.context = kRdsnThriftBinary;  // no body
+  ASSERT_TRUE(raw.Write(RdsnRequestHeader(request, "")));
+  EXPECT_EQ(raw.ReadFrame()->error, ErrorCode::kInvalidData);
+}
+
+TEST_F(AsioTransportTest, NegotiationIsDeclined) {
+  StartEchoServer();
+  Call(server_.local(),
+       {.name = kRpcNegotiation,
+        .body = EncodeWrapped(NegotiationRequest{.status = NegotiationStatus::kListMechanisms})});
+  auto result = results_->Take();
+  EXPECT_EQ(DecodeWrapped<NegotiationResponse>(result->body)->status,
+            NegotiationStatus::kAuthDisabled);
+}
+
+TEST_F(AsioTransportTest, WithoutHandlerThereIsNone) {
+  ASSERT_TRUE(server_.Listen().ok());
+  Call(server_.local(), Get("k"));
+  EXPECT_EQ(results_->Take()->error, ErrorCode::kHandlerNotFound);
+}
+
+TEST_F(AsioTransportTest, HttpIsToldPolitelyAndTheConnectionCloses) {
+  StartEchoServer();
+  RawClient raw(server_.local());
+  ASSERT_TRUE(raw.Write("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"));
+  EXPECT_TRUE(raw.Read().starts_with("HTTP/1.1 404 Not Found\r\n"));
+  EXPECT_TRUE(raw.PeerCloses());
+}
+
+TEST_F(AsioTransportTest, AClientThatStopsReadingIsBounded) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort,
+                                 .queued_bytes_max = 4 << 20,
+                                 .stall_timeout = absl::Milliseconds(300)});
+  std::atomic<int> handled = 0;
+  server.SetHandler([&](InboundRequest request) {
+    ++handled;
+    request.responder.Reply(ErrorCode::kOk, std::string(100 << 10, 'x'));
+  });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local(), 4096);
+  std::string requests;
+  for (int i = 0; i < 4000; ++i) requests += RdsnGet(i, "k");  // answers: 400 MB
+  raw.WriteWhileTaken(requests, absl::Milliseconds(100));
+  EXPECT_TRUE(Eventually([&] { return server.connection_count() == 0; })) << "stalled: closed";
+  EXPECT_LT(handled, 400) << "not much more was taken in than may be queued";
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, UnansweredRequestsAreBoundedAndGoOnWhenAnswered) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .unanswered_bytes_max = 1 << 20});
+  server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local());
+  constexpr int kRequests = 64;
+  std::string key(64 << 10, 'k');
+  std::string bytes;
+  for (int i = 0; i < kRequests; ++i) bytes += RdsnGet(i, key);
+  std::thread writer([&] { EXPECT_TRUE(raw.Write(bytes)); });
+  ASSERT_TRUE(Eventually([&] { return requests_->size() >= 16; }));
+  EXPECT_LE(requests_->size(), 18u);
+  for (int i = 0; i < kRequests; ++i) {
+    auto request = requests_->Take();
+    ASSERT_TRUE(request.has_value()) << i;
+    request->responder.Reply(ErrorCode::kOk, "x");
+  }
+  for (int i = 0; i < kRequests; ++i) EXPECT_TRUE(raw.ReadFrame().has_value());
+  writer.join();
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, BeaconsByUdpAreAnsweredToTheirFromAddress) {
+  StartServer();
+  int fd = socket(AF_INET, SOCK_DGRAM, 0);
+  sockaddr_in own{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0);
+  socklen_t size = sizeof(own);
+  getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size);
+  Frame beacon;
+  beacon.id = 77;
+  beacon.context = kRdsnThriftBinary;
+  beacon.header.name = kRpcBeacon;
+  beacon.header.from = {.ip = INADDR_LOOPBACK, .port = ntohs(own.sin_port)};
+  std::string body = EncodeWrapped(BeaconMessage{.time = 5});
+  std::string datagram = RdsnRequestHeader(beacon, body, Checksums::kHeaderAndBody) + body;
+  std::string broken = datagram;
+  broken.back() ^= 1;
+
+  int sender = socket(AF_INET, SOCK_DGRAM, 0);  // another port than `from`
+  sockaddr_in to{.sin_family = AF_INET,
+                 .sin_port = htons(server_.local().port),
+                 .sin_addr = {htonl(INADDR_LOOPBACK)}};
+  for (const std::string& bytes : {broken, std::string("short"), datagram}) {
+    sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&to), sizeof(to));
+  }
+  auto request = requests_->Take();
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(DecodeWrapped<BeaconMessage>(request->body)->time, 5);
+  request->responder.Reply(ErrorCode::kOk, EncodeWrapped(BeaconAck{.time = 5, .allowed = true}));
+  pollfd ready{.fd = fd, .events = POLLIN};
+  ASSERT_EQ(poll(&ready, 1, 20000), 1);
+  char buffer[2000];
+  ssize_t n = recv(fd, buffer, sizeof(buffer), 0);
+  FrameParser parser(FrameParser::Expect::kRdsn);
+  parser.Feed({buffer, static_cast<size_t>(n)});
+  Frame ack;
+  ASSERT_EQ(parser.Next(&ack), FrameParser::Result::kFrame) << parser.error();
+  EXPECT_EQ(ack.id, 77u);
+  EXPECT_TRUE(DecodeWrapped<BeaconAck>(ack.body)->allowed);
+  EXPECT_NE(LoadLittle<uint32_t>(buffer + 12), 0u) << "the answer carries checksums too";
+  EXPECT_EQ(requests_->size(), 0u);
+  close(fd);
+  close(sender);
+}
+
+TEST_F(AsioTransportTest, APortInUseNamesItsHolder) {
+  StartServer();
+  AsioTransport second(&loops_, {.listen = server_.local()});
+  absl::Status status = second.Listen();
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(status.message().find(absl::StrCat("pid ", getpid())), absl::string_view::npos)
+      << status;
+}
+
+TEST_F(AsioTransportTest, OneWayMessagesArriveAndLeaveNothingBehind) {
+  StartServer();
+  client_.SendOneWay(server_.local(),
+                     {.name = kRpcConfigProposal, .body = "b", .thread_hash = 15841});
+  auto request = requests_->Take();
+  ASSERT_TRUE(request.has_value());
+  EXPECT_EQ(request->header.name, kRpcConfigProposal);
+  EXPECT_EQ(request->header.thread_hash, 15841);
+  EXPECT_LE(request->header.from.port, 1023) << "a pure client";
+}
+
+TEST_F(AsioTransportTest, LanesHaveConnectionsOfTheirOwn) {
+  StartEchoServer();
+  for (Lane lane : {Lane::kData, Lane::kBulk, Lane::kBeacon, Lane::kData}) {
+    OutboundRequest request = Get("k");
+    request.lane = lane;
+    Call(server_.local(), std::move(request));
+    EXPECT_EQ(results_->Take()->error, ErrorCode::kOk);
+  }
+  EXPECT_EQ(client_.connection_count(), 3u);
+}
+
+}  // namespace
+}  // namespace arion
