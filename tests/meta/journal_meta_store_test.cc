@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/journal_meta_store.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "sim/sim_environment.h"
+#include "sim/sim_world.h"
+
+namespace arion {
+namespace {
+
+constexpr char kPath[] = "/var/lib/meta/meta.journal";
+
+class JournalMetaStoreTest : public testing::Test {
+ protected:
+  JournalMetaStoreTest() : node_(world_.AddNode("meta")) { Begin(); }
+
+  void Begin() {
+    env_ = &node_.Start();
+    strand_ = env_->NewStrand("test");
+    store_ = std::make_unique<JournalMetaStore>(*env_, "/var/lib/meta", 4096);
+  }
+  absl::StatusOr<std::map<std::string, std::string>> Load() {
+    absl::StatusOr<std::map<std::string, std::string>> loaded;
+    env_->RunInPool([&] { loaded = store_->Load(); });
+    return loaded;
+  }
+  absl::StatusOr<std::map<std::string, std::string>> CrashAndLoad(sim::CrashMode mode) {
+    node_.Crash(mode);
+    store_.reset();
+    strand_.reset();
+    Begin();
+    return Load();
+  }
+  void CommitLater(std::vector<MetaStore::Change> batch) {
+    env_->RunOn(strand_, [&] {
+      store_->Commit(std::move(batch), strand_,
+                     [this](const absl::Status& status) { done_.push_back(status); });
+    });
+  }
+  absl::Status Commit(std::vector<MetaStore::Change> batch) {
+    size_t before = done_.size();
+    CommitLater(std::move(batch));
+    world_.RunUntil([&] { return done_.size() > before; }, absl::Seconds(5));
+    return done_.size() > before ? done_.back() : absl::UnavailableError("no answer");
+  }
+  std::string Content() {
+    std::string content;
+    env_->RunInPool([&] { content = ReadFile(env_->files(), kPath).value(); });
+    return content;
+  }
+  void Overwrite(const std::string& content) {
+    env_->RunInPool([&] { ASSERT_TRUE(WriteFileDurably(env_->files(), kPath, content).ok()); });
+  }
+
+  sim::SimWorld world_{7};
+  sim::SimNode& node_;
+  sim::SimEnvironment* env_ = nullptr;
+  StrandPtr strand_;
+  std::unique_ptr<JournalMetaStore> store_;
+  std::vector<absl::Status> done_;
+};
+
+using Entries = std::map<std::string, std::string>;
+
+TEST_F(JournalMetaStoreTest, WhatWasCommittedSurvivesEveryCrash) {
+  EXPECT_EQ(*Load(), Entries{});
+  ASSERT_TRUE(Commit({{"/apps/1", "a"}, {"/apps/1/0", std::string("\0x\n", 3)}}).ok());
+  ASSERT_TRUE(Commit({{"/apps/1", "b"}, {"/apps/2", ""}}).ok());
+  ASSERT_TRUE(Commit({{"/apps/1/0", std::nullopt}}).ok());
+  for (sim::CrashMode mode : {sim::CrashMode::kPowerNone, sim::CrashMode::kPowerRandom,
+                              sim::CrashMode::kPowerPrefix, sim::CrashMode::kProcess}) {
+    EXPECT_EQ(*CrashAndLoad(mode), (Entries{{"/apps/1", "b"}, {"/apps/2", ""}}));
+  }
+}
+
+TEST_F(JournalMetaStoreTest, ACommitIsAllOrNothingAndTornTailsAreCut) {
+  // Crashes between any two changes of the disk, torn ones included.
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    sim::SimWorld world(seed);
+    sim::SimNode& node = world.AddNode("meta");
+    auto* env = &node.Start();
+    auto store = std::make_unique<JournalMetaStore>(*env, "/meta", 2048);
+    env->RunInPool([&] { ASSERT_TRUE(store->Load().ok()); });
+    StrandPtr strand = env->NewStrand("test");
+    int64_t acknowledged = -1, submitted = -1;
+    bool crashed = false;
+    sim::CrashMode mode =
+        seed % 2 == 0 ? sim::CrashMode::kPowerRandom : sim::CrashMode::kPowerPrefix;
+    node.CrashAfterChanges(static_cast<int64_t>(seed % 40), mode, [&] { crashed = true; });
+    for (int64_t i = 0; i < 60 && !crashed; ++i) {
+      strand->Post([&, i] {
+        submitted = i;
+        std::string value = std::to_string(i) + std::string(200, 'v');
+        store->Commit({{"/a", value}, {"/b", value}}, strand, [&, i](const absl::Status& status) {
+          if (status.ok()) acknowledged = i;
+        });
+      });
+      world.RunFor(absl::Milliseconds(i % 3 * 2));
+    }
+    world.RunFor(absl::Seconds(1));
+    ASSERT_TRUE(crashed) << seed;
+    store.reset();
+    strand.reset();
+    env = &node.Start();
+    store = std::make_unique<JournalMetaStore>(*env, "/meta");
+    absl::StatusOr<Entries> loaded;
+    env->RunInPool([&] { loaded = store->Load(); });
+    ASSERT_TRUE(loaded.ok()) << "seed " << seed << ": " << loaded.status();
+    int64_t found = loaded->empty() ? -1 : std::stoll((*loaded)["/a"]);
+    EXPECT_GE(found, acknowledged) << seed;
+    EXPECT_LE(found, submitted) << seed;
+    EXPECT_EQ((*loaded)["/a"], (*loaded)["/b"]) << seed;
+  }
+}
+
+TEST_F(JournalMetaStoreTest, ADamagedEndIsSetAsideAndTheNextCommitFollowsTheLastGoodOne) {
+  ASSERT_TRUE(Load().ok());
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  std::string good = Content();
+  ASSERT_TRUE(Commit({{"k", "2"}}).ok());
+  std::string longer = Content();
+  for (size_t size = good.size() + 1; size < longer.size(); ++size) {
+    Overwrite(longer.substr(0, size));
+    EXPECT_EQ(CrashAndLoad(sim::CrashMode::kProcess)->at("k"), "1") << size;
+    EXPECT_EQ(Content(), good);
+  }
+  std::string tail;
+  env_->RunInPool([&] { tail = ReadFile(env_->files(), std::string(kPath) + ".tail").value(); });
+  EXPECT_EQ(tail, longer.substr(good.size(), longer.size() - good.size() - 1));
+  ASSERT_TRUE(Commit({{"k", "3"}}).ok());
+  EXPECT_EQ(CrashAndLoad(sim::CrashMode::kPowerNone)->at("k"), "3");
+}
+
+TEST_F(JournalMetaStoreTest, ADamagedMiddleIsRefusedAndNothingChanged) {
+  ASSERT_TRUE(Load().ok());
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(Commit({{"k", std::to_string(i)}}).ok());
+  const std::string good = Content();
+  const size_t record = (good.size() - 8) / 4;  // the empty first one is a little shorter
+  for (size_t at = 0; at < good.size() - record - 8; ++at) {
+    std::string damaged = good;
+    damaged[at] ^= 0x40;
+    Overwrite(damaged);
+    absl::StatusOr<Entries> loaded = CrashAndLoad(sim::CrashMode::kProcess);
+    EXPECT_EQ(loaded.status().code(), absl::StatusCode::kDataLoss) << at;
+    EXPECT_EQ(Content(), damaged) << at;
+  }
+}
+
+TEST_F(JournalMetaStoreTest, TheHistoryIsWrittenAnewBeforeItGrowsLong) {
+  ASSERT_TRUE(Load().ok());
+  std::string value(300, 'v');
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(Commit({{"k" + std::to_string(i % 3), value + std::to_string(i)}}).ok());
+    EXPECT_LT(Content().size(), 6000u);
+  }
+  Entries entries = *CrashAndLoad(sim::CrashMode::kPowerNone);
+  EXPECT_EQ(entries.size(), 3u);
+  EXPECT_EQ(entries["k0"], value + "99");
+}
+
+TEST_F(JournalMetaStoreTest, CommitsAreAnsweredInOrderAndShareRecords) {
+  ASSERT_TRUE(Load().ok());
+  std::vector<int> order;
+  env_->RunOn(strand_, [&] {
+    for (int i = 0; i < 50; ++i) {
+      store_->Commit({{"k", std::to_string(i)}}, strand_, [&order, i](const absl::Status& status) {
+        EXPECT_TRUE(status.ok());
+        order.push_back(i);
+      });
+    }
+  });
+  world_.RunUntil([&] { return order.size() == 50; }, absl::Seconds(5));
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  EXPECT_EQ(order.size(), 50u);
+  EXPECT_EQ(CrashAndLoad(sim::CrashMode::kPowerNone)->at("k"), "49");
+}
+
+}  // namespace
+}  // namespace arion

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/meta_server.h"
+
+#include <algorithm>
+#include <set>
+
+#include "tests/meta/meta_fixture.h"
+
+namespace arion {
+namespace {
+
+class MetaServerTest : public MetaFixture {
+ protected:
+  void SetUp() override { ASSERT_TRUE(StartMeta().ok()); }
+  void CompleteTable(int servers, int partitions = 1) {
+    StartAndSync(servers);
+    ASSERT_EQ(Create("t", partitions, 3).err, ErrorCode::kOk);
+    Obey();
+    ASSERT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
+  }
+  int NumberOf(Endpoint endpoint) { return static_cast<int>(endpoint.ip & 0xff); }
+};
+
+TEST_F(MetaServerTest, ANewTableIsCompleteWithoutWaitingForAnyInterval) {
+  StartAndSync(3);
+  Instant begin = world_.now();
+  CreateAppResponse created = Create("temp", 8, 3);
+  EXPECT_EQ(created.err, ErrorCode::kOk);
+  EXPECT_EQ(created.appid, 1);
+  Obey();
+  EXPECT_LT(world_.now() - begin, absl::Seconds(2));
+
+  QueryConfigResponse table = Query("temp");
+  EXPECT_TRUE(table.is_stateful);
+  EXPECT_EQ(table.partition_count, 8);
+  std::map<Endpoint, int> primaries;
+  for (const PartitionConfiguration& config : table.partitions) {
+    EXPECT_TRUE(config.primary.IsValid());
+    EXPECT_EQ(config.secondaries.size(), 2u);
+    EXPECT_EQ(config.ballot, Ballot(3));
+    ++primaries[config.primary];
+  }
+  ASSERT_EQ(primaries.size(), 3u);
+  for (const auto& [endpoint, count] : primaries) EXPECT_GE(count, 2) << endpoint;
+}
+
+TEST_F(MetaServerTest, ADeadPrimaryIsRemovedAndASecondaryUpgraded) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  int primary = NumberOf(before.primary);
+  KillServer(primary);
+  Pass(absl::Seconds(4));
+  PartitionConfiguration headless = ConfigOf("t", 0);
+  EXPECT_EQ(headless.ballot, before.ballot + 1);
+  EXPECT_FALSE(headless.primary.IsValid());
+  EXPECT_EQ(headless.last_drops.back(), before.primary);
+  Obey();
+  PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_TRUE(before.IsSecondary(after.primary));
+  EXPECT_EQ(after.ballot, before.ballot + 2);
+
+  // It comes back and is taken in again.
+  StartServer(primary);
+  Sync(primary, {Report(before, PartitionStatus::kInactive)});
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
+}
+
+TEST_F(MetaServerTest, NobodyIsDeclaredDeadBeforeOneGraceHasPassed) {
+  CompleteTable(3);
+  Ballot ballot = ConfigOf("t", 0).ballot;
+  int primary = NumberOf(ConfigOf("t", 0).primary);
+  Beacon(primary);
+  KillServer(primary);
+  Pass(options_.grace - absl::Milliseconds(300));
+  EXPECT_EQ(ConfigOf("t", 0).ballot, ballot);
+  Pass(absl::Milliseconds(400));
+  EXPECT_EQ(ConfigOf("t", 0).ballot, ballot + 1);
+}
+
+TEST_F(MetaServerTest, ADeadSecondaryIsRemovedByItsPrimary) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  KillServer(NumberOf(before.secondaries[0]));
+  Pass(absl::Seconds(4));
+  EXPECT_EQ(ConfigOf("t", 0).ballot, before.ballot) << "only the primary may remove it";
+  std::optional<Proposal> proposal = TakeProposal();
+  ASSERT_TRUE(proposal);
+  EXPECT_EQ(proposal->to, before.primary);
+  EXPECT_EQ(proposal->request.type, ConfigType::kDowngradeToInactive);
+  EXPECT_EQ(proposal->request.node, before.secondaries[0]);
+  EXPECT_EQ(proposal->request.config, before);
+  Update(UpdateFor(*proposal));
+  PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_EQ(after.secondaries.size(), 1u);
+  EXPECT_EQ(after.last_drops, std::vector<Endpoint>{before.secondaries[0]});
+}
+
+TEST_F(MetaServerTest, ARestartedMetaServerGoesOnWhereItWas) {
+  CompleteTable(3, 4);
+  std::vector<PartitionConfiguration> before = Query("t").partitions;
+  for (sim::CrashMode mode : {sim::CrashMode::kProcess, sim::CrashMode::kPowerNone}) {
+    StopMeta(mode);
+    ASSERT_TRUE(StartMeta().ok());
+    EXPECT_EQ(Query("t").partitions, before);
+  }
+  Pass(absl::Seconds(20));
+  EXPECT_EQ(Query("t").partitions, before) << "beacons go on: nobody is dead";
+  // A server that was gone before is noticed a grace after the start.
+  int primary = NumberOf(before[0].primary);
+  KillServer(primary);
+  StopMeta(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(StartMeta().ok());
+  Pass(absl::Seconds(4));
+  EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
+  EXPECT_EQ(Create("t2", 1, 2).appid, 2) << "ids go on";
+}
+
+TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedCleanlyResumesWithALargerBallot) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  int primary = NumberOf(before.primary);
+  StartServer(primary);  // faster than a grace
+  std::optional<ConfigSyncResponse> answer =
+      Sync(primary, {Report(before, PartitionStatus::kInactive)});
+  ASSERT_EQ(answer->partitions.size(), 1u);
+  EXPECT_EQ(answer->partitions[0].config, before);
+  EXPECT_EQ(answer->partitions[0].info.app_name, "t");
+  EXPECT_EQ(answer->partitions[0].host_node, ServerAt(primary));
+  ConfigurationUpdateRequest force{.info = answer->partitions[0].info,
+                                   .config = before,
+                                   .type = ConfigType::kPrimaryForceUpdateBallot,
+                                   .node = before.primary};
+  ++force.config.ballot;
+  EXPECT_EQ(Update(force)->err, ErrorCode::kOk);
+  Pass(absl::Seconds(10));
+  EXPECT_EQ(ConfigOf("t", 0).primary, before.primary);
+  EXPECT_EQ(ConfigOf("t", 0).ballot, before.ballot + 1);
+}
+
+TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedUncleanlyLosesItsRoleAtOnce) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  int primary = NumberOf(before.primary);
+  StartServer(primary);
+  ReplicaInfo report = Report(before, PartitionStatus::kInactive);
+  report.unclean = true;
+  Sync(primary, {report});
+  // Whatever it asks for.
+  ConfigurationUpdateRequest force{
+      .config = before, .type = ConfigType::kPrimaryForceUpdateBallot, .node = before.primary};
+  ++force.config.ballot;
+  auto refused = Update(force);
+  EXPECT_TRUE(!refused || refused->err == ErrorCode::kInvalidVersion);
+  Obey();
+  PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_NE(after.primary, before.primary);
+  EXPECT_TRUE(before.IsSecondary(after.primary));
+}
+
+TEST_F(MetaServerTest, APrimaryStillLoadingOneGraceAfterItsLastServiceIsReplaced) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  int primary = NumberOf(before.primary);
+  StartServer(primary);
+  ReplicaInfo report = Report(before, PartitionStatus::kInactive);
+  report.loading = true;
+  Sync(primary, {report});
+  Pass(absl::Seconds(2));
+  EXPECT_EQ(ConfigOf("t", 0), before) << "it may still come";
+  Pass(absl::Milliseconds(1500));
+  Obey();
+  EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
+}
+
+TEST_F(MetaServerTest, AfterEverybodyRestartedTheLongestLogLeads) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  auto restart = [&](Endpoint server, int64_t ballot, int64_t prepared) {
+    StartServer(NumberOf(server));
+    ReplicaInfo report = Report(before, PartitionStatus::kInactive);
+    report.unclean = true;
+    report.last_mutation_ballot = Ballot(ballot);
+    report.last_prepared_decree = Decree(prepared);
+    Sync(NumberOf(server), {report});
+  };
+  for (int n = 1; n <= 3; ++n) StartServer(n);
+  restart(before.primary, 3, 10);
+  restart(before.secondaries[0], 2, 12);
+  EXPECT_EQ(ConfigOf("t", 0), before) << "the third has not reported";
+  restart(before.secondaries[1], 3, 11);
+  Obey();
+  PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_EQ(after.primary, before.secondaries[1]);
+  EXPECT_EQ(after.MemberCount(), 3u);
+  EXPECT_EQ(after.ballot, before.ballot + 2);
+}
+
+TEST_F(MetaServerTest, TheFormerPrimaryWinsATie) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  for (int n = 1; n <= 3; ++n) StartServer(n);
+  for (int n = 1; n <= 3; ++n) {
+    ReplicaInfo report = Report(before, PartitionStatus::kInactive);
+    report.unclean = true;
+    Sync(n, {report});
+  }
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).primary, before.primary);
+  EXPECT_EQ(ConfigOf("t", 0).ballot, before.ballot + 2) << "never with the old ballot";
+}
+
+TEST_F(MetaServerTest, RepeatedUpdatesAreOkAndStaleOnesLearnTheConfiguration) {
+  StartAndSync(3);
+  Create("t", 1, 3);
+  std::optional<Proposal> assign = TakeProposal();
+  ASSERT_TRUE(assign);
+  ConfigurationUpdateRequest update = UpdateFor(*assign);
+  EXPECT_EQ(Update(update)->err, ErrorCode::kOk);
+  EXPECT_EQ(Update(update)->err, ErrorCode::kOk) << "the answer was lost, it asks again";
+  EXPECT_EQ(ConfigOf("t", 0).ballot, Ballot(1));
+  update.config.primary = ServerAt(9);
+  auto refused = Update(update);
+  EXPECT_EQ(refused->err, ErrorCode::kInvalidVersion);
+  EXPECT_EQ(refused->config, ConfigOf("t", 0));
+}
+
+TEST_F(MetaServerTest, HostileMessagesAreRefusedAndChangeNothing) {
+  CompleteTable(3);
+  std::vector<PartitionConfiguration> before = Query("t").partitions;
+  ConfigurationUpdateRequest update{
+      .config = before[0], .type = ConfigType::kRemove, .node = ServerAt(2)};
+  ++update.config.ballot;
+
+  auto with = [&](auto change) {
+    ConfigurationUpdateRequest hostile = update;
+    change(hostile);
+    return Update(hostile)->err;
+  };
+  EXPECT_EQ(with([](auto& u) { u.config.pid = {99, 0}; }), ErrorCode::kObjectNotFound);
+  EXPECT_EQ(with([](auto& u) { u.config.pid.index = -1; }), ErrorCode::kObjectNotFound);
+  EXPECT_EQ(with([](auto& u) { u.config.pid.index = 1 << 30; }), ErrorCode::kObjectNotFound);
+  EXPECT_EQ(with([](auto& u) { u.node = ServerAt(77); }), ErrorCode::kObjectNotFound);
+  EXPECT_EQ(with([](auto& u) { u.type = static_cast<ConfigType>(1234); }),
+            ErrorCode::kInvalidVersion);
+  EXPECT_EQ(with([](auto& u) { u.type = ConfigType::kDropPartition; }), ErrorCode::kInvalidVersion);
+  EXPECT_EQ(with([](auto& u) { u.config.ballot = Ballot(INT64_MAX); }), ErrorCode::kInvalidVersion);
+  EXPECT_EQ(with([](auto& u) { u.config.max_replica_count = 1; }), ErrorCode::kInvalidVersion);
+  EXPECT_EQ(with([](auto& u) {
+              u.config.secondaries.assign(5, u.config.primary);
+              u.type = ConfigType::kUpgradeToSecondary;
+            }),
+            ErrorCode::kInvalidVersion);
+  EXPECT_EQ(with([](auto& u) {
+              u.config.primary = {};
+              u.type = ConfigType::kUpgradeToPrimary;
+            }),
+            ErrorCode::kInvalidVersion);
+
+  ReplicaInfo foreign{.pid = {1234, 5}, .ballot = Ballot(9)};
+  EXPECT_EQ(Sync(1, {foreign, foreign})->err, ErrorCode::kOk);
+  EXPECT_EQ(Ask<ConfigSyncResponse>(kRpcConfigSync, ConfigSyncRequest{.node = ServerAt(55)})->err,
+            ErrorCode::kObjectNotFound);
+  for (const char* name : {kRpcBeacon, kRpcConfigSync, kRpcUpdateConfiguration, kRpcQueryConfig,
+                           kRpcCreateApp, kRpcDropApp, kRpcListApps, kRpcListNodes}) {
+    for (const char* garbage : {"", "\x0c", "\xff\xff\xff\xff\xff\xff\xff\xff"}) {
+      auto reply = AskBytes(name, garbage);
+      if (reply) {
+        EXPECT_EQ(reply->error, ErrorCode::kInvalidData) << name;
+      }
+    }
+  }
+  EXPECT_EQ(AskBytes("RPC_CM_START_RECOVERY", "")->error, ErrorCode::kHandlerNotFound);
+  EXPECT_EQ(Query("t").partitions, before);
+}
+
+TEST_F(MetaServerTest, TooFewServersFreezeTheConfiguration) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  KillServer(NumberOf(before.secondaries[0]));
+  KillServer(NumberOf(before.secondaries[1]));
+  Pass(absl::Seconds(5));
+  EXPECT_FALSE(TakeProposal());
+  ConfigurationUpdateRequest shrink{
+      .config = before, .type = ConfigType::kRemove, .node = before.secondaries[0]};
+  ++shrink.config.ballot;
+  std::erase(shrink.config.secondaries, shrink.node);
+  EXPECT_EQ(Update(shrink)->err, ErrorCode::kStateFreezed);
+  EXPECT_EQ(Create("other", 1, 1).err, ErrorCode::kStateFreezed);
+}
+
+TEST_F(MetaServerTest, ADroppedTableIsHiddenAndItsNameFree) {
+  CompleteTable(3);
+  DropAppRequest drop{"t", {.success_if_not_exist = false}};
+  EXPECT_EQ(Ask<DropAppResponse>(kRpcDropApp, drop)->err, ErrorCode::kOk);
+  EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
+  EXPECT_FALSE(Query("t").is_stateful);
+  EXPECT_EQ(Ask<DropAppResponse>(kRpcDropApp, drop)->err, ErrorCode::kAppNotExist);
+  drop.options.success_if_not_exist = true;
+  EXPECT_EQ(Ask<DropAppResponse>(kRpcDropApp, drop)->err, ErrorCode::kOk);
+  EXPECT_TRUE(Sync(1)->partitions.empty());
+  auto apps = Ask<ListAppsResponse>(kRpcListApps, ListAppsRequest{.status = AppStatus::kDropped});
+  ASSERT_EQ(apps->infos.size(), 1u);
+  EXPECT_GT(apps->infos[0].expire_second, apps->infos[0].drop_second);
+  StopMeta(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(StartMeta().ok());
+  Pass(absl::Seconds(1));
+  EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
+  EXPECT_EQ(Create("t", 1, 3).appid, 2);
+}
+
+TEST_F(MetaServerTest, ThriftClientsAreNeverShownAPartitionThatLostItsPrimary) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  KillServer(NumberOf(before.primary));
+  Pass(absl::Seconds(4));
+  EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
+  PartitionConfiguration shown = Query("t", Framing::kThriftV0).partitions[0];
+  EXPECT_TRUE(before.IsSecondary(shown.primary));
+  EXPECT_EQ(shown.MemberCount(), 2u);
+}
+
+TEST_F(MetaServerTest, ALostProposalIsSentAgain) {
+  StartAndSync(3);
+  Create("t", 1, 3);
+  ASSERT_TRUE(TakeProposal());
+  EXPECT_FALSE(TakeProposal());
+  Pass(absl::Seconds(2));
+  std::optional<Proposal> again = TakeProposal();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->request.type, ConfigType::kAssignPrimary);
+  transport_.sent.clear();
+  Sync(static_cast<int>(again->to.ip & 0xff));
+  EXPECT_TRUE(TakeProposal()) << "a server that connects hears at once what it missed";
+}
+
+TEST_F(MetaServerTest, ListsNodesAliveFirst) {
+  StartAndSync(3);
+  KillServer(1);
+  Pass(absl::Seconds(4));
+  auto nodes = Ask<ListNodesResponse>(kRpcListNodes, ListNodesRequest{});
+  ASSERT_EQ(nodes->infos.size(), 3u);
+  EXPECT_EQ(nodes->infos[0].status, NodeStatus::kAlive);
+  EXPECT_EQ(nodes->infos[2].node, ServerAt(1));
+  EXPECT_EQ(nodes->infos[2].status, NodeStatus::kUnalive);
+  EXPECT_EQ(
+      Ask<ListNodesResponse>(kRpcListNodes, ListNodesRequest{NodeStatus::kUnalive})->infos.size(),
+      1u);
+  auto info = Ask<ClusterInfoResponse>(kRpcClusterInfo, ClusterInfoRequest{});
+  ASSERT_EQ(info->keys.size(), info->values.size());
+  EXPECT_EQ(info->keys.front(), "meta_servers");
+  EXPECT_EQ(info->keys.back(), "cluster_name");
+  EXPECT_EQ(info->values.back(), "onebox");
+  EXPECT_EQ(Ask<DuplicationSyncResponse>(kRpcDuplicationSync, DuplicationSyncRequest{})->err,
+            ErrorCode::kOk);
+}
+
+}  // namespace
+}  // namespace arion
