@@ -1,0 +1,43 @@
+// arion_meta: one meta server. Composition only.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "env/posix_environment.h"
+#include "main/server_config.h"
+#include "main/server_process.h"
+#include "meta/journal_meta_store.h"
+#include "meta/meta_server.h"
+#include "rpc/asio_transport.h"
+
+namespace arion {
+namespace {
+
+int Serve(MetaServer& server, AsioTransport& transport) {
+  if (absl::Status status = server.Start(); !status.ok()) return FailedToStart(status);
+  if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
+  return RunUntilStopped(
+      "arion_meta", [&](const StopDone& done) { server.Stop([done] { done(absl::OkStatus()); }); });
+}
+
+int Main(int argc, char** argv) {
+  BlockStopSignals();
+  ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
+  PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
+  AsioTransport transport(&env.loops(), {.listen = config.listen});
+  LogBanner("arion_meta", config,
+            {{"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
+             {"grace", absl::FormatDuration(config.meta.grace)}});
+  JournalMetaStore store(env, config.meta_data_directory);
+  MetaServer server(env, transport, store, config.meta);
+  int exit_code = Serve(server, transport);
+  transport.Stop();
+  env.StopLoops();
+  return exit_code;
+}
+
+}  // namespace
+}  // namespace arion
+
+int main(int argc, char** argv) { return arion::Main(argc, argv); }
