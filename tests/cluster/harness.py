@@ -1,0 +1,241 @@
+"""A cluster of real processes on 127.0.0.1, straight from the binaries, in a directory of its own.
+
+Servers are started and ended by pid. When a test fails, the last log lines of each server are printed.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import atexit
+import os
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import thft
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("ARION_BUILD", os.path.join(ROOT, "build"))
+# Sanitizers and a busy machine are slow: deadlines are generous, tests wait for conditions.
+PATIENCE = float(os.environ.get("ARION_PATIENCE", "1"))
+
+
+def wait_for(what, condition, seconds=30):
+    """Polls until `condition` returns something true, and returns that."""
+    deadline = time.monotonic() + seconds * PATIENCE
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds * PATIENCE:.0f} s in vain: {what}")
+        time.sleep(0.05)
+
+
+def free_ports(count):
+    """Ports below Linux's ephemeral range, so that no outgoing connection takes one; each was free a moment ago."""
+    found = []
+    while len(found) < count:
+        port = random.randrange(15000, 32000)
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in found:
+            found.append(port)
+    return found
+
+
+class Server:
+    def __init__(self, cluster, role, number, port):
+        self.cluster = cluster
+        self.role = role
+        self.name = f"{role}{number}"
+        self.address = f"127.0.0.1:{port}"
+        self.directory = os.path.join(cluster.directory, self.name)
+        self.config = os.path.join(self.directory, "config.ini")
+        self.log = os.path.join(self.directory, "log")
+        self.process = None
+
+    def data_directories(self):
+        count = 1 if self.role == "meta" else self.cluster.data_dirs
+        return [os.path.join(self.directory, f"data{i}") for i in range(count)]
+
+    def write_config(self):
+        for path in self.data_directories():
+            os.makedirs(path, exist_ok=True)
+        lines = ["[arion.server]", "cluster_name = test", f"listen = {self.address}",
+                 f"meta_servers = {self.cluster.meta.address}", f"lease = {2 * PATIENCE:g}s",
+                 f"grace = {3 * PATIENCE:g}s"]
+        if self.role == "meta":
+            lines += ["[arion.meta]", f"meta_data_dir = {self.data_directories()[0]}", "guardian_interval = 1s",
+                      "replica_assign_delay_for_dropouts = 10s", "max_successive_unstable_restarts = 0"]
+        else:
+            disks = ",".join(f"d{i}:{path}" for i, path in enumerate(self.data_directories()))
+            lines += ["[arion.replica]", f"data_dirs = {disks}", "beacon_interval = 500ms",
+                      "config_sync_interval = 3s", "block_cache_size = 64 MiB"]
+        with open(self.config, "w") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def start(self, flags=()):
+        if not os.path.exists(self.config):
+            self.write_config()
+        with open(self.log, "ab") as log:
+            self.process = subprocess.Popen(
+                [os.path.join(BUILD, f"arion_{self.role}"), f"--config={self.config}", *flags],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory)
+
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def kill(self):
+        if self.is_running():
+            self.process.send_signal(signal.SIGKILL)
+            self.process.wait()
+
+    def stop(self, seconds=30):
+        """A clean stop; its exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=seconds * PATIENCE)
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.process.pid}/status") as file:
+            for line in file:
+                if line.startswith("VmRSS:"):
+                    return int(line.split()[1]) * 1024
+        return 0
+
+    def last_lines(self, count=25):
+        try:
+            with open(self.log, "rb") as file:
+                file.seek(0, os.SEEK_END)
+                file.seek(max(0, file.tell() - 64 * 1024))
+                return file.read().decode("utf-8", "replace").splitlines()[-count:]
+        except OSError:
+            return []
+
+
+class Cluster:
+    def __init__(self, servers=3, data_dirs=1):
+        self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
+        self.data_dirs = data_dirs
+        ports = free_ports(servers + 1)
+        self.meta = None
+        self.meta = Server(self, "meta", 1, ports[0])
+        self.replicas = [Server(self, "replica", i + 1, port) for i, port in enumerate(ports[1:])]
+        for server in self.servers():
+            os.makedirs(server.directory)
+        atexit.register(self.destroy)
+
+    def servers(self):
+        return [self.meta, *self.replicas]
+
+    def start(self):
+        for server in self.servers():
+            if not server.is_running():
+                server.start()
+        for server in self.servers():
+            self.wait_listening(server)
+
+    def wait_listening(self, server):
+        def listens():
+            if not server.is_running():
+                raise AssertionError(f"{server.name} ended with {server.process.poll()}")
+            host, port = server.address.split(":")
+            with socket.socket() as probe:
+                probe.settimeout(1)
+                return probe.connect_ex((host, int(port))) == 0
+        wait_for(f"{server.name} listens", listens, 30)
+
+    def create_table(self, name, partitions=8, replicas=3):
+        def created():
+            try:
+                return thft.create_table(self.meta.address, name, partitions, replicas) == "ERR_OK"
+            except OSError:
+                return False
+        wait_for(f"table {name} is created", created, 30)
+        self.wait_healthy(name, replicas)
+
+    def partitions(self, table):
+        try:
+            error, _, partitions = thft.ask_config(self.meta.address, table)
+        except OSError:
+            return []
+        return partitions if error == "ERR_OK" else []
+
+    def wait_healthy(self, table, replicas=3, seconds=60):
+        def healthy():
+            partitions = self.partitions(table)
+            return partitions and all(p["primary"] and len(p["secondaries"]) + 1 >= replicas for p in partitions)
+        try:
+            wait_for(f"every partition of {table} has {replicas} members", healthy, seconds)
+        except AssertionError as error:
+            raise AssertionError(f"{error}; partitions: {self.partitions(table)}") from None
+
+    def print_logs(self, out=sys.stderr):
+        for server in self.servers():
+            state = "running" if server.is_running() else f"exit {server.process.poll() if server.process else '-'}"
+            print(f"--- {server.name} {server.address} ({state})", file=out)
+            for line in server.last_lines():
+                print(f"    {line}", file=out)
+
+    def destroy(self):
+        for server in self.servers():
+            server.kill()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        atexit.unregister(self.destroy)
+
+
+def run(command, timeout=120, **kwargs):
+    """Output of a command that must succeed."""
+    done = subprocess.run(command, capture_output=True, text=True, timeout=timeout * PATIENCE, **kwargs)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def go_client(version):
+    """Path of the driver built with one version of the Go client, built once a build directory."""
+    binary = os.path.join(BUILD, "tests", "cluster", f"client_{version}")
+    os.makedirs(os.path.dirname(binary), exist_ok=True)
+    environment = dict(os.environ, GOFLAGS="-mod=readonly -buildvcs=false", GOTOOLCHAIN="local")
+    run(["go", "build", "-o", binary, "."], timeout=600, cwd=os.path.join(HERE, "go", version), env=environment)
+    return binary
+
+
+class ClusterTest(unittest.TestCase):
+    """Tests that share one cluster with table temp, 8 x 3."""
+
+    data_dirs = 1
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster(data_dirs=cls.data_dirs)
+        try:
+            cls.cluster.start()
+            cls.cluster.create_table("temp")
+        except Exception:
+            cls.cluster.print_logs()
+            cls.cluster.destroy()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.destroy()
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.cluster.print_logs()
+        return result
+
+    def check_all_alive(self):
+        for server in self.cluster.servers():
+            self.assertTrue(server.is_running(), f"{server.name} ended")
