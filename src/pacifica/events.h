@@ -31,7 +31,8 @@ using ClientToken = uint64_t;
 // A write whose size, access and form the driver has already accepted. Answered by one ClientReply.
 struct ClientWrite {
   ClientToken token = 0;
-  Update update;  // its code decides whether it may share a mutation
+  Update update;               // its code decides whether it may share a mutation
+  int64_t received_at_us = 0;  // wall clock, for the mutation's timestamp only
 };
 
 // ---- this replica's own log and engine ----

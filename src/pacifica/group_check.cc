@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/group_check.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace arion {
+namespace {
+
+constexpr int kLostAnswersMax = 1;
+
+}  // namespace
+
+void GroupCheck::Begin() {
+  lost_.clear();
+  notice_ = Instant::InfiniteFuture();
+  SendAll();
+}
+
+void GroupCheck::End() {
+  next_ = notice_ = Instant::InfiniteFuture();
+  lost_.clear();
+}
+
+void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
+  SendGroupCheck send;
+  send.to = to;
+  send.request.app = s_.app;
+  send.request.node = to;
+  send.request.config = s_.ConfigurationFor(role, signature);
+  send.request.last_committed_decree = s_.list.last_committed();
+  send.request.confirmed_decree = -1;
+  send.timeout = s_.options.rpc_timeout;
+  s_.effects.send.push_back(std::move(send));
+}
+
+void GroupCheck::SendAll() {
+  next_ = s_.now + s_.options.group_check_interval;
+  notice_ = Instant::InfiniteFuture();
+  for (Endpoint node : s_.configuration.secondaries) Send(node, PartitionStatus::kSecondary, 0);
+  for (const auto& [node, session] : sessions_.all()) {
+    Send(node, PartitionStatus::kPotentialSecondary, session.signature);
+  }
+  primary_.NoteTold(s_.list.last_committed());
+}
+
+bool GroupCheck::IsUntold() const {
+  return s_.list.last_committed() > primary_.told_committed() &&
+         s_.list.last_committed() == s_.list.last_prepared() &&
+         !s_.configuration.secondaries.empty();
+}
+
+void GroupCheck::Watch() {
+  if (s_.role != PartitionStatus::kPrimary || !IsUntold()) {
+    notice_ = Instant::InfiniteFuture();
+  } else if (notice_ == Instant::InfiniteFuture()) {
+    notice_ = s_.now + s_.options.commit_notice_delay;
+  }
+}
+
+void GroupCheck::OnTick() {
+  if (s_.role != PartitionStatus::kPrimary) return;
+  if (next_ <= s_.now || notice_ <= s_.now) SendAll();
+}
+
+Instant GroupCheck::NextWakeup() const {
+  return s_.role == PartitionStatus::kPrimary ? std::min(next_, notice_)
+                                              : Instant::InfiniteFuture();
+}
+
+GroupCheck::Verdict GroupCheck::OnAnswer(const GroupCheckAnswered& answer) {
+  const LearnerSessions::Session* session = sessions_.Find(answer.from);
+  const bool is_secondary = s_.configuration.IsSecondary(answer.from);
+  if (s_.role != PartitionStatus::kPrimary || answer.ballot != s_.ballot ||
+      (!is_secondary && session == nullptr)) {
+    ++s_.counters.stale_messages;
+    return Verdict::kFine;
+  }
+  const Verdict failed = is_secondary ? Verdict::kMemberFailed : Verdict::kLearnerFailed;
+  if (answer.rpc == ErrorCode::kTimeout || answer.rpc == ErrorCode::kNetworkFailure) {
+    if (++lost_[answer.from] > kLostAnswersMax) return failed;
+    is_secondary ? Send(answer.from, PartitionStatus::kSecondary, 0)
+                 : Send(answer.from, PartitionStatus::kPotentialSecondary, session->signature);
+    return Verdict::kFine;
+  }
+  lost_.erase(answer.from);
+  if (answer.rpc != ErrorCode::kOk || answer.response.err != ErrorCode::kOk) return failed;
+  const bool succeeded = session != nullptr &&
+                         answer.response.learner_status == LearnerStatus::kSucceeded &&
+                         answer.response.learner_signature == session->signature;
+  return succeeded ? Verdict::kLearnerSucceeded : Verdict::kFine;
+}
+
+}  // namespace arion

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/invariants.h"
+
+#include <set>
+
+#include "base/log.h"
+
+namespace arion {
+
+void CheckLadder(const Watermarks& marks) {
+  CHECK_LE(marks.last_durable, marks.last_applied) << "R1";
+  CHECK_LE(marks.last_applied, marks.last_committed) << "R1";
+  CHECK_LE(marks.last_committed, marks.last_logged) << "R1";
+  CHECK_LE(marks.last_logged, marks.last_prepared) << "R1";
+}
+
+void CheckRise(const Watermarks& before, const Watermarks& after) {
+  CHECK_LE(before.ballot, after.ballot) << "R3";
+  if (before.learner_restarts != after.learner_restarts) return;
+  CHECK_LE(before.last_durable, after.last_durable) << "R3";
+  CHECK_LE(before.last_applied, after.last_applied) << "R3";
+  CHECK_LE(before.last_committed, after.last_committed) << "R3";
+  if (before.ballot == after.ballot) {
+    CHECK_LE(before.last_prepared, after.last_prepared) << "R3";
+  }
+}
+
+void CheckMembers(const PartitionConfiguration& configuration) {
+  std::set<Endpoint> members;
+  if (configuration.primary.IsValid()) members.insert(configuration.primary);
+  for (Endpoint secondary : configuration.secondaries) {
+    CHECK(members.insert(secondary).second) << "R6: " << secondary << " is a member twice";
+  }
+}
+
+}  // namespace arion

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/learner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "pacifica/log_shipment.h"
+
+namespace arion {
+namespace {
+
+constexpr int kLostRoundsMax = 3;
+
+bool IsNotReadyYet(ErrorCode err) {
+  return err == ErrorCode::kInactiveState || err == ErrorCode::kInconsistentState ||
+         err == ErrorCode::kTryAgain;
+}
+
+}  // namespace
+
+GroupCheckResponse Learner::Report() const {
+  GroupCheckResponse report;
+  report.pid = s_.options.pid;
+  report.last_committed_decree_in_app = s_.last_applied;
+  report.last_committed_decree_in_prepare_list = s_.list.last_committed();
+  report.learner_status = phase_;
+  report.learner_signature = signature_;
+  report.node = s_.options.self;
+  return report;
+}
+
+void Learner::OnInvitation(int64_t signature) {
+  CHECK(s_.role == PartitionStatus::kPotentialSecondary);
+  if (signature == 0) {
+    ++s_.counters.odd_messages;
+    return;
+  }
+  if (signature < signature_) {
+    ++s_.counters.stale_messages;
+    return;
+  }
+  if (signature != signature_) {
+    // A copy under way can't be stopped; the primary asks again.
+    if (HasWork()) return;
+    Abort();
+    signature_ = signature;
+    phase_ = LearnerStatus::kWithoutPrepare;
+    // Nothing of the old list commits any more: the engine must stand still between rounds.
+    secondary_.Restart(Decree(0));
+  }
+  if (phase_ == LearnerStatus::kSucceeded) {
+    SendCompletion();
+  } else {
+    Proceed();
+  }
+}
+
+void Learner::Proceed() {
+  if (signature_ == 0 || HasWork()) return;
+  const bool due = retry_at_ <= s_.now;
+  if (due) retry_at_ = Instant::InfiniteFuture();
+  switch (phase_) {
+    case LearnerStatus::kWithoutPrepare:
+      // The engine finishes what it was given: the round starts where it then stands.
+      if (round_serial_ == 0 && !s_.AppliesPending() && retry_at_ == Instant::InfiniteFuture())
+        SendRound();
+      return;
+    case LearnerStatus::kWithPrepare:
+      if (s_.list.last_committed() < prepare_start_ - 1 || s_.last_applied < prepare_start_ - 1)
+        return;
+      if (s_.last_durable < gap_end_) {
+        if (retry_at_ == Instant::InfiniteFuture()) StartWork(LearnerWork::What::kFlush, {});
+        return;
+      }
+      phase_ = LearnerStatus::kSucceeded;
+      SendCompletion();
+      return;
+    case LearnerStatus::kSucceeded:
+      if (due) SendCompletion();
+      return;
+    default:
+      return;
+  }
+}
+
+void Learner::SendRound() {
+  ++s_.counters.learn_rounds;
+  round_serial_ = s_.next_serial++;
+  LearnRequest request;
+  request.pid = s_.options.pid;
+  request.learner = s_.options.self;
+  request.signature = signature_;
+  request.last_committed_decree_in_app = s_.last_applied;
+  request.last_committed_decree_in_prepare_list = s_.list.last_committed();
+  s_.effects.send.push_back(
+      SendLearn{s_.primary, round_serial_, std::move(request), s_.options.rpc_timeout});
+}
+
+void Learner::SendCompletion() {
+  retry_at_ = s_.now + s_.options.learn_retry_delay;
+  s_.effects.send.push_back(SendLearnCompletion{s_.primary, Report(), s_.options.rpc_timeout});
+}
+
+void Learner::StartWork(LearnerWork::What what, const LearnResponse& response) {
+  CHECK(!HasWork());
+  CHECK(!s_.effects.learner_work.has_value());
+  work_serial_ = s_.next_serial++;
+  work_ = what;
+  s_.effects.learner_work = LearnerWork{work_serial_, what, response};
+}
+
+void Learner::RetryLater() { retry_at_ = s_.now + s_.options.learn_retry_delay; }
+
+Learner::Verdict Learner::Fail() {
+  Abort();
+  return Verdict::kSessionFailed;
+}
+
+void Learner::Abort() {
+  signature_ = 0;
+  phase_ = LearnerStatus::kInvalid;
+  round_serial_ = 0;
+  lost_rounds_ = 0;
+  retry_at_ = Instant::InfiniteFuture();
+}
+
+Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
+  if (signature_ == 0 || answer.serial != round_serial_) {
+    ++s_.counters.stale_messages;
+    return Verdict::kFine;
+  }
+  const LearnResponse& response = answer.response;
+  const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : response.err;
+  if (err == ErrorCode::kOk && response.config.ballot > s_.ballot) return Verdict::kAdoptBallot;
+  round_serial_ = 0;
+  if (answer.rpc != ErrorCode::kOk) {
+    if (++lost_rounds_ > kLostRoundsMax) return Fail();
+    RetryLater();
+    return Verdict::kFine;
+  }
+  lost_rounds_ = 0;
+  if (IsNotReadyYet(err)) {
+    RetryLater();
+    return Verdict::kFine;
+  }
+  if (err != ErrorCode::kOk) return Fail();
+  if (response.config.ballot < s_.ballot) {
+    ++s_.counters.stale_messages;
+    RetryLater();
+    return Verdict::kFine;
+  }
+  CHECK(!s_.AppliesPending()) << "a round starts where the engine stands still";
+  if (response.last_committed_decree < s_.last_applied) {
+    // What stands here was never committed by this group.
+    StartWork(LearnerWork::What::kDiscard, {});
+    return Verdict::kFine;
+  }
+  switch (response.type) {
+    case LearnType::kCache:
+      return TakeCache(response);
+    case LearnType::kLog:
+      return TakeLog(response);
+    case LearnType::kApp:
+      return TakeCheckpoint(response);
+    default:
+      ++s_.counters.odd_messages;
+      return Fail();
+  }
+}
+
+Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
+  auto carried = ParseMutations(s_.options.pid, response.state.meta);
+  const Decree start = s_.last_applied + 1;
+  const Decree last = response.prepare_start_decree - 1;
+  if (!carried.ok() || last < s_.last_applied || last > response.last_committed_decree) {
+    ++s_.counters.odd_messages;
+    return Fail();
+  }
+  const std::vector<MutationPtr> mutations = NewestVersions(*carried, start, last);
+  const bool newer = std::any_of(mutations.begin(), mutations.end(),
+                                 [this](const MutationPtr& m) { return m->ballot > s_.ballot; });
+  if (newer || static_cast<int64_t>(mutations.size()) != last - s_.last_applied ||
+      last - s_.last_applied > s_.options.prepare_list_span_max) {
+    ++s_.counters.odd_messages;
+    return Fail();
+  }
+  prepare_start_ = response.prepare_start_decree;
+  gap_end_ = s_.last_applied;
+  s_.list.Reset(s_.last_applied);
+  ++s_.learner_restarts;
+  secondary_.Restart(last);
+  s_.effects.restart_log = RestartLog{s_.last_applied};
+  for (const MutationPtr& m : mutations) {
+    const PrepareList::PutVerdict verdict = s_.Append(m);
+    CHECK(verdict == PrepareList::PutVerdict::kStored) << "an empty list has room";
+  }
+  phase_ = LearnerStatus::kWithPrepare;
+  Proceed();
+  return Verdict::kFine;
+}
+
+Learner::Verdict Learner::TakeLog(const LearnResponse& response) {
+  auto carried = ParseMutations(s_.options.pid, response.state.meta);
+  if (!carried.ok() || response.prepare_start_decree != kInvalidDecree) {
+    ++s_.counters.odd_messages;
+    return Fail();
+  }
+  const Decree through =
+      std::min(response.state.to_decree_included, response.last_committed_decree);
+  const std::vector<MutationPtr> mutations = NewestVersions(*carried, s_.last_applied + 1, through);
+  if (mutations.empty()) {
+    RetryLater();
+    return Verdict::kFine;
+  }
+  s_.HandOver(mutations);
+  secondary_.Restart(s_.last_handed);
+  return Verdict::kFine;
+}
+
+Learner::Verdict Learner::TakeCheckpoint(const LearnResponse& response) {
+  const bool sane = response.prepare_start_decree == kInvalidDecree &&
+                    !response.state.files.empty() &&
+                    response.state.to_decree_included > s_.last_applied &&
+                    response.state.to_decree_included <= response.last_committed_decree;
+  if (!sane) {
+    ++s_.counters.odd_messages;
+    return Fail();
+  }
+  StartWork(LearnerWork::What::kInstallCheckpoint, response);
+  return Verdict::kFine;
+}
+
+Learner::Verdict Learner::OnWorkDone(const LearnerWorkDone& done) {
+  if (done.serial != work_serial_ || !HasWork()) {
+    ++s_.counters.stale_messages;
+    return Verdict::kFine;
+  }
+  work_serial_ = 0;
+  if (done.result == LearnerWorkDone::Result::kLocalFailed) return Verdict::kLocalFault;
+  if (done.result == LearnerWorkDone::Result::kRemoteFailed) {
+    return signature_ == 0 ? Verdict::kFine : Fail();
+  }
+  if (work_ == LearnerWork::What::kFlush) {
+    s_.last_durable = std::max(s_.last_durable, std::min(done.durable, s_.last_applied));
+    if (s_.last_durable < gap_end_) RetryLater();
+  } else {
+    s_.JumpTo(done.applied);
+    s_.last_durable = std::min(done.durable, done.applied);
+    secondary_.Restart(done.applied);
+  }
+  Proceed();
+  return Verdict::kFine;
+}
+
+Learner::Verdict Learner::OnCompletionAnswered(const LearnCompletionAnswered& answer) {
+  if (signature_ == 0 || answer.signature != signature_ || phase_ != LearnerStatus::kSucceeded) {
+    ++s_.counters.stale_messages;
+    return Verdict::kFine;
+  }
+  if (answer.rpc != ErrorCode::kOk || IsNotReadyYet(answer.response.err))
+    return Verdict::kFine;  // the retry is set
+  if (answer.response.err != ErrorCode::kOk || answer.response.signature != signature_)
+    return Fail();
+  // The primary knows; its next ballot, or its next group check, says how it went.
+  retry_at_ = Instant::InfiniteFuture();
+  return Verdict::kFine;
+}
+
+}  // namespace arion

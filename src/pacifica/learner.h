@@ -1,0 +1,77 @@
+// Learner: how a replica without the group's history gets it from the primary, round by round
+// (spec/replication.md 1.11).
+//
+//   WithoutPrepare  rounds: a checkpoint (LT_APP), pieces of log (LT_LOG), until the gap fits the
+//   primary's memory WithPrepare     LT_CACHE came: the gap is closed, prepares are taken like a
+//   secondary's; what came by checkpoint or log
+//                   is being flushed, for the own log does not hold it
+//   Succeeded       everything survives a crash; reported to the primary, which makes the replica a
+//   secondary
+//
+// Shapes   A session is named by the primary's signature; a round by its serial. One round or one
+// piece of work at a time. Promises The old log is void before the first mutation of the new
+// history is appended (RestartLog). SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "pacifica/replica_state.h"
+#include "pacifica/secondary.h"
+
+namespace arion {
+
+class Learner {
+ public:
+  Learner(ReplicaState& state, Secondary& secondary) : s_(state), secondary_(secondary) {}
+
+  enum class Verdict {
+    kFine,
+    kSessionFailed,  // the replica leaves: INACTIVE, to be invited again
+    kLocalFault,     // the own disk failed: ERROR
+    kAdoptBallot,    // the primary has a larger ballot: adopt it, then hand the answer in again
+  };
+
+  // The primary wants this learner in session `signature` (it repeats itself with every group
+  // check).
+  void OnInvitation(int64_t signature);
+  Verdict OnAnswer(const LearnAnswered& answer);
+  Verdict OnWorkDone(const LearnerWorkDone& done);
+  Verdict OnCompletionAnswered(const LearnCompletionAnswered& answer);
+  // After anything that moved the watermarks, and when time passed.
+  void Proceed();
+  // The role is lost. Work of the driver that is under way still reports back.
+  void Abort();
+  // Learning is over, the replica is a member.
+  void Finish() { Abort(); }
+
+  LearnerStatus phase() const { return phase_; }
+  int64_t signature() const { return signature_; }
+  bool HasWork() const { return work_serial_ != 0; }
+  Instant NextWakeup() const { return retry_at_; }
+  GroupCheckResponse Report() const;
+
+ private:
+  void SendRound();
+  void SendCompletion();
+  void StartWork(LearnerWork::What what, const LearnResponse& response);
+  void RetryLater();
+  Verdict Fail();
+  Verdict TakeCache(const LearnResponse& response);
+  Verdict TakeLog(const LearnResponse& response);
+  Verdict TakeCheckpoint(const LearnResponse& response);
+
+  ReplicaState& s_;
+  Secondary& secondary_;
+  int64_t signature_ = 0;  // 0: no session
+  LearnerStatus phase_ = LearnerStatus::kInvalid;
+  uint64_t round_serial_ = 0;  // of the round that waits for its answer
+  uint64_t work_serial_ = 0;   // of the driver's work under way; outlives the session
+  LearnerWork::What work_ = LearnerWork::What::kFlush;
+  int lost_rounds_ = 0;
+  Decree
+      gap_end_;  // WithPrepare: the log holds everything behind, the engine must flush up to here
+  Decree prepare_start_;
+  Instant retry_at_ = Instant::InfiniteFuture();
+};
+
+}  // namespace arion

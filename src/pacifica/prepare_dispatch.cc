@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/prepare_dispatch.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace arion {
+namespace {
+
+constexpr int kBrokenConnectionsMax = 1;
+constexpr int kReconnectDelayFactor =
+    20;  // a new connection needs longer than a learner that is about to be ready
+
+}  // namespace
+
+void PrepareDispatch::Send(Endpoint to, int64_t signature, MutationPtr mutation) {
+  const absl::Duration timeout =
+      signature == 0 ? s_.options.prepare_timeout : s_.options.learner_prepare_timeout;
+  const uint64_t serial = s_.next_serial++;
+  Outgoing& outgoing = outgoing_[serial];
+  outgoing = {.to = to,
+              .signature = signature,
+              .mutation = std::move(mutation),
+              .deadline = s_.now + timeout};
+  SendNow(serial, outgoing);
+}
+
+void PrepareDispatch::SendNow(uint64_t serial, Outgoing& outgoing) {
+  outgoing.retry_at = Instant::InfiniteFuture();
+  const PartitionStatus receiver =
+      outgoing.signature == 0 ? PartitionStatus::kSecondary : PartitionStatus::kPotentialSecondary;
+  SendPrepare send;
+  send.to = outgoing.to;
+  send.serial = serial;
+  send.request.pid = s_.options.pid;
+  send.request.config = s_.ConfigurationFor(receiver, outgoing.signature);
+  send.request.mutation = outgoing.mutation;
+  send.timeout = std::min(outgoing.deadline - s_.now, s_.options.prepare_attempt_timeout);
+  s_.effects.send.push_back(std::move(send));
+}
+
+PrepareDispatch::Verdict PrepareDispatch::Finish(uint64_t serial, Outcome outcome) {
+  auto it = outgoing_.find(serial);
+  Verdict verdict{outcome, it->second.to, it->second.mutation->decree};
+  if (outcome != Outcome::kPending) outgoing_.erase(it);
+  return verdict;
+}
+
+PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
+  auto it = outgoing_.find(answer.serial);
+  if (it == outgoing_.end() || it->second.to != answer.from) return {};
+  Outgoing& outgoing = it->second;
+  const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : answer.ack.err;
+  absl::Duration delay;
+  switch (err) {
+    case ErrorCode::kOk:
+      if (answer.ack.ballot != outgoing.mutation->ballot ||
+          answer.ack.decree != outgoing.mutation->decree) {
+        ++s_.counters.odd_messages;
+        return Finish(answer.serial, Outcome::kFailed);
+      }
+      return Finish(answer.serial, Outcome::kAcked);
+    case ErrorCode::kInactiveState:
+    case ErrorCode::kTryAgain:
+      delay = s_.options.prepare_retry_delay;
+      break;
+    case ErrorCode::kTimeout:
+      delay = absl::ZeroDuration();
+      break;
+    case ErrorCode::kNetworkFailure:
+      if (++outgoing.broken_connections > kBrokenConnectionsMax)
+        return Finish(answer.serial, Outcome::kFailed);
+      delay = s_.options.prepare_retry_delay * kReconnectDelayFactor;
+      break;
+    default:
+      return Finish(answer.serial, Outcome::kFailed);
+  }
+  if (s_.now + delay >= outgoing.deadline) return Finish(answer.serial, Outcome::kFailed);
+  outgoing.retry_at = s_.now + delay;
+  if (delay <= absl::ZeroDuration()) {
+    ++s_.counters.prepares_resent;
+    SendNow(answer.serial, outgoing);
+  }
+  return Finish(answer.serial, Outcome::kPending);
+}
+
+void PrepareDispatch::OnTick() {
+  for (auto& [serial, outgoing] : outgoing_) {
+    if (outgoing.retry_at > s_.now) continue;
+    ++s_.counters.prepares_resent;
+    SendNow(serial, outgoing);
+  }
+}
+
+Instant PrepareDispatch::NextWakeup() const {
+  Instant next = Instant::InfiniteFuture();
+  for (const auto& [serial, outgoing] : outgoing_) next = std::min(next, outgoing.retry_at);
+  return next;
+}
+
+void PrepareDispatch::ForgetNode(Endpoint node) {
+  std::erase_if(outgoing_, [node](const auto& entry) { return entry.second.to == node; });
+}
+
+}  // namespace arion

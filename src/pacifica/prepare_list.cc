@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/prepare_list.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace arion {
+
+PrepareList::PrepareList(int64_t span_max, Decree committed)
+    : span_max_(span_max), first_(committed + 1), committed_(committed) {
+  CHECK_GT(span_max, 0);
+}
+
+PrepareList::Entry* PrepareList::Slot(Decree decree) {
+  if (decree < first_ || decree > last_prepared()) return nullptr;
+  return &slots_[static_cast<size_t>(decree - first_)];
+}
+
+const PrepareList::Entry* PrepareList::Find(Decree decree) const {
+  const Entry* entry = const_cast<PrepareList*>(this)->Slot(decree);
+  return entry != nullptr && entry->mutation != nullptr ? entry : nullptr;
+}
+
+bool PrepareList::IsLogged(Decree decree) const {
+  const Entry* entry = Find(decree);
+  return entry != nullptr && entry->log == LogState::kLogged;
+}
+
+void PrepareList::MakeRoomFor(Decree decree) {
+  while (decree - first_ >= span_max_ && first_ <= committed_ && !slots_.empty()) {
+    slots_.pop_front();
+    first_ = first_ + 1;
+  }
+  if (slots_.empty() && first_ <= committed_) first_ = committed_ + 1;
+}
+
+PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
+                                         uint64_t append_sequence) {
+  CHECK(mutation != nullptr);
+  const Decree decree = mutation->decree;
+  if (decree <= committed_) return PutVerdict::kCommitted;
+  // Only a log replayed at start is trusted with more than the span.
+  if (log == LogState::kPending && decree - committed_ > span_max_) return PutVerdict::kTooFar;
+  const Entry* old = Find(decree);
+  if (old != nullptr && old->mutation->ballot > mutation->ballot) return PutVerdict::kOlderBallot;
+  MakeRoomFor(decree);
+  while (last_prepared() < decree) slots_.emplace_back();
+  *Slot(decree) = Entry{std::move(mutation), log, append_sequence};
+  return PutVerdict::kStored;
+}
+
+bool PrepareList::MarkLogged(Decree decree, uint64_t append_sequence) {
+  Entry* entry = Slot(decree);
+  if (entry == nullptr || entry->mutation == nullptr) return false;
+  if (entry->append_sequence != append_sequence || entry->log == LogState::kLogged) return false;
+  entry->log = LogState::kLogged;
+  return true;
+}
+
+std::vector<MutationPtr> PrepareList::CommitThrough(Decree through) {
+  std::vector<MutationPtr> committed;
+  while (committed_ < through) {
+    const Entry* next = Find(committed_ + 1);
+    if (next == nullptr || next->log != LogState::kLogged) break;
+    if (next->mutation->ballot < committed_ballot_) break;
+    committed_ballot_ = next->mutation->ballot;
+    committed_ = committed_ + 1;
+    committed.push_back(next->mutation);
+  }
+  return committed;
+}
+
+void PrepareList::Reset(Decree committed) {
+  slots_.clear();
+  first_ = committed + 1;
+  committed_ = committed;
+  // The entry behind it came from elsewhere; what it was ordered under is not known here.
+  committed_ballot_ = Ballot(0);
+}
+
+void PrepareList::DropUncommitted() {
+  while (!slots_.empty() && last_prepared() > committed_) slots_.pop_back();
+  if (slots_.empty()) first_ = committed_ + 1;
+}
+
+Decree PrepareList::FirstMissing(Decree through) const {
+  for (Decree d = committed_ + 1; d <= through; ++d) {
+    if (Find(d) == nullptr) return d;
+  }
+  return through + 1;
+}
+
+Decree PrepareList::last_logged() const {
+  Decree logged = committed_;
+  while (IsLogged(logged + 1)) ++logged;
+  return logged;
+}
+
+Ballot PrepareList::last_prepared_ballot() const {
+  const Entry* newest = Find(last_prepared());
+  return newest != nullptr ? newest->mutation->ballot : committed_ballot_;
+}
+
+void PrepareList::Check() const {
+  CHECK_LE(committed_, last_prepared());
+  CHECK_LE(first_, committed_ + 1);
+  if (last_prepared() > committed_) {
+    CHECK(Find(last_prepared()) != nullptr) << "the newest slot is a hole";
+  }
+}
+
+}  // namespace arion

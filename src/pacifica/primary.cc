@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/primary.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/log.h"
+#include "pacifica/reconciliation.h"
+
+namespace arion {
+
+ErrorCode Primary::WriteGate() const {
+  if (s_.role != PartitionStatus::kPrimary) return ErrorCode::kInvalidState;
+  if (static_cast<int32_t>(s_.configuration.MemberCount()) < s_.MembersMin())
+    return ErrorCode::kNotEnoughMember;
+  if (queued_bytes_ >= s_.options.queued_bytes_max) return ErrorCode::kBusy;
+  return ErrorCode::kOk;
+}
+
+bool Primary::MayJoinLast(const ClientWrite& write) const {
+  return !queue_.empty() && queue_.back().joining == Draft::Joining::kOpen &&
+         IsBatchable(write.update.code);
+}
+
+void Primary::Write(const ClientWrite& write) {
+  if (const ErrorCode err = WriteGate(); err != ErrorCode::kOk) {
+    Answer({write.token}, err, kInvalidDecree);
+    return;
+  }
+  if (!MayJoinLast(write)) {
+    queue_.emplace_back();
+    if (IsBatchable(write.update.code)) queue_.back().joining = Draft::Joining::kOpen;
+  }
+  Draft& draft = queue_.back();
+  draft.clients.push_back(write.token);
+  draft.updates.push_back(write.update);
+  draft.bytes += write.update.data.size();
+  draft.received_at_us = std::max(draft.received_at_us, write.received_at_us);
+  if (draft.bytes >= s_.options.mutation_bytes_max) draft.joining = Draft::Joining::kClosed;
+  queued_bytes_ += write.update.data.size();
+  StartQueued();
+}
+
+void Primary::StartQueued() {
+  if (s_.role != PartitionStatus::kPrimary) return;
+  while (!queue_.empty()) {
+    if (s_.list.last_prepared() - s_.list.last_committed() >= s_.options.mutations_in_flight_max)
+      return;
+    const bool may_grow = queue_.size() == 1 && queue_.front().joining == Draft::Joining::kOpen;
+    if (may_grow && s_.LogIsBusy()) return;
+    if (static_cast<int32_t>(s_.configuration.MemberCount()) < s_.MembersMin()) {
+      RefuseQueued(ErrorCode::kNotEnoughMember);
+      return;
+    }
+    Draft draft = std::move(queue_.front());
+    queue_.pop_front();
+    queued_bytes_ -= draft.bytes;
+    ++s_.counters.mutations_started;
+    s_.counters.client_updates_started += static_cast<int64_t>(draft.updates.size());
+    std::vector<ClientToken> clients = std::move(draft.clients);
+    Propose(Order(std::move(draft)), std::move(clients));
+  }
+}
+
+MutationPtr Primary::Order(Draft draft) {
+  Mutation m;
+  m.pid = s_.options.pid;
+  m.ballot = s_.ballot;
+  m.decree = s_.list.last_prepared() + 1;
+  m.last_committed = s_.list.last_committed();
+  m.timestamp_us = std::max(draft.received_at_us, s_.last_timestamp_us + 1);
+  m.updates = std::move(draft.updates);
+  return std::make_shared<const Mutation>(std::move(m));
+}
+
+void Primary::Propose(MutationPtr mutation, std::vector<ClientToken> clients) {
+  CHECK_EQ(mutation->ballot, s_.ballot);
+  CHECK_GT(mutation->decree, s_.list.last_committed());
+  Proposal& proposal = proposals_[mutation->decree];
+  proposal.clients = std::move(clients);
+  SendToAll(mutation, proposal);
+  told_committed_ = std::max(told_committed_, mutation->last_committed);
+  last_start_ = s_.now;
+  const PrepareList::PutVerdict verdict = s_.Append(std::move(mutation));
+  CHECK(verdict == PrepareList::PutVerdict::kStored) << "a primary's own mutation finds its place";
+}
+
+void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
+  proposal.awaiting.clear();
+  for (Endpoint secondary : s_.configuration.secondaries) {
+    proposal.awaiting.insert(secondary);
+    dispatch_.Send(secondary, 0, mutation);
+  }
+  for (const auto& [learner, session] : sessions_.all()) {
+    if (!session.TakesPrepare(mutation->decree)) continue;
+    proposal.awaiting.insert(learner);
+    dispatch_.Send(learner, session.signature, mutation);
+  }
+}
+
+void Primary::TakeOffice(Term term) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  dispatch_.Forget();
+  if (term == Term::kResumed) {
+    for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
+      const PrepareList::Entry* entry = s_.list.Find(d);
+      CHECK(entry != nullptr && entry->mutation->ballot == s_.ballot)
+          << "prepared by us in this very term";
+      SendToAll(entry->mutation, proposals_[d]);
+    }
+  } else {
+    told_committed_ = Decree(0);
+    for (Reproposal& again : ProposeAgain(s_.list, s_.options.pid, s_.ballot)) {
+      ++s_.counters.reprepared;
+      if (again.origin == Reproposal::Origin::kHole) ++s_.counters.holes_filled;
+      std::vector<ClientToken> clients = std::move(proposals_[again.mutation->decree].clients);
+      Propose(std::move(again.mutation), std::move(clients));
+    }
+  }
+  TryCommit();
+  StartQueued();
+}
+
+void Primary::Pause() { dispatch_.Forget(); }
+
+void Primary::Resign() {
+  dispatch_.Forget();
+  RefuseQueued(ErrorCode::kInvalidState);
+  // What is committed already is still answered when it is applied; the rest may or may not
+  // survive.
+  for (auto it = proposals_.upper_bound(s_.list.last_committed()); it != proposals_.end();) {
+    Answer(it->second.clients, ErrorCode::kTimeout, kInvalidDecree);
+    it = proposals_.erase(it);
+  }
+}
+
+void Primary::RefuseQueued(ErrorCode err) {
+  for (const Draft& draft : queue_) Answer(draft.clients, err, kInvalidDecree);
+  queue_.clear();
+  queued_bytes_ = 0;
+}
+
+PrepareDispatch::Verdict Primary::OnPrepareAnswer(const PrepareAcked& answer) {
+  const PrepareDispatch::Verdict verdict = dispatch_.OnAnswer(answer);
+  if (verdict.outcome == PrepareDispatch::Outcome::kAcked) {
+    if (auto it = proposals_.find(verdict.decree); it != proposals_.end())
+      it->second.awaiting.erase(verdict.node);
+    TryCommit();
+  }
+  return verdict;
+}
+
+void Primary::SendTailTo(Endpoint learner) {
+  const LearnerSessions::Session* session = sessions_.Find(learner);
+  CHECK(session != nullptr);
+  dispatch_.ForgetNode(learner);
+  for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
+    const PrepareList::Entry* entry = s_.list.Find(d);
+    CHECK(entry != nullptr) << "a primary's list has no hole";
+    proposals_[d].awaiting.insert(learner);
+    dispatch_.Send(learner, session->signature, entry->mutation);
+  }
+}
+
+void Primary::StopPreparesTo(Endpoint learner) {
+  dispatch_.ForgetNode(learner);
+  for (auto& [decree, proposal] : proposals_) proposal.awaiting.erase(learner);
+  TryCommit();
+}
+
+void Primary::TryCommit() {
+  if (s_.role != PartitionStatus::kPrimary) return;
+  Decree ready = s_.list.last_committed();
+  while (s_.list.IsLogged(ready + 1)) {
+    auto it = proposals_.find(ready + 1);
+    CHECK(it != proposals_.end()) << "a primary counts the votes of each mutation";
+    if (!it->second.awaiting.empty()) break;
+    ++ready;
+  }
+  s_.CommitThrough(ready);
+}
+
+void Primary::OnApplied() {
+  while (!proposals_.empty() && proposals_.begin()->first <= s_.last_applied) {
+    Answer(proposals_.begin()->second.clients, ErrorCode::kOk, proposals_.begin()->first);
+    proposals_.erase(proposals_.begin());
+  }
+}
+
+void Primary::Answer(const std::vector<ClientToken>& clients, ErrorCode err, Decree decree) {
+  for (ClientToken token : clients) s_.effects.client_replies.push_back({token, err, decree});
+}
+
+void Primary::Check() const {
+  if (s_.role != PartitionStatus::kPrimary) return;
+  for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
+    CHECK(s_.list.Find(d) != nullptr) << "R2: hole at " << d;
+    CHECK(proposals_.contains(d)) << "R2: nobody counts the votes of " << d;
+  }
+}
+
+}  // namespace arion

@@ -1,0 +1,92 @@
+// Primary: gives clients' writes their ballot and decree, sends them to every member, and commits
+// what all have logged.
+//
+// Shapes   Clients' requests wait in drafts. A PUT or REMOVE joins the last draft while that is
+// open; an open draft is
+//          started when the log has no write in flight, when it is full, or when something stands
+//          behind it. At most mutations_in_flight_max mutations are uncommitted.
+// Promises A mutation commits when the own log and every secondary, and every learner it was sent
+// to, have it durable.
+//          Each client gets one answer: kOk after commit and apply; kTimeout when the outcome is
+//          not known; anything else means that nothing was written.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <deque>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "pacifica/learner_sessions.h"
+#include "pacifica/prepare_dispatch.h"
+#include "pacifica/replica_state.h"
+
+namespace arion {
+
+class Primary {
+ public:
+  Primary(ReplicaState& state, LearnerSessions& sessions)
+      : s_(state), sessions_(sessions), dispatch_(state) {}
+
+  // kOk, or what a write would be answered now.
+  ErrorCode WriteGate() const;
+  void Write(const ClientWrite& write);
+  // Starts what may be started; called after anything that could allow it.
+  void StartQueued();
+
+  // ---- the term ----
+  enum class Term { kNew, kResumed };  // resumed: the same ballot after a pause
+  void TakeOffice(Term term);
+  void Pause();   // INACTIVE for a while: nothing is sent, nothing forgotten
+  void Resign();  // another will be primary
+  void RefuseQueued(ErrorCode err);
+
+  // ---- members' answers ----
+  // A failed node is the caller's to remove.
+  PrepareDispatch::Verdict OnPrepareAnswer(const PrepareAcked& answer);
+  // What is in flight goes to a learner that takes prepares from now on.
+  void SendTailTo(Endpoint learner);
+  // A learner's acknowledgements are no longer waited for.
+  void StopPreparesTo(Endpoint learner);
+
+  void TryCommit();
+  void OnApplied();
+  void OnTick() { dispatch_.OnTick(); }
+  Instant NextWakeup() const { return dispatch_.NextWakeup(); }
+
+  // The committed point that the newest mutation told, and when it was started.
+  Decree told_committed() const { return told_committed_; }
+  Instant last_start() const { return last_start_; }
+  void NoteTold(Decree committed) { told_committed_ = committed; }
+  void Check() const;
+
+ private:
+  struct Draft {
+    std::vector<ClientToken> clients;
+    std::vector<Update> updates;
+    size_t bytes = 0;
+    int64_t received_at_us = 0;
+    enum class Joining { kOpen, kClosed } joining = Joining::kClosed;
+  };
+  struct Proposal {
+    std::vector<ClientToken> clients;
+    std::set<Endpoint> awaiting;  // members and learners that have not acknowledged
+  };
+
+  bool MayJoinLast(const ClientWrite& write) const;
+  MutationPtr Order(Draft draft);  // a draft gets its place
+  void Propose(MutationPtr mutation, std::vector<ClientToken> clients);
+  void SendToAll(const MutationPtr& mutation, Proposal& proposal);
+  void Answer(const std::vector<ClientToken>& clients, ErrorCode err, Decree decree);
+
+  ReplicaState& s_;
+  LearnerSessions& sessions_;
+  PrepareDispatch dispatch_;
+  std::deque<Draft> queue_;
+  size_t queued_bytes_ = 0;
+  std::map<Decree, Proposal> proposals_;  // from start to apply
+  Decree told_committed_;
+  Instant last_start_;
+};
+
+}  // namespace arion

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/reconciliation.h"
+
+#include <memory>
+#include <utility>
+
+namespace arion {
+
+MutationPtr MakeEmptyWrite(PartitionId pid, Ballot ballot, Decree decree, Decree last_committed) {
+  Mutation empty;
+  empty.pid = pid;
+  empty.ballot = ballot;
+  empty.decree = decree;
+  empty.last_committed = last_committed;
+  empty.updates.push_back(Update{.code = WriteCode::kEmpty});
+  return std::make_shared<const Mutation>(std::move(empty));
+}
+
+std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, Ballot ballot) {
+  std::vector<Reproposal> again;
+  for (Decree d = list.last_committed() + 1; d <= list.last_prepared(); ++d) {
+    const PrepareList::Entry* entry = list.Find(d);
+    if (entry == nullptr) {
+      again.push_back(
+          {MakeEmptyWrite(pid, ballot, d, list.last_committed()), Reproposal::Origin::kHole});
+      continue;
+    }
+    Mutation copy = *entry->mutation;
+    copy.ballot = ballot;
+    copy.last_committed = list.last_committed();
+    copy.log_offset = -1;
+    again.push_back(
+        {std::make_shared<const Mutation>(std::move(copy)), Reproposal::Origin::kPrepared});
+  }
+  return again;
+}
+
+}  // namespace arion

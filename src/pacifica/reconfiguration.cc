@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/reconfiguration.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+
+namespace arion {
+namespace {
+
+void RemoveFrom(PartitionConfiguration& configuration, Endpoint node) {
+  if (configuration.primary == node) configuration.primary = Endpoint{};
+  std::erase(configuration.secondaries, node);
+}
+
+bool SameMembers(const PartitionConfiguration& a, const PartitionConfiguration& b) {
+  return a.primary == b.primary && a.secondaries == b.secondaries;
+}
+
+}  // namespace
+
+bool Reconfiguration::IsPending() const {
+  return pending_.has_value() && s_.role == PartitionStatus::kInactive &&
+         pending_->request.config.ballot == s_.ballot + 1;
+}
+
+bool Reconfiguration::IsSane(const PartitionConfiguration& configuration) const {
+  std::set<Endpoint> members;
+  if (configuration.primary.IsValid()) members.insert(configuration.primary);
+  for (Endpoint node : configuration.secondaries) {
+    if (!node.IsValid() || !members.insert(node).second) return false;
+  }
+  return configuration.pid == s_.options.pid && configuration.ballot >= Ballot(0);
+}
+
+void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration& configuration) {
+  if (app.app_id == s_.options.pid.app_id && !app.app_name.empty()) s_.app = app;
+  if (configuration.max_replica_count > 0)
+    s_.configuration.max_replica_count = configuration.max_replica_count;
+}
+
+// ---- asking ----
+
+void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted) {
+  CHECK_EQ(wanted.ballot, s_.ballot);
+  CHECK(!IsPending());
+  ++s_.counters.configuration_updates;
+  const bool stays = wanted.IsMember(s_.options.self);
+  const bool was_removed =
+      s_.role == PartitionStatus::kInactive && s_.inactivity == Inactivity::kRemoved;
+  wanted.ballot = s_.ballot + 1;
+  wanted.last_committed_decree = s_.list.last_committed();
+  roles_.BecomeInactive(stays || !was_removed ? Inactivity::kTransient : Inactivity::kRemoved,
+                        "update in flight");
+  pending_.emplace();
+  pending_->serial = s_.next_serial++;
+  pending_->request.info = s_.app;
+  pending_->request.config = std::move(wanted);
+  pending_->request.type = type;
+  pending_->request.node = node;
+  Send();
+}
+
+void Reconfiguration::Send() {
+  pending_->retry_at = Instant::InfiniteFuture();
+  s_.effects.send.push_back(
+      SendConfigurationUpdate{pending_->serial, pending_->request, s_.options.rpc_timeout});
+}
+
+void Reconfiguration::RemoveMember(Endpoint node) {
+  if (s_.role != PartitionStatus::kPrimary || !s_.configuration.IsSecondary(node)) return;
+  PartitionConfiguration wanted = s_.configuration;
+  RemoveFrom(wanted, node);
+  Begin(ConfigType::kDowngradeToInactive, node, std::move(wanted));
+}
+
+void Reconfiguration::UpgradeLearner(Endpoint node) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK(sessions_.Find(node) != nullptr);
+  CHECK(!s_.configuration.IsMember(node));
+  PartitionConfiguration wanted = s_.configuration;
+  wanted.secondaries.push_back(node);
+  Begin(ConfigType::kUpgradeToSecondary, node, std::move(wanted));
+}
+
+void Reconfiguration::TellFault(const PartitionConfiguration& configuration) {
+  ConfigurationUpdateRequest request;
+  request.info = s_.app;
+  request.config = configuration;
+  RemoveFrom(request.config, s_.options.self);
+  request.config.ballot = configuration.ballot + 1;
+  request.config.last_committed_decree = s_.list.last_committed();
+  request.type = ConfigType::kDowngradeToInactive;
+  request.node = s_.options.self;
+  s_.effects.send.push_back(SendConfigurationUpdate{0, std::move(request), s_.options.rpc_timeout});
+}
+
+void Reconfiguration::OnTick() {
+  if (!IsPending()) {
+    pending_.reset();
+  } else if (pending_->retry_at <= s_.now) {
+    Send();
+  }
+}
+
+Instant Reconfiguration::NextWakeup() const {
+  return IsPending() ? pending_->retry_at : Instant::InfiniteFuture();
+}
+
+void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
+  if (!IsPending() || answer.serial != pending_->serial) {
+    ++s_.counters.stale_messages;
+    return;
+  }
+  if (!s_.connected) {
+    pending_->retry_at = s_.now + s_.options.update_retry_delay;
+    return;
+  }
+  const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : answer.response.err;
+  if (err != ErrorCode::kOk && err != ErrorCode::kInvalidVersion) {
+    pending_->retry_at = s_.now + s_.options.update_retry_delay;
+    return;
+  }
+  const PartitionConfiguration& truth = answer.response.config;
+  if (!IsSane(truth) || (err == ErrorCode::kOk && !SameMembers(truth, pending_->request.config))) {
+    ++s_.counters.odd_messages;
+    pending_->retry_at = s_.now + s_.options.update_retry_delay;
+    return;
+  }
+  const ConfigurationUpdateRequest request = std::move(pending_->request);
+  pending_.reset();
+  if (truth.ballot < s_.ballot) return;
+  roles_.Adopt(truth, err == ErrorCode::kOk ? "update accepted" : "update refused");
+  const bool removed_other = request.type == ConfigType::kRemove && request.node != s_.options.self;
+  if (err == ErrorCode::kOk && removed_other && s_.role == PartitionStatus::kPrimary) {
+    s_.effects.send.push_back(
+        SendRemove{request.node, s_.ConfigurationFor(PartitionStatus::kInactive, 0)});
+  }
+}
+
+// ---- config sync ----
+
+void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
+  const PartitionConfiguration& configuration = entry.config;
+  if (!IsSane(configuration)) {
+    ++s_.counters.odd_messages;
+    return;
+  }
+  missed_at_.reset();
+  if (configuration.ballot < s_.ballot) {
+    ++s_.counters.stale_messages;
+    return;
+  }
+  TakeOver(entry.info, configuration);
+  const bool same = configuration.ballot == s_.ballot;
+  if (same && (s_.role == PartitionStatus::kPrimary || IsPending())) return;
+  if (s_.connected) AdoptFromMeta(configuration, "config sync");
+}
+
+void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
+                                    std::string_view why) {
+  const bool me_primary = configuration.primary == s_.options.self;
+  if (s_.initializing && me_primary && s_.role == PartitionStatus::kInactive &&
+      s_.inactivity == Inactivity::kTransient) {
+    ResumeAfterRestart(configuration);
+    return;
+  }
+  s_.initializing = false;
+  roles_.Adopt(configuration, why);
+  const bool stuck = s_.role == PartitionStatus::kInactive && s_.inactivity == Inactivity::kRemoved;
+  const bool counted_on =
+      me_primary || (!configuration.primary.IsValid() && configuration.IsMember(s_.options.self));
+  if (stuck && counted_on && !IsPending()) {
+    roles_.RaiseBallot(configuration.ballot);
+    PartitionConfiguration wanted = configuration;
+    RemoveFrom(wanted, s_.options.self);
+    Begin(ConfigType::kDowngradeToInactive, s_.options.self, std::move(wanted));
+  }
+}
+
+void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configuration) {
+  roles_.RaiseBallot(configuration.ballot);
+  s_.configuration = configuration;
+  PartitionConfiguration wanted = configuration;
+  if (s_.last_stop == LastStop::kClean || configuration.secondaries.empty()) {
+    Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, std::move(wanted));
+    return;
+  }
+  // The end of this log may have been lost; whoever has most takes over.
+  wanted.primary = Endpoint{};
+  wanted.secondaries.push_back(s_.options.self);
+  Begin(ConfigType::kDowngradeToSecondary, s_.options.self, std::move(wanted));
+}
+
+void Reconfiguration::OnMissing() {
+  if (s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary) {
+    // The answer may have been made before this replica joined: believe it the second time.
+    if (missed_at_ == s_.ballot) {
+      roles_.BecomeInactive(Inactivity::kRemoved, "not in the configuration");
+      primary_.Resign();
+      sessions_.Clear();
+    }
+    missed_at_ = s_.ballot;
+    return;
+  }
+  if (s_.role != PartitionStatus::kInactive || IsPending() || learner_.HasWork()) return;
+  if (s_.now - s_.inactive_since >= s_.options.closed_linger) {
+    s_.effects.close = Effects::Close::kForget;
+    s_.effects.close_why = "not in the configuration";
+  }
+}
+
+// ---- proposals ----
+
+void Reconfiguration::OnProposal(const ConfigurationUpdateRequest& proposal) {
+  const PartitionConfiguration& configuration = proposal.config;
+  if (!IsSane(configuration)) {
+    ++s_.counters.odd_messages;
+    return;
+  }
+  if (!s_.connected || configuration.ballot < s_.ballot || IsPending()) {
+    ++s_.counters.stale_messages;
+    return;
+  }
+  TakeOver(proposal.info, configuration);
+  if (configuration.ballot > s_.ballot) AdoptFromMeta(configuration, "proposal");
+  if (configuration.ballot != s_.ballot || IsPending()) return;
+  switch (proposal.type) {
+    case ConfigType::kAssignPrimary:
+    case ConfigType::kUpgradeToPrimary:
+      return ProposedPrimary(proposal);
+    case ConfigType::kAddSecondary:
+    case ConfigType::kAddSecondaryForLoadBalance:
+      return ProposedLearner(proposal);
+    case ConfigType::kDowngradeToSecondary:
+    case ConfigType::kDowngradeToInactive:
+    case ConfigType::kRemove:
+      return ProposedRemoval(proposal);
+    default:
+      ++s_.counters.odd_messages;
+  }
+}
+
+void Reconfiguration::ProposedPrimary(const ConfigurationUpdateRequest& proposal) {
+  if (s_.role == PartitionStatus::kPrimary) return;
+  const bool may_serve = s_.role == PartitionStatus::kSecondary ||
+                         (s_.role == PartitionStatus::kInactive &&
+                          proposal.type == ConfigType::kAssignPrimary && !learner_.HasWork());
+  if (proposal.node != s_.options.self || proposal.config.primary.IsValid() || !may_serve) {
+    ++s_.counters.odd_messages;
+    return;
+  }
+  PartitionConfiguration wanted = proposal.config;
+  RemoveFrom(wanted, s_.options.self);
+  wanted.primary = s_.options.self;
+  Begin(proposal.type, s_.options.self, std::move(wanted));
+}
+
+void Reconfiguration::ProposedLearner(const ConfigurationUpdateRequest& proposal) {
+  const bool fits = s_.role == PartitionStatus::kPrimary && proposal.node.IsValid() &&
+                    !s_.configuration.IsMember(proposal.node) &&
+                    SameMembers(proposal.config, s_.configuration);
+  if (!fits) {
+    ++s_.counters.odd_messages;
+    return;
+  }
+  const size_t factor = static_cast<size_t>(std::max(s_.configuration.max_replica_count, 1));
+  const size_t room = proposal.type == ConfigType::kAddSecondary ? factor - 1 : factor;
+  const size_t taken = s_.configuration.secondaries.size() + sessions_.all().size();
+  if (sessions_.Find(proposal.node) == nullptr && taken >= room) return;
+  const LearnerSessions::Session& session = sessions_.Register(proposal.node);
+  SendAddLearner invitation;
+  invitation.to = proposal.node;
+  invitation.request.app = s_.app;
+  invitation.request.node = proposal.node;
+  invitation.request.config =
+      s_.ConfigurationFor(PartitionStatus::kPotentialSecondary, session.signature);
+  invitation.request.last_committed_decree = s_.list.last_committed();
+  invitation.request.confirmed_decree = -1;
+  s_.effects.send.push_back(std::move(invitation));
+}
+
+void Reconfiguration::ProposedRemoval(const ConfigurationUpdateRequest& proposal) {
+  const Endpoint node = proposal.node;
+  const bool is_learner = proposal.type == ConfigType::kRemove && sessions_.Find(node) != nullptr;
+  const bool is_primary_itself =
+      proposal.type != ConfigType::kDowngradeToSecondary || node == s_.options.self;
+  const bool fits = s_.role == PartitionStatus::kPrimary &&
+                    SameMembers(proposal.config, s_.configuration) && is_primary_itself &&
+                    (s_.configuration.IsMember(node) || is_learner);
+  if (!fits) {
+    ++s_.counters.odd_messages;
+    return;
+  }
+  PartitionConfiguration wanted = s_.configuration;
+  RemoveFrom(wanted, node);
+  if (proposal.type == ConfigType::kDowngradeToSecondary) wanted.secondaries.push_back(node);
+  if (is_learner) {
+    sessions_.Erase(node);
+    primary_.StopPreparesTo(node);
+  }
+  Begin(proposal.type, node, std::move(wanted));
+}
+
+}  // namespace arion

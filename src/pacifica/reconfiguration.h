@@ -1,0 +1,73 @@
+// Reconfiguration: this replica's talk with the meta server: asking for a new configuration,
+// following its proposals and its config sync (spec/replication.md 1.8, 1.9).
+//
+// Shapes   At most one update is pending; meanwhile the replica is INACTIVE and its identical
+// request is repeated until meta
+//          answers OK or says what is true instead. A larger ballot from anywhere makes it void; a
+//          lost lease does not: meta may still accept what was asked, so nothing may happen under
+//          the old ballot any more.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "pacifica/learner.h"
+#include "pacifica/learner_sessions.h"
+#include "pacifica/primary.h"
+#include "pacifica/replica_state.h"
+#include "pacifica/role_keeper.h"
+
+namespace arion {
+
+class Reconfiguration {
+ public:
+  Reconfiguration(ReplicaState& state, RoleKeeper& roles, Primary& primary, Learner& learner,
+                  LearnerSessions& sessions)
+      : s_(state), roles_(roles), primary_(primary), learner_(learner), sessions_(sessions) {}
+
+  // ---- wishes of a primary ----
+  void RemoveMember(Endpoint node);
+  void UpgradeLearner(Endpoint node);
+  // The replica failed while it was primary: say so, don't wait.
+  void TellFault(const PartitionConfiguration& configuration);
+
+  // ---- what meta says ----
+  void OnProposal(const ConfigurationUpdateRequest& proposal);
+  void OnAnswer(const ConfigurationUpdateAnswered& answer);
+  void OnSynced(const ConfigurationUpdateRequest& entry);
+  void OnMissing();
+
+  bool IsPending() const;
+  void OnTick();
+  Instant NextWakeup() const;
+
+ private:
+  struct Pending {
+    uint64_t serial = 0;
+    ConfigurationUpdateRequest request;
+    Instant retry_at = Instant::InfiniteFuture();
+  };
+
+  // `wanted` has the members wished for; its ballot must be the current one.
+  void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
+  void Send();
+  bool IsSane(const PartitionConfiguration& configuration) const;
+  void TakeOver(const AppInfo& app, const PartitionConfiguration& configuration);
+  void AdoptFromMeta(const PartitionConfiguration& configuration, std::string_view why);
+  void ResumeAfterRestart(const PartitionConfiguration& configuration);
+  void ProposedPrimary(const ConfigurationUpdateRequest& proposal);
+  void ProposedLearner(const ConfigurationUpdateRequest& proposal);
+  void ProposedRemoval(const ConfigurationUpdateRequest& proposal);
+
+  ReplicaState& s_;
+  RoleKeeper& roles_;
+  Primary& primary_;
+  Learner& learner_;
+  LearnerSessions& sessions_;
+  std::optional<Pending> pending_;
+  std::optional<Ballot>
+      missed_at_;  // a config sync did not name us while we served under this ballot
+};
+
+}  // namespace arion

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/replica_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "pacifica/group_check.h"
+#include "pacifica/learner.h"
+#include "pacifica/learner_sessions.h"
+#include "pacifica/log_replay.h"
+#include "pacifica/primary.h"
+#include "pacifica/reconfiguration.h"
+#include "pacifica/replica_state.h"
+#include "pacifica/role_keeper.h"
+#include "pacifica/secondary.h"
+
+namespace arion {
+
+using enum PartitionStatus;
+
+// The roles, wired; each event goes to the one it concerns, and what that one can't decide alone is
+// decided here.
+struct ReplicaCore::Parts {
+  explicit Parts(CoreOptions options)
+      : s(std::move(options)),
+        sessions(s),
+        primary(s, sessions),
+        secondary(s),
+        learner(s, secondary),
+        roles(s, primary, secondary, learner, sessions),
+        reconfiguration(s, roles, primary, learner, sessions),
+        group_check(s, primary, sessions) {}
+
+  ReplicaState s;
+  LearnerSessions sessions;
+  Primary primary;
+  Secondary secondary;
+  Learner learner;
+  RoleKeeper roles;
+  Reconfiguration reconfiguration;
+  GroupCheck group_check;
+  Watermarks before;                      // at the end of the last step
+  Ballot office_ballot = kInvalidBallot;  // the ballot of the office group_check knows of
+
+  void Recover(const RecoveredState& recovered);
+  void Fail(std::string_view why);
+  void FailIfError(ErrorCode err, std::string_view what);
+  void Follow(Learner::Verdict verdict);
+  void Settle();
+  void Refuse(const Event& event);
+
+  void On(const ClientWrite& event) { primary.Write(event); }
+  void On(const Logged& event);
+  void On(const Applied& event);
+  void On(const DurableAdvanced& event);
+  void On(const Fenced& event) { Fail(event.why); }
+  void On(const PrepareReceived& event);
+  void On(const PrepareAcked& event);
+  void On(const GroupCheckReceived& event);
+  void On(const GroupCheckAnswered& event);
+  void On(const AddLearnerReceived& event);
+  void On(const RemoveReceived& event);
+  void On(const ProposalReceived& event) { reconfiguration.OnProposal(event.request); }
+  void On(const ConfigurationUpdateAnswered& event) { reconfiguration.OnAnswer(event); }
+  void On(const ConfigurationSynced& event) { reconfiguration.OnSynced(event.entry); }
+  void On(const MissingInSync&) { reconfiguration.OnMissing(); }
+  void On(const LeaseLost&);
+  void On(const Connected&) { s.connected = true; }
+  void On(const LearnReceived& event);
+  void On(const LearnCompletionReceived& event);
+  void On(const LearnAnswered& event);
+  void On(const LearnerWorkDone& event) { Follow(learner.OnWorkDone(event)); }
+  void On(const LearnCompletionAnswered& event) { Follow(learner.OnCompletionAnswered(event)); }
+  void On(const Tick&);
+
+  bool IsOdd(const PrepareRequest& request) const;
+  ErrorCode AdmitPrepare(const PrepareRequest& request);
+};
+
+// ---- starting ----
+
+void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
+  s.ballot = recovered.ballot;
+  s.last_stop = recovered.last_stop;
+  s.last_applied = s.last_handed = recovered.last_applied;
+  s.last_durable = std::min(recovered.last_durable, recovered.last_applied);
+  s.list.Reset(recovered.last_applied);
+  LogReplay replay(s.options.pid, recovered.last_applied);
+  std::vector<MutationPtr> committed;
+  for (const MutationPtr& m : recovered.logged) {
+    if (replay.Add(m, &committed).ok()) continue;
+    // Rather a removed replica that learns anew than a history with a hole.
+    ++s.counters.lost_entries;
+    s.inactivity = Inactivity::kRemoved;
+    break;
+  }
+  s.ballot = std::max(s.ballot, replay.max_ballot());
+  for (const MutationPtr& m : committed) s.list.Put(m, PrepareList::LogState::kLogged, 0);
+  const Decree last_committed = replay.last_committed();
+  for (const MutationPtr& m : replay.Uncommitted())
+    s.list.Put(m, PrepareList::LogState::kLogged, 0);
+  s.CommitThrough(last_committed);
+  for (Decree d = s.list.first_kept(); d <= s.list.last_prepared(); ++d) {
+    const PrepareList::Entry* entry = s.list.Find(d);
+    if (entry == nullptr) continue;
+    s.last_mutation_ballot = std::max(s.last_mutation_ballot, entry->mutation->ballot);
+    s.last_timestamp_us = std::max(s.last_timestamp_us, entry->mutation->timestamp_us);
+  }
+  before = s.marks();
+}
+
+ReplicaCore::ReplicaCore(CoreOptions options, const RecoveredState& recovered, Instant now)
+    : parts_(std::make_unique<Parts>(std::move(options))) {
+  parts_->s.now = parts_->s.inactive_since = now;
+  parts_->Recover(recovered);
+  Check();
+}
+
+ReplicaCore::~ReplicaCore() = default;
+
+// ---- one step ----
+
+Effects ReplicaCore::Step(const Event& event, Instant now) {
+  Parts& p = *parts_;
+  CHECK(now >= p.s.now) << "time falls";
+  p.s.now = now;
+  if (p.s.role == kError) {
+    p.Refuse(event);
+  } else {
+    std::visit([&p](const auto& e) { p.On(e); }, event);
+    p.Settle();
+  }
+  Check();
+  return std::exchange(p.s.effects, Effects{});
+}
+
+// What follows from any event: the learner may go on, new work may start, a new office begins its
+// group checks.
+void ReplicaCore::Parts::Settle() {
+  if (s.role == kPotentialSecondary) learner.Proceed();
+  if (s.role != kPrimary) {
+    if (office_ballot != kInvalidBallot) group_check.End();
+    office_ballot = kInvalidBallot;
+    return;
+  }
+  primary.StartQueued();
+  if (office_ballot != s.ballot) {
+    office_ballot = s.ballot;
+    group_check.Begin();
+  }
+  group_check.Watch();
+}
+
+// An ERROR replica promises nothing any more; who waits is told or forgotten.
+void ReplicaCore::Parts::Refuse(const Event& event) {
+  if (const auto* write = std::get_if<ClientWrite>(&event)) {
+    s.effects.client_replies.push_back({write->token, ErrorCode::kInvalidState, kInvalidDecree});
+  } else if (const auto* prepare = std::get_if<PrepareReceived>(&event)) {
+    PrepareAck ack;
+    ack.pid = s.options.pid;
+    ack.err = ErrorCode::kInvalidState;
+    ack.ballot = s.ballot;
+    s.Reply(prepare->token, std::move(ack));
+  } else if (const auto* check = std::get_if<GroupCheckReceived>(&event)) {
+    GroupCheckResponse response = learner.Report();
+    response.err = ErrorCode::kInvalidState;
+    s.Reply(check->token, std::move(response));
+  } else if (const auto* learn = std::get_if<LearnReceived>(&event)) {
+    LearnResponse response;
+    response.err = ErrorCode::kInvalidState;
+    s.Reply(learn->token, std::move(response));
+  } else if (const auto* completion = std::get_if<LearnCompletionReceived>(&event)) {
+    s.Reply(completion->token, LearnNotifyResponse{s.options.pid, ErrorCode::kInvalidState, 0});
+  }
+}
+
+void ReplicaCore::Parts::Fail(std::string_view why) {
+  if (s.role == kError) return;
+  const bool was_primary = s.role == kPrimary;
+  const PartitionConfiguration configuration = s.configuration;
+  roles.Fail(why);
+  if (was_primary) reconfiguration.TellFault(configuration);
+}
+
+void ReplicaCore::Parts::FailIfError(ErrorCode err, std::string_view what) {
+  if (err != ErrorCode::kOk) Fail(what);
+}
+
+void ReplicaCore::Parts::Follow(Learner::Verdict verdict) {
+  switch (verdict) {
+    case Learner::Verdict::kFine:
+      return;
+    case Learner::Verdict::kLocalFault:
+      return Fail("learning: the disk failed");
+    case Learner::Verdict::kSessionFailed:
+    case Learner::Verdict::kAdoptBallot:  // handled where answers arrive
+      if (s.role == kPotentialSecondary)
+        roles.BecomeInactive(Inactivity::kRemoved, "learning failed");
+  }
+}
+
+// ---- own log and engine ----
+
+void ReplicaCore::Parts::On(const Logged& event) {
+  const Decree decree = s.TakeLogged(event.sequence);
+  if (event.err != ErrorCode::kOk) return Fail("log write failed");
+  if (decree == kInvalidDecree) return;
+  if (s.role == kPrimary) {
+    primary.TryCommit();
+  } else {
+    secondary.OnLogged(decree);
+  }
+}
+
+void ReplicaCore::Parts::On(const Applied& event) {
+  if (event.err != ErrorCode::kOk) return Fail("apply failed");
+  CHECK_LE(event.decree, s.last_handed) << "applied what was never handed over";
+  if (event.decree <= s.last_applied) return;
+  s.last_applied = event.decree;
+  primary.OnApplied();
+}
+
+void ReplicaCore::Parts::On(const DurableAdvanced& event) {
+  CHECK_LE(event.decree, s.last_applied) << "durable before it was applied";
+  s.last_durable = std::max(s.last_durable, event.decree);
+}
+
+// ---- prepares ----
+
+bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
+  if (request.mutation == nullptr) return true;
+  const Mutation& m = *request.mutation;
+  return request.pid != s.options.pid || request.config.pid != request.pid ||
+         m.pid != request.pid || request.config.ballot != m.ballot || m.decree < Decree(1) ||
+         m.last_committed >= m.decree || m.last_committed < Decree(0);
+}
+
+// kOk: the prepare is for the role and session this replica has now.
+ErrorCode ReplicaCore::Parts::AdmitPrepare(const PrepareRequest& request) {
+  const ReplicaConfiguration& config = request.config;
+  if (!s.connected) return ErrorCode::kInactiveState;
+  if (config.ballot > s.ballot &&
+      roles.AdoptAssigned(config, "prepare") == TransitionVerdict::kRefuse) {
+    return ErrorCode::kInvalidState;
+  }
+  switch (s.role) {
+    case kInactive:
+      return s.inactivity == Inactivity::kTransient ? ErrorCode::kInactiveState
+                                                    : ErrorCode::kInvalidState;
+    case kPotentialSecondary:
+      if (config.learner_signature != learner.signature()) {
+        ++s.counters.stale_messages;
+        return ErrorCode::kInvalidState;
+      }
+      if (learner.phase() == LearnerStatus::kWithoutPrepare) return ErrorCode::kTryAgain;
+      break;
+    case kSecondary:
+      break;
+    default:
+      return ErrorCode::kInvalidState;
+  }
+  if (config.status != s.role || config.primary != s.primary) {
+    ++s.counters.odd_messages;
+    return ErrorCode::kInvalidState;
+  }
+  return ErrorCode::kOk;
+}
+
+void ReplicaCore::Parts::On(const PrepareReceived& event) {
+  if (IsOdd(event.request)) {
+    ++s.counters.odd_messages;
+    PrepareAck ack;
+    ack.pid = s.options.pid;
+    ack.err = ErrorCode::kInvalidData;
+    ack.ballot = s.ballot;
+    s.Reply(event.token, std::move(ack));
+    return;
+  }
+  const MutationPtr& mutation = event.request.mutation;
+  if (mutation->ballot < s.ballot) {
+    ++s.counters.stale_messages;
+    s.effects.dropped.push_back(event.token);
+    return;
+  }
+  if (const ErrorCode err = AdmitPrepare(event.request); err != ErrorCode::kOk) {
+    secondary.AnswerPrepare(event.token, err, mutation);
+    return;
+  }
+  if (secondary.Prepare(event.token, mutation) == Secondary::Verdict::kLostEntries) {
+    ++s.counters.lost_entries;
+    roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
+  }
+}
+
+void ReplicaCore::Parts::On(const PrepareAcked& event) {
+  if (s.role != kPrimary) {
+    ++s.counters.stale_messages;
+    return;
+  }
+  const PrepareDispatch::Verdict verdict = primary.OnPrepareAnswer(event);
+  if (verdict.outcome == PrepareDispatch::Outcome::kUnknown) ++s.counters.stale_messages;
+  if (verdict.outcome != PrepareDispatch::Outcome::kFailed) return;
+  if (s.configuration.IsSecondary(verdict.node)) {
+    reconfiguration.RemoveMember(verdict.node);
+  } else {
+    sessions.Erase(verdict.node);
+    primary.StopPreparesTo(verdict.node);
+  }
+}
+
+// ---- group ----
+
+void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
+  if (!s.connected) {
+    s.Reply(event.token, GroupCheckResponse{});
+    return;
+  }
+  const ReplicaConfiguration& config = event.request.config;
+  const auto answer = [&](ErrorCode err) {
+    GroupCheckResponse response = learner.Report();
+    response.err = err;
+    s.Reply(event.token, std::move(response));
+  };
+  if (config.pid != s.options.pid) {
+    ++s.counters.odd_messages;
+    return answer(ErrorCode::kInvalidData);
+  }
+  if (config.ballot < s.ballot) return answer(ErrorCode::kVersionOutdated);
+  const bool own_update = config.ballot == s.ballot && reconfiguration.IsPending();
+  if (own_update || roles.AdoptAssigned(config, "group check") == TransitionVerdict::kRefuse) {
+    return answer(ErrorCode::kInvalidState);
+  }
+  if (s.role == kSecondary && secondary.LearnCommitted(event.request.last_committed_decree) ==
+                                  Secondary::Verdict::kLostEntries) {
+    ++s.counters.lost_entries;
+    roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
+    return answer(ErrorCode::kInvalidState);
+  }
+  if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
+  answer(ErrorCode::kOk);
+}
+
+void ReplicaCore::Parts::On(const GroupCheckAnswered& event) {
+  switch (group_check.OnAnswer(event)) {
+    case GroupCheck::Verdict::kFine:
+      return;
+    case GroupCheck::Verdict::kMemberFailed:
+      return reconfiguration.RemoveMember(event.from);
+    case GroupCheck::Verdict::kLearnerFailed:
+      sessions.Erase(event.from);
+      return primary.StopPreparesTo(event.from);
+    case GroupCheck::Verdict::kLearnerSucceeded:
+      return reconfiguration.UpgradeLearner(event.from);
+  }
+}
+
+void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
+  const ReplicaConfiguration& config = event.request.config;
+  if (!s.connected || config.ballot < s.ballot) {
+    ++s.counters.stale_messages;
+    return;
+  }
+  if (config.pid != s.options.pid || config.status != kPotentialSecondary) {
+    ++s.counters.odd_messages;
+    return;
+  }
+  if (config.ballot == s.ballot && reconfiguration.IsPending()) return;
+  if (event.request.app.app_id == s.options.pid.app_id) s.app = event.request.app;
+  if (roles.AdoptAssigned(config, "add learner") == TransitionVerdict::kRefuse) return;
+  if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
+}
+
+void ReplicaCore::Parts::On(const RemoveReceived& event) {
+  const ReplicaConfiguration& config = event.config;
+  if (config.pid != s.options.pid || config.status != kInactive) {
+    ++s.counters.odd_messages;
+    return;
+  }
+  const bool late = config.ballot < s.ballot || (config.ballot == s.ballot && s.role != kInactive);
+  if (late) {
+    ++s.counters.stale_messages;
+    return;
+  }
+  roles.RaiseBallot(config.ballot);
+  roles.BecomeInactive(Inactivity::kRemoved, "removed");
+  primary.Resign();
+  sessions.Clear();
+}
+
+void ReplicaCore::Parts::On(const LeaseLost&) {
+  s.connected = false;
+  if (s.role == kPrimary || s.role == kSecondary) {
+    roles.BecomeInactive(Inactivity::kTransient, "lease lost");
+  } else if (s.role == kPotentialSecondary) {
+    roles.BecomeInactive(Inactivity::kRemoved, "lease lost");
+  }
+  primary.RefuseQueued(ErrorCode::kInvalidState);
+}
+
+// ---- learning ----
+
+void ReplicaCore::Parts::On(const LearnReceived& event) {
+  if (event.request.pid != s.options.pid) {
+    ++s.counters.odd_messages;
+    LearnResponse response;
+    response.err = ErrorCode::kInvalidData;
+    s.Reply(event.token, std::move(response));
+    return;
+  }
+  switch (sessions.Answer(event)) {
+    case LearnerSessions::Consequence::kNone:
+      return;
+    case LearnerSessions::Consequence::kSendTail:
+      return primary.SendTailTo(event.request.learner);
+    case LearnerSessions::Consequence::kStopPrepares:
+      return primary.StopPreparesTo(event.request.learner);
+  }
+}
+
+void ReplicaCore::Parts::On(const LearnCompletionReceived& event) {
+  const GroupCheckResponse& report = event.report;
+  LearnNotifyResponse response{s.options.pid, ErrorCode::kOk, report.learner_signature};
+  const LearnerSessions::Session* session = sessions.Find(report.node);
+  if (s.role != kPrimary) {
+    const bool may_return = s.role == kInactive && s.inactivity == Inactivity::kTransient;
+    response.err = may_return ? ErrorCode::kInactiveState : ErrorCode::kInvalidState;
+  } else if (session == nullptr) {
+    response.err = ErrorCode::kLearnerNotFound;
+  } else if (session->signature != report.learner_signature ||
+             session->prepare_start == kInvalidDecree ||
+             report.learner_status != LearnerStatus::kSucceeded) {
+    response.err = ErrorCode::kInvalidState;
+  }
+  const bool accepted = response.err == ErrorCode::kOk;
+  s.Reply(event.token, std::move(response));
+  if (accepted) reconfiguration.UpgradeLearner(report.node);
+}
+
+void ReplicaCore::Parts::On(const LearnAnswered& event) {
+  Learner::Verdict verdict = learner.OnAnswer(event);
+  if (verdict == Learner::Verdict::kAdoptBallot) {
+    const bool adopted =
+        roles.AdoptAssigned(event.response.config, "learn answer") == TransitionVerdict::kAccept;
+    verdict = adopted && s.role == kPotentialSecondary ? learner.OnAnswer(event)
+                                                       : Learner::Verdict::kSessionFailed;
+  }
+  Follow(verdict);
+}
+
+void ReplicaCore::Parts::On(const Tick&) {
+  primary.OnTick();
+  group_check.OnTick();
+  reconfiguration.OnTick();
+}
+
+// ---- questions ----
+
+Instant ReplicaCore::NextWakeup() const {
+  const Parts& p = *parts_;
+  if (!p.s.effects.apply.empty())
+    return p.s.now;  // what the log of the former incarnation had committed
+  return std::min({p.primary.NextWakeup(), p.group_check.NextWakeup(),
+                   p.reconfiguration.NextWakeup(), p.learner.NextWakeup()});
+}
+
+Watermarks ReplicaCore::marks() const { return parts_->s.marks(); }
+PartitionStatus ReplicaCore::role() const { return parts_->s.role; }
+Ballot ReplicaCore::ballot() const { return parts_->s.ballot; }
+Inactivity ReplicaCore::inactivity() const { return parts_->s.inactivity; }
+bool ReplicaCore::IsInitializing() const { return parts_->s.initializing; }
+Ballot ReplicaCore::last_mutation_ballot() const { return parts_->s.last_mutation_ballot; }
+LastStop ReplicaCore::last_stop() const { return parts_->s.last_stop; }
+Endpoint ReplicaCore::primary() const { return parts_->s.primary; }
+const AppInfo& ReplicaCore::app() const { return parts_->s.app; }
+const PartitionConfiguration& ReplicaCore::configuration() const { return parts_->s.configuration; }
+LearnerStatus ReplicaCore::learner_status() const { return parts_->learner.phase(); }
+const ReplicaCore::Counters& ReplicaCore::counters() const { return parts_->s.counters; }
+
+std::vector<Endpoint> ReplicaCore::learners() const {
+  std::vector<Endpoint> nodes;
+  for (const auto& [node, session] : parts_->sessions.all()) nodes.push_back(node);
+  return nodes;
+}
+
+ErrorCode ReplicaCore::ReadGate(ReadKind kind) const {
+  const ReplicaState& s = parts_->s;
+  if (kind == ReadKind::kBackup && s.role == kSecondary) return ErrorCode::kOk;
+  if (s.role != kPrimary || s.last_applied < s.read_barrier) return ErrorCode::kInvalidState;
+  return ErrorCode::kOk;
+}
+
+ErrorCode ReplicaCore::WriteGate() const { return parts_->primary.WriteGate(); }
+
+Decree ReplicaCore::LearnStart(const LearnRequest& request) const {
+  return parts_->sessions.StartOf(request);
+}
+
+Decree ReplicaCore::FirstLogDecreeNeeded() const { return parts_->sessions.FirstLogDecreeNeeded(); }
+
+void ReplicaCore::Check() const {
+  Parts& p = *parts_;
+  const Watermarks marks = p.s.marks();
+  CheckLadder(marks);
+  CheckRise(p.before, marks);
+  p.before = marks;
+  p.s.list.Check();
+  p.primary.Check();
+  CHECK_LE(p.s.last_handed, p.s.list.last_committed());
+  if (marks.role == kPrimary) {
+    CHECK_EQ(p.s.configuration.primary, p.s.options.self);
+    CHECK_EQ(p.s.configuration.ballot, p.s.ballot);
+    for (const auto& [node, session] : p.sessions.all()) {
+      CHECK(!p.s.configuration.IsMember(node)) << "R6";
+    }
+  }
+}
+
+}  // namespace arion

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/replica_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace arion {
+
+ReplicaState::ReplicaState(CoreOptions options_in)
+    : options(std::move(options_in)),
+      app(options.app),
+      list(options.prepare_list_span_max, Decree(0)) {
+  CHECK_GT(options.mutations_in_flight_max, 0);
+  CHECK_GE(options.prepare_list_span_max, options.mutations_in_flight_max);
+  CHECK(options.self.IsValid());
+  configuration.pid = options.pid;
+  configuration.max_replica_count = app.max_replica_count;
+}
+
+int32_t ReplicaState::MembersMin() const {
+  const int32_t factor = std::max(configuration.max_replica_count, 1);
+  int32_t wanted = options.replica_count_min;
+  if (wanted <= 0) wanted = factor <= 2 ? 1 : factor / 2 + 1;
+  return std::min(wanted, factor);
+}
+
+Watermarks ReplicaState::marks() const {
+  return {.role = role,
+          .ballot = ballot,
+          .last_durable = last_durable,
+          .last_applied = last_applied,
+          .last_committed = list.last_committed(),
+          .last_logged = list.last_logged(),
+          .last_prepared = list.last_prepared(),
+          .learner_restarts = learner_restarts};
+}
+
+PrepareList::PutVerdict ReplicaState::Append(MutationPtr mutation) {
+  const uint64_t sequence = next_sequence;
+  const PrepareList::PutVerdict verdict =
+      list.Put(mutation, PrepareList::LogState::kPending, sequence);
+  if (verdict != PrepareList::PutVerdict::kStored) return verdict;
+  ++next_sequence;
+  appends.emplace(sequence, mutation->decree);
+  last_mutation_ballot = std::max(last_mutation_ballot, mutation->ballot);
+  last_timestamp_us = std::max(last_timestamp_us, mutation->timestamp_us);
+  effects.append.push_back({sequence, std::move(mutation)});
+  return verdict;
+}
+
+Decree ReplicaState::TakeLogged(uint64_t sequence) {
+  auto it = appends.find(sequence);
+  if (it == appends.end()) return kInvalidDecree;
+  const Decree decree = it->second;
+  appends.erase(it);
+  return list.MarkLogged(decree, sequence) ? decree : kInvalidDecree;
+}
+
+void ReplicaState::CommitThrough(Decree through) {
+  for (MutationPtr& m : list.CommitThrough(through)) {
+    CHECK_EQ(m->decree, last_handed + 1) << "the engine gets every decree once, in order";
+    last_handed = m->decree;
+    effects.apply.push_back(std::move(m));
+  }
+}
+
+void ReplicaState::HandOver(const std::vector<MutationPtr>& mutations) {
+  for (const MutationPtr& m : mutations) {
+    CHECK_EQ(m->decree, last_handed + 1);
+    last_handed = m->decree;
+    last_mutation_ballot = std::max(last_mutation_ballot, m->ballot);
+    last_timestamp_us = std::max(last_timestamp_us, m->timestamp_us);
+    effects.apply.push_back(m);
+  }
+  list.Reset(last_handed);
+  ++learner_restarts;
+}
+
+void ReplicaState::JumpTo(Decree decree) {
+  CHECK(!AppliesPending()) << "the engine is replaced while mutations are on their way to it";
+  last_applied = last_handed = decree;
+  last_durable = std::min(last_durable, decree);
+  list.Reset(decree);
+  ++learner_restarts;
+}
+
+ReplicaConfiguration ReplicaState::ConfigurationFor(PartitionStatus receiver_role,
+                                                    int64_t learner_signature) const {
+  ReplicaConfiguration config;
+  config.pid = options.pid;
+  config.ballot = ballot;
+  config.primary = options.self;
+  config.status = receiver_role;
+  config.learner_signature = learner_signature;
+  return config;
+}
+
+}  // namespace arion

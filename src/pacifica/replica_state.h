@@ -1,0 +1,96 @@
+// ReplicaState: what all roles of one replica share: who it is in which configuration, its prepare
+// list, how far its log and engine are; and the effects of the step under way.
+//
+// Threads   Strand-bound. The roles (primary.h, secondary.h, learner.h) hold a reference and act on
+// it in turn. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/instant.h"
+#include "pacifica/core_options.h"
+#include "pacifica/effects.h"
+#include "pacifica/prepare_list.h"
+#include "pacifica/replica_core.h"
+
+namespace arion {
+
+struct ReplicaState {
+  explicit ReplicaState(CoreOptions options_in);
+
+  CoreOptions options;
+  AppInfo app;
+
+  PartitionStatus role = PartitionStatus::kInactive;
+  Inactivity inactivity = Inactivity::kTransient;
+  Ballot ballot;
+  Endpoint primary;
+  PartitionConfiguration
+      configuration;  // authoritative only while PRIMARY or its update is pending
+  bool initializing = true;
+  bool connected = false;
+  LastStop last_stop = LastStop::kClean;
+  Instant inactive_since;
+
+  PrepareList list;
+  Decree last_applied;
+  Decree last_handed;  // to the engine; applied <= handed <= committed, equal to committed between
+                       // steps
+  Decree last_durable;
+  Decree read_barrier;  // a new primary serves no read before it applied what the old one may have
+                        // answered
+  Ballot last_mutation_ballot;
+  int64_t last_timestamp_us = 0;
+  int64_t learner_restarts = 0;
+
+  std::map<uint64_t, Decree> appends;  // sequence -> decree: appended, not yet Logged
+  uint64_t next_sequence = 1;
+  uint64_t next_serial = 1;
+
+  ReplicaCore::Counters counters;
+
+  // Of the step under way.
+  Effects effects;
+  Instant now;
+
+  bool LogIsBusy() const { return !appends.empty(); }
+  bool AppliesPending() const { return last_applied < last_handed; }
+  // Requests of at least this many members must stay for a write.
+  int32_t MembersMin() const;
+  RoleState role_state() const { return {role, ballot, inactivity}; }
+  Watermarks marks() const;
+
+  // Puts a mutation into the list and, if it was stored, into the log.
+  PrepareList::PutVerdict Append(MutationPtr mutation);
+  // Logged for that append: the decree that became logged in the list; kInvalidDecree when it no
+  // longer matters there.
+  Decree TakeLogged(uint64_t sequence);
+  // Commits what is logged up to `through` and hands it to the engine.
+  void CommitThrough(Decree through);
+  // Hands over mutations that did not go through the list, behind everything handed so far; the
+  // list begins anew there.
+  void HandOver(const std::vector<MutationPtr>& mutations);
+  // The engine stands at `decree` by other means.
+  void JumpTo(Decree decree);
+
+  void Reply(ReplyToken token, PrepareAck ack) {
+    effects.replies.push_back({token, std::move(ack)});
+  }
+  void Reply(ReplyToken token, GroupCheckResponse response) {
+    effects.replies.push_back({token, std::move(response)});
+  }
+  void Reply(ReplyToken token, LearnResponse response) {
+    effects.replies.push_back({token, std::move(response)});
+  }
+  void Reply(ReplyToken token, LearnNotifyResponse response) {
+    effects.replies.push_back({token, std::move(response)});
+  }
+  // The configuration a message of this primary carries.
+  ReplicaConfiguration ConfigurationFor(PartitionStatus receiver_role,
+                                        int64_t learner_signature) const;
+};
+
+}  // namespace arion

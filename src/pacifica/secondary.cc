@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/secondary.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+
+namespace arion {
+
+void Secondary::AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr& mutation) {
+  PrepareAck ack;
+  ack.pid = s_.options.pid;
+  ack.err = err;
+  ack.ballot = err == ErrorCode::kOk ? mutation->ballot : s_.ballot;
+  ack.decree = mutation->decree;
+  ack.last_committed_decree_in_app = s_.last_applied;
+  ack.last_committed_decree_in_prepare_list = s_.list.last_committed();
+  s_.Reply(token, std::move(ack));
+}
+
+Secondary::Verdict Secondary::LearnCommitted(Decree committed) {
+  commit_goal_ = std::max(commit_goal_, committed);
+  s_.CommitThrough(commit_goal_);
+  const Decree reached = s_.list.last_committed();
+  if (reached >= committed) return Verdict::kFine;
+  return s_.list.FirstMissing(committed) <= committed ? Verdict::kLostEntries : Verdict::kFine;
+}
+
+Secondary::Verdict Secondary::Prepare(ReplyToken token, const MutationPtr& mutation) {
+  CHECK_EQ(mutation->ballot, s_.ballot);
+  const Decree decree = mutation->decree;
+  if (LearnCommitted(std::min(mutation->last_committed, decree - 1)) == Verdict::kLostEntries) {
+    AnswerPrepare(token, ErrorCode::kInvalidState, mutation);
+    return Verdict::kLostEntries;
+  }
+  if (decree <= s_.list.last_committed()) {
+    ++s_.counters.duplicate_prepares;
+    AnswerPrepare(token, ErrorCode::kOk, mutation);
+    return Verdict::kFine;
+  }
+  const PrepareList::Entry* entry = s_.list.Find(decree);
+  if (entry != nullptr && entry->mutation->ballot == mutation->ballot) {
+    ++s_.counters.duplicate_prepares;
+    if (entry->log == PrepareList::LogState::kLogged) {
+      AnswerPrepare(token, ErrorCode::kOk, mutation);
+    } else {
+      Waiting& waiting = waiting_[decree];
+      waiting.ballot = mutation->ballot;
+      waiting.tokens.push_back(token);
+    }
+    return Verdict::kFine;
+  }
+  Drop(decree);
+  switch (s_.Append(mutation)) {
+    case PrepareList::PutVerdict::kStored:
+      waiting_[decree] = {mutation->ballot, {token}};
+      break;
+    default:
+      ++s_.counters.odd_messages;
+      AnswerPrepare(token, ErrorCode::kCapacityExceeded, mutation);
+  }
+  return Verdict::kFine;
+}
+
+void Secondary::OnLogged(Decree decree) {
+  auto it = waiting_.find(decree);
+  if (it != waiting_.end()) {
+    const PrepareList::Entry* entry = s_.list.Find(decree);
+    if (entry != nullptr && entry->mutation->ballot == it->second.ballot &&
+        it->second.ballot == s_.ballot) {
+      CHECK(entry->log == PrepareList::LogState::kLogged) << "R4";
+      for (ReplyToken token : it->second.tokens)
+        AnswerPrepare(token, ErrorCode::kOk, entry->mutation);
+      waiting_.erase(it);
+    } else {
+      Drop(decree);
+    }
+  }
+  s_.CommitThrough(commit_goal_);
+}
+
+void Secondary::Drop(Decree decree) {
+  auto it = waiting_.find(decree);
+  if (it == waiting_.end()) return;
+  for (ReplyToken token : it->second.tokens) s_.effects.dropped.push_back(token);
+  waiting_.erase(it);
+}
+
+void Secondary::DropWaiting() {
+  while (!waiting_.empty()) Drop(waiting_.begin()->first);
+}
+
+void Secondary::Restart(Decree commit_goal) {
+  DropWaiting();
+  commit_goal_ = commit_goal;
+}
+
+}  // namespace arion

@@ -1,0 +1,51 @@
+// Secondary: stores what the primary prepares, acknowledges it once its own log has it durable, and
+// commits what the primary says is committed. A learner in its second half does the same.
+//
+// Shapes   Prepares may arrive in any order and more than once. The committed point rises through
+// logged entries only. Promises R4: an acknowledgement leaves in answer to Logged, under the ballot
+// of the mutation, never after a larger one. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "pacifica/replica_state.h"
+
+namespace arion {
+
+class Secondary {
+ public:
+  explicit Secondary(ReplicaState& state) : s_(state) {}
+
+  enum class Verdict {
+    kFine,
+    // A decree that was committed with our acknowledgement is not here: our log lost it. The
+    // replica must leave the group.
+    kLostEntries,
+  };
+  // The request's ballot and role are ours already.
+  Verdict Prepare(ReplyToken token, const MutationPtr& mutation);
+  // The primary of this ballot has committed up to here.
+  Verdict LearnCommitted(Decree committed);
+  void OnLogged(Decree decree);
+
+  // A new ballot or role: earlier promises to commit stay true, requests of the old ballot stay
+  // unanswered.
+  void DropWaiting();
+  // The list begins anew: what was said about it is void.
+  void Restart(Decree commit_goal);
+  void AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr& mutation);
+
+ private:
+  struct Waiting {
+    Ballot ballot;
+    std::vector<ReplyToken> tokens;
+  };
+  void Drop(Decree decree);
+
+  ReplicaState& s_;
+  Decree commit_goal_;  // the largest committed point heard of
+  std::map<Decree, Waiting> waiting_;
+};
+
+}  // namespace arion
