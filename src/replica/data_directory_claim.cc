@@ -55,7 +55,9 @@ absl::StatusOr<std::unique_ptr<DataDirectoryClaim>> DataDirectoryClaim::Claim(
         path, " holds ", kEncryptionName,
         ": its files may be encrypted, which Arion can't read; use another directory"));
   RETURN_IF_ERROR(CheckOwner(files, path, server));
-  if (absl::Status probed = Probe(files, path); !probed.ok()) return Annotate(probed, step);
+  // What a full disk holds can still be served.
+  if (absl::Status probed = Probe(files, path); !probed.ok() && !absl::IsResourceExhausted(probed))
+    return Annotate(probed, step);
   return claim;
 }
 

@@ -148,7 +148,7 @@ void Replica::Read(ReadCode code, InboundRequest request) {
       },
       [this, code, kind, now, from_disk,
        responder = std::move(request.responder)](const absl::Status&) mutable {
-        AnswerRead(code, kind, *std::move(from_disk), now, std::move(responder));
+        AnswerRead(code, kind, std::move(*from_disk), now, std::move(responder));
       });
 }
 
@@ -801,20 +801,18 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
 }
 
 void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
-  if (mode == CloseMode::kAsIs) log_.reset();
-  InPool(
-      [mode, engine = std::move(engine_), log = log_]() mutable -> absl::Status {
-        if (mode == CloseMode::kAsIs) {
-          engine.reset();
-          return absl::OkStatus();
-        }
-        if (engine != nullptr) RETURN_IF_ERROR(engine->Close());
-        return log->Close();
-      },
-      [this, done = std::move(done)](const absl::Status& status) mutable {
-        log_.reset();
-        done(status);
-      });
+  log_->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
+    self->InPool(
+        [mode, engine = std::move(self->engine_), log = self->log_]() mutable -> absl::Status {
+          if (mode == CloseMode::kAsIs) return absl::OkStatus();
+          if (engine != nullptr) RETURN_IF_ERROR(engine->Close());
+          return log->Close();
+        },
+        [self, done = std::move(done)](const absl::Status& status) mutable {
+          self->log_.reset();
+          done(status);
+        });
+  });
 }
 
 // ---- questions ----

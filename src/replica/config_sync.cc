@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/config_sync.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+constexpr absl::Duration kTimeout = absl::Seconds(5);
+constexpr absl::Duration kRetryDelay = absl::Milliseconds(500);
+constexpr absl::Duration kSoon = absl::Milliseconds(50);  // replicas that open together share one
+
+}  // namespace
+
+ConfigSync::ConfigSync(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+                       std::shared_ptr<ReplicaTable> table,
+                       std::vector<std::string> unreadable_disks)
+    : host_(std::move(host)),
+      strand_(std::move(strand)),
+      table_(std::move(table)),
+      unreadable_disks_(std::move(unreadable_disks)) {}
+
+void ConfigSync::OnConnected(uint64_t term) {
+  CHECK_ON_STRAND(strand_);
+  is_connected_ = true;
+  was_answered_ = false;
+  is_under_way_ = false;  // what the former term sent counts no more
+  term_ = term;
+  Run();
+}
+
+void ConfigSync::OnLeaseLost() {
+  CHECK_ON_STRAND(strand_);
+  is_connected_ = false;
+  if (timer_ != kNoTimer) strand_->Cancel(timer_);
+  timer_ = kNoTimer;
+}
+
+void ConfigSync::Soon() {
+  CHECK_ON_STRAND(strand_);
+  if (is_connected_) Schedule(kSoon);
+}
+
+void ConfigSync::Schedule(absl::Duration delay) {
+  const Instant at = host_->env.clock().Now() + delay;
+  if (timer_ != kNoTimer) {
+    if (timer_at_ <= at) return;
+    strand_->Cancel(timer_);
+  }
+  timer_at_ = at;
+  timer_ = strand_->PostAfter(delay, [self = weak_from_this()] {
+    const auto sync = self.lock();
+    if (sync == nullptr) return;
+    sync->timer_ = kNoTimer;
+    sync->Run();
+  });
+}
+
+void ConfigSync::Run() {
+  if (!is_connected_) return;
+  if (is_under_way_) return Schedule(kRetryDelay);
+  is_under_way_ = true;
+  table_->Report([self = weak_from_this(), term = term_](std::vector<ReplicaInfo> reports) {
+    const auto sync = self.lock();
+    if (sync != nullptr && sync->is_connected_ && sync->term_ == term)
+      sync->Send(std::move(reports));
+  });
+}
+
+void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
+  ConfigSyncRequest request{.node = host_->self, .stored_replicas = reports};
+  const PeerGeneration generation = host_->options.peer_generation;
+  if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
+  if (!unreadable_disks_.empty()) request.unreadable_disks = unreadable_disks_;
+  host_->transport.Call(
+      host_->lease->leader(),
+      {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},
+      strand_,
+      [self = weak_from_this(), term = term_,
+       reports = std::move(reports)](const RpcResult& result) {
+        const auto sync = self.lock();
+        if (sync != nullptr && sync->is_connected_ && sync->term_ == term)
+          sync->OnAnswer(reports, result);
+      });
+}
+
+void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResult& result) {
+  is_under_way_ = false;
+  ErrorCode error = result.error;
+  ConfigSyncResponse response;
+  if (error == ErrorCode::kOk) {
+    absl::StatusOr<ConfigSyncResponse> decoded = DecodeWrapped<ConfigSyncResponse>(result.body);
+    error = decoded.ok() ? decoded->err : ErrorCode::kInvalidData;
+    if (decoded.ok()) response = *std::move(decoded);
+  }
+  if (error != ErrorCode::kOk) {
+    LOG_IF(WARNING, error != ErrorCode::kBusy)
+        << "config sync with " << host_->lease->leader() << ": " << error;
+    return Schedule(error == ErrorCode::kBusy || !was_answered_
+                        ? kRetryDelay
+                        : host_->options.config_sync_interval);
+  }
+  was_answered_ = true;
+  Schedule(host_->options.config_sync_interval);
+
+  std::set<PartitionId> named;
+  for (const ConfigurationUpdateRequest& entry : response.partitions) {
+    named.insert(entry.config.pid);
+    Adopt(entry);
+  }
+  for (const ReplicaInfo& report : reports) {
+    if (named.contains(report.pid) || report.loading.value_or(false)) continue;
+    const auto route = table_->Find(report.pid);
+    if (!route || route->phase != ReplicaTable::Phase::kOpen) continue;
+    route->replica->strand()->Post([replica = route->replica, report] {
+      const ReplicaInfo now = replica->Report();
+      if (now.status == report.status && now.ballot == report.ballot)
+        replica->Notify(MissingInSync{});
+    });
+  }
+  if (!response.gc_replicas) return;
+  for (const ReplicaInfo& garbage : *response.gc_replicas) table_->SetGarbageAside(garbage.pid);
+}
+
+void ConfigSync::Adopt(const ConfigurationUpdateRequest& entry) {
+  const auto route = table_->Find(entry.config.pid);
+  if (route && route->phase == ReplicaTable::Phase::kOpen)
+    return route->replica->strand()->Post(
+        [replica = route->replica, entry] { replica->Notify(ConfigurationSynced{entry}); });
+  if (route && route->phase != ReplicaTable::Phase::kClosed)
+    return;  // its turn comes when it is open
+  if (!entry.config.IsMember(host_->self)) return;
+  if (route)
+    table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
+                    ConfigurationSynced{entry});
+  else
+    AskRemoval(entry);
+}
+
+void ConfigSync::AskRemoval(const ConfigurationUpdateRequest& entry) {
+  CHECK_ON_STRAND(strand_);
+  if (!is_connected_ || !entry.config.IsMember(host_->self)) return;
+  ConfigurationUpdateRequest request{.info = entry.info,
+                                     .config = entry.config,
+                                     .type = ConfigType::kDowngradeToInactive,
+                                     .node = host_->self};
+  PartitionConfiguration& config = request.config;
+  config.ballot = config.ballot + 1;
+  if (config.primary == host_->self) config.primary = Endpoint{};
+  std::erase(config.secondaries, host_->self);
+  LOG(WARNING) << "[" << config.pid
+               << "] is not on this server, which the configuration names: asks to be removed";
+  host_->transport.Call(host_->lease->leader(),
+                        {.name = kRpcUpdateConfiguration,
+                         .body = EncodeWrapped(request, host_->options.peer_generation),
+                         .timeout = kTimeout},
+                        strand_, [](const RpcResult&) {});  // the next sync asks again if it must
+}
+
+}  // namespace arion

@@ -1,0 +1,53 @@
+// ConfigSync tells the meta server what this server stores and acts on what it says
+// (spec/replication.md 1.9): on connecting, every interval, and soon after a replica opened or
+// closed.
+//
+// Threads   Strand-bound to the server's strand.
+// Promises  C1  An answer counts only in the lease term its request was sent in, and for a replica
+// that answer leaves out
+//               only if that replica is still as it was reported.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "messages/meta_messages.h"
+#include "replica/replica_host.h"
+#include "replica/replica_table.h"
+
+namespace arion {
+
+class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
+ public:
+  ConfigSync(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+             std::shared_ptr<ReplicaTable> table, std::vector<std::string> unreadable_disks);
+
+  void OnConnected(uint64_t term);
+  void OnLeaseLost();
+  // What would be reported changed.
+  void Soon();
+  // The meta server believes that this server has a replica of `entry`: asks it to take that back.
+  void AskRemoval(const ConfigurationUpdateRequest& entry);
+
+ private:
+  void Schedule(absl::Duration delay);
+  void Run();
+  void Send(std::vector<ReplicaInfo> reports);
+  void OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResult& result);
+  void Adopt(const ConfigurationUpdateRequest& entry);
+
+  std::shared_ptr<const ReplicaHost> host_;
+  StrandPtr strand_;
+  std::shared_ptr<ReplicaTable> table_;
+  const std::vector<std::string> unreadable_disks_;
+  bool is_connected_ = false;
+  bool was_answered_ = false;  // in this term
+  bool is_under_way_ = false;
+  uint64_t term_ = 0;
+  TimerId timer_ = kNoTimer;
+  Instant timer_at_;
+};
+
+}  // namespace arion

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_server.h"
+
+#include <set>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "replica/config_sync.h"
+#include "replica/data_directory_claim.h"
+#include "replica/failure_detector_client.h"
+#include "replica/replica_host.h"
+#include "replica/replica_table.h"
+#include "replica/request_router.h"
+#include "replica/served_files.h"
+#include "replica/server_lease.h"
+
+namespace arion {
+namespace {
+
+// The operator has to act; a broken disk, which the others can do without, is none of these.
+bool MustRefuse(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kPermissionDenied:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kResourceExhausted:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::State> {
+ public:
+  State(Environment& env, Transport& transport, EngineFactory& engines,
+        ReplicaServerOptions options)
+      : host_(std::make_shared<const ReplicaHost>(ReplicaHost{
+            env, transport, engines, std::move(options), transport.local(),
+            std::make_shared<ServerLease>(), std::make_shared<ServedFiles>(env.files())})),
+        strand_(env.NewStrand("replica server")) {}
+
+  absl::Status Start();
+  void Stop(std::function<void(absl::Status)> done);
+  void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
+
+ private:
+  absl::Status ClaimDirectories();
+  absl::StatusOr<std::vector<FoundReplica>> ScanDirectories();
+  void MarkUnreadable(size_t index, const absl::Status& status);
+  void MakeParts();
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  const StrandPtr strand_;
+  std::vector<std::unique_ptr<DataDirectoryClaim>> claims_;  // by position; null: unreadable
+  std::vector<std::string> unreadable_tags_;
+  std::shared_ptr<ReplicaTable> table_;
+  std::shared_ptr<ConfigSync> sync_;
+  std::shared_ptr<RequestRouter> router_;
+  std::shared_ptr<FailureDetectorClient> detector_;
+};
+
+absl::Status ReplicaServer::State::Start() {
+  RETURN_IF_ERROR(ClaimDirectories());
+  ASSIGN_OR_RETURN(std::vector<FoundReplica> found, ScanDirectories());
+  MakeParts();
+  host_->transport.SetHandler(
+      [router = std::weak_ptr<RequestRouter>(router_)](InboundRequest request) {
+        if (const auto live = router.lock()) live->Handle(std::move(request));
+      });
+  LOG(INFO) << "replica server " << host_->self << " loads " << found.size() << " replicas from "
+            << claims_.size() - unreadable_tags_.size() << " data directories; durability "
+            << DurabilityName(host_->options.durability) << ", " << host_->engines.description();
+  strand_->Post([self = shared_from_this(), found = std::move(found)]() mutable {
+    for (FoundReplica& replica : found) self->table_->Load(std::move(replica));
+    self->detector_->Start();
+  });
+  return absl::OkStatus();
+}
+
+absl::Status ReplicaServer::State::ClaimDirectories() {
+  const auto& directories = host_->options.data_directories;
+  std::set<std::string> tags, paths;
+  for (const DataDirectory& directory : directories)
+    if (!tags.insert(directory.tag).second || !paths.insert(directory.path).second)
+      return absl::InvalidArgumentError(
+          absl::StrCat("data directory ", directory.tag, ":", directory.path, " is named twice"));
+  claims_.resize(directories.size());
+  for (size_t i = 0; i < directories.size(); ++i) {
+    auto claim = DataDirectoryClaim::Claim(host_->env.files(), directories[i].path, host_->self);
+    if (claim.ok())
+      claims_[i] = *std::move(claim);
+    else if (MustRefuse(claim.status()))
+      return claim.status();
+    else
+      MarkUnreadable(i, claim.status());
+  }
+  return absl::OkStatus();
+}
+
+void ReplicaServer::State::MarkUnreadable(size_t index, const absl::Status& status) {
+  const DataDirectory& directory = host_->options.data_directories[index];
+  LOG(ERROR) << "data directory " << directory.tag << ":" << directory.path
+             << " can't be used, its replicas are missing: " << status;
+  claims_[index] = nullptr;
+  unreadable_tags_.push_back(directory.tag);
+}
+
+absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::ScanDirectories() {
+  std::vector<FoundReplica> found;
+  for (size_t i = 0; i < claims_.size(); ++i) {
+    if (claims_[i] == nullptr) continue;
+    std::vector<std::string> ignored;
+    auto listed =
+        ScanDataDirectory(host_->env.files(), host_->options.data_directories[i].path, i, &ignored);
+    if (!listed.ok()) {
+      MarkUnreadable(i, listed.status());
+      continue;
+    }
+    for (const std::string& name : ignored) LOG(WARNING) << "not loaded: " << name;
+    for (FoundReplica& replica : *listed) found.push_back(std::move(replica));
+  }
+  if (unreadable_tags_.size() == claims_.size())
+    return absl::FailedPreconditionError(
+        "no data directory can be used; see the log for the reason of each");
+  RETURN_IF_ERROR(CheckNoDuplicates(found));
+  return found;
+}
+
+void ReplicaServer::State::MakeParts() {
+  std::vector<bool> usable;
+  for (const auto& claim : claims_) usable.push_back(claim != nullptr);
+  const std::weak_ptr<State> self = weak_from_this();
+  table_ = std::make_shared<ReplicaTable>(host_, strand_, std::move(usable), [self] {
+    if (const auto state = self.lock()) state->sync_->Soon();
+  });
+  sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, unreadable_tags_);
+  router_ = std::make_shared<RequestRouter>(host_, strand_, table_, sync_);
+  detector_ = std::make_shared<FailureDetectorClient>(
+      host_->env, host_->transport, strand_, host_->lease,
+      FailureDetectorOptions{.meta_servers = host_->options.meta_servers,
+                             .beacon_interval = host_->options.beacon_interval,
+                             .lease = host_->options.lease,
+                             .generation = host_->options.peer_generation},
+      FailureDetectorClient::Events{.on_gained =
+                                        [self] {
+                                          const auto state = self.lock();
+                                          if (state == nullptr) return;
+                                          const uint64_t term = state->host_->lease->term();
+                                          state->table_->OnConnected(term);
+                                          state->sync_->OnConnected(term);
+                                        },
+                                    .on_lost =
+                                        [self] {
+                                          const auto state = self.lock();
+                                          if (state == nullptr) return;
+                                          state->sync_->OnLeaseLost();
+                                          state->table_->OnLeaseLost();
+                                        }});
+}
+
+void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
+  if (router_ == nullptr) {  // never started
+    strand_->Post([done = std::move(done)] { done(absl::OkStatus()); });
+    return;
+  }
+  router_->Stop();
+  strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
+    LOG(INFO) << "replica server " << self->host_->self << " stops";
+    self->detector_->Stop();
+    self->sync_->OnLeaseLost();
+    self->table_->CloseAll([self, done = std::move(done)](const absl::Status& status) {
+      // Unlocking waits for the disk.
+      size_t first = 0;
+      while (self->claims_[first] == nullptr) ++first;
+      self->host_->env.disk_pool(self->host_->options.data_directories[first].path)
+          .Submit([self, done, status]() mutable {
+            self->claims_.clear();
+            self->strand_->Post([done, status, self] { done(status); });
+          });
+    });
+  });
+}
+
+void ReplicaServer::State::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done) {
+  strand_->Post([self = shared_from_this(), done = std::move(done)] {
+    if (self->table_ == nullptr) return done({});
+    self->table_->Snapshot(
+        [done](std::vector<ReplicaSnapshot> snapshots) { done(std::move(snapshots)); });
+  });
+}
+
+ReplicaServer::ReplicaServer(Environment& env, Transport& transport, EngineFactory& engines,
+                             ReplicaServerOptions options)
+    : state_(std::make_shared<State>(env, transport, engines, std::move(options))) {}
+
+ReplicaServer::~ReplicaServer() = default;
+
+absl::Status ReplicaServer::Start() { return state_->Start(); }
+void ReplicaServer::Stop(std::function<void(absl::Status)> done) { state_->Stop(std::move(done)); }
+void ReplicaServer::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done) {
+  state_->Snapshot(std::move(done));
+}
+
+}  // namespace arion

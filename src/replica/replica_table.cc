@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_table.h"
+
+#include <mutex>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr absl::Duration kOpenAgainDelay = absl::Seconds(10);
+
+// What a directory itself is to blame for; anything else may pass.
+bool IsDamage(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kUnimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+                           std::vector<bool> usable_directories,
+                           absl::AnyInvocable<void()> on_changed)
+    : host_(std::move(host)),
+      strand_(std::move(strand)),
+      usable_directories_(std::move(usable_directories)),
+      on_changed_(std::move(on_changed)) {}
+
+std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
+  const std::shared_lock lock(routes_mutex_);
+  const auto it = routes_.find(pid);
+  if (it == routes_.end()) return std::nullopt;
+  return it->second;
+}
+
+void ReplicaTable::SetPhase(PartitionId pid, Slot& slot, Phase phase) {
+  slot.phase = phase;
+  const std::unique_lock lock(routes_mutex_);
+  routes_[pid] = {.phase = phase, .replica = phase == Phase::kOpen ? slot.replica : nullptr};
+}
+
+void ReplicaTable::Erase(PartitionId pid) {
+  slots_.erase(pid);
+  const std::unique_lock lock(routes_mutex_);
+  routes_.erase(pid);
+}
+
+const std::string& ReplicaTable::TagOf(const FoundReplica& found) const {
+  return host_->options.data_directories[found.data_directory].tag;
+}
+
+// ---- opening ----
+
+void ReplicaTable::Load(FoundReplica found) {
+  CHECK_ON_STRAND(strand_);
+  const PartitionId pid = found.pid;
+  slots_[pid].found = std::move(found);
+  Open(pid, Origin::kFound);
+}
+
+void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event) {
+  CHECK_ON_STRAND(strand_);
+  if (is_stopping_) return;
+  if (const auto it = slots_.find(pid); it != slots_.end()) {
+    Slot& slot = it->second;
+    if (slot.phase == Phase::kOpen)
+      return slot.replica->strand()->Post(
+          [replica = slot.replica, event = std::move(event)] { replica->Notify(event); });
+    slot.deferred = std::move(event);
+    if (slot.phase == Phase::kClosed) Open(pid, Origin::kFound);
+    return;
+  }
+  if (creation == Creation::kForbidden) {
+    LOG(ERROR) << "[" << pid
+               << "] is not on this server's disks and may hold data elsewhere: not made anew";
+    return;
+  }
+  const std::string name = FormatReplicaDirectoryName(pid, app.app_type);
+  if (app.app_id != pid.app_id || pid.index < 0 || pid.index >= app.partition_count ||
+      !ParseReplicaDirectoryName(name) || !IsSafeRelativeName(name)) {
+    LOG(WARNING) << "[" << pid << "] asked to create a replica of a table described as '"
+                 << app.app_name << "' (" << app.app_id << ", " << app.partition_count
+                 << " partitions, type '" << app.app_type << "')";
+    return;
+  }
+  const std::optional<size_t> directory = ChooseDirectory(pid.app_id);
+  if (!directory) {
+    LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
+    return;
+  }
+  Slot& slot = slots_[pid];
+  slot.found = {.pid = pid,
+                .path = JoinPath(host_->options.data_directories[*directory].path, name),
+                .data_directory = *directory,
+                .app = app};
+  slot.deferred = std::move(event);
+  Open(pid, Origin::kJustCreated);
+}
+
+std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
+  std::vector<DirectoryLoad> loads(usable_directories_.size());
+  for (size_t i = 0; i < loads.size(); ++i) loads[i].usable = usable_directories_[i];
+  for (const auto& [pid, slot] : slots_) {
+    DirectoryLoad& load = loads[slot.found.data_directory];
+    ++load.replicas;
+    if (pid.app_id == app_id) ++load.replicas_of_table;
+  }
+  return ChooseDataDirectory(loads);
+}
+
+void ReplicaTable::Open(PartitionId pid, Origin origin) {
+  Slot& slot = slots_[pid];
+  SetPhase(pid, slot, Phase::kLoading);
+  StrandPtr strand = host_->env.NewStrand(absl::StrCat("replica ", pid.ToString()));
+  host_->env.disk_pool(ParentDirectory(slot.found.path))
+      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand, pid, origin,
+               path = slot.found.path, app = slot.found.app] {
+        auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
+        absl::Status created;
+        if (origin == Origin::kJustCreated)
+          created = CreateReplicaDirectory(host->env.files(), path, app);
+        if (created.ok())
+          *opened = OpenReplica(*host, strand, pid, path, origin);
+        else
+          *opened = Annotate(created, "create");
+        reply_on->Post([self, strand, pid, opened] {
+          if (const auto table = self.lock()) table->OnOpened(pid, strand, std::move(*opened));
+        });
+      });
+}
+
+void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
+                            absl::StatusOr<OpenedReplica> opened) {
+  const auto it = slots_.find(pid);
+  if (it == slots_.end()) return;
+  Slot& slot = it->second;
+  if (!opened.ok()) return OnOpenFailed(pid, opened.status());
+  opened->disk_tag = TagOf(slot.found);
+  slot.replica = std::make_shared<Replica>(host_, strand, *std::move(opened));
+  const std::weak_ptr<ReplicaTable> self = weak_from_this();
+  strand->Post([replica = slot.replica, self, reply_on = strand_, pid] {
+    replica->Start([self, reply_on, pid](Effects::Close close, const std::string& why) {
+      reply_on->Post([self, pid, close, why] {
+        if (const auto table = self.lock()) table->OnCloseRequested(pid, close, why);
+      });
+    });
+  });
+  if (is_connected_)
+    strand->Post([replica = slot.replica, term = lease_term_] { replica->OnConnected(term); });
+  if (slot.deferred)
+    strand->Post([replica = slot.replica, event = *std::exchange(slot.deferred, std::nullopt)] {
+      replica->Notify(event);
+    });
+  SetPhase(pid, slot, Phase::kOpen);
+  if (is_stopping_) return OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
+  on_changed_();
+}
+
+void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
+  Slot& slot = slots_.at(pid);
+  LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
+  if (IsDamage(status)) {
+    SetAsideInPool(slot.found.path, SetAside::kFailed);
+    Erase(pid);
+    on_changed_();
+  } else if (!is_stopping_) {
+    strand_->PostAfter(kOpenAgainDelay, [self = weak_from_this(), pid] {
+      const auto table = self.lock();
+      if (table == nullptr || table->is_stopping_) return;
+      const auto again = table->slots_.find(pid);
+      if (again != table->slots_.end() && again->second.phase == Phase::kLoading)
+        table->Open(pid, Origin::kFound);
+    });
+    return;
+  } else {
+    SetPhase(pid, slot, Phase::kClosed);
+  }
+  CheckAllClosed();
+}
+
+// ---- closing ----
+
+void ReplicaTable::OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why) {
+  const auto it = slots_.find(pid);
+  if (it == slots_.end() || it->second.phase != Phase::kOpen) return;
+  Slot& slot = it->second;
+  LOG(INFO) << "[" << pid << "] closes: " << why;
+  SetPhase(pid, slot, Phase::kClosing);
+  const auto mode =
+      close == Effects::Close::kSetAside ? Replica::CloseMode::kAsIs : Replica::CloseMode::kFlushed;
+  slot.replica->strand()->Post(
+      [replica = slot.replica, mode, self = weak_from_this(), reply_on = strand_, pid, close] {
+        const ReplicaInfo report = replica->Report();
+        replica->Close(mode, [self, reply_on, pid, close, report](const absl::Status& status) {
+          reply_on->Post([self, pid, close, report, status] {
+            const auto table = self.lock();
+            if (table == nullptr) return;
+            if (const auto slot = table->slots_.find(pid); slot != table->slots_.end())
+              slot->second.last_report = report;
+            table->OnClosed(pid, close, status);
+          });
+        });
+      });
+}
+
+void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status) {
+  const auto it = slots_.find(pid);
+  if (it == slots_.end()) return;
+  Slot& slot = it->second;
+  slot.replica.reset();
+  if (!status.ok()) {
+    LOG(ERROR) << "[" << pid << "] close: " << status;
+    if (close_status_.ok()) close_status_ = Annotate(status, slot.found.path);
+  }
+  if (close == Effects::Close::kSetAside) {
+    SetAsideInPool(slot.found.path, SetAside::kFailed);
+    Erase(pid);
+  } else {
+    slot.last_report.status = PartitionStatus::kInactive;
+    SetPhase(pid, slot, Phase::kClosed);
+    if (slot.deferred && !is_stopping_) Open(pid, Origin::kFound);
+  }
+  if (!is_stopping_) on_changed_();
+  CheckAllClosed();
+}
+
+void ReplicaTable::SetAsideInPool(const std::string& path, SetAside why) {
+  host_->env.disk_pool(ParentDirectory(path)).Submit([host = host_, path, why] {
+    if (!Exists(host->env.files(), path)) return;
+    const absl::StatusOr<std::string> target =
+        SetDirectoryAside(host->env.files(), host->env.clock(), path, why);
+    if (target.ok())
+      LOG(WARNING) << path << " set aside as " << *target;
+    else
+      LOG(ERROR) << "set " << path << " aside: " << target.status();
+  });
+}
+
+void ReplicaTable::SetGarbageAside(PartitionId pid) {
+  CHECK_ON_STRAND(strand_);
+  const auto it = slots_.find(pid);
+  if (it == slots_.end() || it->second.phase != Phase::kClosed) return;
+  SetAsideInPool(it->second.found.path, SetAside::kGarbage);
+  Erase(pid);
+}
+
+void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
+  CHECK_ON_STRAND(strand_);
+  is_stopping_ = true;
+  all_closed_ = std::move(done);
+  std::vector<PartitionId> open;
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen) open.push_back(pid);
+  for (const PartitionId pid : open)
+    OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
+  CheckAllClosed();
+}
+
+void ReplicaTable::CheckAllClosed() {
+  if (!is_stopping_ || !all_closed_) return;
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase != Phase::kClosed) return;
+  auto done = std::move(all_closed_);
+  all_closed_ = nullptr;
+  done(close_status_);
+}
+
+// ---- the lease ----
+
+void ReplicaTable::OnConnected(uint64_t term) {
+  CHECK_ON_STRAND(strand_);
+  is_connected_ = true;
+  lease_term_ = term;
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen)
+      slot.replica->strand()->Post([replica = slot.replica, term] { replica->OnConnected(term); });
+}
+
+void ReplicaTable::OnLeaseLost() {
+  CHECK_ON_STRAND(strand_);
+  is_connected_ = false;
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen)
+      slot.replica->strand()->Post([replica = slot.replica] { replica->OnLeaseLost(); });
+}
+
+// ---- questions ----
+
+template <class T>
+void ReplicaTable::Gather(T (Replica::*ask)() const,
+                          absl::AnyInvocable<void(std::map<PartitionId, T>)> done) {
+  struct Answers {
+    size_t missing = 0;
+    std::map<PartitionId, T> by_partition;
+    absl::AnyInvocable<void(std::map<PartitionId, T>)> done;
+  };
+  auto answers = std::make_shared<Answers>();
+  answers->done = std::move(done);
+  std::vector<std::shared_ptr<Replica>> asked;
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen) asked.push_back(slot.replica);
+  answers->missing = asked.size();
+  if (asked.empty()) return answers->done({});
+  for (const auto& replica : asked)
+    replica->strand()->Post([replica, ask, answers, reply_on = strand_, self = weak_from_this()] {
+      reply_on->Post([answers, self, pid = replica->pid(), answer = ((*replica).*ask)()] {
+        answers->by_partition.emplace(pid, answer);
+        if (--answers->missing == 0 && self.lock() != nullptr)
+          answers->done(std::move(answers->by_partition));
+      });
+    });
+}
+
+void ReplicaTable::Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> done) {
+  CHECK_ON_STRAND(strand_);
+  Gather<ReplicaInfo>(&Replica::Report, [this, done = std::move(done)](
+                                            std::map<PartitionId, ReplicaInfo> open) mutable {
+    std::vector<ReplicaInfo> reports;
+    for (const auto& [pid, slot] : slots_) {
+      if (const auto it = open.find(pid); it != open.end()) {
+        reports.push_back(it->second);
+        continue;
+      }
+      ReplicaInfo report = slot.last_report;
+      report.pid = pid;
+      report.status = PartitionStatus::kInactive;
+      report.app_type = slot.found.app.app_type;
+      report.disk_tag = TagOf(slot.found);
+      if (slot.phase != Phase::kClosed) report.loading = true;
+      reports.push_back(std::move(report));
+    }
+    done(std::move(reports));
+  });
+}
+
+void ReplicaTable::Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done) {
+  CHECK_ON_STRAND(strand_);
+  Gather<ReplicaSnapshot>(
+      &Replica::Snapshot,
+      [this, done = std::move(done)](std::map<PartitionId, ReplicaSnapshot> open) mutable {
+        std::vector<ReplicaSnapshot> snapshots;
+        for (const auto& [pid, slot] : slots_) {
+          const auto it = open.find(pid);
+          snapshots.push_back(it != open.end()
+                                  ? it->second
+                                  : ReplicaSnapshot{.pid = pid,
+                                                    .status = PartitionStatus::kInactive,
+                                                    .directory = slot.found.path,
+                                                    .loading = slot.phase == Phase::kLoading});
+        }
+        done(std::move(snapshots));
+      });
+}
+
+}  // namespace arion

@@ -1,0 +1,105 @@
+// ReplicaTable: which replicas this server has and what state they are in; opens, creates, closes
+// and sets them aside.
+//
+// Shapes    Phases: kLoading -> kOpen -> kClosing -> kClosed or gone. A closed replica keeps its
+// directory and is still
+//           reported, until meta lists it as garbage.
+// Threads   Strand-bound to the server's strand, except Find: any thread.
+// Lifetime  Held by shared_ptr. The host outlives it.
+// Promises  T1  Each directory is opened in its disk's pool, all at once; one that can't be
+// understood is renamed
+//               <dir>.<µs>.err, and the others go on.
+//           T2  A replica is created only where the caller says that nothing can have been lost.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "replica/replica.h"
+#include "replica/replica_directory.h"
+#include "replica/replica_host.h"
+
+namespace arion {
+
+class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
+ public:
+  enum class Phase { kLoading, kOpen, kClosing, kClosed };
+  struct Route {
+    Phase phase = Phase::kLoading;
+    std::shared_ptr<Replica> replica;  // while kOpen
+  };
+
+  // `on_changed`: what this server would report changed (a replica opened, closed or went).
+  ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+               std::vector<bool> usable_directories, absl::AnyInvocable<void()> on_changed);
+
+  // Thread-safe. nullopt: not here.
+  std::optional<Route> Find(PartitionId pid) const;
+
+  // Opens what a scan found.
+  void Load(FoundReplica found);
+  // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
+  // gets `event`.
+  enum class Creation { kAllowed, kForbidden };
+  void OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
+  // Meta says: not needed any more. Only closed replicas go.
+  void SetGarbageAside(PartitionId pid);
+
+  void OnConnected(uint64_t term);
+  void OnLeaseLost();
+
+  // All replicas, those loading and closed included, ordered by partition.
+  void Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> done);
+  void Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done);
+  // Opens nothing more; closes everything cleanly and in parallel. The first error, if any.
+  void CloseAll(absl::AnyInvocable<void(absl::Status)> done);
+
+ private:
+  struct Slot {
+    Phase phase = Phase::kLoading;
+    FoundReplica found;
+    std::shared_ptr<Replica> replica;
+    std::optional<Event> deferred;  // for when it is open
+    ReplicaInfo last_report;        // while closed
+  };
+
+  void Open(PartitionId pid, Origin origin);
+  void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
+  void OnOpenFailed(PartitionId pid, const absl::Status& status);
+  void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
+  void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
+  void SetAsideInPool(const std::string& path, SetAside why);
+  void SetPhase(PartitionId pid, Slot& slot, Phase phase);
+  void Erase(PartitionId pid);
+  void CheckAllClosed();
+  std::optional<size_t> ChooseDirectory(int32_t app_id) const;
+  const std::string& TagOf(const FoundReplica& found) const;
+
+  // Asks each open replica on its strand by `ask`; `done` gets the answers by partition.
+  template <class T>
+  void Gather(T (Replica::*ask)() const, absl::AnyInvocable<void(std::map<PartitionId, T>)> done);
+
+  std::shared_ptr<const ReplicaHost> host_;
+  StrandPtr strand_;
+  const std::vector<bool> usable_directories_;
+  absl::AnyInvocable<void()> on_changed_;
+  std::map<PartitionId, Slot> slots_;
+  bool is_connected_ = false;
+  uint64_t lease_term_ = 0;
+  bool is_stopping_ = false;
+  absl::Status close_status_;
+  absl::AnyInvocable<void(absl::Status)> all_closed_;
+
+  mutable std::shared_mutex routes_mutex_;
+  std::map<PartitionId, Route> routes_;  // guarded by routes_mutex_
+};
+
+}  // namespace arion

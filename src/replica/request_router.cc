@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/request_router.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+// The argument, or nullopt after the request was answered.
+template <class T>
+std::optional<T> TakeArgument(InboundRequest& request) {
+  absl::StatusOr<T> argument = DecodeWrapped<T>(request.body);
+  if (argument.ok()) return *std::move(argument);
+  LOG_EVERY_N(WARNING, 100) << request.header.name << " from " << request.header.from << ": "
+                            << argument.status();
+  request.responder.Reply(ErrorCode::kInvalidData);
+  return std::nullopt;
+}
+
+}  // namespace
+
+RequestRouter::RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr server_strand,
+                             std::shared_ptr<ReplicaTable> table, std::shared_ptr<ConfigSync> sync)
+    : host_(std::move(host)),
+      server_strand_(std::move(server_strand)),
+      table_(std::move(table)),
+      sync_(std::move(sync)) {}
+
+void RequestRouter::Handle(InboundRequest request) {
+  if (request.header.name == kRpcClearScanner)
+    return;  // any answer makes the clients' connections deaf
+  if (is_stopped_.load(std::memory_order_acquire))
+    return request.responder.Reply(ErrorCode::kInvalidState);
+  if (RouteData(request) || RouteProtocol(request) || RouteCopies(request)) return;
+  request.responder.Reply(ErrorCode::kHandlerNotFound);
+}
+
+std::shared_ptr<Replica> RequestRouter::FindOpen(PartitionId pid, ErrorCode* why) const {
+  std::optional<ReplicaTable::Route> route = table_->Find(pid);
+  if (route && route->phase == ReplicaTable::Phase::kOpen) return std::move(route->replica);
+  const bool is_here = route && route->phase != ReplicaTable::Phase::kClosed;
+  *why = !is_here                                        ? ErrorCode::kObjectNotFound
+         : route->phase == ReplicaTable::Phase::kLoading ? ErrorCode::kInactiveState
+                                                         : ErrorCode::kInvalidState;
+  return nullptr;
+}
+
+// ---- clients ----
+
+bool RequestRouter::RouteData(InboundRequest& request) {
+  const std::string& name = request.header.name;
+  std::optional<WriteCode> write;
+  Replica::ReadCode read = Replica::ReadCode::kGet;
+  if (name == WriteCodeName(WriteCode::kPut))
+    write = WriteCode::kPut;
+  else if (name == WriteCodeName(WriteCode::kRemove))
+    write = WriteCode::kRemove;
+  else if (name == kRpcTtl)
+    read = Replica::ReadCode::kTtl;
+  else if (name != kRpcGet)
+    return false;
+
+  const PartitionId pid = request.header.pid;
+  if (pid.app_id <= 0) {
+    request.responder.Reply(ErrorCode::kHandlerNotFound);
+    return true;
+  }
+  ErrorCode why = ErrorCode::kOk;
+  std::shared_ptr<Replica> replica = FindOpen(pid, &why);
+  if (replica == nullptr) {
+    request.responder.Reply(why == ErrorCode::kObjectNotFound ? why : ErrorCode::kInvalidState);
+    return true;
+  }
+  const StrandPtr strand = replica->strand();
+  if (write)
+    strand->Post(
+        [replica = std::move(replica), code = *write, request = std::move(request)]() mutable {
+          replica->Write(code, std::move(request));
+        });
+  else
+    strand->Post([replica = std::move(replica), read, request = std::move(request)]() mutable {
+      replica->Read(read, std::move(request));
+    });
+  return true;
+}
+
+// ---- other servers ----
+
+bool RequestRouter::RouteProtocol(InboundRequest& request) {
+  const std::string& name = request.header.name;
+  if (name == kRpcPrepare)
+    Prepare(std::move(request));
+  else if (name == kRpcGroupCheck)
+    GroupCheck(std::move(request));
+  else if (name == kRpcAddLearner)
+    AddLearner(std::move(request));
+  else if (name == kRpcLearn)
+    Learn(std::move(request));
+  else if (name == kRpcLearnCompletion)
+    LearnCompletion(std::move(request));
+  else if (name == kRpcRemoveReplica)
+    Remove(std::move(request));
+  else if (name == kRpcConfigProposal)
+    Propose(std::move(request));
+  else
+    return false;
+  return true;
+}
+
+void RequestRouter::Prepare(InboundRequest request) {
+  absl::StatusOr<PrepareRequest> prepare = DecodePrepare(request.body);
+  if (!prepare.ok()) {
+    LOG_EVERY_N(WARNING, 100) << "prepare from " << request.header.from << ": " << prepare.status();
+    return request.responder.Reply(ErrorCode::kInvalidData);
+  }
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(prepare->pid, &why);
+  if (replica == nullptr)
+    return request.responder.Reply(ErrorCode::kOk,
+                                   EncodeWrapped(PrepareAck{.pid = prepare->pid, .err = why}));
+  replica->strand()->Post(
+      [replica, prepare = *std::move(prepare), responder = std::move(request.responder)]() mutable {
+        replica->Prepare(std::move(prepare), std::move(responder));
+      });
+}
+
+void RequestRouter::GroupCheck(InboundRequest request) {
+  std::optional<GroupCheckRequest> check = TakeArgument<GroupCheckRequest>(request);
+  if (!check) return;
+  const PartitionId pid = check->config.pid;
+  ErrorCode why = ErrorCode::kOk;
+  if (const std::shared_ptr<Replica> replica = FindOpen(pid, &why))
+    return replica->strand()->Post(
+        [replica, check = *std::move(check), responder = std::move(request.responder)]() mutable {
+          replica->GroupCheck(std::move(check), std::move(responder));
+        });
+  // A loading member says nothing of itself, as one that isn't connected: it is not to be removed
+  // for that.
+  if (why == ErrorCode::kInactiveState)
+    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{}));
+  GroupCheckResponse response{.pid = pid, .err = why, .node = host_->self};
+  if (why == ErrorCode::kObjectNotFound &&
+      check->config.status == PartitionStatus::kPotentialSecondary) {
+    response.err = ErrorCode::kOk;
+    OpenForLearning(*std::move(check));
+  }
+  request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
+}
+
+void RequestRouter::OpenForLearning(GroupCheckRequest request) {
+  server_strand_->Post([self = weak_from_this(), request = std::move(request)] {
+    const auto router = self.lock();
+    if (router == nullptr) return;
+    const PartitionId pid = request.config.pid;
+    router->table_->OpenFor(pid, request.app, ReplicaTable::Creation::kAllowed,
+                            AddLearnerReceived{request});
+  });
+}
+
+void RequestRouter::AddLearner(InboundRequest request) {
+  std::optional<GroupCheckRequest> add = TakeArgument<GroupCheckRequest>(request);
+  if (add && add->config.status == PartitionStatus::kPotentialSecondary)
+    OpenForLearning(*std::move(add));
+}
+
+void RequestRouter::Learn(InboundRequest request) {
+  std::optional<LearnRequest> learn = TakeArgument<LearnRequest>(request);
+  if (!learn) return;
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(learn->pid, &why);
+  if (replica == nullptr)
+    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(LearnResponse{.err = why}));
+  replica->strand()->Post(
+      [replica, learn = *std::move(learn), responder = std::move(request.responder)]() mutable {
+        replica->Learn(std::move(learn), std::move(responder));
+      });
+}
+
+void RequestRouter::LearnCompletion(InboundRequest request) {
+  std::optional<GroupCheckResponse> report = TakeArgument<GroupCheckResponse>(request);
+  if (!report) return;
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(report->pid, &why);
+  if (replica == nullptr)
+    return request.responder.Reply(
+        ErrorCode::kOk, EncodeWrapped(LearnNotifyResponse{.pid = report->pid, .err = why}));
+  replica->strand()->Post(
+      [replica, report = *std::move(report), responder = std::move(request.responder)]() mutable {
+        replica->LearnCompletion(std::move(report), std::move(responder));
+      });
+}
+
+void RequestRouter::Remove(InboundRequest request) {
+  const std::optional<ReplicaConfiguration> config = TakeArgument<ReplicaConfiguration>(request);
+  if (!config) return;
+  ErrorCode why = ErrorCode::kOk;
+  if (const std::shared_ptr<Replica> replica = FindOpen(config->pid, &why))
+    replica->strand()->Post(
+        [replica, config = *config] { replica->Notify(RemoveReceived{config}); });
+}
+
+void RequestRouter::Propose(InboundRequest request) {
+  const std::optional<ConfigurationUpdateRequest> proposal =
+      TakeArgument<ConfigurationUpdateRequest>(request);
+  if (!proposal) return;
+  ErrorCode why = ErrorCode::kOk;
+  if (const std::shared_ptr<Replica> replica = FindOpen(proposal->config.pid, &why))
+    return replica->strand()->Post(
+        [replica, proposal = *proposal] { replica->Notify(ProposalReceived{proposal}); });
+  if (why != ErrorCode::kObjectNotFound) return;  // the meta server repeats it
+  server_strand_->Post([self = weak_from_this(), proposal = *proposal] {
+    if (const auto router = self.lock()) router->ProposeToAbsent(proposal);
+  });
+}
+
+void RequestRouter::ProposeToAbsent(const ConfigurationUpdateRequest& proposal) {
+  if (!host_->lease->Holds(host_->lease->term(), host_->env.clock().Now()) ||
+      proposal.node != host_->self)
+    return;
+  const PartitionConfiguration& config = proposal.config;
+  if (proposal.type == ConfigType::kAssignPrimary) {
+    // Only what never held anything may be made out of nothing.
+    const bool is_new = config.ballot == Ballot(0) && config.last_committed_decree <= Decree(0);
+    table_->OpenFor(config.pid, proposal.info,
+                    is_new ? ReplicaTable::Creation::kAllowed : ReplicaTable::Creation::kForbidden,
+                    ProposalReceived{proposal});
+  } else if (proposal.type == ConfigType::kUpgradeToPrimary) {
+    sync_->AskRemoval(proposal);
+  }
+}
+
+// ---- file copies ----
+
+bool RequestRouter::RouteCopies(InboundRequest& request) {
+  const std::string& name = request.header.name;
+  if (name == kRpcGetFileSize) {
+    const std::optional<GetFileSizeRequest> sizes = TakeArgument<GetFileSizeRequest>(request);
+    if (sizes) request.responder.Reply(ErrorCode::kOk, EncodeWrapped(host_->served->Sizes(*sizes)));
+    return true;
+  }
+  if (name != kRpcCopyFile) return false;
+  std::optional<CopyRequest> copy = TakeArgument<CopyRequest>(request);
+  if (!copy) return true;
+  if (!host_->served->Serves(copy->source_dir)) {
+    request.responder.Reply(ErrorCode::kOk,
+                            EncodeWrapped(CopyResponse{.error = ErrorCode::kObjectNotFound}));
+    return true;
+  }
+  host_->env.disk_pool(copy->source_dir)
+      .Submit([host = host_, copy = *std::move(copy),
+               responder = std::move(request.responder)]() mutable {
+        responder.Reply(ErrorCode::kOk, EncodeWrapped(host->served->Read(copy)));
+      });
+  return true;
+}
+
+}  // namespace arion

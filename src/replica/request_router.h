@@ -1,0 +1,52 @@
+// RequestRouter sends each request that arrives to the replica it is for, on that replica's strand.
+//
+// Errors    Clients: kHandlerNotFound (unknown code, app id <= 0), kObjectNotFound (not here),
+// kInvalidState (not ready). What
+//           doesn't decode: kInvalidData. CLEAR_SCANNER is never answered.
+// Threads   Thread-safe: Handle runs on the event loops; it takes no lock but the table's for a
+// look-up. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <memory>
+
+#include "messages/meta_messages.h"
+#include "replica/config_sync.h"
+#include "replica/replica_host.h"
+#include "replica/replica_table.h"
+
+namespace arion {
+
+class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
+ public:
+  RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr server_strand,
+                std::shared_ptr<ReplicaTable> table, std::shared_ptr<ConfigSync> sync);
+
+  void Handle(InboundRequest request);
+  // From now on everything is answered kInvalidState.
+  void Stop() { is_stopped_.store(true, std::memory_order_release); }
+
+ private:
+  bool RouteData(InboundRequest& request);
+  bool RouteProtocol(InboundRequest& request);
+  bool RouteCopies(InboundRequest& request);
+  void Prepare(InboundRequest request);
+  void GroupCheck(InboundRequest request);
+  void AddLearner(InboundRequest request);
+  void Learn(InboundRequest request);
+  void LearnCompletion(InboundRequest request);
+  void Remove(InboundRequest request);
+  void Propose(InboundRequest request);
+  void ProposeToAbsent(const ConfigurationUpdateRequest& proposal);
+  void OpenForLearning(GroupCheckRequest request);
+  // The open replica, or nullptr and the error that says why not.
+  std::shared_ptr<Replica> FindOpen(PartitionId pid, ErrorCode* why) const;
+
+  std::shared_ptr<const ReplicaHost> host_;
+  StrandPtr server_strand_;
+  std::shared_ptr<ReplicaTable> table_;
+  std::shared_ptr<ConfigSync> sync_;
+  std::atomic<bool> is_stopped_{false};
+};
+
+}  // namespace arion

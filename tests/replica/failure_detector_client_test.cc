@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/failure_detector_client.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/sim_environment.h"
+#include "sim/sim_transport.h"
+
+namespace arion {
+namespace {
+
+// One worker at node r1, two meta servers that answer as they are told.
+class FailureDetectorClientTest : public testing::Test {
+ protected:
+  struct Meta {
+    Meta(sim::SimWorld& world, sim::SimNetwork& network, const char* name, const char* address)
+        : node(world.AddNode(name)), transport(network, node, *Endpoint::Parse(address)) {
+      transport.SetHandler([this](InboundRequest request) {
+        const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
+        ASSERT_TRUE(beacon.ok());
+        ++beacons;
+        if (silent) return;
+        const BeaconAck ack{.time = beacon->time,
+                            .this_node = beacon->to_node,
+                            .primary_node = leader,
+                            .is_master = is_leader,
+                            .allowed = allowed};
+        request.responder.Reply(ErrorCode::kOk, EncodeWrapped(ack));
+      });
+    }
+    sim::SimNode& node;
+    bool started = (node.Start(), true);
+    sim::SimTransport transport;
+    bool silent = false, is_leader = true, allowed = true;
+    Endpoint leader;
+    int beacons = 0;
+  };
+
+  void StartWorker(std::vector<Endpoint> metas) {
+    worker_ = std::make_shared<FailureDetectorClient>(
+        env_, transport_, strand_, lease_,
+        FailureDetectorOptions{.meta_servers = std::move(metas),
+                               .beacon_interval = absl::Seconds(1),
+                               .lease = absl::Seconds(4)},
+        FailureDetectorClient::Events{.on_gained = [this] { events_ += "+"; },
+                                      .on_lost =
+                                          [this] {
+                                            events_ += "-";
+                                            EXPECT_FALSE(lease_->Holds(lease_->term(), env_.clock().Now()));
+                                          }});
+    env_.RunOn(strand_, [this] { worker_->Start(); });
+  }
+
+  sim::SimWorld world_{7};
+  sim::SimNetwork network_{world_};
+  sim::SimNode& node_ = world_.AddNode("r1");
+  sim::SimEnvironment& env_ = node_.Start();
+  sim::SimTransport transport_{network_, node_, *Endpoint::Parse("10.0.0.1:34801")};
+  StrandPtr strand_ = env_.NewStrand("worker");
+  std::shared_ptr<ServerLease> lease_ = std::make_shared<ServerLease>();
+  std::shared_ptr<FailureDetectorClient> worker_;
+  std::string events_;
+};
+
+TEST_F(FailureDetectorClientTest, AcknowledgedBeaconsKeepTheLease) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(30));
+  EXPECT_EQ(events_, "+");
+  EXPECT_GE(meta.beacons, 29);
+  EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
+  EXPECT_EQ(lease_->leader(), meta.transport.local());
+}
+
+TEST_F(FailureDetectorClientTest, TheLeaseEndsOneLeaseAfterTheLastAcknowledgedSendingAndItsTermIsOver) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(10));
+  const uint64_t term = lease_->term();
+  meta.silent = true;
+  world_.RunFor(absl::Seconds(2.5));
+  EXPECT_EQ(events_, "+");
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(events_, "+-");
+  meta.silent = false;
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(events_, "+-+");
+  EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
+  EXPECT_FALSE(lease_->Holds(term, env_.clock().Now())) << "a term that was lost never counts again";
+}
+
+TEST_F(FailureDetectorClientTest, AFollowersAnswerGrantsNothingAndItsHintIsFollowed) {
+  Meta follower(world_, network_, "m1", "10.0.0.8:34601");
+  Meta leader(world_, network_, "m2", "10.0.0.9:34601");
+  follower.is_leader = false;
+  StartWorker({follower.transport.local()});
+  world_.RunFor(absl::Seconds(6));
+  EXPECT_EQ(events_, "");
+  follower.leader = leader.transport.local();
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(events_, "+");
+  EXPECT_EQ(lease_->leader(), leader.transport.local());
+}
+
+TEST_F(FailureDetectorClientTest, ASilentMetaServerIsLeftForTheNext) {
+  Meta silent(world_, network_, "m1", "10.0.0.8:34601");
+  Meta leader(world_, network_, "m2", "10.0.0.9:34601");
+  silent.silent = true;
+  StartWorker({silent.transport.local(), leader.transport.local()});
+  world_.RunFor(absl::Seconds(4));
+  EXPECT_EQ(events_, "+");
+}
+
+TEST_F(FailureDetectorClientTest, AServerThatIsNotAdmittedStopsAsking) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  meta.allowed = false;
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(20));
+  EXPECT_EQ(events_, "");
+  EXPECT_EQ(meta.beacons, 1);
+}
+
+}  // namespace
+}  // namespace arion

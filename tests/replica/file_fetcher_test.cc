@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/file_fetcher.h"
+
+#include <gtest/gtest.h>
+
+#include "base/crc.h"
+#include "replica/served_files.h"
+#include "sim/sim_environment.h"
+#include "sim/sim_transport.h"
+
+namespace arion {
+namespace {
+
+// A source that serves two files, and a fetcher on another node.
+class FileFetcherTest : public testing::Test {
+ protected:
+  FileFetcherTest() {
+    EXPECT_TRUE(source_env_.files().CreateDirectories("/src/checkpoint.5").ok());
+    EXPECT_TRUE(WriteFileDurably(source_env_.files(), "/src/checkpoint.5/big", big_).ok());
+    EXPECT_TRUE(WriteFileDurably(source_env_.files(), "/src/checkpoint.5/empty", "").ok());
+    EXPECT_TRUE(WriteFileDurably(source_env_.files(), "/src/secret", "not yours").ok());
+    EXPECT_TRUE(env_.files().CreateDirectories("/replica/learn").ok());
+    EXPECT_TRUE(WriteFileDurably(env_.files(), "/replica/learn/left-over", "old").ok());
+    share_ = served_->Share("/src", {{"checkpoint.5/big", big_.size()}, {"checkpoint.5/empty", 0}}, nullptr);
+    source_transport_.SetHandler([this](InboundRequest request) {
+      if (request.header.name == kRpcGetFileSize) {
+        const auto sizes = served_->Sizes(*DecodeWrapped<GetFileSizeRequest>(request.body));
+        return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(sizes));
+      }
+      CopyResponse chunk = served_->Read(*DecodeWrapped<CopyRequest>(request.body));
+      ++chunks_;
+      if (chunks_to_damage_ > 0 && !chunk.file_content.bytes.empty()) {
+        --chunks_to_damage_;
+        chunk.file_content.bytes[17] ^= 4;
+        if (hides_damage_) chunk.crc32c.reset();
+      }
+      request.responder.Reply(ErrorCode::kOk, EncodeWrapped(chunk));
+    });
+  }
+
+  absl::Status Fetch(FetchPlan plan) {
+    std::optional<absl::Status> result;
+    auto fetcher = std::make_shared<FileFetcher>(env_, transport_, strand_, std::move(plan));
+    env_.RunOn(strand_, [&] { fetcher->Start([&](const absl::Status& status) { result = status; }); });
+    EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Minutes(2)));
+    return result.value_or(absl::UnknownError("no answer"));
+  }
+  FetchPlan Plan() {
+    return {.source = source_transport_.local(),
+            .pid = {2, 1},
+            .source_directory = "/src",
+            .target_directory = "/replica/learn",
+            .files = {{.name = "checkpoint.5/big", .size = big_.size(), .crc32c = Crc32c(big_)},
+                      {.name = "checkpoint.5/empty", .size = 0}},
+            .pool_path = "/replica"};
+  }
+
+  const std::string big_ = [] {
+    std::string bytes(9 << 20, '\0');
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 31 >> 3);
+    return bytes;
+  }();
+  sim::SimWorld world_{3};
+  sim::SimNetwork network_{world_};
+  sim::SimNode& source_node_ = world_.AddNode("r1");
+  sim::SimEnvironment& source_env_ = source_node_.Start();
+  sim::SimTransport source_transport_{network_, source_node_, *Endpoint::Parse("10.0.0.1:34801")};
+  std::shared_ptr<ServedFiles> served_ = std::make_shared<ServedFiles>(source_env_.files());
+  std::shared_ptr<void> share_;
+  sim::SimNode& node_ = world_.AddNode("r2");
+  sim::SimEnvironment& env_ = node_.Start();
+  sim::SimTransport transport_{network_, node_, *Endpoint::Parse("10.0.0.2:34801")};
+  StrandPtr strand_ = env_.NewStrand("learner");
+  int chunks_ = 0;
+  int chunks_to_damage_ = 0;
+  bool hides_damage_ = false;
+};
+
+TEST_F(FileFetcherTest, FilesArriveWholeAndDurableInAnEmptyDirectory) {
+  ASSERT_TRUE(Fetch(Plan()).ok());
+  EXPECT_FALSE(Exists(env_.files(), "/replica/learn/left-over"));
+  node_.Crash(sim::CrashMode::kPowerNone);
+  FileSystem& files = node_.Start().files();
+  EXPECT_EQ(ReadFile(files, "/replica/learn/checkpoint.5/big").value(), big_);
+  EXPECT_EQ(ReadFile(files, "/replica/learn/checkpoint.5/empty").value(), "");
+}
+
+TEST_F(FileFetcherTest, ADamagedChunkIsAskedForAgain) {
+  chunks_to_damage_ = 2;
+  ASSERT_TRUE(Fetch(Plan()).ok());
+  EXPECT_EQ(chunks_, 3 + 2);
+  EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
+}
+
+TEST_F(FileFetcherTest, AChunkThatStaysDamagedEndsTheSession) {
+  chunks_to_damage_ = 3;
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+TEST_F(FileFetcherTest, TheWholeFilesChecksumCatchesWhatNoChunkShows) {
+  chunks_to_damage_ = 1;
+  hides_damage_ = true;
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+TEST_F(FileFetcherTest, FilesThatAreNoLongerServedEndTheSession) {
+  share_.reset();
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+TEST_F(FileFetcherTest, NamesThatLeaveTheDirectoryAreRefusedOnBothSides) {
+  FetchPlan plan = Plan();
+  plan.files = {{.name = "../escape", .size = 1}};
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(plan)));
+  EXPECT_FALSE(Exists(env_.files(), "/replica/escape"));
+  for (const char* name : {"secret", "../src/secret", "/src/secret", "checkpoint.5/../secret", ""})
+    EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .size = 1}).error, ErrorCode::kObjectNotFound)
+        << name;
+  EXPECT_EQ(served_->Read({.source_dir = "/", .file_name = "src/secret", .size = 1}).error,
+            ErrorCode::kObjectNotFound);
+}
+
+TEST_F(FileFetcherTest, NothingBeyondAFilesSizeIsServed) {
+  const std::string name = "checkpoint.5/big";
+  const auto size = static_cast<int64_t>(big_.size());
+  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = size - 1, .size = 2}).error,
+            ErrorCode::kHandleEof);
+  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = -1, .size = 1}).error,
+            ErrorCode::kHandleEof);
+  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = INT64_MAX, .size = 1}).error,
+            ErrorCode::kHandleEof);
+  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = 0, .size = 17 << 20}).error,
+            ErrorCode::kHandleEof);
+}
+
+}  // namespace
+}  // namespace arion

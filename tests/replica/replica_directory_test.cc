@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_directory.h"
+
+#include <gtest/gtest.h>
+
+#include "replica/app_info_file.h"
+#include "replica/data_directory_claim.h"
+#include "sim/sim_environment.h"
+
+namespace arion {
+namespace {
+
+AppInfo Table(int32_t id, int32_t partitions) {
+  return {.app_type = "pegasus", .app_name = "t", .app_id = id, .partition_count = partitions};
+}
+
+class ReplicaDirectoryTest : public testing::Test {
+ protected:
+  FileSystem& files() { return env_.files(); }
+  void MakeReplica(const std::string& path, const AppInfo& app) {
+    ASSERT_TRUE(files().CreateDirectories(path).ok());
+    ASSERT_TRUE(StoreAppInfo(files(), path, app).ok());
+  }
+
+  sim::SimWorld world_{1};
+  sim::SimNode& node_ = world_.AddNode("r1");
+  sim::SimEnvironment& env_ = node_.Start();
+  const Endpoint self_ = *Endpoint::Parse("127.0.0.1:34801");
+};
+
+TEST_F(ReplicaDirectoryTest, NamesAreParsedStrictly) {
+  EXPECT_EQ(ParseReplicaDirectoryName("2.1.pegasus"), (ReplicaDirectoryName{{2, 1}, "pegasus"}));
+  EXPECT_EQ(ParseReplicaDirectoryName(FormatReplicaDirectoryName({7, 0}, "x.y")),
+            (ReplicaDirectoryName{{7, 0}, "x.y"}));
+  for (const char* name :
+       {"", "2", "2.1", "2.1.", "0.1.pegasus", "-2.1.pegasus", "2.+1.pegasus", "a.1.pegasus", "2..pegasus",
+        "2.1.pegasus.1700000000000000.err", "2.1.pegasus.gar", "2.1.pegasus.tmp", "2.1.pegasus.disk.migrate.ori",
+        "2.1.pegasus.bak", "99999999999.1.pegasus"})
+    EXPECT_FALSE(ParseReplicaDirectoryName(name).has_value()) << name;
+}
+
+TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
+  MakeReplica("/d/2.1.pegasus", Table(2, 8));
+  MakeReplica("/d/2.8.pegasus", Table(2, 8));   // beyond the table: a cancelled split
+  MakeReplica("/d/3.0.pegasus", Table(4, 8));   // another table's
+  MakeReplica("/d/5.0.pegasus.1.err", Table(5, 8));
+  ASSERT_TRUE(files().CreateDirectories("/d/6.0.pegasus").ok());  // no .app-info
+  ASSERT_TRUE(WriteFileDurably(files(), "/d/7.0.pegasus", "a file").ok());
+  std::vector<std::string> ignored;
+  const auto found = ScanDataDirectory(files(), "/d", 3, &ignored);
+  ASSERT_TRUE(found.ok()) << found.status();
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().pid, (PartitionId{2, 1}));
+  EXPECT_EQ(found->front().path, "/d/2.1.pegasus");
+  EXPECT_EQ(found->front().data_directory, 3u);
+  EXPECT_EQ(ignored.size(), 3u);
+}
+
+TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPaths) {
+  const std::vector<FoundReplica> found = {{{2, 1}, "/a/2.1.pegasus"}, {{2, 0}, "/a/2.0.pegasus"},
+                                           {{2, 1}, "/b/2.1.pegasus"}};
+  const absl::Status status = CheckNoDuplicates(found);
+  EXPECT_TRUE(absl::IsAlreadyExists(status));
+  EXPECT_NE(status.message().find("/a/2.1.pegasus"), std::string::npos);
+  EXPECT_NE(status.message().find("/b/2.1.pegasus"), std::string::npos);
+}
+
+TEST_F(ReplicaDirectoryTest, PlacementPrefersFewestOfTheTableThenFewestThenOrder) {
+  EXPECT_EQ(ChooseDataDirectory({{true, 9, 0}, {true, 1, 1}}), 0u);
+  EXPECT_EQ(ChooseDataDirectory({{true, 9, 1}, {true, 3, 1}}), 1u);
+  EXPECT_EQ(ChooseDataDirectory({{true, 3, 1}, {true, 3, 1}}), 0u);
+  EXPECT_EQ(ChooseDataDirectory({{false, 0, 0}, {true, 3, 1}}), 1u);
+  EXPECT_EQ(ChooseDataDirectory({{false, 0, 0}}), std::nullopt);
+}
+
+TEST_F(ReplicaDirectoryTest, SettingAsideNamesTheMomentAndSurvivesAPowerCut) {
+  MakeReplica("/d/2.1.pegasus", Table(2, 8));
+  const auto target = SetDirectoryAside(files(), env_.clock(), "/d/2.1.pegasus", SetAside::kFailed);
+  ASSERT_TRUE(target.ok()) << target.status();
+  EXPECT_EQ(*target, "/d/2.1.pegasus." + std::to_string(env_.clock().WallMicros()) + ".err");
+  EXPECT_FALSE(ParseReplicaDirectoryName(BaseName(*target)).has_value());
+  EXPECT_FALSE(Exists(files(), "/d/2.1.pegasus"));
+}
+
+TEST_F(ReplicaDirectoryTest, ADataDirectoryBelongsToOneServer) {
+  const Endpoint other = *Endpoint::Parse("127.0.0.1:34802");
+  ASSERT_TRUE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
+  const absl::Status refused = DataDirectoryClaim::Claim(files(), "/d/reps", other).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.message().find("127.0.0.1:34801"), std::string::npos) << refused;
+  EXPECT_TRUE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
+}
+
+TEST_F(ReplicaDirectoryTest, ARunningServersDirectoryIsLocked) {
+  const auto held = DataDirectoryClaim::Claim(files(), "/d/reps", self_);
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_FALSE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
+}
+
+TEST_F(ReplicaDirectoryTest, EncryptedDataIsRefused) {
+  ASSERT_TRUE(files().CreateDirectories("/d/reps").ok());
+  ASSERT_TRUE(WriteFileDurably(files(), "/d/reps/.kms-info", "{}").ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(DataDirectoryClaim::Claim(files(), "/d/reps", self_).status()));
+}
+
+}  // namespace
+}  // namespace arion
