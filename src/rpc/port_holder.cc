@@ -39,8 +39,8 @@ std::vector<Holder> SocketsOn(uint16_t port) {
       if (local_port == port) holders.push_back({inode, state == "0A"});
     }
   }
-  std::stable_sort(holders.begin(), holders.end(),
-                   [](const Holder& a, const Holder& b) { return a.listens > b.listens; });
+  std::sort(holders.begin(), holders.end(),
+            [](const Holder& a, const Holder& b) { return a.listens > b.listens; });
   return holders;
 }
 

@@ -334,6 +334,9 @@ size_t GuessSize(const T& value) {
 
 // Reading.
 
+// A type as it arrives: libthrift's TType can't hold every byte.
+using TypeByte = int8_t;
+
 // Throws TException on anything that can't be read; the public functions below catch it.
 class Reader {
  public:
@@ -345,7 +348,7 @@ class Reader {
 
   template <class T>
   T Wrapped() {
-    TType type;
+    TypeByte type;
     int16_t id;
     FieldBegin(&type, &id);
     if (type != WireType<T>()) Refuse("the wrapper holds another type");
@@ -375,7 +378,7 @@ class Reader {
  private:
   struct StructFields {
     Reader& reader;
-    TType type = apache::thrift::protocol::T_STOP;
+    TypeByte type = apache::thrift::protocol::T_STOP;
     int16_t id = 0;
     bool progress = false;
 
@@ -431,9 +434,9 @@ class Reader {
     throw TProtocolException(TProtocolException::INVALID_DATA, why);
   }
 
-  void FieldBegin(TType* type, int16_t* id) {
-    std::string no_name;
-    protocol_.readFieldBegin(no_name, *type, *id);
+  void FieldBegin(TypeByte* type, int16_t* id) {
+    *type = I8();
+    *id = *type == apache::thrift::protocol::T_STOP ? 0 : I16();
   }
   int8_t I8() {
     int8_t v;
@@ -520,7 +523,7 @@ class Reader {
   }
   template <class E>
   void List(std::vector<E>* v) {
-    auto type = static_cast<TType>(I8());
+    auto type = I8();
     if (type != WireType<E>()) return SkipElements(type, Count(1), 0);
     size_t count = Count(1);
     v->clear();
@@ -531,8 +534,8 @@ class Reader {
   }
   template <class K, class M>
   void Map(std::map<K, M>* v) {
-    auto key_type = static_cast<TType>(I8());
-    auto mapped_type = static_cast<TType>(I8());
+    auto key_type = I8();
+    auto mapped_type = I8();
     size_t count = Count(2);
     bool fits = key_type == WireType<K>() && mapped_type == WireType<M>();
     v->clear();
@@ -548,10 +551,10 @@ class Reader {
     }
   }
 
-  void SkipElements(TType type, size_t count, int depth) {
+  void SkipElements(TypeByte type, size_t count, int depth) {
     for (size_t i = 0; i < count; ++i) Skip(type, depth + 1);
   }
-  void Skip(TType type, int depth) {
+  void Skip(TypeByte type, int depth) {
     using namespace apache::thrift::protocol;
     if (depth > kSkipDepthMax) Refuse("nested too deeply");
     switch (type) {
@@ -574,19 +577,19 @@ class Reader {
         return;
       case T_LIST:
       case T_SET: {
-        auto element = static_cast<TType>(I8());
+        auto element = I8();
         return SkipElements(element, Count(1), depth);
       }
       case T_MAP: {
-        auto key = static_cast<TType>(I8());
-        auto mapped = static_cast<TType>(I8());
+        auto key = I8();
+        auto mapped = I8();
         size_t count = Count(2);
         for (size_t i = 0; i < count; ++i) Skip(key, depth + 1), Skip(mapped, depth + 1);
         return;
       }
       case T_STRUCT:
         while (true) {
-          TType field;
+          TypeByte field;
           int16_t id;
           FieldBegin(&field, &id);
           if (field == T_STOP) return;

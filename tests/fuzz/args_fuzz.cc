@@ -1,0 +1,162 @@
+// Every message's decoder on hostile bytes: it refuses or yields a value, and what it yields is
+// encoded and decoded to the same bytes again, for both generations of peers.
+//
+// Input: byte 0 chooses the message; the rest is its body. SPDX-License-Identifier: Apache-2.0
+#include <glog/logging.h>
+
+#include "rpc/frame.h"
+#include "rpc/thrift_codec.h"
+#include "tests/fuzz/fuzz_target.h"
+
+namespace arion {
+namespace {
+
+template <class T>
+void Check(std::string_view body) {
+  absl::StatusOr<T> value = DecodeWrapped<T>(body);
+  if (!value.ok()) return;
+  for (PeerGeneration generation : {PeerGeneration::k25, PeerGeneration::k26}) {
+    std::string bytes = EncodeWrapped(*value, generation);
+    absl::StatusOr<T> again = DecodeWrapped<T>(bytes);
+    FuzzRequire(again.ok() && EncodeWrapped(*again, generation) == bytes);
+  }
+  absl::StatusOr<T> named = DecodeWrapped<T>(body, HostPortTwins::kKeep);
+  FuzzRequire(named.ok() && DecodeWrapped<T>(EncodeWrapped(*named, PeerGeneration::k26)).ok());
+}
+
+void CheckPrepare(std::string_view body) {
+  absl::StatusOr<PrepareRequest> request = DecodePrepare(body);
+  if (!request.ok()) return;
+  std::string bytes = EncodePrepare(*request);
+  absl::StatusOr<PrepareRequest> again = DecodePrepare(bytes);
+  FuzzRequire(again.ok() && EncodePrepare(*again) == bytes && again->pid == *PreparePid(bytes));
+}
+
+void CheckMeta(std::string_view body) {
+  absl::StatusOr<ThriftRequestMeta> meta = DecodeThriftRequestMeta(body);
+  if (meta.ok()) FuzzRequire(*DecodeThriftRequestMeta(EncodeThriftRequestMeta(*meta)) == *meta);
+}
+
+// Whether this is the message that `body` is.
+template <class T>
+bool Fits(const std::string& body) {
+  absl::StatusOr<T> value = DecodeWrapped<T>(body, HostPortTwins::kKeep);
+  return value.ok() &&
+         (EncodeWrapped(*value) == body || EncodeWrapped(*value, PeerGeneration::k26) == body);
+}
+
+struct Kind {
+  void (*check)(std::string_view body);
+  std::string (*sample)();
+  bool (*fits)(const std::string& body);
+};
+template <class T>
+constexpr Kind Of() {
+  return {Check<T>, [] { return EncodeWrapped(T{}, PeerGeneration::k26); }, Fits<T>};
+}
+
+std::string SamplePrepare() {
+  auto mutation = std::make_shared<Mutation>();
+  mutation->updates = {
+      {.code = WriteCode::kPut,
+       .serialization = 1,
+       .data = EncodeWrapped(UpdateRequest{.key = "k"})},
+      {.code = WriteCode::kRemove, .serialization = 1, .data = EncodeWrapped(Blob("k"))}};
+  return EncodePrepare({.mutation = mutation});
+}
+
+const std::vector<Kind>& Kinds() {
+  static const std::vector<Kind> kinds = {
+      {CheckPrepare, SamplePrepare,
+       [](const std::string& body) { return DecodePrepare(body).ok(); }},
+      {CheckMeta, [] { return EncodeThriftRequestMeta({}); },
+       [](const std::string&) { return false; }},
+      Of<Blob>(),
+      Of<PartitionId>(),
+      Of<Endpoint>(),
+      Of<int64_t>(),
+      Of<std::string>(),
+      Of<UpdateRequest>(),
+      Of<UpdateResponse>(),
+      Of<ReadResponse>(),
+      Of<TtlResponse>(),
+      Of<ReplicaConfiguration>(),
+      Of<PartitionConfiguration>(),
+      Of<AppInfo>(),
+      Of<PrepareAck>(),
+      Of<GroupCheckRequest>(),
+      Of<GroupCheckResponse>(),
+      Of<LearnRequest>(),
+      Of<LearnState>(),
+      Of<LearnResponse>(),
+      Of<LearnNotifyResponse>(),
+      Of<GetFileSizeRequest>(),
+      Of<GetFileSizeResponse>(),
+      Of<CopyRequest>(),
+      Of<CopyResponse>(),
+      Of<BeaconMessage>(),
+      Of<BeaconAck>(),
+      Of<ConfigurationUpdateRequest>(),
+      Of<ConfigurationUpdateResponse>(),
+      Of<ConfigSyncRequest>(),
+      Of<ConfigSyncResponse>(),
+      Of<DuplicationSyncRequest>(),
+      Of<DuplicationSyncResponse>(),
+      Of<QueryConfigRequest>(),
+      Of<QueryConfigResponse>(),
+      Of<CreateAppRequest>(),
+      Of<CreateAppResponse>(),
+      Of<DropAppRequest>(),
+      Of<DropAppResponse>(),
+      Of<ListAppsRequest>(),
+      Of<ListAppsResponse>(),
+      Of<ListNodesRequest>(),
+      Of<ListNodesResponse>(),
+      Of<ClusterInfoRequest>(),
+      Of<ClusterInfoResponse>(),
+      Of<CommandRequest>(),
+      Of<NegotiationRequest>(),
+      Of<NegotiationResponse>(),
+      Of<QueryDecreeRequest>(),
+      Of<QueryDecreeResponse>(),
+      Of<QueryReplicaInfoRequest>(),
+      Of<QueryReplicaInfoResponse>(),
+      Of<QueryAppInfoRequest>(),
+      Of<QueryAppInfoResponse>(),
+  };
+  return kinds;
+}
+
+}  // namespace
+
+std::vector<std::string> FuzzSeeds() {
+  FLAGS_minloglevel = google::GLOG_FATAL;
+  std::vector<std::string> seeds;
+  for (size_t i = 0; i < Kinds().size(); ++i)
+    seeds.push_back(static_cast<char>(i) + Kinds()[i].sample());
+  ConfigSyncResponse full;
+  full.partitions.resize(2);
+  full.partitions[0].info.envs = {{"default_ttl", "0"}};
+  full.partitions[0].config.secondaries = {{.ip = 1, .port = 2}, {.ip = 3, .port = 4}};
+  full.gc_replicas.emplace().resize(1);
+  std::vector<std::string> bodies = {EncodeWrapped(full, PeerGeneration::k26)};
+  for (const std::string& frame : HexFixtures("rpc")) {
+    if (frame.size() > kRdsnHeaderBytes) bodies.push_back(frame.substr(kRdsnHeaderBytes));
+  }
+  for (const std::string& body : bodies) {
+    for (size_t kind = 0; kind < Kinds().size(); ++kind) {
+      if (Kinds()[kind].fits(body)) seeds.push_back(static_cast<char>(kind) + body);
+    }
+  }
+  return seeds;
+}
+
+}  // namespace arion
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  FLAGS_minloglevel = google::GLOG_FATAL;
+  if (size < 1) return 0;
+  const auto& kinds = arion::Kinds();
+  kinds[data[0] % kinds.size()].check({reinterpret_cast<const char*>(data) + 1, size - 1});
+  return 0;
+}
