@@ -59,9 +59,11 @@ struct Partition {
   std::vector<DroppedReplica> dropped;
   int32_t learn_failures = 0;  // how many of `dropped`, from its end, learning failed with
   // Members whose present process is known to hold everything acknowledged: they kept running since
-  // they joined, or came back from a clean stop. The rest of the members are unknown, or suspects
-  // (unclean stop).
+  // they joined, came back from a clean stop, or work under a primary. The rest of the members are
+  // unknown, or suspects: their process began after an unclean stop (a replica says so only until
+  // it has a role again, hence it is remembered here).
   std::set<Endpoint> serving;
+  std::set<Endpoint> suspects;
   // Set while the configured primary's process is new: until then it may resume, afterwards another
   // takes over.
   std::optional<Instant> primary_deadline;

@@ -112,7 +112,11 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
     return refuse("members are not those of this change");
   }
   if (now.primary.IsValid() && !state.IsAlive(now.primary)) return refuse("the primary is dead");
-  if (partition->primary_deadline && request.type != ConfigType::kPrimaryForceUpdateBallot) {
+  // A process that has just begun may resume or step back. Anything else was sent by the one before
+  // it.
+  bool steps_back = wanted.primary != now.primary && request.node == now.primary;
+  if (partition->primary_deadline && !steps_back &&
+      request.type != ConfigType::kPrimaryForceUpdateBallot) {
     return refuse("sent by a process of the primary that has ended");
   }
   if (AddsMember(request.type) && !state.IsAlive(request.node)) return refuse("the node is dead");
@@ -121,13 +125,9 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
        partition->intent->node != request.node)) {
     return refuse("meta did not choose this primary");  // or chose before something happened to it
   }
-  if (request.type == ConfigType::kPrimaryForceUpdateBallot &&
-      !partition->serving.contains(request.node)) {
-    const Node* node = state.FindNode(request.node);
-    const ReplicaInfo* report = node->LoadedReplica(wanted.pid);
-    if (report != nullptr && report->unclean.value_or(false)) {
-      return refuse("a primary never resumes in place after an unclean stop");
-    }
+  if (request.type == ConfigType::kPrimaryForceUpdateBallot && !now.secondaries.empty() &&
+      partition->suspects.contains(request.node)) {
+    return refuse("a primary never resumes in place after an unclean stop");
   }
 
   UpdateJudgement judgement{UpdateVerdict::kApply, now, ""};
@@ -183,6 +183,7 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
     if (!node.IsValid()) return;
     if (config.IsMember(node)) return forget_dropped(node);
     partition.serving.erase(node);
+    partition.suspects.erase(node);
     forget_dropped(node);
     partition.dropped.push_back({.node = node, .at = now});
     partition.learn_failures = 0;
@@ -195,6 +196,7 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
   if (config.primary.IsValid()) {
     if (MakesPrimary(cause) || cause == ConfigType::kPrimaryForceUpdateBallot) {
       partition.serving.insert(config.primary);
+      partition.suspects.erase(config.primary);
     }
     partition.primary_deadline.reset();
     partition.inactive_reports = 0;
@@ -207,7 +209,9 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
   }
   if (cause == ConfigType::kUpgradeToSecondary) {
     for (Endpoint node : config.secondaries) {
-      if (!former.IsMember(node)) partition.serving.insert(node);
+      if (former.IsMember(node)) continue;
+      partition.serving.insert(node);
+      partition.suspects.erase(node);
     }
   }
 }

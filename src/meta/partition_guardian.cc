@@ -93,15 +93,16 @@ class Look {
       if (expired) return Write(WithoutPrimary(config), "primary was not loaded within a grace");
       return Step{};
     }
-    if (!report->unclean.value_or(false)) {
+    if (!partition.suspects.contains(primary)) {
       if (expired) return Write(WithoutPrimary(config), "primary did not resume within a grace");
       return Step{};  // config sync tells it; it will force a new ballot
     }
-    if (!Intact(partition).empty()) {
-      return Write(WithoutPrimary(config), "primary stopped uncleanly, others kept running");
+    // Stopped uncleanly: others that kept running lead, or whoever has most. It stays a member:
+    // what its log may lack shows as a gap.
+    if (!Intact(partition).empty() || expired || AllAliveMembersReported(partition)) {
+      return Write(PrimaryAmongSecondaries(config), "primary stopped uncleanly");
     }
-    if (!expired && !AllAliveMembersReported(partition)) return Step{};
-    return Write(PrimaryAmongSecondaries(config), "all members stopped uncleanly");
+    return Step{};
   }
 
   // Alive secondaries that hold everything acknowledged for certain.

@@ -15,6 +15,7 @@ bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false
 
 void NoteLoading(Partition& partition, Endpoint node, Instant deadline) {
   partition.serving.erase(node);
+  partition.suspects.erase(node);
   if (partition.config.primary == node && !partition.primary_deadline) {
     partition.primary_deadline = deadline;
   }
@@ -29,19 +30,27 @@ void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report,
   } else if (partition.serving.contains(node)) {
     if (++partition.inactive_reports >= kInactiveReportsMax && IsUnclean(report)) {
       partition.serving.erase(node);
+      partition.suspects.insert(node);
       partition.primary_deadline = now;
     }
-  } else if (IsUnclean(report) && !partition.primary_deadline) {
-    partition.primary_deadline = deadline;
+  } else if (IsUnclean(report)) {
+    partition.suspects.insert(node);
+    if (!partition.primary_deadline) partition.primary_deadline = deadline;
   }
 }
 
 void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& report) {
   if (partition.serving.contains(node)) return;
-  bool has_serving_primary = partition.serving.contains(partition.config.primary);
-  // In a group whose primary works, a gap in its log would have shown.
-  bool is_proven = report.status == PartitionStatus::kSecondary && has_serving_primary;
-  if (is_proven || !IsUnclean(report)) partition.serving.insert(node);
+  if (IsUnclean(report)) partition.suspects.insert(node);
+  // In a group whose primary works, a gap in its log would have shown. Without one, being a
+  // secondary proves nothing.
+  bool is_proven = report.status == PartitionStatus::kSecondary &&
+                   partition.serving.contains(partition.config.primary);
+  bool came_back_clean =
+      report.status == PartitionStatus::kInactive && !partition.suspects.contains(node);
+  if (!is_proven && !came_back_clean) return;
+  partition.serving.insert(node);
+  partition.suspects.erase(node);
 }
 
 void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report) {
@@ -79,6 +88,7 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
 
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
   partition.serving.erase(node);
+  partition.suspects.erase(node);
   if (partition.intent && (partition.intent->target == node || partition.intent->node == node)) {
     partition.intent.reset();
   }
