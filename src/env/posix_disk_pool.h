@@ -1,7 +1,8 @@
 // PosixDiskPool: a fixed number of threads for the work that waits for one device.
 //
 // Threads   Thread-safe. Destruction runs what was submitted before, then joins; submit nothing
-// during it. SPDX-License-Identifier: Apache-2.0
+//           during it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

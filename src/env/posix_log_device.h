@@ -2,14 +2,13 @@
 // io_uring is refused.
 //
 // Shapes    A file opened for direct I/O writes whole 4096-byte pages. Where a flush of the device
-// is known to cover every
-//           completed direct overwrite (ext4, XFS with barriers; perf.md 2.6) one fdatasync serves
-//           all files; elsewhere each such write carries RWF_DSYNC. Buffered and growing writes are
-//           followed by their own file's fdatasync.
+//           is known to cover every completed direct overwrite (ext4, XFS with barriers; perf.md
+//           2.6) one fdatasync serves all files; elsewhere each such write carries RWF_DSYNC.
+//           Buffered and growing writes are followed by their own file's fdatasync.
 // Errors    ResourceExhausted: no space, the file may be written again. DataLoss: a write or sync
-// failed; the file
-//           stays failed (V3).
-// Threads   Thread-safe. SPDX-License-Identifier: Apache-2.0
+//           failed; the file stays failed (V3).
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,7 +1,8 @@
-// PosixLogFile and what both POSIX log devices do alike: opening, growing, trimming, judging a
-// write's end.
+// PosixLogFile and what both POSIX log devices do alike: opening, growing, trimming, judging how a
+// write ended.
 //
-// Threads   Thread-safe. SPDX-License-Identifier: Apache-2.0
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -2,10 +2,10 @@
 // the clean stop.
 //
 // Errors    ResourceExhausted: no space; nothing changed that a later attempt minds. Anything else
-// is DataLoss: what lies in
-//           the folder is unknown.
+//           is DataLoss: what lies in the folder is unknown.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
-// Lifetime  The Environment outlives it. SPDX-License-Identifier: Apache-2.0
+// Lifetime  The Environment outlives it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>

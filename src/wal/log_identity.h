@@ -2,12 +2,13 @@
 // as text:
 //
 //   arion-log 1
-//   file <inode> <birth time, ns> fsync|os     a line a file
-//   clean                                      only when the last stop was clean and nothing was
-//   written since crc <CRC-32C of everything above, 8 hex digits>
+//   file <inode> <birth time, ns> fsync|os   a line a file
+//   clean                                    only after a clean stop, nothing written since
+//   crc <8 hex digits>                       CRC-32C of everything above
 //
 // A file without a line is of other origin: the old versions' rules hold for it. Pure; any text may
-// be parsed. SPDX-License-Identifier: Apache-2.0
+// be parsed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>

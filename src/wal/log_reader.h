@@ -2,13 +2,11 @@
 // ends.
 //
 // Shapes    A block is given out whole or not at all. `size` bounds what is read: the file's size,
-// or the end of what is
-//           durable in a file still written.
+//           or the end of what is durable in a file still written.
 // Units     Positions count from the file's start; Mutation::log_offset is global.
 // Errors    A status means a read failed. Everything the bytes can be is a LogEnd.
 // Threads   One thread; reads wait for the disk. Takes any bytes; holds one chunk (1 MiB) or one
-// block, never more than
-//           the file.
+//           block, never more than the file.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

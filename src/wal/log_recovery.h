@@ -1,17 +1,16 @@
 // LogRecovery: from whatever a crash, a clean stop or an older version left in a log folder to a
-// log that can go on: replayed, durable, cut where it was torn (decision 9;
-// spec/disk-formats.md 2.7 and 5.2 for files of other origin).
+// log that can go on: replayed, durable, cut where it was torn (decision 9; spec/disk-formats.md
+// 2.7 and 5.2 for files of other origin).
 //
 // Shapes    Steps, each durable before the next and repeatable after a crash: judge and replay
-// every file; save bytes to be
-//           cut as <file>.tail and truncate; sync every kept file and the folder; append the
-//           uncommitted tail anew to a new file. Nothing is changed before every file has been
-//           judged, but for the `.removed` of 5.2's table.
+//           every file; save bytes to be cut as <file>.tail and truncate; sync every kept file and
+//           the folder; append the uncommitted tail anew to a new file. Nothing is changed before
+//           every file has been judged, but for the `.removed` of 5.2's table.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
-// nothing deleted.
-//           FailedPrecondition: something lies there that is not ours to judge (symbolic link,
-//           another replica's log, a name beyond 2^63-1).
-// Threads   Waits for the disk. SPDX-License-Identifier: Apache-2.0
+//           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a
+//           symbolic link, another replica's log, a name beyond 2^63-1).
+// Threads   Waits for the disk.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>

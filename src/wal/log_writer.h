@@ -1,21 +1,20 @@
 // LogWriter appends mutations to the newest file of one replica's log and reports what is durable.
 //
 // Shapes    A mutation is encoded into the block being built the moment it is appended, so its
-// offset is fixed then. While
-//           a write is in flight what comes joins one next block (up to kBlockBytesTarget + one
-//           mutation, then another). With direct I/O a write begins at a page: the page that holds
-//           the end of the last block is kept in memory and written again, unchanged, in front of
-//           the next.
+//           offset is fixed then. While a write is in flight what comes joins one next block (up to
+//           kBlockBytesTarget + one mutation, then another). With direct I/O a write begins at a
+//           page: the page that holds the end of the last block is kept in memory and written
+//           again, unchanged, in front of the next.
 // Errors    ResourceExhausted: no space, nothing written; what was queued fails too, and appending
-// may go on. DataLoss: a
-//           write or sync failed; the log stays failed.
+//           may go on. DataLoss: a write or sync failed; the log stays failed.
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
-// time. Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped. Promises
-// W1  at most one write is in flight; each is one block of one file
+//           time.
+// Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
+// Promises  W1  at most one write is in flight; each is one block of one file
 //           W2  the next write is submitted after the flush that covers the one before succeeded
-//           W3  a file's first write is submitted after its name is durable and all of the file
-//           before it is W4  a write reaches past the synced end of its file only with kGrowing
-//           (L1, L2 of private_log.h follow)
+//           W3  a file's first write is submitted after its name and all of the file before are durable
+//           W4  a write reaches past the synced end of its file only with kGrowing
+//           (L1 and L2 of private_log.h follow)
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

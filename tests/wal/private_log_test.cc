@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/private_log.h"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tests/wal/log_world.h"
+#include "wal/log_format.h"
+
+namespace arion {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(PrivateLogTest, ReplaysWhatWasReportedDurableAfterAPowerCut) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  for (int64_t d = 1; d <= 20; ++d) w.Append(MakeMutation(d, 100));
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 20u);
+  for (const auto& [m, status] : w.answers) ASSERT_TRUE(status.ok()) << status;
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  ASSERT_EQ(w.replayed.size(), 20u);
+  for (size_t i = 0; i < 20; ++i) EXPECT_TRUE(SameMutation(*w.replayed[i], *w.appended[i]));
+  EXPECT_FALSE(w.summary.was_clean);
+  EXPECT_EQ(w.summary.max_decree, Decree(20));
+  EXPECT_EQ(w.summary.max_ballot, Ballot(3));
+}
+
+TEST(PrivateLogTest, AnswersInAppendOrderEachOnce) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.env().RunOn(w.strand(), [&] {
+    for (int64_t d = 1; d <= 50; ++d) w.AppendHere(MakeMutation(d, 1000));
+  });
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 50u);
+  for (size_t i = 0; i < 50; ++i) EXPECT_EQ(w.answers[i].first, w.appended[i]);
+}
+
+TEST(PrivateLogTest, WhatQueuesDuringAWriteBecomesOneBlock) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.Append(MakeMutation(1, 100));
+  w.Settle();
+  const int64_t blocks = w.log->stats().blocks_written;  // the file's first, and one
+  EXPECT_EQ(blocks, 2);
+  w.env().RunOn(w.strand(), [&] {
+    w.AppendHere(MakeMutation(2, 100));
+    EXPECT_TRUE(w.log->IsBusy());
+    for (int64_t d = 3; d <= 40; ++d) w.AppendHere(MakeMutation(d, 100));
+  });
+  w.Settle();
+  EXPECT_EQ(w.log->stats().blocks_written - blocks, 2);
+  EXPECT_FALSE(w.log->IsBusy());
+}
+
+TEST(PrivateLogTest, ALargeQueueIsCutIntoBlocksOfAboutAMebibyte) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.env().RunOn(w.strand(), [&] {
+    for (int64_t d = 1; d <= 10; ++d) w.AppendHere(MakeMutation(d, 400 << 10));
+  });
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 10u);
+  // Header; 3 mutations bring a block beyond 1 MiB: 3 + 3 + 3 + 1.
+  EXPECT_EQ(w.log->stats().blocks_written, 5);
+}
+
+TEST(PrivateLogTest, CleanStopTrimsTheFileAndMarksTheStop) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.Append(MakeMutation(1, 100));
+  w.Settle();
+  EXPECT_EQ(w.Content("log.1.0").size(), 1u << 20);  // pre-written
+  const int64_t end = w.log->end_offset();
+  ASSERT_TRUE(w.Close().ok());
+  EXPECT_THAT(w.Names(), ElementsAre("log.1.0"));
+  EXPECT_EQ(static_cast<int64_t>(w.Content("log.1.0").size()), end);
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_TRUE(w.summary.was_clean);
+  EXPECT_FALSE(w.summary.cut_tail);
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1));
+  // Nothing written since: still clean. Something written: no longer.
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_TRUE(w.summary.was_clean);
+  w.Append(MakeMutation(2, 100));
+  w.Settle();
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_FALSE(w.summary.was_clean);
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2));
+}
+
+TEST(PrivateLogTest, CloseOfABusyLogIsRefusedAndHarmless) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.Append(MakeMutation(1, 100));
+  EXPECT_TRUE(absl::IsFailedPrecondition(w.log->Close()));
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 1u);
+  EXPECT_TRUE(w.answers[0].second.ok());
+}
+
+TEST(PrivateLogTest, FilesSwitchAtTheSegmentsSize) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 60; ++d) {
+    w.Append(MakeMutation(d, 1000));
+    w.Settle(absl::Milliseconds(20));
+  }
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 60u);
+  EXPECT_GT(w.log->stats().files, 3);
+  for (const std::string& name : w.Names()) EXPECT_LE(w.Content(name).size(), 16u << 10) << name;
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.replayed.size(), 60u);
+}
+
+TEST(PrivateLogTest, WorksWithoutPreallocationAndInThePageCache) {
+  for (const Durability durability : {Durability::kFsync, Durability::kOs}) {
+    LogWorld w;
+    PrivateLogOptions options = TestLogOptions();
+    options.segment_bytes_max = 16 << 10;
+    options.preallocate = false;
+    options.durability = durability;
+    ASSERT_TRUE(w.Open(options).ok());
+    for (int64_t d = 1; d <= 60; ++d) w.Append(MakeMutation(d, 1000));
+    w.Settle();
+    ASSERT_EQ(w.answers.size(), 60u);
+    w.Crash(durability == Durability::kFsync ? sim::CrashMode::kPowerNone : sim::CrashMode::kProcess);
+    ASSERT_TRUE(w.Open(options).ok());
+    EXPECT_EQ(w.replayed.size(), 60u);
+  }
+}
+
+TEST(PrivateLogTest, FilesBelowTheAppliedDecreeAreNotRead) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 60; ++d) {
+    w.Append(MakeMutation(d, 1000));
+    w.Settle(absl::Milliseconds(20));
+  }
+  ASSERT_TRUE(w.Close().ok());
+  options.applied = Decree(40);
+  ASSERT_TRUE(w.Open(options).ok());
+  ASSERT_FALSE(w.replayed.empty());
+  EXPECT_GT(w.replayed.front()->decree, Decree(1));
+  EXPECT_LE(w.replayed.front()->decree, Decree(41));
+  EXPECT_EQ(w.replayed.back()->decree, Decree(60));
+  // What is below is still there for others.
+  EXPECT_TRUE(w.log->Covers(Decree(1)));
+}
+
+TEST(PrivateLogTest, DropThroughRemovesWholeFilesFromTheFrontAndNeverTheNewest) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 60; ++d) {
+    w.Append(MakeMutation(d, 1000));
+    w.Settle(absl::Milliseconds(20));
+  }
+  const int64_t before = w.log->stats().files;
+  EXPECT_TRUE(w.log->Covers(Decree(1)));
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(30)); });
+  w.Settle();
+  EXPECT_LT(w.log->stats().files, before);
+  EXPECT_FALSE(w.log->Covers(Decree(1)));
+  EXPECT_TRUE(w.log->Covers(Decree(31)));
+  w.env().RunInPool([&] {
+    EXPECT_TRUE(absl::IsOutOfRange(w.log->ReadFrom(Decree(1), 1 << 20).status()));
+    auto read = w.log->ReadFrom(Decree(31), 1 << 30);
+    ASSERT_TRUE(read.ok());
+    ASSERT_EQ(read->size(), 30u);
+    EXPECT_EQ(read->front()->decree, Decree(31));
+    auto few = w.log->ReadFrom(Decree(31), 1);
+    ASSERT_TRUE(few.ok());
+    EXPECT_EQ(few->size(), 1u);
+  });
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(60)); });
+  w.Settle();
+  EXPECT_EQ(w.log->stats().files, 1);
+  w.Crash(sim::CrashMode::kPowerNone);
+  options.applied = Decree(60);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.replayed.back()->decree, Decree(60));
+}
+
+TEST(PrivateLogTest, StartAnewMakesEverythingBeforeVoid) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  for (int64_t d = 1; d <= 5; ++d) w.Append(MakeMutation(d, 100));
+  w.Settle();
+  int64_t valid_from = 0;
+  w.env().RunOn(w.strand(), [&] {
+    w.log->StartAnew(Decree(100));
+    valid_from = w.log->end_offset();
+    EXPECT_FALSE(w.log->Covers(Decree(3)));
+    EXPECT_TRUE(w.log->Covers(Decree(101)));
+    w.AppendHere(MakeMutation(101, 100, 9));
+  });
+  w.Settle();
+  EXPECT_TRUE(w.log->Covers(Decree(101)));
+  EXPECT_FALSE(w.log->Covers(Decree(100)));
+  EXPECT_THAT(w.Names(), ElementsAre("log.1.0", LogFileName{2, valid_from}.ToString()));
+  w.Crash(sim::CrashMode::kPowerNone);
+  PrivateLogOptions options = TestLogOptions();
+  options.valid_start_offset = valid_from;
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(101));
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(0)); });
+  w.Settle();
+  EXPECT_THAT(w.Names(), ::testing::Not(::testing::Contains("log.1.0")));
+}
+
+TEST(PrivateLogTest, ALogThatEndsBeforeItsValidStartBeginsThere) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.Append(MakeMutation(1, 100));
+  w.Settle();
+  ASSERT_TRUE(w.Close().ok());
+  PrivateLogOptions options = TestLogOptions();
+  options.valid_start_offset = 100000;
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_THAT(w.replayed, IsEmpty());
+  EXPECT_EQ(w.log->end_offset(), 100000);
+  w.Append(MakeMutation(2, 100));
+  w.Settle();
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(2));
+}
+
+TEST(PrivateLogTest, AFailedSyncFencesTheLog) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.Append(MakeMutation(1, 100));
+  w.Settle();
+  w.node().disk().FailSyncs(1);
+  w.env().RunOn(w.strand(), [&] {
+    w.AppendHere(MakeMutation(2, 100));
+    w.AppendHere(MakeMutation(3, 100));
+  });
+  w.Settle();
+  w.Append(MakeMutation(4, 100));
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 4u);
+  EXPECT_TRUE(w.answers[0].second.ok());
+  for (size_t i = 1; i < 4; ++i) EXPECT_TRUE(absl::IsDataLoss(w.answers[i].second)) << w.answers[i].second;
+  bool drained = false;
+  w.env().RunOn(w.strand(), [&] { w.log->Drain([&] { drained = true; }); });
+  w.Settle();
+  EXPECT_TRUE(drained);
+}
+
+TEST(PrivateLogTest, NoSpaceFailsWhatIsQueuedAndHealsWhenThereIsSpaceAgain) {
+  for (const bool preallocate : {true, false}) {
+    LogWorld w;
+    PrivateLogOptions options = TestLogOptions();
+    options.preallocate = preallocate;
+    options.segment_bytes_max = 64 << 10;
+    ASSERT_TRUE(w.Open(options).ok());
+    w.Append(MakeMutation(1, 100));
+    w.Settle();
+    w.node().disk().SetFreeBytes(1000);
+    // Beyond any pre-written space.
+    int64_t d = 2;
+    for (; d < 40; ++d) {
+      w.Append(MakeMutation(d, 20000));
+      w.Settle(absl::Milliseconds(200));
+      if (!w.answers.back().second.ok()) break;
+    }
+    ASSERT_LT(d, 40);
+    EXPECT_TRUE(absl::IsResourceExhausted(w.answers.back().second)) << w.answers.back().second;
+    w.Append(MakeMutation(d, 20000));
+    w.Settle();
+    EXPECT_TRUE(absl::IsResourceExhausted(w.answers.back().second));
+    w.node().disk().SetFreeBytes(UINT64_MAX);
+    w.Append(MakeMutation(d, 300));
+    w.Settle();
+    EXPECT_TRUE(w.answers.back().second.ok()) << w.answers.back().second;
+    w.Append(MakeMutation(d + 1, 20000));
+    w.Settle();
+    EXPECT_TRUE(w.answers.back().second.ok()) << w.answers.back().second;
+    w.Crash(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(w.Open(options).ok());
+    ASSERT_EQ(w.replayed.size(), static_cast<size_t>(d + 1));
+    EXPECT_EQ(w.replayed.back()->decree, Decree(d + 1));
+  }
+}
+
+TEST(PrivateLogTest, AMutationLargerThanAFileIsWritten) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 4 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 4; ++d) w.Append(MakeMutation(d, d == 2 ? 100000 : 10));
+  w.Settle();
+  ASSERT_EQ(w.answers.size(), 4u);
+  for (const auto& answer : w.answers) EXPECT_TRUE(answer.second.ok());
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.replayed.size(), 4u);
+}
+
+TEST(PrivateLogTest, CallbacksMayAppendAndMayDropTheLog) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  int answered = 0;
+  w.env().RunOn(w.strand(), [&] {
+    w.log->Append(MakeMutation(1, 10), [&](const absl::Status&) {
+      ++answered;
+      w.log->Append(MakeMutation(2, 10), [&](const absl::Status&) {
+        ++answered;
+        w.log.reset();
+      });
+      w.log->Append(MakeMutation(3, 10), [&](const absl::Status&) { ++answered; });
+    });
+  });
+  w.Settle();
+  EXPECT_EQ(answered, 2);
+}
+
+TEST(PrivateLogTest, TheUncommittedTailIsAppendedAnewAtOpen) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  for (int64_t d = 1; d <= 6; ++d) w.Append(MakeMutation(d, 50, 3, std::min<int64_t>(d - 1, 3)));
+  w.Settle();
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  ASSERT_EQ(w.Names().size(), 2u);
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 3, 4, 5, 6, 4, 5, 6));
+  EXPECT_EQ(w.Names().size(), 3u);
+}
+
+// Random work, a crash at a random point, and what must hold then; some crashes fall into the recovery itself.
+class CrashTest : public ::testing::TestWithParam<Durability> {};
+
+TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
+  const bool durable = GetParam() == Durability::kFsync;
+  int recoveries = 0;
+  int crashes_in_work = 0;
+  int crashes_in_recovery = 0;
+  size_t reported = 0;
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    LogWorld w(seed * 7919);
+    sim::SimRandom dice(seed);
+    PrivateLogOptions options = TestLogOptions();
+    options.durability = GetParam();
+    options.preallocate = dice.Below(4) != 0;
+    options.segment_bytes_max = 8192 << dice.Below(5);
+    std::vector<MutationPtr> durable_answers;             // in order, over all lives
+    std::map<int64_t, std::vector<MutationPtr>> offered;  // all that was ever appended
+    int64_t next = 1;
+    int64_t ballot = 1;
+    for (int life = 0; life < 4; ++life) {
+      SCOPED_TRACE(testing::Message() << "seed " << seed << " life " << life);
+      absl::Status opened = w.Open(options);
+      ASSERT_TRUE(opened.ok()) << opened;
+      ++recoveries;
+      // What replay makes of it: the larger ballot counts.
+      std::map<int64_t, MutationPtr> kept;
+      for (const MutationPtr& m : w.replayed) {
+        const auto& candidates = offered[m->decree.value()];
+        ASSERT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const MutationPtr& o) {
+          return SameMutation(*o, *m);
+        })) << "decree " << m->decree << " was never appended like this";
+        MutationPtr& slot = kept[m->decree.value()];
+        if (slot == nullptr || slot->ballot <= m->ballot) slot = m;
+      }
+      for (const MutationPtr& m : durable_answers) {
+        const auto found = kept.find(m->decree.value());
+        ASSERT_NE(found, kept.end()) << "decree " << m->decree << " was reported durable and is lost";
+        ASSERT_GE(found->second->ballot, m->ballot);
+        if (found->second->ballot == m->ballot) {
+          ASSERT_TRUE(SameMutation(*found->second, *m));
+        }
+      }
+      int64_t expected = 1;
+      for (const auto& [d, m] : kept) ASSERT_EQ(d, expected++) << "a hole";
+      // What recovery has read counts as reported durable from now on.
+      durable_answers.clear();
+      for (const auto& [d, m] : kept) durable_answers.push_back(m);
+      if (dice.Below(4) == 0) {
+        // Power is cut again before any new write.
+        w.Crash(durable ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess);
+        continue;
+      }
+      next = static_cast<int64_t>(kept.size()) + 1;
+      ++ballot;
+      bool crashed = false;
+      const auto mode = !durable ? sim::CrashMode::kProcess
+                        : dice.Below(3) == 0 ? sim::CrashMode::kPowerNone
+                        : dice.Below(2) == 0 ? sim::CrashMode::kPowerPrefix
+                                             : sim::CrashMode::kPowerRandom;
+      w.node().CrashAfterChanges(static_cast<int64_t>(dice.Below(60)), mode, [&] { crashed = true; });
+      for (int step = 0; step < 60 && !crashed; ++step) {
+        const int burst = 1 + static_cast<int>(dice.Below(6));
+        for (int i = 0; i < burst && !crashed; ++i) {
+          const int64_t committed = std::max<int64_t>(0, next - 1 - static_cast<int64_t>(dice.Below(5)));
+          MutationPtr m = MakeMutation(next, dice.Below(dice.Below(10) == 0 ? 40000 : 800), ballot, committed);
+          ++next;
+          offered[m->decree.value()].push_back(m);
+          w.strand()->Post([&, m] {
+            w.log->Append(m, [&, m](const absl::Status& status) {
+              if (!status.ok()) return;
+              durable_answers.push_back(m);
+              ++reported;
+            });
+          });
+        }
+        w.world().RunFor(absl::Microseconds(dice.Below(3000)));
+      }
+      if (!crashed && dice.Below(4) == 0) {
+        w.world().RunFor(absl::Seconds(1));
+      }
+      if (!crashed) {
+        w.node().CrashAfterChanges(-1, mode, [] {});
+        w.Crash(mode);
+      } else {
+        ++crashes_in_work;
+        w.log.reset();
+        w.Start();
+      }
+      // A crash in the middle of the recovery, now and then.
+      if (dice.Below(2) == 0) {
+        bool again = false;
+        w.node().CrashAfterChanges(static_cast<int64_t>(dice.Below(12)),
+                                   durable ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess,
+                                   [&] { again = true; });
+        (void)w.Open(options);
+        w.world().RunFor(absl::Seconds(1));
+        if (!again) {
+          w.node().CrashAfterChanges(-1, mode, [] {});
+          w.Crash(sim::CrashMode::kProcess);
+        } else {
+          ++crashes_in_recovery;
+          w.log.reset();
+          w.Start();
+        }
+      }
+    }
+  }
+  EXPECT_EQ(recoveries, 600);
+  EXPECT_GT(crashes_in_work, 100);
+  EXPECT_GT(crashes_in_recovery, 20);
+  EXPECT_GT(reported, 5000u);
+  RecordProperty("reported", static_cast<int>(reported));
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, CrashTest, ::testing::Values(Durability::kFsync, Durability::kOs),
+                         [](const auto& info) { return std::string(DurabilityName(info.param)); });
+
+}  // namespace
+}  // namespace arion
