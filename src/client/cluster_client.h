@@ -1,0 +1,104 @@
+// ClusterClient: the client's core: routes operations to primaries, follows them when they move,
+// retries. The simulator uses it as it is; users have it behind include/arion/client.h.
+//
+// Shapes   Keys and values are any bytes; hash key <= 65534 bytes; ttl_seconds 0 = never expires.
+// Errors   Of a write: OK; DeadlineExceeded = undecided; anything else = refused. Of a read:
+//          NotFound: no such record; DeadlineExceeded: no answer. Both: NotFound also for a table
+//          that does not exist; InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable
+//          as in include/arion/client.h.
+// Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, never
+//          inline, unless this is destroyed first.
+// Promises K3  A write whose status is neither OK nor DeadlineExceeded has not happened and will
+//              not.
+//          K4  With WriteRetries::kAfterRefusals what may have happened is not sent again.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/meta_caller.h"
+#include "client/retry_policy.h"
+#include "client/table_router.h"
+#include "env/environment.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+enum class WriteRetries {
+  kAfterRefusals,  // only when nothing can have happened
+  kAlways,         // after a time-out or lost connection too: it may happen twice
+};
+
+struct ClusterClientOptions {
+  std::vector<Endpoint> meta_servers;
+  absl::Duration timeout = absl::Seconds(5);  // of one operation, retries included
+  // After it a server that says nothing is asked no longer, where another attempt may follow.
+  absl::Duration attempt_timeout = absl::Milliseconds(1500);
+  WriteRetries write_retries = WriteRetries::kAlways;
+  RetryPause pause;
+};
+
+class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
+ public:
+  using StatusCallback = absl::AnyInvocable<void(absl::Status)>;
+  using ValueCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
+  using TtlCallback = absl::AnyInvocable<void(absl::StatusOr<int32_t>)>;  // -1: never expires
+
+  // `environment` and `transport` outlive it.
+  static std::shared_ptr<ClusterClient> Create(Environment& environment, Transport& transport,
+                                               StrandPtr strand, ClusterClientOptions options);
+  ~ClusterClient();
+
+  // Learns the table's partitions; NotFound: there is no such table.
+  void OpenTable(const std::string& table, StatusCallback done);
+  void Put(const std::string& table, std::string_view hash_key, std::string_view sort_key,
+           std::string_view value, int32_t ttl_seconds, StatusCallback done);
+  void Remove(const std::string& table, std::string_view hash_key, std::string_view sort_key,
+              StatusCallback done);
+  void Get(const std::string& table, std::string_view hash_key, std::string_view sort_key,
+           ValueCallback done);
+  void Ttl(const std::string& table, std::string_view hash_key, std::string_view sort_key,
+           TtlCallback done);
+
+ private:
+  struct Operation;
+  struct Table;
+  using OperationPtr = std::shared_ptr<Operation>;
+
+  ClusterClient(Environment& environment, Transport& transport, StrandPtr strand,
+                ClusterClientOptions options);
+
+  Table& TableNamed(const std::string& name);
+  void Start(OperationPtr operation);
+  void Advance(const OperationPtr& operation);
+  void Send(const OperationPtr& operation, TableRouter::Route route);
+  void OnAnswer(const OperationPtr& operation, TableRouter::Route asked, RpcResult result);
+  void RetryLater(const OperationPtr& operation);
+  void WaitForRoutes(const OperationPtr& operation);
+  void Refresh(const std::string& table_name);
+  void OnRoutes(const std::string& table_name, absl::StatusOr<QueryConfigResponse> answer);
+  void Forget(const OperationPtr& operation, TableRouter::Route asked,
+              AttemptVerdict::Routes routes);
+  void Refuse(const OperationPtr& operation, absl::Status why);
+  void Expire(const OperationPtr& operation);
+  void Finish(const OperationPtr& operation, absl::StatusOr<std::string> body);
+
+  Environment& environment_;
+  Transport& transport_;
+  const StrandPtr strand_;
+  const ClusterClientOptions options_;
+  const std::shared_ptr<MetaCaller> meta_;
+  std::map<std::string, std::unique_ptr<Table>> tables_;
+};
+
+}  // namespace arion

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/meta_caller.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "client/retry_policy.h"
+
+namespace arion {
+
+MetaCaller::MetaCaller(Environment& environment, Transport& transport, StrandPtr strand,
+                       MetaCallerOptions options)
+    : environment_(environment),
+      transport_(transport),
+      strand_(std::move(strand)),
+      options_(std::move(options)) {
+  CHECK(!options_.meta_servers.empty());
+}
+
+void MetaCaller::Ask(Question question) {
+  CHECK_ON_STRAND(strand_);
+  Send(std::make_shared<Question>(std::move(question)), options_.meta_servers[favourite_]);
+}
+
+void MetaCaller::Send(std::shared_ptr<Question> question, Endpoint to) {
+  const absl::Duration left = question->deadline - environment_.clock().Now();
+  if (left <= absl::ZeroDuration()) {
+    question->done(absl::DeadlineExceededError(
+        absl::StrCat("no meta server answered ", question->name,
+                     " in time; the last said: ", question->last_error)));
+    return;
+  }
+  ++question->asked;
+  OutboundRequest request{.name = question->name,
+                          .body = question->body,
+                          .timeout = std::min(left, options_.attempt_timeout)};
+  transport_.Call(to, std::move(request), strand_,
+                  [weak = weak_from_this(), question, to](RpcResult result) {
+                    if (auto self = weak.lock()) self->OnAnswer(question, to, result);
+                  });
+}
+
+void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
+                          const RpcResult& result) {
+  question->last_error = absl::StrCat(from.ToString(), " ", Text(ErrorCodeName(result.error)));
+  switch (result.error) {
+    case ErrorCode::kOk:
+      break;
+    case ErrorCode::kForwardToOthers: {
+      absl::StatusOr<Endpoint> leader = DecodeWrapped<Endpoint>(result.body);
+      return AskNext(question, from, leader.ok() ? *leader : Endpoint());
+    }
+    case ErrorCode::kTimeout:
+    case ErrorCode::kNetworkFailure:
+    case ErrorCode::kServiceNotActive:
+    case ErrorCode::kBusy:
+      return AskNext(question, from, Endpoint());
+    default:
+      return question->done(StatusOfMetaError(result.error, question->name));
+  }
+  absl::StatusOr<Header> header = question->parse(result.body);
+  if (!header.ok()) {
+    return question->done(
+        absl::InternalError(absl::StrCat("the answer to ", question->name, " of ", from.ToString(),
+                                         " can't be read: ", header.status().message())));
+  }
+  if (header->err == ErrorCode::kForwardToOthers || header->err == ErrorCode::kServiceNotActive) {
+    question->last_error = absl::StrCat(from.ToString(), " ", Text(ErrorCodeName(header->err)));
+    return AskNext(question, from, header->leader);
+  }
+  const auto& servers = options_.meta_servers;
+  if (auto it = std::find(servers.begin(), servers.end(), from); it != servers.end()) {
+    favourite_ = static_cast<size_t>(it - servers.begin());
+  }
+  question->done(absl::OkStatus());
+}
+
+void MetaCaller::AskNext(std::shared_ptr<Question> question, Endpoint not_this_one, Endpoint hint) {
+  const auto& servers = options_.meta_servers;
+  Endpoint next = hint;
+  if (!next.IsValid() || next == not_this_one) {
+    auto it = std::find(servers.begin(), servers.end(), not_this_one);
+    const size_t index = it == servers.end() ? favourite_ : it - servers.begin() + 1;
+    favourite_ = index % servers.size();
+    next = servers[favourite_];
+  }
+  // One who points elsewhere costs an attempt as well, so that two who point at each other end in a
+  // pause.
+  if (question->asked % (servers.size() + 1) < servers.size()) return Send(question, next);
+  strand_->PostAfter(options_.round_pause, [weak = weak_from_this(), question, next] {
+    if (auto self = weak.lock()) self->Send(question, next);
+  });
+}
+
+}  // namespace arion

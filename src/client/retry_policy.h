@@ -1,0 +1,42 @@
+// RetryPolicy: what one attempt's error says about the operation, and how long to wait. Pure; follows
+// the C++ column of spec/wire-protocol.md 7.4.
+//
+// Promises K2  Everything not known to be a refusal may have happened.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include "base/error_code.h"
+#include "env/environment.h"
+
+namespace arion {
+
+struct AttemptVerdict {
+  enum class Next { kGiveUp, kRetry };
+  enum class Routes { kKeep, kForgetPartition, kForgetTable };
+  enum class Effect { kNone, kMayHaveHappened };
+
+  Next next = Next::kRetry;
+  Routes routes = Routes::kKeep;
+  Effect effect = Effect::kNone;
+  absl::StatusCode refusal =
+      absl::StatusCode::kUnavailable;  // what to tell when nothing has happened
+};
+
+// `error` is an attempt's RPC-level error, not kOk.
+AttemptVerdict JudgeAttempt(ErrorCode error);
+
+struct RetryPause {
+  absl::Duration first = absl::Milliseconds(8);
+  absl::Duration most = absl::Seconds(1);
+};
+// Before attempt number `attempts` + 1 (attempts >= 1): doubles from `first`, between half and the
+// whole of it by chance, so that clients do not come back together.
+absl::Duration PauseAfter(int attempts, const RetryPause& pause, Random& random);
+
+// The status of a table administration's or query's error, with its name in the text.
+absl::Status StatusOfMetaError(ErrorCode error, std::string_view what);
+
+}  // namespace arion

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/table_router.h"
+
+#include "base/log.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr int32_t kPartitionCountMax = 1 << 20;
+
+}  // namespace
+
+absl::Status TableRouter::Update(const QueryConfigResponse& answer) {
+  if (answer.app_id <= 0 || answer.partition_count <= 0 ||
+      answer.partition_count > kPartitionCountMax) {
+    return absl::InvalidArgumentError(absl::StrCat("a table with id ", answer.app_id, " and ",
+                                                   answer.partition_count, " partitions"));
+  }
+  for (const PartitionConfiguration& partition : answer.partitions) {
+    if (partition.pid.app_id != answer.app_id || partition.pid.index < 0 ||
+        partition.pid.index >= answer.partition_count) {
+      return absl::InvalidArgumentError(absl::StrCat("partition ", partition.pid.ToString(),
+                                                     " in table ", answer.app_id, " of ",
+                                                     answer.partition_count));
+    }
+  }
+  if (answer.app_id != app_id_ || answer.partition_count != partition_count()) {
+    app_id_ = answer.app_id;
+    partitions_.assign(answer.partition_count, Partition());
+  }
+  for (const PartitionConfiguration& partition : answer.partitions) {
+    Partition& known = partitions_[partition.pid.index];
+    if (partition.ballot < known.ballot) continue;
+    known = {.ballot = partition.ballot, .primary = partition.primary};
+  }
+  return absl::OkStatus();
+}
+
+TableRouter::Route TableRouter::Find(uint64_t partition_hash) const {
+  CHECK(IsKnown());
+  const auto index = static_cast<int32_t>(partition_hash % partitions_.size());
+  return {.pid = {.app_id = app_id_, .index = index}, .primary = partitions_[index].primary};
+}
+
+void TableRouter::Forget(int32_t partition_index) {
+  if (partition_index < 0 || partition_index >= partition_count()) return;
+  partitions_[partition_index] = Partition();
+}
+
+}  // namespace arion

@@ -1,0 +1,50 @@
+// TableRouter: which partition of a table holds a key, and who its primary is. Pure.
+//
+// Shapes   Partition = CRC-64 of the hash key (of the sort key when that is empty) mod the partition
+//          count (spec/wire-protocol.md 5.2).
+// Promises K1  A partition's configuration is replaced only by one of an equal or higher ballot,
+//              unless it was forgotten: an answer of a lagging meta server never leads back.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/ids.h"
+#include "messages/meta_messages.h"
+
+namespace arion {
+
+class TableRouter {
+ public:
+  struct Route {
+    PartitionId pid;
+    Endpoint primary;  // invalid: not known, ask the meta server
+  };
+
+  // Takes over a meta server's answer whose err is kOk. InvalidArgument: it contradicts itself;
+  // nothing is changed. Another table id or partition count replaces everything.
+  absl::Status Update(const QueryConfigResponse& answer);
+  bool IsKnown() const { return !partitions_.empty(); }
+  int32_t app_id() const { return app_id_; }
+  int32_t partition_count() const { return static_cast<int32_t>(partitions_.size()); }
+
+  // IsKnown() holds.
+  Route Find(uint64_t partition_hash) const;
+  // Its primary turned out to be none; the next answer's configuration is taken whatever its
+  // ballot.
+  void Forget(int32_t partition_index);
+  void ForgetAll() { partitions_.clear(); }
+
+ private:
+  struct Partition {
+    Ballot ballot = kInvalidBallot;
+    Endpoint primary;
+  };
+  int32_t app_id_ = 0;
+  std::vector<Partition> partitions_;
+};
+
+}  // namespace arion
