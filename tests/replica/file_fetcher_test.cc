@@ -21,6 +21,7 @@ class FileFetcherTest : public testing::Test {
     EXPECT_TRUE(WriteFileDurably(source_env_.files(), "/src/secret", "not yours").ok());
     EXPECT_TRUE(env_.files().CreateDirectories("/replica/learn").ok());
     EXPECT_TRUE(WriteFileDurably(env_.files(), "/replica/learn/left-over", "old").ok());
+    node_.disk().MakeDurable();
     share_ = served_->Share("/src", {{"checkpoint.5/big", big_.size()}, {"checkpoint.5/empty", 0}}, nullptr);
     source_transport_.SetHandler([this](InboundRequest request) {
       if (request.header.name == kRpcGetFileSize) {

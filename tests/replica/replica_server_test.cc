@@ -1,0 +1,436 @@
+// Whole replica servers on the simulator's world, with a meta server that does exactly what a test tells it to.
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_server.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "base/raw_key.h"
+#include "engine/memory_engine.h"
+#include "messages/client_messages.h"
+#include "messages/meta_messages.h"
+#include "sim/sim_environment.h"
+#include "sim/sim_transport.h"
+
+namespace arion {
+namespace {
+
+constexpr PartitionId kPid{2, 1};
+
+// Grants leases, accepts each update that follows the current configuration, proposes what it is told.
+class FakeMeta {
+ public:
+  FakeMeta(sim::SimWorld& world, sim::SimNetwork& network)
+      : node_(world.AddNode("meta")), transport_((node_.Start(), network), node_, *Endpoint::Parse("10.0.0.9:34601")) {
+    app_ = {.status = AppStatus::kAvailable,
+            .app_type = "pegasus",
+            .app_name = "t",
+            .app_id = kPid.app_id,
+            .partition_count = 4,
+            .is_stateful = true,
+            .max_replica_count = 3};
+    configuration_.pid = kPid;
+    transport_.SetHandler([this](InboundRequest request) { Handle(std::move(request)); });
+  }
+
+  Endpoint address() const { return transport_.local(); }
+  PartitionConfiguration& configuration() { return configuration_; }
+  AppInfo& app() { return app_; }
+  void SetReplicaCount(int32_t n) { app_.max_replica_count = configuration_.max_replica_count = n; }
+  void SetSilent(bool silent) { is_silent_ = silent; }
+  void Propose(Endpoint to, ConfigType type, Endpoint node) {
+    const ConfigurationUpdateRequest proposal{
+        .info = app_, .config = configuration_, .type = type, .node = node};
+    transport_.SendOneWay(to, {.name = kRpcConfigProposal, .body = EncodeWrapped(proposal)});
+  }
+  const std::map<Endpoint, std::vector<ReplicaInfo>>& reports() const { return reports_; }
+
+ private:
+  void Handle(InboundRequest request) {
+    if (is_silent_) return;
+    const std::string& name = request.header.name;
+    if (name == kRpcBeacon) {
+      const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
+      return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(BeaconAck{.time = beacon->time,
+                                                                             .this_node = address(),
+                                                                             .primary_node = address(),
+                                                                             .is_master = true,
+                                                                             .allowed = true}));
+    }
+    if (name == kRpcConfigSync) {
+      const auto sync = DecodeWrapped<ConfigSyncRequest>(request.body);
+      reports_[sync->node] = sync->stored_replicas.value_or(std::vector<ReplicaInfo>{});
+      ConfigSyncResponse response;
+      if (configuration_.IsMember(sync->node))
+        response.partitions.push_back({.info = app_, .config = configuration_, .host_node = sync->node});
+      return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+    }
+    if (name == kRpcUpdateConfiguration) {
+      const auto update = DecodeWrapped<ConfigurationUpdateRequest>(request.body);
+      ConfigurationUpdateResponse response{.err = ErrorCode::kInvalidVersion};
+      if (update->config.ballot == configuration_.ballot + 1 || update->config == configuration_) {
+        configuration_ = update->config;
+        response.err = ErrorCode::kOk;
+      }
+      response.config = configuration_;
+      return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+    }
+    request.responder.Reply(ErrorCode::kHandlerNotFound);
+  }
+
+  sim::SimNode& node_;
+  sim::SimTransport transport_;
+  AppInfo app_;
+  PartitionConfiguration configuration_;
+  bool is_silent_ = false;
+  std::map<Endpoint, std::vector<ReplicaInfo>> reports_;
+};
+
+// One machine and the server of its present life.
+struct Server {
+  Server(sim::SimWorld& world, int index)
+      : node(world.AddNode("r" + std::to_string(index))),
+        address(*Endpoint::Parse("10.0.0." + std::to_string(index) + ":34801")) {}
+
+  absl::Status Start(sim::SimNetwork& network, ReplicaServerOptions options) {
+    sim::SimEnvironment& env = node.Start();
+    transport = std::make_unique<sim::SimTransport>(network, node, address);
+    engines = std::make_unique<MemoryEngineFactory>(env);
+    server = std::make_unique<ReplicaServer>(env, *transport, *engines, std::move(options));
+    return server->Start();
+  }
+  void Drop() {
+    server.reset();
+    engines.reset();
+    transport.reset();
+  }
+  void Crash(sim::CrashMode mode) {
+    node.Crash(mode);
+    Drop();
+  }
+
+  sim::SimNode& node;
+  Endpoint address;
+  std::unique_ptr<sim::SimTransport> transport;
+  std::unique_ptr<MemoryEngineFactory> engines;
+  std::unique_ptr<ReplicaServer> server;
+};
+
+class ReplicaServerTest : public testing::Test {
+ protected:
+  ReplicaServerTest() {
+    options_.data_directories = {{"ssd1", "/d1/replica/reps"}, {"ssd2", "/d2/replica/reps"}};
+    options_.meta_servers = {meta_.address()};
+    options_.config_sync_interval = absl::Seconds(5);
+    options_.checkpoint_interval = absl::Seconds(2);
+    client_node_.Start();
+    client_ = std::make_unique<sim::SimTransport>(network_, client_node_, *Endpoint::Parse("10.0.1.1:1000"));
+    client_strand_ = client_node_.environment().NewStrand("client");
+  }
+  ~ReplicaServerTest() override {
+    for (auto& server : servers_)
+      if (server->server != nullptr) server->Crash(sim::CrashMode::kProcess);
+  }
+
+  Server& AddServer() {
+    servers_.push_back(std::make_unique<Server>(world_, static_cast<int>(servers_.size()) + 1));
+    const absl::Status started = servers_.back()->Start(network_, options_);
+    EXPECT_TRUE(started.ok()) << started;
+    return *servers_.back();
+  }
+  void Restart(Server& server) {
+    const absl::Status started = server.Start(network_, options_);
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  absl::Status Stop(Server& server) {
+    std::optional<absl::Status> status;
+    server.server->Stop([&](absl::Status s) { status = std::move(s); });
+    EXPECT_TRUE(world_.RunUntil([&] { return status.has_value(); }, absl::Seconds(60)));
+    server.Crash(sim::CrashMode::kPowerNone);
+    return status.value_or(absl::DeadlineExceededError("stop"));
+  }
+
+  ReplicaSnapshot Snapshot(Server& server) {
+    std::optional<ReplicaSnapshot> found;
+    bool answered = false;
+    server.server->Snapshot([&](std::vector<ReplicaSnapshot> all) {
+      answered = true;
+      for (ReplicaSnapshot& one : all)
+        if (one.pid == kPid) found = std::move(one);
+    });
+    world_.RunUntil([&] { return answered; }, absl::Seconds(10));
+    return found.value_or(ReplicaSnapshot{});
+  }
+  // Runs until `server` holds `status` in the current configuration.
+  bool WaitFor(Server& server, PartitionStatus status, absl::Duration limit = absl::Seconds(60)) {
+    const Instant end = world_.now() + limit;
+    while (world_.now() < end) {
+      const ReplicaSnapshot snapshot = Snapshot(server);
+      if (snapshot.status == status && !snapshot.loading && snapshot.ballot == meta_.configuration().ballot) return true;
+      world_.RunFor(absl::Milliseconds(100));
+    }
+    ADD_FAILURE() << server.address << " is " << PartitionStatusName(Snapshot(server).status) << " under ballot "
+                  << Snapshot(server).ballot << ", meta's is " << meta_.configuration().ballot;
+    return false;
+  }
+  bool MakePrimary(Server& server) {
+    world_.RunFor(absl::Seconds(2));  // connected
+    meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
+    return WaitFor(server, PartitionStatus::kPrimary);
+  }
+  bool AddSecondary(Server& primary, Server& secondary) {
+    world_.RunFor(absl::Seconds(2));
+    const Instant end = world_.now() + absl::Seconds(60);
+    while (!meta_.configuration().IsSecondary(secondary.address) && world_.now() < end) {
+      meta_.Propose(primary.address, ConfigType::kAddSecondary, secondary.address);
+      world_.RunFor(absl::Seconds(2));
+    }
+    return WaitFor(secondary, PartitionStatus::kSecondary) && WaitFor(primary, PartitionStatus::kPrimary);
+  }
+
+  RpcResult Call(Server& server, const char* name, std::string body, PartitionId pid = kPid) {
+    std::optional<RpcResult> result;
+    client_->Call(server.address,
+                  {.name = name, .body = std::move(body), .pid = pid, .timeout = absl::Seconds(20)}, client_strand_,
+                  [&](RpcResult r) { result = std::move(r); });
+    EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Seconds(30)));
+    return result.value_or(RpcResult{.error = ErrorCode::kTimeout});
+  }
+  static std::string Key(int i) { return JoinRawKey("hash", "sort" + std::to_string(i)); }
+  ErrorCode Put(Server& server, int i, std::string value, int32_t expire = 0) {
+    const RpcResult result = Call(server, kRpcPut, EncodeWrapped(UpdateRequest{Key(i), std::move(value), expire}));
+    if (result.error == ErrorCode::kOk) {
+      const auto response = DecodeWrapped<UpdateResponse>(result.body);
+      EXPECT_EQ(response->error, 0);
+      EXPECT_EQ(response->server, server.address.ToString());
+      last_decree_ = Decree(response->decree);
+    }
+    return result.error;
+  }
+  std::optional<std::string> Get(Server& server, int i) {
+    const RpcResult result = Call(server, kRpcGet, EncodeWrapped(Blob(Key(i))));
+    EXPECT_EQ(result.error, ErrorCode::kOk);
+    const auto response = DecodeWrapped<ReadResponse>(result.body);
+    if (!response.ok() || response->error != 0) return std::nullopt;
+    return response->value.bytes;
+  }
+
+  sim::SimWorld world_{11};
+  sim::SimNetwork network_{world_};
+  FakeMeta meta_{world_, network_};
+  sim::SimNode& client_node_ = world_.AddNode("client");
+  std::unique_ptr<sim::SimTransport> client_;
+  StrandPtr client_strand_;
+  ReplicaServerOptions options_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  Decree last_decree_;
+};
+
+TEST_F(ReplicaServerTest, AWriteIsReadBackAndSurvivesACleanRestart) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  EXPECT_EQ(meta_.configuration().ballot, Ballot(1));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  EXPECT_EQ(last_decree_, Decree(1));
+  EXPECT_EQ(Get(server, 1), "one");
+  EXPECT_EQ(Get(server, 2), std::nullopt);
+
+  EXPECT_TRUE(Stop(server).ok());
+  Restart(server);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  EXPECT_EQ(meta_.configuration().ballot, Ballot(2)) << "a restarted primary never reuses its ballot";
+  EXPECT_EQ(Get(server, 1), "one");
+}
+
+TEST_F(ReplicaServerTest, EveryAcknowledgedWriteSurvivesAPowerCut) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 25; ++i) {
+      ASSERT_EQ(Put(server, round * 100 + i, "v" + std::to_string(i)), ErrorCode::kOk);
+    }
+    server.Crash(round % 2 == 0 ? sim::CrashMode::kPowerNone : sim::CrashMode::kPowerRandom);
+    Restart(server);
+    ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+    for (int r = 0; r <= round; ++r)
+      for (int i = 0; i < 25; ++i) ASSERT_EQ(Get(server, r * 100 + i), "v" + std::to_string(i)) << r << " " << i;
+  }
+}
+
+TEST_F(ReplicaServerTest, TtlAndRemoveAnswerAsTheProtocolSays) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  const auto now = static_cast<int32_t>(ExpiryNow(server.node));
+  ASSERT_EQ(Put(server, 1, "for ever"), ErrorCode::kOk);
+  ASSERT_EQ(Put(server, 2, "short", now + 30), ErrorCode::kOk);
+  const auto ttl = [&](int i) {
+    return *DecodeWrapped<TtlResponse>(Call(server, kRpcTtl, EncodeWrapped(Blob(Key(i)))).body);
+  };
+  EXPECT_EQ(ttl(1).ttl_seconds, -1);
+  EXPECT_GT(ttl(2).ttl_seconds, 20);
+  EXPECT_LE(ttl(2).ttl_seconds, 30);
+  EXPECT_EQ(ttl(3).error, 1);
+  world_.RunFor(absl::Seconds(31));
+  EXPECT_EQ(Get(server, 2), std::nullopt);
+  EXPECT_EQ(Call(server, kRpcRemove, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kOk);
+  EXPECT_EQ(Get(server, 1), std::nullopt);
+}
+
+TEST_F(ReplicaServerTest, RequestsThatCantBeServedGetTheProtocolsErrors) {
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  const std::string get = EncodeWrapped(Blob(Key(1)));
+  EXPECT_EQ(Call(server, kRpcGet, get, {2, 3}).error, ErrorCode::kObjectNotFound);
+  EXPECT_EQ(Call(server, kRpcGet, get, {0, 0}).error, ErrorCode::kHandlerNotFound);
+  EXPECT_EQ(Call(server, "RPC_RRDB_RRDB_MULTI_PUT", get).error, ErrorCode::kHandlerNotFound);
+  EXPECT_EQ(Call(server, kRpcGet, "\x0c").error, ErrorCode::kInvalidData);
+  // One member of three: too few for a write.
+  EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kNotEnoughMember);
+  EXPECT_EQ(Put(server, 1, std::string(2 << 20, 'x')), ErrorCode::kInvalidData);
+  for (const char* name : {kRpcGet, kRpcTtl}) {
+    const RpcResult malformed = Call(server, name, EncodeWrapped(Blob(std::string("\x00\x09z", 3))));
+    ASSERT_EQ(malformed.error, ErrorCode::kOk);
+    EXPECT_EQ(DecodeWrapped<ReadResponse>(malformed.body)->error, 4);
+  }
+}
+
+TEST_F(ReplicaServerTest, MembersLearnAndApplyWhatThePrimaryCommits) {
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_TRUE(MakePrimary(a));
+  ASSERT_TRUE(AddSecondary(a, b));
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(Put(a, i, "v" + std::to_string(i)), ErrorCode::kOk);
+  ASSERT_TRUE(AddSecondary(a, c));
+  for (int i = 30; i < 60; ++i) ASSERT_EQ(Put(a, i, "v" + std::to_string(i)), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(15));
+  const ReplicaSnapshot primary = Snapshot(a);
+  EXPECT_GE(primary.last_applied, last_decree_);
+  for (Server* member : {&b, &c}) EXPECT_GE(Snapshot(*member).last_applied, last_decree_) << member->address;
+  EXPECT_EQ(Call(b, kRpcGet, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kInvalidState);
+
+  // The primary goes; a secondary that is made primary has everything.
+  a.Crash(sim::CrashMode::kPowerRandom);
+  auto& configuration = meta_.configuration();
+  configuration.primary = Endpoint{};
+  configuration.ballot = configuration.ballot + 1;
+  meta_.Propose(b.address, ConfigType::kUpgradeToPrimary, b.address);
+  ASSERT_TRUE(WaitFor(b, PartitionStatus::kPrimary));
+  for (int i = 0; i < 60; ++i) EXPECT_EQ(Get(b, i), "v" + std::to_string(i));
+}
+
+TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
+  options_.log_segment_bytes = 64 << 10;
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_TRUE(MakePrimary(a));
+  ASSERT_TRUE(AddSecondary(a, b));
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, std::string(1000, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(10));  // checkpoints; the log's old files go
+  ASSERT_TRUE(AddSecondary(a, c));
+  for (int i = 300; i < 320; ++i) ASSERT_EQ(Put(a, i, "late"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(15));
+  EXPECT_GE(Snapshot(c).last_applied, last_decree_);
+  EXPECT_FALSE(Exists(c.node.environment().files(), Snapshot(c).directory + "/learn"));
+
+  // What it learned survives a power cut, as the only member.
+  c.Crash(sim::CrashMode::kPowerNone);
+  a.Crash(sim::CrashMode::kPowerNone);
+  b.Crash(sim::CrashMode::kPowerNone);
+  auto& configuration = meta_.configuration();
+  configuration.primary = c.address;
+  configuration.secondaries.clear();
+  configuration.ballot = configuration.ballot + 1;
+  meta_.SetReplicaCount(1);
+  Restart(c);
+  ASSERT_TRUE(WaitFor(c, PartitionStatus::kPrimary));
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(Get(c, i), std::string(1000, static_cast<char>('a' + i % 26))) << i;
+  for (int i = 300; i < 320; ++i) ASSERT_EQ(Get(c, i), "late") << i;
+}
+
+TEST_F(ReplicaServerTest, WithoutALeaseNothingIsServed) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  meta_.SetSilent(true);
+  world_.RunFor(options_.lease + absl::Seconds(1));
+  EXPECT_EQ(Call(server, kRpcGet, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kInvalidState);
+  EXPECT_EQ(Put(server, 1, "two"), ErrorCode::kInvalidState);
+  meta_.SetSilent(false);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  EXPECT_EQ(Get(server, 1), "one");
+}
+
+TEST_F(ReplicaServerTest, ADamagedReplicaIsSetAsideAndReported) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  const std::string directory = Snapshot(server).directory;
+  ASSERT_TRUE(Stop(server).ok());
+  server.node.Start();
+  ASSERT_TRUE(WriteFileDurably(server.node.environment().files(), directory + "/.init-info", "garbage").ok());
+  server.node.Crash(sim::CrashMode::kProcess);
+  Restart(server);
+  world_.RunFor(absl::Seconds(10));
+  FileSystem& files = server.node.environment().files();
+  EXPECT_FALSE(Exists(files, directory));
+  int set_aside = 0;
+  const auto names = files.List(ParentDirectory(directory));
+  ASSERT_TRUE(names.ok());
+  for (const std::string& name : *names) set_aside += name.ends_with(".err") ? 1 : 0;
+  EXPECT_EQ(set_aside, 1);
+  EXPECT_TRUE(meta_.reports().at(server.address).empty());
+  EXPECT_FALSE(meta_.configuration().primary.IsValid()) << "the server asks to be taken out";
+}
+
+TEST_F(ReplicaServerTest, AnAssignmentNeverReplacesLostDataByNothing) {
+  meta_.SetReplicaCount(1);
+  meta_.configuration().ballot = Ballot(5);
+  Server& server = AddServer();
+  world_.RunFor(absl::Seconds(2));
+  meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(Snapshot(server).pid, PartitionId{});
+}
+
+TEST_F(ReplicaServerTest, AFailedSyncFencesTheReplicaAndAcknowledgesNothing) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  server.node.disk().FailSyncs(1);
+  EXPECT_NE(Put(server, 2, "two"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(Snapshot(server).pid, PartitionId{}) << "set aside";
+}
+
+TEST_F(ReplicaServerTest, TheSameSeedRunsTheSame) {
+  const auto run = [] {
+    sim::SimWorld world(5);
+    sim::SimNetwork network(world);
+    FakeMeta meta(world, network);
+    meta.SetReplicaCount(1);
+    Server server(world, 1);
+    ReplicaServerOptions options;
+    options.data_directories = {{"d", "/d/replica/reps"}};
+    options.meta_servers = {meta.address()};
+    EXPECT_TRUE(server.Start(network, options).ok());
+    world.RunFor(absl::Seconds(3));
+    meta.Propose(server.address, ConfigType::kAssignPrimary, server.address);
+    world.RunFor(absl::Seconds(200));
+    server.Crash(sim::CrashMode::kPowerRandom);
+    return world.trace_hash();
+  };
+  EXPECT_EQ(run(), run());
+}
+
+}  // namespace
+}  // namespace arion
