@@ -626,7 +626,7 @@ void Replica::InstallCheckpoint(LearnerWork work) {
   LOG(INFO) << Tag() << " copies " << plan.files.size() << " files of the checkpoint at decree "
             << state.to_decree_included << " from " << response.learnee;
   const Decree decree = state.to_decree_included;
-  const std::string source = JoinPath(plan.target_directory, directory);
+  const std::string source = ParentDirectory(JoinPath(plan.target_directory, state.files.front()));
   fetcher_ = std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
   fetcher_->Start([this, serial = work.serial, decree, source](const absl::Status& status) {
     if (!status.ok()) {

@@ -46,7 +46,8 @@ class FailureDetectorClientTest : public testing::Test {
                                       .on_lost =
                                           [this] {
                                             events_ += "-";
-                                            EXPECT_FALSE(lease_->Holds(lease_->term(), env_.clock().Now()));
+                                            EXPECT_FALSE(
+                                                lease_->Holds(lease_->term(), env_.clock().Now()));
                                           }});
     env_.RunOn(strand_, [this] { worker_->Start(); });
   }
@@ -72,7 +73,8 @@ TEST_F(FailureDetectorClientTest, AcknowledgedBeaconsKeepTheLease) {
   EXPECT_EQ(lease_->leader(), meta.transport.local());
 }
 
-TEST_F(FailureDetectorClientTest, TheLeaseEndsOneLeaseAfterTheLastAcknowledgedSendingAndItsTermIsOver) {
+TEST_F(FailureDetectorClientTest,
+       TheLeaseEndsOneLeaseAfterTheLastAcknowledgedSendingAndItsTermIsOver) {
   Meta meta(world_, network_, "m1", "10.0.0.9:34601");
   StartWorker({meta.transport.local()});
   world_.RunFor(absl::Seconds(10));
@@ -86,7 +88,8 @@ TEST_F(FailureDetectorClientTest, TheLeaseEndsOneLeaseAfterTheLastAcknowledgedSe
   world_.RunFor(absl::Seconds(5));
   EXPECT_EQ(events_, "+-+");
   EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
-  EXPECT_FALSE(lease_->Holds(term, env_.clock().Now())) << "a term that was lost never counts again";
+  EXPECT_FALSE(lease_->Holds(term, env_.clock().Now()))
+      << "a term that was lost never counts again";
 }
 
 TEST_F(FailureDetectorClientTest, AFollowersAnswerGrantsNothingAndItsHintIsFollowed) {

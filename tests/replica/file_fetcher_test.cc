@@ -22,7 +22,8 @@ class FileFetcherTest : public testing::Test {
     EXPECT_TRUE(env_.files().CreateDirectories("/replica/learn").ok());
     EXPECT_TRUE(WriteFileDurably(env_.files(), "/replica/learn/left-over", "old").ok());
     node_.disk().MakeDurable();
-    share_ = served_->Share("/src", {{"checkpoint.5/big", big_.size()}, {"checkpoint.5/empty", 0}}, nullptr);
+    share_ = served_->Share("/src", {{"checkpoint.5/big", big_.size()}, {"checkpoint.5/empty", 0}},
+                            nullptr);
     source_transport_.SetHandler([this](InboundRequest request) {
       if (request.header.name == kRpcGetFileSize) {
         const auto sizes = served_->Sizes(*DecodeWrapped<GetFileSizeRequest>(request.body));
@@ -42,7 +43,8 @@ class FileFetcherTest : public testing::Test {
   absl::Status Fetch(FetchPlan plan) {
     std::optional<absl::Status> result;
     auto fetcher = std::make_shared<FileFetcher>(env_, transport_, strand_, std::move(plan));
-    env_.RunOn(strand_, [&] { fetcher->Start([&](const absl::Status& status) { result = status; }); });
+    env_.RunOn(strand_,
+               [&] { fetcher->Start([&](const absl::Status& status) { result = status; }); });
     EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Minutes(2)));
     return result.value_or(absl::UnknownError("no answer"));
   }
@@ -115,7 +117,8 @@ TEST_F(FileFetcherTest, NamesThatLeaveTheDirectoryAreRefusedOnBothSides) {
   EXPECT_TRUE(absl::IsUnavailable(Fetch(plan)));
   EXPECT_FALSE(Exists(env_.files(), "/replica/escape"));
   for (const char* name : {"secret", "../src/secret", "/src/secret", "checkpoint.5/../secret", ""})
-    EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .size = 1}).error, ErrorCode::kObjectNotFound)
+    EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .size = 1}).error,
+              ErrorCode::kObjectNotFound)
         << name;
   EXPECT_EQ(served_->Read({.source_dir = "/", .file_name = "src/secret", .size = 1}).error,
             ErrorCode::kObjectNotFound);
@@ -124,14 +127,17 @@ TEST_F(FileFetcherTest, NamesThatLeaveTheDirectoryAreRefusedOnBothSides) {
 TEST_F(FileFetcherTest, NothingBeyondAFilesSizeIsServed) {
   const std::string name = "checkpoint.5/big";
   const auto size = static_cast<int64_t>(big_.size());
-  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = size - 1, .size = 2}).error,
-            ErrorCode::kHandleEof);
+  EXPECT_EQ(
+      served_->Read({.source_dir = "/src", .file_name = name, .offset = size - 1, .size = 2}).error,
+      ErrorCode::kHandleEof);
   EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = -1, .size = 1}).error,
             ErrorCode::kHandleEof);
-  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = INT64_MAX, .size = 1}).error,
+  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = INT64_MAX, .size = 1})
+                .error,
             ErrorCode::kHandleEof);
-  EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .offset = 0, .size = 17 << 20}).error,
-            ErrorCode::kHandleEof);
+  EXPECT_EQ(
+      served_->Read({.source_dir = "/src", .file_name = name, .offset = 0, .size = 17 << 20}).error,
+      ErrorCode::kHandleEof);
 }
 
 }  // namespace

@@ -33,16 +33,16 @@ TEST_F(ReplicaDirectoryTest, NamesAreParsedStrictly) {
   EXPECT_EQ(ParseReplicaDirectoryName(FormatReplicaDirectoryName({7, 0}, "x.y")),
             (ReplicaDirectoryName{{7, 0}, "x.y"}));
   for (const char* name :
-       {"", "2", "2.1", "2.1.", "0.1.pegasus", "-2.1.pegasus", "2.+1.pegasus", "a.1.pegasus", "2..pegasus",
-        "2.1.pegasus.1700000000000000.err", "2.1.pegasus.gar", "2.1.pegasus.tmp", "2.1.pegasus.disk.migrate.ori",
-        "2.1.pegasus.bak", "99999999999.1.pegasus"})
+       {"", "2", "2.1", "2.1.", "0.1.pegasus", "-2.1.pegasus", "2.+1.pegasus", "a.1.pegasus",
+        "2..pegasus", "2.1.pegasus.1700000000000000.err", "2.1.pegasus.gar", "2.1.pegasus.tmp",
+        "2.1.pegasus.disk.migrate.ori", "2.1.pegasus.bak", "99999999999.1.pegasus"})
     EXPECT_FALSE(ParseReplicaDirectoryName(name).has_value()) << name;
 }
 
 TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
   MakeReplica("/d/2.1.pegasus", Table(2, 8));
-  MakeReplica("/d/2.8.pegasus", Table(2, 8));   // beyond the table: a cancelled split
-  MakeReplica("/d/3.0.pegasus", Table(4, 8));   // another table's
+  MakeReplica("/d/2.8.pegasus", Table(2, 8));  // beyond the table: a cancelled split
+  MakeReplica("/d/3.0.pegasus", Table(4, 8));  // another table's
   MakeReplica("/d/5.0.pegasus.1.err", Table(5, 8));
   ASSERT_TRUE(files().CreateDirectories("/d/6.0.pegasus").ok());  // no .app-info
   ASSERT_TRUE(WriteFileDurably(files(), "/d/7.0.pegasus", "a file").ok());
@@ -57,8 +57,8 @@ TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
 }
 
 TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPaths) {
-  const std::vector<FoundReplica> found = {{{2, 1}, "/a/2.1.pegasus"}, {{2, 0}, "/a/2.0.pegasus"},
-                                           {{2, 1}, "/b/2.1.pegasus"}};
+  const std::vector<FoundReplica> found = {
+      {{2, 1}, "/a/2.1.pegasus"}, {{2, 0}, "/a/2.0.pegasus"}, {{2, 1}, "/b/2.1.pegasus"}};
   const absl::Status status = CheckNoDuplicates(found);
   EXPECT_TRUE(absl::IsAlreadyExists(status));
   EXPECT_NE(status.message().find("/a/2.1.pegasus"), std::string::npos);
@@ -100,7 +100,8 @@ TEST_F(ReplicaDirectoryTest, ARunningServersDirectoryIsLocked) {
 TEST_F(ReplicaDirectoryTest, EncryptedDataIsRefused) {
   ASSERT_TRUE(files().CreateDirectories("/d/reps").ok());
   ASSERT_TRUE(WriteFileDurably(files(), "/d/reps/.kms-info", "{}").ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(DataDirectoryClaim::Claim(files(), "/d/reps", self_).status()));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(DataDirectoryClaim::Claim(files(), "/d/reps", self_).status()));
 }
 
 }  // namespace

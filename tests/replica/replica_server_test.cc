@@ -1,5 +1,5 @@
-// Whole replica servers on the simulator's world, with a meta server that does exactly what a test tells it to.
-// SPDX-License-Identifier: Apache-2.0
+// Whole replica servers on the simulator's world, with a meta server that does exactly what a test
+// tells it to. SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_server.h"
 
 #include <gtest/gtest.h>
@@ -20,11 +20,13 @@ namespace {
 
 constexpr PartitionId kPid{2, 1};
 
-// Grants leases, accepts each update that follows the current configuration, proposes what it is told.
+// Grants leases, accepts each update that follows the current configuration, proposes what it is
+// told.
 class FakeMeta {
  public:
   FakeMeta(sim::SimWorld& world, sim::SimNetwork& network)
-      : node_(world.AddNode("meta")), transport_((node_.Start(), network), node_, *Endpoint::Parse("10.0.0.9:34601")) {
+      : node_(world.AddNode("meta")),
+        transport_((node_.Start(), network), node_, *Endpoint::Parse("10.0.0.9:34601")) {
     app_ = {.status = AppStatus::kAvailable,
             .app_type = "pegasus",
             .app_name = "t",
@@ -33,6 +35,7 @@ class FakeMeta {
             .is_stateful = true,
             .max_replica_count = 3};
     configuration_.pid = kPid;
+    configuration_.max_replica_count = app_.max_replica_count;
     transport_.SetHandler([this](InboundRequest request) { Handle(std::move(request)); });
   }
 
@@ -54,18 +57,20 @@ class FakeMeta {
     const std::string& name = request.header.name;
     if (name == kRpcBeacon) {
       const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
-      return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(BeaconAck{.time = beacon->time,
-                                                                             .this_node = address(),
-                                                                             .primary_node = address(),
-                                                                             .is_master = true,
-                                                                             .allowed = true}));
+      return request.responder.Reply(ErrorCode::kOk,
+                                     EncodeWrapped(BeaconAck{.time = beacon->time,
+                                                             .this_node = address(),
+                                                             .primary_node = address(),
+                                                             .is_master = true,
+                                                             .allowed = true}));
     }
     if (name == kRpcConfigSync) {
       const auto sync = DecodeWrapped<ConfigSyncRequest>(request.body);
       reports_[sync->node] = sync->stored_replicas.value_or(std::vector<ReplicaInfo>{});
       ConfigSyncResponse response;
       if (configuration_.IsMember(sync->node))
-        response.partitions.push_back({.info = app_, .config = configuration_, .host_node = sync->node});
+        response.partitions.push_back(
+            {.info = app_, .config = configuration_, .host_node = sync->node});
       return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
     }
     if (name == kRpcUpdateConfiguration) {
@@ -127,7 +132,8 @@ class ReplicaServerTest : public testing::Test {
     options_.config_sync_interval = absl::Seconds(5);
     options_.checkpoint_interval = absl::Seconds(2);
     client_node_.Start();
-    client_ = std::make_unique<sim::SimTransport>(network_, client_node_, *Endpoint::Parse("10.0.1.1:1000"));
+    client_ = std::make_unique<sim::SimTransport>(network_, client_node_,
+                                                  *Endpoint::Parse("10.0.1.1:1000"));
     client_strand_ = client_node_.environment().NewStrand("client");
   }
   ~ReplicaServerTest() override {
@@ -169,11 +175,14 @@ class ReplicaServerTest : public testing::Test {
     const Instant end = world_.now() + limit;
     while (world_.now() < end) {
       const ReplicaSnapshot snapshot = Snapshot(server);
-      if (snapshot.status == status && !snapshot.loading && snapshot.ballot == meta_.configuration().ballot) return true;
+      if (snapshot.status == status && !snapshot.loading &&
+          snapshot.ballot == meta_.configuration().ballot)
+        return true;
       world_.RunFor(absl::Milliseconds(100));
     }
-    ADD_FAILURE() << server.address << " is " << PartitionStatusName(Snapshot(server).status) << " under ballot "
-                  << Snapshot(server).ballot << ", meta's is " << meta_.configuration().ballot;
+    ADD_FAILURE() << server.address << " is " << PartitionStatusName(Snapshot(server).status)
+                  << " under ballot " << Snapshot(server).ballot << ", meta's is "
+                  << meta_.configuration().ballot;
     return false;
   }
   bool MakePrimary(Server& server) {
@@ -188,20 +197,22 @@ class ReplicaServerTest : public testing::Test {
       meta_.Propose(primary.address, ConfigType::kAddSecondary, secondary.address);
       world_.RunFor(absl::Seconds(2));
     }
-    return WaitFor(secondary, PartitionStatus::kSecondary) && WaitFor(primary, PartitionStatus::kPrimary);
+    return WaitFor(secondary, PartitionStatus::kSecondary) &&
+           WaitFor(primary, PartitionStatus::kPrimary);
   }
 
   RpcResult Call(Server& server, const char* name, std::string body, PartitionId pid = kPid) {
     std::optional<RpcResult> result;
     client_->Call(server.address,
-                  {.name = name, .body = std::move(body), .pid = pid, .timeout = absl::Seconds(20)}, client_strand_,
-                  [&](RpcResult r) { result = std::move(r); });
+                  {.name = name, .body = std::move(body), .pid = pid, .timeout = absl::Seconds(20)},
+                  client_strand_, [&](RpcResult r) { result = std::move(r); });
     EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Seconds(30)));
     return result.value_or(RpcResult{.error = ErrorCode::kTimeout});
   }
   static std::string Key(int i) { return JoinRawKey("hash", "sort" + std::to_string(i)); }
   ErrorCode Put(Server& server, int i, std::string value, int32_t expire = 0) {
-    const RpcResult result = Call(server, kRpcPut, EncodeWrapped(UpdateRequest{Key(i), std::move(value), expire}));
+    const RpcResult result =
+        Call(server, kRpcPut, EncodeWrapped(UpdateRequest{Key(i), std::move(value), expire}));
     if (result.error == ErrorCode::kOk) {
       const auto response = DecodeWrapped<UpdateResponse>(result.body);
       EXPECT_EQ(response->error, 0);
@@ -242,7 +253,8 @@ TEST_F(ReplicaServerTest, AWriteIsReadBackAndSurvivesACleanRestart) {
   EXPECT_TRUE(Stop(server).ok());
   Restart(server);
   ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
-  EXPECT_EQ(meta_.configuration().ballot, Ballot(2)) << "a restarted primary never reuses its ballot";
+  EXPECT_EQ(meta_.configuration().ballot, Ballot(2))
+      << "a restarted primary never reuses its ballot";
   EXPECT_EQ(Get(server, 1), "one");
 }
 
@@ -258,7 +270,8 @@ TEST_F(ReplicaServerTest, EveryAcknowledgedWriteSurvivesAPowerCut) {
     Restart(server);
     ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
     for (int r = 0; r <= round; ++r)
-      for (int i = 0; i < 25; ++i) ASSERT_EQ(Get(server, r * 100 + i), "v" + std::to_string(i)) << r << " " << i;
+      for (int i = 0; i < 25; ++i)
+        ASSERT_EQ(Get(server, r * 100 + i), "v" + std::to_string(i)) << r << " " << i;
   }
 }
 
@@ -294,7 +307,8 @@ TEST_F(ReplicaServerTest, RequestsThatCantBeServedGetTheProtocolsErrors) {
   EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kNotEnoughMember);
   EXPECT_EQ(Put(server, 1, std::string(2 << 20, 'x')), ErrorCode::kInvalidData);
   for (const char* name : {kRpcGet, kRpcTtl}) {
-    const RpcResult malformed = Call(server, name, EncodeWrapped(Blob(std::string("\x00\x09z", 3))));
+    const RpcResult malformed =
+        Call(server, name, EncodeWrapped(Blob(std::string("\x00\x09z", 3))));
     ASSERT_EQ(malformed.error, ErrorCode::kOk);
     EXPECT_EQ(DecodeWrapped<ReadResponse>(malformed.body)->error, 4);
   }
@@ -312,7 +326,8 @@ TEST_F(ReplicaServerTest, MembersLearnAndApplyWhatThePrimaryCommits) {
   world_.RunFor(absl::Seconds(15));
   const ReplicaSnapshot primary = Snapshot(a);
   EXPECT_GE(primary.last_applied, last_decree_);
-  for (Server* member : {&b, &c}) EXPECT_GE(Snapshot(*member).last_applied, last_decree_) << member->address;
+  for (Server* member : {&b, &c})
+    EXPECT_GE(Snapshot(*member).last_applied, last_decree_) << member->address;
   EXPECT_EQ(Call(b, kRpcGet, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kInvalidState);
 
   // The primary goes; a secondary that is made primary has everything.
@@ -332,7 +347,8 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   Server& c = AddServer();
   ASSERT_TRUE(MakePrimary(a));
   ASSERT_TRUE(AddSecondary(a, b));
-  for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, std::string(1000, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(Put(a, i, std::string(1000, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
   world_.RunFor(absl::Seconds(10));  // checkpoints; the log's old files go
   ASSERT_TRUE(AddSecondary(a, c));
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Put(a, i, "late"), ErrorCode::kOk);
@@ -351,7 +367,8 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   meta_.SetReplicaCount(1);
   Restart(c);
   ASSERT_TRUE(WaitFor(c, PartitionStatus::kPrimary));
-  for (int i = 0; i < 300; ++i) ASSERT_EQ(Get(c, i), std::string(1000, static_cast<char>('a' + i % 26))) << i;
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(Get(c, i), std::string(1000, static_cast<char>('a' + i % 26))) << i;
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Get(c, i), "late") << i;
 }
 
@@ -376,7 +393,9 @@ TEST_F(ReplicaServerTest, ADamagedReplicaIsSetAsideAndReported) {
   const std::string directory = Snapshot(server).directory;
   ASSERT_TRUE(Stop(server).ok());
   server.node.Start();
-  ASSERT_TRUE(WriteFileDurably(server.node.environment().files(), directory + "/.init-info", "garbage").ok());
+  ASSERT_TRUE(
+      WriteFileDurably(server.node.environment().files(), directory + "/.init-info", "garbage")
+          .ok());
   server.node.Crash(sim::CrashMode::kProcess);
   Restart(server);
   world_.RunFor(absl::Seconds(10));
