@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/failure_detector.h"
+
+#include <gtest/gtest.h>
+
+namespace arion {
+namespace {
+
+using Verdict = FailureDetector::Verdict;
+constexpr Endpoint kNode{1, 34801};
+constexpr Endpoint kOther{2, 34801};
+
+Instant At(absl::Duration since_start) { return Instant(0) + since_start; }
+absl::Duration S(double seconds) { return absl::Seconds(seconds); }
+
+TEST(FailureDetectorTest, DeathComesExactlyOneGraceAfterTheLastBeacon) {
+  FailureDetector detector({.grace = S(10)});
+  EXPECT_EQ(detector.NextDeadline(), Instant::InfiniteFuture());
+  EXPECT_EQ(detector.OnBeacon(kNode, 1, At(S(1))), Verdict::kCameAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, 1, At(S(4))), Verdict::kAlive);
+  EXPECT_EQ(detector.NextDeadline(), At(S(14)));
+  EXPECT_TRUE(detector.Expire(At(S(14)) - absl::Nanoseconds(1)).empty());
+  EXPECT_EQ(detector.Expire(At(S(14))), std::vector<Endpoint>{kNode});
+  EXPECT_TRUE(detector.Expire(At(S(15))).empty()) << "told once";
+  EXPECT_EQ(detector.NextDeadline(), Instant::InfiniteFuture());
+  EXPECT_EQ(detector.OnBeacon(kNode, 1, At(S(20))), Verdict::kCameAlive);
+}
+
+TEST(FailureDetectorTest, TheEarliestDeadlineOfAllNodesCounts) {
+  FailureDetector detector({.grace = S(10)});
+  detector.OnBeacon(kNode, 1, At(S(1)));
+  detector.OnBeacon(kOther, 1, At(S(2)));
+  EXPECT_EQ(detector.NextDeadline(), At(S(11)));
+  detector.OnBeacon(kNode, 1, At(S(3)));
+  EXPECT_EQ(detector.NextDeadline(), At(S(12)));
+  EXPECT_EQ(detector.Expire(At(S(12))), std::vector<Endpoint>{kOther});
+}
+
+TEST(FailureDetectorTest, NodesOfStoredConfigurationsGetAGraceToShowUp) {
+  FailureDetector detector({.grace = S(10)});
+  detector.AssumeAlive(kNode, At(S(5)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 7, At(S(6))), Verdict::kAlive);
+  EXPECT_EQ(detector.NextDeadline(), At(S(16)));
+}
+
+TEST(FailureDetectorTest, ALargerStartTimeIsARestartAndASmallerOneSaysNothing) {
+  FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
+  detector.OnBeacon(kNode, 100, At(S(1)));
+  detector.OnBeacon(kNode, 100, At(S(2)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 101, At(S(5))), Verdict::kRestarted);
+  EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(2)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 100, At(S(6))), Verdict::kAlive) << "late, of the old process";
+  EXPECT_EQ(detector.OnBeacon(kNode, 101, At(S(7))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, std::nullopt, At(S(8))), Verdict::kAlive);
+  detector.Expire(At(S(30)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 102, At(S(31))), Verdict::kRestarted) << "dead and restarted";
+}
+
+TEST(FailureDetectorTest, ANodeThatRestartsAgainAndAgainIsNotAnsweredUntilItStaysUp) {
+  // The default guard: five restarts, each within 600 s of the one before.
+  FailureDetector detector({.grace = S(10)});
+  int64_t start_time = 0;
+  Instant now = At(S(1));
+  detector.OnBeacon(kNode, ++start_time, now);
+  for (int i = 1; i <= 4; ++i) {
+    now = now + S(599);
+    EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRestarted) << i;
+  }
+  now = now + S(599);
+  EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRefused);
+  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(3)), Verdict::kRefused);
+  EXPECT_FALSE(detector.Expire(now).empty()) << "refused beacons keep nobody alive";
+  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(599)), Verdict::kRefused);
+  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(600)), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(601)), Verdict::kAlive);
+}
+
+TEST(FailureDetectorTest, AStableRunForgivesEarlierRestarts) {
+  FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 2});
+  Instant now = At(S(1));
+  int64_t start_time = 0;
+  detector.OnBeacon(kNode, ++start_time, now);
+  for (int i = 0; i < 5; ++i) {
+    now = now + S(10);
+    EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRestarted);
+    now = now + S(600);
+    EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRestarted);
+  }
+}
+
+}  // namespace
+}  // namespace arion

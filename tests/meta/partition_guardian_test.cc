@@ -1,0 +1,401 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/partition_guardian.h"
+
+#include <gtest/gtest.h>
+
+#include "meta/configuration_change.h"
+#include "meta/replica_reports.h"
+
+namespace arion {
+namespace {
+
+constexpr Endpoint kA{1, 34801}, kB{2, 34801}, kC{3, 34801}, kD{4, 34801};
+constexpr PartitionId kPid{1, 0};
+const Instant kNow = Instant(0) + absl::Hours(1);
+
+// One partition of a table with factor 3, servers A to D alive and collected.
+class PartitionGuardianTest : public testing::Test {
+ protected:
+  PartitionGuardianTest() {
+    Table& table = state_.tables[1];
+    table.info = {.status = AppStatus::kAvailable, .app_id = 1, .partition_count = 1};
+    table.partitions.resize(1);
+    partition().config = {.pid = kPid, .ballot = Ballot(5), .max_replica_count = 3};
+    for (Endpoint node : {kA, kB, kC, kD}) state_.nodes[node] = {.alive = true, .collected = true};
+  }
+  Partition& partition() { return state_.tables[1].partitions[0]; }
+  void Members(Endpoint primary, std::vector<Endpoint> secondaries,
+               std::vector<Endpoint> drops = {}) {
+    partition().config.primary = primary;
+    partition().config.secondaries = std::move(secondaries);
+    partition().config.last_drops = std::move(drops);
+    for (Endpoint node : {kA, kB, kC, kD}) {
+      if (partition().config.IsMember(node)) partition().serving.insert(node);
+    }
+  }
+  void Dead(Endpoint node) { state_.nodes[node] = {}; }
+  void Reports(Endpoint node, ReplicaInfo info) {
+    info.pid = kPid;
+    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{info}},
+                absl::Seconds(10), now_);
+  }
+  // All its processes are new.
+  void RestartAll() {
+    for (auto& [endpoint, node] : state_.nodes) {
+      NoteRestart(partition(), endpoint, now_ + absl::Seconds(10));
+      node.collected = false;
+      node.replicas.clear();
+    }
+  }
+  static ReplicaInfo Unclean(int64_t mutation_ballot, int64_t prepared) {
+    return {.status = PartitionStatus::kInactive,
+            .last_prepared_decree = Decree(prepared),
+            .unclean = true,
+            .last_mutation_ballot = Ballot(mutation_ballot)};
+  }
+  GuardianPlan::Step Step(FunctionLevel level = FunctionLevel::kSteady) {
+    GuardianPlan plan = PlanPartitions(state_, level, options_, now_);
+    next_look_ = plan.next_look;
+    return plan.steps.empty() ? GuardianPlan::Step{} : plan.steps[0];
+  }
+  void Expect(ConfigType type, Endpoint target, Endpoint node) {
+    GuardianPlan::Step step = Step();
+    EXPECT_FALSE(step.write);
+    ASSERT_TRUE(step.intent);
+    EXPECT_EQ(static_cast<int>(step.intent->type), static_cast<int>(type));
+    EXPECT_EQ(step.intent->target, target);
+    EXPECT_EQ(step.intent->node, node);
+  }
+  void ExpectNothing() {
+    GuardianPlan::Step step = Step();
+    EXPECT_FALSE(step.write) << step.reason;
+    EXPECT_FALSE(step.intent);
+  }
+
+  ClusterState state_;
+  GuardianOptions options_;
+  Instant now_ = kNow;
+  Instant next_look_;
+};
+
+// ---- The rows of spec/meta-and-admin.md 1.6
+
+TEST_F(PartitionGuardianTest, AHealthyPartitionIsLeftAlone) {
+  Members(kA, {kB, kC});
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, ANewPartitionGoesToTheNodeWithFewestPrimaries) {
+  Table& other = state_.tables[2];
+  other.info = {.status = AppStatus::kAvailable, .app_id = 2, .partition_count = 3};
+  for (Endpoint node : {kA, kB, kD}) {
+    Partition partition;
+    partition.config = {
+        .pid = {2, 0}, .ballot = Ballot(1), .max_replica_count = 1, .primary = node};
+    other.partitions.push_back(partition);
+  }
+  Expect(ConfigType::kAssignPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, ManyNewPartitionsAreSpreadInOneLook) {
+  Table& table = state_.tables[1];
+  table.partitions.assign(10, table.partitions[0]);
+  for (int i = 0; i < 10; ++i) table.partitions[static_cast<size_t>(i)].config.pid.index = i;
+  std::map<Endpoint, int> primaries;
+  for (const auto& step : PlanPartitions(state_, FunctionLevel::kSteady, options_, now_).steps) {
+    ++primaries[step.intent->node];
+  }
+  EXPECT_EQ(primaries, (std::map<Endpoint, int>{{kA, 3}, {kB, 3}, {kC, 2}, {kD, 2}}));
+}
+
+TEST_F(PartitionGuardianTest, WithoutPrimaryTheAliveSecondaryWithFewestPrimariesIsUpgraded) {
+  Members({}, {kB, kC}, {kA});
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+  Dead(kB);
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  Dead(kC);
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, ADeadPrimaryIsRemovedByMetaItself) {
+  Members(kA, {kB, kC}, {kD});
+  Dead(kA);
+  for (FunctionLevel level : {FunctionLevel::kSteady, FunctionLevel::kFreezed}) {
+    GuardianPlan::Step step = Step(level);
+    ASSERT_TRUE(step.write);
+    EXPECT_EQ(step.write->ballot, Ballot(6));
+    EXPECT_FALSE(step.write->primary.IsValid());
+    EXPECT_EQ(step.write->secondaries, (std::vector{kB, kC}));
+    EXPECT_EQ(step.write->last_drops, (std::vector{kD, kA}));
+  }
+}
+
+TEST_F(PartitionGuardianTest, ADeadSecondaryIsRemovedByItsPrimary) {
+  Members(kA, {kB, kC});
+  Dead(kC);
+  Expect(ConfigType::kDowngradeToInactive, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, ADeadSecondaryOfNobodyStays) {
+  Members({}, {kB});
+  Dead(kB);
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, TooManySecondariesLoseTheOneWithMostReplicas) {
+  Members(kA, {kB, kC, kD});
+  Table& other = state_.tables[2];
+  other.info = {.status = AppStatus::kAvailable, .app_id = 2, .partition_count = 1};
+  other.partitions.resize(1);
+  other.partitions[0].config = {
+      .pid = {2, 0}, .ballot = Ballot(1), .max_replica_count = 1, .primary = kC};
+  Expect(ConfigType::kRemove, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, TooFewMembersForWritesAreUrgent) {
+  Members(kA, {});
+  partition().dropped = {{.node = kB, .at = now_}};
+  Expect(ConfigType::kAddSecondary, kA, kB);  // the newest dropped one that is alive
+  Dead(kB);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, WithNobodyDroppedTheEmptiestNodeLearns) {
+  Members(kA, {kB});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  state_.nodes[kC].collected = false;
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, ADroppedNodeIsWaitedForTheDefaultTenMinutes) {
+  Members(kA, {kB});
+  partition().dropped = {{.node = kC, .at = now_}};
+  Dead(kC);
+  ExpectNothing();
+  EXPECT_EQ(next_look_, now_ + absl::Minutes(10));
+  now_ = kNow + absl::Minutes(10) - absl::Nanoseconds(1);
+  ExpectNothing();
+  now_ = kNow + absl::Minutes(10);
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, ADroppedNodeThatReturnedIsTakenBackAtOnce) {
+  Members(kA, {kB});
+  partition().dropped = {{.node = kC, .at = now_}};
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, ALoadingReplicaIsNotToldToLearn) {
+  Members(kA, {kB});
+  partition().dropped = {{.node = kC, .at = now_}};
+  Reports(kC, {.status = PartitionStatus::kInactive, .loading = true});
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, AfterAFailedLearningAnotherNodeIsTried) {
+  Members(kA, {kB});
+  partition().dropped = {{.node = kC, .at = now_}};
+  partition().intent = Step().intent;
+  Reports(kC, {.status = PartitionStatus::kPotentialSecondary});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  Reports(kC, {.status = PartitionStatus::kError});
+  EXPECT_FALSE(partition().intent);
+  EXPECT_EQ(partition().learn_failures, 1);
+  partition().intent = Step().intent;
+  EXPECT_TRUE(partition().intent) << "it goes on";
+}
+
+TEST_F(PartitionGuardianTest, AnIntentStaysWhileItApplies) {
+  Members(kA, {kB});
+  partition().intent = Intent{.type = ConfigType::kAddSecondary, .target = kA, .node = kD};
+  Expect(ConfigType::kAddSecondary, kA, kD);  // though C would be chosen now
+  Dead(kD);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, FreezedOrPendingOrDroppedMeansNoProposals) {
+  Members(kA, {kB});
+  EXPECT_FALSE(Step(FunctionLevel::kFreezed).intent);
+  partition().pending = partition().config;
+  EXPECT_TRUE(PlanPartitions(state_, FunctionLevel::kSteady, options_, now_).steps.empty());
+  partition().pending.reset();
+  partition().config.partition_flags = kPartitionDropped;
+  EXPECT_TRUE(PlanPartitions(state_, FunctionLevel::kSteady, options_, now_).steps.empty());
+}
+
+TEST_F(PartitionGuardianTest, PartitionsWithoutAnySecondaryLearnFirst) {
+  Table& table = state_.tables[1];
+  Members(kA, {kB});
+  table.partitions.push_back(table.partitions[0]);
+  table.partitions[1].config.pid.index = 1;
+  table.partitions[1].config.secondaries.clear();
+  GuardianPlan plan = PlanPartitions(state_, FunctionLevel::kSteady, options_, now_);
+  ASSERT_EQ(plan.steps.size(), 2u);
+  EXPECT_EQ(plan.steps[0].pid.index, 1);
+}
+
+// ---- Nobody left (spec/replication.md 1.8.6)
+
+TEST_F(PartitionGuardianTest, ASingleDroppedNodeIsAssignedOnceItHasItsReplica) {
+  Members({}, {}, {kA});
+  ExpectNothing();  // it reported, without the replica
+  Reports(kA, {.loading = true});
+  ExpectNothing();
+  Reports(kA, {.ballot = Ballot(4)});
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+}
+
+TEST_F(PartitionGuardianTest, OfTheLastTwoDroppedTheLargerBallotThenCommittedThenPreparedIsChosen) {
+  struct Row {
+    ReplicaInfo earlier, last;
+    Endpoint chosen;  // invalid: stays dead
+  };
+  auto info = [](int64_t ballot, int64_t committed, int64_t prepared) {
+    return ReplicaInfo{.ballot = Ballot(ballot),
+                       .last_committed_decree = Decree(committed),
+                       .last_prepared_decree = Decree(prepared)};
+  };
+  partition().config.last_committed_decree = Decree(10);
+  for (const Row& row : {
+           Row{info(5, 10, 12), info(4, 10, 20), kA}, Row{info(5, 10, 12), info(5, 11, 11), kB},
+           Row{info(5, 10, 13), info(5, 10, 12), kA},
+           Row{info(5, 10, 12), info(5, 10, 12), kB},  // tie: the later dropped
+           Row{info(6, 10, 12), info(5, 11, 12), {}},  // ballot and committed disagree
+           Row{info(5, 8, 9), info(5, 8, 9), {}},      // less than was committed
+       }) {
+    Members({}, {}, {kC, kA, kB});
+    Reports(kA, row.earlier);
+    Reports(kB, row.last);
+    GuardianPlan::Step step = Step();
+    EXPECT_EQ(step.intent ? step.intent->node : Endpoint{}, row.chosen);
+  }
+}
+
+TEST_F(PartitionGuardianTest, BothOfTheLastTwoDroppedMustBeHeardOf) {
+  Members({}, {}, {kA, kB});
+  Reports(kA, {.ballot = Ballot(5)});
+  Dead(kB);
+  ExpectNothing();
+  state_.nodes[kB] = {.alive = true};
+  ExpectNothing();  // not reported
+  state_.nodes[kB].collected = true;
+  Expect(ConfigType::kAssignPrimary, kA, kA);  // reported without the replica: counts as nothing
+  state_.nodes[kB].has_unreadable_disks = true;
+  ExpectNothing();  // unknown is not gone
+  state_.nodes[kB].has_unreadable_disks = false;
+  state_.nodes[kA].replicas.clear();
+  ExpectNothing();  // both are gone
+}
+
+// ---- Restarts (spec/replication.md 1.9 [NEW], decision 28)
+
+TEST_F(PartitionGuardianTest, ARestartedPrimaryMayResumeWithinAGrace) {
+  Members(kA, {kB, kC});
+  NoteRestart(partition(), kA, now_ + absl::Seconds(10));
+  state_.nodes[kA].collected = false;
+  ExpectNothing();
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(10));
+  Reports(kA, {.status = PartitionStatus::kInactive});  // clean
+  ExpectNothing();
+  now_ = now_ + absl::Seconds(10);
+  ASSERT_TRUE(Step().write);
+  EXPECT_FALSE(Step().write->IsMember(kA));
+}
+
+TEST_F(PartitionGuardianTest, ARestartedPrimaryWithoutItsReplicaIsRemovedAtOnce) {
+  Members(kA, {kB, kC});
+  NoteRestart(partition(), kA, now_ + absl::Seconds(10));
+  state_.nodes[kA].has_unreadable_disks = true;
+  ExpectNothing();
+  state_.nodes[kA].has_unreadable_disks = false;
+  ASSERT_TRUE(Step().write);
+  EXPECT_FALSE(Step().write->IsMember(kA));
+}
+
+TEST_F(PartitionGuardianTest, AnUncleanPrimaryYieldsToOneThatKeptRunning) {
+  Members(kA, {kB, kC});
+  NoteRestart(partition(), kA, now_ + absl::Seconds(10));
+  NoteRestart(partition(), kB, now_ + absl::Seconds(10));
+  Reports(kA, Unclean(9, 99));
+  GuardianPlan::Step step = Step();
+  ASSERT_TRUE(step.write);
+  EXPECT_EQ(step.write->secondaries, (std::vector{kB, kC, kA}));
+  Install(partition(), *step.write, ConfigType::kInvalid, now_);
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, WhenAllRestartedTheReportsOfAllAliveMembersAreAwaited) {
+  Members(kA, {kB, kC});
+  RestartAll();
+  Reports(kA, Unclean(5, 10));
+  Reports(kB, Unclean(4, 20));
+  ExpectNothing();
+  Reports(kC, Unclean(5, 11));
+  GuardianPlan::Step step = Step();
+  ASSERT_TRUE(step.write);
+  Install(partition(), *step.write, ConfigType::kInvalid, now_);
+  // B hears that it is a secondary and says so: that proves nothing.
+  Reports(kB, {.status = PartitionStatus::kSecondary,
+               .last_prepared_decree = Decree(20),
+               .last_mutation_ballot = Ballot(4)});
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, OneThatCameBackCleanIsAsGoodAsOneThatKeptRunning) {
+  Members(kA, {kB, kC});
+  RestartAll();
+  Reports(kA, Unclean(5, 12));
+  Reports(kB, {.status = PartitionStatus::kInactive, .last_prepared_decree = Decree(11)});
+  Install(partition(), *Step().write, ConfigType::kInvalid, now_);
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
+TEST_F(PartitionGuardianTest, AWaitForReportsEndsAfterOneGrace) {
+  Members({}, {kB, kC}, {kA});
+  RestartAll();
+  partition().headless_since = now_;
+  Reports(kB, Unclean(5, 10));
+  ExpectNothing();
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(10));
+  now_ = now_ + absl::Seconds(10);
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
+TEST_F(PartitionGuardianTest, TheFormerPrimaryWinsTies) {
+  Members(kB, {kA, kC});
+  RestartAll();
+  for (Endpoint node : {kA, kB, kC}) Reports(node, Unclean(5, 10));
+  Install(partition(), *Step().write, ConfigType::kInvalid, now_);
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
+TEST_F(PartitionGuardianTest, APrimaryThatIsInactiveForAMomentKeepsItsRole) {
+  Members(kA, {kB, kC});
+  Reports(kA, Unclean(5, 10));  // says so since its process began long ago
+  ExpectNothing();
+  Reports(kA, {.status = PartitionStatus::kPrimary});
+  Reports(kA, Unclean(5, 10));
+  ExpectNothing();
+  Reports(kA, Unclean(5, 10));
+  EXPECT_TRUE(Step().write)
+      << "twice in a row: it restarted unnoticed (its wall clock was set back)";
+}
+
+TEST_F(PartitionGuardianTest, AMemberOfAWorkingGroupIsProven) {
+  Members(kA, {kB, kC});
+  NoteRestart(partition(), kB, now_);
+  Reports(kB, Unclean(5, 10));
+  EXPECT_FALSE(partition().serving.contains(kB));
+  Reports(kB, {.status = PartitionStatus::kSecondary});
+  EXPECT_TRUE(partition().serving.contains(kB));
+}
+
+TEST_F(PartitionGuardianTest, AnUnchangedStateGivesTheSamePlan) {
+  Members(kA, {kB});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  partition().intent = Step().intent;
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+}  // namespace
+}  // namespace arion
