@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/file_system.h"
+
+#include <gtest/gtest.h>
+
+#include "env/posix_file_system.h"
+#include "tests/env/temp_directory.h"
+
+namespace arion {
+namespace {
+
+TEST(PathTest, JoinParentAndBaseAgree) {
+  EXPECT_EQ(JoinPath("/a/b", "c"), "/a/b/c");
+  EXPECT_EQ(JoinPath("/a/b/", "c"), "/a/b/c");
+  EXPECT_EQ(JoinPath("", "c"), "c");
+  EXPECT_EQ(JoinPath("/", "c"), "/c");
+  EXPECT_EQ(ParentDirectory("/a/b/c"), "/a/b");
+  EXPECT_EQ(ParentDirectory("/a/b/"), "/a");
+  EXPECT_EQ(ParentDirectory("/a"), "/");
+  EXPECT_EQ(ParentDirectory("/"), "/");
+  EXPECT_EQ(ParentDirectory("a"), ".");
+  EXPECT_EQ(BaseName("/a/b/c"), "c");
+  EXPECT_EQ(BaseName("/a/b/"), "b");
+  EXPECT_EQ(BaseName("a"), "a");
+}
+
+TEST(WriteFileDurablyTest, ReplacesTheWholeFile) {
+  TempDirectory directory;
+  PosixFileSystem files;
+  const std::string path = directory.path() + "/f";
+  ASSERT_TRUE(WriteFileDurably(files, path, "a longer text").ok());
+  ASSERT_TRUE(WriteFileDurably(files, path, "short").ok());
+  EXPECT_EQ(*ReadFile(files, path), "short");
+  EXPECT_EQ(files.List(directory.path())->size(), 1u);
+  EXPECT_TRUE(Exists(files, path));
+  EXPECT_FALSE(Exists(files, path + ".tmp"));
+}
+
+TEST(ReadFileTest, ReadsFilesLargerThanAChunk) {
+  TempDirectory directory;
+  PosixFileSystem files;
+  const std::string path = directory.path() + "/f";
+  std::string content(9 << 20, 'x');
+  content.back() = 'y';
+  ASSERT_TRUE(WriteFileDurably(files, path, content).ok());
+  EXPECT_EQ(*ReadFile(files, path), content);
+  EXPECT_TRUE(absl::IsNotFound(ReadFile(files, path + "2").status()));
+}
+
+}  // namespace
+}  // namespace arion

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_file_system.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "tests/env/temp_directory.h"
+
+namespace arion {
+namespace {
+
+using CreateMode = FileSystem::CreateMode;
+
+class PosixFileSystemTest : public ::testing::Test {
+ protected:
+  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+  TempDirectory directory_;
+  PosixFileSystem files_;
+};
+
+TEST_F(PosixFileSystemTest, CreateModesMeanWhatTheySay) {
+  EXPECT_TRUE(absl::IsNotFound(files_.OpenForWrite(Path("f"), CreateMode::kOpenExisting).status()));
+  auto file = files_.OpenForWrite(Path("f"), CreateMode::kMustNotExist);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE((*file)->WriteAt(0, "hello").ok());
+  ASSERT_TRUE((*file)->Sync().ok());
+  ASSERT_TRUE((*file)->Close().ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(files_.OpenForWrite(Path("f"), CreateMode::kMustNotExist).status()));
+  auto again = *files_.OpenForWrite(Path("f"), CreateMode::kOpenExisting);
+  ASSERT_TRUE(again->WriteAt(5, " you").ok());
+  EXPECT_EQ(*ReadFile(files_, Path("f")), "hello you");
+  ASSERT_TRUE(again->Truncate(2).ok());
+  EXPECT_EQ(*ReadFile(files_, Path("f")), "he");
+  (void)*files_.OpenForWrite(Path("f"), CreateMode::kTruncate);
+  EXPECT_EQ(*ReadFile(files_, Path("f")), "");
+}
+
+TEST_F(PosixFileSystemTest, ReadsShortOnlyAtTheEnd) {
+  ASSERT_TRUE(WriteFileDurably(files_, Path("f"), "0123456789").ok());
+  auto file = *files_.OpenForRead(Path("f"));
+  std::string out = "old";
+  ASSERT_TRUE(file->ReadAt(4, 3, &out).ok());
+  EXPECT_EQ(out, "456");
+  ASSERT_TRUE(file->ReadAt(8, 100, &out).ok());
+  EXPECT_EQ(out, "89");
+  ASSERT_TRUE(file->ReadAt(100, 5, &out).ok());
+  EXPECT_EQ(out, "");
+  EXPECT_EQ(*file->Size(), 10u);
+}
+
+TEST_F(PosixFileSystemTest, StatTellsIdentityAndDoesNotFollowLinks) {
+  ASSERT_TRUE(WriteFileDurably(files_, Path("f"), "12345").ok());
+  const FileStatus before = *files_.Stat(Path("f"));
+  EXPECT_EQ(before.size, 5u);
+  EXPECT_NE(before.inode, 0u);
+  EXPECT_FALSE(before.is_directory);
+  ASSERT_TRUE(files_.Rename(Path("f"), Path("g")).ok());
+  const FileStatus after = *files_.Stat(Path("g"));
+  EXPECT_EQ(after.inode, before.inode);
+  EXPECT_EQ(after.birth_nanos, before.birth_nanos);
+  ASSERT_EQ(::symlink(Path("g").c_str(), Path("link").c_str()), 0);
+  EXPECT_TRUE(files_.Stat(Path("link"))->is_symlink);
+  EXPECT_TRUE(files_.Stat(directory_.path())->is_directory);
+  EXPECT_TRUE(absl::IsNotFound(files_.Stat(Path("f")).status()));
+}
+
+TEST_F(PosixFileSystemTest, DirectoriesAreMadeWithParentsListedSortedAndRemovedWhole) {
+  ASSERT_TRUE(files_.CreateDirectories(Path("a/b/c")).ok());
+  ASSERT_TRUE(files_.CreateDirectories(Path("a/b/c")).ok());
+  for (const char* name : {"z", "b", "m"}) ASSERT_TRUE(WriteFileDurably(files_, Path("a/b/c/") + name, "x").ok());
+  EXPECT_EQ(*files_.List(Path("a/b/c")), (std::vector<std::string>{"b", "m", "z"}));
+  ASSERT_TRUE(files_.SyncDirectory(Path("a/b/c")).ok());
+  EXPECT_FALSE(files_.Remove(Path("a")).ok());
+  EXPECT_FALSE(files_.CreateDirectories(Path("a/b/c/z")).ok());
+  ASSERT_TRUE(files_.RemoveAll(Path("a")).ok());
+  ASSERT_TRUE(files_.RemoveAll(Path("a")).ok());
+  EXPECT_TRUE(absl::IsNotFound(files_.List(Path("a")).status()));
+}
+
+TEST_F(PosixFileSystemTest, RemoveAllDoesNotFollowLinks) {
+  ASSERT_TRUE(files_.CreateDirectories(Path("kept")).ok());
+  ASSERT_TRUE(WriteFileDurably(files_, Path("kept/f"), "x").ok());
+  ASSERT_TRUE(files_.CreateDirectories(Path("gone")).ok());
+  ASSERT_EQ(::symlink(Path("kept").c_str(), Path("gone/link").c_str()), 0);
+  ASSERT_TRUE(files_.RemoveAll(Path("gone")).ok());
+  EXPECT_TRUE(Exists(files_, Path("kept/f")));
+}
+
+TEST_F(PosixFileSystemTest, HardLinksShareTheFile) {
+  ASSERT_TRUE(WriteFileDurably(files_, Path("f"), "x").ok());
+  ASSERT_TRUE(files_.Link(Path("f"), Path("g")).ok());
+  EXPECT_EQ(files_.Stat(Path("f"))->inode, files_.Stat(Path("g"))->inode);
+}
+
+TEST_F(PosixFileSystemTest, ALockNamesItsHolder) {
+  auto lock = files_.Lock(Path("lock"));
+  ASSERT_TRUE(lock.ok());
+  const auto second = files_.Lock(Path("lock"));
+  ASSERT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
+  EXPECT_NE(std::string(second.status().message()).find(std::to_string(::getpid())), std::string::npos);
+  lock->reset();
+  EXPECT_TRUE(files_.Lock(Path("lock")).ok());
+}
+
+TEST_F(PosixFileSystemTest, TellsSpaceAndDevice) {
+  const auto space = files_.SpaceOf(directory_.path());
+  ASSERT_TRUE(space.ok());
+  EXPECT_GT(space->total_bytes, 0u);
+  EXPECT_LE(space->available_bytes, space->total_bytes);
+  EXPECT_EQ(*files_.DeviceOf(directory_.path()), *files_.DeviceOf(directory_.path()));
+}
+
+TEST_F(PosixFileSystemTest, ErrorsNameStepAndPath) {
+  const auto status = files_.OpenForRead(Path("missing")).status();
+  EXPECT_TRUE(absl::IsNotFound(status));
+  EXPECT_NE(std::string(status.message()).find("open"), std::string::npos);
+  EXPECT_NE(std::string(status.message()).find(Path("missing")), std::string::npos);
+  EXPECT_TRUE(absl::IsResourceExhausted(PosixError(ENOSPC, "write", "f")));
+  EXPECT_TRUE(absl::IsPermissionDenied(PosixError(EROFS, "write", "f")));
+}
+
+}  // namespace
+}  // namespace arion

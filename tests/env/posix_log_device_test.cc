@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_log_device.h"
+
+#include <absl/strings/str_cat.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <future>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "env/event_loops.h"
+#include "env/posix_file_system.h"
+#include "tests/env/temp_directory.h"
+
+namespace arion {
+namespace {
+
+using Method = LogDeviceOptions::Method;
+
+class PosixLogDeviceTest : public ::testing::TestWithParam<Method> {
+ protected:
+  PosixLogDeviceTest() : device_(NewPosixLogDevice(directory_.path(), {.method = GetParam()})) {}
+
+  std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  std::future<absl::Status> Write(std::shared_ptr<LogFile> file, uint64_t offset, std::string_view bytes, Coverage coverage,
+                                  Durability durability = Durability::kFsync) {
+    auto answer = std::make_shared<std::promise<absl::Status>>();
+    LogDevice::WriteRequest request;
+    request.file = std::move(file);
+    request.offset = offset;
+    request.buffer.Resize(bytes.size());
+    std::memcpy(request.buffer.data(), bytes.data(), bytes.size());
+    request.coverage = coverage;
+    request.durability = durability;
+    request.reply_on = strand_;
+    request.done = [this, answer, size = bytes.size()](absl::Status status, AlignedBuffer buffer) {
+      EXPECT_TRUE(strand_->IsCurrent());
+      EXPECT_EQ(buffer.size(), size);
+      answer->set_value(std::move(status));
+    };
+    device_->Write(std::move(request));
+    return answer->get_future();
+  }
+
+  TempDirectory directory_;
+  PosixFileSystem files_;
+  EventLoops loops_{1};
+  StrandPtr strand_ = loops_.NewStrand("test");
+  std::unique_ptr<LogDevice> device_;
+};
+
+TEST_P(PosixLogDeviceTest, NamesItsMethod) {
+  if (GetParam() == Method::kThreads) {
+    EXPECT_EQ(device_->method(), "pwrite + fdatasync, bounded threads");
+  } else {
+    EXPECT_NE(device_->method(), "");
+  }
+}
+
+TEST_P(PosixLogDeviceTest, PrewrittenDirectWritesLandInPlace) {
+  auto file = *device_->Open(Path("log"), /*direct=*/true);
+  ASSERT_TRUE(device_->FillWithZeros(*file, 0, 3 << 20).ok());
+  const std::string page(4096, 'a');
+  EXPECT_TRUE(Write(file, 8192, page, Coverage::kPrewritten).get().ok());
+  const std::string content = *ReadFile(files_, Path("log"));
+  ASSERT_EQ(content.size(), 3u << 20);
+  EXPECT_EQ(content.substr(8192, 4096), page);
+  EXPECT_EQ(content[8191], '\0');
+  EXPECT_EQ(content[8192 + 4096], '\0');
+}
+
+TEST_P(PosixLogDeviceTest, GrowingWritesExtendTheFile) {
+  auto file = *device_->Open(Path("log"), /*direct=*/false);
+  EXPECT_EQ(file->alignment(), 1u);
+  EXPECT_TRUE(Write(file, 0, "hello", Coverage::kGrowing).get().ok());
+  EXPECT_TRUE(Write(file, 5, " you", Coverage::kGrowing, Durability::kOs).get().ok());
+  EXPECT_EQ(*ReadFile(files_, Path("log")), "hello you");
+  ASSERT_TRUE(device_->TruncateAndSync(*file, 5).ok());
+  EXPECT_EQ(*ReadFile(files_, Path("log")), "hello");
+}
+
+TEST_P(PosixLogDeviceTest, ManyFilesAtOnceAreAllAnswered) {
+  std::vector<std::shared_ptr<LogFile>> logs;
+  for (int i = 0; i < 20; ++i) {
+    logs.push_back(*device_->Open(Path(absl::StrCat("log", i)), true));
+    ASSERT_TRUE(device_->FillWithZeros(*logs.back(), 0, 1 << 20).ok());
+  }
+  for (int round = 0; round < 20; ++round) {
+    std::vector<std::future<absl::Status>> answers;
+    const std::string page(8192, static_cast<char>('a' + round));
+    for (const auto& log : logs) answers.push_back(Write(log, static_cast<uint64_t>(round) * 8192, page, Coverage::kPrewritten));
+    for (auto& answer : answers) ASSERT_TRUE(answer.get().ok());
+  }
+  for (int i = 0; i < 20; ++i) {
+    const std::string content = *ReadFile(files_, Path(absl::StrCat("log", i)));
+    for (size_t round = 0; round < 20; ++round)
+      EXPECT_EQ(content.substr(round * 8192, 8192), std::string(8192, static_cast<char>('a' + round)));
+  }
+}
+
+TEST_P(PosixLogDeviceTest, MoreWritesThanTheRingHoldsAreAllAnswered) {
+  auto device = NewPosixLogDevice(directory_.path(), {.method = GetParam(), .ring_entries = 4});
+  device_.swap(device);
+  std::vector<std::future<absl::Status>> answers;
+  for (int i = 0; i < 100; ++i)
+    answers.push_back(Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
+  for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
+}
+
+TEST_P(PosixLogDeviceTest, WhatWasSubmittedIsAnsweredBeforeTheDeviceGoes) {
+  std::vector<std::future<absl::Status>> answers;
+  for (int i = 0; i < 30; ++i)
+    answers.push_back(Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
+  device_.reset();
+  for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
+}
+
+TEST_P(PosixLogDeviceTest, AWriteOffItsAlignmentIsRefusedNotWritten) {
+  auto file = *device_->Open(Path("log"), true);
+  if (file->alignment() == 1) GTEST_SKIP() << "no direct I/O here";
+  EXPECT_TRUE(absl::IsInvalidArgument(Write(file, 100, std::string(4096, 'a'), Coverage::kGrowing).get()));
+  EXPECT_TRUE(absl::IsInvalidArgument(Write(file, 0, "abc", Coverage::kGrowing).get()));
+  EXPECT_EQ(ReadFile(files_, Path("log"))->size(), 0u);
+  EXPECT_TRUE(Write(file, 0, std::string(4096, 'a'), Coverage::kGrowing).get().ok());
+}
+
+TEST_P(PosixLogDeviceTest, AFailedWriteFailsTheFileForGood) {
+  auto file = *device_->Open(Path("log"), false);
+  // Beyond RLIMIT_FSIZE a write fails with EFBIG, which no space will heal.
+  struct rlimit old;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old), 0);
+  std::signal(SIGXFSZ, SIG_IGN);
+  const struct rlimit tiny = {.rlim_cur = 4096, .rlim_max = old.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tiny), 0);
+  const absl::Status status = Write(file, 8192, "abc", Coverage::kGrowing).get();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old), 0);
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_TRUE(absl::IsDataLoss(Write(file, 0, "abc", Coverage::kGrowing).get()));
+  EXPECT_TRUE(absl::IsDataLoss(device_->Sync(*file)));
+  auto other = *device_->Open(Path("other"), false);
+  EXPECT_TRUE(Write(other, 0, "abc", Coverage::kGrowing).get().ok()) << "its neighbours live";
+}
+
+TEST_P(PosixLogDeviceTest, FullDevicesRefuseAndHeal) {
+  // /dev/full refuses every write with ENOSPC.
+  auto file = *device_->Open("/dev/full", false);
+  EXPECT_TRUE(absl::IsResourceExhausted(Write(file, 0, "abc", Coverage::kGrowing).get()));
+  EXPECT_TRUE(absl::IsResourceExhausted(Write(file, 0, "abc", Coverage::kGrowing).get())) << "not failed for good";
+}
+
+TEST_P(PosixLogDeviceTest, DoesNotFollowALinkInALogsPlace) {
+  ASSERT_TRUE(WriteFileDurably(files_, Path("target"), "x").ok());
+  ASSERT_EQ(::symlink(Path("target").c_str(), Path("log").c_str()), 0);
+  EXPECT_FALSE(device_->Open(Path("log"), true).ok());
+  EXPECT_FALSE(device_->Open(Path("log"), false).ok());
+}
+
+// perf.md 2.6: one flush serves every write that completed before it, and each such write waits for a flush.
+TEST_P(PosixLogDeviceTest, DurableWritesReachTheDiskWithFlushes) {
+  struct stat s;
+  ASSERT_EQ(::stat(directory_.path().c_str(), &s), 0);
+  const auto flushes = [&]() -> int64_t {
+    std::ifstream in(absl::StrCat("/sys/dev/block/", major(s.st_dev), ":", minor(s.st_dev), "/stat"));
+    int64_t field = 0;
+    for (int i = 0; i < 16; ++i)
+      if (!(in >> field)) return -1;
+    return field;  // the 16th: flush requests completed
+  };
+  if (flushes() < 0) GTEST_SKIP() << "the device counts no flushes";
+  auto file = *device_->Open(Path("log"), true);
+  ASSERT_TRUE(device_->FillWithZeros(*file, 0, 1 << 20).ok());
+  const int64_t before = flushes();
+  for (uint64_t i = 0; i < 20; ++i)
+    ASSERT_TRUE(Write(file, i * 4096, std::string(4096, 'a'), Coverage::kPrewritten).get().ok());
+  const int64_t after = flushes();
+  if (after == before) GTEST_SKIP() << "the device has no volatile cache";
+  EXPECT_GE(after - before, 20);  // others may flush this disk, too
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest, ::testing::Values(Method::kBest, Method::kThreads),
+                         [](const auto& info) { return info.param == Method::kBest ? "Best" : "Threads"; });
+
+}  // namespace
+}  // namespace arion
