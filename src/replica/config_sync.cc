@@ -137,10 +137,10 @@ void ConfigSync::Adopt(const ConfigurationUpdateRequest& entry) {
     return;  // its turn comes when it is open
   if (!entry.config.IsMember(host_->self)) return;
   if (route)
-    table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
-                    ConfigurationSynced{entry});
-  else
-    AskRemoval(entry);
+    return table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
+                           ConfigurationSynced{entry});
+  // A primary finds out by itself that its secondary is gone.
+  if (entry.config.primary == host_->self || !entry.config.primary.IsValid()) AskRemoval(entry);
 }
 
 void ConfigSync::AskRemoval(const ConfigurationUpdateRequest& entry) {

@@ -545,12 +545,12 @@ void Replica::AnswerClient(const ClientReply& reply) {
 void Replica::Ship(ShipState ship) {
   auto shipped = std::make_shared<ShipState>(std::move(ship));
   auto share = std::make_shared<std::shared_ptr<void>>();
-  PoolWork work;
+  EngineWork work;
   if (shipped->what == ShipState::What::kLog)
-    work = [this, log = log_, shipped] { return source_.ReadLog(*log, shipped.get()); };
+    work = [this, log = log_, shipped](Engine&) { return source_.ReadLog(*log, shipped.get()); };
   else
-    work = [this, engine = engine_, shipped, share] {
-      return source_.ReadCheckpoint(*engine, shipped.get(), share.get());
+    work = [this, shipped, share](Engine& engine) {
+      return source_.ReadCheckpoint(engine, shipped.get(), share.get());
     };
   Maintain(std::move(work), [this, shipped, share](const absl::Status& status) {
     if (!status.ok()) {
@@ -588,7 +588,7 @@ void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result)
 }
 
 void Replica::FlushForLearner(uint64_t serial) {
-  Maintain([engine = engine_] { return engine->Flush(); },
+  Maintain([](Engine& engine) { return engine.Flush(); },
            [this, serial](const absl::Status& status) {
              if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
              FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
@@ -720,21 +720,22 @@ void Replica::InPool(PoolWork work, Then then) {
       });
 }
 
-void Replica::Maintain(PoolWork work, Then then) {
+void Replica::Maintain(EngineWork work, Then then) {
   maintenance_.emplace_back(std::move(work), std::move(then));
   StartMaintenance();
 }
 
 void Replica::StartMaintenance() {
-  if (is_maintaining_ || maintenance_.empty() || !when_quiet_.empty()) return;
+  if (is_maintaining_ || maintenance_.empty() || !when_quiet_.empty() || engine_ == nullptr) return;
   is_maintaining_ = true;
   auto [work, then] = std::move(maintenance_.front());
   maintenance_.pop_front();
-  InPool(std::move(work), [this, then = std::move(then)](const absl::Status& status) mutable {
-    is_maintaining_ = false;
-    then(status);
-    StartMaintenance();
-  });
+  InPool([engine = engine_, work = std::move(work)]() mutable { return work(*engine); },
+         [this, then = std::move(then)](const absl::Status& status) mutable {
+           is_maintaining_ = false;
+           then(status);
+           StartMaintenance();
+         });
 }
 
 void Replica::WhenQuiet(absl::AnyInvocable<void()> then) {
@@ -766,7 +767,7 @@ void Replica::CheckpointIfNeeded() {
   const PartitionStatus role = core_->role();
   if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
   if (holds_ > 0 || engine_->last_applied() <= engine_->last_durable()) return;
-  Maintain([engine = engine_] { return engine->Checkpoint().status(); },
+  Maintain([](Engine& engine) { return engine.Checkpoint().status(); },
            [this](const absl::Status& status) {
              if (status.ok()) return OnDurable(engine_->last_durable());
              if (absl::IsResourceExhausted(status))

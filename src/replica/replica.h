@@ -79,6 +79,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
  private:
   using PoolWork = absl::AnyInvocable<absl::Status()>;
+  using EngineWork = absl::AnyInvocable<absl::Status(Engine&)>;
   using Then = absl::AnyInvocable<void(absl::Status)>;
 
   // ---- the step loop ----
@@ -123,8 +124,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // ---- disk work ----
   // In the pool; `then` on the strand. Close and engine exchanges wait for all of it.
   void InPool(PoolWork work, Then then);
-  // Flush, checkpoint and shipping: one at a time.
-  void Maintain(PoolWork work, Then then);
+  // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins.
+  void Maintain(EngineWork work, Then then);
   void StartMaintenance();
   void WhenQuiet(absl::AnyInvocable<void()> then);
   void CheckQuiet();
@@ -173,7 +174,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   int64_t appends_under_way_ = 0;
   int64_t pool_jobs_ = 0;
-  std::deque<std::pair<PoolWork, Then>> maintenance_;
+  std::deque<std::pair<EngineWork, Then>> maintenance_;
   bool is_maintaining_ = false;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;
