@@ -150,6 +150,7 @@ InboundRequest MakeInbound(const Delivery& delivery) {
 void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                         absl::AnyInvocable<void(RpcResult)> done) {
   if (!port_->open()) return;
+  if (network_.on_request) network_.on_request(port_->local, request);
   SimWorld& world = network_.world_;
   uint64_t id = port_->next_call++;
   auto& call = port_->calls[id];
@@ -178,8 +179,11 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     SimNetwork& network = target->network;
     network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^ Crc32c(delivery->request.body));
     InboundRequest inbound = MakeInbound(*delivery);
-    inbound.responder = Responder([weak, id, at](ErrorCode error, std::string body) {
+    inbound.responder = Responder([weak, id, at, delivery](ErrorCode error, std::string body) {
       SimNetwork::PortPtr from = at.lock();
+      if (from != nullptr && from->open() && from->network.on_answer) {
+        from->network.on_answer(from->local, delivery->request, error);
+      }
       SimNetwork::PortPtr caller = weak.lock();
       if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
       from->network.Send(from->local, caller, SimNetwork::Copies::kMayDouble,

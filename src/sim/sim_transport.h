@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -38,6 +39,9 @@ class SimNetwork {
   explicit SimNetwork(SimWorld& world) : world_(world) {}
 
   LinkWeather weather;
+  // What passes, for checkers: requests as they are sent; answers as the responder gives them.
+  std::function<void(Endpoint from, const OutboundRequest& request)> on_request;
+  std::function<void(Endpoint server, const OutboundRequest& request, ErrorCode error)> on_answer;
 
   // One direction.
   void Block(Endpoint from, Endpoint to) { blocked_.insert({{from, to}, {}}); }

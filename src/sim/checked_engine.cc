@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/checked_engine.h"
+
+#include <optional>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/status.h"
+#include "replica/replica_directory.h"
+
+namespace arion::sim {
+namespace {
+
+uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
+  std::string bytes;
+  AppendLittle(timestamp_us, &bytes);
+  for (const WriteOp& op : ops) {
+    AppendLittle(static_cast<uint32_t>(op.kind), &bytes);
+    AppendLittle(op.expire_ts, &bytes);
+    AppendLittle(static_cast<uint32_t>(op.key.size()), &bytes);
+    bytes.append(op.key);
+    bytes.append(op.value);
+  }
+  return Crc64(bytes);
+}
+
+class CheckedEngine : public Engine {
+ public:
+  CheckedEngine(std::unique_ptr<Engine> inner, std::string server, PartitionId pid, CommitChecker& checker,
+                OpenEngines& open)
+      : inner_(std::move(inner)), server_(std::move(server)), pid_(pid), checker_(checker), open_(open) {
+    open_[{server_, pid_}] = this;
+    checker_.Opened(server_, pid_, inner_->last_applied());
+  }
+  ~CheckedEngine() override { Forget(); }
+
+  Decree last_applied() const override { return inner_->last_applied(); }
+  Decree last_flushed() const override { return inner_->last_flushed(); }
+  Decree last_durable() const override { return inner_->last_durable(); }
+  absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    checker_.Applied(server_, pid_, decree, Checksum(timestamp_us, ops));
+    if (decree != inner_->last_applied() + 1) {
+      return absl::InternalError("applied out of order");  // the checker holds it against the server
+    }
+    return inner_->Apply(decree, timestamp_us, ops);
+  }
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    return inner_->Get(raw_key, now, tier);
+  }
+  absl::Status Flush() override { return inner_->Flush(); }
+  absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }
+  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
+    return inner_->NewestCheckpoint(hold);
+  }
+  uint64_t size_bytes() const override { return inner_->size_bytes(); }
+  absl::Status Close() override {
+    Forget();
+    return inner_->Close();
+  }
+
+ private:
+  void Forget() {
+    auto it = open_.find({server_, pid_});
+    if (it != open_.end() && it->second == this) open_.erase(it);
+  }
+
+  std::unique_ptr<Engine> inner_;
+  std::string server_;
+  PartitionId pid_;
+  CommitChecker& checker_;
+  OpenEngines& open_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(const std::string& data_directory) {
+  std::optional<ReplicaDirectoryName> name = ParseReplicaDirectoryName(BaseName(ParentDirectory(data_directory)));
+  if (!name.has_value()) return absl::InvalidArgumentError(absl::StrCat(data_directory, ": not in a replica's directory"));
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
+  return std::make_unique<CheckedEngine>(std::move(engine), server_, name->pid, checker_, open_);
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,39 @@
+// CheckedEngineFactory: engines that tell the CommitChecker what is applied where, and can be asked what they hold.
+//
+// Lifetime  The inner factory, the checker and the set of engines outlive it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/engine.h"
+#include "sim/checkers.h"
+
+namespace arion::sim {
+
+// The open engines of a cluster, by server and partition.
+using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;
+
+class CheckedEngineFactory : public EngineFactory {
+ public:
+  CheckedEngineFactory(EngineFactory& inner, std::string server, CommitChecker& checker, OpenEngines& open)
+      : inner_(inner), server_(std::move(server)), checker_(checker), open_(open) {}
+
+  absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
+  absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
+                                 const std::string& data_directory) override {
+    return inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
+  }
+  std::string description() const override { return inner_.description(); }
+
+ private:
+  EngineFactory& inner_;
+  std::string server_;
+  CommitChecker& checker_;
+  OpenEngines& open_;
+};
+
+}  // namespace arion::sim

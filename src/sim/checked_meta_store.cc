@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/checked_meta_store.h"
+
+#include <set>
+#include <utility>
+
+#include "base/status.h"
+#include "meta/cluster_state.h"
+
+namespace arion::sim {
+namespace {
+
+// "/apps/2/0" -> "/apps/2"; empty for anything that is no partition.
+std::string TableKeyOf(const std::string& key) {
+  constexpr std::string_view kPrefix = "/apps/";
+  if (!key.starts_with(kPrefix)) return {};
+  size_t slash = key.find('/', kPrefix.size());
+  return slash == std::string::npos ? std::string() : key.substr(0, slash);
+}
+
+}  // namespace
+
+CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored)
+    : inner_(std::move(inner)), durable_(std::make_shared<Durable>()) {
+  durable_->on_stored = std::move(on_stored);
+}
+
+void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
+  std::set<std::string> changed;
+  for (const Change& change : batch) {
+    if (change.value.has_value()) {
+      entries[change.key] = *change.value;
+      if (!TableKeyOf(change.key).empty()) changed.insert(change.key);
+    } else {
+      entries.erase(change.key);
+    }
+  }
+  if (changed.empty()) return;
+  absl::StatusOr<ClusterState> state = ClusterState::Load(entries);
+  if (!state.ok()) return;  // a table is being made: its partitions come one by one
+  for (const auto& [id, table] : state->tables) {
+    for (const Partition& partition : table.partitions) {
+      if (changed.contains(state->ChangeOf(partition.config).key)) on_stored(partition.config);
+    }
+  }
+}
+
+absl::StatusOr<std::map<std::string, std::string>> CheckedMetaStore::Load() {
+  auto loaded = inner_->Load();
+  if (!loaded.ok()) return loaded;
+  std::vector<Change> all;
+  for (const auto& [key, value] : *loaded) all.push_back({key, value});
+  durable_->Apply(all);
+  return loaded;
+}
+
+void CheckedMetaStore::Commit(std::vector<Change> batch, StrandPtr reply_on,
+                              absl::AnyInvocable<void(const absl::Status&)> done) {
+  auto copy = batch;
+  inner_->Commit(std::move(batch), std::move(reply_on),
+                 [durable = durable_, copy = std::move(copy), done = std::move(done)](const absl::Status& status) mutable {
+                   if (status.ok()) durable->Apply(copy);
+                   done(status);
+                 });
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,44 @@
+// FaultMix: which troubles a run meets, how often and how hard. Swarm(seed) draws a mix of its own for each seed, so that many
+// seeds meet each trouble alone, in pairs and all at once.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace arion::sim {
+
+enum class Fault : uint8_t {
+  kCrashOne,        // one server, by process or power; also between two steps of a task
+  kCrashAll,        // all servers at one instant, started again in some order
+  kCrashMeta,
+  kRestart,         // a clean stop and start
+  kPause,           // a server is frozen, perhaps longer than lease and grace
+  kCutFromMeta,     // a server and the meta server don't hear each other; clients and peers do
+  kCutFromPeer,     // two servers don't hear each other
+  kCutOneWay,       // one direction between two nodes
+  kSplit,           // some servers on one side, the rest and meta on the other
+  kWeather,         // loss, duplicates, delay everywhere
+  kSlowDisk,
+  kFailedSync,      // once in a run, when nothing else is wrong
+  kWallJump,        // the wall clock of a node leaps by up to 1,000 h
+};
+constexpr int kFaultCount = static_cast<int>(Fault::kWallJump) + 1;
+const char* FaultName(Fault fault);
+
+struct FaultMix {
+  static FaultMix Swarm(uint64_t seed);
+  static FaultMix None() { return {}; }
+  std::string ToString() const;
+
+  std::vector<Fault> kinds;                          // each equally likely; empty: calm
+  absl::Duration interval_min = absl::Seconds(2);    // between two faults
+  absl::Duration interval_max = absl::Seconds(10);
+  absl::Duration length_max = absl::Seconds(15);     // of those that last
+  double clock_drift_percent = 0;                    // each node's clock is off by up to this
+};
+
+}  // namespace arion::sim

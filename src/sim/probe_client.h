@@ -1,0 +1,42 @@
+// ProbeClient: a client without judgement. It asks one server for one key and tells what came back; beside the real client it
+// looks at servers that a well-behaved client would not ask any more.
+//
+// Threads  Strand-bound to the strand given. Lifetime: the transport outlives it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+
+#include <string>
+#include <string_view>
+
+#include "messages/client_messages.h"
+#include "messages/meta_messages.h"
+#include "rpc/transport.h"
+
+namespace arion::sim {
+
+class ProbeClient {
+ public:
+  ProbeClient(Transport& transport, StrandPtr strand) : transport_(transport), strand_(std::move(strand)) {}
+
+  // kOk with an empty value: no such record.
+  using ReadDone = absl::AnyInvocable<void(ErrorCode, std::string value)>;
+  using WriteDone = absl::AnyInvocable<void(ErrorCode)>;
+  void Get(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key, absl::Duration timeout,
+           ReadDone done);
+  void Put(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key, std::string value,
+           absl::Duration timeout, WriteDone done);
+
+  void CreateTable(Endpoint meta, const CreateAppRequest& request, absl::AnyInvocable<void(CreateAppResponse)> done);
+  void QueryTable(Endpoint meta, std::string table, absl::AnyInvocable<void(QueryConfigResponse)> done);
+
+ private:
+  OutboundRequest Request(const char* name, int32_t app_id, int32_t partition_count, std::string_view raw_key,
+                          absl::Duration timeout) const;
+
+  Transport& transport_;
+  StrandPtr strand_;
+};
+
+}  // namespace arion::sim

@@ -1,0 +1,134 @@
+// SimCluster: a whole cluster in one SimWorld: a meta server with its journal, replica servers with engines in memory, real
+// clients, the troubles of a FaultMix, and every checker.
+//
+//   SimCluster cluster({.seed = seed, .faults = FaultMix::Swarm(seed)});
+//   RunReport report = cluster.Run();
+//   EXPECT_THAT(report.violations, IsEmpty()) << report.Replay();
+//
+// Shapes   A run: start, create the table, wait until it is whole; faults and clients for run_length; heal everything and
+//          demand that within 60 s each partition takes writes and all members are equal (decree and content).
+// Promises W2  Equal options give equal runs: the same trace_hash, the same report.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/memory_engine.h"
+#include "meta/meta_server.h"
+#include "replica/replica_server.h"
+#include "sim/checked_engine.h"
+#include "sim/checked_meta_store.h"
+#include "sim/checkers.h"
+#include "sim/fault_mix.h"
+#include "sim/sim_transport.h"
+#include "sim/workload.h"
+
+namespace arion::sim {
+
+struct SimClusterOptions {
+  uint64_t seed = 1;
+  int replicas = 3;
+  int partitions = 2;
+  FaultMix faults;
+  absl::Duration run_length = absl::Minutes(2);
+  int64_t acknowledged_writes_min = 100;  // a run that did less proves nothing and fails
+};
+
+struct RunReport {
+  uint64_t seed = 0;
+  uint64_t trace_hash = 0;
+  absl::Duration simulated;
+  uint64_t events = 0;
+  int64_t acknowledged_writes = 0, refused_writes = 0, undecided_writes = 0, reads = 0;
+  std::array<int64_t, kFaultCount> faults{};
+  absl::Duration healed_after;  // from the end of the faults to equal members
+  std::string mix;
+  Violations violations;
+
+  std::string Summary() const;
+  std::string Replay() const;  // the command that runs this seed again
+};
+
+class SimCluster {
+ public:
+  explicit SimCluster(SimClusterOptions options);
+  ~SimCluster();
+
+  RunReport Run();
+
+ private:
+  struct Server {
+    SimNode* node = nullptr;
+    Endpoint endpoint;
+    std::string name;
+    std::unique_ptr<SimTransport> transport;
+    std::unique_ptr<MemoryEngineFactory> memory;
+    std::unique_ptr<CheckedEngineFactory> engines;
+    std::unique_ptr<ReplicaServer> server;
+    bool stopping = false;
+  };
+  struct Meta {
+    SimNode* node = nullptr;
+    Endpoint endpoint;
+    std::unique_ptr<SimTransport> transport;
+    std::unique_ptr<CheckedMetaStore> store;
+    std::unique_ptr<MetaServer> server;
+  };
+
+  // ---- a life of a server ----
+  void StartMeta();
+  void StartServer(Server& server);
+  void CrashMeta(CrashMode mode);
+  void CrashServer(Server& server, CrashMode mode);
+  void BuryServer(Server& server, SimNetwork::Farewell farewell);
+  void StopServer(Server& server);
+  void RestartLater(Server& server, absl::Duration delay);
+
+  // ---- faults ----
+  void ScheduleFault();
+  void Inject(Fault fault);
+  void Cut(Endpoint a, Endpoint b, absl::Duration length);
+  void CutOneWay(Endpoint from, Endpoint to, absl::Duration length);
+  void HealAll();
+  CrashMode DrawCrashMode();
+  absl::Duration DrawLength();
+  Server& AnyServer() { return *servers_[world_.random().Below(servers_.size())]; }
+  bool IsCalm() const;
+
+  // ---- the run ----
+  bool CreateTable();
+  bool IsWhole() const;       // each partition has all servers as members
+  bool MembersAreEqual() const;
+  std::string WhatIsMissing() const;
+  void AwaitHealth();
+  void Violate(std::string what) { violations_.push_back(std::move(what)); }
+  void CollectViolations(RunReport* report);
+
+  SimClusterOptions options_;
+  SimWorld world_;
+  SimNetwork network_;
+  History history_;
+  CommitChecker commits_;
+  PrimaryChecker primaries_;
+  BallotChecker ballots_;
+  OpenEngines engines_;
+  std::map<PartitionId, PartitionConfiguration> stored_;
+  ReplicaServerOptions server_options_;
+  MetaServerOptions meta_options_;
+  Meta meta_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  std::unique_ptr<Workload> workload_;
+  int32_t app_id_ = 0;
+  bool faults_on_ = false;
+  int64_t troubles_ = 0;  // that last and have not ended
+  bool failed_sync_done_ = false;
+  Instant calm_until_{0};
+  std::array<int64_t, kFaultCount> faults_{};
+  absl::Duration healed_after_ = absl::InfiniteDuration();
+  Violations violations_;
+};
+
+}  // namespace arion::sim

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/workload.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
+
+#include "base/raw_key.h"
+
+namespace arion::sim {
+namespace {
+
+constexpr char kSortKey[] = "s";
+
+// What a server's refusal leaves open about a write that was sent to it once.
+bool MayHaveHappened(ErrorCode error) {
+  return error == ErrorCode::kTimeout || error == ErrorCode::kNetworkFailure || error == ErrorCode::kInvalidData;
+}
+
+}  // namespace
+
+Workload::Workload(SimWorld& world, SimNetwork& network, History& history, WorkloadOptions options)
+    : world_(world), network_(network), history_(history), options_(std::move(options)) {
+  for (int i = 0; i <= options_.clients; ++i) {
+    auto client = std::make_unique<ClientNode>();
+    client->node = &world.AddNode(absl::StrCat("client", i + 1));
+    client->endpoint = Endpoint{0x0a000100u + static_cast<uint32_t>(i), 1000};
+    clients_.push_back(std::move(client));
+  }
+}
+
+Workload::~Workload() {
+  for (auto& client : clients_) End(*client);
+}
+
+std::string Workload::RawKey(const std::string& key) { return JoinRawKey(key, kSortKey); }
+
+std::vector<std::string> Workload::Keys() const {
+  std::vector<std::string> keys;
+  for (int i = 0; i < options_.keys; ++i) keys.push_back(absl::StrCat("k", i));
+  return keys;
+}
+
+std::string Workload::NewValue(const ClientNode& client) {
+  return absl::StrCat(client.node->name(), ".", next_value_++);
+}
+
+void Workload::Begin(ClientNode& client) {
+  client.environment = &client.node->Start();
+  ++client.lives;
+  client.transport = std::make_unique<SimTransport>(network_, *client.node, client.endpoint);
+  client.strand = client.environment->NewStrand("client");
+  ClusterClientOptions options;
+  options.meta_servers = options_.meta_servers;
+  options.timeout = options_.timeout;
+  options.write_retries = WriteRetries::kAfterRefusals;
+  client.client = ClusterClient::Create(*client.environment, *client.transport, client.strand, options);
+  client.probe = std::make_unique<ProbeClient>(*client.transport, client.strand);
+}
+
+void Workload::End(ClientNode& client) {
+  if (!client.node->alive()) return;
+  client.node->Crash(CrashMode::kProcess);
+  // What it waited for stays undecided for ever.
+  under_way_ -= client.operations_under_way;
+  client.operations_under_way = 0;
+  client.client.reset();
+  client.probe.reset();
+  client.transport.reset();
+}
+
+void Workload::Start() {
+  is_running_ = true;
+  for (size_t i = 0; i < clients_.size(); ++i) {
+    ClientNode& client = *clients_[i];
+    Begin(client);
+    bool is_prober = i + 1 == clients_.size();
+    for (int loop = 0; loop < (is_prober ? 1 : options_.loops); ++loop) Loop(client);
+  }
+}
+
+void Workload::Loop(ClientNode& client) {
+  if (!is_running_) return;
+  absl::Duration think = world_.random().Between(absl::ZeroDuration(), options_.think_max);
+  client.strand->PostAfter(think, [this, &client] {
+    if (is_running_) Operate(client);
+  });
+}
+
+void Workload::Done(ClientNode& client) {
+  --under_way_;
+  --client.operations_under_way;
+  // A new client knows no routes and asks the meta server: it meets the new primary while others may still ask the old.
+  if (is_running_ && world_.random().Percent(0.5)) {
+    world_.After(absl::ZeroDuration(), EventKind::kClient, [this, &client, life = client.lives] {
+      if (client.lives != life || !is_running_) return;
+      End(client);
+      Begin(client);
+      bool is_prober = &client == clients_.back().get();
+      for (int loop = 0; loop < (is_prober ? 1 : options_.loops); ++loop) Loop(client);
+    });
+    return;
+  }
+  Loop(client);
+}
+
+void Workload::Operate(ClientNode& client) {
+  if (&client == clients_.back().get()) return Probe(client);
+  std::string key = absl::StrCat("k", world_.random().Below(static_cast<uint64_t>(options_.keys)));
+  auto done = [this, &client](bool) { Done(client); };
+  ++under_way_;
+  ++client.operations_under_way;
+  if (world_.random().Percent(options_.write_percent)) {
+    Write(client, key, done);
+  } else {
+    Read(client, key, done);
+  }
+}
+
+void Workload::Write(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done) {
+  std::string value = NewValue(client);
+  size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
+  client.client->Put(options_.table, key, kSortKey, value, 0,
+                     [this, index, done = std::move(done)](absl::Status status) mutable {
+                       auto outcome = status.ok()                           ? Operation::Outcome::kOk
+                                      : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
+                                                                            : Operation::Outcome::kRefused;
+                       history_.Return(index, outcome, world_.now());
+                       done(status.ok());
+                     });
+}
+
+void Workload::Read(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done) {
+  size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
+  client.client->Get(options_.table, key, kSortKey,
+                     [this, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
+                       bool answered = value.ok() || absl::IsNotFound(value.status());
+                       if (answered) history_.ReturnRead(index, value.ok() ? *value : "", world_.now());
+                       done(answered);
+                     });
+}
+
+void Workload::Probe(ClientNode& client) {
+  SimRandom& random = world_.random();
+  std::string key = absl::StrCat("k", random.Below(static_cast<uint64_t>(options_.keys)));
+  Endpoint server = options_.servers[random.Below(options_.servers.size())];
+  ++under_way_;
+  ++client.operations_under_way;
+  if (random.Percent(20)) {
+    std::string value = NewValue(client);
+    size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
+    client.probe->Put(server, options_.app_id, options_.partition_count, RawKey(key), value, absl::Seconds(2),
+                      [this, index, &client](ErrorCode error) {
+                        auto outcome = error == ErrorCode::kOk   ? Operation::Outcome::kOk
+                                       : MayHaveHappened(error) ? Operation::Outcome::kUndecided
+                                                                 : Operation::Outcome::kRefused;
+                        history_.Return(index, outcome, world_.now());
+                        Done(client);
+                      });
+    return;
+  }
+  size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
+  client.probe->Get(server, options_.app_id, options_.partition_count, RawKey(key), absl::Seconds(2),
+                    [this, index, &client](ErrorCode error, std::string value) {
+                      if (error == ErrorCode::kOk) history_.ReturnRead(index, std::move(value), world_.now());
+                      Done(client);
+                    });
+}
+
+void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
+  ClientNode& client = *clients_.front();
+  End(client);
+  Begin(client);
+  struct Tally {
+    int left = 0;
+    bool all_ok = true;
+    absl::AnyInvocable<void(bool)> done;
+  };
+  auto tally = std::make_shared<Tally>();
+  tally->done = std::move(done);
+  std::vector<std::string> keys = Keys();
+  tally->left = static_cast<int>(keys.size()) * 2;
+  auto one = [tally](bool ok) {
+    tally->all_ok &= ok;
+    if (--tally->left == 0) tally->done(tally->all_ok);
+  };
+  client.strand->Post([this, &client, keys, one] {
+    for (const std::string& key : keys) {
+      Read(client, key, [this, &client, key, one](bool ok) {
+        one(ok);
+        Write(client, key, one);
+      });
+    }
+  });
+}
+
+}  // namespace arion::sim

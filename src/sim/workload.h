@@ -1,0 +1,83 @@
+// Workload: clients that write and read a few keys through the real client, each on a node of its own, and a prober that
+// asks servers a client would not ask. Everything they did is in the History.
+//
+// Shapes   Each client has several loops: think, operate, note the outcome. Now and then a client is born again and
+//          knows no routes. Values are distinct. Threads: the world's.
+// Lifetime World, network and history outlive it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/cluster_client.h"
+#include "sim/history.h"
+#include "sim/probe_client.h"
+#include "sim/sim_transport.h"
+
+namespace arion::sim {
+
+struct WorkloadOptions {
+  std::string table = "temp";
+  int32_t app_id = 0;           // of the table, for the prober
+  int32_t partition_count = 0;
+  std::vector<Endpoint> meta_servers;
+  std::vector<Endpoint> servers;
+  int clients = 3;
+  int loops = 2;                // per client
+  int keys = 6;
+  double write_percent = 50;
+  absl::Duration think_max = absl::Milliseconds(200);
+  absl::Duration timeout = absl::Seconds(4);
+};
+
+class Workload {
+ public:
+  Workload(SimWorld& world, SimNetwork& network, History& history, WorkloadOptions options);
+  ~Workload();
+
+  void Start();
+  // No new operations; those under way go on.
+  void Stop() { is_running_ = false; }
+  bool IsQuiet() const { return under_way_ == 0; }
+  // Reads each key and writes one key of each partition through a fresh client; `done` gets false if any was not OK.
+  void Verify(absl::AnyInvocable<void(bool)> done);
+
+  std::vector<std::string> Keys() const;
+  static std::string RawKey(const std::string& key);
+
+ private:
+  struct ClientNode {
+    SimNode* node = nullptr;
+    Endpoint endpoint;
+    int lives = 0;
+    SimEnvironment* environment = nullptr;
+    std::unique_ptr<SimTransport> transport;
+    StrandPtr strand;
+    std::shared_ptr<ClusterClient> client;
+    std::unique_ptr<ProbeClient> probe;
+    std::vector<size_t> writes_under_way;  // indices in the history
+    int64_t operations_under_way = 0;
+  };
+  void Begin(ClientNode& client);
+  void End(ClientNode& client);
+  void Loop(ClientNode& client);
+  void Operate(ClientNode& client);
+  void Probe(ClientNode& client);
+  void Done(ClientNode& client);
+  void Write(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done);
+  void Read(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done);
+  std::string NewValue(const ClientNode& client);
+
+  SimWorld& world_;
+  SimNetwork& network_;
+  History& history_;
+  WorkloadOptions options_;
+  std::vector<std::unique_ptr<ClientNode>> clients_;  // the last one is the prober
+  bool is_running_ = false;
+  int64_t under_way_ = 0;
+  int64_t next_value_ = 1;
+};
+
+}  // namespace arion::sim
