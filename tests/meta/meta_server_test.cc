@@ -334,6 +334,59 @@ TEST_F(MetaServerTest, ALostProposalIsSentAgain) {
   EXPECT_TRUE(TakeProposal()) << "a server that connects hears at once what it missed";
 }
 
+TEST_F(MetaServerTest, AfterAFailedSyncNothingChangesAnyMoreAndReadsGoOn) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  node_.disk().FailSyncs(1);
+  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kFileOperationFailed);
+  EXPECT_EQ(Create("another", 1, 3).err, ErrorCode::kFileOperationFailed)
+      << "a failed sync is final";
+  ConfigurationUpdateRequest shrink{
+      .config = before, .type = ConfigType::kRemove, .node = before.secondaries[0]};
+  ++shrink.config.ballot;
+  std::erase(shrink.config.secondaries, shrink.node);
+  EXPECT_FALSE(Update(shrink)) << "nothing may be promised";
+  EXPECT_EQ(ConfigOf("t", 0), before);
+  EXPECT_EQ(Query("other").err, ErrorCode::kObjectNotFound);
+  StopMeta(sim::CrashMode::kPowerRandom);
+  ASSERT_TRUE(StartMeta().ok());
+  EXPECT_EQ(ConfigOf("t", 0), before);
+}
+
+TEST_F(MetaServerTest, AMetaServerThatStoodStillListensBeforeItJudges) {
+  CompleteTable(3);
+  std::vector<PartitionConfiguration> before = Query("t").partitions;
+  node_.PauseFor(absl::Seconds(20));
+  world_.RunFor(absl::Seconds(19));
+  for (int n = 1; n <= 3; ++n) {
+    BeaconMessage beacon{
+        .time = 77, .from_node = ServerAt(n), .start_time = servers_[n].start_time};
+    AskBytes(kRpcBeacon, EncodeWrapped(beacon), Framing::kRdsn, absl::ZeroDuration());
+  }
+  world_.RunFor(absl::Milliseconds(1100));
+  Pass(absl::Seconds(5));
+  EXPECT_EQ(Query("t").partitions, before);
+}
+
+TEST_F(MetaServerTest, AMemberOfAChangeOnItsWayIsToldToWait) {
+  CompleteTable(3);
+  PartitionConfiguration before = ConfigOf("t", 0);
+  ConfigurationUpdateRequest shrink{
+      .config = before, .type = ConfigType::kRemove, .node = before.secondaries[0]};
+  ++shrink.config.ballot;
+  std::erase(shrink.config.secondaries, shrink.node);
+  node_.disk().SetSlowness(1000);
+  AskBytes(kRpcUpdateConfiguration, EncodeWrapped(shrink), Framing::kRdsn, absl::Microseconds(1));
+  for (Endpoint member : {before.primary, before.secondaries[0], before.secondaries[1]}) {
+    std::optional<ConfigSyncResponse> answer = Sync(NumberOf(member));
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->err, ErrorCode::kBusy);
+    EXPECT_TRUE(answer->partitions.empty());
+  }
+  EXPECT_EQ(ConfigOf("t", 0), before) << "memory follows the store";
+  EXPECT_FALSE(Update(shrink)) << "no answer while it is on its way";
+}
+
 TEST_F(MetaServerTest, ListsNodesAliveFirst) {
   StartAndSync(3);
   KillServer(1);
