@@ -6,9 +6,7 @@
 #include <netdb.h>
 #include <netinet/in.h>
 
-#include <algorithm>
 #include <cctype>
-#include <numeric>
 #include <set>
 
 #include "base/status.h"
@@ -147,29 +145,6 @@ absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std:
     disks.emplace_back(tag, path);
   }
   return disks;
-}
-
-std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known) {
-  std::string_view best;
-  size_t best_distance = std::max<size_t>(2, name.size() / 4) + 1;
-  for (std::string_view candidate : known) {
-    std::vector<size_t> row(candidate.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (size_t i = 0; i < name.size(); ++i) {
-      size_t diagonal = row[0];
-      row[0] = i + 1;
-      for (size_t j = 0; j < candidate.size(); ++j) {
-        size_t replace = diagonal + (name[i] == candidate[j] ? 0 : 1);
-        diagonal = row[j + 1];
-        row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
-      }
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
-      best = candidate;
-    }
-  }
-  return best;
 }
 
 }  // namespace arion

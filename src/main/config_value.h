@@ -24,7 +24,4 @@ absl::StatusOr<std::vector<Endpoint>> ParseAddresses(std::string_view text);  //
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(
     std::string_view text);  // "tag:path,..."
 
-// The name of `known` nearest to `name` if it is near enough to be a slip of the hand; else empty.
-std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known);
-
 }  // namespace arion

@@ -10,6 +10,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/nearest_name.h"
 #include "base/status.h"
 #include "main/config_value.h"
 

@@ -48,10 +48,5 @@ TEST(ConfigValueTest, DisksHaveATagAndAPathOnce) {
   }
 }
 
-TEST(ConfigValueTest, ASlipOfTheHandFindsItsName) {
-  EXPECT_EQ(NearestName("durabilty", {"lease", "durability"}), "durability");
-  EXPECT_EQ(NearestName("colour", {"lease", "durability"}), "");
-}
-
 }  // namespace
 }  // namespace arion

@@ -1,0 +1,13 @@
+// NearestName: what a mistyped name was probably meant to be, for "did you mean".
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace arion {
+
+// The name of `known` nearest to `name` if it is near enough to be a slip of the hand; else empty.
+std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known);
+
+}  // namespace arion

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shell/answer.h"
+
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace arion::shell {
+namespace {
+
+std::string TextOf(const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) return text->empty() ? "-" : *text;
+  if (const auto* number = std::get_if<int64_t>(&cell)) return std::to_string(*number);
+  std::string joined;
+  for (const std::string& part : std::get<std::vector<std::string>>(cell)) {
+    joined += (joined.empty() ? "" : ",") + part;
+  }
+  return joined.empty() ? "-" : joined;
+}
+
+// How many columns of a terminal `text` takes, near enough: a UTF-8 sequence counts as one.
+size_t WidthOf(const std::string& text) {
+  return static_cast<size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+void AppendList(const Answer::List& list, std::string* out) {
+  std::vector<std::vector<std::string>> lines(1);
+  std::vector<bool> numeric(list.columns.size(), !list.rows.empty());
+  for (const std::string& column : list.columns) {
+    std::string header = column;
+    for (char& c : header) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    lines[0].push_back(header);
+  }
+  for (const auto& row : list.rows) {
+    std::vector<std::string> cells;
+    for (size_t i = 0; i < row.size(); ++i) {
+      cells.push_back(TextOf(row[i]));
+      if (!std::holds_alternative<int64_t>(row[i])) numeric[i] = false;
+    }
+    lines.push_back(std::move(cells));
+  }
+  std::vector<size_t> widths(list.columns.size(), 0);
+  for (const auto& line : lines) {
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], WidthOf(line[i]));
+  }
+  for (const auto& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) {
+      std::string pad(widths[i] - WidthOf(line[i]), ' ');
+      text += (i == 0 ? "" : "  ") + (numeric[i] ? pad + line[i] : line[i] + pad);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    *out += text + "\n";
+  }
+}
+
+using Writer = rapidjson::Writer<rapidjson::StringBuffer>;
+
+void Write(const std::string& text, Writer* json) {
+  json->String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+void Write(const Cell& cell, Writer* json) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    Write(*text, json);
+  } else if (const auto* number = std::get_if<int64_t>(&cell)) {
+    json->Int64(*number);
+  } else {
+    json->StartArray();
+    for (const std::string& part : std::get<std::vector<std::string>>(cell)) Write(part, json);
+    json->EndArray();
+  }
+}
+
+}  // namespace
+
+std::string Answer::ToText() const {
+  std::string out;
+  if (!line_.empty()) {
+    out = line_ + "\n";
+  } else {
+    size_t width = 0;
+    for (const Field& field : fields_) width = std::max(width, field.name.size());
+    for (const Field& field : fields_) {
+      out +=
+          field.name + std::string(width - field.name.size() + 2, ' ') + TextOf(field.value) + "\n";
+    }
+  }
+  for (const List& list : lists_) AppendList(list, &out);
+  return out;
+}
+
+std::string Answer::ToJson() const {
+  rapidjson::StringBuffer buffer;
+  Writer json(buffer);
+  json.StartObject();
+  for (const Field& field : fields_) {
+    json.Key(field.name.c_str());
+    Write(field.value, &json);
+  }
+  for (const List& list : lists_) {
+    json.Key(list.name.c_str());
+    json.StartArray();
+    for (const auto& row : list.rows) {
+      json.StartObject();
+      for (size_t i = 0; i < row.size(); ++i) {
+        json.Key(list.columns[i].c_str());
+        Write(row[i], &json);
+      }
+      json.EndObject();
+    }
+    json.EndArray();
+  }
+  json.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize()) + "\n";
+}
+
+}  // namespace arion::shell

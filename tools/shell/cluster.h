@@ -1,0 +1,71 @@
+// Cluster: what the shell asks of a cluster, one question at a time, waiting for the answer.
+//
+// Errors   Unavailable or DeadlineExceeded: no meta server answers. NotFound, AlreadyExists,
+// InvalidArgument, ...: the
+//          meta server said no; the message says what it meant.
+// Threads  One thread; never a loop thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <arion/client.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "messages/configuration.h"
+#include "messages/meta_messages.h"
+
+namespace arion::shell {
+
+struct TableState {
+  AppInfo info;
+  std::vector<PartitionConfiguration>
+      partitions;  // by index; empty when the table is not available
+
+  bool IsHealthy(const PartitionConfiguration& partition) const;  // a primary, and all its members
+  int HealthyPartitions() const;
+  bool IsHealthy() const;
+};
+
+struct NodeState {
+  Endpoint address;
+  bool alive = false;
+  int primaries = 0;
+  int secondaries = 0;
+};
+
+class Cluster {
+ public:
+  explicit Cluster(std::vector<Endpoint> meta_servers);
+  ~Cluster();
+
+  const std::vector<Endpoint>& meta_servers() const { return meta_servers_; }
+
+  absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Info();
+  absl::StatusOr<std::vector<TableState>> Tables();  // available and coming ones, by id
+  absl::StatusOr<TableState> FindTable(const std::string& name);
+  absl::StatusOr<std::vector<NodeState>> Nodes(const std::vector<TableState>& tables);
+  absl::StatusOr<int> CreateTable(const std::string& name, int partitions, int replicas);  // its id
+  absl::Status DropTable(const std::string& name);
+  // The table's records; the connection to it is kept.
+  absl::StatusOr<std::shared_ptr<Table>> OpenTable(const std::string& name);
+
+ private:
+  class Connection;
+  template <class Response, class Request>
+  absl::StatusOr<Response> Ask(const char* name, const Request& request, absl::Duration timeout);
+  absl::Status ReadPartitions(TableState* table);
+
+  std::vector<Endpoint> meta_servers_;
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<Client> client_;
+  std::map<std::string, std::shared_ptr<Table>> open_tables_;
+};
+
+}  // namespace arion::shell

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/numbers.h>
+
+#include "base/status.h"
+#include "tools/shell/session.h"
+
+namespace arion::shell {
+namespace {
+
+absl::StatusOr<Outcome> Set(Session& session, const Words& arguments) {
+  if (arguments.size() < 3 || arguments.size() > 4)
+    return UsageError("a hash key, a sort key and a value");
+  int32_t ttl_seconds = 0;
+  if (arguments.size() == 4 &&
+      (!absl::SimpleAtoi(arguments[3], &ttl_seconds) || ttl_seconds <= 0)) {
+    return UsageError("the time to live is a number of seconds");
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  RETURN_IF_ERROR(table->Put(arguments[0], arguments[1], arguments[2], ttl_seconds));
+  Outcome outcome;
+  outcome.answer.Add("hash_key", Escape(arguments[0]))
+      .Add("sort_key", Escape(arguments[1]))
+      .Say("ok");
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Get(Session& session, const Words& arguments) {
+  if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  absl::StatusOr<std::string> value = table->Get(arguments[0], arguments[1]);
+  if (absl::IsNotFound(value.status())) return absl::NotFoundError("there is no such record");
+  RETURN_IF_ERROR(value.status());
+  Outcome outcome;
+  outcome.answer.Add("hash_key", Escape(arguments[0]))
+      .Add("sort_key", Escape(arguments[1]))
+      .Add("value", Escape(*value))
+      .Say(absl::StrCat("\"", Escape(*value), "\""));
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Delete(Session& session, const Words& arguments) {
+  if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  RETURN_IF_ERROR(table->Remove(arguments[0], arguments[1]));
+  Outcome outcome;
+  outcome.answer.Add("hash_key", Escape(arguments[0]))
+      .Add("sort_key", Escape(arguments[1]))
+      .Say("ok");
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Ttl(Session& session, const Words& arguments) {
+  if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  absl::StatusOr<int32_t> seconds = table->Ttl(arguments[0], arguments[1]);
+  if (absl::IsNotFound(seconds.status())) return absl::NotFoundError("there is no such record");
+  RETURN_IF_ERROR(seconds.status());
+  Outcome outcome;
+  outcome.answer.Add("hash_key", Escape(arguments[0]))
+      .Add("sort_key", Escape(arguments[1]))
+      .Add("ttl_seconds", int64_t{*seconds})
+      .Say(*seconds < 0 ? "never expires" : absl::StrCat(*seconds, " s left"));
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Command> RecordCommands() {
+  using Completes = Command::Completes;
+  return {
+      {"set", "HASH_KEY SORT_KEY VALUE [TTL_SECONDS]", "writes a record", Completes::kNothing, Set},
+      {"get", "HASH_KEY SORT_KEY", "reads a record", Completes::kNothing, Get},
+      {"del", "HASH_KEY SORT_KEY", "removes a record", Completes::kNothing, Delete},
+      {"ttl", "HASH_KEY SORT_KEY", "how long a record lives", Completes::kNothing, Ttl}};
+}
+
+}  // namespace arion::shell

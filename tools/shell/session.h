@@ -1,0 +1,89 @@
+// Session: one user's conversation with a cluster: the table in use, how answers are printed, the
+// commands there are.
+//
+// Exit codes  0 ok · 1 a command failed · 2 usage · 3 cannot connect · 4 what was shown is not
+// healthy. Threads     One thread. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/shell/answer.h"
+#include "tools/shell/cluster.h"
+#include "tools/shell/words.h"
+
+namespace arion::shell {
+
+enum class ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kCannotConnect = 3, kUnhealthy = 4 };
+enum class OutputForm { kText, kJson };
+enum class Health { kGood, kBad };
+
+struct Outcome {
+  Answer answer;
+  Health health = Health::kGood;  // kBad: what the answer shows is not healthy
+};
+
+class Session;
+
+// A command is its name and a function of the words after it.
+struct Command {
+  std::string_view name;
+  std::string_view usage;  // what follows the name
+  std::string_view help;
+  enum class Completes { kNothing, kTables } completes;
+  // InvalidArgument: usage.
+  std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
+};
+
+class Session {
+ public:
+  // Asks a person a yes-no question; where nobody can be asked it answers no.
+  using Confirm = std::function<bool(const std::string& question)>;
+
+  Session(Cluster* cluster, OutputForm form, Confirm confirm);
+
+  // Runs what `text` says until a command fails; prints answers to standard output, errors to
+  // standard error (JSON: both to standard output).
+  ExitCode Run(std::string_view text);
+  std::string HealthLine();
+  std::string Prompt() const;
+  std::vector<std::string> Complete(const std::string& line);
+
+  bool ended() const { return ended_; }
+  void End() { ended_ = true; }
+  Cluster& cluster() { return *cluster_; }
+  const std::vector<Command>& commands() const { return commands_; }
+  bool IsConfirmed(const std::string& question) { return confirm_(question); }
+  const std::string& table_name() const { return table_name_; }
+  void set_table_name(std::string name) { table_name_ = std::move(name); }
+  // The table in use; FailedPrecondition without one.
+  absl::StatusOr<std::shared_ptr<Table>> CurrentTable();
+
+ private:
+  ExitCode RunOne(const Words& words);
+  ExitCode Fail(ExitCode code, const absl::Status& status);
+
+  Cluster* const cluster_;
+  const OutputForm form_;
+  const Confirm confirm_;
+  const std::vector<Command> commands_;
+  std::string table_name_;
+  std::string cluster_name_ = "arion";
+  bool healthy_ = true;
+  bool ended_ = false;
+};
+
+// Each in the file of its noun.
+std::vector<Command> ClusterCommands();
+std::vector<Command> NodeCommands();
+std::vector<Command> TableCommands();
+std::vector<Command> RecordCommands();
+std::vector<Command> SessionCommands();
+
+absl::Status UsageError(std::string_view what);
+
+}  // namespace arion::shell

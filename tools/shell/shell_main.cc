@@ -1,0 +1,96 @@
+// arion_shell: talks to a cluster, with a person or with a script.
+// SPDX-License-Identifier: Apache-2.0
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "tools/shell/line_reader.h"
+#include "tools/shell/session.h"
+
+DEFINE_string(meta, "127.0.0.1:34601", "meta servers, commas between");
+DEFINE_string(e, "",
+              "commands to run, ';' between; without it a person or a script on standard input");
+DEFINE_bool(j, false, "answers as JSON, one line each");
+
+namespace arion::shell {
+namespace {
+
+bool Ask(const std::string& question) {
+  if (isatty(STDIN_FILENO) == 0) return false;
+  printf("%s [y/N] ", question.c_str());
+  fflush(stdout);
+  std::string line;
+  std::getline(std::cin, line);
+  return line == "y" || line == "yes";
+}
+
+absl::StatusOr<std::vector<Endpoint>> MetaServers() {
+  std::vector<Endpoint> servers;
+  std::string_view rest = FLAGS_meta;
+  while (true) {
+    size_t comma = rest.find(',');
+    std::optional<Endpoint> server = Endpoint::Parse(rest.substr(0, comma));
+    if (!server || !server->IsValid()) {
+      return UsageError(
+          absl::StrCat("--meta=", FLAGS_meta, ": write it as 127.0.0.1:34601,127.0.0.1:34602"));
+    }
+    servers.push_back(*server);
+    if (comma == std::string_view::npos) return servers;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+ExitCode Interact(Session& session) {
+  printf("%s\nhelp lists the commands\n", session.HealthLine().c_str());
+  const char* home = getenv("HOME");
+  LineReader reader(home == nullptr ? "" : std::string(home) + "/.arion_history",
+                    [&](const std::string& line) { return session.Complete(line); });
+  while (!session.ended()) {
+    std::optional<std::string> line = reader.Read(session.Prompt());
+    if (!line) break;
+    session.Run(*line);
+  }
+  return ExitCode::kOk;
+}
+
+ExitCode RunScript(Session& session) {
+  std::string line;
+  ExitCode worst = ExitCode::kOk;
+  while (!session.ended() && std::getline(std::cin, line)) {
+    ExitCode code = session.Run(line);
+    if (code == ExitCode::kUnhealthy) worst = code;
+    if (code != ExitCode::kOk && code != ExitCode::kUnhealthy) return code;
+  }
+  return worst;
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage("[--meta HOST:PORT,...] [-j] [-e \"command; command\"]");
+  FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is said by the command that failed
+  FLAGS_logtostderr = true;
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  absl::StatusOr<std::vector<Endpoint>> servers = MetaServers();
+  if (argc > 1 || !servers.ok()) {
+    fprintf(stderr, "error: %s\n",
+            argc > 1 ? "commands follow -e" : std::string(servers.status().message()).c_str());
+    return static_cast<int>(ExitCode::kUsage);
+  }
+  Cluster cluster(*servers);
+  Session session(&cluster, FLAGS_j ? OutputForm::kJson : OutputForm::kText, Ask);
+  if (!gflags::GetCommandLineFlagInfoOrDie("e").is_default)
+    return static_cast<int>(session.Run(FLAGS_e));
+  if (isatty(STDIN_FILENO) != 0 && !FLAGS_j) return static_cast<int>(Interact(session));
+  return static_cast<int>(RunScript(session));
+}
+
+}  // namespace
+}  // namespace arion::shell
+
+int main(int argc, char** argv) { return arion::shell::Main(argc, argv); }
