@@ -73,7 +73,7 @@ Checksums ChecksumsFor(std::string_view name) {
   return name.starts_with(kRpcBeacon) ? Checksums::kHeaderAndBody : Checksums::kNone;
 }
 
-void SetTcpOptions(tcp::socket& socket) {
+void SetTcpOptions(tcp::socket& socket, absl::Duration unacknowledged_max) {
   std::error_code ignored;  // a connection works without them
   socket.set_option(tcp::no_delay(true), ignored);
   socket.set_option(asio::socket_base::keep_alive(true), ignored);
@@ -83,6 +83,11 @@ void SetTcpOptions(tcp::socket& socket) {
   socket.set_option(Idle(60), ignored);
   socket.set_option(Interval(10), ignored);
   socket.set_option(Count(3), ignored);
+  // While sent bytes wait for their acknowledgement keep-alive is silent: a machine that lost power
+  // shows here.
+  using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+  socket.set_option(UserTimeout(static_cast<int>(absl::ToInt64Milliseconds(unacknowledged_max))),
+                    ignored);
   socket.non_blocking(true, ignored);
 }
 
@@ -457,7 +462,7 @@ void AsioTransport::Connection::StartConnect() {
 }
 
 void AsioTransport::Connection::Established() {
-  SetTcpOptions(socket_);
+  SetTcpOptions(socket_, hub_->options().stall_timeout);
   established_ = true;
   last_progress_ = Now();
   Read();

@@ -2,7 +2,7 @@
 // encoded and decoded to the same bytes again, for both generations of peers.
 //
 // Input: byte 0 chooses the message; the rest is its body. SPDX-License-Identifier: Apache-2.0
-#include <glog/logging.h>
+#include "base/log.h"
 
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"

@@ -4,7 +4,7 @@
 //
 // Input: byte 0 chooses what the parser expects, byte 1 the size of the pieces; the rest is the
 // stream. SPDX-License-Identifier: Apache-2.0
-#include <glog/logging.h>
+#include "base/log.h"
 
 #include "base/coding.h"
 #include "messages/tool_messages.h"
