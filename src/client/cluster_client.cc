@@ -224,7 +224,6 @@ void ClusterClient::Advance(const OperationPtr& operation) {
   if (!operation->has_fresh_routes) return WaitForRoutes(operation);
   operation->last =
       absl::UnavailableError(absl::StrCat("partition ", route.pid.ToString(), " has no primary"));
-  Forget(operation, route, AttemptVerdict::Routes::kForgetPartition);
   RetryLater(operation);
 }
 

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/admin_client.h"
+
+#include <utility>
+
+#include "base/status.h"
+#include "client/client_runtime.h"
+
+namespace arion {
+
+absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Create(
+    const std::vector<std::string>& meta_servers, absl::Duration timeout) {
+  ASSIGN_OR_RETURN(std::vector<Endpoint> endpoints, ClientRuntime::ParseEndpoints(meta_servers));
+  return std::unique_ptr<AdminClient>(new AdminClient(std::make_unique<ClientRuntime>(
+      ClusterClientOptions{.meta_servers = std::move(endpoints), .timeout = timeout}, 1)));
+}
+
+AdminClient::AdminClient(std::unique_ptr<ClientRuntime> runtime) : runtime_(std::move(runtime)) {}
+
+AdminClient::~AdminClient() = default;
+
+absl::StatusOr<CreateAppResponse> AdminClient::CreateTable(const CreateAppRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<CreateAppResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.CreateTable(request, std::move(done));
+      });
+}
+
+absl::StatusOr<DropAppResponse> AdminClient::DropTable(const DropAppRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<DropAppResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.DropTable(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ListAppsResponse> AdminClient::ListTables(const ListAppsRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<ListAppsResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ListTables(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ListNodesResponse> AdminClient::ListNodes(const ListNodesRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<ListNodesResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ListNodes(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ClusterInfoResponse> AdminClient::ClusterInfo() {
+  return runtime_->RunAndWait<absl::StatusOr<ClusterInfoResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) { admin.ClusterInfo(std::move(done)); });
+}
+
+absl::StatusOr<QueryConfigResponse> AdminClient::QueryTable(const std::string& name) {
+  return runtime_->RunAndWait<absl::StatusOr<QueryConfigResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.QueryTable({.app_name = name}, std::move(done));
+      });
+}
+
+}  // namespace arion

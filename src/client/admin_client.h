@@ -1,0 +1,41 @@
+// AdminClient: TableAdmin for callers that wait: the shell, the one-box script's checks.
+//
+// Errors   As TableAdmin.
+// Threads  Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "messages/meta_messages.h"
+
+namespace arion {
+
+class ClientRuntime;
+
+class AdminClient {
+ public:
+  // `meta_servers` as "127.0.0.1:34601". `timeout` is that of one call.
+  static absl::StatusOr<std::unique_ptr<AdminClient>> Create(
+      const std::vector<std::string>& meta_servers, absl::Duration timeout);
+  ~AdminClient();
+
+  absl::StatusOr<CreateAppResponse> CreateTable(const CreateAppRequest& request);
+  absl::StatusOr<DropAppResponse> DropTable(const DropAppRequest& request);
+  absl::StatusOr<ListAppsResponse> ListTables(const ListAppsRequest& request = {});
+  absl::StatusOr<ListNodesResponse> ListNodes(const ListNodesRequest& request = {});
+  absl::StatusOr<ClusterInfoResponse> ClusterInfo();
+  absl::StatusOr<QueryConfigResponse> QueryTable(const std::string& name);
+
+ private:
+  explicit AdminClient(std::unique_ptr<ClientRuntime> runtime);
+  const std::unique_ptr<ClientRuntime> runtime_;
+};
+
+}  // namespace arion

@@ -1,0 +1,50 @@
+// TableAdmin: creates, drops and lists tables; lists nodes (spec/wire-protocol.md 3.5).
+//
+// Errors   DeadlineExceeded: no meta server answered in time; a table may or may not have been
+//          created or dropped. AlreadyExists, NotFound, InvalidArgument, Unavailable (busy creating
+//          or dropping: ask again) with the protocol's error name in the text.
+// Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
+//          this is destroyed first.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/meta_caller.h"
+#include "messages/meta_messages.h"
+
+namespace arion {
+
+class TableAdmin {
+ public:
+  template <class T>
+  using Callback = absl::AnyInvocable<void(absl::StatusOr<T>)>;
+
+  // `environment` and `transport` outlive it.
+  TableAdmin(Environment& environment, Transport& transport, StrandPtr strand,
+             MetaCallerOptions options, absl::Duration timeout);
+
+  void CreateTable(const CreateAppRequest& request, Callback<CreateAppResponse> done);
+  void DropTable(const DropAppRequest& request, Callback<DropAppResponse> done);
+  void ListTables(const ListAppsRequest& request, Callback<ListAppsResponse> done);
+  void ListNodes(const ListNodesRequest& request, Callback<ListNodesResponse> done);
+  void ClusterInfo(Callback<ClusterInfoResponse> done);
+  void QueryTable(const QueryConfigRequest& request, Callback<QueryConfigResponse> done);
+
+ private:
+  template <class Response, class Request>
+  void Call(const char* name, const Request& request, std::string what, Callback<Response> done);
+
+  Environment& environment_;
+  const absl::Duration timeout_;
+  const std::shared_ptr<MetaCaller> meta_;
+};
+
+}  // namespace arion

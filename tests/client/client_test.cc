@@ -1,0 +1,176 @@
+// The whole client against a server of one process: threads, sockets, waiting calls.
+// SPDX-License-Identifier: Apache-2.0
+#include "arion/client.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <future>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "client/admin_client.h"
+#include "env/posix_environment.h"
+#include "messages/client_messages.h"
+#include "messages/meta_messages.h"
+#include "rpc/asio_transport.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+// A meta server and the primary of every partition at one address.
+class TinyServer {
+ public:
+  TinyServer() {
+    transport_.SetHandler([this](InboundRequest request) { Serve(std::move(request)); });
+    absl::Status status = transport_.Listen();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  ~TinyServer() {
+    transport_.Stop();
+    environment_.StopLoops();
+  }
+  std::string address() const { return transport_.local().ToString(); }
+  std::atomic<bool> silent{false};
+
+ private:
+  void Serve(InboundRequest request) {
+    if (silent && request.header.name == kRpcPut) {
+      std::lock_guard lock(mutex_);
+      kept_.push_back(std::move(request.responder));
+      return;
+    }
+    request.responder.Reply(ErrorCode::kOk, Answer(request));
+  }
+  std::string Answer(const InboundRequest& request) {
+    std::lock_guard lock(mutex_);
+    if (request.header.name == kRpcQueryConfig) {
+      QueryConfigResponse answer{.app_id = 1, .partition_count = 2, .is_stateful = true};
+      if (DecodeWrapped<QueryConfigRequest>(request.body)->app_name != "temp") {
+        return EncodeWrapped(QueryConfigResponse{.err = ErrorCode::kObjectNotFound});
+      }
+      for (int i = 0; i < 2; ++i) {
+        PartitionConfiguration& partition = answer.partitions.emplace_back();
+        partition.pid = {1, i};
+        partition.ballot = Ballot(1);
+        partition.primary = transport_.local();
+      }
+      return EncodeWrapped(answer);
+    }
+    if (request.header.name == kRpcListApps) {
+      return EncodeWrapped(ListAppsResponse{.infos = {AppInfo{.app_name = "temp", .app_id = 1}}});
+    }
+    if (request.header.name == kRpcPut) {
+      auto put = DecodeWrapped<UpdateRequest>(request.body);
+      rows_[put->key.bytes] = put->value.bytes;
+      return EncodeWrapped(UpdateResponse());
+    }
+    const std::string key = DecodeWrapped<Blob>(request.body)->bytes;
+    if (request.header.name == kRpcRemove) {
+      rows_.erase(key);
+      return EncodeWrapped(UpdateResponse());
+    }
+    const int32_t error = rows_.contains(key) ? 0 : 1;
+    if (request.header.name == kRpcTtl)
+      return EncodeWrapped(TtlResponse{.error = error, .ttl_seconds = -1});
+    return EncodeWrapped(ReadResponse{.error = error, .value = rows_[key]});
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::string> rows_;
+  std::vector<Responder> kept_;
+  PosixEnvironment environment_{PosixEnvironmentOptions{.event_loop_threads = 1}};
+  AsioTransport transport_{&environment_.loops(),
+                           AsioTransportOptions{.listen = Endpoint{.ip = 0x7f000001, .port = 0}}};
+};
+
+TEST(Client, WaitingCallsDoWhatTheySay) {
+  TinyServer server;
+  auto client = Client::Create({.meta_servers = {server.address()}});
+  ASSERT_TRUE(client.ok()) << client.status();
+  EXPECT_TRUE(absl::IsNotFound((*client)->OpenTable("none").status()));
+  auto table = (*client)->OpenTable("temp");
+  ASSERT_TRUE(table.ok()) << table.status();
+  ASSERT_TRUE((*table)->Put("h", "s", "value").ok());
+  EXPECT_EQ(*(*table)->Get("h", "s"), "value");
+  EXPECT_EQ(*(*table)->Ttl("h", "s"), -1);
+  ASSERT_TRUE((*table)->Remove("h", "s").ok());
+  EXPECT_TRUE(absl::IsNotFound((*table)->Get("h", "s").status()));
+}
+
+TEST(Client, ManyThreadsShareIt) {
+  TinyServer server;
+  auto client = *Client::Create({.meta_servers = {server.address()}});
+  auto table = *client->OpenTable("temp");
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 100; ++i) {
+        const std::string key = std::to_string(t), sort_key = std::to_string(i);
+        right += table->Put(key, sort_key, key + sort_key).ok();
+        right += table->Get(key, sort_key).value_or("") == key + sort_key;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 800);
+}
+
+TEST(Client, CallbacksMayGoOnButNotWait) {
+  TinyServer server;
+  auto client = *Client::Create({.meta_servers = {server.address()}});
+  auto table = *client->OpenTable("temp");
+  std::promise<std::pair<absl::Status, std::string>> promise;
+  table->PutAsync("h", "s", "value", 0, [&](absl::Status) {
+    absl::Status waited = table->Get("h", "s").status();
+    table->GetAsync("h", "s", [&, waited](absl::StatusOr<std::string> value) {
+      promise.set_value({waited, value.value_or("none")});
+    });
+  });
+  auto [waited, value] = promise.get_future().get();
+  EXPECT_TRUE(absl::IsFailedPrecondition(waited));
+  EXPECT_EQ(value, "value");
+}
+
+TEST(Client, WhatIsUnderWayWhenItGoesIsUndecided) {
+  TinyServer server;
+  auto client = *Client::Create({.meta_servers = {server.address()}});
+  auto table = *client->OpenTable("temp");
+  server.silent = true;
+  int called = 0;
+  absl::Status status;
+  for (int i = 0; i < 3; ++i) {
+    table->PutAsync("h", "s", "value", 0, [&](absl::Status s) {
+      ++called;
+      status = s;
+    });
+  }
+  client.reset();
+  EXPECT_EQ(called, 3);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(table->Put("h", "s", "later")));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(table->Get("h", "s").status()));
+}
+
+TEST(Client, RefusesOptionsThatCannotBe) {
+  EXPECT_TRUE(absl::IsInvalidArgument(Client::Create({}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(Client::Create({.meta_servers = {"nonsense"}}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Client::Create({.meta_servers = {"127.0.0.1:1"}, .timeout = absl::ZeroDuration()}).status()));
+}
+
+TEST(AdminClient, WaitsForAnswers) {
+  TinyServer server;
+  auto admin = *AdminClient::Create({server.address()}, absl::Seconds(5));
+  auto tables = admin->ListTables();
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  EXPECT_EQ(tables->infos.at(0).app_name, "temp");
+  EXPECT_EQ(admin->QueryTable("temp")->partitions.size(), 2u);
+  EXPECT_TRUE(absl::IsNotFound(admin->QueryTable("none").status()));
+}
+
+}  // namespace
+}  // namespace arion

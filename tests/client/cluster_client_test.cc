@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/cluster_client.h"
+
+#include <gtest/gtest.h>
+
+#include "base/crc.h"
+#include "base/raw_key.h"
+#include "client/table_admin.h"
+#include "messages/client_messages.h"
+#include "tests/client/fake_cluster.h"
+
+namespace arion {
+namespace {
+
+Endpoint Node(uint16_t port) { return {.ip = 0x7f000001, .port = port}; }
+const Endpoint kMeta1 = Node(34601), kMeta2 = Node(34602);
+const Endpoint kServer1 = Node(34801), kServer2 = Node(34802);
+
+RpcResult Error(ErrorCode error) { return {.error = error}; }
+template <class T>
+RpcResult Ok(const T& answer) {
+  return {.body = EncodeWrapped(answer)};
+}
+
+class ClusterClientTest : public testing::Test {
+ protected:
+  ClusterClientTest() {
+    cluster_.SetServer(kMeta1, [this](const OutboundRequest& r) { return Meta(r); });
+    cluster_.SetServer(kServer1, [this](const OutboundRequest& r) { return Replica(r, kServer1); });
+    cluster_.SetServer(kServer2, [this](const OutboundRequest& r) { return Replica(r, kServer2); });
+    Create();
+  }
+  void Create(WriteRetries write_retries = WriteRetries::kAlways,
+              std::vector<Endpoint> meta_servers = {kMeta1, kMeta2}) {
+    client_ = ClusterClient::Create(
+        cluster_, cluster_, cluster_.strand(),
+        {.meta_servers = std::move(meta_servers), .write_retries = write_retries});
+  }
+
+  QueryConfigResponse Configuration() {
+    QueryConfigResponse answer{.app_id = 2, .partition_count = 4, .is_stateful = true};
+    for (int i = 0; i < 4; ++i) {
+      PartitionConfiguration partition;
+      partition.pid = {2, i};
+      partition.ballot = ballot_;
+      partition.primary = primary_;
+      answer.partitions.push_back(partition);
+    }
+    return answer;
+  }
+  std::optional<RpcResult> Meta(const OutboundRequest& request) {
+    auto query = DecodeWrapped<QueryConfigRequest>(request.body);
+    if (!query.ok() || query->app_name != "temp") {
+      return Ok(QueryConfigResponse{.err = ErrorCode::kObjectNotFound});
+    }
+    return Ok(Configuration());
+  }
+  // The primary keeps one table; anyone else says that it is none.
+  std::optional<RpcResult> Replica(const OutboundRequest& request, Endpoint me) {
+    if (me != primary_) return Error(ErrorCode::kInvalidState);
+    if (!script_.empty()) {
+      auto step = script_.front();
+      script_.pop_front();
+      if (step != ErrorCode::kOk) {
+        if (step == ErrorCode::kTimeout) return std::nullopt;
+        return Error(step);
+      }
+    }
+    if (request.name == kRpcPut) {
+      auto put = DecodeWrapped<UpdateRequest>(request.body);
+      rows_[put->key.bytes] = *put;
+      ++writes_;
+      return Ok(UpdateResponse{.error = storage_error_, .app_id = 2});
+    }
+    const std::string key = DecodeWrapped<Blob>(request.body)->bytes;
+    if (request.name == kRpcRemove) {
+      rows_.erase(key);
+      ++writes_;
+      return Ok(UpdateResponse{.error = storage_error_, .app_id = 2});
+    }
+    if (!rows_.contains(key)) {
+      return request.name == kRpcGet ? Ok(ReadResponse{.error = 1}) : Ok(TtlResponse{.error = 1});
+    }
+    if (request.name == kRpcGet) return Ok(ReadResponse{.value = rows_[key].value});
+    const int32_t expiry = rows_[key].expire_ts_seconds;
+    return Ok(TtlResponse{
+        .ttl_seconds =
+            expiry == 0 ? -1 : expiry - static_cast<int32_t>(ExpiryNow(cluster_.clock()))});
+  }
+
+  absl::Status Put(const std::string& value, int32_t ttl_seconds = 0,
+                   const std::string& table = "temp") {
+    std::optional<absl::Status> outcome;
+    cluster_.Run([&] {
+      client_->Put(table, "h1", "s1", value, ttl_seconds, [&](absl::Status status) {
+        EXPECT_FALSE(outcome.has_value()) << "called twice";
+        outcome = status;
+        ended_ = cluster_.now();
+      });
+      EXPECT_FALSE(outcome.has_value()) << "called inline";
+    });
+    return outcome.value_or(absl::UnknownError("never called"));
+  }
+  absl::StatusOr<std::string> Get() {
+    absl::StatusOr<std::string> outcome = absl::UnknownError("never called");
+    cluster_.Run([&] {
+      client_->Get("temp", "h1", "s1", [&](absl::StatusOr<std::string> value) { outcome = value; });
+    });
+    return outcome;
+  }
+
+  FakeCluster cluster_;
+  Endpoint primary_ = kServer1;
+  Ballot ballot_{3};
+  std::deque<ErrorCode> script_;  // of the primary's next answers; kOk: the real one
+  std::map<std::string, UpdateRequest> rows_;
+  int writes_ = 0;
+  int32_t storage_error_ = 0;
+  Instant ended_;
+  std::shared_ptr<ClusterClient> client_;
+};
+
+TEST_F(ClusterClientTest, WritesReadsAndRemoves) {
+  EXPECT_TRUE(Put("value").ok());
+  EXPECT_EQ(*Get(), "value");
+  absl::Status removed = absl::UnknownError("");
+  cluster_.Run([&] { client_->Remove("temp", "h1", "s1", [&](absl::Status s) { removed = s; }); });
+  EXPECT_TRUE(removed.ok());
+  EXPECT_TRUE(absl::IsNotFound(Get().status()));
+  EXPECT_EQ(cluster_.CountSent(kRpcQueryConfig), 1);
+}
+
+TEST_F(ClusterClientTest, HeadersNamePartitionAndHashes) {
+  ASSERT_TRUE(Put("value").ok());
+  const FakeCluster::Sent& sent = cluster_.sent().back();
+  EXPECT_EQ(sent.to, kServer1);
+  EXPECT_EQ(sent.request.partition_hash, 0xaae1fd17e635e4dau);
+  EXPECT_EQ(sent.request.pid, (PartitionId{2, 2}));
+  EXPECT_EQ(sent.request.thread_hash, 0x3de0);  // spec/wire-protocol.md 1.6's example
+}
+
+TEST_F(ClusterClientTest, TimeToLiveBecomesAnAbsoluteExpiry) {
+  ASSERT_TRUE(Put("value", 100).ok());
+  EXPECT_EQ(rows_.begin()->second.expire_ts_seconds, 1100);
+  absl::StatusOr<int32_t> ttl = absl::UnknownError("");
+  cluster_.Run(
+      [&] { client_->Ttl("temp", "h1", "s1", [&](absl::StatusOr<int32_t> t) { ttl = t; }); });
+  EXPECT_EQ(*ttl, 40);  // a minute has gone by
+  ASSERT_TRUE(Put("value").ok());
+  cluster_.Run(
+      [&] { client_->Ttl("temp", "h1", "s1", [&](absl::StatusOr<int32_t> t) { ttl = t; }); });
+  EXPECT_EQ(*ttl, -1);
+  EXPECT_TRUE(absl::IsInvalidArgument(Put("value", -1)));
+}
+
+TEST_F(ClusterClientTest, FollowsAMovedPrimary) {
+  ASSERT_TRUE(Put("1").ok());
+  primary_ = kServer2;
+  ballot_ = Ballot(4);
+  ASSERT_TRUE(Put("2").ok());
+  EXPECT_EQ(cluster_.sent().back().to, kServer2);
+  EXPECT_EQ(cluster_.CountSent(kRpcQueryConfig), 2);
+  EXPECT_LT(ended_ - cluster_.sent()[2].at, absl::Milliseconds(50));
+}
+
+TEST_F(ClusterClientTest, WaitsForAPrimaryWhenThereIsNone) {
+  primary_ = Endpoint();
+  cluster_.strand()->PostAfter(absl::Seconds(2), [this] { primary_ = kServer2; });
+  EXPECT_TRUE(Put("value").ok());
+  EXPECT_LT(cluster_.CountSent(kRpcQueryConfig), 20);
+}
+
+TEST_F(ClusterClientTest, AWriteRefusedUntilTheDeadlineIsRefused) {
+  script_.assign(1000, ErrorCode::kNotEnoughMember);
+  const Instant start = cluster_.now();
+  absl::Status status = Put("value");
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_LE(ended_ - start, absl::Seconds(5));
+  EXPECT_EQ(cluster_.CountSent(kRpcQueryConfig), 1);
+  EXPECT_EQ(writes_, 0);
+  EXPECT_GT(script_.size(), 980u);  // with pauses
+}
+
+TEST_F(ClusterClientTest, AWriteWithoutAnAnswerIsUndecided) {
+  script_.assign(1000, ErrorCode::kTimeout);
+  const Instant start = cluster_.now();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value")));
+  EXPECT_LE(ended_ - start, absl::Seconds(5));
+}
+
+TEST_F(ClusterClientTest, ARefusalDoesNotUndoAnEarlierAttempt) {
+  for (ErrorCode refusal :
+       {ErrorCode::kBusy, ErrorCode::kNotEnoughMember, ErrorCode::kInvalidParameters}) {
+    for (ErrorCode lost : {ErrorCode::kTimeout, ErrorCode::kNetworkFailure, ErrorCode::kUnknown}) {
+      script_.assign(1000, refusal);
+      script_.push_front(lost);
+      EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value"))) << lost << " then " << refusal;
+    }
+  }
+}
+
+TEST_F(ClusterClientTest, ALostAttemptIsRepeatedWhenAllowed) {
+  script_ = {ErrorCode::kTimeout};
+  EXPECT_TRUE(Put("value").ok());
+  EXPECT_EQ(cluster_.CountSent(kRpcPut), 2);
+}
+
+TEST_F(ClusterClientTest, ALostWriteIsNotRepeatedWhenNotAllowed) {
+  Create(WriteRetries::kAfterRefusals);
+  for (ErrorCode lost : {ErrorCode::kTimeout, ErrorCode::kNetworkFailure}) {
+    script_ = {ErrorCode::kNotEnoughMember, lost};
+    const int before = cluster_.CountSent(kRpcPut);
+    EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value"))) << lost;
+    EXPECT_EQ(cluster_.CountSent(kRpcPut), before + 2);  // the refusal was repeated, the loss not
+  }
+  EXPECT_EQ(writes_, 0);
+}
+
+// The deadline's timer runs from the time the routes were waited for; the write in flight may still
+// land.
+TEST_F(ClusterClientTest, ADeadlineWithAnAttemptInFlightIsUndecided) {
+  Create(WriteRetries::kAfterRefusals);
+  script_ = {ErrorCode::kTimeout};
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value")));
+  EXPECT_EQ(cluster_.CountSent(kRpcPut), 1);
+}
+
+TEST_F(ClusterClientTest, AWriteThatFoundNoMetaServerIsRefused) {
+  cluster_.SetServer(kMeta1, [](const OutboundRequest&) { return std::nullopt; });
+  const Instant start = cluster_.now();
+  EXPECT_TRUE(absl::IsUnavailable(Put("value")));
+  EXPECT_EQ(ended_ - start, absl::Seconds(5));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Get().status()));
+}
+
+TEST_F(ClusterClientTest, AsksTheOtherMetaServer) {
+  Create(WriteRetries::kAlways, {kMeta2, kMeta1});  // nobody is at the first
+  EXPECT_TRUE(Put("value").ok());
+  EXPECT_EQ(cluster_.sent()[0].to, kMeta2);
+  EXPECT_EQ(cluster_.sent()[1].to, kMeta1);
+}
+
+TEST_F(ClusterClientTest, GoesWhereAFollowerPoints) {
+  QueryConfigResponse forward{.err = ErrorCode::kForwardToOthers};
+  forward.partitions.emplace_back().primary = kMeta1;
+  cluster_.SetServer(kMeta2, [&](const OutboundRequest&) { return Ok(forward); });
+  Create(WriteRetries::kAlways, {kMeta2});
+  EXPECT_TRUE(Put("1").ok());
+  cluster_.SetServer(kMeta2, [&](const OutboundRequest&) {
+    return RpcResult{.error = ErrorCode::kForwardToOthers, .body = EncodeWrapped(kMeta1)};
+  });
+  Create(WriteRetries::kAlways, {kMeta2});
+  EXPECT_TRUE(Put("2").ok());
+}
+
+TEST_F(ClusterClientTest, FollowersThatPointAtEachOtherAreAskedWithPauses) {
+  for (Endpoint meta : {kMeta1, kMeta2}) {
+    cluster_.SetServer(meta, [meta](const OutboundRequest&) {
+      return RpcResult{.error = ErrorCode::kForwardToOthers,
+                       .body = EncodeWrapped(meta == kMeta1 ? kMeta2 : kMeta1)};
+    });
+  }
+  EXPECT_TRUE(absl::IsUnavailable(Put("value")));
+  EXPECT_LT(cluster_.CountSent(kRpcQueryConfig), 100);
+}
+
+TEST_F(ClusterClientTest, OperationsShareOneLookup) {
+  cluster_.latency = absl::Milliseconds(1);
+  int done = 0;
+  cluster_.Run([&] {
+    for (int i = 0; i < 100; ++i) {
+      client_->Put("temp", std::to_string(i), "", "v", 0, [&](absl::Status s) { done += s.ok(); });
+    }
+  });
+  EXPECT_EQ(done, 100);
+  EXPECT_EQ(cluster_.CountSent(kRpcQueryConfig), 1);
+  primary_ = kServer2;
+  ballot_ = Ballot(4);
+  cluster_.Run([&] {
+    for (int i = 0; i < 100; ++i) {
+      client_->Put("temp", std::to_string(i), "", "v", 0, [&](absl::Status s) { done += s.ok(); });
+    }
+  });
+  EXPECT_EQ(done, 200);
+  EXPECT_LE(cluster_.CountSent(kRpcQueryConfig), 3);
+}
+
+TEST_F(ClusterClientTest, AMissingTableIsSaidAtOnce) {
+  EXPECT_TRUE(absl::IsNotFound(Put("value", 0, "none")));
+  EXPECT_EQ(cluster_.sent().size(), 1u);
+  absl::Status opened;
+  cluster_.Run([&] { client_->OpenTable("none", [&](absl::Status s) { opened = s; }); });
+  EXPECT_TRUE(absl::IsNotFound(opened));
+  cluster_.Run([&] { client_->OpenTable("temp", [&](absl::Status s) { opened = s; }); });
+  EXPECT_TRUE(opened.ok());
+}
+
+TEST_F(ClusterClientTest, StorageErrorsOfWritesStayOpen) {
+  storage_error_ = static_cast<int32_t>(StorageError::kInvalidArgument);
+  EXPECT_TRUE(absl::IsInvalidArgument(Put("value")));
+  storage_error_ = static_cast<int32_t>(StorageError::kIOError);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value")));
+}
+
+TEST_F(ClusterClientTest, AnUnreadableAnswerLeavesAWriteOpen) {
+  ASSERT_TRUE(Put("value").ok());
+  cluster_.SetServer(kServer1, [](const OutboundRequest&) { return RpcResult{.body = "?"}; });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value")));
+  EXPECT_EQ(Get().status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(ClusterClientTest, ATooLargeWriteIsRefused) {
+  script_.assign(2, ErrorCode::kInvalidData);
+  EXPECT_TRUE(absl::IsInvalidArgument(Put(std::string(2 << 20, 'v'))));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Put("small")));  // no server says that of a small one
+  std::optional<absl::Status> status;
+  cluster_.Run([&] {
+    client_->Put("temp", std::string(kHashKeyBytesMax + 1, 'h'), "", "v", 0,
+                 [&](absl::Status s) { status = s; });
+  });
+  EXPECT_TRUE(absl::IsInvalidArgument(*status));
+}
+
+TEST_F(ClusterClientTest, ADestroyedClientCallsNobody) {
+  bool called = false;
+  cluster_.Run([&] {
+    client_->Put("temp", "h", "s", "v", 0, [&](absl::Status) { called = true; });
+    client_.reset();
+  });
+  EXPECT_FALSE(called);
+}
+
+TEST(TableAdmin, GivesAnswersAndNamesErrors) {
+  FakeCluster cluster;
+  cluster.SetServer(kMeta1, [](const OutboundRequest& request) -> std::optional<RpcResult> {
+    if (request.name == kRpcCreateApp) return Ok(CreateAppResponse{.err = ErrorCode::kAppExist});
+    if (request.name == kRpcListNodes) {
+      return Ok(ListNodesResponse{.infos = {{.status = NodeStatus::kAlive, .node = kServer1}}});
+    }
+    return Error(ErrorCode::kHandlerNotFound);
+  });
+  TableAdmin admin(cluster, cluster, cluster.strand(), {.meta_servers = {kMeta2, kMeta1}},
+                   absl::Seconds(3));
+  absl::Status created, dropped;
+  absl::StatusOr<ListNodesResponse> nodes = absl::UnknownError("");
+  cluster.Run([&] {
+    admin.CreateTable({.app_name = "temp"}, [&](auto answer) { created = answer.status(); });
+    admin.ListNodes({}, [&](auto answer) { nodes = answer; });
+    admin.DropTable({.app_name = "temp"}, [&](auto answer) { dropped = answer.status(); });
+  });
+  EXPECT_TRUE(absl::IsAlreadyExists(created));
+  EXPECT_NE(created.message().find("ERR_APP_EXIST"), absl::string_view::npos);
+  EXPECT_TRUE(absl::IsUnimplemented(dropped));
+  ASSERT_TRUE(nodes.ok());
+  EXPECT_EQ(nodes->infos.at(0).node, kServer1);
+}
+
+}  // namespace
+}  // namespace arion
