@@ -10,6 +10,7 @@
 #include "base/ids.h"
 #include "base/mutation.h"
 #include "messages/configuration.h"
+#include "pacifica/role_transition.h"
 
 namespace arion {
 
@@ -47,9 +48,14 @@ struct RecoveredState {
   Ballot ballot;        // the larger of .init-info's and of every mutation replayed
   Decree last_applied;  // the engine stands here; = last_durable at open
   Decree last_durable;
-  std::vector<MutationPtr>
-      logged;  // the log's mutations in log order; those <= last_applied are skipped
+  // The largest ballot of any mutation in the log, also of those the engine has.
+  Ballot last_mutation_ballot;
+  // The log's mutations in log order; those <= last_applied are skipped.
+  std::vector<MutationPtr> logged;
   LastStop last_stop = LastStop::kClean;
+  // kRemoved: something it may have acknowledged is missing (the log has a hole, or was lost): it
+  // may only learn.
+  Inactivity inactivity = Inactivity::kTransient;
 };
 
 }  // namespace arion

@@ -83,6 +83,7 @@ struct ReplicaCore::Parts {
 void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
   s.ballot = recovered.ballot;
   s.last_stop = recovered.last_stop;
+  s.inactivity = recovered.inactivity;
   s.last_applied = s.last_handed = recovered.last_applied;
   s.last_durable = std::min(recovered.last_durable, recovered.last_applied);
   s.list.Reset(recovered.last_applied);
@@ -96,6 +97,7 @@ void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
     break;
   }
   s.ballot = std::max(s.ballot, replay.max_ballot());
+  s.last_mutation_ballot = std::max(recovered.last_mutation_ballot, replay.max_ballot());
   for (const MutationPtr& m : committed) s.list.Put(m, PrepareList::LogState::kLogged, 0);
   const Decree last_committed = replay.last_committed();
   for (const MutationPtr& m : replay.Uncommitted())
@@ -104,7 +106,6 @@ void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
   for (Decree d = s.list.first_kept(); d <= s.list.last_prepared(); ++d) {
     const PrepareList::Entry* entry = s.list.Find(d);
     if (entry == nullptr) continue;
-    s.last_mutation_ballot = std::max(s.last_mutation_ballot, entry->mutation->ballot);
     s.last_timestamp_us = std::max(s.last_timestamp_us, entry->mutation->timestamp_us);
   }
   before = s.marks();

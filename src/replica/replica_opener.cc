@@ -111,15 +111,9 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
 
   InitInfo info = opened.info;
   info.ballot = std::max({info.ballot, summary.max_ballot, replay.max_ballot()});
-  // A log that ends before the point where its records become valid would void everything appended
-  // from now on; one with a hole would hide at the next start what is appended behind it. Both
-  // begin anew; their files stay.
-  const bool was_lost = opened.log->end_offset() < info.offset_in_private_log;
-  if (was_lost)
-    LOG(ERROR) << "[" << pid << "] the log ends at " << opened.log->end_offset()
-               << ", before its first valid offset " << info.offset_in_private_log
-               << ": what it held is lost";
-  opened.log_is_void = was_lost || replay.has_hole();
+  // A log with a hole would hide at the next start what is appended behind it: it begins anew; its
+  // files stay.
+  opened.log_is_void = replay.has_hole();
   if (opened.log_is_void) info.offset_in_private_log = opened.log->end_offset();
   if (info != opened.info) RETURN_IF_ERROR(StoreInitInfo(files, replica_directory, info));
   opened.info = info;
@@ -127,13 +121,18 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
   const bool was_clean = origin == Origin::kJustCreated ||
                          (summary.was_clean && !summary.cut_tail && !opened.log_is_void);
   opened.recovered.ballot = info.ballot;
+  opened.recovered.last_mutation_ballot = std::max(summary.max_ballot, replay.max_ballot());
+  if (opened.log_is_void) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_applied = opened.engine->last_applied();
   opened.recovered.last_durable = opened.engine->last_durable();
+  opened.recovered.last_mutation_ballot = replay.max_ballot();
+  if (replay.has_hole()) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_stop = was_clean ? LastStop::kClean : LastStop::kUnclean;
   LOG(INFO) << "[" << pid << " " << info.ballot << " " << opened.engine->last_applied()
             << "] opened " << replica_directory << ": " << summary.mutations
             << " mutations replayed, " << opened.recovered.logged.size() << " uncommitted"
-            << (was_clean ? "" : ", the last stop was not clean");
+            << (was_clean ? "" : ", the last stop was not clean")
+            << (replay.has_hole() ? ", with a hole: it can only learn" : "");
   return opened;
 }
 
