@@ -63,8 +63,6 @@ class AsioTransport : public Transport {
   size_t connection_count() const;
 
  private:
-  class Connection;
-  class BeaconSocket;
   class Hub;
   std::shared_ptr<Hub> hub_;
 };

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rpc/asio_connection.h"
+
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <array>
+#include <asio/buffer.hpp>
+#include <asio/post.hpp>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "env/posix_clock.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+using asio::ip::tcp;
+
+constexpr size_t kReadBytesBusy = 128 << 10;   // room for a read of one that filled it before
+constexpr size_t kReadBytesPerTurn = 1 << 20;  // then other connections get their turn
+constexpr size_t kPiecesPerWrite = 64;
+constexpr size_t kRequestOverheadBytes = 256;  // what an unanswered request costs beside its body
+constexpr absl::Duration kFarewell = absl::Seconds(2);  // for a peer to take our last words
+
+constexpr std::string_view kHttpReply =
+    "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 29\r\nConnection: "
+    "close\r\n\r\n"
+    "arion: nothing here for HTTP\n";
+
+Instant Now() { return PosixClock().Now(); }
+
+Endpoint FromAsio(const tcp::endpoint& e) {
+  return e.address().is_v4() ? Endpoint{.ip = e.address().to_v4().to_uint(), .port = e.port()}
+                             : Endpoint{};
+}
+
+void SetTcpOptions(tcp::socket& socket, absl::Duration unacknowledged_max) {
+  std::error_code ignored;  // a connection works without them
+  socket.set_option(tcp::no_delay(true), ignored);
+  socket.set_option(asio::socket_base::keep_alive(true), ignored);
+  using Idle = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPIDLE>;
+  using Interval = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPINTVL>;
+  using Count = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_KEEPCNT>;
+  socket.set_option(Idle(60), ignored);
+  socket.set_option(Interval(10), ignored);
+  socket.set_option(Count(3), ignored);
+  // While sent bytes wait for their acknowledgement keep-alive is silent: a machine that lost power
+  // shows here.
+  using UserTimeout = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_USER_TIMEOUT>;
+  socket.set_option(UserTimeout(static_cast<int>(absl::ToInt64Milliseconds(unacknowledged_max))),
+                    ignored);
+  socket.non_blocking(true, ignored);
+}
+
+}  // namespace
+
+Checksums ChecksumsFor(std::string_view rpc_name) {
+  return rpc_name.starts_with(kRpcBeacon) ? Checksums::kHeaderAndBody : Checksums::kNone;
+}
+
+// Sending.
+
+bool AsioConnection::QueueLocked(std::string header, std::string body) {
+  queued_bytes_ += header.size() + body.size();
+  outbox_.Append(std::move(header), std::move(body));
+  return !std::exchange(flush_scheduled_, true);
+}
+
+void AsioConnection::Send(std::string header, std::string body) {
+  bool schedule;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return;
+    schedule = QueueLocked(std::move(header), std::move(body));
+  }
+  // Behind what the loop has to do already: all that this adds to the outbox leaves with the same
+  // write.
+  if (schedule) asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+}
+
+bool AsioConnection::SendCall(uint64_t call, absl::Duration timeout, std::string header,
+                              std::string body) {
+  bool schedule;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    deadlines_.Add(call, timeout, Now());
+    schedule = QueueLocked(std::move(header), std::move(body));
+  }
+  if (schedule) asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+  return true;
+}
+
+void AsioConnection::Flush() {
+  if (closed_ || !established_ || waiting_to_write_) return;
+  while (true) {
+    if (first_piece_ == writing_.size()) {
+      std::lock_guard lock(mutex_);
+      flush_scheduled_ = false;
+      writing_ = outbox_.Take();
+      first_piece_ = piece_offset_ = 0;
+      if (writing_.empty()) break;
+    }
+    std::array<asio::const_buffer, kPiecesPerWrite> pieces;
+    size_t count = std::min(pieces.size(), writing_.size() - first_piece_);
+    for (size_t i = 0; i < count; ++i) {
+      std::string_view piece = writing_[first_piece_ + i];
+      if (i == 0) piece.remove_prefix(piece_offset_);
+      pieces[i] = asio::const_buffer(piece.data(), piece.size());
+    }
+    std::error_code error;
+    size_t n = socket_.write_some(absl::MakeConstSpan(pieces).subspan(0, count), error);
+    if (error == asio::error::would_block || error == asio::error::try_again) {
+      waiting_to_write_ = true;
+      socket_.async_wait(tcp::socket::wait_write,
+                         [self = shared_from_this()](const std::error_code& failed) {
+                           self->waiting_to_write_ = false;
+                           if (!failed) self->Flush();
+                         });
+      return;
+    }
+    if (error) return Close(error.message());
+    last_progress_ = Now();
+    queued_bytes_ -= n;
+    n += piece_offset_;
+    while (first_piece_ < writing_.size() && n >= writing_[first_piece_].size()) {
+      n -= writing_[first_piece_].size();
+      writing_[first_piece_++] = {};
+    }
+    piece_offset_ = n;
+  }
+  if (farewell_) {
+    std::error_code ignored;
+    socket_.shutdown(tcp::socket::shutdown_send, ignored);
+    return;
+  }
+  if (paused_ && !Overloaded()) Resume();
+}
+
+void AsioConnection::Reply(const Frame& request, ErrorCode error, std::string body) {
+  if (request.header.name == kRpcClearScanner) return;  // clients die of an answer
+  if (request.header.framing == Framing::kRdsn) {
+    std::string header =
+        RdsnReplyHeader(request, error, host_->local(), body, ChecksumsFor(request.header.name));
+    Send(std::move(header), std::move(body));
+  } else {
+    std::string header = ThriftReplyHeader(request, error, body.size());
+    Send(std::move(header), error == ErrorCode::kOk ? std::move(body) : std::string());
+  }
+}
+
+// Receiving.
+
+void AsioConnection::StartAccepted() {
+  std::error_code error;
+  peer_ = FromAsio(socket_.remote_endpoint(error));
+  host_->Started(shared_from_this());
+  if (error || host_->stopping()) return Close("");
+  Established();
+}
+
+void AsioConnection::StartConnect() {
+  host_->Started(shared_from_this());
+  if (host_->stopping()) return Close("");
+  started_ = Now();
+  std::error_code error;
+  socket_.open(tcp::v4(), error);
+  // A server that starts must get its port even while an outgoing connection has it.
+  if (!error) socket_.set_option(asio::socket_base::reuse_address(true), error);
+  if (error) return Close(error.message());
+  socket_.async_connect(tcp::endpoint(asio::ip::address_v4(peer_.ip), peer_.port),
+                        [self = shared_from_this()](const std::error_code& failed) {
+                          if (self->closed_) return;
+                          std::error_code ignored;
+                          bool itself = !failed && self->socket_.local_endpoint(ignored) ==
+                                                       self->socket_.remote_endpoint(ignored);
+                          if (failed || itself) {
+                            self->host_->ConnectFailed(self->peer_);
+                            return self->Close(failed ? failed.message() : "met itself");
+                          }
+                          self->host_->Connected(self->peer_);
+                          self->Established();
+                        });
+}
+
+void AsioConnection::Established() {
+  SetTcpOptions(socket_, host_->options().stall_timeout);
+  established_ = true;
+  last_progress_ = Now();
+  Read();
+  Flush();
+}
+
+void AsioConnection::Read() {
+  if (closed_ || reading_) return;
+  reading_ = true;
+  FrameParser::Room room = parser_.Reserve(room_bytes_);
+  room_bytes_ = room.size;
+  socket_.async_read_some(asio::buffer(room.data, room.size),
+                          [self = shared_from_this()](const std::error_code& error, size_t n) {
+                            self->reading_ = false;
+                            self->OnRead(error, n);
+                          });
+}
+
+void AsioConnection::OnRead(const std::error_code& error, size_t n) {
+  if (closed_) return;
+  if (error) {
+    bool usual = error == asio::error::eof || error == asio::error::connection_reset;
+    return Close(usual ? "" : error.message());
+  }
+  if (farewell_) return Read();  // unread: the room is used again
+  parser_.Commit(n);
+  size_t total = n;
+  bool filled = n == room_bytes_;
+  while (filled && total < kReadBytesPerTurn) {
+    FrameParser::Room room = parser_.Reserve(kReadBytesBusy);
+    std::error_code later;
+    n = socket_.read_some(asio::buffer(room.data, room.size), later);
+    if (later) break;  // nothing more now; an error shows again at the next read
+    parser_.Commit(n);
+    total += n;
+    filled = n == room.size;
+  }
+  room_bytes_ = total >= kReadBytesBusy ? kReadBytesBusy : kReadBytes;
+  HandleFrames();
+  if (!closed_ && !paused_) Read();
+}
+
+void AsioConnection::HandleFrames() {
+  while (!closed_ && !farewell_) {
+    if (Overloaded()) {
+      paused_ = true;
+      if (Overloaded()) return;  // still: Answered or Flush resumes
+      paused_ = false;
+    }
+    Frame frame;
+    switch (parser_.Next(&frame)) {
+      case FrameParser::Result::kNeedMore:
+        return;
+      case FrameParser::Result::kBroken:
+        return Close(parser_.error());
+      case FrameParser::Result::kHttp:
+        return SayFarewell(kHttpReply);
+      case FrameParser::Result::kFrame:
+        break;
+    }
+    if (frame.is_request) {
+      HandleRequest(std::move(frame));
+    } else {
+      RpcResult result{.error = frame.error, .body = std::move(frame.body)};
+      if (!frame.payload_readable && !result.body.empty())
+        result = {.error = ErrorCode::kInvalidData};
+      host_->calls().FinishNamed(frame.id, frame.header.name, std::move(result));
+    }
+  }
+}
+
+void AsioConnection::HandleRequest(Frame frame) {
+  if (!frame.header.from.IsValid()) frame.header.from = peer_;
+  bool named_server = frame.header.framing == Framing::kRdsn && frame.header.from.port > 1023;
+  if (named_server && !peer_is_server_) peer_is_server_ = true;
+  const RequestHandler* handler = host_->handler();
+  if (!frame.payload_readable) return Reply(frame, ErrorCode::kInvalidData, {});
+  if (frame.header.name == kRpcNegotiation) {
+    return Reply(frame, ErrorCode::kOk,
+                 EncodeWrapped(NegotiationResponse{.status = NegotiationStatus::kAuthDisabled}));
+  }
+  if (handler == nullptr) return Reply(frame, ErrorCode::kHandlerNotFound, {});
+
+  size_t cost = frame.body.size() + kRequestOverheadBytes;
+  unanswered_bytes_ += cost;
+  auto unanswered = std::make_unique<Unanswered>(weak_from_this(), cost);
+  InboundRequest request;
+  request.header = frame.header;
+  request.body = std::exchange(frame.body, {});
+  request.responder = Responder([unanswered = std::move(unanswered), frame = std::move(frame)](
+                                    ErrorCode error, std::string body) {
+    if (auto open = unanswered->connection.lock()) open->Reply(frame, error, std::move(body));
+  });
+  (*handler)(std::move(request));
+}
+
+void AsioConnection::Answered(size_t bytes) {
+  unanswered_bytes_ -= bytes;
+  if (paused_ && !Overloaded())
+    asio::post(context_, [self = shared_from_this()] { self->Resume(); });
+}
+
+void AsioConnection::Resume() {
+  if (closed_ || !paused_.exchange(false)) return;
+  HandleFrames();
+  if (!closed_ && !paused_) Read();
+}
+
+void AsioConnection::SayFarewell(std::string_view last_words) {
+  farewell_ = true;
+  Send(std::string(last_words), {});
+}
+
+// Time and end.
+
+void AsioConnection::Tick(Instant now) {
+  if (outgoing_) {
+    std::vector<uint64_t> due;
+    {
+      std::lock_guard lock(mutex_);
+      due = deadlines_.TakeDue(now, [&](uint64_t call) { return host_->calls().IsOver(call); });
+    }
+    for (uint64_t call : due) host_->calls().Finish(call, {.error = ErrorCode::kTimeout});
+    if (!established_ && now - started_ > host_->options().connect_timeout) {
+      host_->ConnectFailed(peer_);
+      return Close("no connection in time");
+    }
+  }
+  if (farewell_ && now - last_progress_ > kFarewell) return Close("");
+  size_t queued = queued_bytes_;
+  if (queued > 2 * host_->options().queued_bytes_max * Factor()) {
+    return Close(absl::StrCat("too slow: ", queued, " bytes wait for it"));
+  }
+  if (queued == 0 || !established_) {
+    last_progress_ = now;
+  } else if (now - last_progress_ > host_->options().stall_timeout) {
+    Close(absl::StrCat("took nothing for long: ", queued, " bytes wait for it"));
+  }
+}
+
+void AsioConnection::Close(std::string_view why) {
+  std::vector<uint64_t> calls;
+  {
+    std::lock_guard lock(mutex_);
+    if (closed_.exchange(true)) return;
+    outbox_.Take();
+    calls = deadlines_.TakeAll();
+  }
+  if (!why.empty()) {
+    LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_
+                            << " closed: " << why;
+  }
+  std::error_code ignored;
+  socket_.close(ignored);
+  writing_.clear();
+  first_piece_ = piece_offset_ = 0;
+  for (uint64_t call : calls) host_->calls().Finish(call, {.error = ErrorCode::kNetworkFailure});
+  host_->Closed(shared_from_this());
+}
+
+}  // namespace arion

@@ -1,0 +1,155 @@
+// AsioConnection: one TCP connection of a transport, accepted or opened.
+//
+// Threads   Lives on one event loop: its socket and parser belong to that thread. Send, SendCall
+// and closed are
+//           thread-safe. Lifetime: its host holds it until Closed; a read or write under way holds
+//           it too.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/ip/tcp.hpp>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rpc/asio_transport.h"
+#include "rpc/call_deadlines.h"
+#include "rpc/frame.h"
+#include "rpc/outbox.h"
+#include "rpc/pending_calls.h"
+
+namespace arion {
+
+class AsioConnection;
+
+// What a connection needs of the transport it belongs to. The four reports come on the thread of
+// its loop.
+class ConnectionHost {
+ public:
+  virtual ~ConnectionHost() = default;
+  virtual void Started(const std::shared_ptr<AsioConnection>& connection) = 0;
+  virtual void Closed(const std::shared_ptr<AsioConnection>& connection) = 0;
+  virtual void Connected(Endpoint peer) = 0;
+  virtual void ConnectFailed(Endpoint peer) = 0;
+
+  virtual const RequestHandler* handler() const = 0;  // nullptr: none
+  virtual const AsioTransportOptions& options() const = 0;
+  virtual PendingCalls& calls() = 0;
+  virtual Endpoint local() const = 0;
+  virtual bool stopping() const = 0;
+};
+
+// Whether a message carries checksums: beacons and their answers do, on every channel
+// (spec/internal-rpc.md 1.3).
+Checksums ChecksumsFor(std::string_view rpc_name);
+
+class AsioConnection : public std::enable_shared_from_this<AsioConnection> {
+ public:
+  AsioConnection(std::shared_ptr<ConnectionHost> host, int loop, asio::io_context& context,
+                 asio::ip::tcp::socket socket)
+      : host_(std::move(host)),
+        loop_(loop),
+        context_(context),
+        socket_(std::move(socket)),
+        parser_(FrameParser::Expect::kAny) {}
+  AsioConnection(std::shared_ptr<ConnectionHost> host, int loop, asio::io_context& context,
+                 Endpoint peer, Lane lane)
+      : host_(std::move(host)),
+        loop_(loop),
+        context_(context),
+        socket_(context),
+        parser_(FrameParser::Expect::kRdsn),
+        peer_(peer),
+        lane_(lane),
+        outgoing_(true),
+        peer_is_server_(true) {}
+
+  int loop() const { return loop_; }
+  Endpoint peer() const { return peer_; }
+  Lane lane() const { return lane_; }
+  bool outgoing() const { return outgoing_; }
+
+  // Any thread.
+  bool closed() const { return closed_.load(); }
+  void Send(std::string header, std::string body);
+  // Like Send; `call` fails when it is not answered in time or the connection closes. False: closed
+  // already.
+  bool SendCall(uint64_t call, absl::Duration timeout, std::string header, std::string body);
+
+  // The loop's thread.
+  void StartAccepted();
+  void StartConnect();
+  void Tick(Instant now);
+  void Close(std::string_view why);
+
+ private:
+  // Counts a request as unanswered until its responder is used or dropped.
+  struct Unanswered {
+    Unanswered(std::weak_ptr<AsioConnection> c, size_t b) : connection(std::move(c)), bytes(b) {}
+    Unanswered(const Unanswered&) = delete;
+    ~Unanswered() {
+      if (auto open = connection.lock()) open->Answered(bytes);
+    }
+    std::weak_ptr<AsioConnection> connection;
+    size_t bytes;
+  };
+
+  static constexpr size_t kReadBytes = 16 << 10;  // room for one read of a quiet connection
+  static constexpr size_t kServerFactor = 4;      // how much more a server may have queued
+
+  size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
+  // Of an opened connection never: its peer may be waiting for us to take answers.
+  bool Overloaded() const {
+    if (outgoing_) return false;
+    return queued_bytes_.load() > host_->options().queued_bytes_max * Factor() ||
+           unanswered_bytes_.load() > host_->options().unanswered_bytes_max * Factor();
+  }
+  bool QueueLocked(std::string header, std::string body);
+  void Established();
+  void Read();
+  void OnRead(const std::error_code& error, size_t n);
+  void HandleFrames();
+  void HandleRequest(Frame frame);
+  void Reply(const Frame& request, ErrorCode error, std::string body);
+  void Answered(size_t bytes);
+  void Resume();
+  void Flush();
+  void SayFarewell(std::string_view last_words);
+
+  const std::shared_ptr<ConnectionHost> host_;
+  const int loop_;
+  asio::io_context& context_;
+  asio::ip::tcp::socket socket_;
+  FrameParser parser_;
+  Endpoint peer_;
+  const Lane lane_ = Lane::kData;
+  const bool outgoing_ = false;
+  std::atomic<bool> peer_is_server_ = false;
+  std::atomic<bool> closed_ = false;  // set with mutex_ held
+  std::atomic<size_t> queued_bytes_ = 0;
+  std::atomic<size_t> unanswered_bytes_ = 0;
+  std::atomic<bool> paused_ = false;  // frames wait in the parser until the queues shrink
+
+  std::mutex mutex_;
+  Outbox outbox_;                 // guarded by mutex_
+  CallDeadlines deadlines_;       // guarded by mutex_
+  bool flush_scheduled_ = false;  // guarded by mutex_
+
+  // The loop's thread.
+  bool established_ = false;
+  bool reading_ = false;
+  bool waiting_to_write_ = false;
+  bool farewell_ = false;  // only our last words are still to be sent
+  std::vector<std::string> writing_;
+  size_t first_piece_ = 0;   // of writing_
+  size_t piece_offset_ = 0;  // in the first piece
+  size_t room_bytes_ = kReadBytes;
+  Instant started_;
+  Instant last_progress_;  // of writing
+};
+
+}  // namespace arion
