@@ -1,12 +1,15 @@
 // FileSystem: the blocking file operations a server needs, with their durability stated.
 //
-// Units    Offsets and sizes are bytes. Paths are absolute or relative to the process.
-// Errors   NotFound; AlreadyExists; ResourceExhausted (no space); PermissionDenied; DataLoss (a sync failed, or a read
-//          met EIO); Internal otherwise. Messages name path, step and errno's text.
-// Threads  Thread-safe; a file object is used by one thread at a time. Every call may wait for a disk: never on an
-//          event-loop thread.
-// Promises F1  Content is durable after Sync() returned OK; a failed Sync is final for that file: never repeat it.
-//          F2  A created, renamed or removed name is durable after SyncDirectory(parent) returned OK.
+// Units     Offsets and sizes are bytes. Paths are absolute or relative to the process.
+// Errors    NotFound; AlreadyExists; ResourceExhausted (no space); PermissionDenied; DataLoss (a
+//           sync failed, or a read met EIO); Internal otherwise. Messages name path, step and
+//           errno's text.
+// Threads   Thread-safe; a file object is used by one thread at a time. Every call may wait for a
+//           disk: never on an event-loop thread.
+// Promises  F1  Content is durable after Sync() returned OK; a failed Sync is final for that file:
+//               never repeat it.
+//           F2  A created, renamed or removed name is durable after SyncDirectory(parent) returned
+//               OK.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -41,7 +44,7 @@ class WritableFile {
 struct FileStatus {
   uint64_t size = 0;
   uint64_t inode = 0;
-  int64_t birth_nanos = 0;         // 0 where the file system has none
+  int64_t birth_nanos = 0;  // 0 where the file system has none
   int64_t modified_unix_nanos = 0;
   bool is_directory = false;
   bool is_symlink = false;
@@ -53,14 +56,18 @@ class FileSystem {
 
   virtual absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) = 0;
   enum class CreateMode { kMustNotExist, kTruncate, kOpenExisting };
-  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path, CreateMode mode) = 0;
+  virtual absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path,
+                                                                     CreateMode mode) = 0;
 
-  virtual absl::StatusOr<FileStatus> Stat(const std::string& path) = 0;  // does not follow a last symbolic link
-  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;  // sorted names, no . and ..
-  virtual absl::Status CreateDirectories(const std::string& path) = 0;   // with parents; fine if it exists
+  // Does not follow a last symbolic link.
+  virtual absl::StatusOr<FileStatus> Stat(const std::string& path) = 0;
+  // Sorted names, without . and ..
+  virtual absl::StatusOr<std::vector<std::string>> List(const std::string& directory) = 0;
+  // With parents; fine if it exists.
+  virtual absl::Status CreateDirectories(const std::string& path) = 0;
   virtual absl::Status Rename(const std::string& from, const std::string& to) = 0;  // replaces `to`
-  virtual absl::Status Remove(const std::string& path) = 0;              // a file or an empty directory
-  virtual absl::Status RemoveAll(const std::string& path) = 0;           // fine if it is not there
+  virtual absl::Status Remove(const std::string& path) = 0;     // a file or an empty directory
+  virtual absl::Status RemoveAll(const std::string& path) = 0;  // fine if it is not there
   virtual absl::Status Link(const std::string& from, const std::string& to) = 0;  // hard link
   virtual absl::Status SyncDirectory(const std::string& path) = 0;
   struct Space {
@@ -69,7 +76,8 @@ class FileSystem {
   };
   virtual absl::StatusOr<Space> SpaceOf(const std::string& path) = 0;
   virtual absl::StatusOr<uint64_t> DeviceOf(const std::string& path) = 0;  // st_dev
-  // An exclusive lock on `path` (created if missing) for this process; FailedPrecondition names the holder's pid.
+  // An exclusive lock on `path` (created if missing) for this process; FailedPrecondition names the
+  // holder's pid.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
 };
 

@@ -1,13 +1,18 @@
-// LogDevice: writes log blocks to one device and says when they are durable. One per device (st_dev), shared by all
-// replicas whose logs lie there.
+// LogDevice: writes log blocks to one device and says when they are durable. One per device
+// (st_dev), shared by all replicas whose logs lie there.
 //
-// Shapes   A write is one block of one file, already aligned where the file asks for it. At most one write per file is
-//          in flight: the log above submits the next after the previous one's callback (decision 9).
-// Promises V1  done(OK) with Durability::kFsync: the bytes survive a power cut (a flush submitted after the write's
-//              completion succeeded; for kGrowing files that file's own fdatasync). With kOs: write() returned.
-//          V2  Each callback runs exactly once, on the strand given, failures included, for one file in submit order.
-//          V3  A failed flush fails every write it was to cover, and the device's files it covered stay failed.
-// Threads  Write is thread-safe. Opening, growing, trimming wait for the disk: call them in the device's DiskPool.
+// Shapes    A write is one block of one file, already aligned where the file asks for it. At most
+//           one write per file is in flight: the log above submits the next after the previous
+//           one's callback (decision 9).
+// Promises  V1  done(OK) with Durability::kFsync: the bytes survive a power cut (a flush submitted
+//               after the write's completion succeeded; for kGrowing files that file's own
+//               fdatasync). With kOs: write() returned.
+//           V2  Each callback runs exactly once, on the strand given, failures included, for one
+//               file in submit order.
+//           V3  A failed flush fails every write it was to cover, and the device's files it covered
+//               stay failed.
+// Threads   Write is thread-safe. Opening, growing, trimming wait for the disk: call them in the
+//           device's DiskPool.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -36,7 +41,7 @@ class AlignedBuffer {
   ~AlignedBuffer();
 
   void Reserve(size_t capacity);
-  void Resize(size_t size);      // new bytes are zero
+  void Resize(size_t size);  // new bytes are zero
   char* data() { return data_; }
   const char* data() const { return data_; }
   size_t size() const { return size_; }
@@ -79,14 +84,17 @@ class LogDevice {
   virtual void Write(WriteRequest request) = 0;
 
   // The rest waits for the disk.
-  // Opens for writing; creates when missing. `direct` asks for direct I/O where the file system has it.
+  // Opens for writing; creates when missing. `direct` asks for direct I/O where the file system has
+  // it.
   virtual absl::StatusOr<std::shared_ptr<LogFile>> Open(const std::string& path, bool direct) = 0;
-  // Fills [from, to) with zeros, sets the size to at least `to`, and syncs. Not while a write is in flight there.
+  // Fills [from, to) with zeros, sets the size to at least `to`, and syncs. Not while a write is in
+  // flight there.
   virtual absl::Status FillWithZeros(LogFile& file, uint64_t from, uint64_t to) = 0;
   // Cuts to `size` and syncs.
   virtual absl::Status TruncateAndSync(LogFile& file, uint64_t size) = 0;
   virtual absl::Status Sync(LogFile& file) = 0;
-  // What the banner and metrics name: "io_uring, O_DIRECT, one flush per disk", "pwrite + fdatasync", "simulated".
+  // What the banner and metrics name: "io_uring, O_DIRECT, one flush per disk", "pwrite +
+  // fdatasync", "simulated".
   virtual std::string method() const = 0;
 };
 

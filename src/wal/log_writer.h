@@ -12,7 +12,7 @@
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
 // Promises  W1  at most one write is in flight; each is one block of one file
 //           W2  the next write is submitted after the flush that covers the one before succeeded
-//           W3  a file's first write is submitted after its name and all of the file before are durable
+//           W3  a file's first write waits until its name and all of the file before are durable
 //           W4  a write reaches past the synced end of its file only with kGrowing
 //           (L1 and L2 of private_log.h follow)
 // SPDX-License-Identifier: Apache-2.0

@@ -1,18 +1,23 @@
-// PrivateLog: one replica's durable log, a folder of files log.<index>.<start offset> beside its data.
+// PrivateLog: one replica's durable log, a folder of files log.<index>.<start offset> beside its
+// data.
 //
-// Shapes    Mutations keep append order; a decree may appear again (prepared anew, taken over): which one counts is
-//           replay's judgement (the larger ballot). Bytes: wal/log_format.h.
-// Errors    ResourceExhausted: disk full, nothing written, may be tried again after DropThrough. DataLoss: a write or
-//           sync failed, or durable bytes are damaged: the log stays failed, the replica must be fenced.
-// Threads   Open, Close, ReadFrom wait for the disk: in its DiskPool. The rest is strand-bound; callbacks come on that
-//           strand. No lock is shared with another replica's log.
-// Lifetime  Environment outlives it. Destruction without Close is a crash: nothing is trimmed, pending callbacks drop.
-//           Before Close, and before the folder is opened again or moved in the same process: Drain.
-// Promises  L1  on_durable(OK) for m: m and everything appended before it survive a crash (power cut with kFsync).
+// Shapes    Mutations keep append order; a decree may appear again (prepared anew, taken over):
+//           which one counts is replay's judgement (the larger ballot). Bytes: wal/log_format.h.
+// Errors    ResourceExhausted: disk full, nothing written, may be tried again after DropThrough.
+//           DataLoss: a write or sync failed, or durable bytes are damaged: the log stays failed,
+//           the replica must be fenced.
+// Threads   Open, Close, ReadFrom wait for the disk: in its DiskPool. The rest is strand-bound;
+//           callbacks come on that strand. No lock is shared with another replica's log.
+// Lifetime  Environment outlives it. Destruction without Close is a crash: nothing is trimmed,
+//           pending callbacks drop. Before Close, and before the folder is opened again or moved in
+//           the same process: Drain.
+// Promises  L1  on_durable(OK) for m: m and everything appended before it survive a crash (power
+//               cut with kFsync).
 //           L2  Callbacks run in append order, each exactly once, failures included.
 //           L3  One write that no flush covers yet; each write is one block (decision 9).
 //           L4  What Open replayed is durable before Open returns.
-//           L5  Nothing that can't be understood is overwritten: cut bytes go to <file>.tail, damaged logs stay.
+//           L5  Nothing that can't be understood is overwritten: cut bytes go to <file>.tail,
+//               damaged logs stay.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,25 +38,26 @@
 namespace arion {
 
 struct PrivateLogOptions {
-  std::string directory;            // <replica dir>/plog; created when missing
-  std::string identity_path;        // <replica dir>/.arion-log: which files we wrote, and how (decision 9)
+  std::string directory;      // <replica dir>/plog; created when missing
+  std::string identity_path;  // <replica dir>/.arion-log: which files are ours (decision 9)
   PartitionId pid;
   Durability durability = Durability::kFsync;
   uint64_t segment_bytes_max = 32 << 20;
-  bool preallocate = true;          // pre-written files; false: append + fdatasync
-  // Replay: decrees up to here are in the engine already (files that hold nothing newer are not read).
+  bool preallocate = true;  // pre-written files; false: append + fdatasync
+  // Replay: decrees up to here are in the engine already (files that hold nothing newer are not
+  // read).
   Decree applied;
-  // Replay: records at global offsets below this are void (init_offset_in_private_log): not given to the sink, but their
-  // ballots count in ReplaySummary::max_ballot.
+  // Replay: records at global offsets below this are void (init_offset_in_private_log): not given
+  // to the sink, but their ballots count in ReplaySummary::max_ballot.
   int64_t valid_start_offset = 0;
 };
 
 struct ReplaySummary {
   int64_t mutations = 0;
   uint64_t bytes = 0;
-  bool cut_tail = false;    // something was cut from the end: the stop was not clean
-  bool was_clean = false;   // the last stop was clean
-  Decree max_decree;        // largest decree seen; 0 = none
+  bool cut_tail = false;   // something was cut from the end: the stop was not clean
+  bool was_clean = false;  // the last stop was clean
+  Decree max_decree;       // largest decree seen; 0 = none
   Ballot max_ballot;
 };
 
@@ -63,23 +69,27 @@ class PrivateLog {
 
   // Recovers the folder (decision 9's steps) and replays it into `sink`.
   static absl::StatusOr<std::unique_ptr<PrivateLog>> Open(Environment& env, StrandPtr strand,
-                                                          PrivateLogOptions options, ReplaySink sink,
-                                                          ReplaySummary* summary);
+                                                          PrivateLogOptions options,
+                                                          ReplaySink sink, ReplaySummary* summary);
   virtual ~PrivateLog() = default;
 
   virtual void Append(MutationPtr mutation, DurableCallback on_durable) = 0;
-  // True while a write is in flight that no flush covers yet: what is appended now joins the next block.
+  // True while a write is in flight that no flush covers yet: what is appended now joins the next
+  // block.
   virtual bool IsBusy() const = 0;
 
-  // Files that hold only decrees <= d and lie before the newest such file may go; removed in the background.
+  // Files that hold only decrees <= d and lie before the newest such file may go; removed in the
+  // background.
   virtual void DropThrough(Decree durable) = 0;
-  // Everything logged so far is void (a learner got a new beginning): the next append starts a new file whose header says
-  // so. The caller stores end_offset() as init_offset_in_private_log before it appends.
+  // Everything logged so far is void (a learner got a new beginning): the next append starts a new
+  // file whose header says so. The caller stores end_offset() as init_offset_in_private_log before
+  // it appends.
   virtual void StartAnew(Decree max_decree) = 0;
   virtual int64_t end_offset() const = 0;  // global offset behind the last appended record
 
-  // Mutations with decree >= first that are durable here, in log order (a decree may repeat); up to `bytes_max` bytes but
-  // at least one. OutOfRange: older ones were dropped. In the DiskPool, beside appends.
+  // Mutations with decree >= first that are durable here, in log order (a decree may repeat); up to
+  // `bytes_max` bytes but at least one. OutOfRange: older ones were dropped. In the DiskPool,
+  // beside appends.
   virtual absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree first, uint64_t bytes_max) = 0;
   // Every decree >= first that was ever appended is still here.
   virtual bool Covers(Decree first) const = 0;
@@ -93,11 +103,12 @@ class PrivateLog {
   };
   virtual Stats stats() const = 0;
 
-  // Runs `done` on the strand once everything appended was reported and no step of this log is under way in the
-  // DiskPool or the device; a failed log drains, too. Append nothing afterwards.
+  // Runs `done` on the strand once everything appended was reported and no step of this log is
+  // under way in the DiskPool or the device; a failed log drains, too. Append nothing afterwards.
   virtual void Drain(Task done) = 0;
-  // After Drain (FailedPrecondition otherwise, harmless: the next Open recovers): trims the last file to its content,
-  // removes spares, marks the stop clean. Typically log->Drain([..] { pool.Submit([..] { log->Close(); }); }).
+  // After Drain (FailedPrecondition otherwise, harmless: the next Open recovers): trims the last
+  // file to its content, removes spares, marks the stop clean. Typically log->Drain([..] {
+  // pool.Submit([..] { log->Close(); }); }).
   virtual absl::Status Close() = 0;
 };
 

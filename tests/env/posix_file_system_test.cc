@@ -28,7 +28,8 @@ TEST_F(PosixFileSystemTest, CreateModesMeanWhatTheySay) {
   ASSERT_TRUE((*file)->WriteAt(0, "hello").ok());
   ASSERT_TRUE((*file)->Sync().ok());
   ASSERT_TRUE((*file)->Close().ok());
-  EXPECT_TRUE(absl::IsAlreadyExists(files_.OpenForWrite(Path("f"), CreateMode::kMustNotExist).status()));
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(files_.OpenForWrite(Path("f"), CreateMode::kMustNotExist).status()));
   auto again = *files_.OpenForWrite(Path("f"), CreateMode::kOpenExisting);
   ASSERT_TRUE(again->WriteAt(5, " you").ok());
   EXPECT_EQ(*ReadFile(files_, Path("f")), "hello you");
@@ -70,7 +71,8 @@ TEST_F(PosixFileSystemTest, StatTellsIdentityAndDoesNotFollowLinks) {
 TEST_F(PosixFileSystemTest, DirectoriesAreMadeWithParentsListedSortedAndRemovedWhole) {
   ASSERT_TRUE(files_.CreateDirectories(Path("a/b/c")).ok());
   ASSERT_TRUE(files_.CreateDirectories(Path("a/b/c")).ok());
-  for (const char* name : {"z", "b", "m"}) ASSERT_TRUE(WriteFileDurably(files_, Path("a/b/c/") + name, "x").ok());
+  for (const char* name : {"z", "b", "m"})
+    ASSERT_TRUE(WriteFileDurably(files_, Path("a/b/c/") + name, "x").ok());
   EXPECT_EQ(*files_.List(Path("a/b/c")), (std::vector<std::string>{"b", "m", "z"}));
   ASSERT_TRUE(files_.SyncDirectory(Path("a/b/c")).ok());
   EXPECT_FALSE(files_.Remove(Path("a")).ok());
@@ -100,7 +102,8 @@ TEST_F(PosixFileSystemTest, ALockNamesItsHolder) {
   ASSERT_TRUE(lock.ok());
   const auto second = files_.Lock(Path("lock"));
   ASSERT_TRUE(absl::IsFailedPrecondition(second.status())) << second.status();
-  EXPECT_NE(std::string(second.status().message()).find(std::to_string(::getpid())), std::string::npos);
+  EXPECT_NE(std::string(second.status().message()).find(std::to_string(::getpid())),
+            std::string::npos);
   lock->reset();
   EXPECT_TRUE(files_.Lock(Path("lock")).ok());
 }

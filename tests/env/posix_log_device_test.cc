@@ -30,7 +30,8 @@ class PosixLogDeviceTest : public ::testing::TestWithParam<Method> {
 
   std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
 
-  std::future<absl::Status> Write(std::shared_ptr<LogFile> file, uint64_t offset, std::string_view bytes, Coverage coverage,
+  std::future<absl::Status> Write(std::shared_ptr<LogFile> file, uint64_t offset,
+                                  std::string_view bytes, Coverage coverage,
                                   Durability durability = Durability::kFsync) {
     auto answer = std::make_shared<std::promise<absl::Status>>();
     LogDevice::WriteRequest request;
@@ -96,13 +97,16 @@ TEST_P(PosixLogDeviceTest, ManyFilesAtOnceAreAllAnswered) {
   for (int round = 0; round < 20; ++round) {
     std::vector<std::future<absl::Status>> answers;
     const std::string page(8192, static_cast<char>('a' + round));
-    for (const auto& log : logs) answers.push_back(Write(log, static_cast<uint64_t>(round) * 8192, page, Coverage::kPrewritten));
+    for (const auto& log : logs)
+      answers.push_back(
+          Write(log, static_cast<uint64_t>(round) * 8192, page, Coverage::kPrewritten));
     for (auto& answer : answers) ASSERT_TRUE(answer.get().ok());
   }
   for (int i = 0; i < 20; ++i) {
     const std::string content = *ReadFile(files_, Path(absl::StrCat("log", i)));
     for (size_t round = 0; round < 20; ++round)
-      EXPECT_EQ(content.substr(round * 8192, 8192), std::string(8192, static_cast<char>('a' + round)));
+      EXPECT_EQ(content.substr(round * 8192, 8192),
+                std::string(8192, static_cast<char>('a' + round)));
   }
 }
 
@@ -111,14 +115,16 @@ TEST_P(PosixLogDeviceTest, MoreWritesThanTheRingHoldsAreAllAnswered) {
   device_.swap(device);
   std::vector<std::future<absl::Status>> answers;
   for (int i = 0; i < 100; ++i)
-    answers.push_back(Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
+    answers.push_back(
+        Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
   for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
 }
 
 TEST_P(PosixLogDeviceTest, WhatWasSubmittedIsAnsweredBeforeTheDeviceGoes) {
   std::vector<std::future<absl::Status>> answers;
   for (int i = 0; i < 30; ++i)
-    answers.push_back(Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
+    answers.push_back(
+        Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
   device_.reset();
   for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
 }
@@ -126,7 +132,8 @@ TEST_P(PosixLogDeviceTest, WhatWasSubmittedIsAnsweredBeforeTheDeviceGoes) {
 TEST_P(PosixLogDeviceTest, AWriteOffItsAlignmentIsRefusedNotWritten) {
   auto file = *device_->Open(Path("log"), true);
   if (file->alignment() == 1) GTEST_SKIP() << "no direct I/O here";
-  EXPECT_TRUE(absl::IsInvalidArgument(Write(file, 100, std::string(4096, 'a'), Coverage::kGrowing).get()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(Write(file, 100, std::string(4096, 'a'), Coverage::kGrowing).get()));
   EXPECT_TRUE(absl::IsInvalidArgument(Write(file, 0, "abc", Coverage::kGrowing).get()));
   EXPECT_EQ(ReadFile(files_, Path("log"))->size(), 0u);
   EXPECT_TRUE(Write(file, 0, std::string(4096, 'a'), Coverage::kGrowing).get().ok());
@@ -153,7 +160,8 @@ TEST_P(PosixLogDeviceTest, FullDevicesRefuseAndHeal) {
   // /dev/full refuses every write with ENOSPC.
   auto file = *device_->Open("/dev/full", false);
   EXPECT_TRUE(absl::IsResourceExhausted(Write(file, 0, "abc", Coverage::kGrowing).get()));
-  EXPECT_TRUE(absl::IsResourceExhausted(Write(file, 0, "abc", Coverage::kGrowing).get())) << "not failed for good";
+  EXPECT_TRUE(absl::IsResourceExhausted(Write(file, 0, "abc", Coverage::kGrowing).get()))
+      << "not failed for good";
 }
 
 TEST_P(PosixLogDeviceTest, DoesNotFollowALinkInALogsPlace) {
@@ -163,12 +171,13 @@ TEST_P(PosixLogDeviceTest, DoesNotFollowALinkInALogsPlace) {
   EXPECT_FALSE(device_->Open(Path("log"), false).ok());
 }
 
-// perf.md 2.6: one flush serves every write that completed before it, and each such write waits for a flush.
+// perf.md 2.6: a flush serves every write that completed before it; each such write waits for one.
 TEST_P(PosixLogDeviceTest, DurableWritesReachTheDiskWithFlushes) {
   struct stat s;
   ASSERT_EQ(::stat(directory_.path().c_str(), &s), 0);
   const auto flushes = [&]() -> int64_t {
-    std::ifstream in(absl::StrCat("/sys/dev/block/", major(s.st_dev), ":", minor(s.st_dev), "/stat"));
+    std::ifstream in(
+        absl::StrCat("/sys/dev/block/", major(s.st_dev), ":", minor(s.st_dev), "/stat"));
     int64_t field = 0;
     for (int i = 0; i < 16; ++i)
       if (!(in >> field)) return -1;
@@ -185,8 +194,10 @@ TEST_P(PosixLogDeviceTest, DurableWritesReachTheDiskWithFlushes) {
   EXPECT_GE(after - before, 20);  // others may flush this disk, too
 }
 
-INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest, ::testing::Values(Method::kBest, Method::kThreads),
-                         [](const auto& info) { return info.param == Method::kBest ? "Best" : "Threads"; });
+INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest,
+                         ::testing::Values(Method::kBest, Method::kThreads), [](const auto& info) {
+                           return info.param == Method::kBest ? "Best" : "Threads";
+                         });
 
 }  // namespace
 }  // namespace arion

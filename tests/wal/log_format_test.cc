@@ -18,8 +18,9 @@ TEST(LogFormatTest, NamesAreIndexAndStartOffset) {
 }
 
 TEST(LogFormatTest, NearNamesAreNoLogs) {
-  for (const char* name : {"log.1.2.removed", "log.3", "log.1a.2", "log..2", "log.1.2a", "log.1.", "log.-1.2", "log.1.+2",
-                           "log. 1.2", "Log.1.2", "xlog.1.2", "log.1.2.tail", "spare.2", "log.", "log", "", "log.1.2 "}) {
+  for (const char* name : {"log.1.2.removed", "log.3", "log.1a.2", "log..2", "log.1.2a", "log.1.",
+                           "log.-1.2", "log.1.+2", "log. 1.2", "Log.1.2", "xlog.1.2",
+                           "log.1.2.tail", "spare.2", "log.", "log", "", "log.1.2 "}) {
     const auto parsed = ParseLogFileName(name);
     ASSERT_TRUE(parsed.ok()) << name;
     EXPECT_FALSE(parsed->has_value()) << name;
@@ -27,25 +28,30 @@ TEST(LogFormatTest, NearNamesAreNoLogs) {
 }
 
 TEST(LogFormatTest, OffsetsBeyondTheOffsetSpaceAreAnError) {
-  for (const char* name : {"log.1.18446744073709551615", "log.1.9223372036854775808", "log.99999999999999999999.0"})
+  for (const char* name :
+       {"log.1.18446744073709551615", "log.1.9223372036854775808", "log.99999999999999999999.0"})
     EXPECT_TRUE(absl::IsOutOfRange(ParseLogFileName(name).status())) << name;
 }
 
 // spec/disk-formats.md 2.10.
 TEST(LogFormatTest, FirstBlockIsTheWorkedExample) {
   char block[kFirstBlockBytes];
-  EXPECT_EQ(StoreFirstBlock(0, {.pid = {2, 1}, .max_decree = Decree(0), .valid_start_offset = 0}, block), 0x75FF3296u);
+  EXPECT_EQ(
+      StoreFirstBlock(0, {.pid = {2, 1}, .max_decree = Decree(0), .valid_start_offset = 0}, block),
+      0x75FF3296u);
   const unsigned char expected[] = {
-      0xEF, 0xBE, 0xAD, 0xDE, 0x2C, 0, 0, 0, 0x96, 0x32, 0xFF, 0x75, 0, 0, 0, 0,
-      0xEF, 0xBE, 0xAD, 0xDE, 1,    0, 0, 0, 0,    0,    0,    0,    0, 0, 0, 0,
-      1,    0,    0,    0,    2,    0, 0, 0, 1,    0,    0,    0,    0, 0, 0, 0,
-      0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0,    0};
-  EXPECT_EQ(std::string(block, sizeof(block)), std::string(reinterpret_cast<const char*>(expected), sizeof(expected)));
+      0xEF, 0xBE, 0xAD, 0xDE, 0x2C, 0, 0, 0, 0x96, 0x32, 0xFF, 0x75, 0, 0, 0,
+      0,    0xEF, 0xBE, 0xAD, 0xDE, 1, 0, 0, 0,    0,    0,    0,    0, 0, 0,
+      0,    0,    1,    0,    0,    0, 2, 0, 0,    0,    1,    0,    0, 0, 0,
+      0,    0,    0,    0,    0,    0, 0, 0, 0,    0,    0,    0,    0, 0, 0};
+  EXPECT_EQ(std::string(block, sizeof(block)),
+            std::string(reinterpret_cast<const char*>(expected), sizeof(expected)));
 }
 
 TEST(LogFormatTest, FileHeaderComesBack) {
   char block[kFirstBlockBytes];
-  StoreFirstBlock(1234567890123, {.pid = {7, 3}, .max_decree = Decree(99), .valid_start_offset = 1000}, block);
+  StoreFirstBlock(1234567890123,
+                  {.pid = {7, 3}, .max_decree = Decree(99), .valid_start_offset = 1000}, block);
   std::string_view body(block + kBlockHeaderBytes, kFirstBlockBytes - kBlockHeaderBytes);
   const auto header = TakeFileHeader(&body);
   ASSERT_TRUE(header.ok());

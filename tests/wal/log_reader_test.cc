@@ -48,28 +48,34 @@ std::string Dump(const std::string& path) {
   const auto parsed = ParseLogFileName(name);
   const std::string bytes = Slurp(path);
   const ReadFileResult read = ReadAll(bytes, (*parsed)->start_offset);
-  const char* status = read.end == LogEnd::kEof ? "EOF" : read.end == LogEnd::kTruncated ? "INCOMPLETE" : "INVALID";
-  std::string text = absl::StrCat(path, " index=", (*parsed)->index, " start=", (*parsed)->start_offset, " size=",
-                                  bytes.size(), " replay_end=",
-                                  (*parsed)->start_offset + static_cast<int64_t>(read.position), " status=", status, "\n");
+  const char* status = read.end == LogEnd::kEof         ? "EOF"
+                       : read.end == LogEnd::kTruncated ? "INCOMPLETE"
+                                                        : "INVALID";
+  std::string text = absl::StrCat(
+      path, " index=", (*parsed)->index, " start=", (*parsed)->start_offset, " size=", bytes.size(),
+      " replay_end=", (*parsed)->start_offset + static_cast<int64_t>(read.position),
+      " status=", status, "\n");
   for (const LogBlock& block : read.blocks) {
     if (block.header) {
       std::vector<std::string> entries;
       for (const auto& e : block.header->entries)
-        entries.push_back(absl::StrCat(e.pid.app_id, ".", e.pid.index, ":{max=", e.max_decree.value(), ",valid=",
-                                       e.valid_start_offset, "}"));
-      absl::StrAppend(&text, "  header v", block.header->version, " ", absl::StrJoin(entries, " "), "\n");
+        entries.push_back(absl::StrCat(e.pid.app_id, ".", e.pid.index, ":{max=",
+                                       e.max_decree.value(), ",valid=", e.valid_start_offset, "}"));
+      absl::StrAppend(&text, "  header v", block.header->version, " ", absl::StrJoin(entries, " "),
+                      "\n");
     }
     for (const MutationPtr& m : block.mutations) {
       std::vector<std::string> updates;
       for (const Update& u : m->updates) {
         std::string hex;
         for (const unsigned char c : u.data) absl::StrAppendFormat(&hex, "%02x", c);
-        updates.push_back(absl::StrCat("('", Text(WriteCodeName(u.code)), "', ", u.serialization, ", '", hex, "')"));
+        updates.push_back(absl::StrCat("('", Text(WriteCodeName(u.code)), "', ", u.serialization,
+                                       ", '", hex, "')"));
       }
-      absl::StrAppend(&text, "  @", m->log_offset, " len=", EncodedSize(*m), " ", m->pid.app_id, ".", m->pid.index,
-                      " b=", m->ballot.value(), " d=", m->decree.value(), " lcd=", m->last_committed.value(), " ts=",
-                      m->timestamp_us, " [", absl::StrJoin(updates, ", "), "]\n");
+      absl::StrAppend(&text, "  @", m->log_offset, " len=", EncodedSize(*m), " ", m->pid.app_id,
+                      ".", m->pid.index, " b=", m->ballot.value(), " d=", m->decree.value(),
+                      " lcd=", m->last_committed.value(), " ts=", m->timestamp_us, " [",
+                      absl::StrJoin(updates, ", "), "]\n");
     }
   }
   return text;
@@ -79,7 +85,8 @@ std::string ToolDump(const std::string& tool, const std::string& path) {
   FILE* pipe = popen(absl::StrCat("python3 ", tool, " dump ", path).c_str(), "r");
   std::string out;
   std::array<char, 4096> buffer;
-  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe)) out.append(buffer.data(), n);
+  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
+    out.append(buffer.data(), n);
   pclose(pipe);
   return out;
 }
@@ -139,7 +146,8 @@ TEST(LogReaderTest, RealFilesOfUpstreamsOwnTestsDecode) {
 }
 
 TEST(LogReaderTest, EndsAsTheTableSays) {
-  const std::string whole = TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60), MakeMutation(3, 10)}});
+  const std::string whole =
+      TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60), MakeMutation(3, 10)}});
   const ReadFileResult good = ReadAll(whole, 0);
   ASSERT_EQ(good.end, LogEnd::kEof);
   ASSERT_EQ(good.blocks.size(), 3u);
@@ -149,7 +157,11 @@ TEST(LogReaderTest, EndsAsTheTableSays) {
     const ReadFileResult cut = ReadAll(whole.substr(0, n), 0);
     const bool boundary = n == 0 || n == second || n == third || n == whole.size();
     EXPECT_EQ(cut.end, boundary ? LogEnd::kEof : LogEnd::kTruncated) << n;
-    EXPECT_EQ(cut.position, n >= whole.size() ? whole.size() : n >= third ? third : n >= second ? second : 0) << n;
+    EXPECT_EQ(cut.position, n >= whole.size() ? whole.size()
+                            : n >= third      ? third
+                            : n >= second     ? second
+                                              : 0)
+        << n;
   }
   EXPECT_EQ(ReadAll(whole + std::string(64, '\0'), 0).end, LogEnd::kCorrupt);
   EXPECT_EQ(ReadAll(whole + std::string(15, '\0'), 0).end, LogEnd::kTruncated);
@@ -166,7 +178,8 @@ TEST(LogReaderTest, EndsAsTheTableSays) {
     flipped[i] = static_cast<char>(flipped[i] ^ 0x10);
     const ReadFileResult read = ReadAll(flipped, 0);
     bool in_position_field = false;
-    for (const size_t at : {size_t{0}, second, third}) in_position_field = in_position_field || (i >= at + 12 && i < at + 16);
+    for (const size_t at : {size_t{0}, second, third})
+      in_position_field = in_position_field || (i >= at + 12 && i < at + 16);
     if (in_position_field) {
       EXPECT_EQ(read.end, LogEnd::kEof) << i;
     } else {
@@ -182,7 +195,8 @@ TEST(LogReaderTest, AWrongStartOffsetIsUnreadable) {
 
 TEST(LogReaderTest, AMutationAtAnotherOffsetThanItSaysIsUnreadable) {
   std::string body;
-  AppendMutation(*MakeMutation(1, 10), /*log_offset=*/kFirstBlockBytes + kBlockHeaderBytes + 1, &body);
+  AppendMutation(*MakeMutation(1, 10), /*log_offset=*/kFirstBlockBytes + kBlockHeaderBytes + 1,
+                 &body);
   std::string bytes = TestLogBytes({});
   const uint32_t chain = LoadLittle<uint32_t>(bytes.data() + 8);
   AppendTestBlock(body, chain, &bytes);
@@ -190,7 +204,8 @@ TEST(LogReaderTest, AMutationAtAnotherOffsetThanItSaysIsUnreadable) {
 }
 
 TEST(LogReaderTest, BlocksDroppedDoubledOrSwappedBreakTheChain) {
-  const std::string whole = TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 50)}, {MakeMutation(3, 50)}});
+  const std::string whole =
+      TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 50)}, {MakeMutation(3, 50)}});
   const ReadFileResult good = ReadAll(whole, 0);
   std::vector<std::string> parts;
   for (const LogBlock& b : good.blocks) parts.push_back(whole.substr(b.position, b.size));
@@ -201,7 +216,8 @@ TEST(LogReaderTest, BlocksDroppedDoubledOrSwappedBreakTheChain) {
 
 TEST(LogReaderTest, LargeFilesAreReadInChunks) {
   std::vector<std::vector<MutationPtr>> blocks;
-  for (int64_t d = 1; d <= 40; ++d) blocks.push_back({MakeMutation(d, 100000 + static_cast<size_t>(d) * 3000)});
+  for (int64_t d = 1; d <= 40; ++d)
+    blocks.push_back({MakeMutation(d, 100000 + static_cast<size_t>(d) * 3000)});
   blocks.push_back({MakeMutation(41, 3 << 20)});
   const std::string whole = TestLogBytes(blocks);
   const ReadFileResult read = ReadAll(whole, 0);
@@ -212,7 +228,8 @@ TEST(LogReaderTest, LargeFilesAreReadInChunks) {
 
 TEST(LogReaderTest, AnyBytesAreRead) {
   std::mt19937_64 random(7);
-  const std::string whole = TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60), MakeMutation(3, 10)}});
+  const std::string whole =
+      TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60), MakeMutation(3, 10)}});
   for (int i = 0; i < 20000; ++i) {
     std::string bytes = whole.substr(0, random() % (whole.size() + 1));
     for (int n = static_cast<int>(random() % 4); n > 0 && !bytes.empty(); --n)
@@ -225,10 +242,12 @@ TEST(LogReaderTest, AnyBytesAreRead) {
 }
 
 TEST(FindValidBlockTest, FindsOnlyWholeBlocksOfThisReplicaAtTheirPlace) {
-  const std::string whole = TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60)}, {MakeMutation(3, 60)}});
+  const std::string whole =
+      TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60)}, {MakeMutation(3, 60)}});
   const ReadFileResult good = ReadAll(whole, 0);
   const uint64_t second = good.blocks[1].position, third = good.blocks[2].position;
-  const auto find = [&](const std::string& bytes, uint64_t from, int64_t start = 0, PartitionId pid = kTestPid) {
+  const auto find = [&](const std::string& bytes, uint64_t from, int64_t start = 0,
+                        PartitionId pid = kTestPid) {
     MemoryFile file(bytes);
     return *FindValidBlock(file, from, bytes.size(), start, pid);
   };
@@ -247,11 +266,13 @@ TEST(FindValidBlockTest, FindsOnlyWholeBlocksOfThisReplicaAtTheirPlace) {
 }
 
 TEST(FindValidBlockTest, SeesABlockAcrossChunks) {
-  const std::string whole = TestLogBytes({{MakeMutation(1, (1 << 20) - 300)}, {MakeMutation(2, 60)}, {MakeMutation(3, 2 << 20)}});
+  const std::string whole = TestLogBytes(
+      {{MakeMutation(1, (1 << 20) - 300)}, {MakeMutation(2, 60)}, {MakeMutation(3, 2 << 20)}});
   const ReadFileResult good = ReadAll(whole, 0);
   MemoryFile file(whole);
   EXPECT_EQ(**FindValidBlock(file, 61, whole.size(), 0, kTestPid), good.blocks[2].position);
-  EXPECT_EQ(**FindValidBlock(file, good.blocks[2].position + 1, whole.size(), 0, kTestPid), good.blocks[3].position);
+  EXPECT_EQ(**FindValidBlock(file, good.blocks[2].position + 1, whole.size(), 0, kTestPid),
+            good.blocks[3].position);
 }
 
 TEST(EndOfNonZeroBytesTest, SkipsTrailingZeros) {

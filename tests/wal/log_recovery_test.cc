@@ -33,7 +33,8 @@ class LogRecoveryTest : public ::testing::Test {
     ASSERT_TRUE(WriteFileDurably(w.files(), kIdentityPath, identity.Format()).ok());
     w.node().disk().MakeDurable();
   }
-  void PutOwn(const std::string& name, std::string_view bytes, Durability durability = Durability::kFsync) {
+  void PutOwn(const std::string& name, std::string_view bytes,
+              Durability durability = Durability::kFsync) {
     w.Put(name, bytes);
     Claim(name, durability);
   }
@@ -80,7 +81,8 @@ TEST_F(LogRecoveryTest, FixtureTornTailEndsBeforeTheTornBlock) {
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 3));
   EXPECT_TRUE(w.summary.cut_tail);
-  for (const auto& [name, bytes] : before) EXPECT_EQ(w.Content(name), bytes) << "an old version's file is never cut";
+  for (const auto& [name, bytes] : before)
+    EXPECT_EQ(w.Content(name), bytes) << "an old version's file is never cut";
   w.Append(MakeMutation(4, 10));
   w.Settle();
   w.Crash(sim::CrashMode::kPowerNone);
@@ -119,7 +121,8 @@ TEST_F(LogRecoveryTest, FixtureStrayNamesAreLeftAlone) {
   PutFixture("plog-stray-names");
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 3));
-  for (const char* name : {"log.2.416.removed", "log.3", "log.x.1", "readme.txt"}) EXPECT_THAT(w.Names(), Contains(name));
+  for (const char* name : {"log.2.416.removed", "log.3", "log.x.1", "readme.txt"})
+    EXPECT_THAT(w.Names(), Contains(name));
 }
 
 TEST_F(LogRecoveryTest, FixtureReproposedDeliversBoth) {
@@ -140,7 +143,8 @@ TEST_F(LogRecoveryTest, RealLogsOfPegasus25Replay) {
   const std::string fixtures = RealFixtures();
   REQUIRE_FIXTURES(fixtures);
   int logs = 0;
-  for (const auto& replica : std::filesystem::directory_iterator(fixtures + "/pegasus-2.5.0/replica1/reps")) {
+  for (const auto& replica :
+       std::filesystem::directory_iterator(fixtures + "/pegasus-2.5.0/replica1/reps")) {
     const std::string plog = replica.path().string() + "/plog";
     if (!std::filesystem::is_directory(plog)) continue;
     LogWorld world;
@@ -148,7 +152,8 @@ TEST_F(LogRecoveryTest, RealLogsOfPegasus25Replay) {
       world.Put(entry.path().filename(), Slurp(entry.path()));
     PrivateLogOptions options = TestLogOptions();
     const std::string name = replica.path().filename();
-    options.pid = {std::stoi(name.substr(0, name.find('.'))), std::stoi(name.substr(name.find('.') + 1))};
+    options.pid = {std::stoi(name.substr(0, name.find('.'))),
+                   std::stoi(name.substr(name.find('.') + 1))};
     const absl::Status status = world.Open(options);
     ASSERT_TRUE(status.ok()) << name << " " << status;
     EXPECT_FALSE(world.replayed.empty()) << name;
@@ -259,12 +264,14 @@ TEST_F(LogRecoveryTest, OwnDamageBeforeTheNextFileIsRefusedUntouched) {
 
 TEST_F(LogRecoveryTest, OwnLastFileWithoutAFirstBlockIsRemoved) {
   for (const std::string& bytes : {std::string(), std::string(8192, '\0'), second.substr(0, 30)}) {
-    PutOwn("log.1.0", first + std::string(4096, '\0'));  // not trimmed yet: legal, the next starts at its content's end
+    // Not trimmed yet, which is legal: the next file starts at its content's end.
+    PutOwn("log.1.0", first + std::string(4096, '\0'));
     PutOwn(second_name, bytes);
     ASSERT_TRUE(w.Open().ok());
     EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2));
     EXPECT_EQ(w.Content("log.1.0"), first);
-    EXPECT_TRUE(absl::StrContains(w.Content(second_name), "RPC_RRDB")) << "its place is taken by the tail written anew";
+    EXPECT_TRUE(absl::StrContains(w.Content(second_name), "RPC_RRDB"))
+        << "its place is taken by the tail written anew";
     ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
   }
 }
@@ -331,7 +338,8 @@ TEST_F(LogRecoveryTest, SparesAreRemoved) {
 }
 
 TEST_F(LogRecoveryTest, VoidRecordsAreNotDeliveredButTheirBallotsCount) {
-  PutOwn("log.1.0", TestLogBytes({{MakeMutation(1, 50, /*ballot=*/9)}, {MakeMutation(2, 50, /*ballot=*/4)}}));
+  PutOwn("log.1.0",
+         TestLogBytes({{MakeMutation(1, 50, /*ballot=*/9)}, {MakeMutation(2, 50, /*ballot=*/4)}}));
   PrivateLogOptions options = TestLogOptions();
   options.valid_start_offset = kFirstBlockBytes + 20;
   ASSERT_TRUE(w.Open(options).ok());
@@ -346,14 +354,14 @@ TEST_F(LogRecoveryTest, AnErrorOfTheSinkFailsTheOpen) {
   w.env().RunInPool([&] {
     ReplaySummary summary;
     status = PrivateLog::Open(
-                 w.env(), w.strand(), TestLogOptions(), [](MutationPtr) { return absl::AbortedError("enough"); },
-                 &summary)
+                 w.env(), w.strand(), TestLogOptions(),
+                 [](MutationPtr) { return absl::AbortedError("enough"); }, &summary)
                  .status();
   });
   EXPECT_TRUE(absl::IsAborted(status));
 }
 
-// The worked example of spec/disk-formats.md 2.10, written by our writer: decrees 1 and 2 in one block, 3 in another.
+// spec/disk-formats.md 2.10: decrees 1 and 2 in one block, 3 in another.
 TEST_F(LogRecoveryTest, OurWriterWritesTheWorkedExample) {
   REQUIRE_FIXTURES(SpecFixtures());
   PutFixture("plog-basic");
@@ -365,7 +373,8 @@ TEST_F(LogRecoveryTest, OurWriterWritesTheWorkedExample) {
     options.preallocate = preallocate;
     ASSERT_TRUE(fresh.Open(options).ok());
     fresh.env().RunOn(fresh.strand(), [&] {
-      fresh.AppendHere(mutations[0]);  // opens the file: the first block is in the way, so the second joins
+      // Opens the file: its first block goes before, so the second mutation joins the first.
+      fresh.AppendHere(mutations[0]);
       fresh.AppendHere(mutations[1]);
     });
     fresh.Settle();

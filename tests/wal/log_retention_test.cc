@@ -13,7 +13,8 @@ std::vector<LogFileEntry> Files(std::vector<int64_t> maxima) {
   std::vector<LogFileEntry> files;
   for (const int64_t max : maxima) {
     const auto i = static_cast<int64_t>(files.size());
-    files.push_back({.name = {i + 1, i * 100}, .content_bytes = 100, .header_max_decree = Decree(max)});
+    files.push_back(
+        {.name = {i + 1, i * 100}, .content_bytes = 100, .header_max_decree = Decree(max)});
   }
   return files;
 }

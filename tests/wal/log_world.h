@@ -24,7 +24,8 @@ constexpr PartitionId kTestPid{2, 1};
 inline const std::string kLogDirectory = "/data/2.1.pegasus/plog";
 inline const std::string kIdentityPath = "/data/2.1.pegasus/.arion-log";
 
-inline MutationPtr MakeMutation(int64_t decree, size_t data_bytes, int64_t ballot = 3, int64_t last_committed = -1) {
+inline MutationPtr MakeMutation(int64_t decree, size_t data_bytes, int64_t ballot = 3,
+                                int64_t last_committed = -1) {
   Mutation m;
   m.pid = kTestPid;
   m.ballot = Ballot(ballot);
@@ -32,7 +33,8 @@ inline MutationPtr MakeMutation(int64_t decree, size_t data_bytes, int64_t ballo
   m.last_committed = Decree(last_committed >= 0 ? last_committed : decree - 1);
   m.timestamp_us = 1640995200000000 + decree;
   std::string data(data_bytes, '\0');
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>('a' + (i * 7 + static_cast<size_t>(decree)) % 26);
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<char>('a' + (i * 7 + static_cast<size_t>(decree)) % 26);
   m.updates.push_back({.code = WriteCode::kPut, .serialization = 1, .data = std::move(data)});
   return std::make_shared<Mutation>(std::move(m));
 }
@@ -105,10 +107,13 @@ class LogWorld {
 
   FileSystem& files() { return env_->files(); }
   std::vector<std::string> Names() { return *files().List(kLogDirectory); }
-  std::string Content(const std::string& name) { return *ReadFile(files(), JoinPath(kLogDirectory, name)); }
+  std::string Content(const std::string& name) {
+    return *ReadFile(files(), JoinPath(kLogDirectory, name));
+  }
   void Put(const std::string& name, std::string_view bytes) {
     ASSERT_TRUE(files().CreateDirectories(kLogDirectory).ok());
-    auto file = *files().OpenForWrite(JoinPath(kLogDirectory, name), FileSystem::CreateMode::kTruncate);
+    auto file =
+        *files().OpenForWrite(JoinPath(kLogDirectory, name), FileSystem::CreateMode::kTruncate);
     ASSERT_TRUE(file->WriteAt(0, bytes).ok());
   }
   std::vector<int64_t> ReplayedDecrees() const {
@@ -147,14 +152,18 @@ inline std::string FixtureDirectory(const char* variable, const std::string& fal
   const std::string path = set != nullptr ? set : std::string(ARION_SOURCE_DIR) + "/" + fallback;
   return std::filesystem::is_directory(path) ? path : "";
 }
-inline std::string SpecFixtures() { return FixtureDirectory("ARION_SPEC_FIXTURES", "../shared/spec/fixtures"); }
-inline std::string RealFixtures() { return FixtureDirectory("ARION_FIXTURES", "../shared/fixtures"); }
+inline std::string SpecFixtures() {
+  return FixtureDirectory("ARION_SPEC_FIXTURES", "../shared/spec/fixtures");
+}
+inline std::string RealFixtures() {
+  return FixtureDirectory("ARION_FIXTURES", "../shared/fixtures");
+}
 
-#define REQUIRE_FIXTURES(path)                                                                     \
-  if ((path).empty()) {                                                                            \
-    const char* ci = std::getenv("CI");                                                            \
-    if (ci != nullptr && std::string_view(ci) == "true") FAIL() << "fixtures are missing";         \
-    GTEST_SKIP() << "fixtures are not on this machine";                                            \
+#define REQUIRE_FIXTURES(path)                                                             \
+  if ((path).empty()) {                                                                    \
+    const char* ci = std::getenv("CI");                                                    \
+    if (ci != nullptr && std::string_view(ci) == "true") FAIL() << "fixtures are missing"; \
+    GTEST_SKIP() << "fixtures are not on this machine";                                    \
   }
 
 inline std::string Slurp(const std::string& path) {

@@ -1,4 +1,4 @@
-// Log files as strings: a ReadableFile over bytes, and a second, independent writer of the format for tests.
+// Log files as strings: a ReadableFile over bytes, and a second writer of the format, for tests.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -42,8 +42,9 @@ inline uint32_t AppendTestBlock(std::string_view body, uint32_t chain, std::stri
 }
 
 // A file that starts at `start`, its header and these blocks.
-inline std::string TestLogBytes(const std::vector<std::vector<MutationPtr>>& blocks, int64_t start = 0,
-                                int64_t max_decree = 0, PartitionId pid = kTestPid) {
+inline std::string TestLogBytes(const std::vector<std::vector<MutationPtr>>& blocks,
+                                int64_t start = 0, int64_t max_decree = 0,
+                                PartitionId pid = kTestPid) {
   std::string header;
   AppendLittle(uint32_t{0xDEADBEEF}, &header);
   AppendLittle(int32_t{1}, &header);

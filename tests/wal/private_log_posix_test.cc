@@ -101,7 +101,8 @@ TEST_P(PrivateLogPosixTest, ReplaysWhatItWroteCleanOrNot) {
   ASSERT_TRUE(Open().ok());
   ASSERT_EQ(replayed_.size(), 3010u);
   for (size_t i = 0; i < replayed_.size(); ++i)
-    ASSERT_TRUE(SameMutation(*replayed_[i], *MakeMutation(static_cast<int64_t>(i) + 1, i < 3000 ? 1000 : 700000)));
+    ASSERT_TRUE(SameMutation(*replayed_[i],
+                             *MakeMutation(static_cast<int64_t>(i) + 1, i < 3000 ? 1000 : 700000)));
   EXPECT_FALSE(summary_.was_clean);
 
   AppendAll(3011, 3100, 100, 8);
@@ -121,11 +122,12 @@ TEST_P(PrivateLogPosixTest, ReplaysWhatItWroteCleanOrNot) {
 
 INSTANTIATE_TEST_SUITE_P(
     Settings, PrivateLogPosixTest,
-    ::testing::Values(Setting{"Uring", LogDeviceOptions::Method::kBest, Durability::kFsync, true},
-                      Setting{"Threads", LogDeviceOptions::Method::kThreads, Durability::kFsync, true},
-                      Setting{"Appending", LogDeviceOptions::Method::kBest, Durability::kFsync, false},
-                      Setting{"PageCache", LogDeviceOptions::Method::kBest, Durability::kOs, true},
-                      Setting{"PageCacheThreads", LogDeviceOptions::Method::kThreads, Durability::kOs, true}),
+    ::testing::Values(
+        Setting{"Uring", LogDeviceOptions::Method::kBest, Durability::kFsync, true},
+        Setting{"Threads", LogDeviceOptions::Method::kThreads, Durability::kFsync, true},
+        Setting{"Appending", LogDeviceOptions::Method::kBest, Durability::kFsync, false},
+        Setting{"PageCache", LogDeviceOptions::Method::kBest, Durability::kOs, true},
+        Setting{"PageCacheThreads", LogDeviceOptions::Method::kThreads, Durability::kOs, true}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

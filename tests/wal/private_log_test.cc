@@ -138,7 +138,8 @@ TEST(PrivateLogTest, WorksWithoutPreallocationAndInThePageCache) {
     for (int64_t d = 1; d <= 60; ++d) w.Append(MakeMutation(d, 1000));
     w.Settle();
     ASSERT_EQ(w.answers.size(), 60u);
-    w.Crash(durability == Durability::kFsync ? sim::CrashMode::kPowerNone : sim::CrashMode::kProcess);
+    w.Crash(durability == Durability::kFsync ? sim::CrashMode::kPowerNone
+                                             : sim::CrashMode::kProcess);
     ASSERT_TRUE(w.Open(options).ok());
     EXPECT_EQ(w.replayed.size(), 60u);
   }
@@ -259,7 +260,8 @@ TEST(PrivateLogTest, AFailedSyncFencesTheLog) {
   w.Settle();
   ASSERT_EQ(w.answers.size(), 4u);
   EXPECT_TRUE(w.answers[0].second.ok());
-  for (size_t i = 1; i < 4; ++i) EXPECT_TRUE(absl::IsDataLoss(w.answers[i].second)) << w.answers[i].second;
+  for (size_t i = 1; i < 4; ++i)
+    EXPECT_TRUE(absl::IsDataLoss(w.answers[i].second)) << w.answers[i].second;
   bool drained = false;
   w.env().RunOn(w.strand(), [&] { w.log->Drain([&] { drained = true; }); });
   w.Settle();
@@ -348,7 +350,7 @@ TEST(PrivateLogTest, TheUncommittedTailIsAppendedAnewAtOpen) {
   EXPECT_EQ(w.Names().size(), 3u);
 }
 
-// Random work, a crash at a random point, and what must hold then; some crashes fall into the recovery itself.
+// Random work, a crash at a random point, and what must hold then; some fall into the recovery.
 class CrashTest : public ::testing::TestWithParam<Durability> {};
 
 TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
@@ -377,15 +379,16 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
       std::map<int64_t, MutationPtr> kept;
       for (const MutationPtr& m : w.replayed) {
         const auto& candidates = offered[m->decree.value()];
-        ASSERT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const MutationPtr& o) {
-          return SameMutation(*o, *m);
-        })) << "decree " << m->decree << " was never appended like this";
+        ASSERT_TRUE(std::any_of(candidates.begin(), candidates.end(),
+                                [&](const MutationPtr& o) { return SameMutation(*o, *m); }))
+            << "decree " << m->decree << " was never appended like this";
         MutationPtr& slot = kept[m->decree.value()];
         if (slot == nullptr || slot->ballot <= m->ballot) slot = m;
       }
       for (const MutationPtr& m : durable_answers) {
         const auto found = kept.find(m->decree.value());
-        ASSERT_NE(found, kept.end()) << "decree " << m->decree << " was reported durable and is lost";
+        ASSERT_NE(found, kept.end())
+            << "decree " << m->decree << " was reported durable and is lost";
         ASSERT_GE(found->second->ballot, m->ballot);
         if (found->second->ballot == m->ballot) {
           ASSERT_TRUE(SameMutation(*found->second, *m));
@@ -404,16 +407,19 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
       next = static_cast<int64_t>(kept.size()) + 1;
       ++ballot;
       bool crashed = false;
-      const auto mode = !durable ? sim::CrashMode::kProcess
+      const auto mode = !durable             ? sim::CrashMode::kProcess
                         : dice.Below(3) == 0 ? sim::CrashMode::kPowerNone
                         : dice.Below(2) == 0 ? sim::CrashMode::kPowerPrefix
                                              : sim::CrashMode::kPowerRandom;
-      w.node().CrashAfterChanges(static_cast<int64_t>(dice.Below(60)), mode, [&] { crashed = true; });
+      w.node().CrashAfterChanges(static_cast<int64_t>(dice.Below(60)), mode,
+                                 [&] { crashed = true; });
       for (int step = 0; step < 60 && !crashed; ++step) {
         const int burst = 1 + static_cast<int>(dice.Below(6));
         for (int i = 0; i < burst && !crashed; ++i) {
-          const int64_t committed = std::max<int64_t>(0, next - 1 - static_cast<int64_t>(dice.Below(5)));
-          MutationPtr m = MakeMutation(next, dice.Below(dice.Below(10) == 0 ? 40000 : 800), ballot, committed);
+          const int64_t committed =
+              std::max<int64_t>(0, next - 1 - static_cast<int64_t>(dice.Below(5)));
+          MutationPtr m =
+              MakeMutation(next, dice.Below(dice.Below(10) == 0 ? 40000 : 800), ballot, committed);
           ++next;
           offered[m->decree.value()].push_back(m);
           w.strand()->Post([&, m] {
@@ -440,9 +446,10 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
       // A crash in the middle of the recovery, now and then.
       if (dice.Below(2) == 0) {
         bool again = false;
-        w.node().CrashAfterChanges(static_cast<int64_t>(dice.Below(12)),
-                                   durable ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess,
-                                   [&] { again = true; });
+        w.node().CrashAfterChanges(
+            static_cast<int64_t>(dice.Below(12)),
+            durable ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess,
+            [&] { again = true; });
         (void)w.Open(options);
         w.world().RunFor(absl::Seconds(1));
         if (!again) {
