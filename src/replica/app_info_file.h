@@ -2,9 +2,9 @@
 // (spec/disk-formats.md 3.2).
 //
 // Shapes    08 00 00 DE AD BE EF 00, then Thrift-JSON:
-// {"0":{"rec":{"1":{"i32":1},"2":{"str":"pegasus"}, … }}}, fields in
-//           id order, compact. Read tolerantly: absent fields keep their defaults, unknown ids are
-//           read over. Environments are not stored, except rocksdb.allow_ingest_behind.
+//           {"0":{"rec":{"1":{"i32":1},"2":{"str":"pegasus"}, … }}}, fields in id order,
+//           compact. Read tolerantly: absent fields keep their defaults, unknown ids are read
+//           over. Environments are not stored, except rocksdb.allow_ingest_behind.
 // Errors    NotFound: no such file. DataLoss: it can't be understood.
 // Threads   Load and Store wait for the disk; Store is atomic and durable.
 // SPDX-License-Identifier: Apache-2.0

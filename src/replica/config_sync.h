@@ -3,9 +3,8 @@
 // closed.
 //
 // Threads   Strand-bound to the server's strand.
-// Promises  C1  An answer counts only in the lease term its request was sent in, and for a replica
-// that answer leaves out
-//               only if that replica is still as it was reported.
+// Promises  C1  An answer counts only in the lease term its request was sent in, and for a
+//               replica that answer leaves out only if that replica is still as it was reported.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,11 +1,10 @@
 // DataDirectoryClaim: this server's exclusive right to one data directory, held while it lives.
 //
 // Shapes    .arion-lock (locked), .arion-server (one line: the address of the server the data
-// belong to, written at first
-//           use).
+//           belong to, written at first use).
 // Errors    FailedPrecondition: locked by a running server (its pid is named), or of another
-// server; the message says what
-//           to do. PermissionDenied: may not be written. Others: the disk.
+//           server; the message says what to do. PermissionDenied: may not be written. Others:
+//           the disk.
 // Threads   Claim and destruction wait for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

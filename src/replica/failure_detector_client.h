@@ -1,12 +1,12 @@
-// FailureDetectorClient keeps this server's lease: beacons to the meta server that leads, and the
-// moment until which the server may act (spec/replication.md 1.7; decisions 15, 19).
+// FailureDetectorClient keeps this server's lease: beacons to the meta server that leads, and
+// the moment until which the server may act (spec/replication.md 1.7; decisions 15, 19).
 //
-// Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the lease; a
-// leader's hint is
-//           followed at once, another meta server is tried after 1 s.
+// Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the
+//           lease; a leader's hint is followed at once, another meta server is tried after 1 s.
 // Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
 // Promises  B1  on_lost follows each on_gained, before the next on_gained, and the term was over
-// before it. SPDX-License-Identifier: Apache-2.0
+//               before it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/any_invocable.h>

@@ -1,13 +1,15 @@
 // FileFetcher copies a list of files from another server into an empty directory, in checked
 // chunks.
 //
-// Shapes    Each chunk is checked by the crc32c the source sends with it, each file by its length
-// and, where the source
-//           named one, by the checksum of the whole file. Chunks go over Lane::kBulk.
+// Shapes    Each chunk is checked by the crc32c the source sends with it, each file by its
+//           length and, where the source named one, by the checksum of the whole file. Chunks go
+//           over Lane::kBulk.
 // Errors    Unavailable: the source can't be reached, or what it sends stays damaged after the
-// retries. Others: our disk. Threads   Strand-bound; `done` comes on the strand, exactly once,
-// never after Cancel. Files are written in the pool. Promises  D1  done(OK): every file is
-// complete, checked and durable, directories included. SPDX-License-Identifier: Apache-2.0
+//           retries. Others: our disk.
+// Threads   Strand-bound; `done` comes on the strand, exactly once, never after Cancel. Files
+//           are written in the pool.
+// Promises  D1  done(OK): every file is complete, checked and durable, directories included.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/any_invocable.h>

@@ -1,13 +1,15 @@
 // InitInfo: the small durable state of one replica, file .init-info (spec/disk-formats.md 3.1).
 //
-// Shapes
-// {"init_ballot":3,"init_durable_decree":0,"init_offset_in_shared_log":6500,"init_offset_in_private_log":0}
-//           in exactly this order, compact, no newline. Extra keys are read over; missing ones read
-//           0 only when every key present is one of the four.
+// Shapes    Compact JSON without a newline, these keys in this order:
+//           {"init_ballot":3,"init_durable_decree":0,
+//            "init_offset_in_shared_log":6500,"init_offset_in_private_log":0}
+//           Extra keys are read over; missing ones read 0 only when every key present is one of
+//           the four.
 // Errors    NotFound: no such file. DataLoss: it can't be understood; the file stays as it is.
 // Threads   Load and Store wait for the disk.
 // Promises  N1  Store(OK): a crash at any moment leaves the old content or the new one, never
-// something else. SPDX-License-Identifier: Apache-2.0
+//               something else.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>

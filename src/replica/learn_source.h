@@ -1,12 +1,13 @@
-// LearnSource: what a primary takes from its disk for a learner: a piece of the log, or the newest
-// checkpoint, whose files are then served while the learner is one.
+// LearnSource: what a primary takes from its disk for a learner: a piece of the log, or the
+// newest checkpoint, whose files are then served while the learner is one.
 //
-// Shapes    Files are named relative to the replica's `data` directory: checkpoint.<decree>/<name>.
-// file_sizes is always
-//           sent; file_checksums (crc32c, 8 hex digits) while the checkpoint is small enough to
-//           read within the learner's patience. Chunks are checksummed in any case.
+// Shapes    Files are named relative to the replica's `data` directory:
+//           checkpoint.<decree>/<name>. file_sizes is always sent; file_checksums (crc32c, 8 hex
+//           digits) while the checkpoint is small enough to read within the learner's patience.
+//           Chunks are checksummed in any case.
 // Threads   Strand-bound, except the two Read functions: in the pool, one at a time.
-// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner out.
+// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner
+//           out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

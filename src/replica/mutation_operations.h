@@ -1,8 +1,8 @@
 // MutationOperations: a mutation's updates decoded into what the engine applies.
 //
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
-// Unimplemented: an operation that is
-//           not applied yet; the replica must be fenced, since skipping it would lose data.
+//           Unimplemented: an operation that is not applied yet; the replica must be fenced,
+//           since skipping it would lose data.
 // Lifetime  Owns the bytes its operations point to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,19 +1,17 @@
 // Replica: one replica in motion. Turns requests into the core's events, calls Step, carries out
 // the effects: log, engine, messages, answers. It judges nothing.
 //
-// Shapes    Effects are carried out strictly in the order of their Steps; those that must wait for
-// the disk first (a
-//           ballot, a log made void, an engine exchanged) hold back everything behind them, reads
-//           excepted.
+// Shapes    Effects are carried out strictly in the order of their Steps; those that must wait
+//           for the disk first (a ballot, a log made void, an engine exchanged) hold back
+//           everything behind them, reads excepted.
 // Errors    A failed log write, apply or sync fences the replica for good; the server sets its
-// directory aside. A full
-//           disk closes it and leaves the directory.
+//           directory aside. A full disk closes it and leaves the directory.
 // Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand.
 // Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.
-// Promises  P1  No client is answered kOk while the lease is not held; reads check it again after
-// reading.
+// Promises  P1  No client is answered kOk while the lease is not held; reads check it again
+//               after reading.
 //           E1  A mutation is applied in decree order, once; an answer to its client follows the
-//           apply.
+//               apply.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,10 +1,10 @@
-// The directories of replicas: how they are called, which are loaded, where a new one goes, how one
-// is set aside (spec/disk-formats.md 1.1-1.4).
+// The directories of replicas: how they are called, which are loaded, where a new one goes, how
+// one is set aside (spec/disk-formats.md 1.1-1.4).
 //
-// Shapes    <data directory>/<app id>.<index>.<app
-// type>/{.app-info,.init-info,.arion-log,plog/,data/,learn/}. Names ending
-//           in .err .gar .tmp .ori .bak are never loaded; a set-aside directory is called
-//           <name>.<µs since 1970>.<suffix>.
+// Shapes    <data directory>/<app id>.<index>.<app type>/
+//               {.app-info,.init-info,.arion-log,plog/,data/,learn/}
+//           Names ending in .err .gar .tmp .ori .bak are never loaded; a set-aside directory is
+//           called <name>.<µs since 1970>.<suffix>.
 // Errors    AlreadyExists: a partition lies in two directories; both are named.
 // Threads   What takes a FileSystem waits for the disk.
 // SPDX-License-Identifier: Apache-2.0

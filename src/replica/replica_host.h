@@ -1,5 +1,5 @@
-// ReplicaHost: what the replicas of one server share: the outside world, the server's options, its
-// lease.
+// ReplicaHost: what the replicas of one server share: the outside world, the server's options,
+// its lease.
 //
 // Threads   Immutable after construction; each part is thread-safe by itself.
 // Lifetime  Environment, Transport and EngineFactory outlive it.

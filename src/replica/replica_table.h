@@ -1,14 +1,12 @@
-// ReplicaTable: which replicas this server has and what state they are in; opens, creates, closes
-// and sets them aside.
+// ReplicaTable: which replicas this server has and what state they are in; opens, creates,
+// closes and sets them aside.
 //
 // Shapes    Phases: kLoading -> kOpen -> kClosing -> kClosed or gone. A closed replica keeps its
-// directory and is still
-//           reported, until meta lists it as garbage.
+//           directory and is still reported, until meta lists it as garbage.
 // Threads   Strand-bound to the server's strand, except Find: any thread.
 // Lifetime  Held by shared_ptr. The host outlives it.
 // Promises  T1  Each directory is opened in its disk's pool, all at once; one that can't be
-// understood is renamed
-//               <dir>.<µs>.err, and the others go on.
+//               understood is renamed <dir>.<µs>.err, and the others go on.
 //           T2  A replica is created only where the caller says that nothing can have been lost.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

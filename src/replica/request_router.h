@@ -1,10 +1,12 @@
-// RequestRouter sends each request that arrives to the replica it is for, on that replica's strand.
+// RequestRouter sends each request that arrives to the replica it is for, on that replica's
+// strand.
 //
 // Errors    Clients: kHandlerNotFound (unknown code, app id <= 0), kObjectNotFound (not here),
-// kInvalidState (not ready). What
-//           doesn't decode: kInvalidData. CLEAR_SCANNER is never answered.
+//           kInvalidState (not ready). What doesn't decode: kInvalidData. CLEAR_SCANNER is never
+//           answered.
 // Threads   Thread-safe: Handle runs on the event loops; it takes no lock but the table's for a
-// look-up. SPDX-License-Identifier: Apache-2.0
+//           look-up.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -2,8 +2,7 @@
 // exactly the files that were handed out to a learner, and nothing else of the disk.
 //
 // Shapes    A file is named by the directory it was handed out with and its relative name. Sizes
-// are those of the moment
-//           it was handed out; nothing beyond is served.
+//           are those of the moment it was handed out; nothing beyond is served.
 // Threads   Thread-safe. Sizes, Read wait for the disk.
 // Lifetime  Files are served while the returned share lives; it keeps `hold` (a checkpoint's).
 // SPDX-License-Identifier: Apache-2.0

@@ -1,12 +1,13 @@
-// ServerLease: this server's lease as its replicas read it, from any thread; written by the failure
-// detector alone.
+// ServerLease: this server's lease as its replicas read it, from any thread; written by the
+// failure detector alone.
 //
 // Shapes    A term is one unbroken holding. A replica remembers the term it was connected in and
-// asks for exactly that one:
-//           a lease lost and regained before the replica heard of it does not count.
+//           asks for exactly that one: a lease lost and regained before the replica heard of it
+//           does not count.
 // Threads   Thread-safe.
-// Promises  V1  Holds(term) is false for ever once that term was lost, and from its end on whatever
-// timers do. SPDX-License-Identifier: Apache-2.0
+// Promises  V1  Holds(term) is false for ever once that term was lost, and from its end on
+//               whatever timers do.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>
