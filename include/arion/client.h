@@ -6,14 +6,14 @@
 //   absl::Status status = (*table)->Put("hash", "sort", "value");
 //
 // Shapes   Keys and values are any bytes; hash key <= 65534 bytes. ttl_seconds 0 = never expires.
-// Errors   NotFound: no such record (or table). DeadlineExceeded: no answer in time; a write may or
-//          may not have happened (after any other error it has not). InvalidArgument: the request
-//          can't be right. ResourceExhausted: refused, busy. Unavailable: refused by every server
-//          asked. PermissionDenied, FailedPrecondition, Unimplemented: refused. A synchronous call
-//          from a callback: FailedPrecondition.
+// Errors   NotFound: no such record (or table). DeadlineExceeded: no answer in time; a write may
+//          or may not have happened (after any other error it has not). InvalidArgument: the
+//          request can't be right. ResourceExhausted: refused, busy. Unavailable: refused by
+//          every server asked. PermissionDenied, FailedPrecondition, Unimplemented: refused. A
+//          synchronous call from a callback: FailedPrecondition.
 // Threads  Thread-safe. Callbacks run on the client's own thread: they must not block.
-// Lifetime A Table may outlive its Client. Operations under way when the Client goes, and later ones,
-//          end in DeadlineExceeded. The Client is not destroyed in a callback.
+// Lifetime A Table may outlive its Client. Operations under way when the Client goes, and later
+//          ones, end in DeadlineExceeded. The Client is not destroyed in a callback.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

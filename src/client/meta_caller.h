@@ -1,8 +1,8 @@
 // MetaCaller: asks the meta servers, whichever of them leads.
 //
 // Errors   DeadlineExceeded: no meta server answered in time. Other RPC-level refusals as
-//          StatusOfMetaError. An answer's own `err` is left to the caller, but for "ask another" and
-//          "not active yet", which are followed here.
+//          StatusOfMetaError. An answer's own `err` is left to the caller, but for "ask another"
+//          and "not active yet", which are followed here.
 // Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //          this is destroyed first.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,14 +1,15 @@
-// EngineDirectory: what lies beside an engine's content in a replica's `data` directory: checkpoints,
-// and a content being installed. Shared by the engines; knows names, not contents.
+// EngineDirectory: what lies beside an engine's content in a replica's `data` directory:
+// checkpoints, and a content being installed. Shared by the engines; knows names, not contents.
 //
 // Shapes   <data>/<content>               the engine's own files ("rdb", "memory")
-//          <data>/checkpoint.<decree>     a whole checkpoint; any other name with "checkpoint" in it
-//                                         is a left-over (spec/disk-formats.md 4.5)
+//          <data>/checkpoint.<decree>     a whole checkpoint; any other name with "checkpoint"
+//                                         in it is a left-over (spec/disk-formats.md 4.5)
 //          <data>/install.<decree>        a durable content that is to become <content>;
 //                                         install.tmp is not one yet
 // Threads  Thread-safe; everything but newest() waits for the disk.
 // Promises D1  A checkpoint directory appears whole and durable or not at all.
-//          D2  InstallContent, a crash anywhere, then Prepare: <content> is the old or the new one.
+//          D2  InstallContent, a crash anywhere, then Prepare: <content> is the old or the new
+//          one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
