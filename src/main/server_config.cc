@@ -502,7 +502,7 @@ absl::Status CheckTogether(ServerKind kind, const IniFile& file,
                      " is not longer than lease = ", absl::FormatDuration(lease),
                      ": two servers could serve one partition; make grace longer than lease"));
   }
-  if (beacon >= lease) {
+  if (kind == ServerKind::kReplica && beacon >= lease) {
     return absl::InvalidArgumentError(
         absl::StrCat(at("beacon_interval"), ": beacon_interval = ", absl::FormatDuration(beacon),
                      " is not shorter than lease = ", absl::FormatDuration(lease),

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "sim/sim_cluster.h"
+#include "sim/sim_environment.h"
 
 DEFINE_uint64(seeds, 10, "how many seeds to run");
 DEFINE_uint64(first, 1, "the first seed");
@@ -43,6 +44,21 @@ double CpuSeconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
+const SimWorld* running_world = nullptr;
+
+// What the servers log, led by the simulated time and the node.
+class SimLog : public google::LogSink {
+ public:
+  void send(google::LogSeverity severity, const char*, const char* file, int, const struct ::tm*, const char* message,
+            size_t size) override {
+    if (running_world == nullptr) return;
+    const SimNode* node = running_world->current_node();
+    printf("%11.6f %-8s %c %.*s\n", static_cast<double>(running_world->now().nanos()) / 1e9,
+           node == nullptr ? "" : node->name().c_str(), google::GetLogSeverityName(severity)[0], static_cast<int>(size),
+           message);
+  }
+};
+
 RunReport RunSeed(uint64_t seed) {
   SimClusterOptions options;
   options.seed = seed;
@@ -52,7 +68,10 @@ RunReport RunSeed(uint64_t seed) {
   options.faults = FLAGS_calm ? FaultMix::None() : FaultMix::Swarm(seed);
   options.acknowledged_writes_min = FLAGS_writes_min;
   SimCluster cluster(options);
-  return cluster.Run();
+  running_world = &cluster.world();
+  RunReport report = cluster.Run();
+  running_world = nullptr;
+  return report;
 }
 
 // A failed CHECK ends the process: the seed must be known by then.
@@ -141,8 +160,10 @@ int Main() {
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   google::InitGoogleLogging(argv[0]);
-  FLAGS_logtostderr = true;
+  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) google::SetLogDestination(severity, "");
+  FLAGS_stderrthreshold = google::FATAL;
   FLAGS_minloglevel = FLAGS_verbose ? 0 : 3;
-  FLAGS_log_prefix = false;
+  arion::sim::SimLog log;
+  if (FLAGS_verbose) google::AddLogSink(&log);
   return arion::sim::Main();
 }

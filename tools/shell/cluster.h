@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "client/admin_client.h"
 #include "messages/configuration.h"
 #include "messages/meta_messages.h"
 
@@ -57,13 +58,11 @@ class Cluster {
   absl::StatusOr<std::shared_ptr<Table>> OpenTable(const std::string& name);
 
  private:
-  class Connection;
-  template <class Response, class Request>
-  absl::StatusOr<Response> Ask(const char* name, const Request& request, absl::Duration timeout);
+  absl::StatusOr<AdminClient*> Admin();
   absl::Status ReadPartitions(TableState* table);
 
   std::vector<Endpoint> meta_servers_;
-  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<AdminClient> admin_;
   std::unique_ptr<Client> client_;
   std::map<std::string, std::shared_ptr<Table>> open_tables_;
 };
