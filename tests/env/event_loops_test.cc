@@ -14,7 +14,7 @@
 namespace arion {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kPatience = std::chrono::seconds(60);
 
 template <class T>
 T Await(std::future<T>& future) {

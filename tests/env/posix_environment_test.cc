@@ -35,7 +35,7 @@ TEST(PosixEnvironmentTest, DiskWorkRunsOffTheLoopsAndComesBackByPost) {
     EXPECT_FALSE(OnLoopThread());
     strand->Post([&] { done.set_value(strand->IsCurrent()); });
   });
-  ASSERT_EQ(back_on_strand.wait_for(std::chrono::seconds(20)), std::future_status::ready);
+  ASSERT_EQ(back_on_strand.wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_TRUE(back_on_strand.get());
 }
 
