@@ -27,6 +27,9 @@ DOORS = {
     r"histedit\.h": [r"tools/shell/line_reader\.cc"],
     r"benchmark/.*": [r"bench/.*"],
 }
+# Documents the project was built from; they lie beside it, not in it.
+SHARED_DOCUMENTS = r"spec/.*\.md|(perf|reliability|libraries|decisions|style)\.md"
+
 TOOLS = {"base", "messages", "env", "metrics", "rpc", "client"}
 TOOLS_BY_FOLDER = {"dev": {"*"}, "log": TOOLS | {"wal", "legacy", "engine"}}
 
@@ -160,6 +163,8 @@ class TheNetHolds(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
+    folders = {"src", "tests", "tools", "bench", "include", "thirdparty", *granted_by_cmake(), "main"}
+
     def readmes(self):
         for directory, folders, names in os.walk(ROOT):
             folders[:] = [f for f in folders if not f.startswith((".git", "build", "onebox", ".cache"))]
@@ -171,9 +176,9 @@ class Documents(unittest.TestCase):
         for readme in self.readmes():
             text = re.sub(r"```.*?```", "", read(readme), flags=re.DOTALL)
             for name in re.findall(r"`([A-Za-z0-9_./-]+)`", text):
-                is_file = re.search(r"\.(h|cc|py|sh|md|txt|cmake|ini|go|thrift)$", name)
-                is_path = "/" in name and not name.startswith(("/", "..", "."))
-                if not is_file and not is_path:
+                is_file = re.search(r"\w\.(h|cc|py|sh|md|txt|cmake|go|thrift)$", name)
+                is_path = "/" in name and name.split("/")[0] in self.folders
+                if (not is_file and not is_path) or re.match(SHARED_DOCUMENTS, name):
                     continue
                 bases = [os.path.dirname(readme), "", "src", "include"]
                 if not any(os.path.exists(os.path.join(ROOT, base, name)) for base in bases):

@@ -4,7 +4,7 @@
 //
 // Input: byte 0 chooses whose file it is and in which mode; the rest is the content of log.1.0.
 // SPDX-License-Identifier: Apache-2.0
-#include <glog/logging.h>
+#include "base/log.h"
 
 #include <map>
 #include <memory>
