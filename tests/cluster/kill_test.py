@@ -51,6 +51,7 @@ class Writer:
             self.process.kill()
             self.process.wait()
         self.thread.join()
+        self.process.stdout.close()
 
 
 class Kill(harness.ClusterTest):
