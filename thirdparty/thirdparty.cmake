@@ -10,7 +10,8 @@ target_link_libraries(tp_glog INTERFACE glog)
 add_library(tp_gflags INTERFACE)
 target_link_libraries(tp_gflags INTERFACE gflags)
 add_library(tp_asio INTERFACE)
-target_compile_definitions(tp_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+# Without the last one, whether asio allocates by aligned_alloc or operator new depends on what a source includes first.
+target_compile_definitions(tp_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED ASIO_DISABLE_STD_ALIGNED_ALLOC)
 target_link_libraries(tp_asio INTERFACE Threads::Threads)
 if(ARION_TSAN)
   # g++'s ThreadSanitizer knows no fences; the loops' own locks order handlers.
