@@ -53,8 +53,8 @@ struct RecoveredState {
   // The log's mutations in log order; those <= last_applied are skipped.
   std::vector<MutationPtr> logged;
   LastStop last_stop = LastStop::kClean;
-  // kRemoved: something it may have acknowledged is missing (the log has a hole, or was lost): it
-  // may only learn.
+  // kRemoved: something it may have acknowledged is missing (the log has a hole, or was lost), or
+  // its standing is a learner's: it may only learn.
   Inactivity inactivity = Inactivity::kTransient;
 };
 

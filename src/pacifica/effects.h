@@ -30,8 +30,9 @@ struct LogAppend {
 // The log so far is void, because the mutations up to `applied` came from the primary and not
 // through it. Durable first: .init-info with init_offset_in_private_log = the log's end and
 // init_durable_decree = applied, kept through every later rewrite (of the ballot too) until the
-// engine's own durable decree has reached it. Then PrivateLog::StartAnew(applied). Appends of
-// earlier Effects come before, those of this and later ones after.
+// engine's own durable decree has reached it. The standing becomes kLearner with it. Then
+// PrivateLog::StartAnew(applied). Appends of earlier Effects come before, those of this and later
+// ones after.
 struct RestartLog {
   Decree applied;
 };
@@ -129,8 +130,14 @@ struct RoleChange {
   std::string why;
 };
 
+// What the replica's state is worth, kept in .init-info. From RestartLog on it is a learner's: it
+// may lack what the group committed, whatever its ballots say; after a crash such a replica may
+// only learn (RecoveredState::inactivity).
+enum class Standing { kMember, kLearner };
+
 struct Effects {
   std::optional<Ballot> persist_ballot;
+  std::optional<Standing> persist_standing;  // together with persist_ballot, by the same rule
   std::optional<RestartLog> restart_log;
 
   std::vector<LogAppend> append;

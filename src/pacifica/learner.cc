@@ -190,6 +190,7 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   s_.list.Reset(s_.last_applied);
   ++s_.learner_restarts;
   secondary_.Restart(last);
+  s_.standing = Standing::kLearner;
   s_.effects.restart_log = RestartLog{s_.last_applied};
   for (const MutationPtr& m : mutations) {
     const PrepareList::PutVerdict verdict = s_.Append(m);

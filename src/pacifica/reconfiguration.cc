@@ -76,13 +76,15 @@ void Reconfiguration::RemoveMember(Endpoint node) {
   Begin(ConfigType::kDowngradeToInactive, node, std::move(wanted));
 }
 
-void Reconfiguration::UpgradeLearner(Endpoint node) {
+bool Reconfiguration::UpgradeLearner(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(sessions_.Find(node) != nullptr);
   CHECK(!s_.configuration.IsMember(node));
+  if (s_.list.last_committed() < s_.read_barrier) return false;
   PartitionConfiguration wanted = s_.configuration;
   wanted.secondaries.push_back(node);
   Begin(ConfigType::kUpgradeToSecondary, node, std::move(wanted));
+  return true;
 }
 
 void Reconfiguration::TellFault(const PartitionConfiguration& configuration) {

@@ -28,7 +28,10 @@ class Reconfiguration {
 
   // ---- wishes of a primary ----
   void RemoveMember(Endpoint node);
-  void UpgradeLearner(Endpoint node);
+  // False: too early. What earlier primaries prepared may have been committed by them, so it must
+  // be committed here, and with it be in the learner's log, before the learner counts as a member
+  // that has everything.
+  bool UpgradeLearner(Endpoint node);
   // The replica failed while it was primary: say so, don't wait.
   void TellFault(const PartitionConfiguration& configuration);
 

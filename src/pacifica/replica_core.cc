@@ -84,6 +84,7 @@ void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
   s.ballot = recovered.ballot;
   s.last_stop = recovered.last_stop;
   s.inactivity = recovered.inactivity;
+  if (recovered.inactivity == Inactivity::kRemoved) s.standing = Standing::kLearner;
   s.last_applied = s.last_handed = recovered.last_applied;
   s.last_durable = std::min(recovered.last_durable, recovered.last_applied);
   s.list.Reset(recovered.last_applied);
@@ -178,7 +179,9 @@ void ReplicaCore::Parts::Refuse(const Event& event) {
 
 void ReplicaCore::Parts::Fail(std::string_view why) {
   if (s.role == kError) return;
-  const bool was_primary = s.role == kPrimary;
+  // Also while its own update is in flight or its lease is lost: meta still counts on it.
+  const bool was_primary =
+      s.configuration.primary == s.options.self && s.configuration.ballot == s.ballot;
   const PartitionConfiguration configuration = s.configuration;
   roles.Fail(why);
   if (was_primary) reconfiguration.TellFault(configuration);
@@ -352,7 +355,8 @@ void ReplicaCore::Parts::On(const GroupCheckAnswered& event) {
       sessions.Erase(event.from);
       return primary.StopPreparesTo(event.from);
     case GroupCheck::Verdict::kLearnerSucceeded:
-      return reconfiguration.UpgradeLearner(event.from);
+      reconfiguration.UpgradeLearner(event.from);  // too early: its own report is repeated
+      return;
   }
 }
 
@@ -433,9 +437,10 @@ void ReplicaCore::Parts::On(const LearnCompletionReceived& event) {
              report.learner_status != LearnerStatus::kSucceeded) {
     response.err = ErrorCode::kInvalidState;
   }
-  const bool accepted = response.err == ErrorCode::kOk;
+  if (response.err == ErrorCode::kOk && !reconfiguration.UpgradeLearner(report.node)) {
+    response.err = ErrorCode::kInactiveState;  // it asks again
+  }
   s.Reply(event.token, std::move(response));
-  if (accepted) reconfiguration.UpgradeLearner(report.node);
 }
 
 void ReplicaCore::Parts::On(const LearnAnswered& event) {
@@ -470,7 +475,10 @@ PartitionStatus ReplicaCore::role() const { return parts_->s.role; }
 Ballot ReplicaCore::ballot() const { return parts_->s.ballot; }
 Inactivity ReplicaCore::inactivity() const { return parts_->s.inactivity; }
 bool ReplicaCore::IsInitializing() const { return parts_->s.initializing; }
-Ballot ReplicaCore::last_mutation_ballot() const { return parts_->s.last_mutation_ballot; }
+Ballot ReplicaCore::last_mutation_ballot() const {
+  const ReplicaState& s = parts_->s;
+  return s.standing == Standing::kLearner ? kInvalidBallot : s.last_mutation_ballot;
+}
 LastStop ReplicaCore::last_stop() const { return parts_->s.last_stop; }
 Endpoint ReplicaCore::primary() const { return parts_->s.primary; }
 const AppInfo& ReplicaCore::app() const { return parts_->s.app; }

@@ -53,8 +53,10 @@ class ReplicaCore {
   Ballot ballot() const;
   Inactivity inactivity() const;
   bool IsInitializing() const;  // until the first configuration after the start
-  Ballot last_mutation_ballot()
-      const;  // of the newest mutation prepared here; what meta compares (replica_info 1004)
+  // Of the newest mutation prepared here, what meta compares (replica_info 1004); -1 while the
+  // state is a learner's or has a hole: it may lack what the group committed, and must not be
+  // chosen before a former member.
+  Ballot last_mutation_ballot() const;
   LastStop last_stop() const;  // of the former incarnation, until this one was a member again
   Endpoint primary() const;    // as known here; may be invalid
   const AppInfo& app() const;

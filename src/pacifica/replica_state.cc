@@ -76,6 +76,7 @@ void ReplicaState::HandOver(const std::vector<MutationPtr>& mutations) {
   }
   list.Reset(last_handed);
   ++learner_restarts;
+  standing = Standing::kLearner;
 }
 
 void ReplicaState::JumpTo(Decree decree) {
@@ -84,6 +85,7 @@ void ReplicaState::JumpTo(Decree decree) {
   last_durable = std::min(last_durable, decree);
   list.Reset(decree);
   ++learner_restarts;
+  standing = Standing::kLearner;
 }
 
 ReplicaConfiguration ReplicaState::ConfigurationFor(PartitionStatus receiver_role,

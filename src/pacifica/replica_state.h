@@ -45,6 +45,7 @@ struct ReplicaState {
   Ballot last_mutation_ballot;
   int64_t last_timestamp_us = 0;
   int64_t learner_restarts = 0;
+  Standing standing = Standing::kMember;
 
   std::map<uint64_t, Decree> appends;  // sequence -> decree: appended, not yet Logged
   uint64_t next_sequence = 1;

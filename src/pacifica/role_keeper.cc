@@ -23,6 +23,13 @@ void RoleKeeper::Enter(PartitionStatus to, std::string_view why) {
   s_.role = to;
 }
 
+void RoleKeeper::BecomeMember() {
+  s_.last_stop = LastStop::kClean;
+  if (s_.standing == Standing::kMember) return;
+  s_.standing = Standing::kMember;
+  s_.effects.persist_standing = Standing::kMember;
+}
+
 void RoleKeeper::LeaveRole(PartitionStatus to) {
   if (to != PartitionStatus::kPrimary) {
     primary_.Resign();
@@ -54,7 +61,7 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
   s_.primary = configuration.primary;
   s_.initializing = false;
   if (to == PartitionStatus::kInactive) s_.inactivity = Inactivity::kRemoved;
-  if (joins) s_.last_stop = LastStop::kClean;
+  if (joins) BecomeMember();
   if (to == PartitionStatus::kPrimary) {
     sessions_.BeginTerm();
     if (!same_ballot) s_.read_barrier = s_.list.last_prepared();
@@ -94,7 +101,7 @@ TransitionVerdict RoleKeeper::AdoptAssigned(const ReplicaConfiguration& assigned
   Enter(to, why);
   s_.primary = assigned.primary;
   s_.initializing = false;
-  if (to == PartitionStatus::kSecondary) s_.last_stop = LastStop::kClean;
+  if (to == PartitionStatus::kSecondary) BecomeMember();
   return verdict;
 }
 

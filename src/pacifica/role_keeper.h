@@ -37,6 +37,7 @@ class RoleKeeper {
   void Fail(std::string_view why);
 
  private:
+  void BecomeMember();
   void LeaveRole(PartitionStatus to);
   void Enter(PartitionStatus to, std::string_view why);
 
