@@ -104,6 +104,11 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
       node.alive = true;  // until a grace from now
       detector_.AssumeAlive(endpoint, Now());
     }
+    for (auto& [app_id, table] : state_.tables) {
+      for (Partition& partition : table.partitions) {
+        if (!partition.config.primary.IsValid()) partition.headless_since = Now();
+      }
+    }
     phase_ = Phase::kServing;
     LOG(INFO) << "meta: serving " << state_.tables.size() << " tables, " << state_.nodes.size()
               << " known servers";

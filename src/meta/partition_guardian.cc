@@ -165,40 +165,50 @@ class Look {
     return Propose(ConfigType::kAssignPrimary, node, node);
   }
 
-  // Nobody is left ("DDD").
+  // One of the last two who left a partition that has nobody any more ("DDD").
+  struct Candidate {
+    Endpoint endpoint;
+    bool is_known = false;  // alive, and said what it has
+    bool has_replica = false;
+    bool is_durable = false;
+    bool is_unclean = false;
+    Ballot ballot{-1}, mutation_ballot{-1};
+    Decree committed{-1}, prepared{-1};
+  };
+  Candidate CandidateOf(PartitionId pid, Endpoint endpoint) const {
+    Candidate candidate{.endpoint = endpoint};
+    const Node* node = state_.FindNode(endpoint);
+    if (node == nullptr || !node->alive || !node->collected) return candidate;
+    const ReplicaInfo* report = node->LoadedReplica(pid);
+    if (report == nullptr) {
+      candidate.is_known = !node->IsLoading(pid) && !node->has_unreadable_disks;
+      return candidate;
+    }
+    return {.endpoint = endpoint,
+            .is_known = true,
+            .has_replica = true,
+            .is_durable = report->durability == static_cast<int8_t>(Durability::kFsync),
+            .is_unclean = report->unclean.value_or(false),
+            .ballot = report->ballot,
+            .mutation_ballot = report->last_mutation_ballot.value_or(report->ballot),
+            .committed = report->last_committed_decree,
+            .prepared = report->last_prepared_decree};
+  }
+
   Step AssignFromDrops(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
-    struct Candidate {
-      Endpoint endpoint;
-      bool is_known = false;
-      bool has_replica = false;
-      Ballot ballot{-1};
-      Decree committed{-1}, prepared{-1};
-    };
-    auto candidate_of = [&](Endpoint endpoint) {
-      Candidate candidate{.endpoint = endpoint};
-      const Node* node = state_.FindNode(endpoint);
-      if (node == nullptr || !node->alive || !node->collected) return candidate;
-      if (const ReplicaInfo* report = node->LoadedReplica(config.pid)) {
-        candidate = {endpoint,
-                     true,
-                     true,
-                     report->ballot,
-                     report->last_committed_decree,
-                     report->last_prepared_decree};
-      } else {
-        candidate.is_known = !node->IsLoading(config.pid) && !node->has_unreadable_disks;
-      }
-      return candidate;
-    };
     auto assign = [&](const Candidate& candidate) {
       placement_.AddPrimary(candidate.endpoint, config.pid.app_id);
       return Propose(ConfigType::kAssignPrimary, candidate.endpoint, candidate.endpoint);
     };
-    Candidate last = candidate_of(config.last_drops.back());
+    Candidate last = CandidateOf(config.pid, config.last_drops.back());
     if (config.last_drops.size() == 1) return last.has_replica ? assign(last) : Step{};
-
-    Candidate earlier = candidate_of(config.last_drops[config.last_drops.size() - 2]);
+    Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
+    if (last.has_replica && last.is_durable) {
+      if (const Candidate* longest = LongestDurable(partition, earlier, last))
+        return assign(*longest);
+      return {};
+    }
     if (!last.is_known || !earlier.is_known) return {};
     if (!last.has_replica && !earlier.has_replica) return {};
     int64_t ballot_gap = earlier.ballot - last.ballot;
@@ -211,6 +221,25 @@ class Look {
     }
     auto rank = [](const Candidate& c) { return std::tuple(c.ballot, c.committed, c.prepared); };
     return assign(rank(earlier) > rank(last) ? earlier : last);
+  }
+
+  // Where logs are durable, the last member alone holds everything acknowledged, and the rules of
+  // an unclean restart apply: the other one counts when it has more (what the last one's damaged
+  // end may lack), and is waited for one grace at most. Committed decrees say nothing here: what a
+  // restarted member knows of them falls back.
+  const Candidate* LongestDurable(const Partition& partition, const Candidate& earlier,
+                                  const Candidate& last) {
+    const Candidate* longest = &last;
+    auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
+    if (earlier.has_replica && rank(earlier) > rank(last)) longest = &earlier;
+    if (!earlier.is_known && last.is_unclean && state_.IsAlive(earlier.endpoint)) {
+      Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
+      if (now_ < deadline) {
+        LookAgainAt(deadline);
+        return nullptr;
+      }
+    }
+    return longest->prepared < partition.config.last_committed_decree ? nullptr : longest;
   }
 
   Step AddMissing(const Partition& partition) {

@@ -287,6 +287,37 @@ TEST_F(PartitionGuardianTest, BothOfTheLastTwoDroppedMustBeHeardOf) {
   ExpectNothing();  // both are gone
 }
 
+TEST_F(PartitionGuardianTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
+  auto durable = [](int64_t ballot, int64_t mutation_ballot, int64_t committed, int64_t prepared,
+                    bool unclean) {
+    return ReplicaInfo{.ballot = Ballot(ballot),
+                       .last_committed_decree = Decree(committed),
+                       .last_prepared_decree = Decree(prepared),
+                       .durability = static_cast<int8_t>(Durability::kFsync),
+                       .unclean = unclean,
+                       .last_mutation_ballot = Ballot(mutation_ballot)};
+  };
+  Members({}, {}, {kC, kA, kB});
+  partition().config.last_committed_decree = Decree(34);
+  partition().headless_since = now_;
+  Dead(kA);
+  Reports(kB, durable(7, 7, 34, 35, true));
+  Expect(ConfigType::kAssignPrimary, kB, kB);
+  // The other one is coming: it may have what a damaged end lacks.
+  state_.nodes[kA] = {.alive = true};
+  ExpectNothing();
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(10));
+  // Its ballot is smaller and its committed decree larger: commits that a restart forgot are no
+  // contradiction.
+  Reports(kA, durable(5, 5, 35, 36, false));
+  Expect(ConfigType::kAssignPrimary, kB, kB);
+  Reports(kA, durable(5, 7, 35, 36, false));
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+  // The earlier one alone never: the last one may have acknowledged more.
+  Dead(kB);
+  ExpectNothing();
+}
+
 // ---- Restarts (spec/replication.md 1.9 [NEW], decision 28)
 
 TEST_F(PartitionGuardianTest, ARestartedPrimaryMayResumeWithinAGrace) {
