@@ -377,10 +377,11 @@ class Harness {
     };
     const auto rank = [this](Endpoint e) {
       const char name = NameOf(e)[0];
-      if (!HasCore(name)) return std::tuple{Ballot(-1), Decree(-1)};
+      if (!HasCore(name)) return std::tuple{Ballot(-2), Decree(-1)};
       const ReplicaCore& core = *node(name).core;
       const Watermarks marks = core.marks();
-      return std::tuple{core.last_mutation_ballot(), marks.last_prepared};
+      const bool is_sure = core.last_mutation_ballot() >= Ballot(0);
+      return std::tuple{core.last_mutation_ballot(), is_sure ? marks.last_prepared : Decree(-1)};
     };
     const auto best = [&](const std::vector<Endpoint>& candidates) {
       Endpoint chosen = candidates.front();
@@ -400,7 +401,9 @@ class Harness {
           meta.last_drops.end() - std::min<int64_t>(2, std::ssize(meta.last_drops)),
           meta.last_drops.end());
       if (std::all_of(last.begin(), last.end(), reported) &&
-          std::get<0>(rank(best(last))) >= Ballot(0)) {
+          std::get<0>(rank(best(last))) >= Ballot(best(last) == last.back() ? -1 : 0)) {
+        // The last member had everything, whatever it now says of itself; the one before only if it
+        // is sure.
         for (Endpoint e : last) {
           Tell(NameOf(e)[0], absl::StrCat("candidate: ", std::get<0>(rank(e)).value(), " ",
                                           std::get<1>(rank(e)).value()));
