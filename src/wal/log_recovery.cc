@@ -197,6 +197,8 @@ class Recovery {
       if (logs_[i].header_names_us) log_.max_decree = logs_[i].entry.header_max_decree;
       RETURN_IF_ERROR(ReplayFile(&logs_[i]));
     }
+    // What the engine holds was appended once, though the files of it may be gone.
+    log_.max_decree = std::max(log_.max_decree, options_.applied);
     return absl::OkStatus();
   }
 

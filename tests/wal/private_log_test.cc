@@ -200,6 +200,15 @@ TEST(PrivateLogTest, DropThroughRemovesWholeFilesFromTheFrontAndNeverTheNewest) 
   EXPECT_EQ(w.replayed.back()->decree, Decree(60));
 }
 
+TEST(PrivateLogTest, AnEmptyLogDoesNotCoverWhatTheEngineHolds) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.applied = Decree(7);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_FALSE(w.log->Covers(Decree(7)));
+  EXPECT_TRUE(w.log->Covers(Decree(8)));
+}
+
 TEST(PrivateLogTest, StartAnewMakesEverythingBeforeVoid) {
   LogWorld w;
   ASSERT_TRUE(w.Open().ok());
