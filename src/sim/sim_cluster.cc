@@ -205,10 +205,14 @@ void SimCluster::ScheduleFault() {
 
 void SimCluster::CutOneWay(Endpoint from, Endpoint to, absl::Duration length) {
   network_.Block(from, to);
+  world_.After(length, EventKind::kFault, [this, from, to] { network_.Unblock(from, to); });
+}
+
+void SimCluster::LastFor(absl::Duration length, absl::AnyInvocable<void()> end) {
   ++troubles_;
-  world_.After(length, EventKind::kFault, [this, from, to] {
-    network_.Unblock(from, to);
+  world_.After(length, EventKind::kFault, [this, end = std::move(end)]() mutable {
     --troubles_;
+    end();
   });
 }
 
@@ -218,21 +222,25 @@ void SimCluster::Cut(Endpoint a, Endpoint b, absl::Duration length) {
 }
 
 void SimCluster::Inject(Fault fault) {
+  // Under everything at once nothing is acknowledged, and nothing is proven.
+  constexpr int64_t kTroublesMax = 3;
+  if (troubles_ >= kTroublesMax) return;
   SimRandom& random = world_.random();
   ++faults_[static_cast<size_t>(fault)];
   Server& server = AnyServer();
+  absl::Duration length = DrawLength();
+  LOG(INFO) << "fault: " << FaultName(fault) << ", if at a server: " << server.name << ", up to " << length;
   switch (fault) {
     case Fault::kCrashOne: {
       if (!server.node->alive()) return;
       CrashMode mode = DrawCrashMode();
-      absl::Duration down = DrawLength();
       if (random.Coin()) {
         CrashServer(server, mode);
-        RestartLater(server, down);
+        RestartLater(server, length);
       } else {
-        server.node->CrashAfterChanges(random.Between(0, 40), mode, [this, &server, down] {
+        server.node->CrashAfterChanges(random.Between(0, 40), mode, [this, &server, length] {
           BuryServer(server, SimNetwork::Farewell::kReset);
-          RestartLater(server, down);
+          RestartLater(server, length);
         });
       }
       return;
@@ -247,29 +255,30 @@ void SimCluster::Inject(Fault fault) {
     }
     case Fault::kCrashMeta:
       if (meta_.node->alive()) CrashMeta(DrawCrashMode());
-      world_.After(DrawLength(), EventKind::kFault, [this] { StartMeta(); });
+      world_.After(length, EventKind::kFault, [this] { StartMeta(); });
       return;
     case Fault::kRestart:
       if (server.node->alive() && !server.stopping && server.server) StopServer(server);
       return;
-    case Fault::kPause:
-      if (random.Percent(15)) {
-        meta_.node->PauseFor(DrawLength());
-      } else {
-        server.node->PauseFor(DrawLength());
-      }
+    case Fault::kPause: {
+      (random.Percent(15) ? meta_.node : server.node)->PauseFor(length);
+      LastFor(length, [] {});
       return;
+    }
     case Fault::kCutFromMeta:
-      Cut(server.endpoint, meta_.endpoint, DrawLength());
+      Cut(server.endpoint, meta_.endpoint, length);
+      LastFor(length, [] {});
       return;
     case Fault::kCutFromPeer:
-      Cut(server.endpoint, AnyServer().endpoint, DrawLength());
+      Cut(server.endpoint, AnyServer().endpoint, length);
+      LastFor(length, [] {});
       return;
     case Fault::kCutOneWay:
-      CutOneWay(server.endpoint, random.Percent(30) ? meta_.endpoint : AnyServer().endpoint, DrawLength());
+      CutOneWay(server.endpoint, random.Percent(30) ? meta_.endpoint : AnyServer().endpoint, length);
+      LastFor(length, [] {});
       return;
     case Fault::kSplit: {
-      absl::Duration length = DrawLength();
+      LastFor(length, [] {});
       std::vector<Endpoint> here = {meta_.endpoint}, there;
       for (auto& one : servers_) (random.Coin() ? here : there).push_back(one->endpoint);
       for (Endpoint a : here) {
@@ -282,16 +291,12 @@ void SimCluster::Inject(Fault fault) {
       network_.weather.duplicate_percent = random.Coin() ? static_cast<double>(random.Below(20)) : 0;
       network_.weather.late_percent = static_cast<double>(random.Below(40));
       network_.weather.late_max = random.Between(absl::Milliseconds(1), absl::Milliseconds(800));
-      ++troubles_;
-      world_.After(DrawLength(), EventKind::kFault, [this] {
-        network_.weather = LinkWeather{};
-        --troubles_;
-      });
+      LastFor(length, [this] { network_.weather = LinkWeather{}; });
       return;
     case Fault::kSlowDisk: {
       SimNode* node = random.Percent(15) ? meta_.node : server.node;
       node->disk().SetSlowness(static_cast<int>(random.Between(3, 300)));
-      world_.After(DrawLength(), EventKind::kFault, [node] { node->disk().SetSlowness(1); });
+      LastFor(length, [node] { node->disk().SetSlowness(1); });
       return;
     }
     case Fault::kFailedSync:

@@ -34,7 +34,7 @@ struct SimClusterOptions {
   int partitions = 2;
   FaultMix faults;
   absl::Duration run_length = absl::Minutes(2);
-  int64_t acknowledged_writes_min = 100;  // a run that did less proves nothing and fails
+  int64_t acknowledged_writes_min = 50;  // a run that did less proves nothing and fails
 };
 
 struct RunReport {
@@ -58,6 +58,7 @@ class SimCluster {
   ~SimCluster();
 
   RunReport Run();
+  const SimWorld& world() const { return world_; }
 
  private:
   struct Server {
@@ -92,6 +93,8 @@ class SimCluster {
   void Inject(Fault fault);
   void Cut(Endpoint a, Endpoint b, absl::Duration length);
   void CutOneWay(Endpoint from, Endpoint to, absl::Duration length);
+  // One of the troubles that last; `end` runs when it is over.
+  void LastFor(absl::Duration length, absl::AnyInvocable<void()> end);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();

@@ -151,6 +151,7 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
                         absl::AnyInvocable<void(RpcResult)> done) {
   if (!port_->open()) return;
   if (network_.on_request) network_.on_request(port_->local, request);
+  VLOG(1) << request.name << " to " << to << ", " << request.body.size() << " bytes";
   SimWorld& world = network_.world_;
   uint64_t id = port_->next_call++;
   auto& call = port_->calls[id];
@@ -181,6 +182,8 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     InboundRequest inbound = MakeInbound(*delivery);
     inbound.responder = Responder([weak, id, at, delivery](ErrorCode error, std::string body) {
       SimNetwork::PortPtr from = at.lock();
+      VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error << ", " << body.size()
+              << " bytes";
       if (from != nullptr && from->open() && from->network.on_answer) {
         from->network.on_answer(from->local, delivery->request, error);
       }

@@ -96,10 +96,12 @@ bool SimWorld::RunOne() {
     ++events_run_;
     Task task = std::move(event.task);
     current_strand_ = event.strand;
+    current_node_ = node;
     Free(entry.slot);
     task();
     task = nullptr;
     current_strand_ = nullptr;
+    current_node_ = nullptr;
     return true;
   }
   return false;

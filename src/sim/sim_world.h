@@ -62,6 +62,8 @@ class SimWorld {
   // Destroys the tasks of a life that ended.
   void DropTasksOf(const SimNode* node, uint32_t life);
   const Strand* current_strand() const { return current_strand_; }
+  // Whose event is running; null: the world's own, or none.
+  const SimNode* current_node() const { return current_node_; }
 
  private:
   struct Event {
@@ -89,6 +91,7 @@ class SimWorld {
   uint64_t trace_hash_ = 0;
   uint64_t events_run_ = 0;
   const Strand* current_strand_ = nullptr;
+  const SimNode* current_node_ = nullptr;
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<Event> slots_;
   std::vector<uint32_t> free_slots_;

@@ -25,7 +25,7 @@ DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(verbose, false, "print what the servers log, and a summary of each seed");
 DEFINE_bool(stop_at_first, false, "stop at the first seed with a violation");
-DEFINE_int64(writes_min, 100, "acknowledged writes below which a seed fails");
+DEFINE_int64(writes_min, 50, "acknowledged writes below which a seed fails");
 
 namespace arion::sim {
 namespace {
