@@ -360,10 +360,17 @@ TEST(PrivateLogTest, TheUncommittedTailIsAppendedAnewAtOpen) {
 }
 
 // Random work, a crash at a random point, and what must hold then; some fall into the recovery.
-class CrashTest : public ::testing::TestWithParam<Durability> {};
+struct Crashes {
+  const char* name;
+  Durability durability;
+  bool power;  // the machine, not only the process
+};
+class CrashTest : public ::testing::TestWithParam<Crashes> {};
 
 TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
-  const bool durable = GetParam() == Durability::kFsync;
+  const bool power = GetParam().power;
+  // What is answered must be there afterwards; in the page cache a power cut may take a tail.
+  const bool kept_for_sure = GetParam().durability == Durability::kFsync || !power;
   int recoveries = 0;
   int crashes_in_work = 0;
   int crashes_in_recovery = 0;
@@ -372,7 +379,7 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
     LogWorld w(seed * 7919);
     sim::SimRandom dice(seed);
     PrivateLogOptions options = TestLogOptions();
-    options.durability = GetParam();
+    options.durability = GetParam().durability;
     options.preallocate = dice.Below(4) != 0;
     options.segment_bytes_max = 8192 << dice.Below(5);
     std::vector<MutationPtr> durable_answers;             // in order, over all lives
@@ -410,13 +417,14 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
       for (const auto& [d, m] : kept) durable_answers.push_back(m);
       if (dice.Below(4) == 0) {
         // Power is cut again before any new write.
-        w.Crash(durable ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess);
+        w.Crash(power ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess);
         continue;
       }
       next = static_cast<int64_t>(kept.size()) + 1;
       ++ballot;
       bool crashed = false;
-      const auto mode = !durable             ? sim::CrashMode::kProcess
+      const auto mode = !power               ? sim::CrashMode::kProcess
+                        : dice.Below(4) == 0 ? sim::CrashMode::kProcess
                         : dice.Below(3) == 0 ? sim::CrashMode::kPowerNone
                         : dice.Below(2) == 0 ? sim::CrashMode::kPowerPrefix
                                              : sim::CrashMode::kPowerRandom;
@@ -433,7 +441,7 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
           offered[m->decree.value()].push_back(m);
           w.strand()->Post([&, m] {
             w.log->Append(m, [&, m](const absl::Status& status) {
-              if (!status.ok()) return;
+              if (!status.ok() || !kept_for_sure) return;
               durable_answers.push_back(m);
               ++reported;
             });
@@ -455,10 +463,9 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
       // A crash in the middle of the recovery, now and then.
       if (dice.Below(2) == 0) {
         bool again = false;
-        w.node().CrashAfterChanges(
-            static_cast<int64_t>(dice.Below(12)),
-            durable ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess,
-            [&] { again = true; });
+        w.node().CrashAfterChanges(static_cast<int64_t>(dice.Below(12)),
+                                   power ? sim::CrashMode::kPowerRandom : sim::CrashMode::kProcess,
+                                   [&] { again = true; });
         (void)w.Open(options);
         w.world().RunFor(absl::Seconds(1));
         if (!again) {
@@ -475,12 +482,15 @@ TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
   EXPECT_EQ(recoveries, 600);
   EXPECT_GT(crashes_in_work, 100);
   EXPECT_GT(crashes_in_recovery, 20);
-  EXPECT_GT(reported, 5000u);
+  EXPECT_TRUE(!kept_for_sure || reported > 5000) << reported;
   RecordProperty("reported", static_cast<int>(reported));
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, CrashTest, ::testing::Values(Durability::kFsync, Durability::kOs),
-                         [](const auto& info) { return std::string(DurabilityName(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Modes, CrashTest,
+                         ::testing::Values(Crashes{"Durable", Durability::kFsync, true},
+                                           Crashes{"PageCacheProcess", Durability::kOs, false},
+                                           Crashes{"PageCachePower", Durability::kOs, true}),
+                         [](const auto& info) { return info.param.name; });
 
 }  // namespace
 }  // namespace arion
