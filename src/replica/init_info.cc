@@ -26,7 +26,8 @@ std::string EncodeInitInfo(const InitInfo& info) {
   return absl::StrCat("{\"init_ballot\":", info.ballot.value(),
                       ",\"init_durable_decree\":", info.durable.value(),
                       ",\"init_offset_in_shared_log\":", info.offset_in_shared_log,
-                      ",\"init_offset_in_private_log\":", info.offset_in_private_log, "}");
+                      ",\"init_offset_in_private_log\":", info.offset_in_private_log,
+                      info.is_learner ? ",\"arion_learner\":1}" : "}");
 }
 
 absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
@@ -34,6 +35,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
   rapidjson::Document json;
   json.Parse<rapidjson::kParseIterativeFlag>(bytes.data(), bytes.size());
   if (json.HasParseError() || !json.IsObject()) return Damaged("not a JSON object");
+  bool is_learner = false;
   std::array<Key, 4> keys{{{"init_ballot"},
                            {"init_durable_decree"},
                            {"init_offset_in_shared_log"},
@@ -48,6 +50,8 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
       key.value = member.value.GetInt64();
       key.present = known = true;
     }
+    if (name == "arion_learner")
+      is_learner = member.value.IsInt64() && member.value.GetInt64() != 0;
     has_unknown = has_unknown || !known;
   }
   for (const Key& key : keys)
@@ -56,7 +60,8 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes) {
   return InitInfo{.ballot = Ballot(keys[0].value),
                   .durable = Decree(keys[1].value),
                   .offset_in_shared_log = keys[2].value,
-                  .offset_in_private_log = keys[3].value};
+                  .offset_in_private_log = keys[3].value,
+                  .is_learner = is_learner};
 }
 
 absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& replica_directory) {

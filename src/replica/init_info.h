@@ -31,6 +31,9 @@ struct InitInfo {
   Decree durable;                     // an engine that stands below is incomplete
   int64_t offset_in_shared_log = 0;   // shared-log records of this replica below it are void
   int64_t offset_in_private_log = 0;  // private-log records below it are void
+  // The state is a learner's (Standing in pacifica/effects.h): after a crash it may only learn.
+  // Written as a fifth key, "arion_learner":1, only while it is so.
+  bool is_learner = false;
 
   bool operator==(const InitInfo&) const = default;
 };

@@ -275,8 +275,10 @@ void Replica::Drain() {
 }
 
 bool Replica::CarryOutFirstSteps(Effects& effects) {
-  if (effects.persist_ballot) {
-    StoreBallot(*std::exchange(effects.persist_ballot, std::nullopt));
+  if (effects.persist_ballot || effects.persist_standing) {
+    const Ballot ballot =
+        std::exchange(effects.persist_ballot, std::nullopt).value_or(info_.ballot);
+    StoreBallot(ballot, std::exchange(effects.persist_standing, std::nullopt));
     return false;
   }
   if (effects.restart_log) {
@@ -364,8 +366,9 @@ void Replica::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
          });
 }
 
-void Replica::StoreBallot(Ballot ballot) {
+void Replica::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
   InitInfo info = info_;
+  if (standing) info.is_learner = *standing == Standing::kLearner;
   info.ballot = std::max(info.ballot, ballot);
   // Never lower: it may mark mutations that came from elsewhere and are not flushed yet
   // (spec/replication.md T-01).
@@ -379,6 +382,7 @@ void Replica::RestartLogAt(Decree applied) {
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
     info.offset_in_private_log = log_->end_offset();
+    info.is_learner = true;
     StoreInfo(info, [this, applied] { log_->StartAnew(applied); });
     Release();
   });

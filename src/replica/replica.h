@@ -92,7 +92,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void ArmWakeup();
 
   // ---- effects ----
-  void StoreBallot(Ballot ballot);
+  void StoreBallot(Ballot ballot, std::optional<Standing> standing);
   void RestartLogAt(Decree applied);
   void StoreInfo(InitInfo info, absl::AnyInvocable<void()> then);
   void Append(LogAppend append);

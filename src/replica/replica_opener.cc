@@ -114,7 +114,10 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
   // A log with a hole would hide at the next start what is appended behind it: it begins anew; its
   // files stay.
   opened.log_is_void = replay.has_hole();
-  if (opened.log_is_void) info.offset_in_private_log = opened.log->end_offset();
+  if (opened.log_is_void) {
+    info.offset_in_private_log = opened.log->end_offset();
+    info.is_learner = true;  // what is missing stays missing at the next start
+  }
   if (info != opened.info) RETURN_IF_ERROR(StoreInitInfo(files, replica_directory, info));
   opened.info = info;
 
@@ -122,11 +125,9 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
                          (summary.was_clean && !summary.cut_tail && !opened.log_is_void);
   opened.recovered.ballot = info.ballot;
   opened.recovered.last_mutation_ballot = std::max(summary.max_ballot, replay.max_ballot());
-  if (opened.log_is_void) opened.recovered.inactivity = Inactivity::kRemoved;
+  if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_applied = opened.engine->last_applied();
   opened.recovered.last_durable = opened.engine->last_durable();
-  opened.recovered.last_mutation_ballot = replay.max_ballot();
-  if (replay.has_hole()) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_stop = was_clean ? LastStop::kClean : LastStop::kUnclean;
   LOG(INFO) << "[" << pid << " " << info.ballot << " " << opened.engine->last_applied()
             << "] opened " << replica_directory << ": " << summary.mutations
