@@ -307,6 +307,8 @@ class Recovery {
         RETURN_IF_ERROR(SaveTail(file, 0));
       }
       RETURN_IF_ERROR(files_.Remove(PathOf(file)));
+      // One by one: a power cut may keep any of several unsynced removals.
+      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
       log_.identity.Remove(file.status);
       logs_.pop_back();
     }
@@ -361,9 +363,10 @@ class Recovery {
     LOG(WARNING) << "[" << options_.pid << "] the log ends at " << log_.end_offset
                  << ", before its valid start " << options_.valid_start_offset << ": its "
                  << logs_.size() << " files are set aside as .removed";
-    for (const File& file : logs_)
+    for (const File& file : logs_) {
       RETURN_IF_ERROR(files_.Rename(PathOf(file), PathOf(file) + ".removed"));
-    RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+    }
     logs_.clear();
     log_.end_offset = options_.valid_start_offset;
     return absl::OkStatus();
