@@ -149,7 +149,7 @@ void LogWriter::StartAnew(Decree max_decree) {
 // ---- carrying it out ----
 
 void LogWriter::Pump() {
-  if (!failed_.ok() || in_flight_ || waiting_ || queue_.empty()) return;
+  if (!failed_.ok() || in_flight_ || waiting_ || answering_ || queue_.empty()) return;
   Block& block = queue_.front();
   if (block.name != current_name_ || current_.file == nullptr) return MakeFileFor(block);
   if (needs_trim_) return TrimAfterFailedWrite();
@@ -320,10 +320,14 @@ void LogWriter::OnDurable() {
   std::vector<DurableCallback> callbacks = std::move(block.callbacks);
   queue_.pop_front();
   // The disk first: what queued up meanwhile goes out before anyone reacts to what is durable now.
+  // What they append while reacting becomes one block.
   Pump();
   GrowAhead();
   MakeSpareAhead();
+  answering_ = true;
   Run(callbacks, absl::OkStatus());
+  answering_ = false;
+  Pump();
   callbacks.clear();
   if (free_callbacks_.capacity() < callbacks.capacity()) free_callbacks_.swap(callbacks);
 }

@@ -135,7 +135,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   Plan plan_;
   std::deque<Block> queue_;  // front: in flight or next; back: may be open
   bool in_flight_ = false;
-  bool waiting_ = false;  // for a job that clears the front block's way
+  bool answering_ = false;  // callbacks run: what they append becomes one block
+  bool waiting_ = false;    // for a job that clears the front block's way
   absl::Status failed_;
 
   OpenLogFile current_;  // the newest file; null before the first
