@@ -51,6 +51,9 @@ class Scenario {
       h_.ApplyAll(c.words[1][0]);
     else if (verb == "flush")
       h_.Flush(c.words[1][0]);
+    else if (verb == "trim-log")
+      std::erase_if(h_.node(c.words[1][0]).disk.log,
+                    [&](const MutationPtr& m) { return m->decree <= Decree(Number(c.words[2])); });
     else if (verb == "work-done")
       h_.EndWork(c.words[1][0]);
     else if (verb == "work-fails")

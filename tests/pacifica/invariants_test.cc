@@ -1,0 +1,72 @@
+// Each invariant has a state that fires it. SPDX-License-Identifier: Apache-2.0
+#include "pacifica/invariants.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/pacifica/harness.h"
+
+namespace arion {
+namespace {
+
+Watermarks Whole() {
+  return {.role = PartitionStatus::kSecondary,
+          .ballot = Ballot(7),
+          .last_durable = Decree(8),
+          .last_applied = Decree(9),
+          .last_committed = Decree(10),
+          .last_logged = Decree(11),
+          .last_prepared = Decree(12)};
+}
+
+TEST(InvariantsDeathTest, EachRungOfTheLadderIsHeld) {
+  CheckLadder(Whole());
+  Watermarks m = Whole();
+  m.last_durable = Decree(10);
+  EXPECT_DEATH(CheckLadder(m), "R1");
+  m = Whole();
+  m.last_applied = Decree(11);
+  EXPECT_DEATH(CheckLadder(m), "R1");
+  m = Whole();
+  m.last_committed = Decree(12);
+  EXPECT_DEATH(CheckLadder(m), "R1");
+  m = Whole();
+  m.last_logged = Decree(13);
+  EXPECT_DEATH(CheckLadder(m), "R1");
+}
+
+TEST(InvariantsDeathTest, NothingFalls) {
+  CheckRise(Whole(), Whole());
+  Watermarks m = Whole();
+  m.ballot = Ballot(6);
+  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  m = Whole();
+  m.last_applied = Decree(8);
+  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  m = Whole();
+  m.last_committed = Decree(9);
+  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  m = Whole();
+  m.last_prepared = Decree(11);
+  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+}
+
+TEST(InvariantsTest, PreparedMayFallWithANewBallotAndEverythingWithANewState) {
+  Watermarks m = Whole();
+  m.last_prepared = Decree(11);
+  m.ballot = Ballot(8);
+  CheckRise(Whole(), m);
+  m = Watermarks{.ballot = Ballot(7), .learner_restarts = 1};
+  CheckRise(Whole(), m);
+}
+
+TEST(InvariantsDeathTest, MembersAreDistinct) {
+  PartitionConfiguration c;
+  c.primary = NodeAt('A');
+  c.secondaries = {NodeAt('B'), NodeAt('C')};
+  CheckMembers(c);
+  c.secondaries.push_back(NodeAt('A'));
+  EXPECT_DEATH(CheckMembers(c), "R6");
+}
+
+}  // namespace
+}  // namespace arion
