@@ -149,7 +149,7 @@ void LogWriter::StartAnew(Decree max_decree) {
 // ---- carrying it out ----
 
 void LogWriter::Pump() {
-  if (!failed_.ok() || in_flight_ || waiting_ || answering_ || queue_.empty()) return;
+  if (abandoned_ || !failed_.ok() || in_flight_ || waiting_ || answering_ || queue_.empty()) return;
   Block& block = queue_.front();
   if (block.name != current_name_ || current_.file == nullptr) return MakeFileFor(block);
   if (needs_trim_) return TrimAfterFailedWrite();
