@@ -76,6 +76,7 @@ SimCluster::SimCluster(SimClusterOptions options)
     absl::Status made = node->disk().CreateDirectories(node.get() == meta_.node ? kMetaRoot : kReplicaRoot);
     CHECK(made.ok()) << made.message();
     node->disk().MakeDurable();
+    if (options_.disks == SimClusterOptions::Disks::kForgetFlushes) node->disk().ForgetFlushes();
     double drift = options_.faults.clock_drift_percent;
     if (drift > 0) node->SetClockRate(1 + drift / 100 * (static_cast<double>(random.Below(2001)) / 1000 - 1));
   }
@@ -443,11 +444,11 @@ void SimCluster::CollectViolations(RunReport* report) {
   auto add = [report](const Violations& more) {
     report->violations.insert(report->violations.end(), more.begin(), more.end());
   };
-  add(violations_);
+  add(CheckLinearizable(history_));
   add(commits_.violations());
   add(primaries_.violations());
   add(ballots_.violations());
-  add(CheckLinearizable(history_));
+  add(violations_);
 }
 
 RunReport SimCluster::Run() {

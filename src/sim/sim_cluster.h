@@ -34,6 +34,8 @@ struct SimClusterOptions {
   int partitions = 2;
   FaultMix faults;
   absl::Duration run_length = absl::Minutes(2);
+  enum class Disks { kHonest, kForgetFlushes };  // the second: a canary that the checkers must catch
+  Disks disks = Disks::kHonest;
   int64_t acknowledged_writes_min = 50;  // a run that did less proves nothing and fails
 };
 

@@ -288,7 +288,7 @@ absl::Status SimDisk::SyncFile(const InodePtr& inode) {
 }
 
 void SimDisk::FlushDevice(const std::vector<InodePtr>& files, uint64_t before) {
-  if (dead_) return;
+  if (dead_ || forgets_flushes_) return;
   for (const InodePtr& inode : files) {
     for (size_t i = 0; i < inode->changes.size();) {
       const SimInode::Change& change = inode->changes[i];

@@ -91,6 +91,8 @@ class SimDisk {
   // Faults. The next `n` syncs (of files, directories or the device) fail with EIO.
   void FailSyncs(int n) { syncs_to_fail_ = n; }
   bool TakeSyncFailure();
+  // From now on flushes of the device succeed and make nothing durable: a disk that lies.
+  void ForgetFlushes() { forgets_flushes_ = true; }
   // Bytes that may still be allocated; nullopt-like UINT64_MAX: no bound.
   void SetFreeBytes(uint64_t bytes) { free_bytes_ = bytes; }
   uint64_t free_bytes() const { return free_bytes_; }
@@ -139,6 +141,7 @@ class SimDisk {
   uint64_t next_inode_ = 2;
   uint64_t next_sequence_ = 1;
   int syncs_to_fail_ = 0;
+  bool forgets_flushes_ = false;
   int slowness_ = 1;
   uint64_t free_bytes_ = UINT64_MAX;
   int64_t changes_left_ = -1;
