@@ -231,7 +231,9 @@ class Look {
                                   const Candidate& last) {
     const Candidate* longest = &last;
     auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
-    if (earlier.has_replica && rank(earlier) > rank(last)) longest = &earlier;
+    // A learner's state says -1: however long, it may lack what the last member acknowledged.
+    const bool is_sure = earlier.has_replica && earlier.mutation_ballot >= Ballot(0);
+    if (is_sure && rank(earlier) > rank(last)) longest = &earlier;
     if (!earlier.is_known && last.is_unclean && state_.IsAlive(earlier.endpoint)) {
       Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
       if (now_ < deadline) {
