@@ -20,6 +20,13 @@
 
 namespace arion {
 
+// The update that waits for the meta server's answer.
+struct PendingUpdate {
+  uint64_t serial = 0;
+  ConfigurationUpdateRequest request;
+  Instant retry_at = Instant::InfiniteFuture();
+};
+
 class Reconfiguration {
  public:
   Reconfiguration(ReplicaState& state, RoleKeeper& roles, Primary& primary, Learner& learner,
@@ -46,12 +53,6 @@ class Reconfiguration {
   Instant NextWakeup() const;
 
  private:
-  struct Pending {
-    uint64_t serial = 0;
-    ConfigurationUpdateRequest request;
-    Instant retry_at = Instant::InfiniteFuture();
-  };
-
   // `wanted` has the members wished for; its ballot must be the current one.
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
   void Send();
@@ -68,7 +69,7 @@ class Reconfiguration {
   Primary& primary_;
   Learner& learner_;
   LearnerSessions& sessions_;
-  std::optional<Pending> pending_;
+  std::optional<PendingUpdate> pending_;
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot
 };
