@@ -403,7 +403,7 @@ void Replica::OnLogged(uint64_t sequence, const absl::Status& status) {
     Step(Logged{sequence});
   } else {
     if (!is_closed_) LOG(ERROR) << Tag() << " log write failed: " << status;
-    is_disk_full_ = is_disk_full_ || absl::IsResourceExhausted(status);
+    is_disk_full_ = absl::IsResourceExhausted(status);
     Step(Logged{sequence, absl::IsResourceExhausted(status) ? ErrorCode::kDiskInsufficient
                                                             : ErrorCode::kDiskIoError});
   }
@@ -718,6 +718,7 @@ void Replica::InPool(PoolWork work, Then then) {
         strand->Post(
             [self = std::move(self), status = std::move(status), then = std::move(then)]() mutable {
               --self->pool_jobs_;
+              if (!status.ok()) self->is_disk_full_ = absl::IsResourceExhausted(status);
               then(std::move(status));
               self->CheckQuiet();
             });

@@ -157,10 +157,10 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   std::deque<Effects> effects_;
   bool is_draining_ = false;
-  int holds_ = 0;           // things of the disk that effects_ waits for
-  bool is_closed_ = false;  // no event goes to the core any more
-  bool is_disk_full_ = false;
-  const bool log_is_void_;  // at the start
+  int holds_ = 0;              // things of the disk that effects_ waits for
+  bool is_closed_ = false;     // no event goes to the core any more
+  bool is_disk_full_ = false;  // what the disk last failed with: not damage, it may pass
+  const bool log_is_void_;     // at the start
 
   uint64_t next_token_ = 1;
   std::map<ReplyToken, Responder> peers_;

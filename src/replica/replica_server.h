@@ -1,9 +1,12 @@
-// ReplicaServer hosts the replicas of one server: opens them from their data directories, routes requests to their strands,
-// keeps the lease with the meta server, and closes them.
+// ReplicaServer hosts the replicas of one server: opens them from their data directories, routes
+// requests to their strands, keeps the lease with the meta server, and closes them.
 //
-// Threads   Start, Stop, Snapshot: any thread. Everything else happens on strands and pools of the Environment.
-// Lifetime  Environment, Transport and EngineFactory outlive it. Destruction without Stop is a crash (nothing flushed).
-// Promises  P1  No client read or write is answered OK while the lease is lost; reads check it again after reading.
+// Threads   Start, Stop, Snapshot: any thread. Everything else happens on strands and pools of the
+//           Environment.
+// Lifetime  Environment, Transport and EngineFactory outlive it. Destruction without Stop is a
+//           crash (nothing flushed).
+// Promises  P1  No client read or write is answered OK while the lease is lost; reads check it
+//           again after reading.
 //           P2  One damaged or slow replica or disk never stops another.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -45,7 +48,7 @@ struct ReplicaServerOptions {
   absl::Duration checkpoint_interval = absl::Seconds(100);
   absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
   int32_t mutation_2pc_min_replica_count = 2;
-  int32_t max_mutations_in_flight = 20;      // staleness_for_commit
+  int32_t max_mutations_in_flight = 20;  // staleness_for_commit
   int32_t prepare_list_capacity = 110;
   uint64_t max_allowed_write_bytes = 1 << 20;
   uint64_t log_segment_bytes = 32 << 20;
@@ -64,13 +67,16 @@ struct ReplicaSnapshot {
 
 class ReplicaServer {
  public:
-  ReplicaServer(Environment& env, Transport& transport, EngineFactory& engines, ReplicaServerOptions options);
+  ReplicaServer(Environment& env, Transport& transport, EngineFactory& engines,
+                ReplicaServerOptions options);
   ~ReplicaServer();
 
-  // Claims the data directories (lock files), begins to load replicas in the disks' pools and to send beacons; returns
-  // once the directories are listed, before replicas are loaded. Errors name directory and remedy. May wait for disks.
+  // Claims the data directories (lock files), begins to load replicas in the disks' pools and to
+  // send beacons; returns once the directories are listed, before replicas are loaded. Errors name
+  // directory and remedy. May wait for disks.
   absl::Status Start();
-  // Clean stop: no new requests, flush and close all replicas in parallel, trim logs; `done` runs on some strand.
+  // Clean stop: no new requests, flush and close all replicas in parallel, trim logs; `done` runs
+  // on some strand.
   void Stop(std::function<void(absl::Status)> done);
 
   // Asks every replica on its strand; `done` gets them ordered by partition.

@@ -10,7 +10,7 @@
 namespace arion {
 namespace {
 
-constexpr absl::Duration kOpenAgainDelay = absl::Seconds(10);
+constexpr absl::Duration kOpenAgainDelay = absl::Seconds(5);
 
 // What a directory itself is to blame for; anything else may pass.
 bool IsDamage(const absl::Status& status) {
@@ -76,6 +76,9 @@ void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creatio
     if (slot.phase == Phase::kOpen)
       return slot.replica->strand()->Post(
           [replica = slot.replica, event = std::move(event)] { replica->Notify(event); });
+    if (slot.phase == Phase::kClosed && slot.rest_until &&
+        host_->env.clock().Now() < *slot.rest_until)
+      return;  // a full disk, for instance; whoever wants it will ask again
     slot.deferred = std::move(event);
     if (slot.phase == Phase::kClosed) Open(pid, Origin::kFound);
     return;
@@ -120,6 +123,7 @@ std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
 
 void ReplicaTable::Open(PartitionId pid, Origin origin) {
   Slot& slot = slots_[pid];
+  slot.rest_until.reset();
   SetPhase(pid, slot, Phase::kLoading);
   StrandPtr strand = host_->env.NewStrand(absl::StrCat("replica ", pid.ToString()));
   host_->env.disk_pool(ParentDirectory(slot.found.path))
@@ -174,6 +178,7 @@ void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
     Erase(pid);
     on_changed_();
   } else if (!is_stopping_) {
+    slot.rest_until = host_->env.clock().Now() + kOpenAgainDelay;
     strand_->PostAfter(kOpenAgainDelay, [self = weak_from_this(), pid] {
       const auto table = self.lock();
       if (table == nullptr || table->is_stopping_) return;
@@ -226,6 +231,10 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
     SetAsideInPool(slot.found.path, SetAside::kFailed);
     Erase(pid);
   } else {
+    if (slot.last_report.status == PartitionStatus::kError) {
+      slot.rest_until = host_->env.clock().Now() + kOpenAgainDelay;
+      slot.deferred.reset();
+    }
     slot.last_report.status = PartitionStatus::kInactive;
     SetPhase(pid, slot, Phase::kClosed);
     if (slot.deferred && !is_stopping_) Open(pid, Origin::kFound);
@@ -263,6 +272,8 @@ void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
     if (slot.phase == Phase::kOpen) open.push_back(pid);
   for (const PartitionId pid : open)
     OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
+  for (auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kLoading && slot.rest_until) SetPhase(pid, slot, Phase::kClosed);
   CheckAllClosed();
 }
 

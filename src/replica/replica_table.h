@@ -67,6 +67,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     std::shared_ptr<Replica> replica;
     std::optional<Event> deferred;  // for when it is open
     ReplicaInfo last_report;        // while closed
+    // A local fault closed it, or kept it from opening: who asks before this is not heard.
+    std::optional<Instant> rest_until;
   };
 
   void Open(PartitionId pid, Origin origin);
