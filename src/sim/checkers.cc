@@ -91,8 +91,12 @@ struct Value {
 
 double Seconds(Instant instant) { return static_cast<double>(instant.nanos()) / 1e9; }
 
+std::string Quote(const std::string& value) {  // without its padding
+  return absl::StrCat("\"", value.substr(0, value.find('~')), "\"");
+}
+
 std::string Describe(const Value& value) {
-  return value.write == nullptr ? std::string("the initial value") : absl::StrCat("\"", value.write->value, "\"");
+  return value.write == nullptr ? std::string("the initial value") : Quote(value.write->value);
 }
 
 void CheckKey(const std::string& key, const std::vector<const Operation*>& operations, Violations* violations) {
@@ -110,7 +114,7 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
     if (operation->kind != Operation::Kind::kRead || operation->outcome != Operation::Outcome::kOk) continue;
     auto it = values.find(operation->value);
     if (it == values.end()) {
-      violations->push_back(absl::StrCat("C4: key ", key, " read \"", operation->value, "\", which nobody wrote"));
+      violations->push_back(absl::StrCat("C4: key ", key, " read ", Quote(operation->value), ", which nobody wrote"));
       continue;
     }
     Value& value = it->second;

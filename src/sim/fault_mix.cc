@@ -22,6 +22,9 @@ const char* FaultName(Fault fault) {
     case Fault::kSlowDisk: return "slow-disk";
     case Fault::kFailedSync: return "failed-sync";
     case Fault::kWallJump: return "wall-jump";
+    case Fault::kDiskFull: return "disk-full";
+    case Fault::kDiskLost: return "disk-lost";
+    case Fault::kBitRot: return "bit-rot";
   }
   return "?";
 }

@@ -25,8 +25,11 @@ enum class Fault : uint8_t {
   kSlowDisk,
   kFailedSync,      // once in a run, when nothing else is wrong
   kWallJump,        // the wall clock of a node leaps by up to 1,000 h
+  kDiskFull,        // a server's disk takes nothing more for a while
+  kDiskLost,        // a server starts again with an empty disk; once in a run, when nothing else is wrong
+  kBitRot,          // bytes of a log or data file change at rest, and the server starts again; as kDiskLost
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kWallJump) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kBitRot) + 1;
 const char* FaultName(Fault fault);
 
 struct FaultMix {

@@ -56,6 +56,7 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.closed_replica_linger = absl::Seconds(5);
   server_options_.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
   server_options_.log_preallocate = !random.Percent(20);
+  if (random.Percent(10)) server_options_.durability = Durability::kOs;
   meta_options_.guardian_interval = absl::Seconds(2);
   meta_options_.replica_assign_delay_for_dropouts = absl::Seconds(10);
   meta_options_.stable_running = absl::Seconds(1);
@@ -160,7 +161,7 @@ void SimCluster::StopServer(Server& server) {
   uint32_t life = server.node->life();
   server.server->Stop([this, &server, life](absl::Status status) {
     world_.After(absl::ZeroDuration(), EventKind::kFault, [this, &server, life] {
-      // A clean stop leaves nothing unsynced: the power may go.
+      // A clean stop leaves nothing unsynced: the power may go, whatever the durability.
       if (!server.node->IsLife(life)) return;
       CrashServer(server, CrashMode::kPowerRandom);
       RestartLater(server, DrawLength());
@@ -182,7 +183,11 @@ void SimCluster::RestartLater(Server& server, absl::Duration delay) {
 
 // ---- faults ----
 
-CrashMode SimCluster::DrawCrashMode() { return static_cast<CrashMode>(world_.random().Below(4)); }
+CrashMode SimCluster::DrawCrashMode() {
+  // What lies in a page cache survives processes only.
+  if (server_options_.durability == Durability::kOs) return CrashMode::kProcess;
+  return static_cast<CrashMode>(world_.random().Below(4));
+}
 
 absl::Duration SimCluster::DrawLength() {
   return world_.random().Between(absl::Milliseconds(200), options_.faults.length_max);
@@ -237,7 +242,11 @@ void SimCluster::Inject(Fault fault) {
       CrashMode mode = DrawCrashMode();
       if (random.Coin()) {
         CrashServer(server, mode);
-        RestartLater(server, length);
+        if (random.Percent(30)) {
+          CrashInRecovery(server, length, mode);
+        } else {
+          RestartLater(server, length);
+        }
       } else {
         server.node->CrashAfterChanges(random.Between(0, 40), mode, [this, &server, length] {
           BuryServer(server, SimNetwork::Farewell::kReset);
@@ -250,7 +259,11 @@ void SimCluster::Inject(Fault fault) {
       CrashMode mode = DrawCrashMode();
       for (auto& one : servers_) {
         if (one->node->alive()) CrashServer(*one, mode);
-        RestartLater(*one, DrawLength());
+        if (random.Percent(15)) {
+          CrashInRecovery(*one, DrawLength(), DrawCrashMode());
+        } else {
+          RestartLater(*one, DrawLength());
+        }
       }
       return;
     }
@@ -300,15 +313,25 @@ void SimCluster::Inject(Fault fault) {
       LastFor(length, [node] { node->disk().SetSlowness(1); });
       return;
     }
+    case Fault::kDiskFull:
+      server.node->disk().SetFreeBytes(random.Below(100000));
+      LastFor(length, [&server] { server.node->disk().SetFreeBytes(UINT64_MAX); });
+      return;
     case Fault::kFailedSync:
-      if (failed_sync_done_ || !IsCalm()) {
+    case Fault::kDiskLost:
+    case Fault::kBitRot:
+      if (copy_lost_ || !IsCalm()) {
         --faults_[static_cast<size_t>(fault)];
         return;
       }
-      failed_sync_done_ = true;
-      server.node->disk().FailSyncs(1);
       // One copy is being lost: the promise covers one, so nothing else happens until it is back.
+      copy_lost_ = true;
       calm_until_ = world_.now() + absl::Seconds(45);
+      if (fault == Fault::kFailedSync) {
+        server.node->disk().FailSyncs(1);
+      } else {
+        DamageAtRest(server, fault);
+      }
       return;
     case Fault::kWallJump: {
       SimNode* node = random.Percent(30) ? meta_.node : server.node;
@@ -316,6 +339,44 @@ void SimCluster::Inject(Fault fault) {
       return;
     }
   }
+}
+
+void SimCluster::CrashInRecovery(Server& server, absl::Duration delay, CrashMode mode) {
+  world_.After(delay, EventKind::kFault, [this, &server, mode] {
+    if (server.node->alive() || server.server) return;
+    StartServer(server);
+    if (!server.node->alive()) return;
+    server.node->CrashAfterChanges(world_.random().Between(0, 60), mode, [this, &server] {
+      BuryServer(server, SimNetwork::Farewell::kReset);
+      RestartLater(server, DrawLength());
+    });
+  });
+}
+
+void SimCluster::DamageAtRest(Server& server, Fault fault) {
+  SimRandom& random = world_.random();
+  CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess : CrashMode::kPowerRandom);
+  SimDisk& disk = server.node->disk();
+  if (fault == Fault::kDiskLost) {
+    CHECK(disk.RemoveAll(kReplicaRoot).ok() && disk.CreateDirectories(kReplicaRoot).ok());
+  } else {
+    std::vector<std::string> files;
+    for (const std::string& path : disk.AllFiles()) {
+      if (path.find("/plog/") != std::string::npos || path.find("/data/memory") != std::string::npos ||
+          path.find("-info") != std::string::npos) {
+        files.push_back(path);
+      }
+    }
+    if (!files.empty()) {
+      const std::string& path = files[random.Below(files.size())];
+      uint64_t size = (*disk.Find(path))->content.size();
+      uint64_t offset = random.Below(size + 1), n = 1 + random.Below(random.Coin() ? 4 : 4096);
+      LOG(INFO) << "rot: " << path << " of " << server.name << ", " << n << " bytes at " << offset << " of " << size;
+      CHECK(disk.Rot(path, offset, n).ok());
+    }
+  }
+  disk.MakeDurable();
+  RestartLater(server, random.Between(absl::Milliseconds(100), absl::Seconds(5)));
 }
 
 void SimCluster::HealAll() {
@@ -326,6 +387,7 @@ void SimCluster::HealAll() {
     node->PauseFor(absl::ZeroDuration());
     node->disk().SetSlowness(1);
     node->disk().FailSyncs(0);
+    node->disk().SetFreeBytes(UINT64_MAX);
     if (node->alive()) node->disk().Revive();
   }
   StartMeta();
@@ -469,6 +531,11 @@ RunReport SimCluster::Run() {
     workload.keys = static_cast<int>(random.Between(3, 8));
     workload.write_percent = static_cast<double>(random.Between(30, 80));
     workload.think_max = random.Between(absl::Milliseconds(50), absl::Milliseconds(400));
+    if (random.Percent(10)) {  // a crowd: large batches, many mutations in flight
+      workload.loops = 12;
+      workload.think_max = absl::Milliseconds(60);
+    }
+    if (random.Percent(30)) workload.value_bytes_max = static_cast<size_t>(random.Between(500, 9000));
     workload_ = std::make_unique<Workload>(world_, network_, history_, workload);
     workload_->Start();
     faults_on_ = true;

@@ -97,6 +97,9 @@ class SimCluster {
   void CutOneWay(Endpoint from, Endpoint to, absl::Duration length);
   // One of the troubles that last; `end` runs when it is over.
   void LastFor(absl::Duration length, absl::AnyInvocable<void()> end);
+  // Starts it after `delay` and crashes it between two steps of its recovery.
+  void CrashInRecovery(Server& server, absl::Duration delay, CrashMode mode);
+  void DamageAtRest(Server& server, Fault fault);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();
@@ -129,7 +132,7 @@ class SimCluster {
   int32_t app_id_ = 0;
   bool faults_on_ = false;
   int64_t troubles_ = 0;  // that last and have not ended
-  bool failed_sync_done_ = false;
+  bool copy_lost_ = false;  // the one copy a run may lose
   Instant calm_until_{0};
   std::array<int64_t, kFaultCount> faults_{};
   absl::Duration healed_after_ = absl::InfiniteDuration();

@@ -42,7 +42,9 @@ std::vector<std::string> Workload::Keys() const {
 }
 
 std::string Workload::NewValue(const ClientNode& client) {
-  return absl::StrCat(client.node->name(), ".", next_value_++);
+  std::string value = absl::StrCat(client.node->name(), ".", next_value_++);
+  if (options_.value_bytes_max > 0) value.append(world_.random().Below(options_.value_bytes_max), '~');
+  return value;
 }
 
 void Workload::Begin(ClientNode& client) {

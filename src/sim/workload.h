@@ -27,6 +27,7 @@ struct WorkloadOptions {
   int clients = 3;
   int loops = 2;                // per client
   int keys = 6;
+  size_t value_bytes_max = 0;   // values are padded up to this, each to its own length
   double write_percent = 50;
   absl::Duration think_max = absl::Milliseconds(200);
   absl::Duration timeout = absl::Seconds(4);

@@ -1,4 +1,5 @@
-// Whole clusters by seed. ARION_SIM_SHARD "i/n" runs every n-th seed; ARION_SIM_SEEDS how many there are (default 200).
+// Whole clusters by seed. ARION_SIM_SHARD "i/n" runs every n-th seed; ARION_SIM_SEEDS how many
+// there are (default 200).
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
