@@ -1,4 +1,5 @@
-// Blob: bytes that the wire announces as a struct but writes as length + bytes (spec/wire-protocol.md 2.2).
+// Blob: bytes that the wire announces as a struct but writes as length + bytes
+// (spec/wire-protocol.md 2.2).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,9 +14,9 @@ struct Blob {
   std::string bytes;
 
   Blob() = default;
-  Blob(std::string b) : bytes(std::move(b)) {}        // NOLINT: a blob is its bytes
-  Blob(std::string_view b) : bytes(b) {}              // NOLINT
-  Blob(const char* text) : bytes(text) {}             // NOLINT
+  Blob(std::string b) : bytes(std::move(b)) {}  // NOLINT: a blob is its bytes
+  Blob(std::string_view b) : bytes(b) {}        // NOLINT
+  Blob(const char* text) : bytes(text) {}       // NOLINT
   auto operator<=>(const Blob&) const = default;
   operator std::string_view() const { return bytes; }  // NOLINT
 };

@@ -11,7 +11,8 @@
 
 namespace arion {
 
-static_assert(std::endian::native == std::endian::little, "log files and RDSN headers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little,
+              "log files and RDSN headers are written as they lie in memory");
 
 template <class T>
 T ByteSwap(T v) {
@@ -54,7 +55,8 @@ void AppendBig(T v, std::string* out) {
   out->append(buffer, sizeof(T));
 }
 
-// Reads from the front of a byte string; after the first read past the end every read fails and yields zero.
+// Reads from the front of a byte string; after the first read past the end every read fails and
+// yields zero.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}

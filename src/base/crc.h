@@ -7,15 +7,16 @@
 
 namespace arion {
 
-// CRC-32C (Castagnoli, reflected 0x82F63B78, init and xorout ones); Crc32c("123456789") == 0xE3069283.
-// `previous` continues a checksum: Crc32c(b, Crc32c(a)) == Crc32c(a+b). SSE4.2 where the CPU has it.
+// CRC-32C (Castagnoli, reflected 0x82F63B78, init and xorout ones); the check value of
+// "123456789" is 0xE3069283. `previous` continues a checksum: Crc32c(b, Crc32c(a)) == Crc32c(a+b).
+// SSE4.2 where the CPU has it.
 uint32_t Crc32c(std::string_view bytes, uint32_t previous = 0);
 
-// CRC-64/NVME (reflected 0x9A6C9329AC4BC9B5); Crc64("123456789") == 0xAE8B14860A799888. Empty input: 0.
+// CRC-64/NVME (reflected 0x9A6C9329AC4BC9B5); check value AE8B14860A799888. Empty input: 0.
 uint64_t Crc64(std::string_view bytes);
 
-// The hash that chooses a raw key's partition (spec/wire-protocol.md 5.2): of its hash key, or of its sort key if the
-// hash key is empty. A raw key shorter than it says is hashed whole.
+// The hash that chooses a raw key's partition (spec/wire-protocol.md 5.2): of its hash key, or of
+// its sort key if the hash key is empty. A raw key shorter than it says is hashed whole.
 uint64_t PartitionHash(std::string_view raw_key);
 
 }  // namespace arion

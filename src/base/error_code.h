@@ -1,5 +1,5 @@
-// The RPC-level and meta-level error names of the protocol (spec/wire-protocol.md 7.1). The wire carries names; numbers
-// are positions in the list and appear only in two NFS answers.
+// The RPC-level and meta-level error names of the protocol (spec/wire-protocol.md 7.1). The wire
+// carries names; numbers are positions in the list and appear only in two NFS answers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,33 +10,114 @@
 namespace arion {
 
 enum class ErrorCode : int32_t {
-  kOk = 0, kUnknown, kServiceNotFound, kServiceAlreadyRunning, kIoPending, kTimeout, kServiceNotActive, kBusy,
-  kNetworkInitFailed, kForwardToOthers, kObjectNotFound, kHandlerNotFound, kLearnFileFailed, kGetLearnStateFailed,
-  kInvalidVersion, kInvalidParameters, kCapacityExceeded, kInvalidState, kInactiveState, kNotEnoughMember,
-  kFileOperationFailed, kHandleEof, kWrongChecksum, kInvalidData, kInvalidHandle, kIncompleteData, kVersionOutdated,
-  kPathNotFound, kPathAlreadyExist, kAddressAlreadyUsed, kStateFreezed, kLocalAppFailure, kBindIocpFailed,
-  kNetworkStartFailed, kNotImplemented, kCheckpointFailed, kWrongTiming, kNoNeedOperate, kCorruption, kTryAgain,
-  kClusterNotFound, kClusterAlreadyExist, kServiceAlreadyExist, kInjected, kReplicationFailure, kAppExist,
-  kAppNotExist, kBusyCreating, kBusyDropping, kNetworkFailure, kUnderRecovery, kLearnerNotFound, kOperationDisabled,
-  kExpired, kLockAlreadyExist, kHoldByOthers, kRecursiveLock, kNoOwner, kNodeAlreadyExist, kInconsistentState,
-  kArrayIndexOutOfRange, kDirNotEmpty, kFsInternal, kIgnoreBadData, kAppDropped, kMockInternal, kZookeeperOperation,
-  kChildRegistered, kIngestionFailed, kUnauthenticated, kKrb5Internal, kSaslInternal, kSaslIncomplete, kAclDeny,
-  kSplitting, kParentPartitionMisused, kChildNotReady, kDiskInsufficient, kRetryExhausted, kSyncRangerPoliciesFailed,
-  kRangerParseAcl, kRangerPoliciesNoNeedUpdate, kRdbCorruption, kDiskIoError, kCurlFailed, kDupExist, kHttpError,
+  kOk = 0,
+  kUnknown,
+  kServiceNotFound,
+  kServiceAlreadyRunning,
+  kIoPending,
+  kTimeout,
+  kServiceNotActive,
+  kBusy,
+  kNetworkInitFailed,
+  kForwardToOthers,
+  kObjectNotFound,
+  kHandlerNotFound,
+  kLearnFileFailed,
+  kGetLearnStateFailed,
+  kInvalidVersion,
+  kInvalidParameters,
+  kCapacityExceeded,
+  kInvalidState,
+  kInactiveState,
+  kNotEnoughMember,
+  kFileOperationFailed,
+  kHandleEof,
+  kWrongChecksum,
+  kInvalidData,
+  kInvalidHandle,
+  kIncompleteData,
+  kVersionOutdated,
+  kPathNotFound,
+  kPathAlreadyExist,
+  kAddressAlreadyUsed,
+  kStateFreezed,
+  kLocalAppFailure,
+  kBindIocpFailed,
+  kNetworkStartFailed,
+  kNotImplemented,
+  kCheckpointFailed,
+  kWrongTiming,
+  kNoNeedOperate,
+  kCorruption,
+  kTryAgain,
+  kClusterNotFound,
+  kClusterAlreadyExist,
+  kServiceAlreadyExist,
+  kInjected,
+  kReplicationFailure,
+  kAppExist,
+  kAppNotExist,
+  kBusyCreating,
+  kBusyDropping,
+  kNetworkFailure,
+  kUnderRecovery,
+  kLearnerNotFound,
+  kOperationDisabled,
+  kExpired,
+  kLockAlreadyExist,
+  kHoldByOthers,
+  kRecursiveLock,
+  kNoOwner,
+  kNodeAlreadyExist,
+  kInconsistentState,
+  kArrayIndexOutOfRange,
+  kDirNotEmpty,
+  kFsInternal,
+  kIgnoreBadData,
+  kAppDropped,
+  kMockInternal,
+  kZookeeperOperation,
+  kChildRegistered,
+  kIngestionFailed,
+  kUnauthenticated,
+  kKrb5Internal,
+  kSaslInternal,
+  kSaslIncomplete,
+  kAclDeny,
+  kSplitting,
+  kParentPartitionMisused,
+  kChildNotReady,
+  kDiskInsufficient,
+  kRetryExhausted,
+  kSyncRangerPoliciesFailed,
+  kRangerParseAcl,
+  kRangerPoliciesNoNeedUpdate,
+  kRdbCorruption,
+  kDiskIoError,
+  kCurlFailed,
+  kDupExist,
+  kHttpError,
   kNotMatched,
 };
 constexpr int kErrorCodeCount = static_cast<int>(ErrorCode::kNotMatched) + 1;
 static_assert(kErrorCodeCount == 88);
 
-std::string_view ErrorCodeName(ErrorCode code);     // "ERR_OK"
+std::string_view ErrorCodeName(ErrorCode code);      // "ERR_OK"
 ErrorCode ErrorCodeFromName(std::string_view name);  // unknown names: kUnknown
-// The nearest name that every THFT client knows: 0..77 without 51, 61, 62, 63, 65 (spec/wire-protocol.md 7.1, rule 2).
+// The nearest name that every THFT client knows: 0..77 without 51, 61, 62, 63, 65
+// (spec/wire-protocol.md 7.1, rule 2).
 ErrorCode SafeForThriftClients(ErrorCode code);
 std::ostream& operator<<(std::ostream& out, ErrorCode code);
 
 // Storage status integers inside data responses (spec/wire-protocol.md 7.3).
 enum class StorageError : int32_t {
-  kOk = 0, kNotFound = 1, kCorruption = 2, kNotSupported = 3, kInvalidArgument = 4, kIOError = 5, kIncomplete = 7,
+  kOk = 0,
+  kNotFound = 1,
+  kCorruption = 2,
+  kNotSupported = 3,
+  kInvalidArgument = 4,
+  kIOError = 5,
+  kIncomplete = 7,
   kTryAgain = 13,
 };
 

@@ -31,7 +31,8 @@ std::optional<Endpoint> Endpoint::Parse(std::string_view text) {
 
   uint32_t port = 0;
   auto [end, error] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  if (error != std::errc() || end != port_text.data() + port_text.size() || port == 0 || port > 65535)
+  if (error != std::errc() || end != port_text.data() + port_text.size() || port == 0 ||
+      port > 65535)
     return std::nullopt;
 
   uint32_t ip = 0;
@@ -55,10 +56,13 @@ std::optional<Endpoint> Endpoint::Parse(std::string_view text) {
 std::string Endpoint::ToString() const {
   if (!IsValid()) return "-";
   return std::to_string(ip >> 24) + "." + std::to_string(ip >> 16 & 255) + "." +
-         std::to_string(ip >> 8 & 255) + "." + std::to_string(ip & 255) + ":" + std::to_string(port);
+         std::to_string(ip >> 8 & 255) + "." + std::to_string(ip & 255) + ":" +
+         std::to_string(port);
 }
 
-std::ostream& operator<<(std::ostream& out, Endpoint endpoint) { return out << endpoint.ToString(); }
+std::ostream& operator<<(std::ostream& out, Endpoint endpoint) {
+  return out << endpoint.ToString();
+}
 
 std::string_view DurabilityName(Durability durability) {
   return durability == Durability::kFsync ? "fsync" : "os";

@@ -13,7 +13,8 @@
 
 namespace arion {
 
-// Version of a partition's configuration; rises by one with every change. -1 invalid, 0 freshly created.
+// Version of a partition's configuration; rises by one with every change. -1 invalid, 0 freshly
+// created.
 using Ballot = StrongInt<struct BallotTag>;
 // Serial number of a mutation in its partition. The first is 1.
 using Decree = StrongInt<struct DecreeTag>;
@@ -38,7 +39,8 @@ struct PartitionId {
   }
   // What every message for one partition carries in its header (spec/internal-rpc.md 3.1).
   int32_t thread_hash() const {
-    return static_cast<int32_t>(static_cast<uint32_t>(app_id) * 7919u + static_cast<uint32_t>(index));
+    return static_cast<int32_t>(static_cast<uint32_t>(app_id) * 7919u +
+                                static_cast<uint32_t>(index));
   }
   std::string ToString() const;  // "2.3"
   template <class H>
@@ -57,11 +59,13 @@ struct Endpoint {
   bool IsValid() const { return ip != 0; }
   // u64 on the wire: ip, port, 14 zero bits, type (1 = IPv4). 0 = none.
   uint64_t packed() const {
-    return IsValid() ? (static_cast<uint64_t>(ip) << 32 | static_cast<uint64_t>(port) << 16 | 1) : 0;
+    return IsValid() ? (static_cast<uint64_t>(ip) << 32 | static_cast<uint64_t>(port) << 16 | 1)
+                     : 0;
   }
   // nullopt: type bits 2 or 3, which no peer may send.
   static std::optional<Endpoint> FromPacked(uint64_t packed);
-  // "127.0.0.1:34801" (also "localhost:34801"); nullopt when it isn't one. Names are not looked up here.
+  // "127.0.0.1:34801" (also "localhost:34801"); nullopt when it isn't one. Names are not looked up
+  // here.
   static std::optional<Endpoint> Parse(std::string_view text);
   std::string ToString() const;  // "127.0.0.1:34801", or "-" when invalid
   template <class H>

@@ -9,7 +9,8 @@
 
 namespace arion {
 
-// Nanoseconds since an arbitrary start of this process (or simulation). Immutable after construction.
+// Nanoseconds since an arbitrary start of this process (or simulation). Immutable after
+// construction.
 class Instant {
  public:
   constexpr Instant() = default;
@@ -20,7 +21,9 @@ class Instant {
   Instant operator+(absl::Duration d) const {
     return *this == InfiniteFuture() ? *this : Instant(nanos_ + absl::ToInt64Nanoseconds(d));
   }
-  Instant operator-(absl::Duration d) const { return Instant(nanos_ - absl::ToInt64Nanoseconds(d)); }
+  Instant operator-(absl::Duration d) const {
+    return Instant(nanos_ - absl::ToInt64Nanoseconds(d));
+  }
   absl::Duration operator-(Instant other) const { return absl::Nanoseconds(nanos_ - other.nanos_); }
   constexpr auto operator<=>(const Instant&) const = default;
 

@@ -12,10 +12,11 @@ namespace arion {
 namespace {
 
 constexpr std::array<std::string_view, kWriteCodeCount> kWriteCodeNames = {
-    "RPC_REPLICATION_WRITE_EMPTY",  "RPC_RRDB_RRDB_PUT",           "RPC_RRDB_RRDB_REMOVE",
-    "RPC_RRDB_RRDB_MULTI_PUT",      "RPC_RRDB_RRDB_MULTI_REMOVE",  "RPC_RRDB_RRDB_INCR",
-    "RPC_RRDB_RRDB_CHECK_AND_SET",  "RPC_RRDB_RRDB_CHECK_AND_MUTATE", "RPC_RRDB_RRDB_DUPLICATE",
-    "RPC_RRDB_RRDB_BULK_LOAD"};
+    "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_PUT",
+    "RPC_RRDB_RRDB_REMOVE",        "RPC_RRDB_RRDB_MULTI_PUT",
+    "RPC_RRDB_RRDB_MULTI_REMOVE",  "RPC_RRDB_RRDB_INCR",
+    "RPC_RRDB_RRDB_CHECK_AND_SET", "RPC_RRDB_RRDB_CHECK_AND_MUTATE",
+    "RPC_RRDB_RRDB_DUPLICATE",     "RPC_RRDB_RRDB_BULK_LOAD"};
 
 constexpr size_t kUpdateDescriptorBytes = 12;  // without the name
 
@@ -25,7 +26,9 @@ absl::Status Damaged(std::string_view what) {
 
 }  // namespace
 
-std::string_view WriteCodeName(WriteCode code) { return kWriteCodeNames[static_cast<size_t>(code)]; }
+std::string_view WriteCodeName(WriteCode code) {
+  return kWriteCodeNames[static_cast<size_t>(code)];
+}
 
 std::optional<WriteCode> FindWriteCode(std::string_view name) {
   for (size_t i = 0; i < kWriteCodeNames.size(); ++i)
@@ -108,7 +111,8 @@ absl::StatusOr<Mutation> TakeMutation(std::string_view* bytes) {
     update.code = *code;
     sizes.push_back(static_cast<size_t>(data_size));
   }
-  for (size_t i = 0; i < sizes.size(); ++i) mutation.updates[i].data = std::string(reader.Bytes(sizes[i]));
+  for (size_t i = 0; i < sizes.size(); ++i)
+    mutation.updates[i].data = std::string(reader.Bytes(sizes[i]));
   if (!reader.ok()) return Damaged("update data does not fit");
   *bytes = reader.rest();
   return mutation;

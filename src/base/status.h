@@ -1,4 +1,5 @@
-// absl::Status helpers. Debian's Abseil has its own string_view: Text() carries a std::string_view over.
+// absl::Status helpers. Debian's Abseil has its own string_view: Text() carries a std::string_view
+// over.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,14 +27,15 @@ inline absl::Status Annotate(const absl::Status& status, std::string_view step) 
 
 }  // namespace arion
 
-#define RETURN_IF_ERROR(expr)                       \
-  do {                                              \
+#define RETURN_IF_ERROR(expr)                                         \
+  do {                                                                \
     if (absl::Status _status = (expr); !_status.ok()) return _status; \
   } while (false)
 
 #define ARION_CONCAT_INNER(a, b) a##b
 #define ARION_CONCAT(a, b) ARION_CONCAT_INNER(a, b)
-#define ASSIGN_OR_RETURN(lhs, expr) ASSIGN_OR_RETURN_IMPL(ARION_CONCAT(_statusor_, __LINE__), lhs, expr)
+#define ASSIGN_OR_RETURN(lhs, expr) \
+  ASSIGN_OR_RETURN_IMPL(ARION_CONCAT(_statusor_, __LINE__), lhs, expr)
 #define ASSIGN_OR_RETURN_IMPL(name, lhs, expr) \
   auto name = (expr);                          \
   if (!name.ok()) return name.status();        \

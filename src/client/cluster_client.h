@@ -1,16 +1,16 @@
 // ClusterClient: the client's core: routes operations to primaries, follows them when they move,
 // retries. The simulator uses it as it is; users have it behind include/arion/client.h.
 //
-// Shapes   Keys and values are any bytes; hash key <= 65534 bytes; ttl_seconds 0 = never expires.
-// Errors   Of a write: OK; DeadlineExceeded = undecided; anything else = refused. Of a read:
-//          NotFound: no such record; DeadlineExceeded: no answer. Both: NotFound also for a table
-//          that does not exist; InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable
-//          as in include/arion/client.h.
-// Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, never
-//          inline, unless this is destroyed first.
-// Promises K3  A write whose status is neither OK nor DeadlineExceeded has not happened and will
-//              not.
-//          K4  With WriteRetries::kAfterRefusals what may have happened is not sent again.
+// Shapes    Keys and values are any bytes; hash key <= 65534 bytes; ttl_seconds 0 = never expires.
+// Errors    Of a write: OK; DeadlineExceeded = undecided; anything else = refused. Of a read:
+//           NotFound: no such record; DeadlineExceeded: no answer. Both: NotFound also for a table
+//           that does not exist; InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable
+//           as in include/arion/client.h.
+// Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, never
+//           inline, unless this is destroyed first.
+// Promises  K3  A write whose status is neither OK nor DeadlineExceeded has not happened and will
+//               not.
+//           K4  With WriteRetries::kAfterRefusals what may have happened is not sent again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

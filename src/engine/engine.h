@@ -1,15 +1,15 @@
-// Engine: what committed mutations are applied to; one replica's key-value data, with the decree
-// it stands at.
+// Engine: what committed mutations are applied to; one replica's key-value data, with the decree it
+// stands at.
 //
-// Shapes   Raw key: base/raw_key.h. Expiry: seconds since 2016-01-01 UTC, 0 = never. A record
-//          whose 0 < expiry <= now does not exist.
-// Errors   DataLoss: the data is damaged or I/O failed, fence the replica. Unavailable (cache-only
-//          tier): would wait for the disk, ask again with kAll in the disk's pool.
-// Threads  Apply: one caller at a time (the replica's strand). Reads: any thread, beside Apply.
-//          Flush, Checkpoint: in the disk's pool, one at a time, beside Apply and reads.
-// Promises E1  A batch's data and its decree reach storage together: after a crash the engine
-//              stands at a decree d and holds exactly the batches 1..d.
-//          E2  last_durable <= last_flushed <= last_applied.
+// Shapes    Raw key: base/raw_key.h. Expiry: seconds since 2016-01-01 UTC, 0 = never. A record
+//           whose 0 < expiry <= now does not exist.
+// Errors    DataLoss: the data is damaged or I/O failed, fence the replica. Unavailable (cache-only
+//           tier): would wait for the disk, ask again with kAll in the disk's pool.
+// Threads   Apply: one caller at a time (the replica's strand). Reads: any thread, beside Apply.
+//           Flush, Checkpoint: in the disk's pool, one at a time, beside Apply and reads.
+// Promises  E1  A batch's data and its decree reach storage together: after a crash the engine
+//               stands at a decree d and holds exactly the batches 1..d.
+//           E2  last_durable <= last_flushed <= last_applied.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,5 +1,5 @@
-// Clock: monotonic time for every decision; wall time only for what users see (expiry, file ages, timestamps).
-// Thread-safe. SPDX-License-Identifier: Apache-2.0
+// Clock: monotonic time for every decision; wall time only for what users see (expiry, file ages,
+// timestamps). Thread-safe. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

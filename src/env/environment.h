@@ -1,5 +1,6 @@
-// Environment: everything of the outside world that one server may touch. The POSIX one is made in main/; the simulator
-// makes one for each simulated node, and another for the node's next life after a crash.
+// Environment: everything of the outside world that one server may touch. The POSIX one is made in
+// main/; the simulator makes one for each simulated node, and another for the node's next life
+// after a crash.
 //
 // Threads   Thread-safe. Lifetime: outlives every object of its server.
 // SPDX-License-Identifier: Apache-2.0

@@ -3,8 +3,7 @@
 //
 // Threads   Thread-safe, but for Stop and destruction: one thread that is no loop thread.
 // Lifetime  Outlives everything that runs on it. After Stop nothing runs any more: what is queued
-// is dropped when the
-//           loops are destroyed, what is posted later at once.
+//           is dropped when the loops are destroyed, what is posted later at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,10 +1,12 @@
-// Strand: a serial executor. What is posted to one strand runs one at a time, in order; a strand is bound to one
-// event-loop thread (or to the simulator's single thread).
+// Strand: a serial executor. What is posted to one strand runs one at a time, in order; a strand is
+// bound to one event-loop thread (or to the simulator's single thread).
 //
 // Threads   Post and PostAfter are thread-safe. Cancel only on the strand itself.
-// Lifetime  Held by shared_ptr: whoever will post to a strand holds it. Tasks hold weak_ptrs to the objects they touch.
-//           When a server stops (or a simulated node crashes) its strands drop what is queued.
-// Promises  S1  Tasks posted by one thread run in the order posted. Never inline: Post returns before the task runs.
+// Lifetime  Held by shared_ptr: whoever will post to a strand holds it. Tasks hold weak_ptrs to the
+//           objects they touch. When a server stops (or a simulated node crashes) its strands drop
+//           what is queued.
+// Promises  S1  Tasks posted by one thread run in the order posted. Never inline: Post returns
+//           before the task runs.
 //           S2  After Cancel(id) on the strand, that timer's task does not run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

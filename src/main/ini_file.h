@@ -1,11 +1,10 @@
 // IniFile: a configuration file as sections of keys, each with the line it stands on.
 //
-// Shapes   "[section]", "key = value", whole lines that begin with ';' or '#'; a ';' or '#' after
-// white space ends a
-//          value. White space around names and values is cut. A line without '=' is a key without a
-//          value.
-// Errors   InvalidArgument, led by "file:line: ", for a line that can't be read.
-// Threads  Immutable after construction.
+// Shapes    "[section]", "key = value", whole lines that begin with ';' or '#'; a ';' or '#' after
+//           white space ends a value. White space around names and values is cut. A line without
+//           '=' is a key without a value.
+// Errors    InvalidArgument, led by "file:line: ", for a line that can't be read.
+// Threads   Immutable after construction.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

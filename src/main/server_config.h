@@ -1,15 +1,14 @@
 // ServerConfig: what a configuration file and the flags say, checked, as the options of our
 // servers.
 //
-// Shapes   Sections [arion.server], [arion.meta], [arion.replica] are ours; keys in Settings().
-// Other sections are an
-//          older version's: the keys known from there act, the rest is listed once as a warning
-//          (decision 26). Order: defaults, older keys, our keys, flags; a later one wins. Whatever
-//          the order in the file.
-// Errors   InvalidArgument: "file:line: [section] key = value: what is wrong; what to do".
-// Threads  Immutable after construction.
-// Promises K1  An unknown key or a bad value in our sections is never passed over.
-//          K2  No older key ever lowers durability (decision 5).
+// Shapes    Sections [arion.server], [arion.meta], [arion.replica] are ours; keys in Settings().
+//           Other sections are an older version's: the keys known from there act, the rest is
+//           listed once as a warning (decision 26). Order: defaults, older keys, our keys, flags; a
+//           later one wins. Whatever the order in the file.
+// Errors    InvalidArgument: "file:line: [section] key = value: what is wrong; what to do".
+// Threads   Immutable after construction.
+// Promises  K1  An unknown key or a bad value in our sections is never passed over.
+//           K2  No older key ever lowers durability (decision 5).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// What clients ask of a partition's primary (spec/wire-protocol.md 4). SPDX-License-Identifier: Apache-2.0
+// What clients ask of a partition's primary (spec/wire-protocol.md 4). SPDX-License-Identifier:
+// Apache-2.0
 #pragma once
 
 #include "messages/fields.h"

@@ -17,27 +17,42 @@ PartitionStatus PartitionConfiguration::RoleOf(Endpoint node) const {
 
 std::string_view PartitionStatusName(PartitionStatus status) {
   switch (status) {
-    case PartitionStatus::kInvalid: return "invalid";
-    case PartitionStatus::kInactive: return "inactive";
-    case PartitionStatus::kError: return "error";
-    case PartitionStatus::kPrimary: return "primary";
-    case PartitionStatus::kSecondary: return "secondary";
-    case PartitionStatus::kPotentialSecondary: return "learner";
-    case PartitionStatus::kSplit: return "split";
+    case PartitionStatus::kInvalid:
+      return "invalid";
+    case PartitionStatus::kInactive:
+      return "inactive";
+    case PartitionStatus::kError:
+      return "error";
+    case PartitionStatus::kPrimary:
+      return "primary";
+    case PartitionStatus::kSecondary:
+      return "secondary";
+    case PartitionStatus::kPotentialSecondary:
+      return "learner";
+    case PartitionStatus::kSplit:
+      return "split";
   }
   return "unknown";
 }
 
 std::string_view AppStatusName(AppStatus status) {
   switch (status) {
-    case AppStatus::kInvalid: return "AS_INVALID";
-    case AppStatus::kAvailable: return "AS_AVAILABLE";
-    case AppStatus::kCreating: return "AS_CREATING";
-    case AppStatus::kCreateFailed: return "AS_CREATE_FAILED";
-    case AppStatus::kDropping: return "AS_DROPPING";
-    case AppStatus::kDropFailed: return "AS_DROP_FAILED";
-    case AppStatus::kDropped: return "AS_DROPPED";
-    case AppStatus::kRecalling: return "AS_RECALLING";
+    case AppStatus::kInvalid:
+      return "AS_INVALID";
+    case AppStatus::kAvailable:
+      return "AS_AVAILABLE";
+    case AppStatus::kCreating:
+      return "AS_CREATING";
+    case AppStatus::kCreateFailed:
+      return "AS_CREATE_FAILED";
+    case AppStatus::kDropping:
+      return "AS_DROPPING";
+    case AppStatus::kDropFailed:
+      return "AS_DROP_FAILED";
+    case AppStatus::kDropped:
+      return "AS_DROPPED";
+    case AppStatus::kRecalling:
+      return "AS_RECALLING";
   }
   return "AS_INVALID";
 }

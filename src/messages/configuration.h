@@ -1,4 +1,5 @@
-// Tables, partitions and who serves them (spec/wire-protocol.md 3, spec/replication.md 1.1 and 1.8).
+// Tables, partitions and who serves them (spec/wire-protocol.md 3, spec/replication.md 1.1 and
+// 1.8).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,15 +8,36 @@
 namespace arion {
 
 enum class PartitionStatus : int32_t {
-  kInvalid = 0, kInactive = 1, kError = 2, kPrimary = 3, kSecondary = 4, kPotentialSecondary = 5, kSplit = 6,
+  kInvalid = 0,
+  kInactive = 1,
+  kError = 2,
+  kPrimary = 3,
+  kSecondary = 4,
+  kPotentialSecondary = 5,
+  kSplit = 6,
 };
 enum class ConfigType : int32_t {
-  kInvalid = 0, kAssignPrimary = 1, kUpgradeToPrimary = 2, kAddSecondary = 3, kUpgradeToSecondary = 4,
-  kDowngradeToSecondary = 5, kDowngradeToInactive = 6, kRemove = 7, kAddSecondaryForLoadBalance = 8,
-  kPrimaryForceUpdateBallot = 9, kDropPartition = 10, kRegisterChild = 11,
+  kInvalid = 0,
+  kAssignPrimary = 1,
+  kUpgradeToPrimary = 2,
+  kAddSecondary = 3,
+  kUpgradeToSecondary = 4,
+  kDowngradeToSecondary = 5,
+  kDowngradeToInactive = 6,
+  kRemove = 7,
+  kAddSecondaryForLoadBalance = 8,
+  kPrimaryForceUpdateBallot = 9,
+  kDropPartition = 10,
+  kRegisterChild = 11,
 };
 enum class AppStatus : int32_t {
-  kInvalid = 0, kAvailable = 1, kCreating = 2, kCreateFailed = 3, kDropping = 4, kDropFailed = 5, kDropped = 6,
+  kInvalid = 0,
+  kAvailable = 1,
+  kCreating = 2,
+  kCreateFailed = 3,
+  kDropping = 4,
+  kDropFailed = 5,
+  kDropped = 6,
   kRecalling = 7,
 };
 
@@ -38,9 +60,11 @@ struct AppInfo {
   std::optional<bool> atomic_idempotent;  // generation 26
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.status), v(2, s.app_type), v(3, s.app_name), v(4, s.app_id), v(5, s.partition_count), v(6, s.envs);
+    v(1, s.status), v(2, s.app_type), v(3, s.app_name), v(4, s.app_id), v(5, s.partition_count),
+        v(6, s.envs);
     v(7, s.is_stateful), v(8, s.max_replica_count), v(9, s.expire_second), v(10, s.create_second);
-    v(11, s.drop_second), v(12, s.duplicating), v(13, s.init_partition_count), v(14, s.is_bulk_loading), v(15, s.atomic_idempotent);
+    v(11, s.drop_second), v(12, s.duplicating), v(13, s.init_partition_count),
+        v(14, s.is_bulk_loading), v(15, s.atomic_idempotent);
   }
   bool operator==(const AppInfo&) const = default;
 };
@@ -53,7 +77,7 @@ struct PartitionConfiguration {
   std::vector<Endpoint> secondaries;  // order is kept
   std::vector<Endpoint> last_drops;   // oldest first, at most 3
   Decree last_committed_decree;
-  int32_t partition_flags = 0;        // bit 0: dropped
+  int32_t partition_flags = 0;  // bit 0: dropped
   std::optional<HostPort> hp_primary;
   std::optional<std::vector<HostPort>> hp_secondaries;
   std::optional<std::vector<HostPort>> hp_last_drops;
@@ -66,7 +90,9 @@ struct PartitionConfiguration {
   bool operator==(const PartitionConfiguration&) const = default;
 
   bool IsSecondary(Endpoint node) const;
-  bool IsMember(Endpoint node) const { return node.IsValid() && (node == primary || IsSecondary(node)); }
+  bool IsMember(Endpoint node) const {
+    return node.IsValid() && (node == primary || IsSecondary(node));
+  }
   size_t MemberCount() const { return (primary.IsValid() ? 1 : 0) + secondaries.size(); }
   // The role `node` has in this configuration: kPrimary, kSecondary or kInactive.
   PartitionStatus RoleOf(Endpoint node) const;

@@ -1,5 +1,5 @@
-// What replica servers, clients and tools say to the meta server (spec/wire-protocol.md 3; spec/replication.md 1.7-1.9;
-// spec/meta-and-admin.md 2). SPDX-License-Identifier: Apache-2.0
+// What replica servers, clients and tools say to the meta server (spec/wire-protocol.md 3;
+// spec/replication.md 1.7-1.9; spec/meta-and-admin.md 2). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "messages/configuration.h"
@@ -26,12 +26,14 @@ struct BeaconMessage {
   std::optional<int64_t> start_time;  // ms of process start (wall); larger = restarted
   std::optional<HostPort> hp_from_node;
   std::optional<HostPort> hp_to_node;
-  // Arion's extensions (spec/internal-rpc.md 6). The message must stay below 1000 bytes with its header.
+  // Arion's extensions (spec/internal-rpc.md 6). The message must stay below 1000 bytes with its
+  // header.
   std::optional<int64_t> arion_caps;
   std::optional<std::string> arion_version;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node), v(6, s.hp_to_node);
+    v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node),
+        v(6, s.hp_to_node);
     v(1000, s.arion_caps), v(1001, s.arion_version);
   }
   bool operator==(const BeaconMessage&) const = default;
@@ -47,7 +49,8 @@ struct BeaconAck {
   std::optional<int64_t> arion_caps;  // Arion's extension
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.time), v(2, s.this_node), v(3, s.primary_node), v(4, s.is_master), v(5, s.allowed), v(6, s.hp_this_node);
+    v(1, s.time), v(2, s.this_node), v(3, s.primary_node), v(4, s.is_master), v(5, s.allowed),
+        v(6, s.hp_this_node);
     v(7, s.hp_primary_node), v(1000, s.arion_caps);
   }
   bool operator==(const BeaconAck&) const = default;
@@ -64,7 +67,8 @@ struct ConfigurationUpdateRequest {
   std::optional<HostPort> hp_node;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.info), v(2, s.config), v(3, s.type), v(4, s.node), v(5, s.host_node), v(6, s.meta_split_status);
+    v(1, s.info), v(2, s.config), v(3, s.type), v(4, s.node), v(5, s.host_node),
+        v(6, s.meta_split_status);
     v(7, s.hp_node);
   }
   bool operator==(const ConfigurationUpdateRequest&) const = default;
@@ -96,7 +100,8 @@ struct ReplicaInfo {
   std::optional<Ballot> last_mutation_ballot;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.pid), v(2, s.ballot), v(3, s.status), v(4, s.last_committed_decree), v(5, s.last_prepared_decree);
+    v(1, s.pid), v(2, s.ballot), v(3, s.status), v(4, s.last_committed_decree),
+        v(5, s.last_prepared_decree);
     v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
     v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
   }
@@ -116,10 +121,12 @@ struct ConfigSyncRequest {
   std::optional<std::vector<ReplicaInfo>> stored_replicas;
   std::optional<ReplicaServerInfo> info;  // never sent; skipping it as unknown would do as well
   std::optional<HostPort> hp_node;
-  std::optional<std::vector<std::string>> unreadable_disks;  // tags of configured disks that can't be read (decision 28)
+  // tags of configured disks that can't be read (decision 28)
+  std::optional<std::vector<std::string>> unreadable_disks;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node), v(1000, s.unreadable_disks);
+    v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
+        v(1000, s.unreadable_disks);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };
@@ -134,7 +141,8 @@ struct ConfigSyncResponse {
   bool operator==(const ConfigSyncResponse&) const = default;
 };
 
-// Every Pegasus replica server sends it every 10 s, also when nothing is duplicated; Arion answers kOk and an empty map.
+// Every Pegasus replica server sends it every 10 s, also when nothing is duplicated; Arion answers
+// kOk and an empty map.
 struct DuplicationConfirmEntry {
   int32_t dupid = 0;
   int64_t confirmed_decree = 0;
@@ -142,7 +150,8 @@ struct DuplicationConfirmEntry {
   std::optional<int64_t> last_committed_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.dupid), v(2, s.confirmed_decree), v(3, s.checkpoint_prepared), v(4, s.last_committed_decree);
+    v(1, s.dupid), v(2, s.confirmed_decree), v(3, s.checkpoint_prepared),
+        v(4, s.last_committed_decree);
   }
   bool operator==(const DuplicationConfirmEntry&) const = default;
 };
@@ -167,14 +176,16 @@ struct DuplicationEntry {
   std::optional<int32_t> remote_replica_count;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.dupid), v(2, s.status), v(3, s.remote), v(4, s.create_ts), v(5, s.progress), v(7, s.fail_mode);
+    v(1, s.dupid), v(2, s.status), v(3, s.remote), v(4, s.create_ts), v(5, s.progress),
+        v(7, s.fail_mode);
     v(8, s.remote_app_name), v(9, s.remote_replica_count);
   }
   bool operator==(const DuplicationEntry&) const = default;
 };
 struct DuplicationSyncResponse {
   ErrorCode err = ErrorCode::kOk;
-  std::map<int32_t, std::map<int32_t, DuplicationEntry>> dup_map;  // table id -> duplication id -> entry
+  // table id -> duplication id -> entry
+  std::map<int32_t, std::map<int32_t, DuplicationEntry>> dup_map;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.dup_map);
@@ -214,7 +225,8 @@ struct CreateAppOptions {
   std::optional<bool> atomic_idempotent;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.partition_count), v(2, s.replica_count), v(3, s.success_if_exist), v(4, s.app_type), v(5, s.is_stateful);
+    v(1, s.partition_count), v(2, s.replica_count), v(3, s.success_if_exist), v(4, s.app_type),
+        v(5, s.is_stateful);
     v(6, s.envs), v(7, s.atomic_idempotent);
   }
   bool operator==(const CreateAppOptions&) const = default;

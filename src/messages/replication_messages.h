@@ -1,4 +1,5 @@
-// What the members of a partition say to each other (spec/replication.md 1.5, 1.10, 1.11; spec/internal-rpc.md 3).
+// What the members of a partition say to each other (spec/replication.md 1.5, 1.10, 1.11;
+// spec/internal-rpc.md 3).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,7 +18,12 @@ inline constexpr char kRpcGetFileSize[] = "RPC_NFS_GET_FILE_SIZE";
 inline constexpr char kRpcCopyFile[] = "RPC_NFS_COPY";
 
 enum class LearnerStatus : int32_t {
-  kInvalid = 0, kWithoutPrepare = 1, kWithPrepareTransient = 2, kWithPrepare = 3, kSucceeded = 4, kFailed = 5,
+  kInvalid = 0,
+  kWithoutPrepare = 1,
+  kWithPrepareTransient = 2,
+  kWithPrepare = 3,
+  kSucceeded = 4,
+  kFailed = 5,
 };
 enum class LearnType : int32_t { kInvalid = 0, kCache = 1, kApp = 2, kLog = 3 };
 enum class DiskStatus : int32_t { kNormal = 0, kSpaceInsufficient = 1, kIoError = 2 };
@@ -34,7 +40,8 @@ struct ReplicaConfiguration {
   std::optional<int64_t> arion_caps;  // Arion's extension (spec/internal-rpc.md 6)
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.status), v(5, s.learner_signature), v(6, s.pop_all);
+    v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.status), v(5, s.learner_signature),
+        v(6, s.pop_all);
     v(7, s.split_sync_to_child), v(8, s.hp_primary), v(1000, s.arion_caps);
   }
   bool operator==(const ReplicaConfiguration&) const = default;
@@ -57,12 +64,14 @@ struct PrepareAck {
   std::optional<int64_t> receive_timestamp;   // ns
   std::optional<int64_t> response_timestamp;  // ns
   // Arion's extensions (spec/internal-rpc.md 6).
-  std::optional<int8_t> durability;     // a Durability: where the mutation was when this ack was sent
+  // a Durability: where the mutation was when this ack was sent
+  std::optional<int8_t> durability;
   std::optional<Decree> synced_decree;  // everything up to here is on stable storage
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.err), v(3, s.ballot), v(4, s.decree), v(5, s.last_committed_decree_in_app);
-    v(6, s.last_committed_decree_in_prepare_list), v(7, s.receive_timestamp), v(8, s.response_timestamp);
+    v(6, s.last_committed_decree_in_prepare_list), v(7, s.receive_timestamp),
+        v(8, s.response_timestamp);
     v(1001, s.durability), v(1002, s.synced_decree);
   }
   bool operator==(const PrepareAck&) const = default;
@@ -80,7 +89,8 @@ struct GroupCheckRequest {
   std::optional<HostPort> hp_node;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.app), v(2, s.node), v(3, s.config), v(4, s.last_committed_decree), v(5, s.confirmed_decree);
+    v(1, s.app), v(2, s.node), v(3, s.config), v(4, s.last_committed_decree),
+        v(5, s.confirmed_decree);
     v(6, s.child_gpid), v(7, s.meta_split_status), v(8, s.hp_node);
   }
   bool operator==(const GroupCheckRequest&) const = default;
@@ -100,7 +110,8 @@ struct GroupCheckResponse {
   std::optional<HostPort> hp_node;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.pid), v(2, s.err), v(3, s.last_committed_decree_in_app), v(4, s.last_committed_decree_in_prepare_list);
+    v(1, s.pid), v(2, s.err), v(3, s.last_committed_decree_in_app),
+        v(4, s.last_committed_decree_in_prepare_list);
     v(5, s.learner_status), v(6, s.learner_signature), v(7, s.node), v(8, s.is_split_stopped);
     v(9, s.disk_status), v(10, s.hp_node);
   }
@@ -120,7 +131,8 @@ struct LearnRequest {
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.learner), v(3, s.signature), v(4, s.last_committed_decree_in_app);
-    v(5, s.last_committed_decree_in_prepare_list), v(6, s.app_specific_learn_request), v(7, s.max_gced_decree);
+    v(5, s.last_committed_decree_in_prepare_list), v(6, s.app_specific_learn_request),
+        v(7, s.max_gced_decree);
     v(8, s.hp_learner), v(9, s.checksum_type);
   }
   bool operator==(const LearnRequest&) const = default;
@@ -133,7 +145,8 @@ struct LearnState {
   std::vector<std::string> files;  // relative to base_local_dir
   std::optional<Decree> learn_start_decree;
   std::optional<std::vector<int64_t>> file_sizes;
-  std::optional<std::vector<std::string>> file_checksums;  // crc32c, 8 hex digits, between Arion servers
+  // crc32c, 8 hex digits, between Arion servers
+  std::optional<std::vector<std::string>> file_checksums;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.from_decree_excluded), v(2, s.to_decree_included), v(3, s.meta), v(4, s.files);
@@ -155,8 +168,10 @@ struct LearnResponse {
   std::optional<HostPort> hp_learnee;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(2, s.config), v(3, s.last_committed_decree), v(4, s.prepare_start_decree), v(5, s.type);
-    v(6, s.state), v(7, s.learnee), v(8, s.base_local_dir), v(9, s.replica_disk_tag), v(10, s.hp_learnee);
+    v(1, s.err), v(2, s.config), v(3, s.last_committed_decree), v(4, s.prepare_start_decree),
+        v(5, s.type);
+    v(6, s.state), v(7, s.learnee), v(8, s.base_local_dir), v(9, s.replica_disk_tag),
+        v(10, s.hp_learnee);
   }
   bool operator==(const LearnResponse&) const = default;
 };
@@ -213,7 +228,8 @@ struct CopyRequest {
   std::optional<HostPort> hp_source;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.source), v(2, s.source_dir), v(3, s.dst_dir), v(4, s.file_name), v(5, s.offset), v(6, s.size);
+    v(1, s.source), v(2, s.source_dir), v(3, s.dst_dir), v(4, s.file_name), v(5, s.offset),
+        v(6, s.size);
     v(7, s.is_last), v(8, s.overwrite), v(9, s.source_disk_tag), v(10, s.pid), v(11, s.hp_source);
   }
   bool operator==(const CopyRequest&) const = default;

@@ -2,8 +2,8 @@
 // reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
 //
 // Shapes    Stored form: keys and JSON values of spec/meta-and-admin.md 1.2 ("/apps/2",
-// "/apps/2/0"). Unknown keys of the
-//           store and of its JSON are left alone; missing JSON keys keep their defaults.
+//           "/apps/2/0"). Unknown keys of the store and of its JSON are left alone; missing JSON
+//           keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
 // Promises  S1  ChangeOf(x), stored and loaded again, gives x.

@@ -3,9 +3,9 @@
 //
 // Threads   Strand-bound to its owner.
 // Promises  M3  A node is declared dead no earlier than one grace after its last accepted beacon
-// arrived.
+//               arrived.
 //           F1  Expire(t) declares dead exactly those whose deadline is <= t; NextDeadline() is the
-//           earliest one left.
+//               earliest one left.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

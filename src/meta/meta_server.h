@@ -1,14 +1,13 @@
 // MetaServer owns the cluster's configuration: tables, partitions, who serves them, who is alive.
 //
 // Threads   Start, Stop: any thread; everything else on one strand. Judgement is pure
-// (cluster_state.h,
-//           failure_detector.h, placement_planner.h).
+//           (cluster_state.h, failure_detector.h, placement_planner.h).
 // Lifetime  Environment, Transport and MetaStore outlive it.
 // Promises  M1  A configuration is durable in the store before memory holds it and before anyone is
-// told.
+//               told.
 //           M2  A partition's ballot rises by exactly one with each stored change.
 //           M3  A server is declared dead no earlier than one grace after its last beacon arrived;
-//           grace > lease.
+//               grace > lease.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

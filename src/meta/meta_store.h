@@ -1,10 +1,10 @@
 // MetaStore keeps the meta server's state: a flat, ordered set of keys (the paths of
-// spec/meta-and-admin.md 1.2, e.g.
-// "/apps/2", "/apps/2/0") with JSON values.
+// spec/meta-and-admin.md 1.2, e.g. "/apps/2", "/apps/2/0") with JSON values.
 //
 // Threads   Load: once, before anything else; may wait for the disk. Commit: on the owner's strand;
-// waits in a pool. Promises  D1  done(OK): all changes of the batch are durable; done(error): the
-// store stays failed, none may be assumed.
+//           waits in a pool.
+// Promises  D1  done(OK): all changes of the batch are durable; done(error): the store stays
+//               failed, none may be assumed.
 //           D2  Batches become durable in the order of Commit calls.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

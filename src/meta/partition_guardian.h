@@ -1,18 +1,15 @@
 // PartitionGuardian looks at every partition and says what should happen next: which proposals to
-// send, which changes meta makes itself (spec/meta-and-admin.md 1.6, spec/replication.md 1.8.6
-// and 1.9 [NEW], decision 28). Pure.
+// send, which changes meta makes itself (spec/meta-and-admin.md 1.6, spec/replication.md 1.8.6 and
+// 1.9 [NEW], decision 28). Pure.
 //
 // Shapes    One step per partition: a proposal (an Intent, kept until it happened or can't any
-// more), or a write, or
-//           waiting. Partitions with a change being stored are left alone. The plan of an unchanged
-//           state is the same.
+//           more), or a write, or waiting. Partitions with a change being stored are left alone.
+//           The plan of an unchanged state is the same.
 // Promises  P1  A primary that is dead, or whose present process may not resume, leaves the
-// configuration first (a write,
-//               ballot + 1); only then somebody is upgraded.
+//               configuration first (a write, ballot + 1); only then somebody is upgraded.
 //           P2  While a member kept running (or came back clean) only such a member is upgraded.
-//           Otherwise, once every
-//               alive member has reported or one grace has passed: the largest (ballot of the last
-//               mutation, last prepared); the former primary wins ties.
+//               Otherwise, once every alive member has reported or one grace has passed: the
+//               largest (ballot of the last mutation, last prepared); the former primary wins ties.
 //           P3  Freezed: no proposals. Writes happen at every level.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

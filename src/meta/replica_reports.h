@@ -2,8 +2,8 @@
 // who serves, who must be waited for, who could be taken back. Pure.
 //
 // Shapes    `unclean` speaks of how a process began; it matters until that process is known to take
-// part in a group again
-//           (Partition::serving). A replica that is loading proves that its process is new.
+//           part in a group again (Partition::serving). A replica that is loading proves that its
+//           process is new.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,11 +1,10 @@
 // Effects: what ReplicaCore::Step asks of its driver, each list possibly empty.
 //
-// Shapes   First `persist_ballot`: durable in .init-info before anything else of the same Effects
-// *or of any later Step's*
-//          is carried out (effects queue behind it, in order). Then `restart_log`. Then everything
-//          else, in any order: no promise rests on it, except that `append` and `apply` keep the
-//          order of their elements across Steps. A message may be lost, repeated or reordered. What
-//          is in `dropped` is never answered: forget the token.
+// Shapes    First `persist_ballot`: durable in .init-info before anything else of the same Effects
+//           *or of any later Step's* is carried out (effects queue behind it, in order). Then
+//           `restart_log`. Then everything else, in any order: no promise rests on it, except that
+//           `append` and `apply` keep the order of their elements across Steps. A message may be
+//           lost, repeated or reordered. What is in `dropped` is never answered: forget the token.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

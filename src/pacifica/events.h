@@ -1,12 +1,11 @@
 // Events: everything that can happen to a replica, as plain structs. ReplicaCore::Step takes one at
 // a time.
 //
-// Shapes   Every call sent by an effect (effects.h) comes back as its ...Answered event exactly
-// once: with the answer, or
-//          with `rpc` = kTimeout, kNetworkFailure ... when there was none. After a change of role
-//          late answers are recognised and ignored. A ReplyToken names a peer's request that waits
-//          for an answer, a ClientToken a client's write; the driver chooses them and they never
-//          repeat while pending.
+// Shapes    Every call sent by an effect (effects.h) comes back as its ...Answered event exactly
+//           once: with the answer, or with `rpc` = kTimeout, kNetworkFailure ... when there was
+//           none. After a change of role late answers are recognised and ignored. A ReplyToken
+//           names a peer's request that waits for an answer, a ClientToken a client's write; the
+//           driver chooses them and they never repeat while pending.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

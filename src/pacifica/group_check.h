@@ -1,10 +1,9 @@
 // GroupCheck: a primary's regular word to its secondaries and learners: their role, and how far it
 // has committed.
 //
-// Shapes   At once after each configuration, then every group_check_interval; sooner when the
-// primary falls idle with a
-//          committed point it has not told. A lost answer is asked for once more; the second loss
-//          is a failure.
+// Shapes    At once after each configuration, then every group_check_interval; sooner when the
+//           primary falls idle with a committed point it has not told. A lost answer is asked for
+//           once more; the second loss is a failure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,12 +1,12 @@
-// LearnerSessions: a primary's learners, and what it hands each of them next
-// (spec/replication.md 1.11.2, 1.11.3).
+// LearnerSessions: a primary's learners, and what it hands each of them next (spec/replication.md
+// 1.11.2, 1.11.3).
 //
-// Shapes   A session is named by its signature; every answer out of memory (LT_CACHE) decides anew
-// from which decree on the
-//          learner gets prepares: a learner asks again only when the former answer did not reach
-//          it.
-// Promises A learner that was sent decree d was sent every decree in [prepare_start, d], and was
-// given what lies below. SPDX-License-Identifier: Apache-2.0
+// Shapes    A session is named by its signature; every answer out of memory (LT_CACHE) decides anew
+//           from which decree on the learner gets prepares: a learner asks again only when the
+//           former answer did not reach it.
+// Promises  A learner that was sent decree d was sent every decree in [prepare_start, d], and was
+//           given what lies below.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,12 +1,11 @@
 // WorkerLease: a replica server's right to act, granted by the meta server's answers to its
 // beacons.
 //
-// Shapes   The lease runs from the *sending* of the newest beacon that the leader acknowledged, by
-// the monotonic clock:
-//          whoever granted it counted from a later moment, so it ends here before it ends there
-//          (lease < grace).
-// Threads  Immutable arithmetic on what it is told; strand-bound.
-// Promises Held(now) is exact: there is no scan period in which an expired lease still counts.
+// Shapes    The lease runs from the *sending* of the newest beacon that the leader acknowledged, by
+//           the monotonic clock: whoever granted it counted from a later moment, so it ends here
+//           before it ends there (lease < grace).
+// Threads   Immutable arithmetic on what it is told; strand-bound.
+// Promises  Held(now) is exact: there is no scan period in which an expired lease still counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

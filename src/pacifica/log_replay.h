@@ -1,12 +1,12 @@
 // LogReplay: what a replica's own log, read from its beginning at start, says happened; the
 // judgement of replay.
 //
-// Shapes   Feed it every mutation in log order. Of two versions of a decree the larger ballot
-// counts. A mutation's
-//          `last_committed` proves what its writer counted as committed: that much is handed out,
-//          to be applied.
-// Errors   DataLoss: a committed decree is missing: the log has a hole, the replica must learn
-// anew. SPDX-License-Identifier: Apache-2.0
+// Shapes    Feed it every mutation in log order. Of two versions of a decree the larger ballot
+//           counts. A mutation's `last_committed` proves what its writer counted as committed: that
+//           much is handed out, to be applied.
+// Errors    DataLoss: a committed decree is missing: the log has a hole, the replica must learn
+//           anew.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>

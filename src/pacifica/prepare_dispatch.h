@@ -1,10 +1,10 @@
 // PrepareDispatch: the prepares a primary has on their way, with their repeats: one owner of every
 // retry.
 //
-// Shapes   A prepare to one receiver ends in exactly one verdict, unless it is forgotten. It is
-// repeated while the receiver
-//          is not ready (TRY_AGAIN, INACTIVE_STATE), when one sending got lost, and once when its
-//          connection broke; never past the timeout counted from its first sending.
+// Shapes    A prepare to one receiver ends in exactly one verdict, unless it is forgotten. It is
+//           repeated while the receiver is not ready (TRY_AGAIN, INACTIVE_STATE), when one sending
+//           got lost, and once when its connection broke; never past the timeout counted from its
+//           first sending.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,12 +1,12 @@
 // PrepareList: the recent mutations of one replica by decree: what is in flight, and what was
 // committed lately (for learners).
 //
-// Shapes   Slots [first_kept, last_prepared]; a slot may be a hole, for prepares may overtake each
-// other. Committed ones are
-//          let go from the front when the span would exceed its limit; uncommitted ones never.
-// Promises L1  Of two versions of a decree the larger ballot stays.
-//          L2  Committed decrees have no hole, were all logged, and their ballots never fall.
-//          L3  last_prepared - first_kept < span_max, unless recovered from a longer log.
+// Shapes    Slots [first_kept, last_prepared]; a slot may be a hole, for prepares may overtake each
+//           other. Committed ones are let go from the front when the span would exceed its limit;
+//           uncommitted ones never.
+// Promises  L1  Of two versions of a decree the larger ballot stays.
+//           L2  Committed decrees have no hole, were all logged, and their ballots never fall.
+//           L3  last_prepared - first_kept < span_max, unless recovered from a longer log.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,14 +1,13 @@
 // Primary: gives clients' writes their ballot and decree, sends them to every member, and commits
 // what all have logged.
 //
-// Shapes   Clients' requests wait in drafts. A PUT or REMOVE joins the last draft while that is
-// open; an open draft is
-//          started when the log has no write in flight, when it is full, or when something stands
-//          behind it. At most mutations_in_flight_max mutations are uncommitted.
-// Promises A mutation commits when the own log and every secondary, and every learner it was sent
-// to, have it durable.
-//          Each client gets one answer: kOk after commit and apply; kTimeout when the outcome is
-//          not known; anything else means that nothing was written.
+// Shapes    Clients' requests wait in drafts. A PUT or REMOVE joins the last draft while that is
+//           open; an open draft is started when the log has no write in flight, when it is full, or
+//           when something stands behind it. At most mutations_in_flight_max mutations are
+//           uncommitted.
+// Promises  A mutation commits when the own log and every secondary, and every learner it was sent
+//           to, have it durable. Each client gets one answer: kOk after commit and apply; kTimeout
+//           when the outcome is not known; anything else means that nothing was written.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,11 +1,10 @@
 // Reconfiguration: this replica's talk with the meta server: asking for a new configuration,
 // following its proposals and its config sync (spec/replication.md 1.8, 1.9).
 //
-// Shapes   At most one update is pending; meanwhile the replica is INACTIVE and its identical
-// request is repeated until meta
-//          answers OK or says what is true instead. A larger ballot from anywhere makes it void; a
-//          lost lease does not: meta may still accept what was asked, so nothing may happen under
-//          the old ballot any more.
+// Shapes    At most one update is pending; meanwhile the replica is INACTIVE and its identical
+//           request is repeated until meta answers OK or says what is true instead. A larger ballot
+//           from anywhere makes it void; a lost lease does not: meta may still accept what was
+//           asked, so nothing may happen under the old ballot any more.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

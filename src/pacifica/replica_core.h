@@ -2,21 +2,22 @@
 // thread, file, socket, clock or randomness. Commit needs every member of the configuration; a slow
 // member is removed by the meta server instead.
 //
-// Shapes   Begins INACTIVE (transient) and disconnected, with what the disk held. `now` never
-// falls. Errors   A message that a correct peer would not send is refused and counted
-// (counters().odd_messages); faults of the own
-//          disk end in ERROR. Only our own mistakes CHECK (invariants.h).
-// Threads  Strand-bound to the replica's strand.
-// Promises P1  A member acknowledges a mutation only after its log has it durable, under the ballot
-// it then has.
-//          P2  A client's kOk means: committed (every member of the configuration has it logged)
-//          and applied here. P3  Committed decrees have no hole, their ballots never fall; they are
-//          handed to the engine once each, in order. P4  Once a ballot was adopted, nothing of a
-//          smaller one is acknowledged.
-// Parts    prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving state)
-// · learner_sessions.h
-//          (giving it) · reconfiguration.h (meta server) · reconciliation.h (taking office) ·
-//          role_transition.h
+// Shapes    Begins INACTIVE (transient) and disconnected, with what the disk held. `now` never
+//           falls.
+// Errors    A message that a correct peer would not send is refused and counted
+//           (counters().odd_messages); faults of the own disk end in ERROR. Only our own mistakes
+//           CHECK (invariants.h).
+// Threads   Strand-bound to the replica's strand.
+// Promises  P1  A member acknowledges a mutation only after its log has it durable, under the
+//               ballot it then has.
+//           P2  A client's kOk means: committed (every member of the configuration has it logged)
+//               and applied here.
+//           P3  Committed decrees have no hole, their ballots never fall; they are handed to the
+//               engine once each, in order.
+//           P4  Once a ballot was adopted, nothing of a smaller one is acknowledged.
+// Parts     prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving
+//           state) · learner_sessions.h (giving it) · reconfiguration.h (meta server) ·
+//           reconciliation.h (taking office) · role_transition.h
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,9 +1,8 @@
 // AsioConnection: one TCP connection of a transport, accepted or opened.
 //
 // Threads   Lives on one event loop: its socket and parser belong to that thread. Send, SendCall
-// and closed are
-//           thread-safe. Lifetime: its host holds it until Closed; a read or write under way holds
-//           it too.
+//           and closed are thread-safe. Lifetime: its host holds it until Closed; a read or write
+//           under way holds it too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,20 +1,20 @@
 // AsioTransport: Transport over TCP (and UDP for beacons) on the event loops.
 //
 // Shapes    A server listens on one port for THFT and RDSN, told apart by a connection's first four
-// bytes, and on the
-//           same UDP port for beacons. Calls go out in RDSN frames, over one connection for each
-//           (peer, lane).
+//           bytes, and on the same UDP port for beacons. Calls go out in RDSN frames, over one
+//           connection for each (peer, lane).
 // Errors    Listen: Unavailable, with the port, who holds it and a remedy. Calls: transport.h; a
-// peer that could not be
-//           reached is tried again after a short pause, in which calls to it fail at once.
+//           peer that could not be reached is tried again after a short pause, in which calls to it
+//           fail at once.
 // Threads   Thread-safe, but for SetHandler (before Listen), Listen and Stop (one thread that is no
-// loop thread). Lifetime  The loops outlive the transport. After Stop the handler is not called any
-// more, and calls fail. Promises  W1  What is sent to one connection within one turn of its loop
-// leaves in one system call (up to 64 pieces).
+//           loop thread).
+// Lifetime  The loops outlive the transport. After Stop the handler is not called any more, and
+//           calls fail.
+// Promises  W1  What is sent to one connection within one turn of its loop leaves in one system
+//               call (up to 64 pieces).
 //           W2  Bytes queued for a peer and bytes it sent that are not answered yet are bounded:
-//           above the limit we
-//               stop reading from it; above twice the limit, or stalled for long, its connection is
-//               closed.
+//               above the limit we stop reading from it; above twice the limit, or stalled for
+//               long, its connection is closed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

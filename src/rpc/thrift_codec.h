@@ -1,10 +1,9 @@
 // Messages as bytes: the Thrift binary protocol with its six raw types (spec/wire-protocol.md 2).
 //
-// Errors   InvalidArgument: what does not decode, with the struct's name. Known ids of another type
-// are skipped; unknown
-//          fields are skipped by their announced type; nothing allocates more than the input's
-//          size.
-// Threads  Thread-safe.
+// Errors    InvalidArgument: what does not decode, with the struct's name. Known ids of another
+//           type are skipped; unknown fields are skipped by their announced type; nothing allocates
+//           more than the input's size.
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,15 +1,20 @@
 // Transport: sends and receives the protocol's messages; knows framing, nothing of their meaning.
 //
-// Shapes   `body` is always the *wrapped* argument or result: an anonymous struct with one field (id 0 or 1), as it lies
-//          in a THFT args struct, an RDSN body, and a mutation's update (spec/internal-rpc.md 2.1). RPC_PREPARE's body
-//          is three parts (3.3). Encode/decode: rpc/thrift_codec.h.
-// Errors   RPC-level, by name: what the peer said, or kTimeout, kNetworkFailure (could not connect, or the connection
-//          closed before the answer), kInvalidData (undecodable answer).
-// Threads  Thread-safe. Handlers run on an event-loop thread and must not block: they post to a strand. Call's callback
-//          runs on the strand given, exactly once, unless that strand's owner died first.
-// Promises T1  Messages may be lost, delayed, duplicated (simulator) and reordered; an answer is matched to its call.
-//          T2  A Responder answers at most once; one that is dropped unanswered says nothing to the peer.
-//          T3  No bytes from a peer end the process; a broken frame costs at most its connection.
+// Shapes    `body` is always the *wrapped* argument or result: an anonymous struct with one field
+//           (id 0 or 1), as it lies in a THFT args struct, an RDSN body, and a mutation's update
+//           (spec/internal-rpc.md 2.1). RPC_PREPARE's body is three parts (3.3). Encode/decode:
+//           rpc/thrift_codec.h.
+// Errors    RPC-level, by name: what the peer said, or kTimeout, kNetworkFailure (could not
+//           connect, or the connection closed before the answer), kInvalidData (undecodable
+//           answer).
+// Threads   Thread-safe. Handlers run on an event-loop thread and must not block: they post to a
+//           strand. Call's callback runs on the strand given, exactly once, unless that strand's
+//           owner died first.
+// Promises  T1  Messages may be lost, delayed, duplicated (simulator) and reordered; an answer is
+//               matched to its call.
+//           T2  A Responder answers at most once; one that is dropped unanswered says nothing to
+//               the peer.
+//           T3  No bytes from a peer end the process; a broken frame costs at most its connection.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,15 +36,16 @@ namespace arion {
 enum class Framing : uint8_t { kThriftV0, kThriftV1, kRdsn };
 
 struct RequestHeader {
-  std::string name;             // RPC code, at most 47 characters
-  PartitionId pid;              // 0.0 in server-to-server messages
-  int32_t timeout_ms = 0;       // 0 or unreal for some clients (1.7): never a reason to drop by itself, see timeout_is_real
-  bool timeout_is_real = false; // RDSN and THFT v1
+  std::string name;  // RPC code, at most 47 characters
+  PartitionId pid;   // 0.0 in server-to-server messages
+  // 0 or unreal for some clients (1.7): never a reason to drop by itself, see timeout_is_real
+  int32_t timeout_ms = 0;
+  bool timeout_is_real = false;  // RDSN and THFT v1
   int32_t thread_hash = 0;
   uint64_t partition_hash = 0;
   bool is_backup_request = false;
   bool forward_supported = false;  // RDSN bit 10: the caller follows an RPC-level kForwardToOthers
-  Endpoint from;                // RDSN: header's; THFT: the connection's remote address
+  Endpoint from;                   // RDSN: header's; THFT: the connection's remote address
   Framing framing = Framing::kRdsn;
 };
 
@@ -51,7 +57,8 @@ class Responder {
   Responder(Responder&&) = default;
   Responder& operator=(Responder&&) = default;
 
-  // `body` is empty when `error` is not kOk. Error names unsafe for the framing are mapped (SafeForThriftClients).
+  // `body` is empty when `error` is not kOk. Error names unsafe for the framing are mapped
+  // (SafeForThriftClients).
   void Reply(ErrorCode error, std::string body = {}) {
     if (!function_) return;
     Function function = std::move(function_);
@@ -71,7 +78,8 @@ struct InboundRequest {
 };
 using RequestHandler = std::function<void(InboundRequest)>;
 
-// Messages of different lanes never stand in each other's way: each lane has connections of its own.
+// Messages of different lanes never stand in each other's way: each lane has connections of its
+// own.
 enum class Lane : uint8_t { kData, kBulk, kBeacon };
 
 struct OutboundRequest {

@@ -13,8 +13,9 @@ TEST(Crc32c, HasTheCheckValueOfTheFormat) { EXPECT_EQ(Crc32c("123456789"), 0xE30
 TEST(Crc32c, ContinuesAcrossPieces) {
   const std::string text(10007, 'x');
   for (const size_t cut : {0u, 1u, 7u, 8u, 4096u, 10007u})
-    EXPECT_EQ(Crc32c(std::string_view(text).substr(cut), Crc32c(std::string_view(text).substr(0, cut))),
-              Crc32c(text));
+    EXPECT_EQ(
+        Crc32c(std::string_view(text).substr(cut), Crc32c(std::string_view(text).substr(0, cut))),
+        Crc32c(text));
 }
 
 // spec/wire-protocol.md 5.3: computed with the Java and Go clients.

@@ -18,8 +18,9 @@ TEST(Endpoint, PacksAsTheWireWantsIt) {  // spec/wire-protocol.md 2.3
 }
 
 TEST(Endpoint, ParsesOnlyAddresses) {
-  for (const char* bad : {"", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "1.2.3:4",
-                          "1.2.3.4.5:6", "256.1.1.1:1", "a.b.c.d:1", "1.2.3.4:1x", " 1.2.3.4:1", "0.0.0.0:1"})
+  for (const char* bad :
+       {"", ":", "127.0.0.1", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "1.2.3:4",
+        "1.2.3.4.5:6", "256.1.1.1:1", "a.b.c.d:1", "1.2.3.4:1x", " 1.2.3.4:1", "0.0.0.0:1"})
     EXPECT_FALSE(Endpoint::Parse(bad).has_value()) << bad;
   EXPECT_EQ(Endpoint::Parse("localhost:1")->ToString(), "127.0.0.1:1");
 }
@@ -33,7 +34,8 @@ TEST(PartitionId, PacksIndexHighAndAppLow) {
 
 TEST(ErrorCode, NamesComeBack) {
   for (int i = 0; i < kErrorCodeCount; ++i)
-    EXPECT_EQ(ErrorCodeFromName(ErrorCodeName(static_cast<ErrorCode>(i))), static_cast<ErrorCode>(i));
+    EXPECT_EQ(ErrorCodeFromName(ErrorCodeName(static_cast<ErrorCode>(i))),
+              static_cast<ErrorCode>(i));
   EXPECT_EQ(ErrorCodeFromName("ERR_NOBODY_KNOWS"), ErrorCode::kUnknown);
 }
 

@@ -9,7 +9,11 @@ namespace arion {
 namespace {
 
 Mutation Sample() {
-  Mutation m{.pid = {2, 1}, .ballot = Ballot(3), .decree = Decree(1), .log_offset = 76, .last_committed = Decree(0)};
+  Mutation m{.pid = {2, 1},
+             .ballot = Ballot(3),
+             .decree = Decree(1),
+             .log_offset = 76,
+             .last_committed = Decree(0)};
   m.timestamp_us = 1640995200000001;
   m.updates = {{WriteCode::kPut, 1, "payload one"}, {WriteCode::kRemove, 1, ""}};
   return m;

@@ -431,6 +431,49 @@ TEST_F(ReplicaServerTest, AFailedSyncFencesTheReplicaAndAcknowledgesNothing) {
   EXPECT_EQ(Snapshot(server).pid, PartitionId{}) << "set aside";
 }
 
+TEST_F(ReplicaServerTest, AFullDiskSetsNothingAsideAndServesAgainWhenThereIsRoom) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  const std::string directory = Snapshot(server).directory;
+  server.node.disk().SetFreeBytes(0);
+  const Ballot before = meta_.configuration().ballot;
+  // Each new office writes a ballot to .init-info: there is no room for it.
+  for (int i = 0; i < 40; ++i) {
+    meta_.configuration().primary = Endpoint{};
+    ++meta_.configuration().ballot;
+    meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
+    world_.RunFor(absl::Milliseconds(500));
+  }
+  FileSystem& files = server.node.environment().files();
+  EXPECT_TRUE(Exists(files, directory));
+  const auto names = files.List(ParentDirectory(directory));
+  ASSERT_TRUE(names.ok());
+  for (const std::string& name : *names) EXPECT_FALSE(name.ends_with(".err")) << name;
+  EXPECT_LT(meta_.configuration().ballot - before, 80);
+
+  server.node.disk().SetFreeBytes(UINT64_MAX);
+  for (int i = 0; i < 10; ++i) {
+    meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
+    world_.RunFor(absl::Seconds(1));
+  }
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  EXPECT_EQ(Get(server, 1), "one");
+}
+
+TEST_F(ReplicaServerTest, AServerWithAReplicaThatCantBeOpenedStillStops) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  server.Crash(sim::CrashMode::kProcess);
+  server.node.disk().SetFreeBytes(0);
+  Restart(server);
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_TRUE(Stop(server).ok());
+}
+
 TEST_F(ReplicaServerTest, TheSameSeedRunsTheSame) {
   const auto run = [] {
     sim::SimWorld world(5);

@@ -1,4 +1,5 @@
-// sim: runs seeds of the simulated cluster and says what was violated. tools/dev/sim builds and calls it.
+// sim: runs seeds of the simulated cluster and says what was violated. tools/dev/sim builds and
+// calls it.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_format.h>
 #include <gflags/gflags.h>
@@ -49,13 +50,13 @@ const SimWorld* running_world = nullptr;
 // What the servers log, led by the simulated time and the node.
 class SimLog : public google::LogSink {
  public:
-  void send(google::LogSeverity severity, const char*, const char* file, int, const struct ::tm*, const char* message,
-            size_t size) override {
+  void send(google::LogSeverity severity, const char*, const char* file, int, const struct ::tm*,
+            const char* message, size_t size) override {
     if (running_world == nullptr) return;
     const SimNode* node = running_world->current_node();
     printf("%11.6f %-8s %c %.*s\n", static_cast<double>(running_world->now().nanos()) / 1e9,
-           node == nullptr ? "" : node->name().c_str(), google::GetLogSeverityName(severity)[0], static_cast<int>(size),
-           message);
+           node == nullptr ? "" : node->name().c_str(), google::GetLogSeverityName(severity)[0],
+           static_cast<int>(size), message);
   }
 };
 
@@ -78,8 +79,10 @@ RunReport RunSeed(uint64_t seed) {
 uint64_t running_seed = 0;
 void SayWhichSeed(int) {
   char line[128];
-  int n = snprintf(line, sizeof(line), "sim: seed %llu ended the process; replay: tools/dev/sim --seeds 1 --first %llu\n",
-                   static_cast<unsigned long long>(running_seed), static_cast<unsigned long long>(running_seed));
+  int n = snprintf(
+      line, sizeof(line),
+      "sim: seed %llu ended the process; replay: tools/dev/sim --seeds 1 --first %llu\n",
+      static_cast<unsigned long long>(running_seed), static_cast<unsigned long long>(running_seed));
   (void)!write(STDOUT_FILENO, line, static_cast<size_t>(n));
   _exit(3);
 }
@@ -94,7 +97,8 @@ Tally RunShare(uint64_t first, uint64_t step) {
     tally.simulated_seconds += absl::ToDoubleSeconds(report.simulated);
     tally.writes += report.acknowledged_writes;
     if (FLAGS_verbose || !report.violations.empty()) printf("%s\n", report.Summary().c_str());
-    for (const std::string& violation : report.violations) printf("  VIOLATION %s\n", violation.c_str());
+    for (const std::string& violation : report.violations)
+      printf("  VIOLATION %s\n", violation.c_str());
     if (!report.violations.empty()) printf("  replay: %s\n", report.Replay().c_str());
     fflush(stdout);
     if (FLAGS_stop_at_first && !report.violations.empty()) break;
@@ -105,10 +109,12 @@ Tally RunShare(uint64_t first, uint64_t step) {
 int Main() {
   signal(SIGABRT, SayWhichSeed);
   printf("sim: seeds %llu to %llu, %d replicas, %d partitions, %g minutes each\n",
-         static_cast<unsigned long long>(FLAGS_first), static_cast<unsigned long long>(FLAGS_first + FLAGS_seeds - 1),
-         FLAGS_replicas, FLAGS_partitions, FLAGS_minutes);
+         static_cast<unsigned long long>(FLAGS_first),
+         static_cast<unsigned long long>(FLAGS_first + FLAGS_seeds - 1), FLAGS_replicas,
+         FLAGS_partitions, FLAGS_minutes);
   fflush(stdout);
-  uint64_t jobs = std::max<uint64_t>(1, std::min<uint64_t>(static_cast<uint64_t>(FLAGS_jobs), FLAGS_seeds));
+  uint64_t jobs =
+      std::max<uint64_t>(1, std::min<uint64_t>(static_cast<uint64_t>(FLAGS_jobs), FLAGS_seeds));
   Tally total;
   double cpu = 0;
   int died = 0;
@@ -146,8 +152,8 @@ int Main() {
     }
   }
   total.violations += static_cast<uint64_t>(died);
-  printf("acknowledged writes: %lld; simulated seconds per CPU second: %.0f\n", static_cast<long long>(total.writes),
-         cpu > 0 ? total.simulated_seconds / cpu : 0);
+  printf("acknowledged writes: %lld; simulated seconds per CPU second: %.0f\n",
+         static_cast<long long>(total.writes), cpu > 0 ? total.simulated_seconds / cpu : 0);
   printf("sim: %llu seeds, %.1f simulated hours, %.0f CPU s, %llu violations\n",
          static_cast<unsigned long long>(total.seeds), total.simulated_seconds / 3600, cpu,
          static_cast<unsigned long long>(total.violations));
@@ -160,7 +166,8 @@ int Main() {
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   google::InitGoogleLogging(argv[0]);
-  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity) google::SetLogDestination(severity, "");
+  for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity)
+    google::SetLogDestination(severity, "");
   FLAGS_stderrthreshold = google::FATAL;
   FLAGS_minloglevel = FLAGS_verbose ? 0 : 3;
   arion::sim::SimLog log;

@@ -1,9 +1,8 @@
 // Answer: what a command found out, printed as aligned text or as one line of JSON with the same
 // names.
 //
-// Shapes   Fields in order, then lists of rows. JSON: {"field": value, ..., "list": [{"column":
-// value, ...}, ...]}.
-//          Texts are already escaped where they hold a user's bytes.
+// Shapes    Fields in order, then lists of rows. JSON: {"field": value, ..., "list": [{"column":
+//           value, ...}, ...]}. Texts are already escaped where they hold a user's bytes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,9 +1,8 @@
 // Cluster: what the shell asks of a cluster, one question at a time, waiting for the answer.
 //
-// Errors   Unavailable or DeadlineExceeded: no meta server answers. NotFound, AlreadyExists,
-// InvalidArgument, ...: the
-//          meta server said no; the message says what it meant.
-// Threads  One thread; never a loop thread.
+// Errors    Unavailable or DeadlineExceeded: no meta server answers. NotFound, AlreadyExists,
+//           InvalidArgument, ...: the meta server said no; the message says what it meant.
+// Threads   One thread; never a loop thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,7 @@
 // LineReader: lines from a person, with history and completion; the one place that knows libedit.
 //
-// Threads   One thread. Lifetime  The completer outlives it.
+// Threads   One thread.
+// Lifetime  The completer outlives it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

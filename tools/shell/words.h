@@ -1,10 +1,9 @@
 // The shell's language: commands separated by ';' or line ends, words by white space, "..." and
 // '...' keep both.
 //
-// Shapes   Escapes, inside quotes and out: \n \r \t \0 \\ \" \' \; \space \xHH. '#' at a word's
-// start: the rest of the
-//          line is a comment. Any byte can be said, zero included.
-// Errors   InvalidArgument: an open quote, an unknown escape, with its column.
+// Shapes    Escapes, inside quotes and out: \n \r \t \0 \\ \" \' \; \space \xHH. '#' at a word's
+//           start: the rest of the line is a comment. Any byte can be said, zero included.
+// Errors    InvalidArgument: an open quote, an unknown escape, with its column.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
