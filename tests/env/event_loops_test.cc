@@ -54,8 +54,9 @@ TEST(EventLoopsTest, ATaskPostedFromItsStrandRunsAfterTheCurrentOne) {
   StrandPtr strand = loops.NewStrand("s");
   std::promise<bool> later;
   auto future = later.get_future();
+  bool inside = false;
   strand->Post([&] {
-    bool inside = true;
+    inside = true;
     strand->Post([&later, &inside] { later.set_value(inside); });
     inside = false;
   });
