@@ -21,14 +21,18 @@ uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
     bytes.append(op.key);
     bytes.append(op.value);
   }
-  return Crc64(bytes);
+  return static_cast<uint64_t>(Crc32c(bytes)) << 32 | Crc32c(bytes, 0x5eed);
 }
 
 class CheckedEngine : public Engine {
  public:
-  CheckedEngine(std::unique_ptr<Engine> inner, std::string server, PartitionId pid, CommitChecker& checker,
-                OpenEngines& open)
-      : inner_(std::move(inner)), server_(std::move(server)), pid_(pid), checker_(checker), open_(open) {
+  CheckedEngine(std::unique_ptr<Engine> inner, std::string server, PartitionId pid,
+                CommitChecker& checker, OpenEngines& open)
+      : inner_(std::move(inner)),
+        server_(std::move(server)),
+        pid_(pid),
+        checker_(checker),
+        open_(open) {
     open_[{server_, pid_}] = this;
     checker_.Opened(server_, pid_, inner_->last_applied());
   }
@@ -40,7 +44,8 @@ class CheckedEngine : public Engine {
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     checker_.Applied(server_, pid_, decree, Checksum(timestamp_us, ops));
     if (decree != inner_->last_applied() + 1) {
-      return absl::InternalError("applied out of order");  // the checker holds it against the server
+      return absl::InternalError(
+          "applied out of order");  // the checker holds it against the server
     }
     return inner_->Apply(decree, timestamp_us, ops);
   }
@@ -73,9 +78,13 @@ class CheckedEngine : public Engine {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(const std::string& data_directory) {
-  std::optional<ReplicaDirectoryName> name = ParseReplicaDirectoryName(BaseName(ParentDirectory(data_directory)));
-  if (!name.has_value()) return absl::InvalidArgumentError(absl::StrCat(data_directory, ": not in a replica's directory"));
+absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(
+    const std::string& data_directory) {
+  std::optional<ReplicaDirectoryName> name =
+      ParseReplicaDirectoryName(BaseName(ParentDirectory(data_directory)));
+  if (!name.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat(data_directory, ": not in a replica's directory"));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
   return std::make_unique<CheckedEngine>(std::move(engine), server_, name->pid, checker_, open_);
 }

@@ -19,7 +19,8 @@ using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;
 
 class CheckedEngineFactory : public EngineFactory {
  public:
-  CheckedEngineFactory(EngineFactory& inner, std::string server, CommitChecker& checker, OpenEngines& open)
+  CheckedEngineFactory(EngineFactory& inner, std::string server, CommitChecker& checker,
+                       OpenEngines& open)
       : inner_(inner), server_(std::move(server)), checker_(checker), open_(open) {}
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;

@@ -58,7 +58,8 @@ void CheckedMetaStore::Commit(std::vector<Change> batch, StrandPtr reply_on,
                               absl::AnyInvocable<void(const absl::Status&)> done) {
   auto copy = batch;
   inner_->Commit(std::move(batch), std::move(reply_on),
-                 [durable = durable_, copy = std::move(copy), done = std::move(done)](const absl::Status& status) mutable {
+                 [durable = durable_, copy = std::move(copy),
+                  done = std::move(done)](const absl::Status& status) mutable {
                    if (status.ok()) durable->Apply(copy);
                    done(status);
                  });

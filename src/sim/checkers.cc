@@ -10,17 +10,19 @@
 
 namespace arion::sim {
 
-void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree decree, uint64_t checksum) {
+void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree decree,
+                            uint64_t checksum) {
   ++applications_;
   auto [it, is_first] = contents_.emplace(std::pair(pid, decree), checksum);
   if (!is_first && it->second != checksum) {
-    violations_.push_back(absl::StrCat("C1/C3/I-08: ", Text(server), " applied to ", pid.ToString(), " decree ",
-                                       decree.value(), " other content than a member before it"));
+    violations_.push_back(absl::StrCat("C1/C3/I-08: ", Text(server), " applied to ", pid.ToString(),
+                                       " decree ", decree.value(),
+                                       " other content than a member before it"));
   }
   Decree& standing = standing_[{std::string(server), pid}];
   if (decree != standing + 1) {
-    violations_.push_back(absl::StrCat("C1: ", Text(server), " applied to ", pid.ToString(), " decree ",
-                                       decree.value(), " after ", standing.value()));
+    violations_.push_back(absl::StrCat("C1: ", Text(server), " applied to ", pid.ToString(),
+                                       " decree ", decree.value(), " after ", standing.value()));
   }
   standing = decree;
   Decree& max = max_applied_[pid];
@@ -30,8 +32,8 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
 void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decree) {
   standing_[{std::string(server), pid}] = decree;
   if (decree > max_applied(pid)) {
-    violations_.push_back(absl::StrCat("C1: ", Text(server), " opened ", pid.ToString(), " at decree ", decree.value(),
-                                       ", which nobody applied"));
+    violations_.push_back(absl::StrCat("C1: ", Text(server), " opened ", pid.ToString(),
+                                       " at decree ", decree.value(), ", which nobody applied"));
   }
 }
 
@@ -43,8 +45,9 @@ Decree CommitChecker::max_applied(PartitionId pid) const {
 void PrimaryChecker::Prepared(PartitionId pid, Ballot ballot, Endpoint sender) {
   auto [it, is_first] = senders_.emplace(std::pair(pid, ballot), sender);
   if (!is_first && it->second != sender) {
-    violations_.push_back(absl::StrCat("C2: ", pid.ToString(), " ballot ", ballot.value(), " was used by ",
-                                       it->second.ToString(), " and by ", sender.ToString()));
+    violations_.push_back(absl::StrCat("C2: ", pid.ToString(), " ballot ", ballot.value(),
+                                       " was used by ", it->second.ToString(), " and by ",
+                                       sender.ToString()));
     it->second = sender;
   }
 }
@@ -53,19 +56,20 @@ void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Instant now) {
   auto it = primaries_.find(pid);
   if (it == primaries_.end() || !it->second.IsValid() || it->second == server) return;
   if (!reported_.insert({pid, server}).second) return;
-  violations_.push_back(absl::StrFormat("C2: %s answered a client of %s at %.6f s, though %s was stored as primary",
-                                        server.ToString(), pid.ToString(),
-                                        static_cast<double>(now.nanos()) / 1e9, it->second.ToString()));
+  violations_.push_back(
+      absl::StrFormat("C2: %s answered a client of %s at %.6f s, though %s was stored as primary",
+                      server.ToString(), pid.ToString(), static_cast<double>(now.nanos()) / 1e9,
+                      it->second.ToString()));
 }
 
 void BallotChecker::Stored(PartitionId pid, Ballot ballot) {
   auto [it, is_first] = stored_.emplace(pid, ballot);
   if (!is_first && ballot < it->second) {
-    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " fell from ", it->second.value(), " to ",
-                                       ballot.value()));
+    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " fell from ",
+                                       it->second.value(), " to ", ballot.value()));
   } else if (!is_first && ballot > it->second + 1) {
-    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " leapt from ", it->second.value(),
-                                       " to ", ballot.value()));
+    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " leapt from ",
+                                       it->second.value(), " to ", ballot.value()));
   }
   it->second = ballot;
 }
@@ -99,7 +103,8 @@ std::string Describe(const Value& value) {
   return value.write == nullptr ? std::string("the initial value") : Quote(value.write->value);
 }
 
-void CheckKey(const std::string& key, const std::vector<const Operation*>& operations, Violations* violations) {
+void CheckKey(const std::string& key, const std::vector<const Operation*>& operations,
+              Violations* violations) {
   std::map<std::string, Value> values;
   Value& initial = values[""];
   initial.first_end = Instant(INT64_MIN);
@@ -111,18 +116,23 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
     value.first_end = operation->returned;
   }
   for (const Operation* operation : operations) {
-    if (operation->kind != Operation::Kind::kRead || operation->outcome != Operation::Outcome::kOk) continue;
+    if (operation->kind != Operation::Kind::kRead || operation->outcome != Operation::Outcome::kOk)
+      continue;
     auto it = values.find(operation->value);
     if (it == values.end()) {
-      violations->push_back(absl::StrCat("C4: key ", key, " read ", Quote(operation->value), ", which nobody wrote"));
+      violations->push_back(
+          absl::StrCat("C4: key ", key, " read ", Quote(operation->value), ", which nobody wrote"));
       continue;
     }
     Value& value = it->second;
-    if (value.write != nullptr && value.write->outcome == Operation::Outcome::kRefused && !value.was_read) {
-      violations->push_back(absl::StrCat("C4: key ", key, " read ", Describe(value), ", whose write was refused"));
+    if (value.write != nullptr && value.write->outcome == Operation::Outcome::kRefused &&
+        !value.was_read) {
+      violations->push_back(
+          absl::StrCat("C4: key ", key, " read ", Describe(value), ", whose write was refused"));
     }
     if (value.write != nullptr && operation->returned < value.write->invoked) {
-      violations->push_back(absl::StrCat("C4: key ", key, " read ", Describe(value), " before it was written"));
+      violations->push_back(
+          absl::StrCat("C4: key ", key, " read ", Describe(value), " before it was written"));
     }
     value.was_read = true;
     value.first_end = std::min(value.first_end, operation->returned);
@@ -131,26 +141,32 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
 
   std::vector<const Value*> forward, backward;
   for (const auto& [text, value] : values) {
-    bool happened = value.was_read || value.write == nullptr || value.write->outcome == Operation::Outcome::kOk;
+    bool happened =
+        value.was_read || value.write == nullptr || value.write->outcome == Operation::Outcome::kOk;
     if (happened) (value.IsForward() ? forward : backward).push_back(&value);
   }
   auto clash = [&](const Value& a, const Value& b) {
-    violations->push_back(absl::StrFormat(
-        "C4: key %s is not linearizable: %s was there from %.6f s to %.6f s, %s from %.6f s to %.6f s", key, Describe(a),
-        Seconds(a.first_end), Seconds(a.last_begin), Describe(b), Seconds(b.first_end), Seconds(b.last_begin)));
+    violations->push_back(
+        absl::StrFormat("C4: key %s is not linearizable: %s was there from %.6f s to %.6f s, %s "
+                        "from %.6f s to %.6f s",
+                        key, Describe(a), Seconds(a.first_end), Seconds(a.last_begin), Describe(b),
+                        Seconds(b.first_end), Seconds(b.last_begin)));
   };
-  std::sort(forward.begin(), forward.end(), [](const Value* a, const Value* b) { return a->first_end < b->first_end; });
+  std::sort(forward.begin(), forward.end(),
+            [](const Value* a, const Value* b) { return a->first_end < b->first_end; });
   const Value* longest = nullptr;  // of those begun, the one that lasts longest
   for (const Value* value : forward) {
-    if (longest != nullptr && value->first_end < longest->last_begin && longest->first_end < value->last_begin) {
+    if (longest != nullptr && value->first_end < longest->last_begin &&
+        longest->first_end < value->last_begin) {
       clash(*longest, *value);
     }
     if (longest == nullptr || longest->last_begin < value->last_begin) longest = value;
   }
   // A backward span [last_begin, first_end] inside a forward one: its operations all fall between, yet within that value.
   for (const Value* value : backward) {
-    auto it = std::partition_point(forward.begin(), forward.end(),
-                                   [&](const Value* f) { return f->first_end < value->last_begin; });
+    auto it = std::partition_point(forward.begin(), forward.end(), [&](const Value* f) {
+      return f->first_end < value->last_begin;
+    });
     for (auto candidate = forward.begin(); candidate != it; ++candidate) {
       if (value->first_end < (*candidate)->last_begin) clash(**candidate, *value);
     }

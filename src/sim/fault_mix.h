@@ -12,22 +12,22 @@
 namespace arion::sim {
 
 enum class Fault : uint8_t {
-  kCrashOne,        // one server, by process or power; also between two steps of a task
-  kCrashAll,        // all servers at one instant, started again in some order
+  kCrashOne,  // one server, by process or power; also between two steps of a task
+  kCrashAll,  // all servers at one instant, started again in some order
   kCrashMeta,
-  kRestart,         // a clean stop and start
-  kPause,           // a server is frozen, perhaps longer than lease and grace
-  kCutFromMeta,     // a server and the meta server don't hear each other; clients and peers do
-  kCutFromPeer,     // two servers don't hear each other
-  kCutOneWay,       // one direction between two nodes
-  kSplit,           // some servers on one side, the rest and meta on the other
-  kWeather,         // loss, duplicates, delay everywhere
+  kRestart,      // a clean stop and start
+  kPause,        // a server is frozen, perhaps longer than lease and grace
+  kCutFromMeta,  // a server and the meta server don't hear each other; clients and peers do
+  kCutFromPeer,  // two servers don't hear each other
+  kCutOneWay,    // one direction between two nodes
+  kSplit,        // some servers on one side, the rest and meta on the other
+  kWeather,      // loss, duplicates, delay everywhere
   kSlowDisk,
-  kFailedSync,      // once in a run, when nothing else is wrong
-  kWallJump,        // the wall clock of a node leaps by up to 1,000 h
-  kDiskFull,        // a server's disk takes nothing more for a while
-  kDiskLost,        // a server starts again with an empty disk; once in a run, when nothing else is wrong
-  kBitRot,          // bytes of a log or data file change at rest, and the server starts again; as kDiskLost
+  kFailedSync,  // once in a run, when nothing else is wrong
+  kWallJump,    // the wall clock of a node leaps by up to 1,000 h
+  kDiskFull,    // a server's disk takes nothing more for a while
+  kDiskLost,  // a server starts again with an empty disk; once in a run, when nothing else is wrong
+  kBitRot,  // bytes of a log or data file change at rest, and the server starts again; as kDiskLost
 };
 constexpr int kFaultCount = static_cast<int>(Fault::kBitRot) + 1;
 const char* FaultName(Fault fault);
@@ -37,11 +37,12 @@ struct FaultMix {
   static FaultMix None() { return {}; }
   std::string ToString() const;
 
-  std::vector<Fault> kinds;                          // each equally likely; empty: calm
-  absl::Duration interval_min = absl::Seconds(2);    // between two faults
+  std::vector<Fault> kinds;                        // each equally likely; empty: calm
+  absl::Duration interval_min = absl::Seconds(2);  // between two faults
   absl::Duration interval_max = absl::Seconds(10);
-  absl::Duration length_max = absl::Seconds(15);     // of those that last
-  double clock_drift_percent = 0;                    // each node's clock is off by up to this
+  absl::Duration length_max = absl::Seconds(15);  // of those that last
+  double always_late_percent = 0;                 // of messages, in calm too: by up to 3 s
+  double clock_drift_percent = 0;                 // each node's clock is off by up to this
 };
 
 }  // namespace arion::sim

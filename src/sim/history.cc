@@ -18,7 +18,8 @@ size_t History::Invoke(Operation::Kind kind, std::string key, std::string value,
 
 void History::Return(size_t index, Operation::Outcome outcome, Instant now) {
   operations_[index].outcome = outcome;
-  operations_[index].returned = outcome == Operation::Outcome::kUndecided ? Instant::InfiniteFuture() : now;
+  operations_[index].returned =
+      outcome == Operation::Outcome::kUndecided ? Instant::InfiniteFuture() : now;
 }
 
 void History::ReturnRead(size_t index, std::string value, Instant now) {

@@ -13,38 +13,45 @@ OutboundRequest ProbeClient::Request(const char* name, int32_t app_id, int32_t p
   OutboundRequest request;
   request.name = name;
   request.partition_hash = PartitionHash(raw_key);
-  request.pid = {app_id, static_cast<int32_t>(request.partition_hash % static_cast<uint64_t>(partition_count))};
+  request.pid = {app_id, static_cast<int32_t>(request.partition_hash %
+                                              static_cast<uint64_t>(partition_count))};
   request.thread_hash = request.pid.thread_hash();
   request.timeout = timeout;
   return request;
 }
 
-void ProbeClient::Get(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key,
-                      absl::Duration timeout, ReadDone done) {
+void ProbeClient::Get(Endpoint server, int32_t app_id, int32_t partition_count,
+                      std::string_view raw_key, absl::Duration timeout, ReadDone done) {
   OutboundRequest request = Request(kRpcGet, app_id, partition_count, raw_key, timeout);
   request.body = EncodeWrapped(Blob(raw_key));
-  transport_.Call(server, std::move(request), strand_, [done = std::move(done)](RpcResult result) mutable {
-    if (result.error != ErrorCode::kOk) return done(result.error, {});
-    auto response = DecodeWrapped<ReadResponse>(result.body);
-    if (!response.ok()) return done(ErrorCode::kInvalidData, {});
-    if (response->error == static_cast<int32_t>(StorageError::kNotFound)) return done(ErrorCode::kOk, {});
-    if (response->error != 0) return done(ErrorCode::kLocalAppFailure, {});
-    done(ErrorCode::kOk, std::move(response->value.bytes));
-  });
+  transport_.Call(server, std::move(request), strand_,
+                  [done = std::move(done)](RpcResult result) mutable {
+                    if (result.error != ErrorCode::kOk) return done(result.error, {});
+                    auto response = DecodeWrapped<ReadResponse>(result.body);
+                    if (!response.ok()) return done(ErrorCode::kInvalidData, {});
+                    if (response->error == static_cast<int32_t>(StorageError::kNotFound))
+                      return done(ErrorCode::kOk, {});
+                    if (response->error != 0) return done(ErrorCode::kLocalAppFailure, {});
+                    done(ErrorCode::kOk, std::move(response->value.bytes));
+                  });
 }
 
-void ProbeClient::Put(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key,
-                      std::string value, absl::Duration timeout, WriteDone done) {
+void ProbeClient::Put(Endpoint server, int32_t app_id, int32_t partition_count,
+                      std::string_view raw_key, std::string value, absl::Duration timeout,
+                      WriteDone done) {
   OutboundRequest request = Request(kRpcPut, app_id, partition_count, raw_key, timeout);
   UpdateRequest update;
   update.key = raw_key;
   update.value = std::move(value);
   request.body = EncodeWrapped(update);
-  transport_.Call(server, std::move(request), strand_, [done = std::move(done)](RpcResult result) mutable {
-    if (result.error != ErrorCode::kOk) return done(result.error);
-    auto response = DecodeWrapped<UpdateResponse>(result.body);
-    done(!response.ok() ? ErrorCode::kInvalidData : response->error == 0 ? ErrorCode::kOk : ErrorCode::kLocalAppFailure);
-  });
+  transport_.Call(server, std::move(request), strand_,
+                  [done = std::move(done)](RpcResult result) mutable {
+                    if (result.error != ErrorCode::kOk) return done(result.error);
+                    auto response = DecodeWrapped<UpdateResponse>(result.body);
+                    done(!response.ok()         ? ErrorCode::kInvalidData
+                         : response->error == 0 ? ErrorCode::kOk
+                                                : ErrorCode::kLocalAppFailure);
+                  });
 }
 
 void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
@@ -52,32 +59,35 @@ void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
   OutboundRequest outbound;
   outbound.name = kRpcCreateApp;
   outbound.body = EncodeWrapped(request);
-  transport_.Call(meta, std::move(outbound), strand_, [done = std::move(done)](RpcResult result) mutable {
-    CreateAppResponse response;
-    response.err = result.error;
-    if (result.error == ErrorCode::kOk) {
-      auto decoded = DecodeWrapped<CreateAppResponse>(result.body);
-      if (decoded.ok()) response = *decoded;
-    }
-    done(std::move(response));
-  });
+  transport_.Call(meta, std::move(outbound), strand_,
+                  [done = std::move(done)](RpcResult result) mutable {
+                    CreateAppResponse response;
+                    response.err = result.error;
+                    if (result.error == ErrorCode::kOk) {
+                      auto decoded = DecodeWrapped<CreateAppResponse>(result.body);
+                      if (decoded.ok()) response = *decoded;
+                    }
+                    done(std::move(response));
+                  });
 }
 
-void ProbeClient::QueryTable(Endpoint meta, std::string table, absl::AnyInvocable<void(QueryConfigResponse)> done) {
+void ProbeClient::QueryTable(Endpoint meta, std::string table,
+                             absl::AnyInvocable<void(QueryConfigResponse)> done) {
   QueryConfigRequest query;
   query.app_name = std::move(table);
   OutboundRequest outbound;
   outbound.name = kRpcQueryConfig;
   outbound.body = EncodeWrapped(query);
-  transport_.Call(meta, std::move(outbound), strand_, [done = std::move(done)](RpcResult result) mutable {
-    QueryConfigResponse response;
-    response.err = result.error;
-    if (result.error == ErrorCode::kOk) {
-      auto decoded = DecodeWrapped<QueryConfigResponse>(result.body);
-      if (decoded.ok()) response = *std::move(decoded);
-    }
-    done(std::move(response));
-  });
+  transport_.Call(meta, std::move(outbound), strand_,
+                  [done = std::move(done)](RpcResult result) mutable {
+                    QueryConfigResponse response;
+                    response.err = result.error;
+                    if (result.error == ErrorCode::kOk) {
+                      auto decoded = DecodeWrapped<QueryConfigResponse>(result.body);
+                      if (decoded.ok()) response = *std::move(decoded);
+                    }
+                    done(std::move(response));
+                  });
 }
 
 }  // namespace arion::sim

@@ -18,22 +18,25 @@ namespace arion::sim {
 
 class ProbeClient {
  public:
-  ProbeClient(Transport& transport, StrandPtr strand) : transport_(transport), strand_(std::move(strand)) {}
+  ProbeClient(Transport& transport, StrandPtr strand)
+      : transport_(transport), strand_(std::move(strand)) {}
 
   // kOk with an empty value: no such record.
   using ReadDone = absl::AnyInvocable<void(ErrorCode, std::string value)>;
   using WriteDone = absl::AnyInvocable<void(ErrorCode)>;
-  void Get(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key, absl::Duration timeout,
-           ReadDone done);
-  void Put(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key, std::string value,
-           absl::Duration timeout, WriteDone done);
+  void Get(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key,
+           absl::Duration timeout, ReadDone done);
+  void Put(Endpoint server, int32_t app_id, int32_t partition_count, std::string_view raw_key,
+           std::string value, absl::Duration timeout, WriteDone done);
 
-  void CreateTable(Endpoint meta, const CreateAppRequest& request, absl::AnyInvocable<void(CreateAppResponse)> done);
-  void QueryTable(Endpoint meta, std::string table, absl::AnyInvocable<void(QueryConfigResponse)> done);
+  void CreateTable(Endpoint meta, const CreateAppRequest& request,
+                   absl::AnyInvocable<void(CreateAppResponse)> done);
+  void QueryTable(Endpoint meta, std::string table,
+                  absl::AnyInvocable<void(QueryConfigResponse)> done);
 
  private:
-  OutboundRequest Request(const char* name, int32_t app_id, int32_t partition_count, std::string_view raw_key,
-                          absl::Duration timeout) const;
+  OutboundRequest Request(const char* name, int32_t app_id, int32_t partition_count,
+                          std::string_view raw_key, absl::Duration timeout) const;
 
   Transport& transport_;
   StrandPtr strand_;

@@ -23,18 +23,23 @@ Endpoint ServerEndpoint(int index) { return {0x0a000001u + static_cast<uint32_t>
 
 }  // namespace
 
-std::string RunReport::Replay() const { return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed); }
+std::string RunReport::Replay() const {
+  return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed);
+}
 
 std::string RunReport::Summary() const {
   std::string text = absl::StrFormat(
-      "seed %d: %s simulated, %d events, writes %d ok %d refused %d undecided, %d reads, healed after %s, trace %016x, "
+      "seed %d: %s simulated, %d events, writes %d ok %d refused %d undecided, %d reads, healed "
+      "after %s, trace %016x, "
       "%d violations\n  faults: %s\n ",
-      seed, absl::FormatDuration(absl::Trunc(simulated, absl::Seconds(1))), events, acknowledged_writes, refused_writes,
-      undecided_writes, reads, absl::FormatDuration(absl::Trunc(healed_after, absl::Milliseconds(100))), trace_hash,
+      seed, absl::FormatDuration(absl::Trunc(simulated, absl::Seconds(1))), events,
+      acknowledged_writes, refused_writes, undecided_writes, reads,
+      absl::FormatDuration(absl::Trunc(healed_after, absl::Milliseconds(100))), trace_hash,
       violations.size(), mix);
   for (int i = 0; i < kFaultCount; ++i) {
     if (faults[static_cast<size_t>(i)] > 0) {
-      absl::StrAppend(&text, " ", FaultName(static_cast<Fault>(i)), "=", faults[static_cast<size_t>(i)]);
+      absl::StrAppend(&text, " ", FaultName(static_cast<Fault>(i)), "=",
+                      faults[static_cast<size_t>(i)]);
     }
   }
   return text;
@@ -74,12 +79,14 @@ SimCluster::SimCluster(SimClusterOptions options)
     servers_.push_back(std::move(server));
   }
   for (const auto& node : world_.nodes()) {
-    absl::Status made = node->disk().CreateDirectories(node.get() == meta_.node ? kMetaRoot : kReplicaRoot);
+    absl::Status made =
+        node->disk().CreateDirectories(node.get() == meta_.node ? kMetaRoot : kReplicaRoot);
     CHECK(made.ok()) << made.message();
     node->disk().MakeDurable();
     if (options_.disks == SimClusterOptions::Disks::kForgetFlushes) node->disk().ForgetFlushes();
     double drift = options_.faults.clock_drift_percent;
-    if (drift > 0) node->SetClockRate(1 + drift / 100 * (static_cast<double>(random.Below(2001)) / 1000 - 1));
+    if (drift > 0)
+      node->SetClockRate(1 + drift / 100 * (static_cast<double>(random.Below(2001)) / 1000 - 1));
   }
 
   network_.on_request = [this](Endpoint from, const OutboundRequest& request) {
@@ -110,12 +117,13 @@ void SimCluster::StartMeta() {
   if (meta_.node->alive()) return;
   SimEnvironment& env = meta_.node->Start();
   meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
-  meta_.store = std::make_unique<CheckedMetaStore>(std::make_unique<JournalMetaStore>(env, kMetaRoot),
-                                                   [this](const PartitionConfiguration& config) {
-                                                     ballots_.Stored(config.pid, config.ballot);
-                                                     primaries_.Stored(config.pid, config.primary);
-                                                     stored_[config.pid] = config;
-                                                   });
+  meta_.store =
+      std::make_unique<CheckedMetaStore>(std::make_unique<JournalMetaStore>(env, kMetaRoot),
+                                         [this](const PartitionConfiguration& config) {
+                                           ballots_.Stored(config.pid, config.ballot);
+                                           primaries_.Stored(config.pid, config.primary);
+                                           stored_[config.pid] = config;
+                                         });
   meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
   absl::Status status = meta_.server->Start();
   if (!status.ok()) Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
@@ -126,8 +134,8 @@ void SimCluster::CrashMeta(CrashMode mode) {
   meta_.server.reset();
   meta_.store.reset();
   meta_.transport.reset();
-  network_.NodeDied(meta_.endpoint,
-                    mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset : SimNetwork::Farewell::kSilence);
+  network_.NodeDied(meta_.endpoint, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
+                                                                : SimNetwork::Farewell::kSilence);
 }
 
 void SimCluster::StartServer(Server& server) {
@@ -136,8 +144,10 @@ void SimCluster::StartServer(Server& server) {
   server.stopping = false;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
-  server.engines = std::make_unique<CheckedEngineFactory>(*server.memory, server.name, commits_, engines_);
-  server.server = std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, server_options_);
+  server.engines =
+      std::make_unique<CheckedEngineFactory>(*server.memory, server.name, commits_, engines_);
+  server.server =
+      std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, server_options_);
   absl::Status status = server.server->Start();
   if (!status.ok()) Violate(absl::StrCat(server.name, " did not start: ", status.ToString()));
 }
@@ -152,8 +162,8 @@ void SimCluster::BuryServer(Server& server, SimNetwork::Farewell farewell) {
 
 void SimCluster::CrashServer(Server& server, CrashMode mode) {
   server.node->Crash(mode);
-  BuryServer(server,
-             mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset : SimNetwork::Farewell::kSilence);
+  BuryServer(server, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
+                                                 : SimNetwork::Farewell::kSilence);
 }
 
 void SimCluster::StopServer(Server& server) {
@@ -193,13 +203,24 @@ absl::Duration SimCluster::DrawLength() {
   return world_.random().Between(absl::Milliseconds(200), options_.faults.length_max);
 }
 
+LinkWeather SimCluster::UsualWeather() const {
+  LinkWeather weather;
+  if (options_.faults.always_late_percent > 0) {
+    weather.late_percent = options_.faults.always_late_percent;
+    weather.late_max = absl::Seconds(3);
+  }
+  return weather;
+}
+
 bool SimCluster::IsCalm() const {
   return troubles_ == 0 && meta_.node->alive() && IsWhole() &&
-         std::all_of(servers_.begin(), servers_.end(), [](const auto& s) { return s->node->alive() && !s->stopping; });
+         std::all_of(servers_.begin(), servers_.end(),
+                     [](const auto& s) { return s->node->alive() && !s->stopping; });
 }
 
 void SimCluster::ScheduleFault() {
-  absl::Duration delay = world_.random().Between(options_.faults.interval_min, options_.faults.interval_max);
+  absl::Duration delay =
+      world_.random().Between(options_.faults.interval_min, options_.faults.interval_max);
   world_.After(delay, EventKind::kFault, [this] {
     if (!faults_on_) return;
     if (world_.now() >= calm_until_ && !options_.faults.kinds.empty()) {
@@ -235,11 +256,15 @@ void SimCluster::Inject(Fault fault) {
   ++faults_[static_cast<size_t>(fault)];
   Server& server = AnyServer();
   absl::Duration length = DrawLength();
-  LOG(INFO) << "fault: " << FaultName(fault) << ", if at a server: " << server.name << ", up to " << length;
+  LOG(INFO) << "fault: " << FaultName(fault) << ", if at a server: " << server.name << ", up to "
+            << length;
   switch (fault) {
     case Fault::kCrashOne: {
       if (!server.node->alive()) return;
       CrashMode mode = DrawCrashMode();
+      // Back before what it sent has arrived everywhere.
+      if (random.Percent(30))
+        length = random.Between(absl::Milliseconds(10), absl::Milliseconds(400));
       if (random.Coin()) {
         CrashServer(server, mode);
         if (random.Percent(30)) {
@@ -288,7 +313,8 @@ void SimCluster::Inject(Fault fault) {
       LastFor(length, [] {});
       return;
     case Fault::kCutOneWay:
-      CutOneWay(server.endpoint, random.Percent(30) ? meta_.endpoint : AnyServer().endpoint, length);
+      CutOneWay(server.endpoint, random.Percent(30) ? meta_.endpoint : AnyServer().endpoint,
+                length);
       LastFor(length, [] {});
       return;
     case Fault::kSplit: {
@@ -302,10 +328,14 @@ void SimCluster::Inject(Fault fault) {
     }
     case Fault::kWeather:
       network_.weather.loss_percent = random.Coin() ? static_cast<double>(random.Below(15)) : 0;
-      network_.weather.duplicate_percent = random.Coin() ? static_cast<double>(random.Below(20)) : 0;
+      network_.weather.duplicate_percent =
+          random.Coin() ? static_cast<double>(random.Below(20)) : 0;
       network_.weather.late_percent = static_cast<double>(random.Below(40));
-      network_.weather.late_max = random.Between(absl::Milliseconds(1), absl::Milliseconds(800));
-      LastFor(length, [this] { network_.weather = LinkWeather{}; });
+      network_.weather.late_max = random.Between(
+          absl::Milliseconds(1), random.Coin() ? absl::Milliseconds(800) : absl::Seconds(4));
+      LastFor(length, [this] {
+        if (faults_on_) network_.weather = UsualWeather();
+      });
       return;
     case Fault::kSlowDisk: {
       SimNode* node = random.Percent(15) ? meta_.node : server.node;
@@ -355,14 +385,16 @@ void SimCluster::CrashInRecovery(Server& server, absl::Duration delay, CrashMode
 
 void SimCluster::DamageAtRest(Server& server, Fault fault) {
   SimRandom& random = world_.random();
-  CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess : CrashMode::kPowerRandom);
+  CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess
+                                                                    : CrashMode::kPowerRandom);
   SimDisk& disk = server.node->disk();
   if (fault == Fault::kDiskLost) {
     CHECK(disk.RemoveAll(kReplicaRoot).ok() && disk.CreateDirectories(kReplicaRoot).ok());
   } else {
     std::vector<std::string> files;
     for (const std::string& path : disk.AllFiles()) {
-      if (path.find("/plog/") != std::string::npos || path.find("/data/memory") != std::string::npos ||
+      if (path.find("/plog/") != std::string::npos ||
+          path.find("/data/memory") != std::string::npos ||
           path.find("-info") != std::string::npos) {
         files.push_back(path);
       }
@@ -371,7 +403,8 @@ void SimCluster::DamageAtRest(Server& server, Fault fault) {
       const std::string& path = files[random.Below(files.size())];
       uint64_t size = (*disk.Find(path))->content.size();
       uint64_t offset = random.Below(size + 1), n = 1 + random.Below(random.Coin() ? 4 : 4096);
-      LOG(INFO) << "rot: " << path << " of " << server.name << ", " << n << " bytes at " << offset << " of " << size;
+      LOG(INFO) << "rot: " << path << " of " << server.name << ", " << n << " bytes at " << offset
+                << " of " << size;
       CHECK(disk.Rot(path, offset, n).ok());
     }
   }
@@ -423,7 +456,8 @@ bool SimCluster::CreateTable() {
     world_.RunFor(absl::Milliseconds(500));
   }
   node.Crash(CrashMode::kProcess);
-  if (last != ErrorCode::kOk) Violate(absl::StrCat("the table was not created: ", Text(ErrorCodeName(last))));
+  if (last != ErrorCode::kOk)
+    Violate(absl::StrCat("the table was not created: ", Text(ErrorCodeName(last))));
   return last == ErrorCode::kOk;
 }
 
@@ -464,7 +498,8 @@ std::string SimCluster::WhatIsMissing() const {
     for (const auto& server : servers_) {
       auto it = engines_.find({server->name, pid});
       absl::StrAppend(&text, " ", server->name, "@",
-                      it == engines_.end() ? std::string("none") : absl::StrCat(it->second->last_applied().value()));
+                      it == engines_.end() ? std::string("none")
+                                           : absl::StrCat(it->second->last_applied().value()));
     }
     absl::StrAppend(&text, "]");
   }
@@ -496,9 +531,9 @@ void SimCluster::AwaitHealth() {
     world_.RunFor(absl::Milliseconds(100));
   }
   Violate(absl::StrCat("H: 60 s after all faults ended ",
-                       !IsWhole()        ? "members are missing:"
-                       : !is_verified    ? "not every key can be read and written:"
-                                         : "members differ:",
+                       !IsWhole()     ? "members are missing:"
+                       : !is_verified ? "not every key can be read and written:"
+                                      : "members differ:",
                        WhatIsMissing()));
 }
 
@@ -535,9 +570,11 @@ RunReport SimCluster::Run() {
       workload.loops = 12;
       workload.think_max = absl::Milliseconds(60);
     }
-    if (random.Percent(30)) workload.value_bytes_max = static_cast<size_t>(random.Between(500, 9000));
+    if (random.Percent(30))
+      workload.value_bytes_max = static_cast<size_t>(random.Between(500, 9000));
     workload_ = std::make_unique<Workload>(world_, network_, history_, workload);
     workload_->Start();
+    network_.weather = UsualWeather();
     faults_on_ = true;
     ScheduleFault();
     world_.RunFor(options_.run_length);
@@ -559,8 +596,9 @@ RunReport SimCluster::Run() {
   report.healed_after = healed_after_;
   CollectViolations(&report);
   if (report.acknowledged_writes < options_.acknowledged_writes_min) {
-    report.violations.push_back(absl::StrCat("the run proves too little: ", report.acknowledged_writes,
-                                             " acknowledged writes of at least ", options_.acknowledged_writes_min));
+    report.violations.push_back(
+        absl::StrCat("the run proves too little: ", report.acknowledged_writes,
+                     " acknowledged writes of at least ", options_.acknowledged_writes_min));
   }
   return report;
 }

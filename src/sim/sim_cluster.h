@@ -34,7 +34,10 @@ struct SimClusterOptions {
   int partitions = 2;
   FaultMix faults;
   absl::Duration run_length = absl::Minutes(2);
-  enum class Disks { kHonest, kForgetFlushes };  // the second: a canary that the checkers must catch
+  enum class Disks {
+    kHonest,
+    kForgetFlushes
+  };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
   int64_t acknowledged_writes_min = 50;  // a run that did less proves nothing and fails
 };
@@ -104,11 +107,12 @@ class SimCluster {
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();
   Server& AnyServer() { return *servers_[world_.random().Below(servers_.size())]; }
+  LinkWeather UsualWeather() const;
   bool IsCalm() const;
 
   // ---- the run ----
   bool CreateTable();
-  bool IsWhole() const;       // each partition has all servers as members
+  bool IsWhole() const;  // each partition has all servers as members
   bool MembersAreEqual() const;
   std::string WhatIsMissing() const;
   void AwaitHealth();
@@ -131,7 +135,7 @@ class SimCluster {
   std::unique_ptr<Workload> workload_;
   int32_t app_id_ = 0;
   bool faults_on_ = false;
-  int64_t troubles_ = 0;  // that last and have not ended
+  int64_t troubles_ = 0;    // that last and have not ended
   bool copy_lost_ = false;  // the one copy a run may lose
   Instant calm_until_{0};
   std::array<int64_t, kFaultCount> faults_{};

@@ -116,7 +116,8 @@ absl::StatusOr<InodePtr> SimDisk::CreateFile(const std::string& path) {
   if (place.directory->entries.contains(place.name)) {
     return absl::AlreadyExistsError(absl::StrCat(path, ": File exists"));
   }
-  if (free_bytes_ == 0) return absl::ResourceExhaustedError(absl::StrCat(path, ": No space left on device"));
+  if (free_bytes_ == 0)
+    return absl::ResourceExhaustedError(absl::StrCat(path, ": No space left on device"));
   RETURN_IF_ERROR(CountChange());
   auto inode = std::make_shared<SimInode>();
   inode->number = next_inode_++;
@@ -130,7 +131,8 @@ absl::Status SimDisk::CreateDirectories(const std::string& path) {
   for (const std::string& part : Parts(path)) {
     auto it = at->entries.find(part);
     if (it != at->entries.end()) {
-      if (!it->second->is_directory) return absl::InternalError(absl::StrCat(path, ": Not a directory"));
+      if (!it->second->is_directory)
+        return absl::InternalError(absl::StrCat(path, ": Not a directory"));
       at = it->second;
       continue;
     }
@@ -142,7 +144,8 @@ absl::Status SimDisk::CreateDirectories(const std::string& path) {
     AddNameChange({at, part, inode, nullptr, ""});
     at = inode;
   }
-  return at->is_directory ? absl::OkStatus() : absl::InternalError(absl::StrCat(path, ": Not a directory"));
+  return at->is_directory ? absl::OkStatus()
+                          : absl::InternalError(absl::StrCat(path, ": Not a directory"));
 }
 
 absl::Status SimDisk::Rename(const std::string& from, const std::string& to) {
@@ -171,7 +174,8 @@ absl::Status SimDisk::Remove(const std::string& path) {
     return absl::InternalError(absl::StrCat(path, ": Directory not empty"));
   }
   RETURN_IF_ERROR(CountChange());
-  if (free_bytes_ != UINT64_MAX && it->second.use_count() == 2) free_bytes_ += it->second->content.size();
+  if (free_bytes_ != UINT64_MAX && it->second.use_count() == 2)
+    free_bytes_ += it->second->content.size();
   AddNameChange({place.directory, place.name, nullptr, nullptr, ""});
   return absl::OkStatus();
 }
@@ -239,7 +243,8 @@ void SimDisk::Settle(SimInode& inode, size_t index) {
     if (durable.new_bytes.empty()) {  // a truncation
       older.old_size = durable.new_size;
       if (older.offset + older.old_bytes.size() > durable.new_size) {
-        older.old_bytes.resize(durable.new_size > older.offset ? durable.new_size - older.offset : 0);
+        older.old_bytes.resize(durable.new_size > older.offset ? durable.new_size - older.offset
+                                                               : 0);
       }
       continue;
     }
@@ -247,9 +252,10 @@ void SimDisk::Settle(SimInode& inode, size_t index) {
     uint64_t begin = std::max(older.offset, durable.offset);
     uint64_t end = std::min(older.offset + older.new_bytes.size(), durable_end);
     if (begin >= end) continue;
-    if (older.old_bytes.size() < end - older.offset) older.old_bytes.resize(end - older.offset, '\0');
-    older.old_bytes.replace(begin - older.offset, end - begin, durable.new_bytes, begin - durable.offset,
-                            end - begin);
+    if (older.old_bytes.size() < end - older.offset)
+      older.old_bytes.resize(end - older.offset, '\0');
+    older.old_bytes.replace(begin - older.offset, end - begin, durable.new_bytes,
+                            begin - durable.offset, end - begin);
   }
 }
 
@@ -391,7 +397,8 @@ void SimDisk::Crash(CrashMode mode) {
   }
   size_t names_kept = random_.Below(name_changes_.size() + 1);
   for (size_t i = 0; i < name_changes_.size(); ++i) {
-    bool keep = mode == CrashMode::kPowerPrefix ? i < names_kept : mode == CrashMode::kPowerRandom && random_.Coin();
+    bool keep = mode == CrashMode::kPowerPrefix ? i < names_kept
+                                                : mode == CrashMode::kPowerRandom && random_.Coin();
     if (keep) ApplyDurably(name_changes_[i]);
   }
   name_changes_.clear();

@@ -28,22 +28,22 @@ namespace arion::sim {
 
 // What a crash leaves of the changes that nothing made durable.
 enum class CrashMode : uint8_t {
-  kProcess,     // the process died, the machine lives: everything stays
-  kPowerNone,   // nothing of it
-  kPowerPrefix, // the oldest changes up to some point, the one at that point torn
-  kPowerRandom, // each change by a coin, its sectors too
+  kProcess,      // the process died, the machine lives: everything stays
+  kPowerNone,    // nothing of it
+  kPowerPrefix,  // the oldest changes up to some point, the one at that point torn
+  kPowerRandom,  // each change by a coin, its sectors too
 };
 
 struct SimInode {
   struct Change {
     uint64_t sequence = 0;
     uint64_t offset = 0;
-    std::string old_bytes;     // what lay there, as far as the file reached
-    std::string new_bytes;     // kept for the crash
+    std::string old_bytes;  // what lay there, as far as the file reached
+    std::string new_bytes;  // kept for the crash
     uint64_t old_size = 0;
     uint64_t new_size = 0;
-    bool in_place = false;     // within the durable size, by direct I/O: a device flush covers it
-    bool lost = false;         // a failed sync was to cover it (K3)
+    bool in_place = false;  // within the durable size, by direct I/O: a device flush covers it
+    bool lost = false;      // a failed sync was to cover it (K3)
   };
   uint64_t number = 0;
   bool is_directory = false;
@@ -52,7 +52,7 @@ struct SimInode {
   std::string content;
   uint64_t durable_size = 0;
   std::deque<Change> changes;
-  std::map<std::string, std::shared_ptr<SimInode>> entries;          // directories
+  std::map<std::string, std::shared_ptr<SimInode>> entries;  // directories
   std::map<std::string, std::shared_ptr<SimInode>> durable_entries;
 };
 using InodePtr = std::shared_ptr<SimInode>;
@@ -116,8 +116,8 @@ class SimDisk {
   struct NameChange {
     InodePtr directory;
     std::string name;
-    InodePtr inode;                // null: removed
-    InodePtr from_directory;       // rename: the other end, changed together with it
+    InodePtr inode;           // null: removed
+    InodePtr from_directory;  // rename: the other end, changed together with it
     std::string from_name;
   };
   struct Place {

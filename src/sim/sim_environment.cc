@@ -17,7 +17,8 @@ constexpr int kPoolThreads = 4;
 
 class SimStrand : public Strand {
  public:
-  SimStrand(SimNode& node, std::shared_ptr<const SimLife> life) : node_(node), life_(std::move(life)) {}
+  SimStrand(SimNode& node, std::shared_ptr<const SimLife> life)
+      : node_(node), life_(std::move(life)) {}
 
   void Post(Task task) override {
     if (!life_->alive) return;
@@ -31,8 +32,9 @@ class SimStrand : public Strand {
     if (!life_->alive) return kNoTimer;
     SimWorld& world = node_.world();
     delay = std::clamp(delay, absl::ZeroDuration(), absl::Hours(24 * 365));
-    return world.Schedule(world.now() + node_.ToWorld(delay) + absl::Nanoseconds(1000 + world.random().Below(50000)),
-                          EventKind::kTimer, &node_, life_->number, this, std::move(task));
+    return world.Schedule(
+        world.now() + node_.ToWorld(delay) + absl::Nanoseconds(1000 + world.random().Below(50000)),
+        EventKind::kTimer, &node_, life_->number, this, std::move(task));
   }
   void Cancel(TimerId timer) override { node_.world().Cancel(timer); }
   bool IsCurrent() const override { return node_.world().current_strand() == this; }
@@ -45,7 +47,8 @@ class SimStrand : public Strand {
 
 class SimDiskPool : public DiskPool {
  public:
-  SimDiskPool(SimNode& node, std::shared_ptr<const SimLife> life) : node_(node), life_(std::move(life)) {}
+  SimDiskPool(SimNode& node, std::shared_ptr<const SimLife> life)
+      : node_(node), life_(std::move(life)) {}
 
   void Submit(Task work) override {
     if (!life_->alive) return;
@@ -117,18 +120,19 @@ void SimNode::Crash(CrashMode mode) {
 }
 
 void SimNode::CrashAfterChanges(int64_t changes, CrashMode mode, std::function<void()> crashed) {
-  disk_.DieAfterChanges(changes, [this, mode, crashed = std::move(crashed), number = life_->number]() mutable {
-    if (!IsLife(number)) return;
-    // The task that was running goes on to its end, but nothing of it reaches disk, net or strands.
-    environments_.back()->SpillLogWrites();
-    life_->alive = false;
-    disk_.Crash(mode);
-    world_.After(absl::ZeroDuration(), EventKind::kFault,
-                 [this, number, crashed = std::move(crashed)] {
-                   world_.DropTasksOf(this, number);
-                   crashed();
-                 });
-  });
+  disk_.DieAfterChanges(
+      changes, [this, mode, crashed = std::move(crashed), number = life_->number]() mutable {
+        if (!IsLife(number)) return;
+        // The task that was running goes on to its end, but nothing of it reaches disk, net or strands.
+        environments_.back()->SpillLogWrites();
+        life_->alive = false;
+        disk_.Crash(mode);
+        world_.After(absl::ZeroDuration(), EventKind::kFault,
+                     [this, number, crashed = std::move(crashed)] {
+                       world_.DropTasksOf(this, number);
+                       crashed();
+                     });
+      });
 }
 
 Instant SimNode::Now() const {
@@ -145,7 +149,8 @@ void SimNode::SetClockRate(double rate) {
 }
 
 absl::Duration SimNode::ToWorld(absl::Duration local) const {
-  return absl::Nanoseconds(static_cast<int64_t>(static_cast<double>(absl::ToInt64Nanoseconds(local)) / rate_));
+  return absl::Nanoseconds(
+      static_cast<int64_t>(static_cast<double>(absl::ToInt64Nanoseconds(local)) / rate_));
 }
 
 SimEnvironment::SimEnvironment(SimNode& node)
@@ -173,7 +178,8 @@ void SimEnvironment::RunOn(const StrandPtr& strand, absl::FunctionRef<void()> ta
     task();
     ran = true;
   });
-  CHECK(node_.world().RunUntil([&] { return ran; }, absl::Hours(1))) << "the strand's life has ended";
+  CHECK(node_.world().RunUntil([&] { return ran; }, absl::Hours(1)))
+      << "the strand's life has ended";
 }
 
 void SimEnvironment::RunInPool(absl::FunctionRef<void()> task) {

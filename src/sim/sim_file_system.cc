@@ -12,7 +12,8 @@ namespace arion::sim {
 namespace {
 
 absl::Status CheckAlive(const SimDisk& disk, const SimLife& life) {
-  if (!life.alive || disk.is_dead()) return absl::DataLossError("simulated: this life of the node has ended");
+  if (!life.alive || disk.is_dead())
+    return absl::DataLossError("simulated: this life of the node has ended");
   return absl::OkStatus();
 }
 
@@ -40,7 +41,8 @@ class SimReadableFile : public ReadableFile {
 
 class SimWritableFile : public WritableFile {
  public:
-  SimWritableFile(SimDisk& disk, std::shared_ptr<const SimLife> life, std::string path, InodePtr inode)
+  SimWritableFile(SimDisk& disk, std::shared_ptr<const SimLife> life, std::string path,
+                  InodePtr inode)
       : disk_(disk), life_(std::move(life)), path_(std::move(path)), inode_(std::move(inode)) {}
   ~SimWritableFile() override {
     if (is_lock_ && life_->alive) disk_.locks().erase(path_);
@@ -50,7 +52,8 @@ class SimWritableFile : public WritableFile {
   absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
     if (bytes.empty()) return absl::OkStatus();
-    return Annotate(disk_.Write(*inode_, offset, bytes, SimDisk::Path::kCached), absl::StrCat("write ", path_));
+    return Annotate(disk_.Write(*inode_, offset, bytes, SimDisk::Path::kCached),
+                    absl::StrCat("write ", path_));
   }
   absl::Status Truncate(uint64_t size) override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
@@ -77,17 +80,22 @@ absl::Status SimFileSystem::Alive() const { return CheckAlive(disk_, *life_); }
 absl::StatusOr<std::unique_ptr<ReadableFile>> SimFileSystem::OpenForRead(const std::string& path) {
   RETURN_IF_ERROR(Alive());
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(path));
-  if (inode->is_directory) return absl::InternalError(absl::StrCat("open ", path, ": Is a directory"));
+  if (inode->is_directory)
+    return absl::InternalError(absl::StrCat("open ", path, ": Is a directory"));
   return std::make_unique<SimReadableFile>(disk_, life_, std::move(inode));
 }
 
-absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::OpenForWrite(const std::string& path, CreateMode mode) {
+absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::OpenForWrite(const std::string& path,
+                                                                          CreateMode mode) {
   RETURN_IF_ERROR(Alive());
   absl::StatusOr<InodePtr> inode = disk_.Find(path);
   if (inode.ok()) {
-    if ((*inode)->is_directory) return absl::InternalError(absl::StrCat("open ", path, ": Is a directory"));
-    if (mode == CreateMode::kMustNotExist) return absl::AlreadyExistsError(absl::StrCat(path, ": File exists"));
-    if (mode == CreateMode::kTruncate && !(*inode)->content.empty()) RETURN_IF_ERROR(disk_.Truncate(**inode, 0));
+    if ((*inode)->is_directory)
+      return absl::InternalError(absl::StrCat("open ", path, ": Is a directory"));
+    if (mode == CreateMode::kMustNotExist)
+      return absl::AlreadyExistsError(absl::StrCat(path, ": File exists"));
+    if (mode == CreateMode::kTruncate && !(*inode)->content.empty())
+      RETURN_IF_ERROR(disk_.Truncate(**inode, 0));
   } else {
     if (mode == CreateMode::kOpenExisting) return inode.status();
     inode = disk_.CreateFile(path);
@@ -111,7 +119,8 @@ absl::StatusOr<FileStatus> SimFileSystem::Stat(const std::string& path) {
 absl::StatusOr<std::vector<std::string>> SimFileSystem::List(const std::string& directory) {
   RETURN_IF_ERROR(Alive());
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(directory));
-  if (!inode->is_directory) return absl::InternalError(absl::StrCat(directory, ": Not a directory"));
+  if (!inode->is_directory)
+    return absl::InternalError(absl::StrCat(directory, ": Not a directory"));
   std::vector<std::string> names;
   for (const auto& [name, child] : inode->entries) names.push_back(name);
   return names;
@@ -168,7 +177,8 @@ absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::Lock(const std::str
   if (!inode.ok()) inode = disk_.CreateFile(path);
   if (!inode.ok()) return inode.status();
   if (!disk_.locks().emplace(path, life_->number).second) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": locked by process ", disk_.locks()[path]));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": locked by process ", disk_.locks()[path]));
   }
   auto file = std::make_unique<SimWritableFile>(disk_, life_, path, *std::move(inode));
   file->HoldLock();

@@ -11,10 +11,12 @@ struct SimLife;
 
 class SimFileSystem : public FileSystem {
  public:
-  SimFileSystem(SimDisk& disk, std::shared_ptr<const SimLife> life) : disk_(disk), life_(std::move(life)) {}
+  SimFileSystem(SimDisk& disk, std::shared_ptr<const SimLife> life)
+      : disk_(disk), life_(std::move(life)) {}
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override;
-  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path, CreateMode mode) override;
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path,
+                                                             CreateMode mode) override;
   absl::StatusOr<FileStatus> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<std::string>> List(const std::string& directory) override;
   absl::Status CreateDirectories(const std::string& path) override;

@@ -54,8 +54,9 @@ absl::Duration SimLogDevice::Delay(int64_t micros_min, int64_t micros_max) {
 void SimLogDevice::Answer(const PendingPtr& pending, absl::Status status) {
   if (!pending->request.reply_on) return;
   StrandPtr strand = std::move(pending->request.reply_on);
-  strand->Post([done = std::move(pending->request.done), status = std::move(status),
-                buffer = std::move(pending->request.buffer)]() mutable { done(status, std::move(buffer)); });
+  strand->Post(
+      [done = std::move(pending->request.done), status = std::move(status),
+       buffer = std::move(pending->request.buffer)]() mutable { done(status, std::move(buffer)); });
 }
 
 void SimLogDevice::Write(WriteRequest request) {
@@ -65,7 +66,8 @@ void SimLogDevice::Write(WriteRequest request) {
   File& file = static_cast<File&>(*pending->request.file);
   if (file.alignment() > 1) {
     CHECK_EQ(pending->request.offset % kDirectAlignment, 0u) << "direct write off its alignment";
-    CHECK_EQ(pending->request.buffer.size() % kDirectAlignment, 0u) << "direct write of an odd length";
+    CHECK_EQ(pending->request.buffer.size() % kDirectAlignment, 0u)
+        << "direct write of an odd length";
   }
   in_flight_.push_back(pending);
   After(Delay(15, 120), [this, pending] { Written(pending); });
@@ -74,9 +76,10 @@ void SimLogDevice::Write(WriteRequest request) {
 void SimLogDevice::Written(const PendingPtr& pending) {
   in_flight_.remove(pending);
   File& file = static_cast<File&>(*pending->request.file);
-  absl::Status status = file.failed() ? absl::DataLossError(absl::StrCat(file.path(), ": a flush failed earlier"))
-                                      : node_.disk().Write(*file.inode(), pending->request.offset,
-                                                           pending->request.buffer.view(), SimDisk::Path::kDirect);
+  absl::Status status =
+      file.failed() ? absl::DataLossError(absl::StrCat(file.path(), ": a flush failed earlier"))
+                    : node_.disk().Write(*file.inode(), pending->request.offset,
+                                         pending->request.buffer.view(), SimDisk::Path::kDirect);
   if (!life_->alive) return;  // the disk died under it
   if (!status.ok()) {
     Answer(pending, Annotate(status, absl::StrCat("write ", file.path())));
@@ -112,7 +115,8 @@ void SimLogDevice::Flushed() {
   flushing_.clear();
   absl::Status status;
   std::vector<InodePtr> inodes;
-  for (const PendingPtr& pending : covered) inodes.push_back(static_cast<File&>(*pending->request.file).inode());
+  for (const PendingPtr& pending : covered)
+    inodes.push_back(static_cast<File&>(*pending->request.file).inode());
   if (node_.disk().TakeSyncFailure()) {
     status = absl::DataLossError("flush of the device: Input/output error");
     for (const InodePtr& inode : inodes) node_.disk().LoseUnsynced(*inode);
@@ -129,8 +133,8 @@ void SimLogDevice::Spill() {
   for (const PendingPtr& pending : in_flight_) {
     File& file = static_cast<File&>(*pending->request.file);
     if (!node_.disk().is_dead()) {
-      (void)node_.disk().Write(*file.inode(), pending->request.offset, pending->request.buffer.view(),
-                               SimDisk::Path::kDirect);
+      (void)node_.disk().Write(*file.inode(), pending->request.offset,
+                               pending->request.buffer.view(), SimDisk::Path::kDirect);
     }
   }
   in_flight_.clear();

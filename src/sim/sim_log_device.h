@@ -56,10 +56,10 @@ class SimLogDevice : public LogDevice {
 
   SimNode& node_;
   std::shared_ptr<const SimLife> life_;
-  std::list<PendingPtr> in_flight_;     // submitted, not written
-  std::vector<PendingPtr> to_flush_;    // written; the next flush covers them
+  std::list<PendingPtr> in_flight_;   // submitted, not written
+  std::vector<PendingPtr> to_flush_;  // written; the next flush covers them
   std::vector<PendingPtr> flushing_;
-  uint64_t flush_before_ = 0;           // changes below this number are covered by the running flush
+  uint64_t flush_before_ = 0;  // changes below this number are covered by the running flush
   int64_t flushes_ = 0;
 };
 

@@ -26,10 +26,13 @@ class SimRandom : public Random {
     return first + static_cast<int64_t>(Below(static_cast<uint64_t>(last - first + 1)));
   }
   absl::Duration Between(absl::Duration first, absl::Duration last) {
-    return absl::Nanoseconds(Between(absl::ToInt64Nanoseconds(first), absl::ToInt64Nanoseconds(last)));
+    return absl::Nanoseconds(
+        Between(absl::ToInt64Nanoseconds(first), absl::ToInt64Nanoseconds(last)));
   }
   // True in `percent` of 100 draws (fractions allowed).
-  bool Percent(double percent) { return static_cast<double>(Next() >> 11) * 0x1p-53 * 100.0 < percent; }
+  bool Percent(double percent) {
+    return static_cast<double>(Next() >> 11) * 0x1p-53 * 100.0 < percent;
+  }
   bool Coin() { return (Next() >> 63) != 0; }
 
  private:

@@ -14,13 +14,15 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
     TimerId timeout = kNoTimer;
   };
 
-  Port(SimNetwork& n, SimNode& o, Endpoint l) : network(n), node(o), life(o.life_state()), local(l) {}
+  Port(SimNetwork& n, SimNode& o, Endpoint l)
+      : network(n), node(o), life(o.life_state()), local(l) {}
 
   bool open() const { return life->alive && !closed; }
 
   // An event of this node: waits while it is paused, and never comes once its life is over.
   TimerId At(Instant when, Task task) {
-    return network.world_.Schedule(when, EventKind::kMessage, &node, life->number, nullptr, std::move(task));
+    return network.world_.Schedule(when, EventKind::kMessage, &node, life->number, nullptr,
+                                   std::move(task));
   }
 
   void Finish(uint64_t id, RpcResult result) {
@@ -29,7 +31,9 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
     PendingCall call = std::move(it->second);
     calls.erase(it);
     network.world_.Cancel(call.timeout);
-    call.reply_on->Post([done = std::move(call.done), result = std::move(result)]() mutable { done(std::move(result)); });
+    call.reply_on->Post([done = std::move(call.done), result = std::move(result)]() mutable {
+      done(std::move(result));
+    });
   }
 
   SimNetwork& network;
@@ -49,7 +53,8 @@ void SimNetwork::Unblock(Endpoint from, Endpoint to) {
   blocked_.erase(it);
   for (Held& message : held) {
     PortPtr port = message.to.lock();
-    if (port && port->open()) Arrive(port, Delay() + absl::Milliseconds(world_.random().Below(200)), message.deliver);
+    if (port && port->open())
+      Arrive(port, Delay() + absl::Milliseconds(world_.random().Below(200)), message.deliver);
   }
 }
 
@@ -72,7 +77,9 @@ void SimNetwork::NodeDied(Endpoint endpoint, Farewell farewell) {
   for (auto& [other, port] : ports_) {
     for (auto& [id, call] : port->calls) {
       if (call.to != endpoint) continue;
-      port->At(world_.now() + Delay(), [port = port, id = id] { port->Finish(id, {ErrorCode::kNetworkFailure, {}}); });
+      port->At(world_.now() + Delay(), [port = port, id = id] {
+        port->Finish(id, {ErrorCode::kNetworkFailure, {}});
+      });
     }
   }
 }
@@ -99,7 +106,8 @@ void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task deli
     return;
   }
   if (weather.loss_percent > 0 && random.Percent(weather.loss_percent)) return;
-  if (copies == Copies::kMayDouble && weather.duplicate_percent > 0 && random.Percent(weather.duplicate_percent)) {
+  if (copies == Copies::kMayDouble && weather.duplicate_percent > 0 &&
+      random.Percent(weather.duplicate_percent)) {
     Arrive(to, Delay() + absl::Milliseconds(random.Below(100)), shared);
   }
   Arrive(to, Delay(), std::move(shared));
@@ -135,7 +143,8 @@ InboundRequest MakeInbound(const Delivery& delivery) {
   InboundRequest inbound;
   inbound.header.name = delivery.request.name;
   inbound.header.pid = delivery.request.pid;
-  inbound.header.timeout_ms = static_cast<int32_t>(absl::ToInt64Milliseconds(delivery.request.timeout));
+  inbound.header.timeout_ms =
+      static_cast<int32_t>(absl::ToInt64Milliseconds(delivery.request.timeout));
   inbound.header.timeout_is_real = true;
   inbound.header.thread_hash = delivery.request.thread_hash;
   inbound.header.partition_hash = delivery.request.partition_hash;
@@ -166,14 +175,16 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
   SimNetwork::PortPtr target = network_.Find(to);
   if (target == nullptr) {
     auto it = network_.gone_.find(to);
-    if (it != network_.gone_.end() && it->second == SimNetwork::Farewell::kSilence) return;  // by the timeout
+    if (it != network_.gone_.end() && it->second == SimNetwork::Farewell::kSilence)
+      return;  // by the timeout
     port_->At(world.now() + network_.Delay(), [weak, id] {
       if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kNetworkFailure, {}});
     });
     return;
   }
   auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
-  auto copies = delivery->request.pid == PartitionId{} ? SimNetwork::Copies::kMayDouble : SimNetwork::Copies::kOne;
+  auto copies = delivery->request.pid == PartitionId{} ? SimNetwork::Copies::kMayDouble
+                                                       : SimNetwork::Copies::kOne;
   network_.Send(port_->local, target, copies, [weak, id, delivery, at = std::weak_ptr(target)] {
     SimNetwork::PortPtr target = at.lock();
     if (target == nullptr || !target->open() || !target->handler) return;
@@ -182,20 +193,21 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     InboundRequest inbound = MakeInbound(*delivery);
     inbound.responder = Responder([weak, id, at, delivery](ErrorCode error, std::string body) {
       SimNetwork::PortPtr from = at.lock();
-      VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error << ", " << body.size()
-              << " bytes";
+      VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
+              << ", " << body.size() << " bytes";
       if (from != nullptr && from->open() && from->network.on_answer) {
         from->network.on_answer(from->local, delivery->request, error);
       }
       SimNetwork::PortPtr caller = weak.lock();
       if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
-      from->network.Send(from->local, caller, SimNetwork::Copies::kMayDouble,
-                         [weak, id, error, body = std::move(body)] {
-                           SimNetwork::PortPtr caller = weak.lock();
-                           if (caller == nullptr) return;
-                           caller->network.world_.FoldIntoTrace(Crc32c(body) + static_cast<uint64_t>(error));
-                           caller->Finish(id, {error, body});
-                         });
+      from->network.Send(
+          from->local, caller, SimNetwork::Copies::kMayDouble,
+          [weak, id, error, body = std::move(body)] {
+            SimNetwork::PortPtr caller = weak.lock();
+            if (caller == nullptr) return;
+            caller->network.world_.FoldIntoTrace(Crc32c(body) + static_cast<uint64_t>(error));
+            caller->Finish(id, {error, body});
+          });
     });
     target->handler(std::move(inbound));
   });
@@ -206,12 +218,14 @@ void SimTransport::SendOneWay(Endpoint to, OutboundRequest request) {
   SimNetwork::PortPtr target = network_.Find(to);
   if (target == nullptr) return;
   auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
-  network_.Send(port_->local, target, SimNetwork::Copies::kMayDouble, [delivery, at = std::weak_ptr(target)] {
-    SimNetwork::PortPtr target = at.lock();
-    if (target == nullptr || !target->open() || !target->handler) return;
-    target->network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^ Crc32c(delivery->request.body));
-    target->handler(MakeInbound(*delivery));
-  });
+  network_.Send(port_->local, target, SimNetwork::Copies::kMayDouble,
+                [delivery, at = std::weak_ptr(target)] {
+                  SimNetwork::PortPtr target = at.lock();
+                  if (target == nullptr || !target->open() || !target->handler) return;
+                  target->network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
+                                                       Crc32c(delivery->request.body));
+                  target->handler(MakeInbound(*delivery));
+                });
 }
 
 }  // namespace arion::sim

@@ -28,7 +28,7 @@ namespace arion::sim {
 struct LinkWeather {
   double loss_percent = 0;
   double duplicate_percent = 0;
-  double late_percent = 1;                               // share of messages that take up to late_max
+  double late_percent = 1;  // share of messages that take up to late_max
   absl::Duration late_max = absl::Milliseconds(20);
 };
 

@@ -21,12 +21,13 @@ void SimWorld::FoldIntoTrace(uint64_t value) {
 }
 
 SimNode& SimWorld::AddNode(std::string name) {
-  nodes_.push_back(std::make_unique<SimNode>(*this, static_cast<uint32_t>(nodes_.size() + 1), std::move(name)));
+  nodes_.push_back(
+      std::make_unique<SimNode>(*this, static_cast<uint32_t>(nodes_.size() + 1), std::move(name)));
   return *nodes_.back();
 }
 
-TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life, const Strand* strand,
-                           Task task) {
+TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life,
+                           const Strand* strand, Task task) {
   uint32_t slot;
   if (free_slots_.empty()) {
     slot = static_cast<uint32_t>(slots_.size());
@@ -116,7 +117,8 @@ void SimWorld::RunFor(absl::Duration duration) {
 bool SimWorld::RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit) {
   if (done()) return true;
   bool late = false;
-  TimerId mark = Schedule(now_ + limit, EventKind::kCheck, nullptr, 0, nullptr, [&late] { late = true; });
+  TimerId mark =
+      Schedule(now_ + limit, EventKind::kCheck, nullptr, 0, nullptr, [&late] { late = true; });
   while (!late) {
     RunOne();
     if (done()) {

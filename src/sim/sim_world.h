@@ -27,7 +27,16 @@ namespace arion::sim {
 
 class SimNode;
 
-enum class EventKind : uint8_t { kPost = 1, kTimer, kPool, kDisk, kMessage, kFault, kClient, kCheck };
+enum class EventKind : uint8_t {
+  kPost = 1,
+  kTimer,
+  kPool,
+  kDisk,
+  kMessage,
+  kFault,
+  kClient,
+  kCheck
+};
 
 class SimWorld {
  public:
@@ -57,7 +66,8 @@ class SimWorld {
   TimerId After(absl::Duration delay, EventKind kind, Task task);
 
   // For nodes, strands, disks and transports.
-  TimerId Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life, const Strand* strand, Task task);
+  TimerId Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life,
+                   const Strand* strand, Task task);
   void Cancel(TimerId id);
   // Destroys the tasks of a life that ended.
   void DropTasksOf(const SimNode* node, uint32_t life);

@@ -14,7 +14,8 @@ constexpr char kSortKey[] = "s";
 
 // What a server's refusal leaves open about a write that was sent to it once.
 bool MayHaveHappened(ErrorCode error) {
-  return error == ErrorCode::kTimeout || error == ErrorCode::kNetworkFailure || error == ErrorCode::kInvalidData;
+  return error == ErrorCode::kTimeout || error == ErrorCode::kNetworkFailure ||
+         error == ErrorCode::kInvalidData;
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ std::vector<std::string> Workload::Keys() const {
 
 std::string Workload::NewValue(const ClientNode& client) {
   std::string value = absl::StrCat(client.node->name(), ".", next_value_++);
-  if (options_.value_bytes_max > 0) value.append(world_.random().Below(options_.value_bytes_max), '~');
+  if (options_.value_bytes_max > 0)
+    value.append(world_.random().Below(options_.value_bytes_max), '~');
   return value;
 }
 
@@ -56,7 +58,8 @@ void Workload::Begin(ClientNode& client) {
   options.meta_servers = options_.meta_servers;
   options.timeout = options_.timeout;
   options.write_retries = WriteRetries::kAfterRefusals;
-  client.client = ClusterClient::Create(*client.environment, *client.transport, client.strand, options);
+  client.client =
+      ClusterClient::Create(*client.environment, *client.transport, client.strand, options);
   client.probe = std::make_unique<ProbeClient>(*client.transport, client.strand);
 }
 
@@ -119,27 +122,31 @@ void Workload::Operate(ClientNode& client) {
   }
 }
 
-void Workload::Write(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done) {
+void Workload::Write(ClientNode& client, const std::string& key,
+                     absl::AnyInvocable<void(bool ok)> done) {
   std::string value = NewValue(client);
   size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
   client.client->Put(options_.table, key, kSortKey, value, 0,
                      [this, index, done = std::move(done)](absl::Status status) mutable {
-                       auto outcome = status.ok()                           ? Operation::Outcome::kOk
-                                      : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
-                                                                            : Operation::Outcome::kRefused;
+                       auto outcome = status.ok() ? Operation::Outcome::kOk
+                                      : absl::IsDeadlineExceeded(status)
+                                          ? Operation::Outcome::kUndecided
+                                          : Operation::Outcome::kRefused;
                        history_.Return(index, outcome, world_.now());
                        done(status.ok());
                      });
 }
 
-void Workload::Read(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done) {
+void Workload::Read(ClientNode& client, const std::string& key,
+                    absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
-  client.client->Get(options_.table, key, kSortKey,
-                     [this, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
-                       bool answered = value.ok() || absl::IsNotFound(value.status());
-                       if (answered) history_.ReturnRead(index, value.ok() ? *value : "", world_.now());
-                       done(answered);
-                     });
+  client.client->Get(
+      options_.table, key, kSortKey,
+      [this, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
+        bool answered = value.ok() || absl::IsNotFound(value.status());
+        if (answered) history_.ReturnRead(index, value.ok() ? *value : "", world_.now());
+        done(answered);
+      });
 }
 
 void Workload::Probe(ClientNode& client) {
@@ -151,20 +158,21 @@ void Workload::Probe(ClientNode& client) {
   if (random.Percent(20)) {
     std::string value = NewValue(client);
     size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
-    client.probe->Put(server, options_.app_id, options_.partition_count, RawKey(key), value, absl::Seconds(2),
-                      [this, index, &client](ErrorCode error) {
-                        auto outcome = error == ErrorCode::kOk   ? Operation::Outcome::kOk
+    client.probe->Put(server, options_.app_id, options_.partition_count, RawKey(key), value,
+                      absl::Seconds(2), [this, index, &client](ErrorCode error) {
+                        auto outcome = error == ErrorCode::kOk  ? Operation::Outcome::kOk
                                        : MayHaveHappened(error) ? Operation::Outcome::kUndecided
-                                                                 : Operation::Outcome::kRefused;
+                                                                : Operation::Outcome::kRefused;
                         history_.Return(index, outcome, world_.now());
                         Done(client);
                       });
     return;
   }
   size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
-  client.probe->Get(server, options_.app_id, options_.partition_count, RawKey(key), absl::Seconds(2),
-                    [this, index, &client](ErrorCode error, std::string value) {
-                      if (error == ErrorCode::kOk) history_.ReturnRead(index, std::move(value), world_.now());
+  client.probe->Get(server, options_.app_id, options_.partition_count, RawKey(key),
+                    absl::Seconds(2), [this, index, &client](ErrorCode error, std::string value) {
+                      if (error == ErrorCode::kOk)
+                        history_.ReturnRead(index, std::move(value), world_.now());
                       Done(client);
                     });
 }

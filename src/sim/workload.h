@@ -20,14 +20,14 @@ namespace arion::sim {
 
 struct WorkloadOptions {
   std::string table = "temp";
-  int32_t app_id = 0;           // of the table, for the prober
+  int32_t app_id = 0;  // of the table, for the prober
   int32_t partition_count = 0;
   std::vector<Endpoint> meta_servers;
   std::vector<Endpoint> servers;
   int clients = 3;
-  int loops = 2;                // per client
+  int loops = 2;  // per client
   int keys = 6;
-  size_t value_bytes_max = 0;   // values are padded up to this, each to its own length
+  size_t value_bytes_max = 0;  // values are padded up to this, each to its own length
   double write_percent = 50;
   absl::Duration think_max = absl::Milliseconds(200);
   absl::Duration timeout = absl::Seconds(4);

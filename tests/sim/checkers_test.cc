@@ -95,11 +95,12 @@ struct Register {
     history.Return(i, Operation::Outcome::kOk, Instant(end));
   }
   void Write(std::string value, int64_t begin, Operation::Outcome outcome) {
-    history.Return(history.Invoke(Operation::Kind::kWrite, "k", std::move(value), Instant(begin)), outcome,
-                   Instant(begin + 1));
+    history.Return(history.Invoke(Operation::Kind::kWrite, "k", std::move(value), Instant(begin)),
+                   outcome, Instant(begin + 1));
   }
   void Read(std::string value, int64_t begin, int64_t end) {
-    history.ReturnRead(history.Invoke(Operation::Kind::kRead, "k", "", Instant(begin)), std::move(value), Instant(end));
+    history.ReturnRead(history.Invoke(Operation::Kind::kRead, "k", "", Instant(begin)),
+                       std::move(value), Instant(end));
   }
 };
 
@@ -167,7 +168,8 @@ TEST(Linearizability, CatchesAValueFromNowhereAndFromTheFuture) {
 }
 
 // Against a search over all orders, on small random histories.
-bool SearchLinearization(const std::vector<Operation>& ops, uint32_t done, const std::string& state) {
+bool SearchLinearization(const std::vector<Operation>& ops, uint32_t done,
+                         const std::string& state) {
   Instant earliest_end = Instant::InfiniteFuture();
   bool all_done = true;
   for (size_t i = 0; i < ops.size(); ++i) {
@@ -179,7 +181,8 @@ bool SearchLinearization(const std::vector<Operation>& ops, uint32_t done, const
   for (size_t i = 0; i < ops.size(); ++i) {
     if (done >> i & 1 || ops[i].invoked > earliest_end) continue;
     if (ops[i].kind == Operation::Kind::kRead && ops[i].value != state) continue;
-    if (SearchLinearization(ops, done | 1u << i, ops[i].kind == Operation::Kind::kWrite ? ops[i].value : state)) {
+    if (SearchLinearization(ops, done | 1u << i,
+                            ops[i].kind == Operation::Kind::kWrite ? ops[i].value : state)) {
       return true;
     }
   }

@@ -12,7 +12,9 @@ struct Disk : ::testing::Test {
   static SimDisk Make(uint64_t seed) {
     return SimDisk(seed, [] { return int64_t{0}; });
   }
-  static InodePtr File(SimDisk& disk, const std::string& path) { return disk.CreateFile(path).value(); }
+  static InodePtr File(SimDisk& disk, const std::string& path) {
+    return disk.CreateFile(path).value();
+  }
   // A file of `size` 'a's at /d/f whose name and bytes are durable.
   static InodePtr DurableFile(SimDisk& disk, size_t size) {
     EXPECT_TRUE(disk.CreateDirectories("/d").ok());
@@ -25,7 +27,8 @@ struct Disk : ::testing::Test {
 
 TEST_F(Disk, SyncedBytesSurviveEveryCrash) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
-    for (CrashMode mode : {CrashMode::kProcess, CrashMode::kPowerNone, CrashMode::kPowerPrefix, CrashMode::kPowerRandom}) {
+    for (CrashMode mode : {CrashMode::kProcess, CrashMode::kPowerNone, CrashMode::kPowerPrefix,
+                           CrashMode::kPowerRandom}) {
       SimDisk disk = Make(seed);
       InodePtr file = DurableFile(disk, 4096);
       ASSERT_TRUE(disk.Write(*file, 1000, "synced", SimDisk::Path::kCached).ok());
@@ -58,7 +61,8 @@ TEST_F(Disk, ARandomPowerCutTearsAWriteAtSectors) {
     disk.Crash(CrashMode::kPowerRandom);
     std::string content = disk.Find("/d/f").value()->content;
     for (size_t i = 0; i < 2048; i += 512) {
-      EXPECT_TRUE(content.substr(i, 512) == std::string(512, 'a') || content.substr(i, 512) == std::string(512, 'b'));
+      EXPECT_TRUE(content.substr(i, 512) == std::string(512, 'a') ||
+                  content.substr(i, 512) == std::string(512, 'b'));
     }
     images.insert(content);
   }
@@ -76,7 +80,8 @@ TEST_F(Disk, APrefixPowerCutKeepsOlderWritesBeforeNewerOnes) {
     disk.Crash(CrashMode::kPowerPrefix);
     std::string content = disk.Find("/d/f").value()->content;
     EXPECT_LE(content.find_last_of('b') + 1, content.find_first_of('a') == std::string::npos
-                                                 ? content.size() : content.find_first_of('a'));
+                                                 ? content.size()
+                                                 : content.find_first_of('a'));
     images.insert(content);
   }
   EXPECT_EQ(images.size(), 4u);
@@ -170,7 +175,8 @@ TEST_F(Disk, AFullDiskRefusesGrowthOnly) {
   disk.SetFreeBytes(10);
   EXPECT_TRUE(disk.Write(*file, 0, std::string(100, 'b'), SimDisk::Path::kCached).ok());
   EXPECT_TRUE(disk.Write(*file, 100, std::string(10, 'b'), SimDisk::Path::kCached).ok());
-  EXPECT_EQ(disk.Write(*file, 110, "c", SimDisk::Path::kCached).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(disk.Write(*file, 110, "c", SimDisk::Path::kCached).code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(Disk, DiesBetweenTwoChanges) {

@@ -157,7 +157,9 @@ TEST(SimLogDevice, AFailedFlushFailsWhatItCoveredAndTheFileForGood) {
     request.buffer.Resize(4096);
     request.coverage = Coverage::kPrewritten;
     request.reply_on = strand;
-    request.done = [&answers](absl::Status status, AlignedBuffer) { answers.push_back(status.ok()); };
+    request.done = [&answers](absl::Status status, AlignedBuffer) {
+      answers.push_back(status.ok());
+    };
     env.log_device("/").Write(std::move(request));
     world.RunFor(absl::Seconds(1));
   }

@@ -55,14 +55,15 @@ TEST_F(SimSeeds, NothingIsViolatedAndEverythingHeals) {
   absl::Duration simulated;
   for (uint64_t seed = 1 + shard; seed <= seeds; seed += shards) {
     RunReport report = RunSeed(seed);
-    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary() << "\nreplay: " << report.Replay();
+    EXPECT_THAT(report.violations, IsEmpty())
+        << report.Summary() << "\nreplay: " << report.Replay();
     for (size_t i = 0; i < kFaultCount; ++i) faults[i] += report.faults[i];
     writes += report.acknowledged_writes;
     reads += report.reads;
     simulated += report.simulated;
   }
-  std::cout << "simulated " << absl::FormatDuration(absl::Trunc(simulated, absl::Seconds(1))) << ", " << writes
-            << " acknowledged writes, " << reads << " reads; faults:";
+  std::cout << "simulated " << absl::FormatDuration(absl::Trunc(simulated, absl::Seconds(1)))
+            << ", " << writes << " acknowledged writes, " << reads << " reads; faults:";
   for (size_t i = 0; i < kFaultCount; ++i) {
     std::cout << " " << FaultName(static_cast<Fault>(i)) << "=" << faults[i];
     if (seeds / shards >= 100) {

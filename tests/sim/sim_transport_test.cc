@@ -98,7 +98,10 @@ TEST_F(Net, APausedNodeAnswersAfterwards) {
 }
 
 TEST_F(Net, BadWeatherLosesAndDoublesButAnswersEachCallOnce) {
-  network.weather = {.loss_percent = 20, .duplicate_percent = 50, .late_percent = 50, .late_max = absl::Milliseconds(900)};
+  network.weather = {.loss_percent = 20,
+                     .duplicate_percent = 50,
+                     .late_percent = 50,
+                     .late_max = absl::Milliseconds(900)};
   for (int i = 0; i < 200; ++i) Call(absl::Seconds(3));
   world.RunFor(absl::Seconds(10));
   EXPECT_EQ(results.size(), 200u);
