@@ -1,4 +1,5 @@
-// CheckedEngineFactory: engines that tell the CommitChecker what is applied where, and can be asked what they hold.
+// CheckedEngineFactory: engines that tell the CommitChecker what is applied where, and can be asked
+// what they hold.
 //
 // Lifetime  The inner factory, the checker and the set of engines outlive it.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,5 @@
-// CheckedMetaStore: the meta server's store, with every configuration that became durable told to the checkers.
+// CheckedMetaStore: the meta server's store, with every configuration that became durable told to
+// the checkers.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -162,7 +162,8 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
     }
     if (longest == nullptr || longest->last_begin < value->last_begin) longest = value;
   }
-  // A backward span [last_begin, first_end] inside a forward one: its operations all fall between, yet within that value.
+  // A backward span [last_begin, first_end] inside a forward one: its operations all fall between,
+  // yet within that value.
   for (const Value* value : backward) {
     auto it = std::partition_point(forward.begin(), forward.end(), [&](const Value* f) {
       return f->first_end < value->last_begin;

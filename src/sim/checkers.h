@@ -1,14 +1,19 @@
-// What must hold in a whole cluster, whatever fails. Each checker is fed by the simulation and keeps its violations as
-// sentences; none trusts what the servers believe of themselves where it can see what they did.
+// What must hold in a whole cluster, whatever fails. Each checker is fed by the simulation and
+// keeps its violations as sentences; none trusts what the servers believe of themselves where it
+// can see what they did.
 //
-//   C1  within a ballot, what a secondary commits is a prefix of what its primary commits      CommitChecker
-//   C2  one primary at a time per partition: per ballot one sender of prepares, and nobody
-//       answers clients once another primary is stored                                         PrimaryChecker
-//   C3  what was committed before is a prefix of what a new primary commits                    CommitChecker
-//   C4  an acknowledged write is never lost, a refused one never seen                          LinearizabilityChecker
-//   I-06  ballots of a partition only rise by one, and are durable before they are told        BallotChecker
-//   I-08  members that applied the same decree applied the same content                        CommitChecker
-//   I-09  a member's applied decree never falls below what an acknowledgement relied on        CommitChecker
+//   CommitChecker
+//     C1    within a ballot, what a secondary commits is a prefix of what its primary commits
+//     C3    what was committed before is a prefix of what a new primary commits
+//     I-08  members that applied the same decree applied the same content
+//     I-09  no engine stands at a decree that nobody applied
+//   PrimaryChecker
+//     C2    one primary at a time per partition: per ballot one sender of prepares, and nobody
+//           answers clients once another primary is stored
+//   BallotChecker
+//     I-06  ballots of a partition only rise by one, and are durable before they are used
+//   CheckLinearizable
+//     C4    an acknowledged write is never lost, a refused one never seen
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -79,9 +84,10 @@ class BallotChecker {
   Violations violations_;
 };
 
-// Each key a register. Since written values are distinct, an order of the operations exists exactly when no value was read
-// that was not written, none before its write began, and no two values exclude each other (Gibbons and Korach, 1997: each
-// value holds from the first end of its operations to the last begin; two such spans may not cross). O(n log n).
+// Each key a register. Since written values are distinct, an order of the operations exists exactly
+// when no value was read that was not written, none before its write began, and no two values
+// exclude each other (Gibbons and Korach, 1997: each value holds from the first end of its
+// operations to the last begin; two such spans may not cross). O(n log n).
 Violations CheckLinearizable(const History& history);
 
 }  // namespace arion::sim

@@ -1,5 +1,5 @@
-// FaultMix: which troubles a run meets, how often and how hard. Swarm(seed) draws a mix of its own for each seed, so that many
-// seeds meet each trouble alone, in pairs and all at once.
+// FaultMix: which troubles a run meets, how often and how hard. Swarm(seed) draws a mix of its own
+// for each seed, so that many seeds meet each trouble alone, in pairs and all at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

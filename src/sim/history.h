@@ -1,8 +1,9 @@
 // History: what clients did to keys and what they were told, in the world's time.
 //
-// Shapes   Values of writes are distinct within a history, never empty. A read that found nothing has an empty value.
-//          kUndecided writes (timed out, connection lost) may have happened at any time after `invoked`, or never; kRefused
-//          ones must never be seen. Reads without an answer are not recorded.
+// Shapes   Values of writes are distinct within a history, never empty. A read that found nothing
+//          has an empty value. kUndecided writes (timed out, connection lost) may have happened at
+//          any time after `invoked`, or never; kRefused ones must never be seen. Reads without an
+//          answer are not recorded.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

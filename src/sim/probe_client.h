@@ -1,5 +1,5 @@
-// ProbeClient: a client without judgement. It asks one server for one key and tells what came back; beside the real client it
-// looks at servers that a well-behaved client would not ask any more.
+// ProbeClient: a client without judgement. It asks one server for one key and tells what came back;
+// beside the real client it looks at servers that a well-behaved client would not ask any more.
 //
 // Threads  Strand-bound to the strand given. Lifetime: the transport outlives it.
 // SPDX-License-Identifier: Apache-2.0

@@ -48,8 +48,8 @@ std::string RunReport::Summary() const {
 SimCluster::SimCluster(SimClusterOptions options)
     : options_(std::move(options)), world_(options_.seed), network_(world_) {
   SimRandom& random = world_.random();
-  // Short timers: more of everything that matters happens in a simulated minute. A close race of lease and grace in half of
-  // the runs; the drift of two clocks stays within it.
+  // Short timers: more of everything that matters happens in a simulated minute. A close race of
+  // lease and grace in half of the runs; the drift of two clocks stays within it.
   server_options_.beacon_interval = absl::Milliseconds(500);
   server_options_.lease = absl::Milliseconds(2000);
   meta_options_.grace = random.Coin() ? absl::Milliseconds(2200) : absl::Milliseconds(3000);

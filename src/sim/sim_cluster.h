@@ -1,12 +1,13 @@
-// SimCluster: a whole cluster in one SimWorld: a meta server with its journal, replica servers with engines in memory, real
-// clients, the troubles of a FaultMix, and every checker.
+// SimCluster: a whole cluster in one SimWorld: a meta server with its journal, replica servers with
+// engines in memory, real clients, the troubles of a FaultMix, and every checker.
 //
 //   SimCluster cluster({.seed = seed, .faults = FaultMix::Swarm(seed)});
 //   RunReport report = cluster.Run();
 //   EXPECT_THAT(report.violations, IsEmpty()) << report.Replay();
 //
-// Shapes   A run: start, create the table, wait until it is whole; faults and clients for run_length; heal everything and
-//          demand that within 60 s each partition takes writes and all members are equal (decree and content).
+// Shapes   A run: start, create the table, wait until it is whole; faults and clients for
+//          run_length; heal everything and demand that within 60 s each partition takes writes and
+//          all members are equal (decree and content).
 // Promises W2  Equal options give equal runs: the same trace_hash, the same report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -345,7 +345,8 @@ void SimDisk::CrashContent(SimInode& inode, CrashMode mode) {
       inode.content.resize(change.new_size, '\0');
       continue;
     }
-    // What is shorter now than when it was written grows by what arrives, and reads zero where nothing did.
+    // What is shorter now than when it was written grows by what arrives, and reads zero where
+    // nothing did.
     uint64_t end = change.offset + change.new_bytes.size();
     uint64_t sector = change.offset / kSectorBytes;
     uint64_t sectors = (end - 1) / kSectorBytes - sector + 1;

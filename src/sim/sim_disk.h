@@ -1,12 +1,15 @@
-// SimDisk: what lies on one node's disk, across its lives: the tree as running programs see it, and what a power cut would
-// leave of it.
+// SimDisk: what lies on one node's disk, across its lives: the tree as running programs see it, and
+// what a power cut would leave of it.
 //
-// Shapes   Each unsynced change is kept with what it replaced. A crash undoes all of them and does some again, by the
-//          CrashMode. Writes tear at sectors of 512 bytes. Names (create, rename, remove, link) are changes of their
-//          directories and independent of the content: neither brings the other along.
-// Promises K1  A file's bytes survive every crash once its own sync, or a flush of the device that covers them, succeeded.
+// Shapes   Each unsynced change is kept with what it replaced. A crash undoes all of them and does
+//          some again, by the CrashMode. Writes tear at sectors of 512 bytes. Names (create,
+//          rename, remove, link) are changes of their directories and independent of the content:
+//          neither brings the other along.
+// Promises K1  A file's bytes survive every crash once its own sync, or a flush of the device that
+//              covers them, succeeded.
 //          K2  A name survives once its directory was synced after the change.
-//          K3  After a failed sync the bytes it was to cover look written and never become durable (Linux's ways).
+//          K3  After a failed sync the bytes it was to cover look written and never become durable
+//              (Linux's ways).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -70,7 +73,8 @@ class SimDisk {
   absl::Status RemoveAll(const std::string& path);
   absl::Status Link(const std::string& from, const std::string& to);
 
-  // Content. `direct`: past the page cache, so that a flush of the device covers it where it is in place.
+  // Content. `direct`: past the page cache, so that a flush of the device covers it where it is in
+  // place.
   enum class Path : uint8_t { kCached, kDirect };
   absl::Status Write(SimInode& inode, uint64_t offset, std::string_view bytes, Path path);
   absl::Status Truncate(SimInode& inode, uint64_t size);
@@ -101,8 +105,9 @@ class SimDisk {
   // Factor on all delays of this disk.
   void SetSlowness(int factor) { slowness_ = factor; }
   int slowness() const { return slowness_; }
-  // After `n` more changes the disk is dead for the running life: nothing more reaches it, everything fails, `on_death`
-  // runs once (the node's crash). This is how a crash falls between two steps of one task.
+  // After `n` more changes the disk is dead for the running life: nothing more reaches it,
+  // everything fails, `on_death` runs once (the node's crash). This is how a crash falls between
+  // two steps of one task.
   void DieAfterChanges(int64_t n, std::function<void()> on_death);
   bool is_dead() const { return dead_; }
   void Revive();

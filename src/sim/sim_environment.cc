@@ -123,7 +123,8 @@ void SimNode::CrashAfterChanges(int64_t changes, CrashMode mode, std::function<v
   disk_.DieAfterChanges(
       changes, [this, mode, crashed = std::move(crashed), number = life_->number]() mutable {
         if (!IsLife(number)) return;
-        // The task that was running goes on to its end, but nothing of it reaches disk, net or strands.
+        // The task that was running goes on to its end, but nothing of it reaches disk, net or
+        // strands.
         environments_.back()->SpillLogWrites();
         life_->alive = false;
         disk_.Crash(mode);

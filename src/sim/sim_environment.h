@@ -1,18 +1,21 @@
-// SimNode: one machine of the simulated world: its disk and clock, and its lives one after the other. SimEnvironment: what a
-// server sees of it during one life.
+// SimNode: one machine of the simulated world: its disk and clock, and its lives one after the
+// other. SimEnvironment: what a server sees of it during one life.
 //
 //   SimWorld world(seed);
 //   SimNode& node = world.AddNode("r1");
 //   Environment& env = node.Start();          // a life
 //   ... world.RunFor(absl::Seconds(3)); ...
-//   node.Crash(CrashMode::kPowerRandom);      // no task of that life runs any more; destroy its server, then:
+//   node.Crash(CrashMode::kPowerRandom);      // no task of that life runs any more
+//   server.reset();
 //   Environment& next = node.Start();
 //
 // Shapes   A node has one device: every path has the same pool and log device.
-// Lifetime An Environment stays valid (though dead) until the world is gone, so objects of a dead life may be destroyed
-//          whenever the owner likes, best right after the crash and before the next Start.
+// Lifetime An Environment stays valid (though dead) until the world is gone, so objects of a dead
+//          life may be destroyed whenever the owner likes, best right after the crash and before
+//          the next Start.
 // Promises N1  A task of an ended life never runs; what it still holds is destroyed at the crash.
-//          N2  The monotonic clock never goes back, within a life or after; the wall clock may jump.
+//          N2  The monotonic clock never goes back, within a life or after; the wall clock may
+//              jump.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -49,8 +52,9 @@ class SimNode : public Clock {
   SimEnvironment& Start();
   // Ends the life; the disk keeps what `mode` says.
   void Crash(CrashMode mode);
-  // As Crash, but after `changes` more changes reached the disk: between two steps of whatever is running then. `crashed`
-  // runs once as an event of the world right after; by then the node is dead.
+  // As Crash, but after `changes` more changes reached the disk: between two steps of whatever is
+  // running then. `crashed` runs once as an event of the world right after; by then the node is
+  // dead.
   void CrashAfterChanges(int64_t changes, CrashMode mode, std::function<void()> crashed);
   bool alive() const { return life_->alive; }
   bool IsLife(uint32_t number) const { return life_->alive && life_->number == number; }

@@ -1,4 +1,5 @@
-// SimFileSystem: the FileSystem of one life of a node, over its SimDisk. Once that life ended every call fails.
+// SimFileSystem: the FileSystem of one life of a node, over its SimDisk. Once that life ended every
+// call fails.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -37,8 +37,9 @@ SimLogDevice::SimLogDevice(SimNode& node, std::shared_ptr<const SimLife> life)
 SimLogDevice::~SimLogDevice() = default;
 
 void SimLogDevice::After(absl::Duration delay, Task task) {
-  // The device does not stop when the process is paused, but its completions are only seen afterwards: an event of the
-  // node would wait, so it is one of the world, dropped by hand when the life is over.
+  // The device does not stop when the process is paused, but its completions are only seen
+  // afterwards: an event of the node would wait, so it is one of the world, dropped by hand when
+  // the life is over.
   node_.world().After(delay, EventKind::kDisk, [life = life_, task = std::move(task)]() mutable {
     if (life->alive) task();
   });
@@ -129,7 +130,8 @@ void SimLogDevice::Flushed() {
 }
 
 void SimLogDevice::Spill() {
-  // Writes in flight are on their way: some sectors may arrive. They count as unsynced changes, which the crash judges.
+  // Writes in flight are on their way: some sectors may arrive. They count as unsynced changes,
+  // which the crash judges.
   for (const PendingPtr& pending : in_flight_) {
     File& file = static_cast<File&>(*pending->request.file);
     if (!node_.disk().is_dead()) {

@@ -1,9 +1,10 @@
-// SimLogDevice: the LogDevice of one life of a node. A write takes its time, then a flush takes its own; what was submitted
-// before a flush began but completed after it waits for the next one. Flushes are shared by all files in place; a growing
-// file gets a sync of its own. A crash may keep a write in flight, lose it, or tear it.
+// SimLogDevice: the LogDevice of one life of a node. A write takes its time, then a flush takes its
+// own; what was submitted before a flush began but completed after it waits for the next one.
+// Flushes are shared by all files in place; a growing file gets a sync of its own. A crash may keep
+// a write in flight, lose it, or tear it.
 //
-// Promises Z1  As LogDevice's V1-V3; a Coverage that claims more than the file's synced size is taken at its word and simply
-//              not durable, as on a real disk.
+// Promises Z1  As LogDevice's V1-V3; a Coverage that claims more than the file's synced size is
+//              taken at its word and simply not durable, as on a real disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,4 +1,5 @@
-// SimRandom: the only source of chance in a simulation. SplitMix64; equal seeds give equal draws on every machine.
+// SimRandom: the only source of chance in a simulation. SplitMix64; equal seeds give equal draws on
+// every machine.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,11 +1,13 @@
-// SimNetwork: what lies between the nodes: for each direction of each pair whether messages pass, how long they take, and
-// which are lost, doubled or late. SimTransport: one life's end of it.
+// SimNetwork: what lies between the nodes: for each direction of each pair whether messages pass,
+// how long they take, and which are lost, doubled or late. SimTransport: one life's end of it.
 //
-// Shapes   A message in a blocked direction is lost, or (as TCP would) held back and delivered after the direction opens
-//          again. Only messages between servers are doubled: a client's write goes over one connection, once.
-//          Calls to a node that is down fail at once (kNetworkFailure) or by their timeout, as its end was: a process that
-//          died resets its connections, a machine without power says nothing.
-// Threads  One: the world's. Lifetime: the network outlives its transports; a transport may go before its calls end.
+// Shapes   A message in a blocked direction is lost, or (as TCP would) held back and delivered
+//          after the direction opens again. Only messages between servers are doubled: a client's
+//          write goes over one connection, once. Calls to a node that is down fail at once
+//          (kNetworkFailure) or by their timeout, as its end was: a process that died resets its
+//          connections, a machine without power says nothing.
+// Threads  One: the world's. Lifetime: the network outlives its transports; a transport may go
+//          before its calls end.
 // Promises As Transport's T1-T3.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -47,7 +49,8 @@ class SimNetwork {
   void Block(Endpoint from, Endpoint to) { blocked_.insert({{from, to}, {}}); }
   void Unblock(Endpoint from, Endpoint to);
   void UnblockAll();
-  // The node behind `endpoint` is gone. Its peers' calls fail now (kReset) or by their timeouts (kSilence).
+  // The node behind `endpoint` is gone. Its peers' calls fail now (kReset) or by their timeouts
+  // (kSilence).
   enum class Farewell : uint8_t { kReset, kSilence };
   void NodeDied(Endpoint endpoint, Farewell farewell);
 
@@ -63,7 +66,8 @@ class SimNetwork {
     std::shared_ptr<Task> deliver;
   };
 
-  // Runs `deliver` at the port's node, if the message gets there. May run more than once when `may_double`.
+  // Runs `deliver` at the port's node, if the message gets there. May run more than once when
+  // `may_double`.
   enum class Copies : uint8_t { kOne, kMayDouble };
   void Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver);
   void Arrive(const PortPtr& to, absl::Duration delay, std::shared_ptr<Task> deliver);

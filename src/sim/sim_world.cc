@@ -53,7 +53,8 @@ TimerId SimWorld::After(absl::Duration delay, EventKind kind, Task task) {
 void SimWorld::Cancel(TimerId id) {
   uint32_t slot = static_cast<uint32_t>(id);
   if (id == kNoTimer || slot >= slots_.size() || slots_[slot].generation != id >> 32) return;
-  // The queue's entry stays and meets an empty task. The task may own objects that cancel in turn: destroy it last.
+  // The queue's entry stays and meets an empty task. The task may own objects that cancel in turn:
+  // destroy it last.
   Task task = std::move(slots_[slot].task);
   slots_[slot].task = nullptr;
 }

@@ -1,11 +1,13 @@
-// SimWorld: one thread, one seed, one queue of events. Everything a simulation does is an event of this queue, so equal
-// seeds give equal runs, event by event.
+// SimWorld: one thread, one seed, one queue of events. Everything a simulation does is an event of
+// this queue, so equal seeds give equal runs, event by event.
 //
-// Shapes   An event belongs to a node's life (it runs only while that life lasts, and not before a pause of the node ends) or
-//          to the world (node 0, never refused). Equal times run in the order scheduled.
+// Shapes   An event belongs to a node's life (it runs only while that life lasts, and not before a
+//          pause of the node ends) or to the world (node 0, never refused). Equal times run in the
+//          order scheduled.
 // Units    World time starts at 1 s. Nodes see it through their own clocks (sim_environment.h).
 // Threads  One. Nothing here reads real time, an address or a hash's order to decide anything.
-// Promises W1  trace_hash() names the run: it folds in time, node, life and kind of every executed event.
+// Promises W1  trace_hash() names the run: it folds in time, node, life and kind of every executed
+//              event.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -59,7 +61,8 @@ class SimWorld {
   // Runs the next event; false when there is none.
   bool RunOne();
   void RunFor(absl::Duration duration);
-  // Until `done` holds (checked after each event); false when `limit` passed first or nothing is left to run.
+  // Until `done` holds (checked after each event); false when `limit` passed first or nothing is
+  // left to run.
   bool RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit);
 
   // An event of the world itself.

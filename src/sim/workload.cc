@@ -95,7 +95,8 @@ void Workload::Loop(ClientNode& client) {
 void Workload::Done(ClientNode& client) {
   --under_way_;
   --client.operations_under_way;
-  // A new client knows no routes and asks the meta server: it meets the new primary while others may still ask the old.
+  // A new client knows no routes and asks the meta server: it meets the new primary while others
+  // may still ask the old.
   if (is_running_ && world_.random().Percent(0.5)) {
     world_.After(absl::ZeroDuration(), EventKind::kClient, [this, &client, life = client.lives] {
       if (client.lives != life || !is_running_) return;

@@ -1,8 +1,9 @@
-// Workload: clients that write and read a few keys through the real client, each on a node of its own, and a prober that
-// asks servers a client would not ask. Everything they did is in the History.
+// Workload: clients that write and read a few keys through the real client, each on a node of its
+// own, and a prober that asks servers a client would not ask. Everything they did is in the
+// History.
 //
-// Shapes   Each client has several loops: think, operate, note the outcome. Now and then a client is born again and
-//          knows no routes. Values are distinct. Threads: the world's.
+// Shapes   Each client has several loops: think, operate, note the outcome. Now and then a client
+//          is born again and knows no routes. Values are distinct. Threads: the world's.
 // Lifetime World, network and history outlive it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -42,7 +43,8 @@ class Workload {
   // No new operations; those under way go on.
   void Stop() { is_running_ = false; }
   bool IsQuiet() const { return under_way_ == 0; }
-  // Reads each key and writes one key of each partition through a fresh client; `done` gets false if any was not OK.
+  // Reads each key and writes one key of each partition through a fresh client; `done` gets false
+  // if any was not OK.
   void Verify(absl::AnyInvocable<void(bool)> done);
 
   std::vector<std::string> Keys() const;
