@@ -6,6 +6,7 @@
 
 #include "base/crc.h"
 #include "base/log.h"
+#include "base/mutation.h"
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "messages/client_messages.h"
@@ -140,8 +141,8 @@ void ClusterClient::Put(const std::string& table, std::string_view hash_key,
   Start(std::move(operation));
 }
 
-void ClusterClient::Remove(const std::string& table, std::string_view hash_key,
-                           std::string_view sort_key, StatusCallback done) {
+void ClusterClient::AskOfKey(const std::string& table, const char* name, std::string_view hash_key,
+                             std::string_view sort_key, BodyCallback done) {
   if (hash_key.size() > kHashKeyBytesMax) {
     return strand_->Post([done = std::move(done)]() mutable {
       done(absl::InvalidArgumentError("hash key over 65534 bytes"));
@@ -149,57 +150,41 @@ void ClusterClient::Remove(const std::string& table, std::string_view hash_key,
   }
   const Blob key = JoinRawKey(hash_key, sort_key);
   auto operation = std::make_shared<Operation>();
-  operation->kind = Kind::kWrite;
+  operation->kind = FindWriteCode(name) ? Kind::kWrite : Kind::kRead;
   operation->table = table;
-  operation->name = kRpcRemove;
+  operation->name = name;
   operation->body = EncodeWrapped(key);
   operation->partition_hash = PartitionHash(key);
-  operation->done = [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-    done(WriteOutcome(body));
-  };
+  operation->done = std::move(done);
   Start(std::move(operation));
+}
+
+void ClusterClient::Remove(const std::string& table, std::string_view hash_key,
+                           std::string_view sort_key, StatusCallback done) {
+  AskOfKey(table, kRpcRemove, hash_key, sort_key,
+           [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
+             done(WriteOutcome(body));
+           });
 }
 
 void ClusterClient::Get(const std::string& table, std::string_view hash_key,
                         std::string_view sort_key, ValueCallback done) {
-  if (hash_key.size() > kHashKeyBytesMax) {
-    return strand_->Post([done = std::move(done)]() mutable {
-      done(absl::InvalidArgumentError("hash key over 65534 bytes"));
-    });
-  }
-  const Blob key = JoinRawKey(hash_key, sort_key);
-  auto operation = std::make_shared<Operation>();
-  operation->table = table;
-  operation->name = kRpcGet;
-  operation->body = EncodeWrapped(key);
-  operation->partition_hash = PartitionHash(key);
-  operation->done = [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-    absl::StatusOr<ReadResponse> response = ReadOutcome<ReadResponse>(body);
-    if (!response.ok()) return done(response.status());
-    done(std::move(response->value.bytes));
-  };
-  Start(std::move(operation));
+  AskOfKey(table, kRpcGet, hash_key, sort_key,
+           [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
+             absl::StatusOr<ReadResponse> response = ReadOutcome<ReadResponse>(body);
+             if (!response.ok()) return done(response.status());
+             done(std::move(response->value.bytes));
+           });
 }
 
 void ClusterClient::Ttl(const std::string& table, std::string_view hash_key,
                         std::string_view sort_key, TtlCallback done) {
-  if (hash_key.size() > kHashKeyBytesMax) {
-    return strand_->Post([done = std::move(done)]() mutable {
-      done(absl::InvalidArgumentError("hash key over 65534 bytes"));
-    });
-  }
-  const Blob key = JoinRawKey(hash_key, sort_key);
-  auto operation = std::make_shared<Operation>();
-  operation->table = table;
-  operation->name = kRpcTtl;
-  operation->body = EncodeWrapped(key);
-  operation->partition_hash = PartitionHash(key);
-  operation->done = [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-    absl::StatusOr<TtlResponse> response = ReadOutcome<TtlResponse>(body);
-    if (!response.ok()) return done(response.status());
-    done(response->ttl_seconds);
-  };
-  Start(std::move(operation));
+  AskOfKey(table, kRpcTtl, hash_key, sort_key,
+           [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
+             absl::StatusOr<TtlResponse> response = ReadOutcome<TtlResponse>(body);
+             if (!response.ok()) return done(response.status());
+             done(response->ttl_seconds);
+           });
 }
 
 ClusterClient::Table& ClusterClient::TableNamed(const std::string& name) {

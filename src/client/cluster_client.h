@@ -78,7 +78,13 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   ClusterClient(Environment& environment, Transport& transport, StrandPtr strand,
                 ClusterClientOptions options);
 
+  // The answer's body, or why there is none.
+  using BodyCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
+
   Table& TableNamed(const std::string& name);
+  // An operation whose whole argument is a raw key.
+  void AskOfKey(const std::string& table, const char* name, std::string_view hash_key,
+                std::string_view sort_key, BodyCallback done);
   void Start(OperationPtr operation);
   void Advance(const OperationPtr& operation);
   void Send(const OperationPtr& operation, TableRouter::Route route);
