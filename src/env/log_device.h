@@ -25,6 +25,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/counter.h"
+#include "base/histogram.h"
 #include "base/ids.h"
 #include "env/strand.h"
 
@@ -68,12 +70,26 @@ class LogFile {
   virtual const std::string& path() const = 0;
 };
 
+// What a device has done since it was made. Thread-safe.
+struct LogDeviceStats {
+  Histogram append_nanos;       // from Write() to the moment its answer is posted
+  Histogram sync_nanos;         // one flush of the device, or one file's own fdatasync
+  Histogram records_per_write;  // mutations in a block
+  Histogram writes_per_sync;    // blocks that one flush made durable
+  Counter writes;
+  Counter bytes;  // written for blocks, rewritten pages and padding included
+  Counter syncs;
+  Counter failures;  // writes and syncs that ended with an error
+  Gauge queued;      // Write() was called, the answer not yet posted
+};
+
 class LogDevice {
  public:
   struct WriteRequest {
     std::shared_ptr<LogFile> file;
     uint64_t offset = 0;
     AlignedBuffer buffer;  // given back to the callback for reuse
+    uint32_t records = 0;  // mutations in it, for the statistics
     Coverage coverage = Coverage::kGrowing;
     Durability durability = Durability::kFsync;
     StrandPtr reply_on;
@@ -96,6 +112,7 @@ class LogDevice {
   // What the banner and metrics name: "io_uring, O_DIRECT, one flush per disk", "pwrite +
   // fdatasync", "simulated".
   virtual std::string method() const = 0;
+  virtual const LogDeviceStats& stats() const = 0;
 };
 
 }  // namespace arion

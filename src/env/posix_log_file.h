@@ -49,6 +49,7 @@ class PosixLogDevice : public LogDevice {
   absl::Status FillWithZeros(LogFile& file, uint64_t from, uint64_t to) override;
   absl::Status TruncateAndSync(LogFile& file, uint64_t size) override;
   absl::Status Sync(LogFile& file) override;
+  const LogDeviceStats& stats() const override { return stats_; }
 
  protected:
   static PosixLogFile& FileOf(const WriteRequest& request) {
@@ -66,6 +67,8 @@ class PosixLogDevice : public LogDevice {
   NextStep StepAfter(const WriteRequest& request) const;
   bool WantsDsync(const WriteRequest& request) const;
   bool shared_flush() const { return shared_flush_; }
+
+  LogDeviceStats stats_;
 
  private:
   bool shared_flush_ = false;

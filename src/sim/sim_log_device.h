@@ -33,6 +33,7 @@ class SimLogDevice : public LogDevice {
   absl::Status TruncateAndSync(LogFile& file, uint64_t size) override;
   absl::Status Sync(LogFile& file) override;
   std::string method() const override { return "simulated"; }
+  const LogDeviceStats& stats() const override { return stats_; }
 
   // The life ends: what was being written reaches the disk's unsynced changes.
   void Spill();
@@ -57,6 +58,7 @@ class SimLogDevice : public LogDevice {
 
   SimNode& node_;
   std::shared_ptr<const SimLife> life_;
+  LogDeviceStats stats_;
   std::list<PendingPtr> in_flight_;   // submitted, not written
   std::vector<PendingPtr> to_flush_;  // written; the next flush covers them
   std::vector<PendingPtr> flushing_;

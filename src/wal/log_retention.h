@@ -12,6 +12,14 @@
 
 namespace arion {
 
+// What a log keeps although nobody needs it any more, so that a member that comes back gets the log
+// instead of a checkpoint: files, counted from the newest, while every limit holds.
+struct LogReserve {
+  uint64_t bytes_max = 0;       // 0: nothing
+  int64_t files_max = 0;        // 0: no limit by count
+  int64_t age_max_seconds = 0;  // since a file's last write; 0: no limit by age
+};
+
 // One file of a log, as far as it is known without reading it again.
 struct LogFileEntry {
   LogFileName name;

@@ -3,7 +3,9 @@
 //
 // Shapes    Mutations keep append order; a decree may appear again (prepared anew, taken over):
 //           which one counts is replay's judgement (the larger ballot). Bytes: wal/log_format.h.
-// Errors    ResourceExhausted: disk full, nothing written, may be tried again after DropThrough.
+// Errors    A full disk holds what was appended: the write is tried again until it fits (decision of
+//           on_no_space's owner what to refuse meanwhile). ResourceExhausted comes only from a log
+//           that is drained or dropped while it waits.
 //           DataLoss: a write or sync failed, or durable bytes are damaged: the log stays failed,
 //           the replica must be fenced.
 // Threads   Open, Close, ReadFrom wait for the disk: in its DiskPool. The rest is strand-bound;
@@ -27,6 +29,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +37,7 @@
 #include "base/ids.h"
 #include "base/mutation.h"
 #include "env/environment.h"
+#include "wal/log_retention.h"
 
 namespace arion {
 
@@ -43,6 +47,10 @@ struct PrivateLogOptions {
   PartitionId pid;
   Durability durability = Durability::kFsync;
   uint64_t segment_bytes_max = 32 << 20;
+  LogReserve reserve;
+  // The disk is full and appends wait: called on the strand with true, once, and with false when
+  // the write that waited has succeeded. May be empty.
+  std::function<void(bool is_waiting)> on_no_space;
   bool preallocate = true;  // pre-written files; false: append + fdatasync
   // Replay: decrees up to here are in the engine already (files that hold nothing newer are not
   // read).

@@ -1,0 +1,50 @@
+// Histogram counts values in log-linear buckets, as HdrHistogram does: exact below 64, beyond that
+// 32 buckets an octave, so a quantile is right within 1/32.
+//
+// Units     The owner's: nanoseconds, bytes, records. Values are 0 to 2^63-1.
+// Threads   Thread-safe: Record is a few relaxed atomic additions, no lock, no allocation. A Read
+//           beside records may miss those of the moment.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace arion {
+
+class Histogram {
+ public:
+  static constexpr int kSubBucketBits = 5;  // 32 buckets an octave
+  static constexpr size_t kBuckets = (63 - kSubBucketBits + 1) << kSubBucketBits;
+
+  struct Snapshot {
+    uint64_t count = 0;
+    uint64_t sum = 0;
+    uint64_t max = 0;  // of all values ever recorded, also in a difference
+    std::vector<uint64_t> buckets;
+
+    // The smallest bucket end that `quantile` (0..1) of the values do not exceed; 0 when empty.
+    uint64_t Quantile(double quantile) const;
+    double Mean() const {
+      return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+    }
+    // What was recorded since `before`, an earlier snapshot of the same histogram.
+    Snapshot Since(const Snapshot& before) const;
+  };
+
+  void Record(uint64_t value);
+  Snapshot Read() const;
+
+  static size_t BucketOf(uint64_t value);
+  static uint64_t LargestOf(size_t bucket);  // the largest value that falls into it
+
+ private:
+  std::array<std::atomic<uint64_t>, kBuckets> buckets_{};
+  std::atomic<uint64_t> sum_{0};
+  std::atomic<uint64_t> max_{0};
+};
+
+}  // namespace arion
