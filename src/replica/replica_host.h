@@ -14,6 +14,7 @@
 #include "engine/engine.h"
 #include "env/environment.h"
 #include "pacifica/effects.h"
+#include "replica/disk_watch.h"
 #include "replica/replica_server.h"
 #include "replica/served_files.h"
 #include "replica/server_lease.h"
@@ -29,6 +30,7 @@ struct ReplicaHost {
   Endpoint self;
   std::shared_ptr<ServerLease> lease;
   std::shared_ptr<ServedFiles> served;
+  std::shared_ptr<DiskWatch> disks;  // by position in options.data_directories
 };
 
 }  // namespace arion

@@ -39,23 +39,28 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
  public:
   State(Environment& env, Transport& transport, EngineFactory& engines,
         ReplicaServerOptions options)
-      : host_(std::make_shared<const ReplicaHost>(ReplicaHost{
-            env, transport, engines, std::move(options), transport.local(),
-            std::make_shared<ServerLease>(), std::make_shared<ServedFiles>(env.files())})),
-        strand_(env.NewStrand("replica server")) {}
+      : strand_(env.NewStrand("replica server")) {
+    auto disks = std::make_shared<DiskWatch>(env, strand_, options.disk, options.data_directories);
+    host_ = std::make_shared<const ReplicaHost>(
+        ReplicaHost{env, transport, engines, std::move(options), transport.local(),
+                    std::make_shared<ServerLease>(), std::make_shared<ServedFiles>(env.files()),
+                    std::move(disks)});
+  }
 
   absl::Status Start();
   void Stop(std::function<void(absl::Status)> done);
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
+  std::vector<DiskSnapshot> Disks() const { return host_->disks->Snapshot(); }
 
  private:
   absl::Status ClaimDirectories();
   absl::StatusOr<std::vector<FoundReplica>> ScanDirectories();
   void MarkUnreadable(size_t index, const absl::Status& status);
+  std::vector<bool> UsableDirectories() const;
   void MakeParts();
 
-  const std::shared_ptr<const ReplicaHost> host_;
   const StrandPtr strand_;
+  std::shared_ptr<const ReplicaHost> host_;
   std::vector<std::unique_ptr<DataDirectoryClaim>> claims_;  // by position; null: unreadable
   std::vector<std::string> unreadable_tags_;
   std::shared_ptr<ReplicaTable> table_;
@@ -68,6 +73,7 @@ absl::Status ReplicaServer::State::Start() {
   RETURN_IF_ERROR(ClaimDirectories());
   ASSIGN_OR_RETURN(std::vector<FoundReplica> found, ScanDirectories());
   MakeParts();
+  host_->disks->Start(UsableDirectories());
   host_->transport.SetHandler(
       [router = std::weak_ptr<RequestRouter>(router_)](InboundRequest request) {
         if (const auto live = router.lock()) live->Handle(std::move(request));
@@ -131,11 +137,15 @@ absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::ScanDirectories(
   return found;
 }
 
-void ReplicaServer::State::MakeParts() {
+std::vector<bool> ReplicaServer::State::UsableDirectories() const {
   std::vector<bool> usable;
   for (const auto& claim : claims_) usable.push_back(claim != nullptr);
+  return usable;
+}
+
+void ReplicaServer::State::MakeParts() {
   const std::weak_ptr<State> self = weak_from_this();
-  table_ = std::make_shared<ReplicaTable>(host_, strand_, std::move(usable), [self] {
+  table_ = std::make_shared<ReplicaTable>(host_, strand_, UsableDirectories(), [self] {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, unreadable_tags_);
@@ -171,6 +181,7 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
   router_->Stop();
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     LOG(INFO) << "replica server " << self->host_->self << " stops";
+    self->host_->disks->Stop();
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
     self->table_->CloseAll([self, done = std::move(done)](const absl::Status& status) {
@@ -205,5 +216,6 @@ void ReplicaServer::Stop(std::function<void(absl::Status)> done) { state_->Stop(
 void ReplicaServer::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done) {
   state_->Snapshot(std::move(done));
 }
+std::vector<DiskSnapshot> ReplicaServer::Disks() const { return state_->Disks(); }
 
 }  // namespace arion

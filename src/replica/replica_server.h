@@ -1,7 +1,7 @@
 // ReplicaServer hosts the replicas of one server: opens them from their data directories, routes
 // requests to their strands, keeps the lease with the meta server, and closes them.
 //
-// Threads   Start, Stop, Snapshot: any thread. Everything else happens on strands and pools of the
+// Threads   Start, Stop, Snapshot, Disks: any thread. Everything else happens on strands and pools of the
 //           Environment.
 // Lifetime  Environment, Transport and EngineFactory outlive it. Destruction without Stop is a
 //           crash (nothing flushed).
@@ -23,6 +23,8 @@
 #include "engine/engine.h"
 #include "env/environment.h"
 #include "messages/configuration.h"
+#include "messages/replication_messages.h"
+#include "replica/disk_health.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
@@ -53,6 +55,7 @@ struct ReplicaServerOptions {
   uint64_t max_allowed_write_bytes = 1 << 20;
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
+  DiskHealthOptions disk;
 };
 
 // What one replica looks like from outside; for displays, tests and the simulator's checkers.
@@ -63,6 +66,23 @@ struct ReplicaSnapshot {
   Decree last_durable, last_applied, last_committed, last_logged, last_prepared;
   std::string directory;
   bool loading = false;
+};
+
+// What one data directory's disk looks like from outside. Several directories may share a device;
+// then sync_p99, is_slow and log_method are the device's.
+struct DiskSnapshot {
+  std::string tag;
+  std::string path;
+  DiskStatus state = DiskStatus::kNormal;
+  bool is_slow = false;
+  absl::Duration slow_for;  // while is_slow
+  absl::Duration sync_p99;  // of the log's flushes in the last whole second; 0: none
+  uint64_t total_bytes = 0, available_bytes = 0;  // 0: not asked yet
+  uint64_t available_bytes_min = 0;               // below it new writes are refused
+  uint64_t reserve_bytes = 0;                     // of the reserve file
+  int64_t io_errors = 0;
+  int64_t logs_waiting = 0;  // logs whose write waits for space
+  std::string log_method;
 };
 
 class ReplicaServer {
@@ -81,6 +101,8 @@ class ReplicaServer {
 
   // Asks every replica on its strand; `done` gets them ordered by partition.
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
+  // The disks of the data directories, in configuration order. Thread-safe.
+  std::vector<DiskSnapshot> Disks() const;
 
  private:
   class State;

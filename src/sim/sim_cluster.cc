@@ -62,6 +62,9 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
   server_options_.log_preallocate = !random.Percent(20);
   if (random.Percent(10)) server_options_.durability = Durability::kOs;
+  // Half of the runs notice a full disk before a write does, the others by the write.
+  server_options_.disk = {.available_bytes_min = random.Coin() ? uint64_t{1} << 20 : 0,
+                          .reserve_bytes = random.Below(3) * (64 << 10)};
   meta_options_.guardian_interval = absl::Seconds(2);
   meta_options_.replica_assign_delay_for_dropouts = absl::Seconds(10);
   meta_options_.stable_running = absl::Seconds(1);

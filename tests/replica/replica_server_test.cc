@@ -131,6 +131,7 @@ class ReplicaServerTest : public testing::Test {
     options_.meta_servers = {meta_.address()};
     options_.config_sync_interval = absl::Seconds(5);
     options_.checkpoint_interval = absl::Seconds(2);
+    options_.disk.reserve_bytes = 64 << 10;
     client_node_.Start();
     client_ = std::make_unique<sim::SimTransport>(network_, client_node_,
                                                   *Endpoint::Parse("10.0.1.1:1000"));

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/disk_reserve.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+absl::Status AppendZeros(FileSystem& files, const std::string& path, uint64_t from, uint64_t to) {
+  constexpr uint64_t kChunkBytes = 1 << 20;
+  ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file,
+                   files.OpenForWrite(path, from == 0 ? FileSystem::CreateMode::kTruncate
+                                                      : FileSystem::CreateMode::kOpenExisting));
+  const std::string zeros(std::min(kChunkBytes, to - from), '\0');
+  for (uint64_t at = from; at < to; at += zeros.size())
+    RETURN_IF_ERROR(
+        file->WriteAt(at, std::string_view(zeros).substr(0, std::min(kChunkBytes, to - at))));
+  return file->Close();
+}
+
+}  // namespace
+
+DiskReserve::DiskReserve(FileSystem& files, std::string directory)
+    : files_(files), path_(JoinPath(directory, kReserveName)) {}
+
+absl::StatusOr<uint64_t> DiskReserve::Size() const {
+  const absl::StatusOr<FileStatus> status = files_.Stat(path_);
+  if (absl::IsNotFound(status.status())) return 0;
+  RETURN_IF_ERROR(status.status());
+  return status->size;
+}
+
+absl::StatusOr<uint64_t> DiskReserve::GrowBy(uint64_t bytes) {
+  ASSIGN_OR_RETURN(const uint64_t size, Size());
+  const uint64_t wanted = size + std::min(bytes, kGrowthBytesMax);
+  if (wanted == size) return size;
+  const absl::Status grown = AppendZeros(files_, path_, size, wanted);
+  if (grown.ok()) return wanted;
+  RETURN_IF_ERROR(GiveUp().status());
+  return grown;
+}
+
+absl::StatusOr<uint64_t> DiskReserve::GiveUp() {
+  const absl::Status removed = files_.Remove(path_);
+  if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+  return 0;
+}
+
+}  // namespace arion

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/disk_watch.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/sim_environment.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kKiB = 1 << 10;
+constexpr uint64_t kMiB = 1 << 20;
+
+class DiskWatchTest : public testing::Test {
+ protected:
+  DiskWatchTest() {
+    env_.RunInPool([this] {
+      for (const DataDirectory& disk : disks_)
+        ASSERT_TRUE(env_.files().CreateDirectories(disk.path).ok());
+    });
+    watch_ = std::make_shared<DiskWatch>(
+        env_, strand_,
+        DiskHealthOptions{.available_bytes_min = 64 * kKiB, .reserve_bytes = 256 * kKiB}, disks_);
+    watch_->Start({true, true});
+  }
+  ~DiskWatchTest() override {
+    env_.RunOn(strand_, [this] { watch_->Stop(); });
+  }
+  uint64_t ReserveSize(size_t disk) {
+    uint64_t size = 0;
+    env_.RunInPool([&] {
+      const auto status = env_.files().Stat(JoinPath(disks_[disk].path, kReserveName));
+      size = status.ok() ? status->size : 0;
+    });
+    return size;
+  }
+  void Seconds(int n) { world_.RunFor(absl::Seconds(n)); }
+
+  const std::vector<DataDirectory> disks_ = {{"a", "/a"}, {"b", "/b"}};
+  sim::SimWorld world_{5};
+  sim::SimNode& node_ = world_.AddNode("n");
+  sim::SimEnvironment& env_ = node_.Start();
+  StrandPtr strand_ = env_.NewStrand("server");
+  std::shared_ptr<DiskWatch> watch_;
+};
+
+TEST_F(DiskWatchTest, AReserveIsMadeWhereThereIsPlenty) {
+  Seconds(3);
+  EXPECT_EQ(ReserveSize(0), 256 * kKiB);
+  EXPECT_EQ(ReserveSize(1), 256 * kKiB);
+  const std::vector<DiskSnapshot> disks = watch_->Snapshot();
+  ASSERT_EQ(disks.size(), 2u);
+  EXPECT_EQ(disks[0].tag, "a");
+  EXPECT_EQ(disks[0].reserve_bytes, 256 * kKiB);
+  EXPECT_GT(disks[0].available_bytes, 0u);
+  EXPECT_EQ(disks[0].available_bytes_min, 64 * kKiB);
+  EXPECT_EQ(disks[0].log_method, "simulated");
+}
+
+TEST_F(DiskWatchTest, TheFirstLackOfSpaceGivesTheReserveUpAndItComesBack) {
+  Seconds(3);
+  node_.disk().SetFreeBytes(0);
+  std::shared_ptr<void> wait = watch_->LogWaits(0);
+  EXPECT_FALSE(watch_->HasSpace(0));
+  EXPECT_TRUE(watch_->HasSpace(1)) << "one report speaks for its disk alone";
+  world_.RunFor(absl::Milliseconds(100));
+  EXPECT_EQ(ReserveSize(0), 0u);
+  EXPECT_GE(node_.disk().free_bytes(), 256 * kKiB);
+  EXPECT_EQ(watch_->Snapshot()[0].logs_waiting, 1);
+
+  wait.reset();  // it fits now; but what was freed is not for new writes
+  Seconds(5);
+  EXPECT_FALSE(watch_->HasSpace(0));
+  EXPECT_EQ(ReserveSize(0), 0u);
+
+  node_.disk().SetFreeBytes(100 * kMiB);
+  Seconds(3);
+  EXPECT_TRUE(watch_->HasSpace(0));
+  Seconds(3);
+  EXPECT_EQ(ReserveSize(0), 256 * kKiB);
+}
+
+TEST_F(DiskWatchTest, AFullDiskIsSeenBeforeAnybodyMeetsIt) {
+  node_.disk().SetFreeBytes(60 * kKiB);
+  Seconds(2);
+  EXPECT_FALSE(watch_->HasSpace(0));
+  EXPECT_EQ(watch_->StateForPeers(0), DiskStatus::kSpaceInsufficient);
+}
+
+TEST_F(DiskWatchTest, AnIoErrorIsCountedAndHidesNoLackOfSpaceFromPeers) {
+  watch_->OnIoError(1, "a test");
+  watch_->OnIoError(1, "a test");
+  EXPECT_EQ(watch_->StateOf(0), DiskStatus::kNormal);
+  EXPECT_EQ(watch_->StateOf(1), DiskStatus::kIoError);
+  EXPECT_EQ(watch_->Snapshot()[1].io_errors, 2);
+  EXPECT_TRUE(watch_->HasSpace(1));
+  watch_->OnNoSpace(1);
+  EXPECT_EQ(watch_->StateForPeers(1), DiskStatus::kSpaceInsufficient);
+}
+
+TEST_F(DiskWatchTest, ADiskThatCantBeReadIsNotAsked) {
+  auto other = std::make_shared<DiskWatch>(env_, strand_, DiskHealthOptions{},
+                                           std::vector<DataDirectory>{{"gone", "/gone"}});
+  other->Start({false});
+  Seconds(3);
+  const std::vector<DiskSnapshot> disks = other->Snapshot();
+  EXPECT_EQ(disks[0].state, DiskStatus::kIoError);
+  EXPECT_EQ(disks[0].total_bytes, 0u);
+  env_.RunOn(strand_, [&] { other->Stop(); });
+}
+
+TEST_F(DiskWatchTest, AReserveLeftFromAnEarlierLifeIsKept) {
+  Seconds(3);
+  env_.RunOn(strand_, [this] { watch_->Stop(); });
+  watch_ = std::make_shared<DiskWatch>(
+      env_, strand_,
+      DiskHealthOptions{.available_bytes_min = 64 * kKiB, .reserve_bytes = 256 * kKiB}, disks_);
+  watch_->Start({true, true});
+  world_.RunFor(absl::Milliseconds(500));
+  EXPECT_EQ(watch_->Snapshot()[0].reserve_bytes, 256 * kKiB);
+}
+
+}  // namespace
+}  // namespace arion
