@@ -45,4 +45,11 @@ void AlignedBuffer::Resize(size_t size) {
   size_ = size;
 }
 
+char* AlignedBuffer::Extend(size_t bytes) {
+  Reserve(size_ + bytes);
+  char* const begin = data_ + size_;
+  size_ += bytes;
+  return begin;
+}
+
 }  // namespace arion

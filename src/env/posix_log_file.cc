@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -139,7 +140,32 @@ absl::Status PosixLogDevice::SyncFailed(PosixLogFile& file, int error) {
   return absl::DataLossError(absl::StrCat("sync ", file.path(), ": ", std::strerror(error)));
 }
 
-void PosixLogDevice::Finish(WriteRequest request, absl::Status status) {
+int64_t PosixLogDevice::NowNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void PosixLogDevice::CountSync(int64_t begun_nanos, size_t writes, bool ok) {
+  stats_.syncs.Add();
+  stats_.sync_nanos.Record(static_cast<uint64_t>(NowNanos() - begun_nanos));
+  if (ok) {
+    stats_.writes_per_sync.Record(writes);
+  } else {
+    stats_.failures.Add();
+  }
+}
+
+void PosixLogDevice::Finish(WriteRequest request, absl::Status status, int64_t begun_nanos) {
+  stats_.append_nanos.Record(static_cast<uint64_t>(NowNanos() - begun_nanos));
+  stats_.records_per_write.Record(request.records);
+  stats_.writes.Add();
+  if (status.ok()) {
+    stats_.bytes.Add(static_cast<int64_t>(request.buffer.size()));
+  } else {
+    stats_.failures.Add();
+  }
+  stats_.queued.Add(-1);
   StrandPtr strand = std::move(request.reply_on);
   strand->Post([done = std::move(request.done), status = std::move(status),
                 buffer = std::move(request.buffer)]() mutable {

@@ -61,8 +61,12 @@ class PosixLogDevice : public LogDevice {
   // lacks space.
   static absl::Status WriteFailed(PosixLogFile& file, int error);
   static absl::Status SyncFailed(PosixLogFile& file, int error);
-  // Posts the callback.
-  static void Finish(WriteRequest request, absl::Status status);
+  // Nanoseconds of no particular beginning, for the statistics.
+  static int64_t NowNanos();
+  // Posts the callback of a write that came at `begun_nanos`.
+  void Finish(WriteRequest request, absl::Status status, int64_t begun_nanos);
+  // A sync that made `writes` durable (or failed to) has ended.
+  void CountSync(int64_t begun_nanos, size_t writes, bool ok);
 
   NextStep StepAfter(const WriteRequest& request) const;
   bool WantsDsync(const WriteRequest& request) const;

@@ -20,14 +20,16 @@ class ThreadedLogDevice : public PosixLogDevice {
   ThreadedLogDevice(const std::string& path, int threads) : PosixLogDevice(path), pool_(threads) {}
 
   void Write(WriteRequest request) override {
-    pool_.Submit([this, request = std::move(request)]() mutable {
+    stats_.queued.Add(1);
+    pool_.Submit([this, request = std::move(request), begun = NowNanos()]() mutable {
       absl::Status status = WriteNow(request);
-      Finish(std::move(request), std::move(status));
+      Finish(std::move(request), std::move(status), begun);
     });
   }
   std::string method() const override { return "pwrite + fdatasync, bounded threads"; }
 
  private:
+  // A write that carries its own flush counts as that flush, too.
   absl::Status WriteNow(const WriteRequest& request) {
     RETURN_IF_ERROR(Refusal(request));
     PosixLogFile& file = FileOf(request);
@@ -35,6 +37,7 @@ class ThreadedLogDevice : public PosixLogDevice {
     // system call.
     const bool dsync = request.durability == Durability::kFsync &&
                        request.coverage == Coverage::kPrewritten && file.is_direct();
+    const int64_t write_begun = NowNanos();
     size_t done = 0;
     while (done < request.buffer.size()) {
       const iovec part{const_cast<char*>(request.buffer.data()) + done,
@@ -47,9 +50,12 @@ class ThreadedLogDevice : public PosixLogDevice {
         return WriteFailed(file, EIO);
       done += static_cast<size_t>(put);
     }
-    if (!dsync && request.durability == Durability::kFsync && ::fdatasync(file.fd()) != 0)
-      return SyncFailed(file, errno);
-    return absl::OkStatus();
+    if (dsync) CountSync(write_begun, 1, true);
+    if (dsync || request.durability == Durability::kOs) return absl::OkStatus();
+    const int64_t sync_begun = NowNanos();
+    const int error = ::fdatasync(file.fd()) == 0 ? 0 : errno;
+    CountSync(sync_begun, 1, error == 0);
+    return error == 0 ? absl::OkStatus() : SyncFailed(file, error);
   }
 
   PosixDiskPool pool_;

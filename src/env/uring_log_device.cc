@@ -41,7 +41,8 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void Write(WriteRequest request) override {
-    auto* write = new Pending{std::move(request)};
+    auto* write = new Pending{.request = std::move(request), .begun_nanos = NowNanos()};
+    stats_.queued.Add(1);
     write->next = incoming_.load(std::memory_order_relaxed);
     while (!incoming_.compare_exchange_weak(write->next, write, std::memory_order_release,
                                             std::memory_order_relaxed)) {
@@ -58,6 +59,8 @@ class UringLogDevice : public PosixLogDevice {
  private:
   struct Pending {
     WriteRequest request;
+    int64_t begun_nanos = 0;
+    int64_t step_begun_nanos = 0;  // the write's first part, later its own sync
     Pending* next = nullptr;
     enum class Stage { kWriting, kSyncing } stage = Stage::kWriting;
     size_t done_bytes = 0;
@@ -99,6 +102,7 @@ class UringLogDevice : public PosixLogDevice {
         End(write, std::move(refusal));
       } else {
         ++in_flight_;
+        write->step_begun_nanos = NowNanos();
         SubmitWrite(write);
       }
     }
@@ -116,6 +120,7 @@ class UringLogDevice : public PosixLogDevice {
 
   void SubmitOwnSync(Pending* write) {
     write->stage = Pending::Stage::kSyncing;
+    write->step_begun_nanos = NowNanos();
     io_uring_sqe* sqe = NextSqe();
     io_uring_prep_fsync(sqe, FileOf(write->request).fd(), IORING_FSYNC_DATASYNC);
     io_uring_sqe_set_data(sqe, write);
@@ -124,12 +129,14 @@ class UringLogDevice : public PosixLogDevice {
   void MaybeSubmitFlush() {
     if (!flushing_.empty() || written_.empty()) return;
     flushing_.swap(written_);
+    flush_begun_nanos_ = NowNanos();
     io_uring_sqe* sqe = NextSqe();
     io_uring_prep_fsync(sqe, FileOf(flushing_.front()->request).fd(), IORING_FSYNC_DATASYNC);
     io_uring_sqe_set_data(sqe, &flushing_);
   }
 
   void OnFlushed(int result) {
+    CountSync(flush_begun_nanos_, flushing_.size(), result >= 0);
     for (Pending* write : flushing_)
       Complete(write, result < 0 ? SyncFailed(FileOf(write->request), -result) : absl::OkStatus());
     flushing_.clear();
@@ -139,6 +146,7 @@ class UringLogDevice : public PosixLogDevice {
     PosixLogFile& file = FileOf(write->request);
     if (write->stage == Pending::Stage::kSyncing) {
       if (result == -EINTR || result == -EAGAIN) return SubmitOwnSync(write);
+      CountSync(write->step_begun_nanos, 1, result >= 0);
       return Complete(write, result < 0 ? SyncFailed(file, -result) : absl::OkStatus());
     }
     if (result == -EINTR || result == -EAGAIN) return SubmitWrite(write);
@@ -149,6 +157,7 @@ class UringLogDevice : public PosixLogDevice {
     if (write->done_bytes < write->request.buffer.size()) return SubmitWrite(write);
     switch (StepAfter(write->request)) {
       case NextStep::kNone:
+        if (WantsDsync(write->request)) CountSync(write->step_begun_nanos, 1, true);
         return Complete(write, absl::OkStatus());
       case NextStep::kOwnSync:
         return SubmitOwnSync(write);
@@ -163,7 +172,7 @@ class UringLogDevice : public PosixLogDevice {
     End(write, std::move(status));
   }
   void End(Pending* write, absl::Status status) {
-    Finish(std::move(write->request), std::move(status));
+    Finish(std::move(write->request), std::move(status), write->begun_nanos);
     delete write;
   }
 
@@ -210,6 +219,7 @@ class UringLogDevice : public PosixLogDevice {
   size_t in_flight_ = 0;
   std::vector<Pending*> written_;   // completed, no flush submitted since
   std::vector<Pending*> flushing_;  // covered by the flush in flight
+  int64_t flush_begun_nanos_ = 0;
   std::vector<std::pair<void*, int>> completions_;
 };
 

@@ -54,16 +54,41 @@ absl::Duration SimLogDevice::Delay(int64_t micros_min, int64_t micros_max) {
 
 void SimLogDevice::Answer(const PendingPtr& pending, absl::Status status) {
   if (!pending->request.reply_on) return;
+  stats_.append_nanos.Record(NanosSince(pending->begun));
+  stats_.records_per_write.Record(pending->request.records);
+  stats_.writes.Add();
+  if (status.ok()) {
+    stats_.bytes.Add(static_cast<int64_t>(pending->request.buffer.size()));
+  } else {
+    stats_.failures.Add();
+  }
+  stats_.queued.Add(-1);
   StrandPtr strand = std::move(pending->request.reply_on);
   strand->Post(
       [done = std::move(pending->request.done), status = std::move(status),
        buffer = std::move(pending->request.buffer)]() mutable { done(status, std::move(buffer)); });
 }
 
+uint64_t SimLogDevice::NanosSince(Instant begun) const {
+  return static_cast<uint64_t>(absl::ToInt64Nanoseconds(node_.world().now() - begun));
+}
+
+void SimLogDevice::CountSync(Instant begun, size_t writes, const absl::Status& status) {
+  stats_.syncs.Add();
+  stats_.sync_nanos.Record(NanosSince(begun));
+  if (status.ok()) {
+    stats_.writes_per_sync.Record(writes);
+  } else {
+    stats_.failures.Add();
+  }
+}
+
 void SimLogDevice::Write(WriteRequest request) {
   if (!life_->alive) return;
   auto pending = std::make_shared<Pending>();
   pending->request = std::move(request);
+  pending->begun = node_.world().now();
+  stats_.queued.Add(1);
   File& file = static_cast<File&>(*pending->request.file);
   if (file.alignment() > 1) {
     CHECK_EQ(pending->request.offset % kDirectAlignment, 0u) << "direct write off its alignment";
@@ -87,6 +112,7 @@ void SimLogDevice::Written(const PendingPtr& pending) {
   } else if (pending->request.durability == Durability::kOs) {
     Answer(pending, absl::OkStatus());
   } else if (pending->request.coverage == Coverage::kGrowing) {
+    pending->sync_begun = node_.world().now();
     After(Delay(300, 1500), [this, pending] { SyncOwn(pending); });
   } else {
     to_flush_.push_back(pending);
@@ -99,6 +125,7 @@ void SimLogDevice::SyncOwn(const PendingPtr& pending) {
   absl::Status status = node_.disk().SyncFile(file.inode());
   if (!life_->alive) return;
   if (!status.ok()) file.Fail();
+  CountSync(pending->sync_begun, 1, status);
   Answer(pending, Annotate(status, absl::StrCat("sync ", file.path())));
 }
 
@@ -107,6 +134,7 @@ void SimLogDevice::StartFlush() {
   flushing_ = std::move(to_flush_);
   to_flush_.clear();
   flush_before_ = node_.disk().next_sequence();
+  flush_begun_ = node_.world().now();
   ++flushes_;
   After(Delay(150, 800), [this] { Flushed(); });
 }
@@ -125,6 +153,7 @@ void SimLogDevice::Flushed() {
   } else {
     node_.disk().FlushDevice(inodes, flush_before_);
   }
+  CountSync(flush_begun_, covered.size(), status);
   for (const PendingPtr& pending : covered) Answer(pending, status);
   StartFlush();
 }

@@ -43,8 +43,8 @@ class SimLogDevice : public LogDevice {
   class File;
   struct Pending {
     WriteRequest request;
-    absl::Status status;
-    bool written = false;
+    Instant begun{0};
+    Instant sync_begun{0};  // of a growing file
   };
   using PendingPtr = std::shared_ptr<Pending>;
 
@@ -53,6 +53,8 @@ class SimLogDevice : public LogDevice {
   void Flushed();
   void SyncOwn(const PendingPtr& pending);
   void Answer(const PendingPtr& pending, absl::Status status);
+  uint64_t NanosSince(Instant begun) const;
+  void CountSync(Instant begun, size_t writes, const absl::Status& status);
   void After(absl::Duration delay, Task task);
   absl::Duration Delay(int64_t micros_min, int64_t micros_max);
 
@@ -63,6 +65,7 @@ class SimLogDevice : public LogDevice {
   std::vector<PendingPtr> to_flush_;  // written; the next flush covers them
   std::vector<PendingPtr> flushing_;
   uint64_t flush_before_ = 0;  // changes below this number are covered by the running flush
+  Instant flush_begun_{0};
   int64_t flushes_ = 0;
 };
 

@@ -1,0 +1,252 @@
+// Pieces of the log benchmarks: closed loops over private logs and over a raw loop beside them, and
+// what a run cost.
+//
+// Shapes    A loop keeps `outstanding` records in flight, shared evenly by its logs. Log i lies in
+//           directories[i % n]: several directories may be several (emulated) disks.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/strings/str_cat.h>
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <latch>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/crc.h"
+#include "base/histogram.h"
+#include "env/environment.h"
+#include "wal/log_format.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+// A directory of its own under TMPDIR, removed at the end.
+class Scratch {
+ public:
+  Scratch() {
+    const char* base = std::getenv("TMPDIR");
+    path_ = std::string(base != nullptr ? base : "/tmp") + "/arion_bench_XXXXXX";
+    CHECK(mkdtemp(path_.data()) != nullptr);
+  }
+  ~Scratch() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+inline MutationPtr BenchRecord(size_t bytes) {
+  Mutation m;
+  m.pid = {1, 0};
+  m.ballot = Ballot(1);
+  m.decree = Decree(1);
+  m.updates.push_back(
+      {.code = WriteCode::kPut, .serialization = 1, .data = std::string(bytes, 'x')});
+  return std::make_shared<Mutation>(std::move(m));
+}
+
+inline int64_t BenchNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// What the machine and this process have spent of their CPUs.
+struct CpuSpent {
+  double machine_micros = 0;  // all that is not idle or waiting, kernel's work for others included
+  double process_micros = 0;
+
+  static CpuSpent Now() {
+    std::ifstream stat("/proc/stat");
+    std::string cpu;
+    double user = 0, nice = 0, system = 0, idle = 0, wait = 0, irq = 0, soft = 0, steal = 0;
+    stat >> cpu >> user >> nice >> system >> idle >> wait >> irq >> soft >> steal;
+    timespec t{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return {.machine_micros = (user + nice + system + irq + soft) * 1e6 /
+                              static_cast<double>(::sysconf(_SC_CLK_TCK)),
+            .process_micros =
+                static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3};
+  }
+};
+
+// Sets items per second, p50, p99, and CPU per record of a run that began at `begun`.
+inline void ReportRecords(benchmark::State& state, int64_t records, const Histogram& latency,
+                          const CpuSpent& begun) {
+  const CpuSpent spent = CpuSpent::Now();
+  const Histogram::Snapshot nanos = latency.Read();
+  const auto n = static_cast<double>(records);
+  state.SetItemsProcessed(records);
+  state.counters["p50_us"] = static_cast<double>(nanos.Quantile(0.5)) / 1e3;
+  state.counters["p99_us"] = static_cast<double>(nanos.Quantile(0.99)) / 1e3;
+  state.counters["cpu_us"] = (spent.machine_micros - begun.machine_micros) / n;
+  state.counters["process_cpu_us"] = (spent.process_micros - begun.process_micros) / n;
+}
+
+struct LoopShape {
+  int logs = 1;
+  int outstanding = 64;
+  size_t record_bytes = 1024;
+  Durability durability = Durability::kFsync;
+};
+
+// Records left to be written, and when all logs are through.
+struct Feed {
+  std::atomic<int64_t> left;
+  std::latch done;
+  Feed(int64_t records, int logs) : left(records), done(logs) {}
+};
+
+// Private logs: whenever a record is durable the next is appended.
+class PrivateLogLoop {
+ public:
+  PrivateLogLoop(Environment& env, const std::vector<std::string>& directories, LoopShape shape)
+      : record_(BenchRecord(shape.record_bytes)),
+        outstanding_(std::max(1, shape.outstanding / shape.logs)),
+        all_(static_cast<size_t>(shape.logs)) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      One& one = all_[i];
+      one.strand = env.NewStrand("log");
+      one.begun.resize(static_cast<size_t>(outstanding_));
+      PrivateLogOptions options;
+      const std::string& directory = directories[i % directories.size()];
+      options.directory = absl::StrCat(directory, "/", i, "/plog");
+      options.identity_path = absl::StrCat(directory, "/", i, "/.arion-log");
+      options.pid = {1, 0};
+      options.durability = shape.durability;
+      auto log = PrivateLog::Open(
+          env, one.strand, options, [](MutationPtr) { return absl::OkStatus(); }, nullptr);
+      CHECK(log.ok()) << log.status();
+      one.log = *std::move(log);
+    }
+  }
+
+  // Writes `records` and waits until all are durable.
+  void Run(int64_t records, Histogram& latency) {
+    Feed feed(records, static_cast<int>(all_.size()));
+    for (One& one : all_)
+      one.strand->Post([this, &one, &feed, &latency] { Append(one, feed, latency); });
+    feed.done.wait();
+  }
+  std::string method() const { return all_[0].log->stats().method; }
+
+ private:
+  struct One {
+    StrandPtr strand;
+    std::unique_ptr<PrivateLog> log;
+    int in_flight = 0;
+    std::vector<int64_t> begun;  // a ring: reports come in the order of appends
+    size_t next = 0;
+    size_t oldest = 0;
+  };
+
+  void Append(One& one, Feed& feed, Histogram& latency) {
+    while (one.in_flight < outstanding_ && feed.left.fetch_sub(1) > 0) {
+      ++one.in_flight;
+      one.begun[one.next++ % one.begun.size()] = BenchNanos();
+      one.log->Append(record_, [this, &one, &feed, &latency](const absl::Status& status) {
+        CHECK(status.ok()) << status;
+        latency.Record(
+            static_cast<uint64_t>(BenchNanos() - one.begun[one.oldest++ % one.begun.size()]));
+        --one.in_flight;
+        Append(one, feed, latency);
+      });
+    }
+    if (one.in_flight == 0) feed.done.count_down();
+  }
+
+  const MutationPtr record_;
+  const int outstanding_;
+  std::vector<One> all_;
+};
+
+// The least a log must do: copy, checksum, one write at a time into pre-written space.
+class RawLoop {
+ public:
+  RawLoop(Environment& env, const std::vector<std::string>& directories, LoopShape shape)
+      : record_(BenchRecord(shape.record_bytes)),
+        record_bytes_(EncodedSize(*record_)),
+        outstanding_(std::max(1, shape.outstanding / shape.logs)),
+        durability_(shape.durability),
+        all_(static_cast<size_t>(shape.logs)) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      One& one = all_[i];
+      const std::string& directory = directories[i % directories.size()];
+      one.strand = env.NewStrand("log");
+      one.device = &env.log_device(directory);
+      const bool direct = durability_ == Durability::kFsync;
+      one.file = *one.device->Open(absl::StrCat(directory, "/", i), direct);
+      CHECK(one.device->FillWithZeros(*one.file, 0, kFileBytes).ok());
+    }
+  }
+
+  void Run(int64_t records, Histogram& latency) {
+    Feed feed(records, static_cast<int>(all_.size()));
+    for (One& one : all_)
+      one.strand->Post([this, &one, &feed, &latency] { Write(one, feed, latency); });
+    feed.done.wait();
+  }
+  std::string method() const { return all_[0].device->method(); }
+
+ private:
+  static constexpr uint64_t kFileBytes = 8 << 20;
+  struct One {
+    StrandPtr strand;
+    LogDevice* device = nullptr;
+    std::shared_ptr<LogFile> file;
+    uint64_t offset = 0;
+    AlignedBuffer buffer;
+  };
+
+  void Write(One& one, Feed& feed, Histogram& latency) {
+    const int64_t before = feed.left.fetch_sub(outstanding_);
+    if (before <= 0) return feed.done.count_down();
+    const int64_t begun = BenchNanos();
+    const int64_t records = std::min<int64_t>(before, outstanding_);
+    const size_t bytes = kBlockHeaderBytes + static_cast<size_t>(records) * record_bytes_;
+    one.buffer.Resize(0);
+    one.buffer.Resize((bytes + 4095) / 4096 * 4096);
+    for (int64_t r = 0; r < records; ++r)
+      StoreMutation(*record_, 0,
+                    one.buffer.data() + kBlockHeaderBytes + static_cast<size_t>(r) * record_bytes_);
+    benchmark::DoNotOptimize(Crc32c(one.buffer.view()));
+    if (one.offset + one.buffer.size() > kFileBytes) one.offset = 0;
+    LogDevice::WriteRequest request;
+    request.file = one.file;
+    request.offset = one.offset;
+    one.offset += one.buffer.size();
+    request.buffer = std::move(one.buffer);
+    request.records = static_cast<uint32_t>(records);
+    request.coverage = Coverage::kPrewritten;
+    request.durability = durability_;
+    request.reply_on = one.strand;
+    request.done = [this, &one, &feed, &latency, begun, records](absl::Status status,
+                                                                 AlignedBuffer buffer) {
+      CHECK(status.ok()) << status;
+      one.buffer = std::move(buffer);
+      const auto nanos = static_cast<uint64_t>(BenchNanos() - begun);
+      for (int64_t r = 0; r < records; ++r) latency.Record(nanos);
+      Write(one, feed, latency);
+    };
+    one.device->Write(std::move(request));
+  }
+
+  const MutationPtr record_;
+  const size_t record_bytes_;
+  const int outstanding_;
+  const Durability durability_;
+  std::vector<One> all_;
+};
+
+}  // namespace arion
