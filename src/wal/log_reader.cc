@@ -76,10 +76,11 @@ absl::Status LogReader::Fetch(size_t n) {
 
 absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
   block->position = position_;
+  block->crc_before = crc_;
   block->header.reset();
   block->mutations.clear();
 
-  const uint64_t left = size_ - position_;
+  const uint64_t left = size_ - std::min(position_, size_);
   if (left == 0) return End(LogEnd::kEof, "end");
   if (left < kBlockHeaderBytes)
     return End(LogEnd::kTruncated, absl::StrCat(left, " bytes of a block header"));

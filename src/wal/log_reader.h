@@ -20,6 +20,7 @@
 #include "base/mutation.h"
 #include "env/file_system.h"
 #include "wal/log_format.h"
+#include "wal/log_index.h"
 
 namespace arion {
 
@@ -36,15 +37,23 @@ std::string_view LogEndName(LogEnd end);  // "EOF", "TRUNCATED", "CORRUPT", "UNR
 struct LogBlock {
   uint64_t position = 0;
   uint64_t size = 0;                    // header included
+  uint32_t crc_before = 0;              // the chain up to this block
   std::optional<LogFileHeader> header;  // of the first block
   std::vector<MutationPtr> mutations;
 };
 
 class LogReader {
  public:
-  // `file` outlives the reader.
-  LogReader(const ReadableFile& file, uint64_t size, int64_t start_offset)
-      : file_(file), size_(size), start_offset_(start_offset) {}
+  // `file` outlives the reader. Begins at the file's start or at a place of its index: from there
+  // on the chain is checked.
+  LogReader(const ReadableFile& file, uint64_t size, int64_t start_offset,
+            const LogIndex::Entry& from = {})
+      : file_(file),
+        size_(size),
+        start_offset_(start_offset),
+        position_(from.position),
+        crc_(from.crc),
+        buffer_at_(from.position) {}
 
   // True: *block is the next block. False: end() and reason() say how it ended.
   absl::StatusOr<bool> Next(LogBlock* block);
@@ -65,12 +74,12 @@ class LogReader {
   const ReadableFile& file_;
   const uint64_t size_;
   const int64_t start_offset_;
-  uint64_t position_ = 0;
-  uint32_t crc_ = 0;
+  uint64_t position_;
+  uint32_t crc_;
   LogEnd end_ = LogEnd::kEof;
   std::string reason_;
   std::string buffer_;  // [buffer_at_, buffer_at_ + buffer_.size()) of the file
-  uint64_t buffer_at_ = 0;
+  uint64_t buffer_at_;
   std::string chunk_;
 };
 

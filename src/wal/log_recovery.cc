@@ -79,6 +79,7 @@ class Recovery {
       file.entry.file_name = name;
       file.size = status.size;
       file.status = status;
+      file.entry.last_write_unix_s = status.modified_unix_nanos / 1000000000;
       file.written_as = log_.identity.Find(status);
       if (status.size >
           static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - file.entry.name.start_offset))
@@ -194,8 +195,16 @@ class Recovery {
         SetAsideFrom(i);
         break;
       }
-      if (logs_[i].header_names_us) log_.max_decree = logs_[i].entry.header_max_decree;
+      Decree& header_max_decree = logs_[i].entry.header_max_decree;
+      if (logs_[i].header_names_us) {
+        log_.max_decree = header_max_decree;
+      } else {
+        header_max_decree = log_.max_decree;  // what was read of the files before
+      }
       RETURN_IF_ERROR(ReplayFile(&logs_[i]));
+      // What was dropped before a first file that doesn't say is not known: not its decrees either.
+      if (i == 0 && !logs_[i].header_names_us && logs_[i].entry.name.index > 1)
+        header_max_decree = log_.max_decree;
     }
     // What the engine holds was appended once, though the files of it may be gone.
     log_.max_decree = std::max(log_.max_decree, options_.applied);
@@ -245,6 +254,8 @@ class Recovery {
       ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
       if (!more) break;
       summary_.bytes += block.size;
+      file->entry.index.Add({block.position, block.crc_before, log_.max_decree},
+                            block.position + block.size);
       for (MutationPtr& mutation : block.mutations)
         RETURN_IF_ERROR(Deliver(*file, std::move(mutation)));
     }
@@ -282,6 +293,10 @@ class Recovery {
     if (mutation->log_offset < options_.valid_start_offset) return absl::OkStatus();
     ++summary_.mutations;
     summary_.max_decree = std::max(summary_.max_decree, mutation->decree);
+    if (mutation->decree > options_.applied) {
+      ++summary_.mutations_above_applied;
+      summary_.bytes_above_applied += EncodedSize(*mutation);
+    }
     log_.max_decree = std::max(log_.max_decree, mutation->decree);
     KeepIfUncommitted(mutation);
     return sink_(std::move(mutation));

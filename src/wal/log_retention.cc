@@ -4,15 +4,54 @@
 #include <algorithm>
 
 namespace arion {
+namespace {
 
-size_t CountDroppable(absl::Span<const LogFileEntry> files, Decree durable,
-                      int64_t valid_start_offset) {
+// Files at the front that nobody needs.
+size_t CountUnneeded(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
+                     int64_t void_before) {
+  const Decree droppable = needs.droppable();
   for (size_t i = files.size(); i-- > 1;) {
     // files[i - 1] and all before it: files[i]'s header says what they hold at most.
-    if (files[i].name.start_offset <= valid_start_offset || files[i].header_max_decree <= durable)
+    const Decree held = files[i].header_max_decree;
+    if (files[i].name.start_offset <= void_before || (held <= droppable && held < needs.checkpoint))
       return i;
   }
   return 0;
+}
+
+// The first file that the reserve holds.
+size_t FirstReserved(absl::Span<const LogFileEntry> files, const LogReserve& reserve,
+                     int64_t void_before, int64_t now_unix_s) {
+  size_t first = files.size();
+  if (reserve.bytes_max == 0) return first;
+  uint64_t bytes = 0;
+  while (first > 0) {
+    const LogFileEntry& file = files[first - 1];
+    const bool is_newest = first == files.size();
+    bytes += file.content_bytes;
+    if (bytes > reserve.bytes_max || file.end_offset() <= void_before) break;
+    if (reserve.files_max > 0 && files.size() - first >= static_cast<size_t>(reserve.files_max))
+      break;
+    if (reserve.age_max_seconds > 0 && !is_newest &&
+        now_unix_s - file.last_write_unix_s >= reserve.age_max_seconds)
+      break;
+    --first;
+  }
+  return first;
+}
+
+}  // namespace
+
+Decree LogNeeds::droppable() const {
+  return std::min({checkpoint, learner.value_or(checkpoint), member.value_or(checkpoint),
+                   duplication.value_or(checkpoint)});
+}
+
+size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
+                      const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s) {
+  const int64_t void_before = needs.duplication ? 0 : valid_start_offset;
+  return std::min(CountUnneeded(files, needs, void_before),
+                  FirstReserved(files, reserve, void_before, now_unix_s));
 }
 
 Decree RetainedAbove(absl::Span<const LogFileEntry> files, int64_t valid_start_offset,

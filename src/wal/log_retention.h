@@ -5,10 +5,12 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
 #include "wal/log_format.h"
+#include "wal/log_index.h"
 
 namespace arion {
 
@@ -20,21 +22,36 @@ struct LogReserve {
   int64_t age_max_seconds = 0;  // since a file's last write; 0: no limit by age
 };
 
+// Who needs the log: for each the last decree it does *not* need any more.
+struct LogNeeds {
+  Decree checkpoint;                  // what the last durable checkpoint holds
+  std::optional<Decree> learner;      // nullopt: no such
+  std::optional<Decree> member;       // a secondary that is behind
+  std::optional<Decree> duplication;  // confirmed by every target; kInvalidDecree: not known yet,
+                                      // so nothing goes
+
+  Decree droppable() const;  // the smallest of all
+};
+
 // One file of a log, as far as it is known without reading it again.
 struct LogFileEntry {
   LogFileName name;
   std::string file_name;  // in the log's folder; may be padded where an older version padded it
-  uint64_t content_bytes = 0;  // durable content from the file's start
-  Decree header_max_decree;    // largest decree of all earlier files
+  uint64_t content_bytes = 0;     // durable content from the file's start
+  Decree header_max_decree;       // largest decree of all earlier files
+  int64_t last_write_unix_s = 0;  // not known of the newest while it is written
+  LogIndex index;
 
   int64_t end_offset() const { return name.start_offset + static_cast<int64_t>(content_bytes); }
 };
 
-// How many files at the front hold only decrees <= `durable` or void records (below
-// valid_start_offset). Never the newest. `files` oldest first. Headers need not rise: a learner's
-// new beginning sets them back, and voids what was before.
-size_t CountDroppable(absl::Span<const LogFileEntry> files, Decree durable,
-                      int64_t valid_start_offset);
+// How many files at the front hold only decrees <= needs.droppable() or void records (below
+// valid_start_offset; a rule that is off while duplicating). Never the newest; never the one that
+// holds needs.checkpoint, the last decree that is both committed and durable elsewhere; none within
+// `reserve` (void files are no use to a member, so it doesn't hold them). `files` oldest first.
+// Headers need not rise: a learner's new beginning sets them back, and voids what was before.
+size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
+                      const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s);
 
 // Every decree > this that was ever appended is in `files`; `max_decree` is the largest appended.
 Decree RetainedAbove(absl::Span<const LogFileEntry> files, int64_t valid_start_offset,

@@ -140,10 +140,7 @@ void LogWriter::StartAnew(Decree max_decree) {
   plan_.switch_demanded = true;
   plan_.max_decree = max_decree;
   plan_.valid_start_offset = end_offset();
-  catalog_->Edit([&](LogCatalog::Snapshot& s) {
-    s.valid_start_offset = plan_.valid_start_offset;
-    s.max_decree = max_decree;
-  });
+  catalog_->StartAnew(plan_.valid_start_offset, max_decree);
 }
 
 // ---- carrying it out ----
@@ -308,14 +305,14 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
 void LogWriter::OnDurable() {
   Block& block = queue_.front();
   content_bytes_ = block.end();
-  catalog_->Edit([&](LogCatalog::Snapshot& s) {
-    if (block.is_first())
-      s.files.push_back({.name = block.name,
-                         .file_name = block.name.ToString(),
-                         .header_max_decree = block.header_max_decree});
-    s.files.back().content_bytes = block.end();
-    s.max_decree = std::max(s.max_decree, plan_.max_decree);
-  });
+  const LogIndex::Entry at{.position = block.position,
+                           .crc = block.is_first() ? 0 : block.before.crc,
+                           .max_decree = block.before.max_decree};
+  catalog_->Add({.file = block.name,
+                 .header_max_decree = block.header_max_decree,
+                 .at = at,
+                 .end = block.end(),
+                 .max_decree = plan_.max_decree});
   ++blocks_written_;
   std::vector<DurableCallback> callbacks = std::move(block.callbacks);
   queue_.pop_front();
@@ -371,15 +368,9 @@ void LogWriter::Run(std::vector<DurableCallback>& callbacks, const absl::Status&
   }
 }
 
-void LogWriter::DropThrough(Decree durable) {
+void LogWriter::DropOldest(size_t files) {
   CHECK_ON_STRAND(strand_);
-  std::vector<std::string> names = catalog_->Edit([&](LogCatalog::Snapshot& s) {
-    const size_t n = CountDroppable(s.files, durable, s.valid_start_offset);
-    std::vector<std::string> dropped;
-    for (size_t i = 0; i < n; ++i) dropped.push_back(s.files[i].file_name);
-    s.files.erase(s.files.begin(), s.files.begin() + static_cast<ptrdiff_t>(n));
-    return dropped;
-  });
+  std::vector<std::string> names = catalog_->DropOldest(files);
   if (names.empty()) return;
   Enqueue({.work = [names = std::move(names)](LogFolder& folder) { return folder.Remove(names); },
            .then =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/private_log.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -9,6 +11,7 @@
 #include "wal/log_reader.h"
 #include "wal/log_recovery.h"
 #include "wal/log_writer.h"
+#include "wal/replay_estimate.h"
 
 namespace arion {
 namespace {
@@ -16,13 +19,15 @@ namespace {
 class RecoveredPrivateLog : public PrivateLog {
  public:
   RecoveredPrivateLog(Environment& env, StrandPtr strand, PrivateLogOptions options,
-                      const RecoveredLog& recovered)
+                      const RecoveredLog& recovered, ReplayEstimate estimate)
       : env_(env),
         options_(std::move(options)),
+        estimate_(estimate),
         catalog_(std::make_shared<LogCatalog>(
-            LogCatalog::Snapshot{.files = recovered.files,
-                                 .valid_start_offset = options_.valid_start_offset,
-                                 .max_decree = recovered.max_decree})),
+            LogCatalog::Content{.files = recovered.files,
+                                .valid_start_offset = options_.valid_start_offset,
+                                .max_decree = recovered.max_decree},
+            env.clock())),
         writer_(
             std::make_shared<LogWriter>(env, std::move(strand), options_, recovered, catalog_)) {}
   ~RecoveredPrivateLog() override { writer_->Abandon(); }
@@ -31,42 +36,33 @@ class RecoveredPrivateLog : public PrivateLog {
     writer_->Append(std::move(mutation), std::move(on_durable));
   }
   bool IsBusy() const override { return writer_->IsBusy(); }
-  void DropThrough(Decree durable) override { writer_->DropThrough(durable); }
+  void DropUnneeded(const LogNeeds& needs) override {
+    writer_->DropOldest(catalog_->CountUnneeded(needs, options_.reserve));
+  }
   void StartAnew(Decree max_decree) override { writer_->StartAnew(max_decree); }
   int64_t end_offset() const override { return writer_->end_offset(); }
   void Drain(Task done) override { writer_->Drain(std::move(done)); }
   absl::Status Close() override { return writer_->Close(); }
-
-  bool Covers(Decree first) const override {
-    const LogCatalog::Snapshot log = catalog_->Read();
-    return first > RetainedAbove(log.files, log.valid_start_offset, log.max_decree);
+  bool Covers(Decree first) const override { return catalog_->Covers(first); }
+  absl::Duration EstimatedReplay(Decree durable) const override {
+    return estimate_.Of(catalog_->WorkAbove(durable));
   }
 
   absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree first, uint64_t bytes_max) override {
-    const LogCatalog::Snapshot log = catalog_->Read();
-    if (first <= RetainedAbove(log.files, log.valid_start_offset, log.max_decree))
-      return absl::OutOfRangeError(
-          absl::StrCat("decree ", first.value(), " was dropped from the log"));
-    // The newest file before which there is nothing of interest.
-    size_t i = log.files.size();
-    while (i > 0 && log.files[i - 1].name.start_offset >= log.valid_start_offset) {
-      --i;
-      if (log.files[i].header_max_decree < first) break;
+    Reading reading{.first = first, .bytes_max = bytes_max};
+    ASSIGN_OR_RETURN(std::optional<LogCatalog::Piece> piece, catalog_->Begin(first));
+    while (piece && !reading.is_full) {
+      RETURN_IF_ERROR(Read(*piece, &reading));
+      ASSIGN_OR_RETURN(piece, catalog_->After(*piece));
     }
-    std::vector<MutationPtr> mutations;
-    uint64_t bytes = 0;
-    for (; i < log.files.size() && (mutations.empty() || bytes < bytes_max); ++i)
-      RETURN_IF_ERROR(
-          ReadFile(log.files[i], first, log.valid_start_offset, bytes_max, &bytes, &mutations));
-    return mutations;
+    return std::move(reading.mutations);
   }
 
   Stats stats() const override {
+    const LogCatalog::Size size = catalog_->size();
     Stats stats;
-    for (const LogFileEntry& file : catalog_->Read().files) {
-      ++stats.files;
-      stats.bytes += file.content_bytes;
-    }
+    stats.files = size.files;
+    stats.bytes = size.bytes;
     stats.blocks_written = writer_->blocks_written();
     stats.mutations_written = writer_->mutations_written();
     stats.method = env_.log_device(options_.directory).method();
@@ -74,36 +70,57 @@ class RecoveredPrivateLog : public PrivateLog {
   }
 
  private:
-  absl::Status ReadFile(const LogFileEntry& file, Decree first, int64_t valid_start_offset,
-                        uint64_t bytes_max, uint64_t* bytes, std::vector<MutationPtr>* mutations) {
-    const std::string path = JoinPath(options_.directory, file.file_name);
+  struct Reading {
+    Decree first;
+    uint64_t bytes_max = 0;
+    std::vector<MutationPtr> mutations;
+    uint64_t bytes = 0;
+    bool is_full = false;
+
+    void Take(MutationPtr mutation) {
+      const size_t size = EncodedSize(*mutation);
+      is_full = is_full || (!mutations.empty() && bytes + size > bytes_max);
+      if (is_full) return;
+      bytes += size;
+      mutations.push_back(std::move(mutation));
+    }
+  };
+
+  absl::Status Read(const LogCatalog::Piece& piece, Reading* reading) {
+    const std::string path = JoinPath(options_.directory, piece.file_name);
     const auto opened = env_.files().OpenForRead(path);
-    if (absl::IsNotFound(opened.status()))
-      return absl::OutOfRangeError(absl::StrCat(path, " was dropped meanwhile"));
+    if (absl::IsNotFound(opened.status())) return Gone(path, piece);
     RETURN_IF_ERROR(opened.status());
-    LogReader reader(**opened, file.content_bytes, file.name.start_offset);
+    LogReader reader(**opened, piece.content_bytes, piece.name.start_offset, piece.from);
+    LogIndex index = piece.is_indexed ? LogIndex{} : catalog_->IndexOf(piece.name);
+    Decree max_decree = piece.from.max_decree;
     LogBlock block;
-    while (true) {
+    while (!reading->is_full) {
       ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
       if (!more) break;
+      index.Add({block.position, block.crc_before, max_decree}, block.position + block.size);
       for (MutationPtr& mutation : block.mutations) {
-        if (mutation->decree < first || mutation->log_offset < valid_start_offset) continue;
-        const size_t size = EncodedSize(*mutation);
-        if (!mutations->empty() && *bytes + size > bytes_max) {
-          *bytes = bytes_max;
-          return absl::OkStatus();
-        }
-        *bytes += size;
-        mutations->push_back(std::move(mutation));
+        if (mutation->log_offset < piece.valid_start_offset) continue;
+        max_decree = std::max(max_decree, mutation->decree);
+        if (mutation->decree >= reading->first) reading->Take(std::move(mutation));
       }
     }
-    if (reader.end() == LogEnd::kEof) return absl::OkStatus();
+    if (!piece.is_indexed) catalog_->SetIndex(piece.name, std::move(index));
+    if (reading->is_full || reader.end() == LogEnd::kEof) return absl::OkStatus();
     return absl::DataLossError(
         absl::StrCat(path, ": ", Text(LogEndName(reader.end())), " ", reader.reason()));
   }
 
+  absl::Status Gone(const std::string& path, const LogCatalog::Piece& piece) const {
+    if (!catalog_->Holds(piece.name))
+      return absl::OutOfRangeError(absl::StrCat(path, " was dropped meanwhile"));
+    return absl::DataLossError(absl::StrCat(
+        path, " is gone, and not by us: the replica must be learned anew from another member"));
+  }
+
   Environment& env_;
   const PrivateLogOptions options_;
+  const ReplayEstimate estimate_;
   const std::shared_ptr<LogCatalog> catalog_;
   const std::shared_ptr<LogWriter> writer_;
 };
@@ -120,11 +137,16 @@ absl::StatusOr<std::unique_ptr<PrivateLog>> PrivateLog::Open(Environment& env, S
     RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(options.directory)));
   }
   ReplaySummary unused;
-  auto recovered = RecoverLog(files, options, sink, summary != nullptr ? summary : &unused);
+  if (summary == nullptr) summary = &unused;
+  const Instant begin = env.clock().Now();
+  auto recovered = RecoverLog(files, options, sink, summary);
   if (!recovered.ok())
     return Annotate(recovered.status(), absl::StrCat("log of ", options.pid.ToString()));
+  summary->took = env.clock().Now() - begin;
+  ReplayEstimate estimate;
+  estimate.Learn({summary->bytes_above_applied, summary->mutations_above_applied}, summary->took);
   return std::make_unique<RecoveredPrivateLog>(env, std::move(strand), std::move(options),
-                                               *recovered);
+                                               *recovered, estimate);
 }
 
 }  // namespace arion

@@ -27,6 +27,7 @@
 #include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 
 #include <cstdint>
 #include <functional>
@@ -63,6 +64,10 @@ struct PrivateLogOptions {
 struct ReplaySummary {
   int64_t mutations = 0;
   uint64_t bytes = 0;
+  // Of these, what is above options.applied.
+  int64_t mutations_above_applied = 0;
+  uint64_t bytes_above_applied = 0;
+  absl::Duration took;     // all of Open, the sink's part included
   bool cut_tail = false;   // something was cut from the end: the stop was not clean
   bool was_clean = false;  // the last stop was clean
   Decree max_decree;       // largest decree seen; 0 = none
@@ -86,9 +91,10 @@ class PrivateLog {
   // block.
   virtual bool IsBusy() const = 0;
 
-  // Files that hold only decrees <= d and lie before the newest such file may go; removed in the
-  // background.
-  virtual void DropThrough(Decree durable) = 0;
+  // Files that neither `needs` nor options.reserve holds go (log_retention.h), in the background.
+  // Files that somebody else removed meanwhile fail the log: callbacks get DataLoss.
+  virtual void DropUnneeded(const LogNeeds& needs) = 0;
+  void DropThrough(Decree durable) { DropUnneeded({.checkpoint = durable}); }
   // Everything logged so far is void (a learner got a new beginning): the next append starts a new
   // file whose header says so. The caller stores end_offset() as init_offset_in_private_log before
   // it appends.
@@ -96,11 +102,16 @@ class PrivateLog {
   virtual int64_t end_offset() const = 0;  // global offset behind the last appended record
 
   // Mutations with decree >= first that are durable here, in log order (a decree may repeat); up to
-  // `bytes_max` bytes but at least one. OutOfRange: older ones were dropped. In the DiskPool,
-  // beside appends.
+  // `bytes_max` bytes but at least one. OutOfRange: older ones were dropped. DataLoss: a file can't
+  // be read or is gone, though nobody dropped it: the replica must be fenced. In the DiskPool,
+  // beside appends. Reads from an index's entry (log_index.h) to the last byte it gives back, and
+  // holds no more than that and one block.
   virtual absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree first, uint64_t bytes_max) = 0;
   // Every decree >= first that was ever appended is still here.
   virtual bool Covers(Decree first) const = 0;
+  // How long replay would take after a crash now, with a checkpoint that holds `durable`: by the
+  // rate that Open measured. Cheap; on any thread.
+  virtual absl::Duration EstimatedReplay(Decree durable) const = 0;
 
   struct Stats {
     int64_t files = 0;

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_catalog.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/status.h"
+
+namespace arion {
+
+void LogCatalog::Add(const DurableBlock& block) {
+  std::lock_guard lock(mutex_);
+  std::vector<LogFileEntry>& files = content_.files;
+  if (block.at.position == 0) {
+    if (!files.empty() && files.back().last_write_unix_s == 0)
+      files.back().last_write_unix_s = clock_.WallMicros() / 1000000;
+    files.push_back({.name = block.file,
+                     .file_name = block.file.ToString(),
+                     .header_max_decree = block.header_max_decree});
+  }
+  files.back().content_bytes = block.end;
+  files.back().index.Add(block.at, block.end);
+  content_.max_decree = std::max(content_.max_decree, block.max_decree);
+}
+
+void LogCatalog::StartAnew(int64_t valid_start_offset, Decree max_decree) {
+  std::lock_guard lock(mutex_);
+  content_.valid_start_offset = valid_start_offset;
+  content_.max_decree = max_decree;
+}
+
+std::vector<std::string> LogCatalog::DropOldest(size_t count) {
+  std::lock_guard lock(mutex_);
+  const auto end = content_.files.begin() + static_cast<ptrdiff_t>(count);
+  std::vector<std::string> names;
+  for (auto file = content_.files.begin(); file != end; ++file) names.push_back(file->file_name);
+  content_.files.erase(content_.files.begin(), end);
+  return names;
+}
+
+bool LogCatalog::Covers(Decree first) const {
+  std::lock_guard lock(mutex_);
+  return first > RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree);
+}
+
+size_t LogCatalog::CountUnneeded(const LogNeeds& needs, const LogReserve& reserve) const {
+  const int64_t now = clock_.WallMicros() / 1000000;
+  std::lock_guard lock(mutex_);
+  return CountDroppable(content_.files, needs, reserve, content_.valid_start_offset, now);
+}
+
+size_t LogCatalog::FirstFileFor(Decree first) const {
+  const std::vector<LogFileEntry>& files = content_.files;
+  size_t found = files.size();
+  for (size_t i = files.size(); i-- > 0;) {
+    if (files[i].name.start_offset < content_.valid_start_offset) break;
+    found = i;
+    if (files[i].header_max_decree < first) break;
+  }
+  return found;
+}
+
+ReplayWork LogCatalog::WorkAbove(Decree applied) const {
+  std::lock_guard lock(mutex_);
+  const size_t i = FirstFileFor(applied + 1);
+  if (i == content_.files.size() || content_.max_decree <= applied) return {};
+  const LogFileEntry& file = content_.files[i];
+  const uint64_t from = file.index.Find(applied + 1).position;
+  return {
+      .bytes =
+          static_cast<uint64_t>(content_.files.back().end_offset() - file.name.start_offset) - from,
+      .mutations = content_.max_decree - applied};
+}
+
+LogCatalog::Size LogCatalog::size() const {
+  std::lock_guard lock(mutex_);
+  Size size{.files = static_cast<int64_t>(content_.files.size())};
+  for (const LogFileEntry& file : content_.files) size.bytes += file.content_bytes;
+  return size;
+}
+
+size_t LogCatalog::Find(int64_t index) const {
+  // Indexes are consecutive.
+  const std::vector<LogFileEntry>& files = content_.files;
+  if (files.empty() || index < files.front().name.index) return files.size();
+  return std::min(files.size(), static_cast<size_t>(index - files.front().name.index));
+}
+
+bool LogCatalog::Holds(const LogFileName& file) const {
+  std::lock_guard lock(mutex_);
+  return Find(file.index) < content_.files.size();
+}
+
+std::vector<std::string> LogCatalog::FileNames() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> names;
+  for (const LogFileEntry& file : content_.files) names.push_back(file.file_name);
+  return names;
+}
+
+LogCatalog::Piece LogCatalog::PieceOf(const LogFileEntry& file, LogIndex::Entry from,
+                                      int64_t valid_start_offset, int64_t last_file) const {
+  from.max_decree = std::max(from.max_decree, file.header_max_decree);
+  return {.name = file.name,
+          .file_name = file.file_name,
+          .content_bytes = file.content_bytes,
+          .from = from,
+          .is_indexed = file.index.end() >= file.content_bytes,
+          .valid_start_offset = valid_start_offset,
+          .last_file = last_file};
+}
+
+absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::Begin(Decree first) const {
+  std::lock_guard lock(mutex_);
+  if (first <= RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree))
+    return absl::OutOfRangeError(
+        absl::StrCat("decree ", first.value(), " was dropped from the log"));
+  const size_t i = FirstFileFor(first);
+  if (i == content_.files.size()) return std::nullopt;
+  const LogFileEntry& file = content_.files[i];
+  return PieceOf(file, file.index.Find(first), content_.valid_start_offset,
+                 content_.files.back().name.index);
+}
+
+absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::After(const Piece& piece) const {
+  if (piece.name.index == piece.last_file) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  const size_t next = Find(piece.name.index + 1);
+  if (next == content_.files.size())
+    return absl::OutOfRangeError(
+        absl::StrCat("the file behind ", piece.file_name, " was dropped from the log meanwhile"));
+  return PieceOf(content_.files[next], {}, piece.valid_start_offset, piece.last_file);
+}
+
+LogIndex LogCatalog::IndexOf(const LogFileName& file) const {
+  std::lock_guard lock(mutex_);
+  const size_t found = Find(file.index);
+  return found == content_.files.size() ? LogIndex{} : content_.files[found].index;
+}
+
+void LogCatalog::SetIndex(const LogFileName& file, LogIndex index) {
+  std::lock_guard lock(mutex_);
+  const size_t found = Find(file.index);
+  if (found == content_.files.size()) return;
+  LogIndex& known = content_.files[found].index;
+  if (known.end() < index.end()) known = std::move(index);
+}
+
+}  // namespace arion

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_index.h"
+
+#include <algorithm>
+
+namespace arion {
+namespace {
+
+constexpr size_t kEntriesExpected = (32 << 20) / LogIndex::kStepBytes;
+
+}  // namespace
+
+void LogIndex::Add(const Entry& at, uint64_t end) {
+  if (at.position != end_) return;
+  end_ = end;
+  const uint64_t last = entries_.empty() ? 0 : entries_.back().position;
+  if (at.position < last + kStepBytes) return;
+  if (entries_.empty()) entries_.reserve(kEntriesExpected);
+  entries_.push_back(at);
+}
+
+LogIndex::Entry LogIndex::Find(Decree first) const {
+  const auto behind =
+      std::partition_point(entries_.begin(), entries_.end(),
+                           [first](const Entry& entry) { return entry.max_decree < first; });
+  return behind == entries_.begin() ? Entry{} : *(behind - 1);
+}
+
+}  // namespace arion
