@@ -24,6 +24,8 @@ DOORS = {
     r"liburing\.h": [r"src/env/.*\.cc", r"bench/.*\.cc"],
     r"rapidjson/.*": [r"(src|tools)/.*\.cc"],
     r"nlohmann/.*": [r"tests/.*"],
+    r"prometheus/.*": [r"src/metrics/.*\.cc"],
+    r"http_parser\.h": [r"src/http/request_parser\.cc"],
     r"histedit\.h": [r"tools/shell/line_reader\.cc"],
     r"benchmark/.*": [r"bench/.*"],
 }

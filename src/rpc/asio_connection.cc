@@ -23,6 +23,7 @@ constexpr size_t kReadBytesPerTurn = 1 << 20;  // then other connections get the
 constexpr size_t kPiecesPerWrite = 64;
 constexpr size_t kRequestOverheadBytes = 256;  // what an unanswered request costs beside its body
 constexpr absl::Duration kFarewell = absl::Seconds(2);  // for a peer to take our last words
+constexpr absl::Duration kSessionIdle = absl::Minutes(5);
 
 constexpr std::string_view kHttpReply =
     "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 29\r\nConnection: "
@@ -137,6 +138,7 @@ void AsioConnection::Flush() {
     return;
   }
   if (paused_ && !Overloaded()) Resume();
+  if (session_sent_) std::exchange(session_sent_, nullptr)();
 }
 
 void AsioConnection::Reply(const Frame& request, ErrorCode error, std::string body) {
@@ -213,6 +215,7 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
   }
   if (farewell_) return Read();  // unread: the room is used again
   parser_.Commit(n);
+  if (session_ != nullptr) last_heard_ = Now();
   size_t total = n;
   bool filled = n == room_bytes_;
   while (filled && total < kReadBytesPerTurn) {
@@ -226,10 +229,11 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
   }
   room_bytes_ = total >= kReadBytesBusy ? kReadBytesBusy : kReadBytes;
   HandleFrames();
-  if (!closed_ && !paused_) Read();
+  if (!closed_ && !paused_ && !session_paused_) Read();
 }
 
 void AsioConnection::HandleFrames() {
+  if (session_ != nullptr) return session_->OnBytes(parser_.TakeBuffered());
   while (!closed_ && !farewell_) {
     if (Overloaded()) {
       paused_ = true;
@@ -243,7 +247,7 @@ void AsioConnection::HandleFrames() {
       case FrameParser::Result::kBroken:
         return Close(parser_.error());
       case FrameParser::Result::kHttp:
-        return SayFarewell(kHttpReply);
+        return BeginSession();
       case FrameParser::Result::kFrame:
         break;
     }
@@ -295,9 +299,33 @@ void AsioConnection::Resume() {
   if (!closed_ && !paused_) Read();
 }
 
-void AsioConnection::SayFarewell(std::string_view last_words) {
+void AsioConnection::SayFarewell(std::string last_words) {
   farewell_ = true;
-  Send(std::string(last_words), {});
+  Send(std::move(last_words), {});
+  if (std::exchange(session_paused_, false)) Read();
+}
+
+// Another protocol.
+
+void AsioConnection::BeginSession() {
+  const ByteSessionFactory* factory = host_->byte_sessions();
+  if (factory == nullptr) return SayFarewell(std::string(kHttpReply));
+  last_heard_ = Now();
+  session_ = (*factory)(weak_from_this());
+  session_->OnBytes(parser_.TakeBuffered());
+}
+
+void AsioConnection::Post(Task task) { asio::post(context_, std::move(task)); }
+
+void AsioConnection::Write(std::string bytes, Task sent) {
+  if (closed_) return;
+  session_sent_ = std::move(sent);
+  Send(std::move(bytes), {});
+}
+
+void AsioConnection::ResumeReading() {
+  last_heard_ = Now();
+  if (std::exchange(session_paused_, false) && !closed_) Read();
 }
 
 // Time and end.
@@ -316,6 +344,7 @@ void AsioConnection::Tick(Instant now) {
     }
   }
   if (farewell_ && now - last_progress_ > kFarewell) return Close("");
+  if (session_ != nullptr && !session_paused_ && now - last_heard_ > kSessionIdle) return Close("");
   size_t queued = queued_bytes_;
   if (queued > 2 * host_->options().queued_bytes_max * Factor()) {
     return Close(absl::StrCat("too slow: ", queued, " bytes wait for it"));
@@ -341,6 +370,7 @@ void AsioConnection::Close(std::string_view why) {
   }
   std::error_code ignored;
   socket_.close(ignored);
+  session_sent_ = nullptr;
   writing_.clear();
   first_piece_ = piece_offset_ = 0;
   for (uint64_t call : calls) host_->calls().Finish(call, {.error = ErrorCode::kNetworkFailure});

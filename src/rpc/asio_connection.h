@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rpc/asio_transport.h"
+#include "rpc/byte_stream.h"
 #include "rpc/call_deadlines.h"
 #include "rpc/frame.h"
 #include "rpc/outbox.h"
@@ -35,7 +36,8 @@ class ConnectionHost {
   virtual void Connected(Endpoint peer) = 0;
   virtual void ConnectFailed(Endpoint peer) = 0;
 
-  virtual const RequestHandler* handler() const = 0;  // nullptr: none
+  virtual const RequestHandler* handler() const = 0;            // nullptr: none
+  virtual const ByteSessionFactory* byte_sessions() const = 0;  // nullptr: none
   virtual const AsioTransportOptions& options() const = 0;
   virtual PendingCalls& calls() = 0;
   virtual Endpoint local() const = 0;
@@ -46,7 +48,7 @@ class ConnectionHost {
 // (spec/internal-rpc.md 1.3).
 Checksums ChecksumsFor(std::string_view rpc_name);
 
-class AsioConnection : public std::enable_shared_from_this<AsioConnection> {
+class AsioConnection : public ByteStream, public std::enable_shared_from_this<AsioConnection> {
  public:
   AsioConnection(std::shared_ptr<ConnectionHost> host, int loop, asio::io_context& context,
                  asio::ip::tcp::socket socket)
@@ -78,6 +80,13 @@ class AsioConnection : public std::enable_shared_from_this<AsioConnection> {
   // Like Send; `call` fails when it is not answered in time or the connection closes. False: closed
   // already.
   bool SendCall(uint64_t call, absl::Duration timeout, std::string header, std::string body);
+
+  // ByteStream, of a connection that speaks another protocol. Post: any thread.
+  void Post(Task task) override;
+  void Write(std::string bytes, Task sent) override;
+  void WriteLast(std::string bytes) override { SayFarewell(std::move(bytes)); }
+  void PauseReading() override { session_paused_ = true; }
+  void ResumeReading() override;
 
   // The loop's thread.
   void StartAccepted();
@@ -117,7 +126,8 @@ class AsioConnection : public std::enable_shared_from_this<AsioConnection> {
   void Answered(size_t bytes);
   void Resume();
   void Flush();
-  void SayFarewell(std::string_view last_words);
+  void BeginSession();
+  void SayFarewell(std::string last_words);
 
   const std::shared_ptr<ConnectionHost> host_;
   const int loop_;
@@ -142,13 +152,17 @@ class AsioConnection : public std::enable_shared_from_this<AsioConnection> {
   bool established_ = false;
   bool reading_ = false;
   bool waiting_to_write_ = false;
-  bool farewell_ = false;  // only our last words are still to be sent
+  bool farewell_ = false;                 // only our last words are still to be sent
+  std::shared_ptr<ByteSession> session_;  // takes the peer's bytes instead of the parser's frames
+  bool session_paused_ = false;
+  Task session_sent_;  // runs once everything is written
   std::vector<std::string> writing_;
   size_t first_piece_ = 0;   // of writing_
   size_t piece_offset_ = 0;  // in the first piece
   size_t room_bytes_ = kReadBytes;
   Instant started_;
   Instant last_progress_;  // of writing
+  Instant last_heard_;     // of a session
 };
 
 }  // namespace arion

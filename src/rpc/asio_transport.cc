@@ -49,6 +49,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   absl::Status Listen();
   void Stop();
   void SetHandler(RequestHandler handler);
+  void SetByteSessions(ByteSessionFactory factory) { byte_sessions_ = std::move(factory); }
   uint64_t Send(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                 absl::AnyInvocable<void(RpcResult)> done);
   void SendOneWay(Endpoint to, OutboundRequest request);
@@ -61,6 +62,9 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
 
   const RequestHandler* handler() const override {
     return handler_.load(std::memory_order_acquire);
+  }
+  const ByteSessionFactory* byte_sessions() const override {
+    return byte_sessions_ ? &byte_sessions_ : nullptr;
   }
   const AsioTransportOptions& options() const override { return options_; }
   PendingCalls& calls() override { return calls_; }
@@ -96,6 +100,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   std::atomic<Endpoint> local_;
   std::unique_ptr<RequestHandler> owned_handler_;
   std::atomic<const RequestHandler*> handler_ = nullptr;
+  ByteSessionFactory byte_sessions_;
   std::atomic<bool> stopping_ = false;
   std::atomic<size_t> connection_count_ = 0;
   PendingCalls calls_;
@@ -346,6 +351,10 @@ void AsioTransport::Stop() { hub_->Stop(); }
 Endpoint AsioTransport::local() const { return hub_->local(); }
 
 void AsioTransport::SetHandler(RequestHandler handler) { hub_->SetHandler(std::move(handler)); }
+
+void AsioTransport::SetByteSessions(ByteSessionFactory factory) {
+  hub_->SetByteSessions(std::move(factory));
+}
 
 void AsioTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                          absl::AnyInvocable<void(RpcResult)> done) {

@@ -6,7 +6,7 @@
 // Errors    Listen: Unavailable, with the port, who holds it and a remedy. Calls: transport.h; a
 //           peer that could not be reached is tried again after a short pause, in which calls to it
 //           fail at once.
-// Threads   Thread-safe, but for SetHandler (before Listen), Listen and Stop (one thread that is no
+// Threads   Thread-safe, but for SetHandler and SetByteSessions (before Listen), Listen and Stop (one thread that is no
 //           loop thread).
 // Lifetime  The loops outlive the transport. After Stop the handler is not called any more, and
 //           calls fail.
@@ -25,6 +25,7 @@
 #include <optional>
 
 #include "env/event_loops.h"
+#include "rpc/byte_stream.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -56,6 +57,8 @@ class AsioTransport : public Transport {
 
   Endpoint local() const override;
   void SetHandler(RequestHandler handler) override;
+  // Who takes over a connection whose first bytes are HTTP; without one it is answered 404.
+  void SetByteSessions(ByteSessionFactory factory);
   void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
             absl::AnyInvocable<void(RpcResult)> done) override;
   void SendOneWay(Endpoint to, OutboundRequest request) override;

@@ -41,6 +41,13 @@ constexpr size_t kPartitionHashAt = 128;
 constexpr size_t kErrorNameAt = 136;
 static_assert(kErrorNameAt + kNameFieldBytes + 8 == kRdsnHeaderBytes);
 
+// The first four bytes of a request; which methods are served is decided where it is read.
+bool IsHttpMethod(std::string_view start) {
+  static constexpr std::array<std::string_view, 7> kStarts = {"GET ", "POST", "HEAD", "PUT ",
+                                                              "DELE", "OPTI", "PATC"};
+  return std::find(kStarts.begin(), kStarts.end(), start) != kStarts.end();
+}
+
 // Codes that only servers send: whoever uses one and names a server's port may send long frames.
 bool IsInternalCode(std::string_view name) {
   static constexpr std::array<std::string_view, 10> kCodes = {kRpcPrepare,
@@ -162,6 +169,12 @@ void FrameParser::Feed(std::string_view bytes) {
   Commit(bytes.size());
 }
 
+std::string FrameParser::TakeBuffered() {
+  std::string taken(Buffered());
+  Consume(taken.size());
+  return taken;
+}
+
 FrameParser::Result FrameParser::Broken(std::string why) {
   error_ = std::move(why);
   begin_ = end_ = 0;
@@ -193,7 +206,7 @@ FrameParser::Result FrameParser::Next(Frame* frame) {
   if (!framing_known_) {
     std::string_view start = Buffered().substr(0, 4);
     if (start.size() < 4) return Result::kNeedMore;
-    if (start == "GET " || start == "POST") return Result::kHttp;
+    if (IsHttpMethod(start)) return Result::kHttp;
     if (start == kThriftMagic) {
       framing_ = Framing::kThriftV0;
     } else if (start != kRdsnMagic) {

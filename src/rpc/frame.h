@@ -69,7 +69,7 @@ class FrameParser {
     kFrame,
     kNeedMore,
     kBroken,  // close the connection; error() says why. The parser yields nothing more
-    kHttp,    // GET or POST: not for us
+    kHttp,    // an HTTP method: TakeBuffered and go on elsewhere
   };
   explicit FrameParser(Expect expect);
 
@@ -84,6 +84,9 @@ class FrameParser {
   void Feed(std::string_view bytes);
   // The next frame. Views nothing: the body is copied out.
   Result Next(Frame* frame);
+
+  // What was not cut into frames, taken out.
+  std::string TakeBuffered();
 
   const std::string& error() const { return error_; }
   Expect expect() const { return expect_; }

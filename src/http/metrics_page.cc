@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "http/metrics_page.h"
+
+#include <memory>
+
+#include "base/status.h"
+#include "metrics/prometheus_text.h"
+
+namespace arion {
+
+Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const Clock& clock,
+                 std::function<void()> before_reading) {
+  auto json = std::make_shared<MetricsJson>(std::move(identity));
+  return [&registry, &clock, json,
+          before_reading = std::move(before_reading)](const HttpRequest& request) -> HttpResponse {
+    if (before_reading) before_reading();
+    const std::vector<MetricFamily> families = registry.Read();
+    const std::string_view accept = request.Header("accept");
+    if (!accept.empty() && accept.find("json") == std::string_view::npos) {
+      return {.content_type = std::string(kPrometheusContentType),
+              .body = PrometheusText(families)};
+    }
+    absl::StatusOr<std::string> text =
+        json->Write(families, request.arguments, clock.WallMicros() * 1000);
+    if (text.ok()) return {.content_type = "application/json", .body = *std::move(text)};
+    return {.status = 400,
+            .content_type = "application/json",
+            .body = MetricsJson::ErrorText(text.status())};
+  };
+}
+
+}  // namespace arion

@@ -1,0 +1,19 @@
+// The page of /metrics: who gets JSON and who Prometheus' text (decision 27): without an Accept
+// header, or with one that names JSON, the old versions' JSON; otherwise text.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "env/clock.h"
+#include "http/page_server.h"
+#include "metrics/metric_registry.h"
+#include "metrics/metrics_json.h"
+
+namespace arion {
+
+// `before_reading` runs first each time, in the page's thread: it may fetch what sources report.
+Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const Clock& clock,
+                 std::function<void()> before_reading);
+
+}  // namespace arion

@@ -1,0 +1,41 @@
+// PageServer: pages on the RPC port. A connection whose first bytes are HTTP becomes a session of
+// it; each path has one page.
+//
+// Shapes    `/` lists the pages. An unknown path is answered 404, a method other than GET, HEAD and
+//           POST 405, more requests at once than kHttpRequestsMax 503.
+// Threads   Pages run in the pool given, several at a time, and may wait; never on a loop. Add
+//           before the first request; Sessions is thread-safe.
+// Lifetime  The pool outlives the last request: stop the transport, then destroy the pool (which
+//           runs what waits there), then what the pages refer to.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "env/environment.h"
+#include "http/http_message.h"
+#include "rpc/byte_stream.h"
+
+namespace arion {
+
+constexpr int kHttpRequestsMax = 64;
+
+using Page = std::function<HttpResponse(const HttpRequest&)>;
+
+class PageServer {
+ public:
+  explicit PageServer(DiskPool& pool);
+
+  // `help`: one line, for the list. A path is added once.
+  void Add(std::string path, std::string help, Page page);
+  // What the transport makes of a connection that speaks HTTP.
+  ByteSessionFactory Sessions();
+
+ private:
+  class Book;
+  std::shared_ptr<Book> book_;
+};
+
+}  // namespace arion

@@ -1,0 +1,47 @@
+// HttpRequestParser: bytes to requests, by libhttp-parser. Its one door.
+//
+// Shapes    HTTP/1.0 and 1.1, bodies by length or in chunks. Limits: kHeadBytesMax for request line
+//           and headers, kBodyBytesMax for the body.
+// Errors    Any bytes: a request that can't be read ends in kBad with the status to answer (400,
+//           413, 414, 431); the parser yields nothing more then.
+// Threads   Strand-bound (a connection's loop thread).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "http/http_message.h"
+
+namespace arion {
+
+constexpr size_t kHttpHeadBytesMax = 16 << 10;
+constexpr size_t kHttpBodyBytesMax = 64 << 10;
+
+class HttpRequestParser {
+ public:
+  enum class Result {
+    kNeedMore,  // everything was taken
+    kRequest,   // one request is whole: Take it before the next Feed
+    kBad,       // answer bad_status() and close
+  };
+  HttpRequestParser();
+  ~HttpRequestParser();
+
+  // Takes bytes from the front of `bytes`, at most to the end of a request.
+  Result Feed(std::string_view* bytes);
+  HttpRequest Take();
+  // Of the request that was taken last.
+  bool keep_alive() const;
+  // After kBad: the status to answer, and why.
+  int bad_status() const;
+  const std::string& bad_reason() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace arion

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/metric_registry.h"
+
+#include <map>
+
+#include "base/log.h"
+
+namespace arion {
+
+std::vector<uint64_t> OneTwoFiveBounds(uint64_t first, uint64_t last) {
+  std::vector<uint64_t> bounds;
+  for (uint64_t ten = first; ten <= last; ten *= 10) {
+    for (uint64_t step : {1, 2, 5}) {
+      if (step * ten <= last) bounds.push_back(step * ten);
+    }
+  }
+  return bounds;
+}
+
+MetricInfo LatencyInfo(std::string name, std::string help) {
+  return {.name = std::move(name),
+          .help = std::move(help),
+          .per_unit = 1e9,
+          .bounds = OneTwoFiveBounds(10'000, 10'000'000'000)};
+}
+
+MetricRegistry::Registration MetricRegistry::AddEntry(Entry entry) {
+  CHECK(!entry.info.name.empty());
+  std::lock_guard lock(mutex_);
+  auto at = entries_.insert(entries_.end(), std::move(entry));
+  return Registration([this, at] {
+    std::lock_guard removing(mutex_);
+    entries_.erase(at);
+  });
+}
+
+MetricRegistry::Registration MetricRegistry::Add(MetricInfo info, MetricLabels labels,
+                                                 const Counter& counter) {
+  return AddEntry({std::move(info), MetricKind::kCounter, std::move(labels), &counter});
+}
+
+MetricRegistry::Registration MetricRegistry::Add(MetricInfo info, MetricLabels labels,
+                                                 const Gauge& gauge) {
+  return AddEntry({std::move(info), MetricKind::kGauge, std::move(labels), &gauge});
+}
+
+MetricRegistry::Registration MetricRegistry::Add(MetricInfo info, MetricLabels labels,
+                                                 const Histogram& histogram) {
+  CHECK(!info.bounds.empty()) << info.name;
+  return AddEntry({std::move(info), MetricKind::kHistogram, std::move(labels), &histogram});
+}
+
+MetricRegistry::Registration MetricRegistry::Add(MetricInfo info, MetricKind kind,
+                                                 MetricLabels labels, Value value) {
+  CHECK(kind != MetricKind::kHistogram) << info.name;
+  return AddEntry({std::move(info), kind, std::move(labels), std::move(value)});
+}
+
+MetricRegistry::Registration MetricRegistry::AddTable(MetricInfo info, MetricKind kind,
+                                                      Table table) {
+  CHECK(kind != MetricKind::kHistogram) << info.name;
+  return AddEntry({std::move(info), kind, {}, std::move(table)});
+}
+
+void MetricRegistry::ReadInto(const Entry& entry, std::vector<MetricSample>* samples) {
+  if (const auto* table = std::get_if<Table>(&entry.source)) {
+    for (LabeledValue& row : (*table)())
+      samples->push_back({.labels = std::move(row.labels), .value = row.value});
+    return;
+  }
+  MetricSample sample{.labels = entry.labels};
+  if (const auto* counter = std::get_if<const Counter*>(&entry.source)) {
+    sample.value = static_cast<double>((*counter)->value());
+  } else if (const auto* gauge = std::get_if<const Gauge*>(&entry.source)) {
+    sample.value = static_cast<double>((*gauge)->value());
+  } else if (const auto* histogram = std::get_if<const Histogram*>(&entry.source)) {
+    sample.histogram = (*histogram)->Read();
+  } else {
+    sample.value = std::get<Value>(entry.source)();
+  }
+  samples->push_back(std::move(sample));
+}
+
+std::vector<MetricFamily> MetricRegistry::Read() const {
+  std::map<std::string, MetricFamily> by_name;
+  std::lock_guard lock(mutex_);
+  for (const Entry& entry : entries_) {
+    auto [at, is_new] = by_name.try_emplace(entry.info.name);
+    if (is_new) {
+      at->second.info = entry.info;
+      at->second.kind = entry.kind;
+    }
+    CHECK(at->second.kind == entry.kind) << entry.info.name << " is of two kinds";
+    ReadInto(entry, &at->second.samples);
+  }
+  std::vector<MetricFamily> families;
+  for (auto& [name, family] : by_name) families.push_back(std::move(family));
+  return families;
+}
+
+}  // namespace arion

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/metrics_json.h"
+
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <array>
+#include <optional>
+#include <set>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+
+constexpr int64_t kWindowNanos = 10'000'000'000;
+constexpr std::array<std::pair<std::string_view, double>, 5> kQuantiles = {
+    {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}}};
+
+// The arguments of 4.3; an empty set lets everything pass.
+struct Selection {
+  std::set<std::string> fields, types, ids, metrics;
+  std::vector<std::pair<std::string, std::string>> attributes;  // one of them is enough
+};
+
+std::vector<std::string> SplitAtCommas(std::string_view text) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    parts.emplace_back(text.substr(0, comma));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return parts;
+}
+
+std::set<std::string> SetOf(std::string_view text) {
+  std::vector<std::string> parts = SplitAtCommas(text);
+  return {parts.begin(), parts.end()};
+}
+
+absl::StatusOr<Selection> SelectionOf(const QueryArguments& arguments) {
+  Selection selection;
+  std::string detail = "false";
+  for (const auto& [name, value] : arguments) {
+    if (name == "with_metric_fields") {
+      selection.fields = SetOf(value);
+    } else if (name == "types") {
+      selection.types = SetOf(value);
+    } else if (name == "ids") {
+      selection.ids = SetOf(value);
+    } else if (name == "metrics") {
+      selection.metrics = SetOf(value);
+    } else if (name == "detail") {
+      detail = value;
+    } else if (name == "attributes") {
+      const std::vector<std::string> parts = SplitAtCommas(value);
+      if (parts.size() % 2 != 0)
+        return absl::InvalidArgumentError("attributes: write name,value,name,value");
+      for (size_t i = 0; i < parts.size(); i += 2)
+        selection.attributes.emplace_back(parts[i], parts[i + 1]);
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "unknown argument \"", name,
+          "\"; there are with_metric_fields, types, ids, metrics, attributes, detail"));
+    }
+  }
+  if (detail != "true" && detail != "false")
+    return absl::InvalidArgumentError("detail is true or false");
+  if (selection.fields.empty() && detail == "false") {
+    selection.fields = {"name", "value"};
+    for (const auto& [name, quantile] : kQuantiles) selection.fields.emplace(name);
+  }
+  return selection;
+}
+
+bool Passes(const std::set<std::string>& wanted, const std::string& name) {
+  return wanted.empty() || wanted.count(name) != 0;
+}
+
+struct Entity {
+  std::string type = "server";
+  std::string id = "server";
+  MetricLabels attributes;
+  bool operator<(const Entity& other) const {
+    return std::tie(type, id, attributes) < std::tie(other.type, other.id, other.attributes);
+  }
+};
+
+Entity EntityOf(const MetricLabels& labels) {
+  Entity entity;
+  for (const auto& [name, value] : labels) {
+    if (name == "disk") {
+      entity.type = "disk";
+      entity.id = "disk@" + value;
+    }
+    entity.attributes.emplace_back(name == "disk" ? "tag" : name, value);
+  }
+  return entity;
+}
+
+bool IsSelected(const Selection& selection, const Entity& entity) {
+  if (!Passes(selection.types, entity.type) || !Passes(selection.ids, entity.id)) return false;
+  if (selection.attributes.empty()) return true;
+  for (const auto& wanted : selection.attributes) {
+    for (const auto& attribute : entity.attributes)
+      if (attribute == wanted) return true;
+  }
+  return false;
+}
+
+const std::string& NameOf(const MetricInfo& info) {
+  return info.old.name.empty() ? info.name : info.old.name;
+}
+
+void Put(JsonWriter& json, std::string_view text) {
+  json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+
+void PutNumber(JsonWriter& json, double value) {
+  const auto whole = static_cast<int64_t>(value);
+  if (static_cast<double>(whole) == value) {
+    json.Int64(whole);
+  } else {
+    json.Double(value);
+  }
+}
+
+std::string_view TypeName(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kCounter:
+      return "Counter";
+    case MetricKind::kGauge:
+      return "Gauge";
+    case MetricKind::kHistogram:
+      return "Percentile";
+  }
+  return "";
+}
+
+// What stands for one metric: `recent` only for histograms.
+void PutMetric(JsonWriter& json, const std::set<std::string>& fields, const MetricFamily& family,
+               const MetricSample& sample, const Histogram::Snapshot& recent) {
+  auto text = [&](std::string_view field, std::string_view value) {
+    if (!Passes(fields, std::string(field))) return;
+    Put(json, field);
+    Put(json, value);
+  };
+  json.StartObject();
+  text("name", NameOf(family.info));
+  text("type", TypeName(family.kind));
+  text("desc", family.info.help);
+  const OldMetricName& old = family.info.old;
+  const double per_unit = old.name.empty() ? family.info.per_unit : old.per_unit;
+  if (family.kind != MetricKind::kHistogram) {
+    if (Passes(fields, "value")) {
+      Put(json, "value");
+      PutNumber(json, sample.value / per_unit);
+    }
+  } else {
+    for (const auto& [name, quantile] : kQuantiles) {
+      if (!Passes(fields, std::string(name))) continue;
+      Put(json, name);
+      PutNumber(json, static_cast<double>(recent.Quantile(quantile)) /
+                          (old.name.empty() ? 1 : old.per_unit));
+    }
+  }
+  json.EndObject();
+}
+
+}  // namespace
+
+Histogram::Snapshot MetricsJson::Recent(const std::string& key, const Histogram::Snapshot& now,
+                                        int64_t unix_nanos) {
+  std::lock_guard lock(mutex_);
+  auto [at, is_new] = windows_.try_emplace(key);
+  Window& window = at->second;
+  Histogram::Snapshot recent = now.Since(window.older);
+  if (unix_nanos - window.started_nanos >= kWindowNanos) {
+    window.older = std::exchange(window.newer, now);
+    window.started_nanos = unix_nanos;
+  }
+  return recent;
+}
+
+std::string MetricsJson::ErrorText(const absl::Status& status) {
+  rapidjson::StringBuffer buffer;
+  JsonWriter json(buffer);
+  json.StartObject();
+  Put(json, "error_message"), Put(json, View(status.message()));
+  json.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize());
+}
+
+absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& families,
+                                               const QueryArguments& arguments,
+                                               int64_t unix_nanos) {
+  ASSIGN_OR_RETURN(const Selection selection, SelectionOf(arguments));
+  std::map<Entity, std::vector<std::pair<const MetricFamily*, const MetricSample*>>> entities;
+  for (const MetricFamily& family : families) {
+    if (!Passes(selection.metrics, NameOf(family.info))) continue;
+    for (const MetricSample& sample : family.samples) {
+      Entity entity = EntityOf(sample.labels);
+      if (IsSelected(selection, entity)) entities[std::move(entity)].emplace_back(&family, &sample);
+    }
+  }
+  rapidjson::StringBuffer buffer;
+  JsonWriter json(buffer);
+  json.StartObject();
+  Put(json, "cluster"), Put(json, identity_.cluster);
+  Put(json, "role"), Put(json, identity_.role);
+  Put(json, "host"), Put(json, identity_.host);
+  Put(json, "port"), json.Int(identity_.port);
+  Put(json, "timestamp_ns"), json.Int64(unix_nanos);
+  Put(json, "entities");
+  json.StartArray();
+  for (const auto& [entity, metrics] : entities) {
+    json.StartObject();
+    Put(json, "type"), Put(json, entity.type);
+    Put(json, "id"), Put(json, entity.id);
+    Put(json, "attributes");
+    json.StartObject();
+    std::string key = entity.id;
+    for (const auto& [name, value] : entity.attributes) {
+      Put(json, name), Put(json, value);
+      key += "\n" + name + "\n" + value;
+    }
+    json.EndObject();
+    Put(json, "metrics");
+    json.StartArray();
+    for (const auto& [family, sample] : metrics) {
+      Histogram::Snapshot recent;
+      if (family->kind == MetricKind::kHistogram)
+        recent = Recent(family->info.name + "\n" + key, sample->histogram, unix_nanos);
+      PutMetric(json, selection.fields, *family, *sample, recent);
+    }
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return std::string(buffer.GetString(), buffer.GetSize());
+}
+
+}  // namespace arion

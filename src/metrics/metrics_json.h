@@ -1,0 +1,59 @@
+// What was read of a MetricRegistry as the JSON of the old versions' GET /metrics
+// (spec/meta-and-admin.md 4.3), under the old names where there are such.
+//
+// Shapes    Samples with a `disk` label belong to entity disk@<tag>, others to the server.
+//           Histograms are percentiles in the source's unit, of what was recorded since a reading
+//           ten to twenty seconds ago (since the last one, if nobody asked meanwhile).
+// Errors    InvalidArgument: an argument nobody knows, a bad `detail`, an odd number of attributes.
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "metrics/metric_registry.h"
+
+namespace arion {
+
+struct ServerIdentity {
+  std::string cluster;
+  std::string role;  // meta, replica
+  std::string host;
+  uint16_t port = 0;
+};
+
+// The arguments of the URL, decoded, in order.
+using QueryArguments = std::vector<std::pair<std::string, std::string>>;
+
+class MetricsJson {
+ public:
+  explicit MetricsJson(ServerIdentity identity) : identity_(std::move(identity)) {}
+
+  absl::StatusOr<std::string> Write(const std::vector<MetricFamily>& families,
+                                    const QueryArguments& arguments, int64_t unix_nanos);
+  static std::string ErrorText(const absl::Status& status);
+
+ private:
+  // Readings that percentiles are differences to.
+  struct Window {
+    int64_t started_nanos = 0;
+    Histogram::Snapshot older, newer;
+  };
+  Histogram::Snapshot Recent(const std::string& key, const Histogram::Snapshot& now,
+                             int64_t unix_nanos);
+
+  const ServerIdentity identity_;
+  std::mutex mutex_;
+  std::map<std::string, Window> windows_;  // guarded by mutex_
+};
+
+}  // namespace arion

@@ -1,0 +1,20 @@
+// What was read of a MetricRegistry as Prometheus' text format 0.0.4, each name behind `arion_`.
+//
+// A histogram's exposed bucket `le` counts the fine buckets that end at or below it; a value within
+// 1/32 below a bound may stand in the next one. Sum and count are exact.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "metrics/metric_registry.h"
+
+namespace arion {
+
+constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
+
+std::string PrometheusText(const std::vector<MetricFamily>& families);
+
+}  // namespace arion

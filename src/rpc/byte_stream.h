@@ -1,0 +1,41 @@
+// ByteStream and ByteSession: a connection of the transport whose first bytes are of another
+// protocol, handed over to who speaks it (http/).
+//
+// Threads   OnBytes comes on the connection's loop and must not block. Post: any thread; the rest of
+//           ByteStream on the loop (in OnBytes, or in a task given to Post).
+// Lifetime  The connection holds the session; the session holds the stream weakly.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "env/strand.h"
+
+namespace arion {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  virtual void Post(Task task) = 0;
+  // Without effect on a closed connection. `sent` runs once the kernel has taken all bytes.
+  virtual void Write(std::string bytes, Task sent) = 0;
+  // The last bytes: OnBytes does not come any more, and the connection closes once they are sent.
+  virtual void WriteLast(std::string bytes) = 0;
+  // While paused the peer's bytes stay in the kernel, but for what was read already.
+  virtual void PauseReading() = 0;
+  virtual void ResumeReading() = 0;
+};
+
+class ByteSession {
+ public:
+  virtual ~ByteSession() = default;
+  virtual void OnBytes(std::string_view bytes) = 0;
+};
+
+using ByteSessionFactory =
+    std::function<std::shared_ptr<ByteSession>(std::weak_ptr<ByteStream> stream)>;
+
+}  // namespace arion

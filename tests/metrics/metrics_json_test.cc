@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "metrics/metrics_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace arion {
+namespace {
+
+constexpr int64_t kSecond = 1'000'000'000;
+
+class MetricsJsonTest : public testing::Test {
+ protected:
+  nlohmann::json Ask(const QueryArguments& arguments, int64_t at = kSecond) {
+    absl::StatusOr<std::string> text = json_.Write(registry_.Read(), arguments, at);
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() ? nlohmann::json::parse(*text) : nlohmann::json();
+  }
+
+  MetricRegistry registry_;
+  MetricsJson json_{{.cluster = "c", .role = "replica", .host = "h", .port = 34801}};
+};
+
+TEST_F(MetricsJsonTest, SaysWhoAnswersAndWhen) {
+  const nlohmann::json answer = Ask({});
+  EXPECT_EQ(answer["cluster"], "c");
+  EXPECT_EQ(answer["role"], "replica");
+  EXPECT_EQ(answer["host"], "h");
+  EXPECT_EQ(answer["port"], 34801);
+  EXPECT_EQ(answer["timestamp_ns"], kSecond);
+  EXPECT_TRUE(answer["entities"].empty());
+}
+
+TEST_F(MetricsJsonTest, OldNamesAndUnitsOnTheEntityOfTheDisk) {
+  Gauge free;
+  free.Set(int64_t{3} << 20);
+  auto held = registry_.Add(
+      {.name = "disk_free_bytes", .old = {.name = "disk_capacity_avail_mb", .per_unit = 1 << 20}},
+      {{"disk", "ssd1"}}, free);
+  const nlohmann::json entity = Ask({})["entities"][0];
+  EXPECT_EQ(entity["type"], "disk");
+  EXPECT_EQ(entity["id"], "disk@ssd1");
+  EXPECT_EQ(entity["attributes"]["tag"], "ssd1");
+  EXPECT_EQ(entity["metrics"][0].dump(), R"({"name":"disk_capacity_avail_mb","value":3})");
+}
+
+TEST_F(MetricsJsonTest, PercentilesAreOfTheLastWhile) {
+  Histogram histogram;
+  auto held = registry_.Add(LatencyInfo("sync_seconds", ""), {}, histogram);
+  auto p99 = [&](int64_t at) {
+    return Ask({}, at)["entities"][0]["metrics"][0]["p99"].get<int64_t>();
+  };
+  histogram.Record(50);
+  EXPECT_EQ(p99(100 * kSecond), 50);
+  EXPECT_EQ(p99(101 * kSecond), 50);
+  p99(111 * kSecond);
+  p99(122 * kSecond);
+  histogram.Record(7);
+  EXPECT_EQ(p99(123 * kSecond), 7);
+}
+
+TEST_F(MetricsJsonTest, ArgumentsChoose) {
+  Counter first, second;
+  auto a = registry_.Add({.name = "a_total"}, {{"disk", "x"}}, first);
+  auto b = registry_.Add({.name = "b_total"}, {}, second);
+  EXPECT_EQ(Ask({{"types", "server"}})["entities"].size(), 1);
+  EXPECT_EQ(Ask({{"ids", "disk@x,disk@y"}})["entities"][0]["id"], "disk@x");
+  EXPECT_EQ(Ask({{"metrics", "b_total"}})["entities"][0]["metrics"][0]["name"], "b_total");
+  EXPECT_EQ(Ask({{"attributes", "tag,x"}})["entities"].size(), 1);
+  EXPECT_EQ(Ask({{"attributes", "tag,z"}})["entities"].size(), 0);
+  EXPECT_EQ(Ask({{"with_metric_fields", "value"}})["entities"][0]["metrics"][0].size(), 1);
+  EXPECT_EQ(Ask({{"detail", "true"}})["entities"][0]["metrics"][0]["type"], "Counter");
+}
+
+TEST_F(MetricsJsonTest, BadArgumentsAreRefused) {
+  for (const QueryArguments& bad :
+       {QueryArguments{{"attributes", "tag"}}, QueryArguments{{"detail", "yes"}},
+        QueryArguments{{"nonsense", "1"}}}) {
+    EXPECT_FALSE(json_.Write({}, bad, 0).ok()) << bad[0].first;
+  }
+}
+
+}  // namespace
+}  // namespace arion
