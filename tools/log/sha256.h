@@ -1,0 +1,12 @@
+// SHA-256 (FIPS 180-4), as lower-case hexadecimal digits; for `dump -j`, whose lines name payloads
+// by it. Pure. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace arion::logtool {
+
+std::string Sha256Hex(std::string_view bytes);
+
+}  // namespace arion::logtool
