@@ -133,9 +133,15 @@ class PosixWritableFile : public WritableFile {
 
 absl::StatusOr<std::unique_ptr<ReadableFile>> PosixFileSystem::OpenForRead(
     const std::string& path) {
-  const int fd = OpenRetrying(path, O_RDONLY);
+  // O_NONBLOCK: opening a pipe under a log's name must not wait for its writer.
+  const int fd = OpenRetrying(path, O_RDONLY | O_NONBLOCK);
   if (fd < 0) return PosixError(errno, "open", path);
-  return std::make_unique<PosixReadableFile>(fd, path);
+  auto file = std::make_unique<PosixReadableFile>(fd, path);
+  struct stat s;
+  if (::fstat(fd, &s) != 0) return PosixError(errno, "stat", path);
+  if (!S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
+    return absl::FailedPreconditionError(absl::StrCat("open ", path, ": not a regular file"));
+  return file;
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForWrite(const std::string& path,

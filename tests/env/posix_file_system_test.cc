@@ -2,6 +2,7 @@
 #include "env/posix_file_system.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -114,6 +115,12 @@ TEST_F(PosixFileSystemTest, TellsSpaceAndDevice) {
   EXPECT_GT(space->total_bytes, 0u);
   EXPECT_LE(space->available_bytes, space->total_bytes);
   EXPECT_EQ(*files_.DeviceOf(directory_.path()), *files_.DeviceOf(directory_.path()));
+}
+
+TEST_F(PosixFileSystemTest, APipeUnderAFilesNameIsRefusedAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(Path("log.1.0").c_str(), 0644), 0);
+  const absl::Status refused = files_.OpenForRead(Path("log.1.0")).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
 }
 
 TEST_F(PosixFileSystemTest, ErrorsNameStepAndPath) {
