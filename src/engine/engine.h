@@ -3,10 +3,12 @@
 //
 // Shapes    Raw key: base/raw_key.h. Expiry: seconds since 2016-01-01 UTC, 0 = never. A record
 //           whose 0 < expiry <= now does not exist.
-// Errors    DataLoss: the data is damaged or I/O failed, fence the replica. Unavailable (cache-only
-//           tier): would wait for the disk, ask again with kAll in the disk's pool.
-// Threads   Apply: one caller at a time (the replica's strand). Reads: any thread, beside Apply.
-//           Flush, Checkpoint: in the disk's pool, one at a time, beside Apply and reads.
+// Errors    DataLoss: the data is damaged or I/O failed, fence the replica. ResourceExhausted: no
+//           space on the disk; nothing changed, and the same may be asked again. Unavailable
+//           (cache-only tier, TryApply): would wait, ask with kAll, or Apply, in the disk's pool.
+// Threads   TryApply on a strand, Apply in the disk's pool; one caller at a time. Reads: any
+//           thread, beside them. Flush, Checkpoint: in the disk's pool, one at a time, beside Apply
+//           and reads.
 // Promises  E1  A batch's data and its decree reach storage together: after a crash the engine
 //               stands at a decree d and holds exactly the batches 1..d.
 //           E2  last_durable <= last_flushed <= last_applied.
@@ -56,6 +58,11 @@ class Engine {
   // tags. Never reads a clock.
   virtual absl::Status Apply(Decree decree, int64_t timestamp_us,
                              absl::Span<const WriteOp> ops) = 0;
+  // The same where nothing may wait.
+  virtual absl::Status TryApply(Decree decree, int64_t timestamp_us,
+                                absl::Span<const WriteOp> ops) {
+    return Apply(decree, timestamp_us, ops);
+  }
 
   // NotFound: no such record at time `now` (seconds since 2016). Unavailable: see Errors.
   virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,

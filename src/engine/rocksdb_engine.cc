@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -240,22 +243,13 @@ class RocksdbEngine : public Engine {
   Decree last_durable() const override { return directory_.newest(); }
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
-    CHECK_EQ(decree, last_applied() + 1);
-    batch_.Clear();
-    const TimeTag time_tag{.timestamp_us = timestamp_us, .cluster_id = options_.cluster_id};
-    rocksdb::Status status;
-    for (const WriteOp& op : ops) {
-      if (status.ok()) status = AddToBatch(op, time_tag);
-    }
-    // The empty key gives the flush something to write in `default` too.
-    if (ops.empty()) status = AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
-    if (status.ok()) {
-      status = batch_.Put(database_->meta(), kDecreeKey, std::to_string(decree.value()));
-    }
-    if (status.ok()) status = database_->db().Write(write_options_, &batch_);
-    RETURN_IF_ERROR(FromRocksdb(status, "apply"));
-    last_applied_.store(decree);
-    return absl::OkStatus();
+    RETURN_IF_ERROR(GoOnAfterNoSpace());
+    return Write(decree, timestamp_us, ops, Patience::kWaits);
+  }
+  absl::Status TryApply(Decree decree, int64_t timestamp_us,
+                        absl::Span<const WriteOp> ops) override {
+    if (watcher_->lacks_space.load()) return absl::UnavailableError("apply: a flush lacked space");
+    return Write(decree, timestamp_us, ops, Patience::kNone);
   }
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
@@ -274,8 +268,11 @@ class RocksdbEngine : public Engine {
 
   absl::Status Flush() override {
     if (last_flushed() == last_applied()) return absl::OkStatus();
+    RETURN_IF_ERROR(GoOnAfterNoSpace());
+    const Decree target = last_applied();
     RETURN_IF_ERROR(database_->Flush());
-    return RefreshFlushed().status();
+    RETURN_IF_ERROR(RefreshFlushed().status());
+    return AwaitFlushed(target);
   }
 
   absl::StatusOr<Decree> Checkpoint() override {
@@ -337,12 +334,29 @@ class RocksdbEngine : public Engine {
         absl::Status status = watched->RefreshFlushed().status();
         if (!status.ok()) LOG(WARNING) << "after a flush: " << status;
       }
+      Notify();
     }
     void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
       if (error->IsShutdownInProgress()) return;
-      LOG(ERROR) << "RocksDB stops writing: " << error->ToString();
+      const bool said = error->IsNoSpace() ? lacks_space.exchange(true) : failed.exchange(true);
+      LOG_IF(ERROR, !said) << "RocksDB stops writing: " << error->ToString();
+      Notify();
+    }
+    // Its own recovery wants a whole write buffer of free space and looks every 5 s.
+    void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason, rocksdb::Status error,
+                              bool* auto_recovery) override {
+      if (error.IsNoSpace()) *auto_recovery = false;
     }
     std::atomic<RocksdbEngine*> engine{nullptr};
+    std::atomic<bool> lacks_space{false};  // the database takes nothing until it is resumed
+    std::atomic<bool> failed{false};       // and will never again
+
+    void Notify() {
+      std::lock_guard lock(mutex);
+      changed.notify_all();
+    }
+    std::mutex mutex;
+    std::condition_variable changed;  // a flush ended, or never will
   };
 
   void Drop() {
@@ -350,6 +364,56 @@ class RocksdbEngine : public Engine {
     database_->StopBackgroundWork();  // while the listener may still look at this
     watcher_->engine.store(nullptr);
     database_.reset();
+  }
+
+  enum class Patience { kWaits, kNone };
+  absl::Status Write(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops,
+                     Patience patience) {
+    CHECK_EQ(decree, last_applied() + 1);
+    batch_.Clear();
+    const TimeTag time_tag{.timestamp_us = timestamp_us, .cluster_id = options_.cluster_id};
+    rocksdb::Status status;
+    for (const WriteOp& op : ops) {
+      if (status.ok()) status = AddToBatch(op, time_tag);
+    }
+    // The empty key gives the flush something to write in `default` too.
+    if (ops.empty()) status = AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
+    if (status.ok()) {
+      status = batch_.Put(database_->meta(), kDecreeKey, std::to_string(decree.value()));
+    }
+    write_options_.no_slowdown = patience == Patience::kNone;
+    if (status.ok()) status = database_->db().Write(write_options_, &batch_);
+    RETURN_IF_ERROR(FromRocksdb(status, "apply"));
+    last_applied_.store(decree);
+    return absl::OkStatus();
+  }
+
+  // RocksDB 7.8.3, once resumed after an error, says that a flush is done before it is.
+  absl::Status AwaitFlushed(Decree target) {
+    constexpr std::chrono::minutes kLimit(5);
+    std::unique_lock lock(watcher_->mutex);
+    watcher_->changed.wait_for(lock, kLimit, [&] {
+      return last_flushed() >= target || watcher_->lacks_space || watcher_->failed;
+    });
+    if (last_flushed() >= target) return absl::OkStatus();
+    const std::string text =
+        absl::StrCat("flush ", directory_.path(), ": did not reach decree ", target.value());
+    if (watcher_->lacks_space) return absl::ResourceExhaustedError(text);
+    return absl::DataLossError(text);
+  }
+
+  // After a flush or compaction found no space: tries it again, and if it succeeds the database
+  // takes writes as before.
+  absl::Status GoOnAfterNoSpace() {
+    if (!watcher_->lacks_space.load()) return absl::OkStatus();
+    std::lock_guard lock(resume_mutex_);  // Apply and Flush may both come
+    if (!watcher_->lacks_space.load()) return absl::OkStatus();
+    const absl::Status resumed =
+        FromRocksdb(database_->db().Resume(), absl::StrCat("resume ", directory_.path()));
+    if (!resumed.ok()) return resumed;
+    watcher_->lacks_space.store(false);
+    LOG(INFO) << directory_.path() << ": RocksDB writes again";
+    return absl::OkStatus();
   }
 
   rocksdb::Status AddToBatch(const WriteOp& op, TimeTag time_tag) {
@@ -381,6 +445,7 @@ class RocksdbEngine : public Engine {
   ValueSchema schema_ = ValueSchema::kV1;
   rocksdb::WriteOptions write_options_;
   rocksdb::WriteBatch batch_;  // Apply's, reused
+  std::mutex resume_mutex_;
   std::atomic<Decree> last_applied_{Decree(0)};
   std::atomic<Decree> last_flushed_{Decree(0)};
 };

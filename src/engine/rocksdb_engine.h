@@ -7,8 +7,10 @@
 // Errors   As Engine. Open also: FailedPrecondition: whole, but not ours to open (other column
 //          families, a later data version, before Pegasus 2.1, locked); ResourceExhausted: no space
 //          or file descriptors left.
+//          A flush that finds no space stops the database; each later Apply, Flush or Checkpoint
+//          tries that flush again first, and goes on once it succeeded.
 // Threads  As Engine. Apply writes memory only, but waits when RocksDB stalls writes (three full
-//          write buffers, or 30 files on level 0).
+//          write buffers, or 30 files on level 0), where TryApply says Unavailable.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
