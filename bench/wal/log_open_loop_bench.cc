@@ -1,0 +1,145 @@
+// Open loop at half of capacity: records arrive by a Poisson process fixed beforehand, whatever the
+// log does, and latency counts from when they were due. Arguments: logs, bytes a record.
+//
+// Shapes    Capacity: the smaller closed-loop rate (64 outstanding) of PrivateLog and MinimalLog,
+//           measured once per shape, so that all have the same arrivals at every repetition.
+//           PrivateLog and MinimalLog get theirs from timers of their strands, RawRing from its own
+//           loop's timeout. ArrivalsOnly runs the same timers and answers at once: what the load
+//           itself costs.
+// SPDX-License-Identifier: Apache-2.0
+#include <benchmark/benchmark.h>
+
+#include <map>
+
+#include "bench/wal/bench_log.h"
+#include "bench/wal/log_load.h"
+#include "bench/wal/minimal_log.h"
+#include "bench/wal/raw_log.h"
+#include "env/posix_environment.h"
+
+namespace arion {
+namespace {
+
+struct NoLog {
+  void Append(const MutationPtr&, PrivateLog::DurableCallback on_durable) {
+    on_durable(absl::OkStatus());
+  }
+};
+
+// One kind of log with its load, in a directory of its own.
+template <class Log>
+struct Bed;
+
+template <>
+struct Bed<PrivateLog> {
+  Bed(const std::string& directory, int logs, size_t bytes)
+      : load(bytes), private_logs(env, {directory}, logs) {
+    private_logs.AddTo(load);
+  }
+  ~Bed() { env.StopLoops(); }
+  double RecordsPerWrite() const { return private_logs.RecordsPerWrite(); }
+  PosixEnvironment env{{}};
+  LogLoad<PrivateLog> load;
+  BenchPrivateLogs private_logs;
+};
+
+template <>
+struct Bed<MinimalLog> {
+  Bed(const std::string& directory, int logs, size_t bytes)
+      : load(bytes), device(env.log_device(directory)) {
+    for (int i = 0; i < logs; ++i) {
+      all.push_back(std::make_unique<MinimalLog>(device, env.NewStrand("log"),
+                                                 absl::StrCat(directory, "/", i)));
+      load.Add(all.back()->strand(), all.back().get());
+    }
+  }
+  ~Bed() { env.StopLoops(); }
+  double RecordsPerWrite() const { return device.stats().records_per_write.Read().Mean(); }
+  PosixEnvironment env{{}};
+  LogLoad<MinimalLog> load;
+  LogDevice& device;
+  std::vector<std::unique_ptr<MinimalLog>> all;
+};
+
+template <>
+struct Bed<NoLog> {
+  Bed(const std::string&, int logs, size_t bytes) : load(bytes) {
+    for (int i = 0; i < logs; ++i) load.Add(env.NewStrand("log"), &no_log);
+  }
+  ~Bed() { env.StopLoops(); }
+  double RecordsPerWrite() const { return 0; }
+  PosixEnvironment env{{}};
+  LogLoad<NoLog> load;
+  NoLog no_log;
+};
+
+template <class Log>
+double ClosedLoopRate(int logs, size_t bytes) {
+  Scratch scratch;
+  Bed<Log> bed(scratch.path(), logs, bytes);
+  Histogram unused;
+  bed.load.RunClosed(64, BenchWarmUpNanos(), unused);
+  const int64_t begun = BenchNanos();
+  const int64_t records = bed.load.RunClosed(64, BenchRunNanos(), unused);
+  return static_cast<double>(records) * 1e9 / static_cast<double>(BenchNanos() - begun);
+}
+
+double HalfOfCapacity(int logs, size_t bytes) {
+  static std::map<std::pair<int, size_t>, double> known;
+  double& rate = known[{logs, bytes}];
+  if (rate == 0)
+    rate =
+        std::min(ClosedLoopRate<PrivateLog>(logs, bytes), ClosedLoopRate<MinimalLog>(logs, bytes)) /
+        2;
+  return rate;
+}
+
+void Report(benchmark::State& state, const Arrivals& arrivals, double rate,
+            const Histogram& latency, const CpuSpent& begun, double records_per_write) {
+  ReportRecords(state, CountArrivals(arrivals), latency, begun);
+  state.counters["rate"] = rate;
+  state.counters["records_per_write"] = records_per_write;
+}
+
+template <class Log>
+void BM_OpenLoop(benchmark::State& state) {
+  const auto logs = static_cast<int>(state.range(0));
+  const auto bytes = static_cast<size_t>(state.range(1));
+  const double rate = HalfOfCapacity(logs, bytes);
+  Scratch scratch;
+  Bed<Log> bed(scratch.path(), logs, bytes);
+  Histogram warming_up, latency;
+  bed.load.RunOpen(PoissonArrivals(logs, rate, BenchWarmUpNanos()), warming_up);
+  const Arrivals arrivals = PoissonArrivals(logs, rate, BenchRunNanos());
+  const CpuSpent begun = CpuSpent::Now();
+  for (auto _ : state) bed.load.RunOpen(arrivals, latency);
+  Report(state, arrivals, rate, latency, begun, bed.RecordsPerWrite());
+}
+
+void BM_OpenLoopRawRing(benchmark::State& state) {
+  const auto logs = static_cast<int>(state.range(0));
+  const auto bytes = static_cast<size_t>(state.range(1));
+  const double rate = HalfOfCapacity(logs, bytes);
+  Scratch scratch;
+  RawRing ring(scratch.path(), logs, bytes, RawMethod::kRingSharedFlush);
+  Histogram warming_up, latency;
+  ring.RunOpen(PoissonArrivals(logs, rate, BenchWarmUpNanos()), warming_up);
+  const Arrivals arrivals = PoissonArrivals(logs, rate, BenchRunNanos());
+  const CpuSpent begun = CpuSpent::Now();
+  for (auto _ : state) ring.RunOpen(arrivals, latency);
+  Report(state, arrivals, rate, latency, begun, ring.RecordsPerWrite());
+}
+
+void Shapes(benchmark::internal::Benchmark* b) {
+  b->ArgNames({"logs", "bytes"});
+  for (const int64_t logs : {1, 8, 64})
+    for (const int64_t bytes : {128, 1024, 16384}) b->Args({logs, bytes});
+  b->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
+}
+BENCHMARK_TEMPLATE(BM_OpenLoop, PrivateLog)->Apply(Shapes);
+BENCHMARK_TEMPLATE(BM_OpenLoop, MinimalLog)->Apply(Shapes);
+BENCHMARK(BM_OpenLoopRawRing)->Apply(Shapes);
+BENCHMARK_TEMPLATE(BM_OpenLoop, NoLog)->Apply(Shapes);
+
+}  // namespace
+}  // namespace arion
