@@ -16,6 +16,9 @@
 namespace arion {
 namespace {
 
+constexpr absl::Duration kNoSpacePause = absl::Milliseconds(500);
+constexpr absl::Duration kCheckpointAgain = absl::Seconds(5);  // after one that lacked space
+
 template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
@@ -55,14 +58,25 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       strand_(std::move(strand)),
       pid_(opened.pid),
       directory_(opened.directory),
-      disk_tag_(opened.disk_tag),
+      disk_(opened.disk),
       server_name_(host_->self.ToString()),
       info_(opened.info),
       engine_(std::move(opened.engine)),
       log_(std::move(opened.log)),
+      applies_(std::make_shared<ApplyQueue>(
+          strand_,
+          ApplyQueue::Hooks{
+              .in_pool = [this](PoolWork work,
+                                Then then) { InPool(std::move(work), std::move(then)); },
+              .on_applied = [this](Decree decree) { Step(Applied{decree}); },
+              .on_failed = [this](Decree decree,
+                                  const absl::Status& status) { OnApplyFailed(decree, status); },
+              .on_no_space =
+                  [this](const absl::Status& status) { OnNoSpace("an apply", status); }})),
       core_(std::make_unique<ReplicaCore>(MakeCoreOptions(*host_, opened), opened.recovered,
                                           host_->env.clock().Now())),
-      source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_), disk_tag_),
+      source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
+              host_->options.data_directories[disk_].tag),
       log_is_void_(opened.log_is_void) {}
 
 void Replica::Start(CloseRequest on_close) {
@@ -93,6 +107,8 @@ void Replica::Write(WriteCode code, InboundRequest request) {
   if (!HoldsLease()) return request.responder.Reply(ErrorCode::kInvalidState);
   if (const ErrorCode gate = core_->WriteGate(); gate != ErrorCode::kOk)
     return request.responder.Reply(gate);
+  if (const ErrorCode gate = SpaceGate(); gate != ErrorCode::kOk)
+    return request.responder.Reply(gate);
 
   std::string_view key;
   absl::StatusOr<UpdateRequest> put;
@@ -117,6 +133,14 @@ void Replica::Write(WriteCode code, InboundRequest request) {
   clients_.emplace_hint(clients_.end(), token, std::move(request.responder));
   Step(ClientWrite{token,
                    Update{.code = code, .serialization = 1, .data = std::move(request.body)}});
+}
+
+// A full disk, ours or a member's, is noticed before anything is logged.
+ErrorCode Replica::SpaceGate() const {
+  if (!host_->disks->HasSpace(disk_)) return ErrorCode::kDiskInsufficient;
+  for (const Endpoint member : full_members_)
+    if (core_->configuration().IsSecondary(member)) return ErrorCode::kDiskInsufficient;
+  return ErrorCode::kOk;
 }
 
 ErrorCode Replica::ReadGate(ReadKind kind) const {
@@ -183,7 +207,8 @@ void Replica::AnswerRead(ReadCode code, ReadKind kind, absl::StatusOr<Record> re
           record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
     responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
   }
-  if (error == StorageError::kCorruption || error == StorageError::kIOError)
+  const bool failed = error == StorageError::kCorruption || error == StorageError::kIOError;
+  if (failed && !absl::IsResourceExhausted(record.status()))
     Fence(absl::StrCat("read: ", record.status().ToString()));
 }
 
@@ -264,11 +289,13 @@ void Replica::Queue(Effects effects) {
 void Replica::Drain() {
   if (is_draining_) return;
   is_draining_ = true;
+  HoldForApplies();
   while (!effects_.empty() && holds_ == 0 && !is_closed_) {
     if (!CarryOutFirstSteps(effects_.front())) continue;
     Effects effects = std::move(effects_.front());
     effects_.pop_front();
     CarryOut(effects);
+    HoldForApplies();
   }
   is_draining_ = false;
   if (!is_closed_) ArmWakeup();
@@ -304,7 +331,7 @@ void Replica::CarryOut(Effects& effects) {
   // two.
   for (LogAppend& append : effects.append) Append(std::move(append));
   for (Envelope& envelope : effects.send) Send(std::move(envelope));
-  if (!effects.apply.empty()) Apply(effects.apply);
+  if (!effects.apply.empty()) applies_->Apply(engine_, effects.apply);
   for (PeerReply& reply : effects.replies) Answer(std::move(reply));
   for (const ClientReply& reply : effects.client_replies) AnswerClient(reply);
   for (const ReplyToken token : effects.dropped) {
@@ -341,29 +368,41 @@ void Replica::Fence(const std::string& why) {
 
 void Replica::AskToClose(Effects::Close close, const std::string& why) {
   if (is_closed_ || !on_close_) return;
-  // Nothing is wrong with what a full disk already holds.
-  if (close == Effects::Close::kSetAside && is_disk_full_) close = Effects::Close::kForget;
   CloseRequest on_close = std::move(on_close_);
   on_close_ = nullptr;
   on_close(close, why);
+}
+
+void Replica::HoldForApplies() {
+  constexpr size_t kWaitingBytesMax = 32 << 20;
+  const size_t limit = holds_for_applies_ ? kWaitingBytesMax / 2 : kWaitingBytesMax;
+  const bool is_behind = applies_->waiting_bytes() > limit;
+  if (is_behind == holds_for_applies_) return;
+  holds_for_applies_ = is_behind;
+  holds_ += is_behind ? 1 : -1;
 }
 
 // ---- the log and .init-info ----
 
 void Replica::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
   ++holds_;
-  InPool([&files = host_->env.files(), directory = directory_,
-          info] { return StoreInitInfo(files, directory, info); },
-         [this, info, then = std::move(then)](const absl::Status& status) mutable {
-           if (!status.ok()) {
-             effects_.clear();  // none of them may be carried out without it
-             --holds_;
-             return Fence(absl::StrCat("store ", kInitInfoName, ": ", status.ToString()));
-           }
-           info_ = info;
-           then();
-           Release();
-         });
+  InPoolOnceThereIsRoom(
+      std::make_shared<PoolWork>([&files = host_->env.files(), directory = directory_, info] {
+        return StoreInitInfo(files, directory, info);
+      }),
+      [this, info, then = std::move(then)](const absl::Status& status) mutable {
+        if (is_closed_) return;
+        if (!status.ok()) {
+          effects_.clear();  // none of them may be carried out without it
+          --holds_;
+          const std::string why = absl::StrCat("store ", kInitInfoName, ": ", status.ToString());
+          host_->disks->OnIoError(disk_, why);
+          return Fence(why);
+        }
+        info_ = info;
+        then();
+        Release();
+      });
 }
 
 void Replica::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
@@ -402,27 +441,20 @@ void Replica::OnLogged(uint64_t sequence, const absl::Status& status) {
   if (status.ok()) {
     Step(Logged{sequence});
   } else {
-    if (!is_closed_) LOG(ERROR) << Tag() << " log write failed: " << status;
-    is_disk_full_ = absl::IsResourceExhausted(status);
-    Step(Logged{sequence, absl::IsResourceExhausted(status) ? ErrorCode::kDiskInsufficient
-                                                            : ErrorCode::kDiskIoError});
+    if (!is_closed_) {
+      LOG(ERROR) << Tag() << " log write failed: " << status;
+      host_->disks->OnIoError(disk_, absl::StrCat("log write: ", status.ToString()));
+    }
+    Step(Logged{sequence, ErrorCode::kDiskIoError});
   }
   CheckQuiet();
 }
 
-void Replica::Apply(const std::vector<MutationPtr>& mutations) {
-  for (const MutationPtr& mutation : mutations) {
-    const absl::StatusOr<MutationOperations> operations = MutationOperations::Decode(*mutation);
-    const absl::Status applied =
-        operations.ok()
-            ? engine_->Apply(mutation->decree, mutation->timestamp_us, operations->ops())
-            : operations.status();
-    if (applied.ok()) continue;
-    LOG(ERROR) << Tag() << " apply decree " << mutation->decree << ": " << applied;
-    return Queue(core_->Step(Applied{mutation->decree, ErrorCode::kLocalAppFailure},
-                             host_->env.clock().Now()));
-  }
-  Queue(core_->Step(Applied{mutations.back()->decree}, host_->env.clock().Now()));
+void Replica::OnApplyFailed(Decree decree, const absl::Status& status) {
+  LOG(ERROR) << Tag() << " apply decree " << decree << ": " << status;
+  if (absl::IsDataLoss(status))
+    host_->disks->OnIoError(disk_, absl::StrCat("apply: ", status.ToString()));
+  Step(Applied{decree, ErrorCode::kLocalAppFailure});
 }
 
 // ---- messages ----
@@ -457,6 +489,7 @@ void Replica::Send(Envelope envelope) {
                  [to = m.to, ballot = m.request.config.ballot](Replica& self,
                                                                const RpcResult& result) {
                    auto [error, response] = Decoded<GroupCheckResponse>(result);
+                   if (error == ErrorCode::kOk) self.NoteSpaceOf(to, response.disk_status);
                    self.Step(GroupCheckAnswered{to, ballot, error, std::move(response)});
                  });
           },
@@ -504,6 +537,13 @@ void Replica::Send(Envelope envelope) {
       envelope);
 }
 
+void Replica::NoteSpaceOf(Endpoint member, DiskStatus status) {
+  if (status != DiskStatus::kSpaceInsufficient)
+    full_members_.erase(member);
+  else if (full_members_.insert(member).second)
+    LOG(WARNING) << Tag() << " " << member << " lacks space: new writes are refused";
+}
+
 void Replica::Answer(PeerReply reply) {
   if (const auto* learn = std::get_if<LearnResponse>(&reply.body))
     return ReplyLearn(reply.token, *learn);
@@ -511,6 +551,8 @@ void Replica::Answer(PeerReply reply) {
   if (it == peers_.end()) return;
   Responder responder = std::move(it->second);
   peers_.erase(it);
+  if (auto* check = std::get_if<GroupCheckResponse>(&reply.body))
+    check->disk_status = host_->disks->StateForPeers(disk_);
   const PeerGeneration generation = host_->options.peer_generation;
   responder.Reply(
       ErrorCode::kOk,
@@ -559,6 +601,7 @@ void Replica::Ship(ShipState ship) {
   Maintain(std::move(work), [this, shipped, share](const absl::Status& status) {
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner: " << status;
+      if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's checkpoint", status);
       shipped->response.err = ErrorCode::kGetLearnStateFailed;
       shipped->response.state = LearnState{};
     } else if (const auto learner = learners_asking_.find(shipped->token);
@@ -594,6 +637,10 @@ void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result)
 void Replica::FlushForLearner(uint64_t serial) {
   Maintain([](Engine& engine) { return engine.Flush(); },
            [this, serial](const absl::Status& status) {
+             if (absl::IsResourceExhausted(status)) {
+               OnNoSpace("a flush", status);
+               return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
+             }
              if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
              FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
                                                    : LearnerWorkDone::Result::kLocalFailed);
@@ -635,9 +682,10 @@ void Replica::InstallCheckpoint(LearnerWork work) {
   fetcher_->Start([this, serial = work.serial, decree, source](const absl::Status& status) {
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " learning: " << status;
-      return FinishLearnerWork(serial, absl::IsUnavailable(status)
-                                           ? LearnerWorkDone::Result::kRemoteFailed
-                                           : LearnerWorkDone::Result::kLocalFailed);
+      if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's copy", status);
+      const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+      return FinishLearnerWork(serial, may_pass ? LearnerWorkDone::Result::kRemoteFailed
+                                                : LearnerWorkDone::Result::kLocalFailed);
     }
     ExchangeEngine(
         serial, decree,
@@ -656,7 +704,8 @@ void Replica::Discard(uint64_t serial) {
       [&files = host_->env.files(), directory = directory_,
        now_us = host_->env.clock().WallMicros()]() -> absl::Status {
         const std::string data = DataPathOf(directory);
-        RETURN_IF_ERROR(files.Rename(data, absl::StrCat(data, ".", now_us, ".discarded")));
+        if (Exists(files, data))
+          RETURN_IF_ERROR(files.Rename(data, absl::StrCat(data, ".", now_us, ".discarded")));
         return files.SyncDirectory(directory);
       });
 }
@@ -667,24 +716,32 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
     InitInfo info = info_;
     info.durable = std::min(info.durable, expected);
     info.offset_in_private_log = log_->end_offset();
-    auto opened = std::make_shared<std::shared_ptr<Engine>>();
-    InPool(
-        [this, info, expected, opened, engine = std::move(engine_),
-         exchange = std::move(exchange)]() mutable -> absl::Status {
-          RETURN_IF_ERROR(StoreInitInfo(host_->env.files(), directory_, info));
-          RETURN_IF_ERROR(engine->Close());
-          engine.reset();
-          RETURN_IF_ERROR(exchange());
-          ASSIGN_OR_RETURN(std::unique_ptr<Engine> fresh,
-                           host_->engines.Open(DataPathOf(directory_)));
-          *opened = std::move(fresh);
-          if ((*opened)->last_applied() == expected) return absl::OkStatus();
+    // Each step may be repeated, or is not when it has succeeded.
+    struct Exchange {
+      std::shared_ptr<Engine> old, fresh;
+      PoolWork install;
+    };
+    auto state = std::make_shared<Exchange>(
+        Exchange{.old = std::move(engine_), .install = std::move(exchange)});
+    InPoolOnceThereIsRoom(
+        std::make_shared<PoolWork>([this, info, expected, state]() -> absl::Status {
+          if (state->old != nullptr) {
+            RETURN_IF_ERROR(StoreInitInfo(host_->env.files(), directory_, info));
+            RETURN_IF_ERROR(state->old->Close());
+            state->old = nullptr;
+          }
+          if (state->install) {
+            RETURN_IF_ERROR(state->install());
+            state->install = nullptr;
+          }
+          ASSIGN_OR_RETURN(state->fresh, host_->engines.Open(DataPathOf(directory_)));
+          if (state->fresh->last_applied() == expected) return absl::OkStatus();
           return absl::DataLossError(absl::StrCat("the new content stands at decree ",
-                                                  (*opened)->last_applied().value(), ", not at ",
+                                                  state->fresh->last_applied().value(), ", not at ",
                                                   expected.value()));
-        },
-        [this, serial, info, opened](const absl::Status& status) {
-          OnExchanged(serial, info, std::move(*opened), status);
+        }),
+        [this, serial, info, state](const absl::Status& status) {
+          OnExchanged(serial, info, std::move(state->fresh), status);
         });
   });
 }
@@ -692,8 +749,12 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
 void Replica::OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
                           const absl::Status& status) {
   source_.Forget();
+  if (is_closed_) {
+    engine_ = std::move(engine);  // for Close, which waits for this
+    return;
+  }
   if (!status.ok()) {
-    if (!is_closed_) LOG(ERROR) << Tag() << " new content: " << status;
+    LOG(ERROR) << Tag() << " new content: " << status;
     effects_.clear();  // there is no engine to carry them out on
     --holds_;
     return FinishLearnerWork(serial, LearnerWorkDone::Result::kLocalFailed);
@@ -718,11 +779,34 @@ void Replica::InPool(PoolWork work, Then then) {
         strand->Post(
             [self = std::move(self), status = std::move(status), then = std::move(then)]() mutable {
               --self->pool_jobs_;
-              if (!status.ok()) self->is_disk_full_ = absl::IsResourceExhausted(status);
               then(std::move(status));
               self->CheckQuiet();
             });
       });
+}
+
+void Replica::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
+  InPool([work] { return (*work)(); },
+         [this, work, then = std::move(then)](const absl::Status& status) mutable {
+           if (!absl::IsResourceExhausted(status)) return then(status);
+           if (is_closed_) return;
+           OnNoSpace("the replica's state", status);
+           After(kNoSpacePause, [work, then = std::move(then)](Replica& replica) mutable {
+             replica.InPoolOnceThereIsRoom(work, std::move(then));
+           });
+         });
+}
+
+void Replica::OnNoSpace(std::string_view what, const absl::Status& status) {
+  LOG_EVERY_N(WARNING, 20) << Tag() << " no space for " << what << ", tried again: " << status;
+  host_->disks->OnNoSpace(disk_);
+}
+
+void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task) {
+  strand_->PostAfter(delay, [self = weak_from_this(), task = std::move(task)]() mutable {
+    const auto replica = self.lock();
+    if (replica != nullptr && !replica->is_closed_) task(*replica);
+  });
 }
 
 void Replica::Maintain(EngineWork work, Then then) {
@@ -749,7 +833,7 @@ void Replica::WhenQuiet(absl::AnyInvocable<void()> then) {
 }
 
 void Replica::CheckQuiet() {
-  while (!when_quiet_.empty() && pool_jobs_ == 0 && appends_under_way_ == 0) {
+  while (!when_quiet_.empty() && pool_jobs_ == 0 && appends_under_way_ == 0 && applies_->IsIdle()) {
     absl::AnyInvocable<void()> then = std::move(when_quiet_.front());
     when_quiet_.pop_front();
     then();
@@ -758,6 +842,7 @@ void Replica::CheckQuiet() {
 }
 
 void Replica::ScheduleCheckpoint(absl::Duration delay) {
+  if (checkpoint_timer_ != kNoTimer) strand_->Cancel(checkpoint_timer_);
   checkpoint_timer_ = strand_->PostAfter(delay, [self = weak_from_this()] {
     const auto replica = self.lock();
     if (replica == nullptr || replica->is_closed_) return;
@@ -775,14 +860,19 @@ void Replica::CheckpointIfNeeded() {
   Maintain([](Engine& engine) { return engine.Checkpoint().status(); },
            [this](const absl::Status& status) {
              if (status.ok()) return OnDurable(engine_->last_durable());
-             if (absl::IsResourceExhausted(status))
-               LOG(ERROR) << Tag() << " no checkpoint: " << status;
-             else
-               Fence(absl::StrCat("checkpoint: ", status.ToString()));
+             if (absl::IsResourceExhausted(status)) {
+               OnNoSpace("a checkpoint", status);
+               return ScheduleCheckpoint(kCheckpointAgain);
+             }
+             const std::string why = absl::StrCat("checkpoint: ", status.ToString());
+             host_->disks->OnIoError(disk_, why);
+             Fence(why);
            });
 }
 
 void Replica::OnDurable(Decree decree) {
+  // An apply in the pool may have reached the engine and not the core.
+  decree = std::min(decree, core_->marks().last_applied);
   Step(DurableAdvanced{decree});
   if (!is_closed_) log_->DropThrough(std::min(decree, core_->FirstLogDecreeNeeded() - 1));
 }
@@ -798,27 +888,34 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   if (fetcher_ != nullptr) fetcher_->Cancel();
   effects_.clear();
   maintenance_.clear();
+  applies_->Abandon();
   // Whether they were committed is not known here.
   for (auto& [token, responder] : clients_) responder.Reply(ErrorCode::kTimeout);
   clients_.clear();
   peers_.clear();
   source_.KeepOnly({});
-  WhenQuiet([this, mode, done = std::move(done)]() mutable { FinishClose(mode, std::move(done)); });
+  when_quiet_.clear();
+  // First the log: what waits there for space must not be waited for.
+  log_->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
+    self->WhenQuiet([self = self.get(), mode, done = std::move(done)]() mutable {
+      self->FinishClose(mode, std::move(done));
+    });
+  });
 }
 
 void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
-  log_->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
-    self->InPool(
-        [mode, engine = std::move(self->engine_), log = self->log_]() mutable -> absl::Status {
-          if (mode == CloseMode::kAsIs) return absl::OkStatus();
-          if (engine != nullptr) RETURN_IF_ERROR(engine->Close());
-          return log->Close();
-        },
-        [self, done = std::move(done)](const absl::Status& status) mutable {
-          self->log_.reset();
-          done(status);
-        });
-  });
+  InPool(
+      [mode, engine = std::move(engine_), log = log_]() mutable -> absl::Status {
+        if (mode == CloseMode::kAsIs) return absl::OkStatus();
+        absl::Status closed = engine == nullptr ? absl::OkStatus() : engine->Close();
+        // What a full disk did not let the engine write is in the log.
+        if (closed.ok() || absl::IsResourceExhausted(closed)) closed.Update(log->Close());
+        return closed;
+      },
+      [self = shared_from_this(), done = std::move(done)](const absl::Status& status) mutable {
+        self->log_.reset();
+        done(status);
+      });
 }
 
 // ---- questions ----
@@ -826,6 +923,7 @@ void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)>
 ReplicaSnapshot Replica::Snapshot() const {
   CHECK_ON_STRAND(strand_);
   const Watermarks marks = core_->marks();
+  const PrivateLog::Stats log = log_ == nullptr ? PrivateLog::Stats() : log_->stats();
   return {.pid = pid_,
           .status = marks.role,
           .ballot = marks.ballot,
@@ -834,7 +932,9 @@ ReplicaSnapshot Replica::Snapshot() const {
           .last_committed = marks.last_committed,
           .last_logged = marks.last_logged,
           .last_prepared = marks.last_prepared,
-          .directory = directory_};
+          .directory = directory_,
+          .log_files = log.files,
+          .log_bytes = log.bytes};
 }
 
 ReplicaInfo Replica::Report() const {
@@ -847,7 +947,7 @@ ReplicaInfo Replica::Report() const {
           .last_prepared_decree = marks.last_prepared,
           .last_durable_decree = marks.last_durable,
           .app_type = core_->app().app_type,
-          .disk_tag = disk_tag_,
+          .disk_tag = host_->options.data_directories[disk_].tag,
           .durability = static_cast<int8_t>(host_->options.durability),
           .unclean = core_->last_stop() == LastStop::kUnclean,
           .last_mutation_ballot = core_->last_mutation_ballot()};

@@ -31,6 +31,7 @@ struct ReplicaHost {
   std::shared_ptr<ServerLease> lease;
   std::shared_ptr<ServedFiles> served;
   std::shared_ptr<DiskWatch> disks;  // by position in options.data_directories
+  std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
 };
 
 }  // namespace arion

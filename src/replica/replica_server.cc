@@ -51,6 +51,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   void Stop(std::function<void(absl::Status)> done);
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   std::vector<DiskSnapshot> Disks() const { return host_->disks->Snapshot(); }
+  const LogReplayStats& replay() const { return *host_->replay; }
 
  private:
   absl::Status ClaimDirectories();
@@ -217,5 +218,6 @@ void ReplicaServer::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> d
   state_->Snapshot(std::move(done));
 }
 std::vector<DiskSnapshot> ReplicaServer::Disks() const { return state_->Disks(); }
+const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }
 
 }  // namespace arion

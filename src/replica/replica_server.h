@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "base/counter.h"
 #include "base/ids.h"
 #include "engine/engine.h"
 #include "env/environment.h"
@@ -66,6 +67,16 @@ struct ReplicaSnapshot {
   Decree last_durable, last_applied, last_committed, last_logged, last_prepared;
   std::string directory;
   bool loading = false;
+  int64_t log_files = 0;
+  uint64_t log_bytes = 0;
+};
+
+// What was read of logs, and applied, when replicas were opened. Thread-safe.
+struct LogReplayStats {
+  Counter logs;
+  Counter mutations;
+  Counter bytes;
+  Counter nanos;
 };
 
 // What one data directory's disk looks like from outside. Several directories may share a device;
@@ -103,6 +114,8 @@ class ReplicaServer {
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   // The disks of the data directories, in configuration order. Thread-safe.
   std::vector<DiskSnapshot> Disks() const;
+  // Lives as long as the server does.
+  const LogReplayStats& replay() const;
 
  private:
   class State;
