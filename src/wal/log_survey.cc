@@ -74,7 +74,8 @@ absl::StatusOr<LogFolderNames> ListLogFolder(FileSystem& files, const std::strin
     if (!parsed->has_value()) {
       if (IsSpareName(name))
         found.spares.push_back(name);
-      else if (absl::EndsWith(name, ".tail") || absl::EndsWith(name, ".removed"))
+      else if (absl::StartsWith(name, "log.") &&
+               (absl::StrContains(name, ".tail") || absl::StrContains(name, ".removed")))
         found.kept.push_back(name);
       else
         found.strange.push_back(name);
@@ -139,15 +140,7 @@ class OldRule {
           absl::StrCat(Text(LogEndName(survey.end)), " ", survey.reason));
   }
 
-  OldRuleReplay Take() {
-    // What can't be opened is not replayed at all.
-    if (result_.verdict == Verdict::kHole || result_.verdict == Verdict::kRefused) {
-      result_.mutations = 0;
-      result_.end_offset = 0;
-      result_.partitions.clear();
-    }
-    return std::move(result_);
-  }
+  OldRuleReplay Take() { return std::move(result_); }
 
  private:
   void CheckJoint(const LogFolderNames::Log& log) {

@@ -73,7 +73,7 @@ struct LogFolderNames {
   std::vector<Log> logs;             // by index, then offset
   std::vector<Refused> refused;      // logs' names that are no regular files, or numbers beyond i64
   std::vector<std::string> spares;   // spare.<index>
-  std::vector<std::string> kept;     // *.tail, *.removed: what a recovery set aside
+  std::vector<std::string> kept;     // log.*.tail, log.*.removed: what was set aside
   std::vector<std::string> strange;  // any other name; never read
 };
 absl::StatusOr<LogFolderNames> ListLogFolder(FileSystem& files, const std::string& directory);
@@ -92,8 +92,10 @@ struct OldRuleReplay {
   std::string reason;
   bool has_torn_tail = false;  // bytes behind the content of the newest file that has any
   std::vector<std::string> without_first_block;  // would be renamed to .removed
+  // What can be read from the start up to there (an old version does not begin to read a log with a
+  // hole).
   int64_t mutations = 0;
-  int64_t end_offset = 0;  // global end of what was read
+  int64_t end_offset = 0;
   std::map<PartitionId, SurveyedPartition> partitions;
 };
 // `on_file` sees each file's survey, replayed or not.

@@ -185,7 +185,11 @@ class Dumper {
     return absl::OkStatus();
   }
 
-  void PrintReplayLine(const OldRuleReplay& replay) {
+  void PrintReplayLine(OldRuleReplay replay) {
+    // An old version does not begin to read it.
+    if (replay.verdict == OldRuleReplay::Verdict::kHole ||
+        replay.verdict == OldRuleReplay::Verdict::kRefused)
+      replay = OldRuleReplay{.verdict = replay.verdict};
     JsonLine line;
     line.AddTrue("dir_replay")
         .Add("files", static_cast<uint64_t>(names_.logs.size()))

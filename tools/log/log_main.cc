@@ -1,26 +1,36 @@
 // arion_log: looks at logs, says whether they are whole, and sets aside what can't be replayed.
 // SPDX-License-Identifier: Apache-2.0
 #include <gflags/gflags.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
-#include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/posix_clock.h"
 #include "env/posix_file_system.h"
+#include "tools/log/dry_run_files.h"
 #include "tools/log/dump.h"
-#include "tools/log/json_line.h"
-#include "tools/log/update_text.h"
+#include "tools/log/log_stat.h"
+#include "tools/log/progress.h"
+#include "tools/log/repair.h"
+#include "tools/log/report.h"
 #include "tools/log/verdict.h"
 
 DEFINE_bool(j, false, "JSON, a line each");
 DEFINE_bool(json, false, "the same");
 DEFINE_bool(keys, false, "dump: show the keys that updates name");
 DEFINE_int64(applied, 0, "verify, repair: the engine holds every decree up to this one");
+DEFINE_bool(yes, false, "repair: do it");
 
-// Of gflags, not in its header: how it ends the process when a flag is unknown.
+// Of gflags, though not in its header: how it ends the process when a flag is wrong.
 namespace google {
 extern void (*gflags_exitfunc)(int);
 }
@@ -30,62 +40,113 @@ namespace {
 
 enum class ExitCode { kOk = 0, kDamaged = 1, kUsage = 2, kUnreadable = 3 };
 
-constexpr char kHelp[] = R"(arion_log looks at logs, private (plog) and shared (slog).
+constexpr char kHelp[] = R"(arion_log looks at mutation logs, private (plog) and shared (slog).
 
-usage: arion_log dump|verify [flags] PATH...
+usage: arion_log dump|verify|stat|repair [flags] PATH...
 
-  PATH     a log file, a folder of log files, a replica's directory, or a data directory
-  dump     every file, mutation and end
-  verify   would a server open it? Changes nothing
+  PATH    a log file, a folder of log files, a replica's directory, or a data directory
 
-  -j, --json     JSON, a line each
-  --keys         dump: the keys that updates name, escaped
-  --applied N    verify: the engine holds decrees up to N, files with older ones need not be whole
+  dump    every file, mutation and end
+  verify  would a server open it? For each log: OK, TORN TAIL (harmless: what a crash leaves, cut at
+          the next start), DAMAGED, REFUSED (something lies there that no server touches), UNREADABLE
+  stat    totals of each log and each disk: bytes, decrees, blocks, codes
+  repair  of a damaged private log: sets aside what can't be replayed, as <file>.removed and
+          <file>.tail; deletes nothing. Says what it would do; --yes does it, not while a server
+          holds the data directory
 
-exit codes: 0 fine, 1 something is damaged, 2 usage, 3 something can't be read
+  -j, --json    a line of JSON each
+  --keys        dump: the keys that updates name, escaped
+  --applied=N   verify, repair: the engine holds every decree up to N: files with only older ones need
+                not be whole
+  --yes         repair: do it
+
+exit codes: 0 fine (a torn tail is), 1 something is damaged or refused, 2 usage,
+            3 something can't be read, or is held by a server
 )";
 
 void PrintOut(std::string_view text) { fwrite(text.data(), 1, text.size(), stdout); }
 void PrintError(std::string_view text) {
   fprintf(stderr, "arion_log: %.*s\n", static_cast<int>(text.size()), text.data());
 }
+bool IsJson() { return FLAGS_j || FLAGS_json; }
 
 class Program {
  public:
-  int Run(const std::string& command, const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) RunOn(command, path);
-    fflush(stdout);
-    return static_cast<int>(is_damaged_      ? ExitCode::kDamaged
-                            : is_usage_      ? ExitCode::kUsage
-                            : is_unreadable_ ? ExitCode::kUnreadable
-                                             : ExitCode::kOk);
+  explicit Program(std::string command)
+      : command_(std::move(command)),
+        progress_(clock_, command_, isatty(STDERR_FILENO) != 0 ? ShowProgress : nullptr),
+        watched_(files_, {.on_read = [this](uint64_t bytes) { progress_.Add(bytes); }}) {}
+
+  ExitCode Run(const std::vector<std::string>& paths) {
+    std::vector<std::pair<std::string, FoundPlaces>> all;
+    for (std::string path : paths) {
+      while (path.size() > 1 && path.back() == '/') path.pop_back();
+      auto found = FindLogs(watched_, path);
+      if (found.ok())
+        all.emplace_back(path, *std::move(found));
+      else
+        Failed(found.status());
+    }
+    for (const auto& [path, found] : all)
+      for (const LogPlace& place : found.places) Expect(place);
+    for (const auto& [path, found] : all) {
+      for (const auto& trouble : found.troubles) Failed(trouble.status);
+      for (const LogPlace& place : found.places)
+        RunOn(place, found.places.size() > 1 ? path : place.directory);
+    }
+    if (command_ == "stat") PrintDisks();
+    progress_.Clear();
+    if (fflush(stdout) != 0 && errno != EPIPE) PrintError("standard output can't be written");
+    return is_damaged_      ? ExitCode::kDamaged
+           : is_usage_      ? ExitCode::kUsage
+           : is_unreadable_ ? ExitCode::kUnreadable
+                            : ExitCode::kOk;
   }
 
  private:
-  void RunOn(const std::string& command, std::string path) {
-    while (path.size() > 1 && path.back() == '/') path.pop_back();
-    const auto found = FindLogs(files_, path);
-    if (!found.ok()) return Failed(found.status());
-    for (const auto& trouble : found->troubles) Failed(Annotate(trouble.status, trouble.path));
-    for (const LogPlace& place : found->places) {
-      if (command == "dump")
-        DumpPlace(place, found->places.size() > 1 ? path : place.directory);
-      else
-        VerifyPlace(place);
-    }
+  static void ShowProgress(std::string_view line) {
+    fwrite(line.data(), 1, line.size(), stderr);
+    fflush(stderr);
+  }
+
+  void Expect(const LogPlace& place) {
+    const auto names = ListLogFolder(watched_, place.directory);
+    if (!names.ok()) return;
+    const uint64_t passes = command_ == "dump" && !IsJson() ? 2 : 1;
+    for (const auto& log : names->logs)
+      if (place.only_file.empty() || log.file_name == place.only_file)
+        progress_.Expect(log.size * passes);
+  }
+
+  void RunOn(const LogPlace& place, const std::string& above) {
+    if (command_ == "dump") return DumpPlace(place, above);
+    if (command_ == "verify") return VerifyPlace(place);
+    if (command_ == "stat") return StatPlace(place);
+    RepairPlace(place);
   }
 
   void Failed(const absl::Status& status) {
+    progress_.Clear();
     PrintError(View(status.message()));
     if (absl::IsInvalidArgument(status))
       is_usage_ = true;
-    else if (absl::IsDataLoss(status) || absl::IsFailedPrecondition(status))
+    else if (absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) ||
+             absl::IsOutOfRange(status))
       is_damaged_ = true;
     else
       is_unreadable_ = true;
   }
 
-  static bool IsJson() { return FLAGS_j || FLAGS_json; }
+  void Count(const Verdict& verdict) {
+    is_damaged_ = is_damaged_ || verdict.judgement == Judgement::kDamaged ||
+                  verdict.judgement == Judgement::kRefused;
+    is_unreadable_ = is_unreadable_ || verdict.judgement == Judgement::kUnreadable;
+  }
+
+  void Say(std::string_view text) {
+    progress_.Clear();
+    PrintOut(text);
+  }
 
   void DumpPlace(const LogPlace& place, const std::string& above) {
     DumpOptions options;
@@ -93,52 +154,119 @@ class Program {
     options.keys = FLAGS_keys ? KeyForm::kShown : KeyForm::kHidden;
     if (place.directory != above)
       options.file_prefix = place.directory.substr(above.size() + 1) + "/";
-    const auto damaged = Dump(files_, place, options, PrintOut);
+    const auto damaged =
+        Dump(watched_, place, options, [this](std::string_view text) { Say(text); });
     if (!damaged.ok()) return Failed(damaged.status());
     is_damaged_ = is_damaged_ || *damaged;
   }
 
   void VerifyPlace(const LogPlace& place) {
-    const Verdict verdict = Judge(files_, place, {.applied = Decree(FLAGS_applied)});
-    is_damaged_ = is_damaged_ || verdict.judgement == Judgement::kDamaged ||
-                  verdict.judgement == Judgement::kRefused;
-    is_unreadable_ = is_unreadable_ || verdict.judgement == Judgement::kUnreadable;
-    std::string line = absl::StrCat(place.Label(), ": ", Text(JudgementName(verdict.judgement)));
-    if (!verdict.reason.empty()) absl::StrAppend(&line, "  ", verdict.reason);
-    PrintOut(line + "\n");
+    const Verdict verdict = Judge(watched_, place, {.applied = Decree(FLAGS_applied)});
+    Count(verdict);
+    Say(IsJson() ? VerdictJson(place, verdict) : VerdictText(place, verdict));
   }
 
+  void StatPlace(const LogPlace& place) {
+    const auto stat = StatLog(watched_, place);
+    if (!stat.ok()) return Failed(stat.status());
+    is_damaged_ = is_damaged_ || stat->damaged_files > 0;
+    Say(IsJson() ? StatJson("log", place.Label(), *stat)
+                 : absl::StrCat(place.Label(), "\n", StatText(*stat)));
+    const auto device = watched_.DeviceOf(place.directory);
+    if (!device.ok()) return Failed(device.status());
+    disks_[*device].Add(*stat);
+  }
+
+  void PrintDisks() {
+    for (const auto& [device, stat] : disks_) {
+      const std::string name = absl::StrCat(major(device), ":", minor(device));
+      if (IsJson())
+        Say(StatJson("disk", name, stat));
+      else if (stat.logs > 1)
+        Say(absl::StrCat("disk ", name, ", ", stat.logs, " logs\n", StatText(stat)));
+    }
+  }
+
+  void RepairPlace(const LogPlace& place) {
+    std::unique_ptr<WritableFile> lock;
+    if (FLAGS_yes) {
+      auto locked = LockDataDirectory(place);
+      if (!locked.ok()) {
+        PrintError(View(locked.status().message()));
+        is_unreadable_ = true;
+        return;
+      }
+      lock = *std::move(locked);
+    }
+    const auto plan = PlanRepair(watched_, place, {.applied = Decree(FLAGS_applied)});
+    if (!plan.ok()) return Failed(plan.status());
+    if (FLAGS_yes)
+      if (absl::Status done = CarryOut(files_, *plan); !done.ok()) return Failed(done);
+    Count(FLAGS_yes ? plan->after : plan->before);
+    const RepairState state = FLAGS_yes ? RepairState::kDone : RepairState::kPlanned;
+    Say(IsJson() ? RepairJson(place, *plan, state) : RepairText(place, *plan, state));
+  }
+
+  // The lock of the replica server whose data this is. Null: the log lies in no data directory.
+  absl::StatusOr<std::unique_ptr<WritableFile>> LockDataDirectory(const LogPlace& place) {
+    std::error_code error;
+    const auto folder = std::filesystem::canonical(place.directory, error);
+    if (error) return absl::InternalError(absl::StrCat(place.directory, ": ", error.message()));
+    std::string data = ParseReplicaName(folder.parent_path().filename().string())
+                           ? folder.parent_path().parent_path().string()
+                           : "";
+    for (auto above = folder; data.empty() && above.has_relative_path();
+         above = above.parent_path())
+      if (Exists(files_, (above / kLockName).string())) data = above.string();
+    if (data.empty()) return nullptr;
+    auto lock = files_.Lock(JoinPath(data, kLockName));
+    if (!lock.ok()) return Annotate(lock.status(), "a server holds the data directory");
+    return lock;
+  }
+
+  static constexpr char kLockName[] = ".arion-lock";  // data_directory_claim.h
+
+  const std::string command_;
   PosixFileSystem files_;
+  PosixClock clock_;
+  Progress progress_;
+  DryRunFiles watched_;  // all reading goes through it: nothing but CarryOut can change a file
+  std::map<uint64_t, LogStat> disks_;
   bool is_damaged_ = false;
   bool is_usage_ = false;
   bool is_unreadable_ = false;
 };
 
-int Main(int argc, char** argv) {
+ExitCode Main(int argc, char** argv) {
   FLAGS_minloglevel = google::GLOG_FATAL;  // what recovery warns of is in the verdict
   FLAGS_logtostderr = true;
-  gflags::SetUsageMessage(kHelp);
   google::gflags_exitfunc = [](int) { exit(static_cast<int>(ExitCode::kUsage)); };
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word != "--help" && word != "-help" && word != "-h") continue;
     PrintOut(kHelp);
-    return 0;
+    return ExitCode::kOk;
   }
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   google::InitGoogleLogging(argv[0]);
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const std::vector<std::string> commands = {"dump", "verify"};
-  if (words.size() < 2 || std::find(commands.begin(), commands.end(), words[0]) == commands.end()) {
-    PrintError(words.empty()       ? "say what to do; arion_log --help"
-               : words.size() == 1 ? "name a log file or a directory; arion_log --help"
-                                   : "no such command; arion_log --help");
-    return static_cast<int>(ExitCode::kUsage);
+  const std::string command = words.empty() ? "" : words[0];
+  const bool is_known =
+      command == "dump" || command == "verify" || command == "stat" || command == "repair";
+  if (!is_known || words.size() < 2) {
+    PrintError(words.empty() ? "say what to do; arion_log --help"
+               : !is_known   ? absl::StrCat("\"", command, "\" is no command; arion_log --help")
+                             : std::string("name a log file or a directory; arion_log --help"));
+    return ExitCode::kUsage;
   }
-  return Program().Run(words[0], {words.begin() + 1, words.end()});
+  if (FLAGS_yes && command != "repair") {
+    PrintError("--yes is for repair");
+    return ExitCode::kUsage;
+  }
+  return Program(command).Run({words.begin() + 1, words.end()});
 }
 
 }  // namespace
 }  // namespace arion::logtool
 
-int main(int argc, char** argv) { return arion::logtool::Main(argc, argv); }
+int main(int argc, char** argv) { return static_cast<int>(arion::logtool::Main(argc, argv)); }

@@ -17,38 +17,7 @@ Judgement JudgementOf(const absl::Status& status) {
   return Judgement::kUnreadable;
 }
 
-void JudgePrivate(DryRunFiles& files, const LogPlace& place, Decree applied, Verdict* verdict) {
-  PrivateLogOptions options;
-  options.directory = place.directory;
-  options.identity_path = place.IdentityPath();
-  options.pid = place.pid.value_or(PartitionId{});
-  options.applied = applied;
-  options.valid_start_offset = place.valid_start_offset;
-  verdict->pid = options.pid;
-  ReplaySummary summary;
-  const auto recovered = RecoverLog(
-      files, options,
-      [&](MutationPtr mutation) {
-        verdict->readable.Add(*mutation, EncodedSize(*mutation));
-        return absl::OkStatus();
-      },
-      &summary);
-  verdict->was_clean = summary.was_clean;
-  verdict->judgement = JudgementOf(recovered.status());
-  verdict->reason = std::string(recovered.status().message());
-  if (!recovered.ok()) return;
-  const std::vector<DryRunFiles::Change> changes = files.Changes();
-  const bool sets_aside = std::any_of(changes.begin(), changes.end(), [](const auto& change) {
-    return change.kind == DryRunFiles::Change::Kind::kRename;
-  });
-  if (!summary.cut_tail && !sets_aside) return;
-  verdict->judgement = Judgement::kTornTail;
-  verdict->reason = summary.cut_tail
-                        ? "what a crash left at the end is cut at the next start"
-                        : "a file without a first block is set aside at the next start";
-}
-
-absl::StatusOr<OldRuleReplay> ReplayShared(DryRunFiles& files, const LogPlace& place) {
+absl::StatusOr<OldRuleReplay> SurveyAll(DryRunFiles& files, const LogPlace& place) {
   ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files, place.directory));
   return ReplayByOldRule(
       files, place.directory, names,
@@ -56,12 +25,78 @@ absl::StatusOr<OldRuleReplay> ReplayShared(DryRunFiles& files, const LogPlace& p
       [](const std::string&, const LogBlock&) { return absl::OkStatus(); });
 }
 
+void TakeReadable(const OldRuleReplay& replay, Verdict* verdict) {
+  verdict->readable = {};
+  for (const auto& [pid, partition] : replay.partitions) verdict->readable.Add(partition);
+  verdict->end_offset = replay.end_offset;
+}
+
+class PrivateJudge {
+ public:
+  PrivateJudge(DryRunFiles& files, const LogPlace& place, Verdict* verdict)
+      : files_(files), place_(place), verdict_(*verdict) {}
+
+  void Run(Decree applied) {
+    PrivateLogOptions options;
+    options.directory = place_.directory;
+    options.identity_path = place_.IdentityPath();
+    options.pid = place_.pid.value_or(PartitionId{});
+    options.applied = applied;
+    options.valid_start_offset = place_.valid_start_offset;
+    verdict_.pid = options.pid;
+    ReplaySummary summary;
+    const auto recovered = RecoverLog(
+        files_, options, [this](MutationPtr mutation) { return Take(*mutation); }, &summary);
+    verdict_.was_clean = summary.was_clean;
+    verdict_.judgement = JudgementOf(recovered.status());
+    verdict_.reason = std::string(recovered.status().message());
+    if (recovered.ok())
+      JudgeChanges(summary);
+    else
+      SayWhatIsReadable();
+  }
+
+ private:
+  absl::Status Take(const Mutation& mutation) {
+    if (verdict_.readable.mutations > 0 && verdict_.hole.empty() &&
+        mutation.decree.value() > verdict_.readable.max_decree.value() + 1)
+      verdict_.hole = absl::StrCat("after decree ", verdict_.readable.max_decree.value(), " comes ",
+                                   mutation.decree.value());
+    const size_t bytes = EncodedSize(mutation);
+    verdict_.readable.Add(mutation, bytes);
+    verdict_.end_offset = mutation.log_offset + static_cast<int64_t>(bytes);
+    return absl::OkStatus();
+  }
+
+  void JudgeChanges(const ReplaySummary& summary) {
+    const std::vector<DryRunFiles::Change> changes = files_.Changes();
+    const bool sets_aside = std::any_of(changes.begin(), changes.end(), [](const auto& change) {
+      return change.kind == DryRunFiles::Change::Kind::kRename;
+    });
+    if (!summary.cut_tail && !sets_aside) return;
+    verdict_.judgement = Judgement::kTornTail;
+    verdict_.reason = summary.cut_tail
+                          ? "what a crash left at the end is cut at the next start"
+                          : "a file without a first block is set aside at the next start";
+  }
+
+  // Recovery may have ended before it read anything.
+  void SayWhatIsReadable() {
+    const absl::StatusOr<OldRuleReplay> replay = SurveyAll(files_, place_);
+    if (replay.ok()) TakeReadable(*replay, &verdict_);
+  }
+
+  DryRunFiles& files_;
+  const LogPlace& place_;
+  Verdict& verdict_;
+};
+
 void JudgeShared(DryRunFiles& files, const LogPlace& place, Verdict* verdict) {
-  const absl::StatusOr<OldRuleReplay> replay = ReplayShared(files, place);
+  const absl::StatusOr<OldRuleReplay> replay = SurveyAll(files, place);
   verdict->judgement = JudgementOf(replay.status());
   verdict->reason = std::string(replay.status().message());
   if (!replay.ok()) return;
-  for (const auto& [pid, partition] : replay->partitions) verdict->readable.Add(partition);
+  TakeReadable(*replay, verdict);
   switch (replay->verdict) {
     case OldRuleReplay::Verdict::kOk:
       if (!replay->has_torn_tail && replay->without_first_block.empty()) return;
@@ -116,7 +151,7 @@ Verdict Judge(FileSystem& files, const LogPlace& place, const JudgeOptions& opti
       verdict.ignored.push_back(EscapeBytes(name) + ": no log's name");
   }
   if (place.kind == LogKind::kPrivate)
-    JudgePrivate(dry, place, options.applied, &verdict);
+    PrivateJudge(dry, place, &verdict).Run(options.applied);
   else
     JudgeShared(dry, place, &verdict);
   verdict.at_start = dry.Changes();

@@ -32,7 +32,9 @@ struct Verdict {
   PartitionId pid;     // of a private log
   int64_t files = 0;
   uint64_t bytes = 0;
-  SurveyedPartition readable;  // what can be replayed, of all partitions
+  SurveyedPartition readable;  // what can be replayed from the start, of all partitions
+  int64_t end_offset = 0;      // where that ends
+  std::string hole;            // "after 2 comes 6": decrees are missing between; empty: none
   bool was_clean = false;      // the last stop was
   // What the next start would do to the files, in order.
   std::vector<DryRunFiles::Change> at_start;

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/log/repair.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/status.h"
+#include "tools/log/dry_run_files.h"
+#include "tools/log/update_text.h"
+#include "wal/log_identity.h"
+#include "wal/log_reader.h"
+#include "wal/log_survey.h"
+
+namespace arion::logtool {
+namespace {
+
+constexpr size_t kCopyChunkBytes = 1 << 20;
+using Step = RepairPlan::Step;
+
+struct File {
+  LogFolderNames::Log log;
+  SurveyedFile survey;
+  bool is_ours = false;
+};
+
+bool Joins(const File& before, const File& after) {
+  return after.survey.header && after.log.name.index == before.log.name.index + 1 &&
+         after.log.name.start_offset == before.survey.content_end_offset();
+}
+
+// How many files from `first` on join; the last of them may have to be cut behind its content.
+size_t CountJoined(const std::vector<File>& files, size_t first) {
+  size_t n = 0;
+  for (size_t i = first; i < files.size(); ++i, ++n) {
+    if (!files[i].survey.header) break;
+    if (i > first && !Joins(files[i - 1], files[i])) break;
+  }
+  return n;
+}
+
+std::string HoldsText(const SurveyedFile& survey) {
+  if (!survey.header) return absl::StrCat("no first block: ", survey.reason);
+  const std::string decrees = survey.mutations == 0
+                                  ? "no mutation"
+                                  : absl::StrCat("decrees ", DecreeText(survey.partitions));
+  return survey.end == LogEnd::kEof ? decrees
+                                    : absl::StrCat(decrees, ", then damage ", survey.reason);
+}
+
+// <path><suffix>, or with a number behind where that is taken.
+std::string FreeName(FileSystem& files, const std::string& path, const std::string& suffix) {
+  std::string name = path + suffix;
+  for (int n = 2; Exists(files, name); ++n) name = absl::StrCat(path, suffix, ".", n);
+  return name;
+}
+
+absl::StatusOr<bool> HoldsSameBytes(FileSystem& files, const Step& step) {
+  const auto there = files.Stat(step.to);
+  if (!there.ok() || there->size != step.saved_end - step.size) return false;
+  ASSIGN_OR_RETURN(const auto from, files.OpenForRead(step.path));
+  ASSIGN_OR_RETURN(const auto saved, files.OpenForRead(step.to));
+  std::string a, b;
+  for (uint64_t at = 0; at < there->size; at += a.size()) {
+    const auto n = static_cast<size_t>(std::min<uint64_t>(kCopyChunkBytes, there->size - at));
+    RETURN_IF_ERROR(from->ReadAt(step.size + at, n, &a));
+    RETURN_IF_ERROR(saved->ReadAt(at, n, &b));
+    if (a != b || a.empty()) return false;
+  }
+  return true;
+}
+
+absl::Status Rename(FileSystem& files, const Step& step) {
+  RETURN_IF_ERROR(files.Rename(step.path, step.to));
+  return files.SyncDirectory(ParentDirectory(step.path));
+}
+
+absl::Status SaveTail(FileSystem& files, const Step& step) {
+  ASSIGN_OR_RETURN(const auto from, files.OpenForRead(step.path));
+  const std::string temporary = step.to + ".tmp";
+  ASSIGN_OR_RETURN(auto to, files.OpenForWrite(temporary, FileSystem::CreateMode::kTruncate));
+  std::string chunk;
+  for (uint64_t at = step.size; at < step.saved_end; at += chunk.size()) {
+    RETURN_IF_ERROR(
+        from->ReadAt(at, std::min<uint64_t>(kCopyChunkBytes, step.saved_end - at), &chunk));
+    if (chunk.empty())
+      return absl::DataLossError(absl::StrCat(step.path, ": became shorter while it was copied"));
+    RETURN_IF_ERROR(to->WriteAt(at - step.size, chunk));
+  }
+  RETURN_IF_ERROR(to->Sync());
+  RETURN_IF_ERROR(to->Close());
+  RETURN_IF_ERROR(files.Rename(temporary, step.to));
+  return files.SyncDirectory(ParentDirectory(step.path));
+}
+
+absl::Status Cut(FileSystem& files, const Step& step) {
+  if (!step.to.empty()) {
+    ASSIGN_OR_RETURN(const bool is_saved, HoldsSameBytes(files, step));
+    if (!is_saved) RETURN_IF_ERROR(SaveTail(files, step));
+  }
+  ASSIGN_OR_RETURN(auto file, files.OpenForWrite(step.path, FileSystem::CreateMode::kOpenExisting));
+  RETURN_IF_ERROR(file->Truncate(step.size));
+  RETURN_IF_ERROR(file->Sync());
+  return file->Close();
+}
+
+class Planner {
+ public:
+  Planner(FileSystem& files, const LogPlace& place, const JudgeOptions& options)
+      : files_(files), place_(place), options_(options) {}
+
+  absl::StatusOr<RepairPlan> Run() {
+    plan_.before = plan_.after = Judge(files_, place_, options_);
+    if (!NeedsRepair(plan_.before)) return std::move(plan_);
+    RETURN_IF_ERROR(CheckItMay());
+    RETURN_IF_ERROR(PlanIdentity());
+    RETURN_IF_ERROR(Survey());
+    // What the walk over the files keeps, recovery decides on; should it refuse, one file less.
+    for (size_t keep_max = all_.size();; --keep_max) {
+      RETURN_IF_ERROR(PlanKeeping(keep_max));
+      RETURN_IF_ERROR(JudgePlan());
+      if (!NeedsRepair(plan_.after)) return std::move(plan_);
+      RETURN_IF_ERROR(CheckItMay());
+      if (keep_max == 0)
+        return absl::InternalError(
+            absl::StrCat(place_.Label(), ": no plan helps: ", plan_.after.reason));
+    }
+  }
+
+ private:
+  static bool NeedsRepair(const Verdict& verdict) {
+    return verdict.judgement != Judgement::kOk && verdict.judgement != Judgement::kTornTail;
+  }
+
+  absl::Status CheckItMay() const {
+    if (plan_.after.judgement == Judgement::kDamaged) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat(plan_.after.reason, "; repair moves nothing here, do it by hand"));
+  }
+
+  absl::Status PlanIdentity() {
+    const std::string path = place_.IdentityPath();
+    const absl::StatusOr<LogIdentity> identity = ReadLogIdentity(files_, path);
+    if (identity.ok()) {
+      identity_ = *identity;
+      return absl::OkStatus();
+    }
+    if (!absl::IsDataLoss(identity.status())) return identity.status();
+    identity_step_ = Step{.kind = Step::Kind::kRename,
+                          .path = path,
+                          .to = FreeName(files_, path, ".removed"),
+                          .holds = "which files Arion wrote; all count as an older version's now"};
+    return absl::OkStatus();
+  }
+
+  absl::Status Survey() {
+    ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files_, place_.directory));
+    for (const auto& log : names.logs) {
+      File file{.log = log};
+      ASSIGN_OR_RETURN(file.survey,
+                       SurveyLogFile(files_, JoinPath(place_.directory, log.file_name), log.name,
+                                     [](const LogBlock&) { return absl::OkStatus(); }));
+      ASSIGN_OR_RETURN(const FileStatus status,
+                       files_.Stat(JoinPath(place_.directory, log.file_name)));
+      file.is_ours = identity_.Find(status).has_value();
+      // Of two files with one index the one that joins what is before counts.
+      if (!all_.empty() && all_.back().log.name.index == log.name.index) {
+        const bool joins = all_.size() > 1 && Joins(all_[all_.size() - 2], file);
+        if (joins) std::swap(all_.back(), file);
+        doubles_.push_back(std::move(file));
+        continue;
+      }
+      all_.push_back(std::move(file));
+    }
+    return absl::OkStatus();
+  }
+
+  // The steps that keep at most `keep_max` files.
+  absl::Status PlanKeeping(size_t keep_max) {
+    plan_.steps.clear();
+    if (identity_step_) plan_.steps.push_back(*identity_step_);
+    for (const File& file : doubles_) SetAside(file);
+    const size_t first = ChooseFirst();
+    const size_t kept = std::min(CountJoined(all_, first), keep_max);
+    for (size_t i = 0; i < first; ++i) SetAside(all_[i]);
+    // Newest first: what remains is always a log without a hole.
+    for (size_t i = all_.size(); i > first + kept; --i) SetAside(all_[i - 1]);
+    for (size_t i = first; i < first + kept; ++i)
+      if (NeedsCut(all_[i])) RETURN_IF_ERROR(PlanCut(all_[i]));
+    return absl::OkStatus();
+  }
+
+  // 0, or the first of the newest files that join to the end and hold everything the engine lacks.
+  size_t ChooseFirst() const {
+    if (CountJoined(all_, 0) == all_.size()) return 0;
+    for (size_t i = 1; i < all_.size(); ++i) {
+      if (CountJoined(all_, i) != all_.size() - i) continue;
+      const LogFileHeader::Entry* entry =
+          all_[i].survey.header->Find(place_.pid.value_or(PartitionId{}));
+      if (entry != nullptr && entry->max_decree <= options_.applied) return i;
+    }
+    return 0;
+  }
+
+  // In an older version's file a torn end is legal, and stays: the next one starts where its content
+  // ends.
+  static bool NeedsCut(const File& file) {
+    return file.survey.end == LogEnd::kCorrupt || file.survey.end == LogEnd::kUnreadable ||
+           (file.survey.end == LogEnd::kTruncated && file.is_ours);
+  }
+
+  void SetAside(const File& file) {
+    const std::string path = JoinPath(place_.directory, file.log.file_name);
+    plan_.steps.push_back({.kind = Step::Kind::kRename,
+                           .path = path,
+                           .to = FreeName(files_, path, ".removed"),
+                           .holds = HoldsText(file.survey)});
+  }
+
+  absl::Status PlanCut(const File& file) {
+    Step step{.kind = Step::Kind::kCut,
+              .path = JoinPath(place_.directory, file.log.file_name),
+              .size = file.survey.content_bytes,
+              .holds = file.survey.reason};
+    ASSIGN_OR_RETURN(const auto bytes, files_.OpenForRead(step.path));
+    ASSIGN_OR_RETURN(step.saved_end, EndOfNonZeroBytes(*bytes, step.size, file.log.size));
+    if (step.saved_end > step.size) {
+      step.to = step.path + ".tail";
+      ASSIGN_OR_RETURN(const bool is_saved, HoldsSameBytes(files_, step));
+      if (!is_saved) step.to = FreeName(files_, step.path, ".tail");
+    }
+    plan_.steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status JudgePlan() {
+    DryRunFiles planned(files_, {});
+    for (const Step& step : plan_.steps) {
+      if (step.kind == Step::Kind::kRename) {
+        RETURN_IF_ERROR(planned.Rename(step.path, step.to));
+        continue;
+      }
+      ASSIGN_OR_RETURN(auto file,
+                       planned.OpenForWrite(step.path, FileSystem::CreateMode::kOpenExisting));
+      RETURN_IF_ERROR(file->Truncate(step.size));
+    }
+    plan_.after = Judge(planned, place_, options_);
+    return absl::OkStatus();
+  }
+
+  FileSystem& files_;
+  const LogPlace& place_;
+  const JudgeOptions& options_;
+  LogIdentity identity_;
+  std::vector<File> all_;      // by index
+  std::vector<File> doubles_;  // others with an index that is taken
+  std::optional<Step> identity_step_;
+  RepairPlan plan_;
+};
+
+}  // namespace
+
+absl::StatusOr<RepairPlan> PlanRepair(FileSystem& files, const LogPlace& place,
+                                      const JudgeOptions& options) {
+  if (place.kind == LogKind::kShared)
+    return absl::InvalidArgumentError(absl::StrCat(
+        place.Label(), " is a shared log: it belongs to all of its replicas and is not repaired"));
+  if (!place.only_file.empty())
+    return absl::InvalidArgumentError(
+        absl::StrCat(place.Label(), ": a log is repaired as a whole, name its directory"));
+  return Planner(files, place, options).Run();
+}
+
+absl::Status CarryOut(FileSystem& files, const RepairPlan& plan) {
+  for (const Step& step : plan.steps)
+    RETURN_IF_ERROR(step.kind == Step::Kind::kRename ? Rename(files, step) : Cut(files, step));
+  return absl::OkStatus();
+}
+
+}  // namespace arion::logtool

@@ -1,0 +1,22 @@
+// What verify and repair found, as text or as one line of JSON.
+//
+// Threads   Pure. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "tools/log/log_places.h"
+#include "tools/log/repair.h"
+#include "tools/log/verdict.h"
+
+namespace arion::logtool {
+
+std::string VerdictText(const LogPlace& place, const Verdict& verdict);
+std::string VerdictJson(const LogPlace& place, const Verdict& verdict);
+
+// What will be done, or was done, and what it costs.
+enum class RepairState { kPlanned, kDone };
+std::string RepairText(const LogPlace& place, const RepairPlan& plan, RepairState state);
+std::string RepairJson(const LogPlace& place, const RepairPlan& plan, RepairState state);
+
+}  // namespace arion::logtool
