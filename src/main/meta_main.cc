@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "env/posix_environment.h"
 #include "main/server_config.h"
+#include "main/server_pages.h"
 #include "main/server_process.h"
 #include "meta/journal_meta_store.h"
 #include "meta/meta_server.h"
@@ -26,6 +27,7 @@ int Main(int argc, char** argv) {
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
   AsioTransport transport(&env.loops(), {.listen = config.listen});
+  ServerPages pages(ServerKind::kMeta, config, env, transport);
   LogBanner("arion_meta", config,
             {{"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
              {"grace", absl::FormatDuration(config.meta.grace)}});
@@ -33,6 +35,7 @@ int Main(int argc, char** argv) {
   MetaServer server(env, transport, store, config.meta);
   int exit_code = Serve(server, transport);
   transport.Stop();
+  pages.Stop();
   env.StopLoops();
   return exit_code;
 }

@@ -6,7 +6,9 @@
 #include "base/status.h"
 #include "engine/rocksdb_engine.h"
 #include "env/posix_environment.h"
+#include "main/log_metrics.h"
 #include "main/server_config.h"
+#include "main/server_pages.h"
 #include "main/server_process.h"
 #include "replica/replica_server.h"
 #include "rpc/asio_transport.h"
@@ -45,11 +47,17 @@ int Main(int argc, char** argv) {
   ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
   AsioTransport transport(&env.loops(), {.listen = config.listen});
+  ServerPages pages(ServerKind::kReplica, config, env, transport);
   RocksdbEngineFactory engines(env, EngineOptions(config));
   LogBanner("arion_replica", config, Banner(config, env, engines));
   ReplicaServer server(env, transport, engines, config.replica);
+  ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
+  MetricRegistrations devices = RegisterLogDevices(pages.registry(), env, config.disks);
+  MetricRegistrations disks = RegisterDisks(pages.registry(), server);
+  pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();
+  pages.Stop();
   env.StopLoops();
   return exit_code;
 }

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 import atexit
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -15,6 +16,7 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import thft
 
@@ -198,6 +200,32 @@ def run(command, timeout=120, **kwargs):
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(command)}: exit {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
     return done.stdout
+
+
+def samples_of(text):
+    """Prometheus' text as [(name, labels, value)]."""
+    found = []
+    for line in text.splitlines():
+        if not line or line.startswith("#"):
+            continue
+        name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+        found.append((name, dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or "")), float(value)))
+    return found
+
+
+def metrics(server):
+    """What a server says of itself, as samples_of."""
+    request = urllib.request.Request(f"http://{server.address}/metrics", headers={"Accept": "text/plain"})
+    with urllib.request.urlopen(request, timeout=10 * PATIENCE) as answer:
+        return samples_of(answer.read().decode())
+
+
+def value_of(samples, name, **labels):
+    """The one sample of that name that has these labels."""
+    found = [value for known, has, value in samples if known == name and labels.items() <= has.items()]
+    if len(found) != 1:
+        raise AssertionError(f"{len(found)} samples of {name} {labels}")
+    return found[0]
 
 
 def go_client(version):

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/log_metrics.h"
+
+#include <chrono>
+#include <future>
+#include <memory>
+
+namespace arion {
+namespace {
+
+constexpr std::chrono::seconds kRefreshMax{1};
+
+MetricInfo CountInfo(std::string name, std::string help) {
+  return {.name = std::move(name), .help = std::move(help), .bounds = OneTwoFiveBounds(1, 5000)};
+}
+
+// The devices that hold the disks' directories, each once, with the tags that lie there.
+std::vector<std::pair<LogDevice*, std::string>> DevicesOf(
+    Environment& env, const std::vector<ConfiguredDisk>& disks) {
+  std::vector<std::pair<LogDevice*, std::string>> devices;
+  for (const ConfiguredDisk& disk : disks) {
+    LogDevice* device = &env.log_device(disk.path);
+    bool is_new = true;
+    for (auto& [known, tags] : devices) {
+      if (known != device) continue;
+      tags += "," + disk.tag;
+      is_new = false;
+    }
+    if (is_new) devices.emplace_back(device, disk.tag);
+  }
+  return devices;
+}
+
+std::string_view NameOf(DiskStatus state) {
+  switch (state) {
+    case DiskStatus::kNormal:
+      return "normal";
+    case DiskStatus::kSpaceInsufficient:
+      return "space_insufficient";
+    case DiskStatus::kIoError:
+      return "io_error";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
+                                       const std::vector<ConfiguredDisk>& disks) {
+  MetricRegistrations held;
+  for (const auto& [device, tags] : DevicesOf(env, disks)) {
+    const LogDeviceStats& stats = device->stats();
+    auto add = [&, labels = MetricLabels{{"disk", tags}}](MetricInfo info, const auto& instrument) {
+      held.push_back(registry.Add(std::move(info), labels, instrument));
+    };
+    add(LatencyInfo("log_append_seconds",
+                    "Time of one log write from its submission to its answer."),
+        stats.append_nanos);
+    add(LatencyInfo("log_sync_seconds", "Time of one flush for the logs."), stats.sync_nanos);
+    add(CountInfo("log_records_per_write", "Mutations in one log block."), stats.records_per_write);
+    add(CountInfo("log_writes_per_sync", "Log blocks that one flush made durable."),
+        stats.writes_per_sync);
+    add({.name = "log_writes_total", .help = "Log blocks written."}, stats.writes);
+    add({.name = "log_written_bytes_total",
+         .help = "Bytes written for log blocks, rewritten pages and padding included."},
+        stats.bytes);
+    add({.name = "log_syncs_total", .help = "Flushes for the logs."}, stats.syncs);
+    add({.name = "log_failures_total", .help = "Log writes and flushes that failed."},
+        stats.failures);
+    add({.name = "log_queued_writes", .help = "Log writes submitted and not yet answered."},
+        stats.queued);
+    held.push_back(registry.Add(
+        {.name = "log_info", .help = "Always 1; how logs are written to this disk."},
+        MetricKind::kGauge, {{"disk", tags}, {"method", device->method()}}, [] { return 1.0; }));
+  }
+  return held;
+}
+
+MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer& server) {
+  MetricRegistrations held;
+  auto add = [&](MetricInfo info, double (*of)(const DiskSnapshot&)) {
+    held.push_back(registry.AddTable(std::move(info), MetricKind::kGauge, [&server, of] {
+      std::vector<LabeledValue> rows;
+      for (const DiskSnapshot& disk : server.Disks())
+        rows.push_back({{{"disk", disk.tag}}, of(disk)});
+      return rows;
+    }));
+  };
+  held.push_back(registry.AddTable(
+      {.name = "disk_state", .help = "1 for the state the disk is in."}, MetricKind::kGauge,
+      [&server] {
+        std::vector<LabeledValue> rows;
+        for (const DiskSnapshot& disk : server.Disks()) {
+          for (DiskStatus state :
+               {DiskStatus::kNormal, DiskStatus::kSpaceInsufficient, DiskStatus::kIoError}) {
+            rows.push_back({{{"disk", disk.tag}, {"state", std::string(NameOf(state))}},
+                            disk.state == state ? 1.0 : 0.0});
+          }
+        }
+        return rows;
+      }));
+  held.push_back(registry.AddTable(
+      {.name = "disk_io_errors_total", .help = "I/O errors seen on the disk since the start."},
+      MetricKind::kCounter, [&server] {
+        std::vector<LabeledValue> rows;
+        for (const DiskSnapshot& disk : server.Disks())
+          rows.push_back({{{"disk", disk.tag}}, static_cast<double>(disk.io_errors)});
+        return rows;
+      }));
+  add({.name = "disk_slow", .help = "1 while the disk's log flushes are too slow."},
+      [](const DiskSnapshot& disk) { return disk.is_slow ? 1.0 : 0.0; });
+  add({.name = "disk_sync_p99_seconds",
+       .help = "99th percentile of the log's flushes in the last whole second."},
+      [](const DiskSnapshot& disk) { return absl::ToDoubleSeconds(disk.sync_p99); });
+  add({.name = "disk_capacity_bytes",
+       .help = "Size of the disk's file system.",
+       .old = {.name = "disk_capacity_total_mb", .per_unit = 1 << 20}},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.total_bytes); });
+  add({.name = "disk_available_bytes",
+       .help = "Space left on the disk's file system.",
+       .old = {.name = "disk_capacity_avail_mb", .per_unit = 1 << 20}},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.available_bytes); });
+  add({.name = "disk_available_min_bytes", .help = "Below this much space new writes are refused."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.available_bytes_min); });
+  add({.name = "disk_reserve_bytes", .help = "Size of the reserve file."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.reserve_bytes); });
+  add({.name = "log_waiting_for_space", .help = "Logs whose write waits for space."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.logs_waiting); });
+  return held;
+}
+
+ReplicaLogMetrics::ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& server,
+                                     const std::vector<ConfiguredDisk>& disks)
+    : server_(server), disks_(disks) {
+  held_.push_back(registry.AddTable(
+      {.name = "log_files", .help = "Files of the replicas' private logs."}, MetricKind::kGauge,
+      [this] { return Rows([](const Totals& t) { return static_cast<double>(t.files); }); }));
+  held_.push_back(registry.AddTable(
+      {.name = "log_bytes", .help = "Bytes of the replicas' private logs."}, MetricKind::kGauge,
+      [this] { return Rows([](const Totals& t) { return static_cast<double>(t.bytes); }); }));
+  const LogReplayStats& replay = server.replay();
+  auto add = [&](MetricInfo info, const Counter& counter) {
+    held_.push_back(registry.Add(std::move(info), {}, counter));
+  };
+  add({.name = "log_replayed_logs_total", .help = "Logs read when replicas were opened."},
+      replay.logs);
+  add({.name = "log_replayed_mutations_total", .help = "Mutations found in logs at opening."},
+      replay.mutations);
+  add({.name = "log_replayed_bytes_total", .help = "Bytes of logs read at opening."}, replay.bytes);
+  add({.name = "log_replay_seconds_total",
+       .help = "Time of reading logs at opening, applying included.",
+       .per_unit = 1e9},
+      replay.nanos);
+  held_.push_back(registry.Add(
+      {.name = "log_replay_bytes_per_second",
+       .help = "Bytes of logs read at opening, by the time it took."},
+      MetricKind::kGauge, {}, [&replay] {
+        const auto nanos = static_cast<double>(replay.nanos.value());
+        return nanos <= 0 ? 0 : static_cast<double>(replay.bytes.value()) / nanos * 1e9;
+      }));
+}
+
+void ReplicaLogMetrics::Refresh() {
+  struct Answer {
+    std::vector<ReplicaSnapshot> replicas;
+    std::promise<void> arrived;
+  };
+  auto answer = std::make_shared<Answer>();
+  const std::future<void> arrived = answer->arrived.get_future();
+  server_.Snapshot([answer](std::vector<ReplicaSnapshot> all) {
+    answer->replicas = std::move(all);
+    answer->arrived.set_value();
+  });
+  if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return;
+  std::map<std::string, Totals> by_disk;
+  for (const ConfiguredDisk& disk : disks_) by_disk[disk.tag];
+  for (const ReplicaSnapshot& replica : answer->replicas) {
+    for (const ConfiguredDisk& disk : disks_) {
+      if (!replica.directory.starts_with(disk.path + "/")) continue;
+      Totals& totals = by_disk[disk.tag];
+      totals.files += replica.log_files;
+      totals.bytes += replica.log_bytes;
+      break;
+    }
+  }
+  std::lock_guard lock(mutex_);
+  by_disk_ = std::move(by_disk);
+}
+
+std::vector<LabeledValue> ReplicaLogMetrics::Rows(double (*of)(const Totals&)) const {
+  std::vector<LabeledValue> rows;
+  std::lock_guard lock(mutex_);
+  for (const auto& [tag, totals] : by_disk_) rows.push_back({{{"disk", tag}}, of(totals)});
+  return rows;
+}
+
+}  // namespace arion

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/process_metrics.h"
+
+#include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+#include <string>
+
+#include "main/version.h"
+
+namespace arion {
+namespace {
+
+double CpuSeconds() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The n-th number (from 0) of /proc/self/statm, in bytes.
+double MemoryBytes(int n) {
+  FILE* file = fopen("/proc/self/statm", "re");
+  if (file == nullptr) return 0;
+  long pages[2] = {0, 0};
+  const int found = fscanf(file, "%ld %ld", &pages[0], &pages[1]);
+  fclose(file);
+  return found == 2 ? static_cast<double>(pages[n]) * static_cast<double>(sysconf(_SC_PAGESIZE))
+                    : 0;
+}
+
+double OpenFiles() {
+  DIR* directory = opendir("/proc/self/fd");
+  if (directory == nullptr) return 0;
+  int count = -3;  // "." and "..", and the listing's own
+  while (readdir(directory) != nullptr) ++count;
+  closedir(directory);
+  return count;
+}
+
+double OpenFilesMax() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<double>(limit.rlim_cur) : 0;
+}
+
+}  // namespace
+
+MetricRegistrations RegisterProcess(MetricRegistry& registry) {
+  MetricRegistrations held;
+  auto gauge = [&](MetricInfo info, MetricRegistry::Value value) {
+    held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, std::move(value)));
+  };
+  held.push_back(registry.Add(
+      {.name = "build_info", .help = "Always 1; which build this is."}, MetricKind::kGauge,
+      {{"version", std::string(kVersion)}, {"commit", std::string(kCommit)}}, [] { return 1.0; }));
+  held.push_back(registry.Add(
+      {.name = "process_cpu_seconds_total", .help = "CPU time of the process, user and system."},
+      MetricKind::kCounter, {}, CpuSeconds));
+  gauge({.name = "process_start_time_seconds", .help = "When the process began, since 1970."},
+        [started = static_cast<double>(time(nullptr))] { return started; });
+  gauge({.name = "process_resident_memory_bytes",
+         .help = "Memory of the process that lies in RAM.",
+         .old = {.name = "resident_mem_usage_mb", .per_unit = 1 << 20}},
+        [] { return MemoryBytes(1); });
+  gauge({.name = "process_virtual_memory_bytes",
+         .help = "Address space of the process.",
+         .old = {.name = "virtual_mem_usage_mb", .per_unit = 1 << 20}},
+        [] { return MemoryBytes(0); });
+  gauge({.name = "process_open_fds", .help = "Open file descriptors."}, OpenFiles);
+  gauge({.name = "process_max_fds", .help = "How many file descriptors may be open."},
+        OpenFilesMax);
+  return held;
+}
+
+}  // namespace arion

@@ -1,0 +1,15 @@
+// What /metrics says of any server process: which build, since when, CPU, memory, files.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "metrics/metric_registry.h"
+
+namespace arion {
+
+using MetricRegistrations = std::vector<MetricRegistry::Registration>;
+
+MetricRegistrations RegisterProcess(MetricRegistry& registry);
+
+}  // namespace arion

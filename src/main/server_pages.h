@@ -1,0 +1,42 @@
+// ServerPages: the pages of a server program, their threads, and what /metrics reads.
+//
+// Lifetime  Made before the transport listens. Stop comes after the transport has stopped and before
+//           what was registered goes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "env/environment.h"
+#include "env/posix_disk_pool.h"
+#include "http/page_server.h"
+#include "main/process_metrics.h"
+#include "main/server_config.h"
+#include "metrics/metric_registry.h"
+#include "rpc/asio_transport.h"
+
+namespace arion {
+
+class ServerPages {
+ public:
+  ServerPages(ServerKind kind, const ServerConfig& config, Environment& env,
+              AsioTransport& transport);
+
+  MetricRegistry& registry() { return registry_; }
+  // Runs before each reading of the registry, on a page's thread. Before the transport listens.
+  void BeforeReading(std::function<void()> refresh) { refresh_ = std::move(refresh); }
+
+  // Waits for pages that are being made.
+  void Stop() { threads_.reset(); }
+
+ private:
+  std::function<void()> refresh_;
+  MetricRegistry registry_;
+  MetricRegistrations held_;
+  std::unique_ptr<PosixDiskPool> threads_;
+  PageServer pages_;
+};
+
+}  // namespace arion

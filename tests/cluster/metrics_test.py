@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""/metrics of real servers: text for Prometheus, JSON for older collectors, and numbers that move with writes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import unittest
+
+import harness
+
+
+class Metrics(harness.ClusterTest):
+    def ask(self, server, path="/metrics", accept="text/plain", method="GET"):
+        connection = http.client.HTTPConnection(server.address, timeout=10 * harness.PATIENCE)
+        connection.request(method, path, headers={"Accept": accept} if accept else {})
+        answer = connection.getresponse()
+        body = answer.read().decode()
+        connection.close()
+        return answer, body
+
+    def write(self, count):
+        for i in range(count):
+            harness.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-e",
+                         f"use temp; set key{i} s value"])
+
+    def test_every_server_answers_prometheus(self):
+        for server in self.cluster.servers():
+            answer, body = self.ask(server)
+            self.assertEqual(answer.status, 200)
+            self.assertTrue(answer.getheader("Content-Type").startswith("text/plain; version=0.0.4"))
+            self.assertIn("# TYPE arion_build_info gauge", body)
+            samples = harness.samples_of(body)
+            self.assertGreater(harness.value_of(samples, "arion_process_resident_memory_bytes"), 1 << 20)
+            self.assertGreater(harness.value_of(samples, "arion_process_open_fds"), 3)
+
+    def test_the_logs_numbers_move_with_writes(self):
+        before = [harness.metrics(server) for server in self.cluster.replicas]
+        self.write(8)
+        for server, old in zip(self.cluster.replicas, before):
+            new = harness.metrics(server)
+            for name in ["arion_log_writes_total", "arion_log_syncs_total", "arion_log_written_bytes_total",
+                         "arion_log_sync_seconds_count", "arion_log_append_seconds_count"]:
+                self.assertGreater(harness.value_of(new, name, disk="d0"), harness.value_of(old, name, disk="d0"),
+                                   f"{server.name} {name}")
+            self.assertGreater(harness.value_of(new, "arion_log_files", disk="d0"), 0)
+            self.assertGreater(harness.value_of(new, "arion_log_bytes", disk="d0"), 0)
+            self.assertEqual(harness.value_of(new, "arion_log_failures_total", disk="d0"), 0)
+            self.assertEqual(harness.value_of(new, "arion_disk_state", disk="d0", state="normal"), 1)
+            self.assertGreater(harness.value_of(new, "arion_disk_available_bytes", disk="d0"), 0)
+            info = [labels for name, labels, _ in new if name == "arion_log_info"]
+            self.assertEqual(len(info), 1)
+            self.assertIn(f"log: {info[0]['method']}", "\n".join(server.last_lines(1000)),
+                          "the banner names the same method")
+
+    def test_older_collectors_get_json_under_the_old_names(self):
+        for accept in (None, "application/json"):
+            answer, body = self.ask(self.cluster.replicas[0], accept=accept)
+            self.assertEqual(answer.getheader("Content-Type"), "application/json")
+            data = json.loads(body)
+            self.assertEqual(data["role"], "replica")
+            disks = [e for e in data["entities"] if e["id"] == "disk@d0"]
+            names = {m["name"] for e in disks for m in e["metrics"]}
+            self.assertLessEqual({"disk_capacity_total_mb", "disk_capacity_avail_mb"}, names)
+        answer, body = self.ask(self.cluster.replicas[0], accept=None,
+                                path="/metrics?with_metric_fields=name,value&types=server&metrics=resident_mem_usage_mb")
+        self.assertEqual([m["name"] for e in json.loads(body)["entities"] for m in e["metrics"]],
+                         ["resident_mem_usage_mb"])
+
+    def test_promtool_finds_nothing_to_say(self):
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("not run: needs promtool (Debian package prometheus)")
+        for server in self.cluster.servers():
+            _, body = self.ask(server)
+            done = subprocess.run([promtool, "check", "metrics"], input=body, text=True, capture_output=True, timeout=30)
+            self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_other_paths_and_methods(self):
+        server = self.cluster.meta
+        self.assertIn("/metrics", self.ask(server, "/")[1])
+        answer, body = self.ask(server, "/nothing")
+        self.assertEqual((answer.status, body), (404, 'service not found for "/nothing"\n'))
+        answer, body = self.ask(server, method="HEAD")
+        self.assertEqual((answer.status, body), (200, ""))
+        self.assertEqual(self.ask(server, method="DELETE")[0].status, 405)
+
+    def test_a_collector_that_asks_all_the_time_harms_nobody(self):
+        server = self.cluster.replicas[0]
+        connection = http.client.HTTPConnection(server.address, timeout=10 * harness.PATIENCE)
+        for _ in range(200):
+            connection.request("GET", "/metrics", headers={"Accept": "*/*"})
+            self.assertEqual(connection.getresponse().read()[:1], b"#")
+        connection.close()
+        self.write(1)
+        self.check_all_alive()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
