@@ -8,6 +8,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <benchmark/benchmark.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,7 +32,8 @@
 
 namespace arion {
 
-// A directory of its own under TMPDIR, removed at the end.
+// A directory of its own under TMPDIR. At the end it is removed and the file system synced, so that
+// the disk is not busy with it (discards) when the next run begins.
 class Scratch {
  public:
   Scratch() {
@@ -39,7 +41,12 @@ class Scratch {
     path_ = std::string(base != nullptr ? base : "/tmp") + "/arion_bench_XXXXXX";
     CHECK(mkdtemp(path_.data()) != nullptr);
   }
-  ~Scratch() { std::filesystem::remove_all(path_); }
+  ~Scratch() {
+    const int parent = ::open(std::filesystem::path(path_).parent_path().c_str(), O_RDONLY);
+    std::filesystem::remove_all(path_);
+    ::syncfs(parent);
+    ::close(parent);
+  }
   const std::string& path() const { return path_; }
 
  private:
