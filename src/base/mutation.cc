@@ -6,6 +6,7 @@
 
 #include "base/coding.h"
 #include "base/log.h"
+#include "base/mutation_view.h"
 #include "base/status.h"
 
 namespace arion {
@@ -19,10 +20,6 @@ constexpr std::array<std::string_view, kWriteCodeCount> kWriteCodeNames = {
     "RPC_RRDB_RRDB_DUPLICATE",     "RPC_RRDB_RRDB_BULK_LOAD"};
 
 constexpr size_t kUpdateDescriptorBytes = 12;  // without the name
-
-absl::Status Damaged(std::string_view what) {
-  return absl::DataLossError(absl::StrCat("mutation: ", Text(what)));
-}
 
 }  // namespace
 
@@ -78,44 +75,9 @@ void AppendMutation(const Mutation& mutation, int64_t log_offset, std::string* o
 }
 
 absl::StatusOr<Mutation> TakeMutation(std::string_view* bytes) {
-  ByteReader reader(*bytes);
-  const auto version = reader.Little<int64_t>();
-  Mutation mutation;
-  mutation.pid.app_id = reader.Little<int32_t>();
-  mutation.pid.index = reader.Little<int32_t>();
-  mutation.ballot = Ballot(reader.Little<int64_t>());
-  mutation.decree = Decree(reader.Little<int64_t>());
-  mutation.log_offset = reader.Little<int64_t>();
-  mutation.last_committed = Decree(reader.Little<int64_t>());
-  mutation.timestamp_us = reader.Little<int64_t>();
-  const auto count = reader.Little<int32_t>();
-  if (!reader.ok()) return Damaged("shorter than its header");
-  if (version < 0 || (version > 0 && version <= 64))
-    return Damaged(absl::StrCat("unknown version ", version));
-  if (version > 64) mutation.timestamp_us = 0;
-  if (count < 0 || static_cast<size_t>(count) > reader.rest().size() / kUpdateDescriptorBytes)
-    return Damaged(absl::StrCat("update count ", count, " does not fit"));
-
-  std::vector<size_t> sizes;
-  mutation.updates.resize(static_cast<size_t>(count));
-  sizes.reserve(static_cast<size_t>(count));
-  for (Update& update : mutation.updates) {
-    const auto name_size = reader.Little<int32_t>();
-    if (!reader.ok() || name_size < 0) return Damaged("update name does not fit");
-    const std::string_view name = reader.Bytes(static_cast<size_t>(name_size));
-    update.serialization = reader.Little<int32_t>();
-    const auto data_size = reader.Little<int32_t>();
-    if (!reader.ok() || data_size < 0) return Damaged("update descriptor does not fit");
-    const std::optional<WriteCode> code = FindWriteCode(name);
-    if (!code) return Damaged(absl::StrCat("unknown code '", Text(name.substr(0, 48)), "'"));
-    update.code = *code;
-    sizes.push_back(static_cast<size_t>(data_size));
-  }
-  for (size_t i = 0; i < sizes.size(); ++i)
-    mutation.updates[i].data = std::string(reader.Bytes(sizes[i]));
-  if (!reader.ok()) return Damaged("update data does not fit");
-  *bytes = reader.rest();
-  return mutation;
+  MutationView view;
+  RETURN_IF_ERROR(TakeMutationView(bytes, &view));
+  return view.ToMutation();
 }
 
 }  // namespace arion

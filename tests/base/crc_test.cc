@@ -18,6 +18,27 @@ TEST(Crc32c, ContinuesAcrossPieces) {
         Crc32c(text));
 }
 
+TEST(Crc32c, IsTheSameHoweverLongTheTextAndWhereItLies) {
+  const auto by_bits = [](std::string_view text, uint32_t crc) {
+    crc = ~crc;
+    for (const char c : text) {
+      crc ^= static_cast<uint8_t>(c);
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0x82F63B78u : 0);
+    }
+    return ~crc;
+  };
+  std::string text(60000, 0);
+  uint32_t state = 1;
+  for (char& c : text) c = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  const std::string_view all = text;
+  for (const size_t n : {0u, 1u, 8u, 767u, 768u, 769u, 1100u, 1536u, 4400u, 24575u, 24576u, 24577u,
+                         25400u, 49152u, 59990u})
+    for (const size_t from : {0u, 1u, 3u})
+      for (const uint32_t previous : {0u, 0xFFFFFFFFu, 0x12345678u})
+        ASSERT_EQ(Crc32c(all.substr(from, n), previous), by_bits(all.substr(from, n), previous))
+            << n << " bytes from " << from;
+}
+
 // spec/wire-protocol.md 5.3: computed with the Java and Go clients.
 TEST(Crc64, MatchesTheClients) {
   EXPECT_EQ(Crc64(""), 0u);
