@@ -93,11 +93,26 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names) {
   return absl::OkStatus();
 }
 
+absl::Status LogFolder::CheckPresent(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto status = files_.Stat(PathOf(name));
+    if (absl::IsNotFound(status.status()))
+      return absl::DataLossError(
+          absl::StrCat(PathOf(name), " is gone, and not by us: the replica must be learned anew"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LogFolder::MarkClean() {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
-  for (const std::string& name : names)
-    if (IsSpareName(name)) RETURN_IF_ERROR(files_.Remove(PathOf(name)));
+  for (const std::string& name : names) {
+    if (!IsSpareName(name)) continue;
+    const auto status = files_.Stat(PathOf(name));
+    RETURN_IF_ERROR(files_.Remove(PathOf(name)));
+    if (status.ok()) identity_.Remove(*status);
+  }
   RETURN_IF_ERROR(files_.SyncDirectory(directory_));
+  // From here on it names exactly our files here: recovery notices when one is gone.
   identity_.clean = true;
   return WriteIdentity();
 }

@@ -48,6 +48,8 @@ class LogFolder {
   // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
   // appears.
   absl::Status Remove(const std::vector<std::string>& names);
+  // DataLoss: one of these files is gone.
+  absl::Status CheckPresent(const std::vector<std::string>& names);
   absl::Status MarkClean();
 
  private:

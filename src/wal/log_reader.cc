@@ -12,29 +12,30 @@
 namespace arion {
 namespace {
 
-constexpr size_t kChunkBytes = 1 << 20;
+constexpr size_t kChunkBytes = 1 << 20;  // where blocks are searched for
+constexpr size_t kChunkBytesMin = 256 << 10;
 
 // The mutations that fill `body`, whose first byte has the global offset `at`.
 absl::Status ParseMutations(std::string_view body, int64_t at,
-                            std::vector<MutationPtr>* mutations) {
+                            std::vector<MutationView>* mutations) {
   const size_t whole = body.size();
   while (!body.empty()) {
     const int64_t offset = at + static_cast<int64_t>(whole - body.size());
-    auto mutation = TakeMutation(&body);
-    if (!mutation.ok()) return Annotate(mutation.status(), absl::StrCat("offset ", offset));
-    if (mutation->log_offset != offset)
+    MutationView& mutation = mutations->emplace_back();
+    if (absl::Status taken = TakeMutationView(&body, &mutation); !taken.ok())
+      return Annotate(taken, absl::StrCat("offset ", offset));
+    if (mutation.log_offset != offset)
       return absl::DataLossError(
-          absl::StrCat("mutation at offset ", offset, " says it is at ", mutation->log_offset));
-    mutations->push_back(std::make_shared<Mutation>(*std::move(mutation)));
+          absl::StrCat("mutation at offset ", offset, " says it is at ", mutation.log_offset));
   }
   return absl::OkStatus();
 }
 
 bool IsValidBody(std::string_view body, int64_t at, PartitionId pid) {
-  std::vector<MutationPtr> mutations;
+  std::vector<MutationView> mutations;
   if (!ParseMutations(body, at, &mutations).ok() || mutations.empty()) return false;
   return std::all_of(mutations.begin(), mutations.end(),
-                     [pid](const MutationPtr& m) { return m->pid == pid; });
+                     [pid](const MutationView& m) { return m.pid == pid; });
 }
 
 }  // namespace
@@ -61,20 +62,30 @@ bool LogReader::End(LogEnd end, std::string reason) {
 
 absl::Status LogReader::Fetch(size_t n) {
   if (position_ - buffer_at_ + n <= buffer_.size()) return absl::OkStatus();
-  buffer_.erase(0, std::min<size_t>(position_ - buffer_at_, buffer_.size()));
+  // The start of a block at the end of a chunk is read again: with several blocks in a chunk that
+  // is cheaper than a second buffer to join it to.
+  const size_t chunk = std::min(std::max(kChunkBytesMin, 8 * block_bytes_), chunk_bytes_max_);
+  const uint64_t wanted = std::min<uint64_t>(std::max(n, chunk), size_ - position_);
   buffer_at_ = position_;
-  const uint64_t at = buffer_at_ + buffer_.size();
-  const uint64_t wanted = std::min<uint64_t>(std::max(n - buffer_.size(), kChunkBytes), size_ - at);
-  RETURN_IF_ERROR(file_.ReadAt(at, wanted, &chunk_));
-  if (buffer_.empty()) {
-    buffer_.swap(chunk_);
-  } else {
-    buffer_ += chunk_;
-  }
-  return absl::OkStatus();
+  return file_.ReadAt(position_, wanted, &buffer_);
 }
 
 absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
+  LogBlockView& view = view_;
+  ASSIGN_OR_RETURN(const bool more, Next(&view));
+  block->position = view.position;
+  block->crc_before = view.crc_before;
+  block->header = std::move(view.header);
+  block->mutations.clear();
+  if (!more) return false;
+  block->size = view.size;
+  block->mutations.reserve(view.mutations.size());
+  for (const MutationView& mutation : view.mutations)
+    block->mutations.push_back(std::make_shared<Mutation>(mutation.ToMutation()));
+  return true;
+}
+
+absl::StatusOr<bool> LogReader::Next(LogBlockView* block) {
   block->position = position_;
   block->crc_before = crc_;
   block->header.reset();
@@ -122,6 +133,7 @@ absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
   }
   crc_ = crc;
   block->size = size;
+  block_bytes_ = std::max(block_bytes_, size);
   position_ += size;
   return true;
 }

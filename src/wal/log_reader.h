@@ -5,8 +5,8 @@
 //           or the end of what is durable in a file still written.
 // Units     Positions count from the file's start; Mutation::log_offset is global.
 // Errors    A status means a read failed. Everything the bytes can be is a LogEnd.
-// Threads   One thread; reads wait for the disk. Takes any bytes; holds one chunk (1 MiB) or one
-//           block, never more than the file.
+// Threads   One thread; reads wait for the disk. Takes any bytes; holds one chunk or one block,
+//           never more than the file.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/mutation.h"
+#include "base/mutation_view.h"
 #include "env/file_system.h"
 #include "wal/log_format.h"
 #include "wal/log_index.h"
@@ -42,21 +43,33 @@ struct LogBlock {
   std::vector<MutationPtr> mutations;
 };
 
+// The same, nothing copied: valid until the reader's next step.
+struct LogBlockView {
+  uint64_t position = 0;
+  uint64_t size = 0;
+  uint32_t crc_before = 0;
+  std::optional<LogFileHeader> header;
+  std::vector<MutationView> mutations;
+};
+
 class LogReader {
  public:
   // `file` outlives the reader. Begins at the file's start or at a place of its index: from there
   // on the chain is checked.
+  // Reads at most `chunk_bytes_max` at once, or one block.
   LogReader(const ReadableFile& file, uint64_t size, int64_t start_offset,
-            const LogIndex::Entry& from = {})
+            const LogIndex::Entry& from = {}, size_t chunk_bytes_max = 4 << 20)
       : file_(file),
         size_(size),
         start_offset_(start_offset),
+        chunk_bytes_max_(chunk_bytes_max),
         position_(from.position),
         crc_(from.crc),
         buffer_at_(from.position) {}
 
   // True: *block is the next block. False: end() and reason() say how it ended.
   absl::StatusOr<bool> Next(LogBlock* block);
+  absl::StatusOr<bool> Next(LogBlockView* block);
 
   // Where the content read so far ends.
   uint64_t position() const { return position_; }
@@ -74,13 +87,15 @@ class LogReader {
   const ReadableFile& file_;
   const uint64_t size_;
   const int64_t start_offset_;
+  const size_t chunk_bytes_max_;
   uint64_t position_;
   uint32_t crc_;
   LogEnd end_ = LogEnd::kEof;
   std::string reason_;
+  LogBlockView view_;
   std::string buffer_;  // [buffer_at_, buffer_at_ + buffer_.size()) of the file
   uint64_t buffer_at_;
-  std::string chunk_;
+  size_t block_bytes_ = 0;  // of the largest block so far
 };
 
 // Decision 9's *valid block*, where the CRC chain can't be followed: the first position in [from,

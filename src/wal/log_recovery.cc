@@ -14,12 +14,13 @@
 #include "base/status.h"
 #include "wal/log_format.h"
 #include "wal/log_reader.h"
+#include "wal/set_aside.h"
 
 namespace arion {
 namespace {
 
-constexpr size_t kCopyChunkBytes = 1 << 20;
 constexpr std::string_view kSparePrefix = "spare.";
+constexpr char kMoveItAway[] = ": not this log's; move it out of the folder to go on";
 
 // One run over one folder.
 class Recovery {
@@ -53,10 +54,21 @@ class Recovery {
     bool is_ours() const { return written_as.has_value(); }
   };
 
+  // Where a mutation lies.
+  struct Place {
+    size_t file = 0;  // in logs_
+    uint64_t position = 0;
+    size_t bytes = 0;
+    Ballot ballot;
+  };
+
   std::string PathOf(const std::string& name) const { return JoinPath(options_.directory, name); }
   std::string PathOf(const File& file) const { return PathOf(file.entry.file_name); }
   absl::Status Damaged(const File& file, std::string_view what) const {
-    return absl::DataLossError(absl::StrCat(PathOf(file), ": ", Text(what)));
+    return absl::DataLossError(
+        absl::StrCat(PathOf(file), ": ", Text(what),
+                     " (arion_log verify tells more; the replica is learned anew from another"
+                     " member unless it can be repaired)"));
   }
 
   absl::Status List() {
@@ -68,12 +80,12 @@ class Recovery {
       auto parsed = ParseLogFileName(name);
       if (!parsed.ok())
         return absl::FailedPreconditionError(
-            absl::StrCat(options_.directory, ": ", parsed.status().message()));
+            absl::StrCat(options_.directory, ": ", parsed.status().message(), kMoveItAway));
       if (!parsed->has_value()) continue;
       ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(PathOf(name)));
       if (status.is_directory || status.is_symlink)
         return absl::FailedPreconditionError(
-            absl::StrCat(PathOf(name), ": a log's name, but not a regular file"));
+            absl::StrCat(PathOf(name), ": a log's name, but not a regular file", kMoveItAway));
       File file;
       file.entry.name = **parsed;
       file.entry.file_name = name;
@@ -83,11 +95,19 @@ class Recovery {
       file.written_as = log_.identity.Find(status);
       if (status.size >
           static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - file.entry.name.start_offset))
-        return absl::FailedPreconditionError(absl::StrCat(PathOf(name), ": offsets beyond 2^63-1"));
+        return absl::FailedPreconditionError(
+            absl::StrCat(PathOf(name), ": offsets beyond 2^63-1", kMoveItAway));
       logs_.push_back(std::move(file));
     }
     std::sort(logs_.begin(), logs_.end(),
               [](const File& a, const File& b) { return a.entry.name < b.entry.name; });
+    // A clean stop names exactly the files there are (copied ones are as many).
+    if (summary_.was_clean && logs_.size() < log_.identity.files.size()) {
+      LOG(ERROR) << "[" << options_.pid << "] " << options_.directory << " holds " << logs_.size()
+                 << " log files, but the last clean stop left " << log_.identity.files.size()
+                 << ": what they held is lost here";
+      summary_.was_clean = false;
+    }
     for (size_t i = 1; i < logs_.size(); ++i)
       if (logs_[i].entry.name.index == logs_[i - 1].entry.name.index)
         return Damaged(logs_[i], absl::StrCat("same index as ", logs_[i - 1].entry.file_name));
@@ -108,19 +128,18 @@ class Recovery {
         kept.push_back(std::move(file));
         continue;
       }
+      // A file that can't be read now may be read later: nothing is renamed, unlike 5.2.
+      if (!read.ok()) return Damaged(file, View(read.status().message()));
       if (file.is_ours()) {
-        RETURN_IF_ERROR(read.status());
         RETURN_IF_ERROR(JudgeOwnWithoutFirstBlock(**opened, reader, i + 1 == logs_.size(), &file));
         kept.push_back(std::move(file));
         continue;
       }
       // Spec 5.2's table: set aside; a hole this makes fails below.
-      const std::string why = read.ok() ? reader.reason() : std::string(read.status().message());
+      const std::string& why = reader.reason();
       LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
                    << " of other origin has no first block (" << why << "): renamed to .removed";
-      RETURN_IF_ERROR(files_.Rename(PathOf(file), PathOf(file) + ".removed"));
-      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
-      if (!read.ok()) return read.status();
+      RETURN_IF_ERROR(RenameToRemoved(files_, PathOf(file)));
       if (reader.end() != LogEnd::kEof && reader.end() != LogEnd::kTruncated)
         return Damaged(file, why);
     }
@@ -132,9 +151,9 @@ class Recovery {
     file->has_first_block = true;
     const LogFileHeader::Entry* ours = header.Find(options_.pid);
     if (ours == nullptr && !header.entries.empty())
-      return absl::FailedPreconditionError(absl::StrCat(PathOf(*file), ": a log of ",
-                                                        header.entries.front().pid.ToString(),
-                                                        ", not of ", options_.pid.ToString()));
+      return absl::FailedPreconditionError(
+          absl::StrCat(PathOf(*file), ": a log of ", header.entries.front().pid.ToString(),
+                       ", not of ", options_.pid.ToString(), kMoveItAway));
     if (ours != nullptr) {
       file->header_names_us = true;
       file->entry.header_max_decree = ours->max_decree;
@@ -249,15 +268,15 @@ class Recovery {
   absl::Status ReplayFile(File* file) {
     ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
     LogReader reader(*bytes, file->size, file->entry.name.start_offset);
-    LogBlock block;
+    LogBlockView block;
     while (true) {
       ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
       if (!more) break;
       summary_.bytes += block.size;
       file->entry.index.Add({block.position, block.crc_before, log_.max_decree},
                             block.position + block.size);
-      for (MutationPtr& mutation : block.mutations)
-        RETURN_IF_ERROR(Deliver(*file, std::move(mutation)));
+      for (const MutationView& mutation : block.mutations)
+        RETURN_IF_ERROR(Deliver(*file, mutation));
     }
     file->entry.content_bytes = reader.position();
     file->cut_end = reader.position();
@@ -283,31 +302,51 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  absl::Status Deliver(const File& file, MutationPtr mutation) {
-    if (mutation->pid != options_.pid)
+  absl::Status Deliver(const File& file, const MutationView& view) {
+    if (view.pid != options_.pid)
       return absl::FailedPreconditionError(absl::StrCat(PathOf(file), ": holds a mutation of ",
-                                                        mutation->pid.ToString(), ", not of ",
+                                                        view.pid.ToString(), ", not of ",
                                                         options_.pid.ToString()));
     // Ballots count even in void records: elections rely on the largest one seen (spec 5.4-1).
-    summary_.max_ballot = std::max(summary_.max_ballot, mutation->ballot);
-    if (mutation->log_offset < options_.valid_start_offset) return absl::OkStatus();
+    summary_.max_ballot = std::max(summary_.max_ballot, view.ballot);
+    if (view.log_offset < options_.valid_start_offset) return absl::OkStatus();
     ++summary_.mutations;
-    summary_.max_decree = std::max(summary_.max_decree, mutation->decree);
-    if (mutation->decree > options_.applied) {
+    summary_.max_decree = std::max(summary_.max_decree, view.decree);
+    if (view.decree > options_.applied) {
       ++summary_.mutations_above_applied;
-      summary_.bytes_above_applied += EncodedSize(*mutation);
+      summary_.bytes_above_applied += view.raw.size();
     }
-    log_.max_decree = std::max(log_.max_decree, mutation->decree);
-    KeepIfUncommitted(mutation);
+    log_.max_decree = std::max(log_.max_decree, view.decree);
+    auto mutation = std::make_shared<const Mutation>(view.ToMutation());
+    KeepIfUncommitted(
+        view, {.file = static_cast<size_t>(&file - logs_.data()),
+               .position = static_cast<uint64_t>(view.log_offset - file.entry.name.start_offset),
+               .bytes = view.raw.size(),
+               .ballot = view.ballot});
     return sink_(std::move(mutation));
   }
 
-  void KeepIfUncommitted(const MutationPtr& mutation) {
-    committed_ = std::max(committed_, mutation->last_committed);
+  // Only where it lies: a log in which nothing is ever said to be committed may not fill the
+  // memory (its records are larger than their places).
+  void KeepIfUncommitted(const MutationView& mutation, const Place& place) {
+    committed_ = std::max(committed_, mutation.last_committed);
     uncommitted_.erase(uncommitted_.begin(), uncommitted_.upper_bound(committed_));
-    if (mutation->decree <= std::max(committed_, options_.applied)) return;
-    MutationPtr& kept = uncommitted_[mutation->decree];
-    if (kept == nullptr || kept->ballot <= mutation->ballot) kept = mutation;
+    if (mutation.decree <= std::max(committed_, options_.applied)) return;
+    const auto [kept, is_new] = uncommitted_.try_emplace(mutation.decree, place);
+    if (!is_new && kept->second.ballot <= mutation.ballot) kept->second = place;
+  }
+
+  // Appends the mutation at `place` to *to, as one at `log_offset`.
+  absl::Status CopyMutation(const Place& place, int64_t log_offset, std::string* to) {
+    const File& file = logs_[place.file];
+    ASSIGN_OR_RETURN(const auto bytes, files_.OpenForRead(PathOf(file)));
+    std::string raw;
+    RETURN_IF_ERROR(bytes->ReadAt(place.position, place.bytes, &raw));
+    std::string_view rest = raw;
+    auto mutation = TakeMutation(&rest);
+    if (!mutation.ok()) return Damaged(file, View(mutation.status().message()));
+    AppendMutation(*mutation, log_offset, to);
+    return absl::OkStatus();
   }
 
   absl::Status MakeDurable() {
@@ -319,7 +358,7 @@ class Recovery {
         LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
                      << " holds nothing that can be replayed: " << file.cut_end
                      << " bytes kept as .tail";
-        RETURN_IF_ERROR(SaveTail(file, 0));
+        RETURN_IF_ERROR(SaveTail(files_, PathOf(file), 0, file.cut_end));
       }
       RETURN_IF_ERROR(files_.Remove(PathOf(file)));
       // One by one: a power cut may keep any of several unsynced removals.
@@ -336,7 +375,7 @@ class Recovery {
           summary_.cut_tail = true;
           LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file) << " cut from "
                        << file.cut_end << " to " << content << " bytes, the rest kept as .tail";
-          RETURN_IF_ERROR(SaveTail(file, content));
+          RETURN_IF_ERROR(SaveTail(files_, PathOf(file), content, file.cut_end));
         }
         RETURN_IF_ERROR(writable->Truncate(content));
       }
@@ -349,27 +388,12 @@ class Recovery {
     log_.next_index = logs_.empty() ? 1 : logs_.back().entry.name.index + 1;
     log_.end_offset = logs_.empty() ? options_.valid_start_offset : logs_.back().entry.end_offset();
     if (log_.end_offset < options_.valid_start_offset) RETURN_IF_ERROR(DropVoidFiles());
-    for (const File& file : logs_) log_.files.push_back(file.entry);
-    return absl::OkStatus();
-  }
-
-  // [content, cut_end) -> <file>.tail, durably.
-  absl::Status SaveTail(const File& file, uint64_t content) {
-    const std::string tail = PathOf(file) + ".tail";
-    ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
-    ASSIGN_OR_RETURN(auto to,
-                     files_.OpenForWrite(tail + ".tmp", FileSystem::CreateMode::kTruncate));
-    std::string chunk;
-    for (uint64_t at = content; at < file.cut_end; at += chunk.size()) {
-      RETURN_IF_ERROR(
-          from->ReadAt(at, std::min<uint64_t>(kCopyChunkBytes, file.cut_end - at), &chunk));
-      if (chunk.empty()) break;
-      RETURN_IF_ERROR(to->WriteAt(at - content, chunk));
+    log_.identity.files.clear();
+    for (const File& file : logs_) {
+      log_.files.push_back(file.entry);
+      if (file.is_ours()) log_.identity.Add(file.status, *file.written_as);
     }
-    RETURN_IF_ERROR(to->Sync());
-    RETURN_IF_ERROR(to->Close());
-    RETURN_IF_ERROR(files_.Rename(tail + ".tmp", tail));
-    return files_.SyncDirectory(options_.directory);
+    return absl::OkStatus();
   }
 
   // The info file is newer than the log (spec 5.7): every record here is void, and new ones would
@@ -379,8 +403,7 @@ class Recovery {
                  << ", before its valid start " << options_.valid_start_offset << ": its "
                  << logs_.size() << " files are set aside as .removed";
     for (const File& file : logs_) {
-      RETURN_IF_ERROR(files_.Rename(PathOf(file), PathOf(file) + ".removed"));
-      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+      RETURN_IF_ERROR(RenameToRemoved(files_, PathOf(file)));
     }
     logs_.clear();
     log_.end_offset = options_.valid_start_offset;
@@ -415,8 +438,8 @@ class Recovery {
       if (next == uncommitted_.end()) break;
       block.assign(kBlockHeaderBytes, '\0');
       for (; next != uncommitted_.end() && block.size() <= kBlockBytesTarget; ++next)
-        AppendMutation(*next->second,
-                       log_.end_offset + static_cast<int64_t>(position + block.size()), &block);
+        RETURN_IF_ERROR(CopyMutation(
+            next->second, log_.end_offset + static_cast<int64_t>(position + block.size()), &block));
       const std::string_view body = std::string_view(block).substr(kBlockHeaderBytes);
       crc = Crc32c(body, crc);
       StoreBlockHeader({.length = static_cast<int32_t>(body.size()),
@@ -447,7 +470,7 @@ class Recovery {
   std::vector<File> logs_;  // by index
   std::vector<std::string> spares_;
   Decree committed_;  // largest last_committed seen
-  std::map<Decree, MutationPtr> uncommitted_;
+  std::map<Decree, Place> uncommitted_;
   RecoveredLog log_;
 };
 
@@ -465,7 +488,12 @@ bool IsSpareName(std::string_view name) {
 absl::StatusOr<RecoveredLog> RecoverLog(FileSystem& files, const PrivateLogOptions& options,
                                         PrivateLog::ReplaySink sink, ReplaySummary* summary) {
   *summary = ReplaySummary{};
-  return Recovery(files, options, sink, summary).Run();
+  auto recovered = Recovery(files, options, sink, summary).Run();
+  if (absl::IsPermissionDenied(recovered.status()))
+    return absl::PermissionDeniedError(
+        absl::StrCat(recovered.status().message(),
+                     ": recovery must write here; make the folder writable for this server"));
+  return recovered;
 }
 
 }  // namespace arion

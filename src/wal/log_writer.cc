@@ -370,14 +370,19 @@ void LogWriter::Run(std::vector<DurableCallback>& callbacks, const absl::Status&
 
 void LogWriter::DropOldest(size_t files) {
   CHECK_ON_STRAND(strand_);
-  std::vector<std::string> names = catalog_->DropOldest(files);
-  if (names.empty()) return;
-  Enqueue({.work = [names = std::move(names)](LogFolder& folder) { return folder.Remove(names); },
+  if (std::vector<std::string> names = catalog_->DropOldest(files); !names.empty())
+    Enqueue({.work = [names = std::move(names)](LogFolder& folder) { return folder.Remove(names); },
+             .then =
+                 [this](const absl::Status& status) {
+                   // The next removal takes up where this one stopped.
+                   if (!status.ok())
+                     LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
+                 }});
+  Enqueue({.work = [names = catalog_->FileNames()](
+                       LogFolder& folder) { return folder.CheckPresent(names); },
            .then =
                [this](const absl::Status& status) {
-                 // The next removal takes up where this one stopped.
-                 if (!status.ok())
-                   LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
+                 if (!status.ok()) Fail(status);
                }});
 }
 

@@ -46,7 +46,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
 
   void Append(MutationPtr mutation, DurableCallback on_durable);
   bool IsBusy() const { return !queue_.empty(); }
-  // These many files at the log's front are no longer part of it; removed in the background.
+  // These many files at the log's front are no longer part of it; removed in the background. The
+  // others are looked for: one that somebody else removed fails the log.
   void DropOldest(size_t files);
   void StartAnew(Decree max_decree);
   int64_t end_offset() const {

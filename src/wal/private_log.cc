@@ -16,6 +16,8 @@
 namespace arion {
 namespace {
 
+constexpr uint64_t kReadBytesMax = 1 << 20;
+
 class RecoveredPrivateLog : public PrivateLog {
  public:
   RecoveredPrivateLog(Environment& env, StrandPtr strand, PrivateLogOptions options,
@@ -77,12 +79,12 @@ class RecoveredPrivateLog : public PrivateLog {
     uint64_t bytes = 0;
     bool is_full = false;
 
-    void Take(MutationPtr mutation) {
-      const size_t size = EncodedSize(*mutation);
+    void Take(const MutationView& mutation) {
+      const size_t size = mutation.raw.size();
       is_full = is_full || (!mutations.empty() && bytes + size > bytes_max);
       if (is_full) return;
       bytes += size;
-      mutations.push_back(std::move(mutation));
+      mutations.push_back(std::make_shared<Mutation>(mutation.ToMutation()));
     }
   };
 
@@ -91,18 +93,20 @@ class RecoveredPrivateLog : public PrivateLog {
     const auto opened = env_.files().OpenForRead(path);
     if (absl::IsNotFound(opened.status())) return Gone(path, piece);
     RETURN_IF_ERROR(opened.status());
-    LogReader reader(**opened, piece.content_bytes, piece.name.start_offset, piece.from);
+    const auto chunk = static_cast<size_t>(
+        std::clamp<uint64_t>(reading->bytes_max, LogIndex::kStepBytes, kReadBytesMax));
+    LogReader reader(**opened, piece.content_bytes, piece.name.start_offset, piece.from, chunk);
     LogIndex index = piece.is_indexed ? LogIndex{} : catalog_->IndexOf(piece.name);
     Decree max_decree = piece.from.max_decree;
-    LogBlock block;
+    LogBlockView block;
     while (!reading->is_full) {
       ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
       if (!more) break;
       index.Add({block.position, block.crc_before, max_decree}, block.position + block.size);
-      for (MutationPtr& mutation : block.mutations) {
-        if (mutation->log_offset < piece.valid_start_offset) continue;
-        max_decree = std::max(max_decree, mutation->decree);
-        if (mutation->decree >= reading->first) reading->Take(std::move(mutation));
+      for (const MutationView& mutation : block.mutations) {
+        if (mutation.log_offset < piece.valid_start_offset) continue;
+        max_decree = std::max(max_decree, mutation.decree);
+        if (mutation.decree >= reading->first) reading->Take(mutation);
       }
     }
     if (!piece.is_indexed) catalog_->SetIndex(piece.name, std::move(index));

@@ -16,6 +16,7 @@
 #include "base/mutation.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"
+#include "tests/wal/watched_environment.h"
 #include "wal/private_log.h"
 
 namespace arion {
@@ -53,6 +54,7 @@ class LogWorld {
 
   void Start() {
     env_ = &node_.Start();
+    watched_ = std::make_unique<WatchedEnvironment>(*env_);
     strand_ = env_->NewStrand("log");
     env_->RunInPool([&] {
       EXPECT_TRUE(env_->files().CreateDirectories("/data/2.1.pegasus").ok());
@@ -66,7 +68,7 @@ class LogWorld {
     absl::Status status;
     env_->RunInPool([&] {
       auto opened = PrivateLog::Open(
-          *env_, strand_, options,
+          *watched_, strand_, options,
           [&](MutationPtr m) {
             replayed.push_back(std::move(m));
             return absl::OkStatus();
@@ -106,6 +108,8 @@ class LogWorld {
   }
 
   FileSystem& files() { return env_->files(); }
+  // What the log sees of them.
+  WatchedFiles& watched() { return watched_->files(); }
   std::vector<std::string> Names() { return *files().List(kLogDirectory); }
   std::string Content(const std::string& name) {
     return *ReadFile(files(), JoinPath(kLogDirectory, name));
@@ -137,6 +141,7 @@ class LogWorld {
   sim::SimWorld world_;
   sim::SimNode& node_;
   sim::SimEnvironment* env_ = nullptr;
+  std::unique_ptr<WatchedEnvironment> watched_;
   StrandPtr strand_;
 };
 
