@@ -8,6 +8,7 @@ namespace arion {
 namespace {
 
 constexpr int kLostAnswersMax = 1;
+constexpr absl::Duration kFullMemberInterval = absl::Seconds(2);
 
 }  // namespace
 
@@ -85,6 +86,9 @@ GroupCheck::Verdict GroupCheck::OnAnswer(const GroupCheckAnswered& answer) {
   }
   lost_.erase(answer.from);
   if (answer.rpc != ErrorCode::kOk || answer.response.err != ErrorCode::kOk) return failed;
+  // Writes are refused while a member lacks space: its recovery is not to be missed for long.
+  if (answer.response.disk_status == DiskStatus::kSpaceInsufficient)
+    next_ = std::min(next_, s_.now + kFullMemberInterval);
   const bool succeeded = session != nullptr &&
                          answer.response.learner_status == LearnerStatus::kSucceeded &&
                          answer.response.learner_signature == session->signature;

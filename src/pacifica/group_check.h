@@ -2,8 +2,8 @@
 // has committed.
 //
 // Shapes    At once after each configuration, then every group_check_interval; sooner when the
-//           primary falls idle with a committed point it has not told. A lost answer is asked for
-//           once more; the second loss is a failure.
+//           primary falls idle with a committed point it has not told, or while a member says that
+//           it lacks space. A lost answer is asked for once more; the second loss is a failure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

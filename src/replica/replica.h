@@ -5,7 +5,8 @@
 //           for the disk first (a ballot, a log made void, an engine exchanged) hold back
 //           everything behind them, reads excepted.
 // Errors    A failed log write, apply or sync fences the replica for good; the server sets its
-//           directory aside. A full disk closes it and leaves the directory.
+//           directory aside. A full disk fences nothing: new writes are refused, reads go on, what
+//           needs room (log, applies, .init-info, checkpoints, learner's work) is tried again.
 // Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand.
 // Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.
 // Promises  P1  No client is answered kOk while the lease is not held; reads check it again
@@ -22,12 +23,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "pacifica/replica_core.h"
+#include "replica/apply_queue.h"
 #include "replica/file_fetcher.h"
 #include "replica/learn_source.h"
 #include "replica/replica_host.h"
@@ -90,6 +94,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Release();
   void Fence(const std::string& why);
   void ArmWakeup();
+  // Effects wait while more is committed than the engine keeps up with.
+  void HoldForApplies();
 
   // ---- effects ----
   void StoreBallot(Ballot ballot, std::optional<Standing> standing);
@@ -97,8 +103,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void StoreInfo(InitInfo info, absl::AnyInvocable<void()> then);
   void Append(LogAppend append);
   void OnLogged(uint64_t sequence, const absl::Status& status);
-  void Apply(const std::vector<MutationPtr>& mutations);
+  void OnApplyFailed(Decree decree, const absl::Status& status);
   void Send(Envelope envelope);
+  void NoteSpaceOf(Endpoint member, DiskStatus status);
   void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
             absl::AnyInvocable<void(Replica&, RpcResult)> on_result);
   void Answer(PeerReply reply);
@@ -122,6 +129,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // ---- disk work ----
   // In the pool; `then` on the strand. Close and engine exchanges wait for all of it.
   void InPool(PoolWork work, Then then);
+  // Work that may be repeated: again, after a pause, while the disk is full. Given up by Close,
+  // without `then`.
+  void InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then);
+  void OnNoSpace(std::string_view what, const absl::Status& status);
+  void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task);
   // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins.
   void Maintain(EngineWork work, Then then);
   void StartMaintenance();
@@ -138,6 +150,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ErrorCode ReadGate(ReadKind kind) const;
   void AnswerRead(ReadCode code, ReadKind kind, absl::StatusOr<Record> record, uint32_t now,
                   Responder responder);
+  ErrorCode SpaceGate() const;
   ReplyToken Keep(Responder responder);
   DiskPool& pool() { return host_->env.disk_pool(directory_); }
   std::string Tag() const;  // "[2.1 3 17]"
@@ -146,26 +159,28 @@ class Replica : public std::enable_shared_from_this<Replica> {
   StrandPtr strand_;
   const PartitionId pid_;
   const std::string directory_;
-  const std::string disk_tag_;
+  const size_t disk_;
   const std::string server_name_;
   InitInfo info_;                   // as on disk
   std::shared_ptr<Engine> engine_;  // null only while it is exchanged
   std::shared_ptr<PrivateLog> log_;
+  const std::shared_ptr<ApplyQueue> applies_;
   std::unique_ptr<ReplicaCore> core_;
   LearnSource source_;
   CloseRequest on_close_;
 
   std::deque<Effects> effects_;
   bool is_draining_ = false;
-  int holds_ = 0;              // things of the disk that effects_ waits for
-  bool is_closed_ = false;     // no event goes to the core any more
-  bool is_disk_full_ = false;  // what the disk last failed with: not damage, it may pass
-  const bool log_is_void_;     // at the start
+  int holds_ = 0;  // things of the disk that effects_ waits for
+  bool holds_for_applies_ = false;
+  bool is_closed_ = false;  // no event goes to the core any more
+  const bool log_is_void_;  // at the start
 
   uint64_t next_token_ = 1;
   std::map<ReplyToken, Responder> peers_;
   std::map<ClientToken, Responder> clients_;
   std::map<ReplyToken, Endpoint> learners_asking_;
+  std::set<Endpoint> full_members_;  // said that they lack space; may be no members any more
 
   bool is_connected_ = false;
   uint64_t lease_term_ = 0;

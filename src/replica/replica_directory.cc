@@ -92,9 +92,10 @@ std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads)
   std::optional<size_t> best;
   for (size_t i = 0; i < loads.size(); ++i) {
     if (!loads[i].usable) continue;
-    if (!best || std::tie(loads[i].replicas_of_table, loads[i].replicas) <
-                     std::tie(loads[*best].replicas_of_table, loads[*best].replicas))
-      best = i;
+    const auto rank = [&loads](size_t at) {
+      return std::tie(loads[at].is_suspicious, loads[at].replicas_of_table, loads[at].replicas);
+    };
+    if (!best || rank(i) < rank(*best)) best = i;
   }
   return best;
 }

@@ -54,9 +54,10 @@ struct DirectoryLoad {
   bool usable = true;
   int64_t replicas = 0;
   int64_t replicas_of_table = 0;
+  bool is_suspicious = false;  // it failed before: taken when there is no other
 };
-// Fewest replicas of the table, then fewest in all, then configuration order. nullopt: no directory
-// is usable.
+// Not suspicious, then fewest replicas of the table, then fewest in all, then configuration order.
+// nullopt: no directory is usable.
 std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads);
 
 enum class SetAside { kFailed, kGarbage };  // ".err", ".gar"

@@ -49,6 +49,13 @@ class EngineReplay {
   bool has_hole_ = false;
 };
 
+// Tells the disk's watch that a log waits for space, for as long as it does.
+std::function<void(bool)> WaitReporter(std::shared_ptr<DiskWatch> disks, size_t disk) {
+  return [disks = std::move(disks), disk, wait = std::shared_ptr<void>()](bool is_waiting) mutable {
+    wait = is_waiting ? disks->LogWaits(disk) : nullptr;
+  };
+}
+
 }  // namespace
 
 std::string DataPathOf(const std::string& replica_directory) {
@@ -74,10 +81,11 @@ absl::Status CreateReplicaDirectory(FileSystem& files, const std::string& replic
 }
 
 absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr strand,
-                                          PartitionId pid, const std::string& replica_directory,
-                                          Origin origin) {
+                                          const FoundReplica& found, Origin origin) {
   FileSystem& files = host.env.files();
-  OpenedReplica opened{.pid = pid, .directory = replica_directory};
+  const PartitionId pid = found.pid;
+  const std::string& replica_directory = found.path;
+  OpenedReplica opened{.pid = pid, .directory = replica_directory, .disk = found.data_directory};
   ASSIGN_OR_RETURN(opened.app, LoadAppInfo(files, replica_directory));
   ASSIGN_OR_RETURN(opened.info, LoadInitInfo(files, replica_directory));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
@@ -97,14 +105,20 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
                             .pid = pid,
                             .durability = host.options.durability,
                             .segment_bytes_max = host.options.log_segment_bytes,
+                            .on_no_space = WaitReporter(host.disks, found.data_directory),
                             .preallocate = host.options.log_preallocate,
                             .applied = opened.engine->last_applied(),
                             .valid_start_offset = opened.info.offset_in_private_log};
+  const Instant replay_started = host.env.clock().Now();
   ASSIGN_OR_RETURN(
       opened.log,
       PrivateLog::Open(
           host.env, std::move(strand), std::move(options),
           [&replay](MutationPtr mutation) { return replay.Take(std::move(mutation)); }, &summary));
+  host.replay->logs.Add();
+  host.replay->mutations.Add(summary.mutations);
+  host.replay->bytes.Add(static_cast<int64_t>(summary.bytes));
+  host.replay->nanos.Add(absl::ToInt64Nanoseconds(host.env.clock().Now() - replay_started));
   opened.recovered.logged = replay.Uncommitted();
   if (opened.engine->last_applied() > opened.engine->last_durable())
     RETURN_IF_ERROR(opened.engine->Checkpoint().status());

@@ -18,6 +18,7 @@
 
 #include "pacifica/core_options.h"
 #include "replica/init_info.h"
+#include "replica/replica_directory.h"
 #include "replica/replica_host.h"
 #include "wal/private_log.h"
 
@@ -26,7 +27,7 @@ namespace arion {
 struct OpenedReplica {
   PartitionId pid;
   std::string directory;
-  std::string disk_tag;
+  size_t disk = 0;  // position in the server's data directories
   AppInfo app;
   InitInfo info;
   std::shared_ptr<Engine> engine;
@@ -45,7 +46,6 @@ absl::Status CreateReplicaDirectory(FileSystem& files, const std::string& replic
 
 enum class Origin { kFound, kJustCreated };
 absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr strand,
-                                          PartitionId pid, const std::string& replica_directory,
-                                          Origin origin);
+                                          const FoundReplica& found, Origin origin);
 
 }  // namespace arion

@@ -112,7 +112,9 @@ void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creatio
 
 std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
   std::vector<DirectoryLoad> loads(usable_directories_.size());
-  for (size_t i = 0; i < loads.size(); ++i) loads[i].usable = usable_directories_[i];
+  for (size_t i = 0; i < loads.size(); ++i)
+    loads[i] = {.usable = usable_directories_[i] && host_->disks->HasSpace(i),
+                .is_suspicious = host_->disks->StateOf(i) == DiskStatus::kIoError};
   for (const auto& [pid, slot] : slots_) {
     DirectoryLoad& load = loads[slot.found.data_directory];
     ++load.replicas;
@@ -127,17 +129,17 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
   SetPhase(pid, slot, Phase::kLoading);
   StrandPtr strand = host_->env.NewStrand(absl::StrCat("replica ", pid.ToString()));
   host_->env.disk_pool(ParentDirectory(slot.found.path))
-      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand, pid, origin,
-               path = slot.found.path, app = slot.found.app] {
+      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand, origin,
+               found = slot.found] {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
         if (origin == Origin::kJustCreated)
-          created = CreateReplicaDirectory(host->env.files(), path, app);
+          created = CreateReplicaDirectory(host->env.files(), found.path, found.app);
         if (created.ok())
-          *opened = OpenReplica(*host, strand, pid, path, origin);
+          *opened = OpenReplica(*host, strand, found, origin);
         else
           *opened = Annotate(created, "create");
-        reply_on->Post([self, strand, pid, opened] {
+        reply_on->Post([self, strand, pid = found.pid, opened] {
           if (const auto table = self.lock()) table->OnOpened(pid, strand, std::move(*opened));
         });
       });
@@ -149,7 +151,6 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
   if (it == slots_.end()) return;
   Slot& slot = it->second;
   if (!opened.ok()) return OnOpenFailed(pid, opened.status());
-  opened->disk_tag = TagOf(slot.found);
   slot.replica = std::make_shared<Replica>(host_, strand, *std::move(opened));
   const std::weak_ptr<ReplicaTable> self = weak_from_this();
   strand->Post([replica = slot.replica, self, reply_on = strand_, pid] {
@@ -173,6 +174,7 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
 void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   Slot& slot = slots_.at(pid);
   LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
+  if (absl::IsResourceExhausted(status)) host_->disks->OnNoSpace(slot.found.data_directory);
   if (IsDamage(status)) {
     SetAsideInPool(slot.found.path, SetAside::kFailed);
     Erase(pid);
@@ -231,10 +233,6 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
     SetAsideInPool(slot.found.path, SetAside::kFailed);
     Erase(pid);
   } else {
-    if (slot.last_report.status == PartitionStatus::kError) {
-      slot.rest_until = host_->env.clock().Now() + kOpenAgainDelay;
-      slot.deferred.reset();
-    }
     slot.last_report.status = PartitionStatus::kInactive;
     SetPhase(pid, slot, Phase::kClosed);
     if (slot.deferred && !is_stopping_) Open(pid, Origin::kFound);

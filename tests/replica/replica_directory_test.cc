@@ -73,6 +73,11 @@ TEST_F(ReplicaDirectoryTest, PlacementPrefersFewestOfTheTableThenFewestThenOrder
   EXPECT_EQ(ChooseDataDirectory({{false, 0, 0}}), std::nullopt);
 }
 
+TEST_F(ReplicaDirectoryTest, ADiskThatFailedIsTheLastChoice) {
+  EXPECT_EQ(ChooseDataDirectory({{.is_suspicious = true}, {.replicas = 50}}), 1u);
+  EXPECT_EQ(ChooseDataDirectory({{.is_suspicious = true}, {.usable = false}}), 0u);
+}
+
 TEST_F(ReplicaDirectoryTest, SettingAsideNamesTheMomentAndSurvivesAPowerCut) {
   MakeReplica("/d/2.1.pegasus", Table(2, 8));
   const auto target = SetDirectoryAside(files(), env_.clock(), "/d/2.1.pegasus", SetAside::kFailed);

@@ -1,0 +1,72 @@
+// ApplyQueue hands committed mutations to the engine, in decree order, and never makes the strand
+// wait for it.
+//
+// Shapes    Each is tried on the strand; one that would have to wait goes to the disk's pool, and
+//           those behind it queue. Without space it is tried again in the pool, after pauses that
+//           double from kPauseMin to kPauseMax, until it fits: no replica is lost to a full disk.
+// Threads   Strand-bound; the hooks are called on the strand.
+// Lifetime  Held by shared_ptr. After Abandon no hook is called; what was not applied is in the log.
+// Promises  E1  Decree order, each once; `on_applied` after the engine has it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/mutation.h"
+#include "engine/engine.h"
+#include "env/strand.h"
+
+namespace arion {
+
+class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
+ public:
+  static constexpr absl::Duration kPauseMin = absl::Milliseconds(250);
+  static constexpr absl::Duration kPauseMax = absl::Seconds(2);
+
+  struct Hooks {
+    // Runs `work` in the disk's pool, then `then` on the strand.
+    std::function<void(absl::AnyInvocable<absl::Status()> work,
+                       absl::AnyInvocable<void(absl::Status)> then)>
+        in_pool;
+    std::function<void(Decree)> on_applied;  // everything up to it; also from within Apply
+    std::function<void(Decree, const absl::Status&)> on_failed;  // then nothing more is applied
+    std::function<void(const absl::Status&)> on_no_space;
+  };
+  ApplyQueue(StrandPtr strand, Hooks hooks);
+
+  // `mutations` follow what was given before. The engine is let go of when nothing waits for it.
+  void Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations);
+  void Abandon();
+
+  bool IsIdle() const { return waiting_.empty(); }
+  size_t waiting_bytes() const { return waiting_bytes_; }
+
+ private:
+  void Pump();
+  void ApplyFirstInPool();
+  void OnAppliedInPool(const absl::Status& status);
+  void Pause();
+  void PopFirst();
+  void Fail(const absl::Status& status);
+
+  const StrandPtr strand_;
+  Hooks hooks_;
+  std::shared_ptr<Engine> engine_;
+  std::deque<MutationPtr> waiting_;
+  size_t waiting_bytes_ = 0;
+  bool is_held_ = false;  // the first one is in the pool, or pauses
+  bool is_abandoned_ = false;
+  absl::Duration pause_ = kPauseMin;
+  TimerId timer_ = kNoTimer;
+};
+
+}  // namespace arion

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/apply_queue.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "messages/client_messages.h"
+#include "rpc/thrift_codec.h"
+#include "sim/sim_environment.h"
+
+namespace arion {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Answers as it is told, and notes who applied what.
+class FakeEngine : public Engine {
+ public:
+  absl::Status Apply(Decree decree, int64_t, absl::Span<const WriteOp>) override {
+    return Take(decree, "pool", &pool_answers);
+  }
+  absl::Status TryApply(Decree decree, int64_t, absl::Span<const WriteOp>) override {
+    return Take(decree, "strand", &strand_answers);
+  }
+  Decree last_applied() const override { return applied_; }
+  Decree last_flushed() const override { return Decree(0); }
+  Decree last_durable() const override { return Decree(0); }
+  absl::StatusOr<Record> Get(std::string_view, uint32_t, ReadTier) const override {
+    return absl::NotFoundError("");
+  }
+  absl::Status Flush() override { return absl::OkStatus(); }
+  absl::StatusOr<Decree> Checkpoint() override { return applied_; }
+  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>*) override {
+    return absl::NotFoundError("");
+  }
+  uint64_t size_bytes() const override { return 0; }
+  absl::Status Close() override { return absl::OkStatus(); }
+
+  // The next answers; OK when there is none left.
+  std::deque<absl::Status> strand_answers, pool_answers;
+  std::vector<std::string> applied;
+
+ private:
+  absl::Status Take(Decree decree, std::string_view where, std::deque<absl::Status>* answers) {
+    if (!answers->empty()) {
+      absl::Status answer = std::move(answers->front());
+      answers->pop_front();
+      if (!answer.ok()) return answer;
+    }
+    EXPECT_EQ(decree, applied_ + 1);
+    applied_ = decree;
+    applied.push_back(std::string(where) + " " + std::to_string(decree.value()));
+    return absl::OkStatus();
+  }
+  Decree applied_{0};
+};
+
+class ApplyQueueTest : public testing::Test {
+ protected:
+  ApplyQueueTest() {
+    queue_ = std::make_shared<ApplyQueue>(
+        strand_,
+        ApplyQueue::Hooks{
+            .in_pool =
+                [this](auto work, auto then) {
+                  env_.disk_pool("/").Submit(
+                      [this, work = std::move(work), then = std::move(then)]() mutable {
+                        strand_->Post(
+                            [status = work(), then = std::move(then)]() mutable { then(status); });
+                      });
+                },
+            .on_applied = [this](Decree d) { reported_.push_back(d.value()); },
+            .on_failed = [this](Decree d, const absl::Status&) { failed_.push_back(d.value()); },
+            .on_no_space = [this](const absl::Status&) { ++no_space_; }});
+  }
+  static MutationPtr Make(int64_t decree) {
+    auto mutation = std::make_shared<Mutation>();
+    mutation->decree = Decree(decree);
+    return mutation;
+  }
+  void Apply(std::vector<int64_t> decrees) {
+    std::vector<MutationPtr> mutations;
+    for (const int64_t d : decrees) mutations.push_back(Make(d));
+    env_.RunOn(strand_, [&] { queue_->Apply(engine_, mutations); });
+  }
+  void Run(absl::Duration time) { world_.RunFor(time); }
+
+  const absl::Status stalled_ = absl::UnavailableError("stalled");
+  const absl::Status full_ = absl::ResourceExhaustedError("full");
+  sim::SimWorld world_{3};
+  sim::SimNode& node_ = world_.AddNode("n");
+  sim::SimEnvironment& env_ = node_.Start();
+  StrandPtr strand_ = env_.NewStrand("replica");
+  std::shared_ptr<FakeEngine> engine_ = std::make_shared<FakeEngine>();
+  std::shared_ptr<ApplyQueue> queue_;
+  std::vector<int64_t> reported_, failed_;
+  int no_space_ = 0;
+};
+
+TEST_F(ApplyQueueTest, WhatNeedNotWaitIsAppliedAtOnceAndReportedOnce) {
+  Apply({1, 2, 3});
+  EXPECT_THAT(engine_->applied, ElementsAre("strand 1", "strand 2", "strand 3"));
+  EXPECT_THAT(reported_, ElementsAre(3));
+  EXPECT_TRUE(queue_->IsIdle());
+  EXPECT_EQ(engine_.use_count(), 1) << "an idle queue lets go of the engine";
+}
+
+TEST_F(ApplyQueueTest, WhatWouldWaitGoesToThePoolAndTheLaterOnesQueueBehindIt) {
+  engine_->strand_answers = {absl::OkStatus(), stalled_};
+  Apply({1, 2, 3});
+  EXPECT_THAT(reported_, ElementsAre(1));
+  EXPECT_FALSE(queue_->IsIdle());
+  EXPECT_GT(queue_->waiting_bytes(), 0u);
+  Apply({4});
+  Run(absl::Seconds(1));
+  EXPECT_THAT(engine_->applied, ElementsAre("strand 1", "pool 2", "strand 3", "strand 4"));
+  EXPECT_THAT(reported_, ElementsAre(1, 2, 4));
+  EXPECT_TRUE(queue_->IsIdle());
+  EXPECT_EQ(queue_->waiting_bytes(), 0u);
+  EXPECT_EQ(no_space_, 0);
+}
+
+TEST_F(ApplyQueueTest, WithoutSpaceItIsTriedUntilItFits) {
+  engine_->strand_answers = {full_};
+  for (int i = 0; i < 20; ++i) engine_->pool_answers.push_back(full_);
+  Apply({1, 2});
+  Run(absl::Seconds(5));
+  EXPECT_THAT(engine_->applied, IsEmpty());
+  EXPECT_GE(no_space_, 4);
+  EXPECT_LE(no_space_, 8) << "pauses grow";
+  engine_->pool_answers.clear();  // there is room again
+  Run(ApplyQueue::kPauseMax + absl::Milliseconds(100));
+  EXPECT_THAT(engine_->applied, ElementsAre("pool 1", "strand 2"));
+  EXPECT_THAT(failed_, IsEmpty());
+}
+
+TEST_F(ApplyQueueTest, ARealFailureIsToldOnceAndEndsTheQueue) {
+  engine_->strand_answers = {absl::OkStatus(), absl::DataLossError("broken")};
+  Apply({1, 2, 3});
+  Apply({4});
+  EXPECT_THAT(reported_, ElementsAre(1));
+  EXPECT_THAT(failed_, ElementsAre(2));
+  EXPECT_THAT(engine_->applied, ElementsAre("strand 1"));
+}
+
+TEST_F(ApplyQueueTest, AFailureInThePoolIsOneToo) {
+  engine_->strand_answers = {stalled_};
+  engine_->pool_answers = {absl::DataLossError("broken")};
+  Apply({1, 2});
+  Run(absl::Seconds(1));
+  EXPECT_THAT(failed_, ElementsAre(1));
+  EXPECT_THAT(reported_, IsEmpty());
+}
+
+TEST_F(ApplyQueueTest, AnAbandonedQueueSaysNothingMore) {
+  engine_->strand_answers = {full_};
+  for (int i = 0; i < 20; ++i) engine_->pool_answers.push_back(full_);
+  Apply({1});
+  env_.RunOn(strand_, [this] { queue_->Abandon(); });
+  EXPECT_TRUE(queue_->IsIdle());
+  Run(absl::Seconds(10));
+  EXPECT_LE(no_space_, 1);
+  EXPECT_THAT(reported_, IsEmpty());
+  EXPECT_THAT(failed_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace arion
