@@ -9,14 +9,81 @@
 #include <asio/steady_timer.hpp>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <latch>
 #include <map>
 #include <thread>
+#include <utility>
 
 #include "env/loop_thread.h"
 
 namespace arion {
 
+namespace {
+
+thread_local const Strand* current_strand = nullptr;
+thread_local const void* current_loop = nullptr;
+
+// A task on its way from another thread.
+struct Posted {
+  Posted* next = nullptr;
+  StrandPtr strand;
+  Task task;
+};
+
+void DeleteAll(Posted* first) {
+  while (first != nullptr) delete std::exchange(first, first->next);
+}
+
+// Nodes that this thread may post with.
+struct PostedCache {
+  ~PostedCache() { DeleteAll(first); }
+  Posted* first = nullptr;
+};
+thread_local PostedCache posted_cache;
+
+void RunAs(const Strand* strand, Task& task) {
+  current_strand = strand;
+  task();
+  task = nullptr;  // what the task holds is released as part of it
+  current_strand = nullptr;
+}
+
+// Memory for one handler at a time, taken from the heap if it is lent already.
+class HandlerSlot {
+ public:
+  void* Allocate(size_t bytes) {
+    if (bytes <= sizeof(bytes_) && !lent_.exchange(true)) return bytes_;
+    return ::operator new(bytes);
+  }
+  void Free(void* memory) {
+    if (memory != bytes_) return ::operator delete(memory);
+    lent_.store(false);
+  }
+
+ private:
+  alignas(std::max_align_t) char bytes_[128];
+  std::atomic<bool> lent_{false};
+};
+
+template <class T>
+struct SlotAllocator {
+  using value_type = T;
+  explicit SlotAllocator(HandlerSlot* s) : slot(s) {}
+  template <class U>
+  SlotAllocator(const SlotAllocator<U>& other) : slot(other.slot) {}
+  T* allocate(size_t n) { return static_cast<T*>(slot->Allocate(n * sizeof(T))); }
+  void deallocate(T* memory, size_t) { slot->Free(memory); }
+  bool operator==(const SlotAllocator& other) const { return slot == other.slot; }
+  bool operator!=(const SlotAllocator& other) const { return slot != other.slot; }
+  HandlerSlot* slot;
+};
+
+}  // namespace
+
+// What other threads post lies in a list; whoever finds it empty wakes the loop, which then runs all
+// that is there. So a hundred writes that one flush made durable cost one wake-up, and no memory
+// once enough nodes are on their way.
 struct EventLoops::Loop {
   // The hint says that one thread runs it: what that thread posts goes into a queue of its own,
   // without a wake-up.
@@ -26,18 +93,77 @@ struct EventLoops::Loop {
   std::atomic<bool> stopped = false;
   std::thread thread;
 
-  template <class LoopPtr, class F>
-  static void Post(const LoopPtr& loop, F work) {
-    if (loop->stopped.load(std::memory_order_acquire)) return;
-    asio::post(loop->context, [loop, work = std::move(work)]() mutable {
-      if (!loop->stopped.load(std::memory_order_relaxed)) work();
-    });
+  ~Loop() {
+    DeleteAll(incoming_.load());
+    DeleteAll(free_.load());
   }
+
+  void Post(StrandPtr strand, Task task) {
+    if (stopped.load(std::memory_order_acquire)) return;
+    if (current_loop == this) {
+      asio::post(context, [this, strand = std::move(strand), task = std::move(task)]() mutable {
+        if (!stopped.load(std::memory_order_relaxed)) RunAs(strand.get(), task);
+      });
+      return;
+    }
+    Posted* const posted = TakeNode();
+    posted->strand = std::move(strand);
+    posted->task = std::move(task);
+    posted->next = incoming_.load(std::memory_order_relaxed);
+    while (!incoming_.compare_exchange_weak(posted->next, posted, std::memory_order_acq_rel,
+                                            std::memory_order_relaxed)) {
+    }
+    if (posted->next == nullptr) asio::post(context, Incoming{this});
+  }
+
+  // On the loop's thread, or when it has none any more.
+  void RunIncoming() {
+    Posted* newest_first = incoming_.exchange(nullptr, std::memory_order_acq_rel);
+    Posted* in_order = nullptr;
+    while (newest_first != nullptr)
+      in_order = std::exchange(newest_first, std::exchange(newest_first->next, in_order));
+    for (Posted* posted = in_order; posted != nullptr; posted = posted->next) {
+      if (!stopped.load(std::memory_order_relaxed)) RunAs(posted->strand.get(), posted->task);
+      posted->task = nullptr;
+      posted->strand.reset();
+    }
+    GiveBack(in_order);
+  }
+
+ private:
+  static constexpr int kFreeMax = 1024;  // of one turn; the rest of a burst is given up
+
+  struct Incoming {
+    using allocator_type = SlotAllocator<char>;
+    allocator_type get_allocator() const { return allocator_type(&loop->slot_); }
+    void operator()() const { loop->RunIncoming(); }
+    Loop* loop;
+  };
+
+  Posted* TakeNode() {
+    Posted*& first = posted_cache.first;
+    if (first == nullptr) first = free_.exchange(nullptr, std::memory_order_acquire);
+    if (first == nullptr) return new Posted;
+    return std::exchange(first, first->next);
+  }
+
+  void GiveBack(Posted* first) {
+    if (first == nullptr) return;
+    Posted* last = first;
+    for (int n = 1; last->next != nullptr && n < kFreeMax; ++n) last = last->next;
+    DeleteAll(std::exchange(last->next, nullptr));
+    last->next = free_.load(std::memory_order_relaxed);
+    while (!free_.compare_exchange_weak(last->next, first, std::memory_order_release,
+                                        std::memory_order_relaxed)) {
+    }
+  }
+
+  std::atomic<Posted*> incoming_{nullptr};  // newest first
+  std::atomic<Posted*> free_{nullptr};      // taken whole
+  HandlerSlot slot_;                        // for the one Incoming that is on its way
 };
 
 namespace {
-
-thread_local const Strand* current_strand = nullptr;
 
 std::chrono::nanoseconds AtLeastZero(absl::Duration delay) {
   return std::chrono::nanoseconds(std::max<int64_t>(0, absl::ToInt64Nanoseconds(delay)));
@@ -52,11 +178,7 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
   }
   ~AsioStrand() override { loop_->strands.fetch_sub(1); }
 
-  void Post(Task task) override {
-    Loop::Post(loop_, [self = this->shared_from_this(), task = std::move(task)]() mutable {
-      self->Run(task);
-    });
-  }
+  void Post(Task task) override { loop_->Post(this->shared_from_this(), std::move(task)); }
 
   TimerId PostAfter(absl::Duration delay, Task task) override {
     TimerId id = next_timer_.fetch_add(1);
@@ -68,7 +190,7 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
     if (IsCurrent()) {
       start();
     } else {
-      Loop::Post(loop_, std::move(start));
+      loop_->Post(this->shared_from_this(), std::move(start));
     }
     return id;
   }
@@ -87,13 +209,6 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
     Task task;
   };
 
-  void Run(Task& task) {
-    current_strand = this;
-    task();
-    task = nullptr;  // what the task holds is released as part of it
-    current_strand = nullptr;
-  }
-
   void StartTimer(TimerId id, std::chrono::steady_clock::time_point due, Task task) {
     auto [at, inserted] =
         timers_.emplace(id, std::make_unique<Timer>(loop_->context, std::move(task)));
@@ -102,7 +217,7 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
       auto self = weak.lock();
       if (error || !self || self->loop_->stopped.load(std::memory_order_relaxed)) return;
       auto node = self->timers_.extract(id);
-      if (!node.empty()) self->Run(node.mapped()->task);
+      if (!node.empty()) RunAs(self.get(), node.mapped()->task);
     });
   }
 
@@ -121,6 +236,7 @@ EventLoops::EventLoops(int threads) {
     loop->thread = std::thread([raw = loop.get(), i] {
       pthread_setname_np(pthread_self(), ("loop-" + std::to_string(i)).c_str());
       LoopThreadMark mark;
+      current_loop = raw;
       raw->context.run();
     });
     loops_.push_back(std::move(loop));
@@ -149,7 +265,8 @@ void EventLoops::RunOnEach(const std::function<void(int loop)>& work) {
   }
   std::latch done(size());
   for (int i = 0; i < size(); ++i) {
-    asio::post(loops_[i]->context, [&work, &done, i] {
+    asio::post(loops_[i]->context, [loop = loops_[i].get(), &work, &done, i] {
+      loop->RunIncoming();  // what this thread posted before comes first
       work(i);
       done.count_down();
     });
@@ -171,6 +288,7 @@ void EventLoops::Stop() {
   for (const auto& loop : loops_) {
     loop->context.restart();
     loop->context.poll();
+    loop->RunIncoming();
     loop->context.stop();
   }
 }

@@ -43,7 +43,7 @@ class AlignedBuffer {
   ~AlignedBuffer();
 
   void Reserve(size_t capacity);
-  void Resize(size_t size);     // new bytes are zero
+  void Resize(size_t size);    // new bytes are zero
   char* Extend(size_t bytes);  // by as many bytes, which the caller writes: where they begin
   char* data() { return data_; }
   const char* data() const { return data_; }

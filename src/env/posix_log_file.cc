@@ -57,7 +57,10 @@ PosixLogFile& Own(LogFile& file) { return static_cast<PosixLogFile&>(file); }
 
 }  // namespace
 
-PosixLogFile::~PosixLogFile() { ::close(fd_); }
+PosixLogFile::~PosixLogFile() {
+  delete pending_.load();
+  ::close(fd_);
+}
 
 PosixLogDevice::PosixLogDevice(const std::string& path_on_device)
     : shared_flush_(FlushCoversDevice(path_on_device)) {}
@@ -129,8 +132,9 @@ absl::Status PosixLogDevice::Refusal(const WriteRequest& request) {
   return absl::OkStatus();
 }
 
-absl::Status PosixLogDevice::WriteFailed(PosixLogFile& file, int error) {
-  if (IsOutOfSpace(error)) return PosixError(error, "write", file.path());
+absl::Status PosixLogDevice::WriteFailed(const PendingWrite& write, int error) {
+  PosixLogFile& file = FileOf(write.request);
+  if (IsOutOfSpace(error) && !write.carries_flush) return PosixError(error, "write", file.path());
   file.Fail();
   return absl::DataLossError(absl::StrCat("write ", file.path(), ": ", std::strerror(error)));
 }
@@ -156,8 +160,17 @@ void PosixLogDevice::CountSync(int64_t begun_nanos, size_t writes, bool ok) {
   }
 }
 
-void PosixLogDevice::Finish(WriteRequest request, absl::Status status, int64_t begun_nanos) {
-  stats_.append_nanos.Record(static_cast<uint64_t>(NowNanos() - begun_nanos));
+std::unique_ptr<PendingWrite> PosixLogDevice::Begin(WriteRequest request) {
+  auto write = FileOf(request).TakePending();
+  write->request = std::move(request);
+  write->begun_nanos = NowNanos();
+  stats_.queued.Add(1);
+  return write;
+}
+
+void PosixLogDevice::Finish(std::unique_ptr<PendingWrite> write, absl::Status status) {
+  const WriteRequest& request = write->request;
+  stats_.append_nanos.Record(static_cast<uint64_t>(NowNanos() - write->begun_nanos));
   stats_.records_per_write.Record(request.records);
   stats_.writes.Add();
   if (status.ok()) {
@@ -166,21 +179,27 @@ void PosixLogDevice::Finish(WriteRequest request, absl::Status status, int64_t b
     stats_.failures.Add();
   }
   stats_.queued.Add(-1);
-  StrandPtr strand = std::move(request.reply_on);
-  strand->Post([done = std::move(request.done), status = std::move(status),
-                buffer = std::move(request.buffer)]() mutable {
+  write->status = std::move(status);
+  const StrandPtr strand = std::move(write->request.reply_on);
+  strand->Post([write = std::move(write)]() mutable {
+    const auto file = std::static_pointer_cast<PosixLogFile>(std::move(write->request.file));
+    auto done = std::move(write->request.done);
+    absl::Status status = std::move(write->status);
+    AlignedBuffer buffer = std::move(write->request.buffer);
+    file->KeepPending(std::move(write));
     done(std::move(status), std::move(buffer));
   });
 }
 
-NextStep PosixLogDevice::StepAfter(const WriteRequest& request) const {
-  if (request.durability == Durability::kOs) return NextStep::kNone;
+NextStep PosixLogDevice::StepAfter(const PendingWrite& write) {
+  const WriteRequest& request = write.request;
+  if (request.durability == Durability::kOs || write.carries_flush) return NextStep::kNone;
   if (request.coverage == Coverage::kGrowing || !FileOf(request).is_direct())
     return NextStep::kOwnSync;
-  return WantsDsync(request) ? NextStep::kNone : NextStep::kDeviceFlush;
+  return NextStep::kDeviceFlush;
 }
 
-bool PosixLogDevice::WantsDsync(const WriteRequest& request) const {
+bool PosixLogDevice::NeedsDsync(const WriteRequest& request) const {
   return !shared_flush_ && request.durability == Durability::kFsync &&
          request.coverage == Coverage::kPrewritten && FileOf(request).is_direct();
 }

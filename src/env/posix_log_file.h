@@ -13,6 +13,20 @@
 
 namespace arion {
 
+// A write on its way through a device.
+struct PendingWrite {
+  enum class Stage { kWriting, kSyncing };
+
+  LogDevice::WriteRequest request;
+  absl::Status status;
+  int64_t begun_nanos = 0;
+  int64_t step_begun_nanos = 0;  // the write's first part, later its own sync
+  PendingWrite* next = nullptr;
+  Stage stage = Stage::kWriting;
+  bool carries_flush = false;  // RWF_DSYNC
+  size_t done_bytes = 0;
+};
+
 class PosixLogFile : public LogFile {
  public:
   PosixLogFile(int fd, std::string path, size_t alignment)
@@ -27,11 +41,22 @@ class PosixLogFile : public LogFile {
   bool has_failed() const { return failed_.load(std::memory_order_acquire); }
   void Fail() { failed_.store(true, std::memory_order_release); }
 
+  // A file has one write at a time, so it keeps the memory for it.
+  std::unique_ptr<PendingWrite> TakePending() {
+    std::unique_ptr<PendingWrite> kept(pending_.exchange(nullptr, std::memory_order_acq_rel));
+    return kept != nullptr ? std::move(kept) : std::make_unique<PendingWrite>();
+  }
+  void KeepPending(std::unique_ptr<PendingWrite> pending) {
+    *pending = PendingWrite();
+    delete pending_.exchange(pending.release(), std::memory_order_acq_rel);
+  }
+
  private:
   const int fd_;
   const std::string path_;
   const size_t alignment_;
   std::atomic<bool> failed_{false};
+  std::atomic<PendingWrite*> pending_{nullptr};
 };
 
 // What makes a completed write durable.
@@ -57,19 +82,22 @@ class PosixLogDevice : public LogDevice {
   }
   // Why the request can't be written at all; OK otherwise.
   static absl::Status Refusal(const WriteRequest& request);
-  // The status of a write or sync that ended with `error` (an errno); fails the file unless it only
-  // lacks space.
-  static absl::Status WriteFailed(PosixLogFile& file, int error);
+  // The status of a write or sync that ended with `error` (an errno). Fails the file unless a write
+  // lacks space. A write that carries a flush can't say which of the two failed, so that is final.
+  static absl::Status WriteFailed(const PendingWrite& write, int error);
   static absl::Status SyncFailed(PosixLogFile& file, int error);
   // Nanoseconds of no particular beginning, for the statistics.
   static int64_t NowNanos();
-  // Posts the callback of a write that came at `begun_nanos`.
-  void Finish(WriteRequest request, absl::Status status, int64_t begun_nanos);
+  // A request becomes a pending write; counts it.
+  std::unique_ptr<PendingWrite> Begin(WriteRequest request);
+  // Posts the callback.
+  void Finish(std::unique_ptr<PendingWrite> write, absl::Status status);
   // A sync that made `writes` durable (or failed to) has ended.
   void CountSync(int64_t begun_nanos, size_t writes, bool ok);
 
-  NextStep StepAfter(const WriteRequest& request) const;
-  bool WantsDsync(const WriteRequest& request) const;
+  static NextStep StepAfter(const PendingWrite& write);
+  // The write can be durable only by a flush of its own, which RWF_DSYNC gives it.
+  bool NeedsDsync(const WriteRequest& request) const;
   bool shared_flush() const { return shared_flush_; }
 
   LogDeviceStats stats_;

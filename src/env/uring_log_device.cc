@@ -1,7 +1,7 @@
 // The log device on io_uring: one ring and one thread a device. Writes come in through a lock-free
-// list; everything that is there when the thread wakes is submitted together. At most one shared
+// list; everything that is there when the thread looks is submitted together. At most one shared
 // fdatasync is in flight: it covers every write that completed before it was submitted; what
-// completes meanwhile waits for the next.
+// completes meanwhile waits for the next. A write that finds the disk idle carries its own flush.
 //
 // Threads   Write is thread-safe; all else of this class happens on its thread.
 // SPDX-License-Identifier: Apache-2.0
@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <future>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -26,29 +27,39 @@ namespace {
 
 class UringLogDevice : public PosixLogDevice {
  public:
-  UringLogDevice(const std::string& path, io_uring ring, int event_fd)
-      : PosixLogDevice(path), ring_(ring), event_fd_(event_fd) {
-    thread_ = std::thread([this] { Run(); });
-    pthread_setname_np(thread_.native_handle(), "log_device");
-  }
+  UringLogDevice(const std::string& path, int event_fd)
+      : PosixLogDevice(path), event_fd_(event_fd) {}
 
   ~UringLogDevice() override {
-    stopping_.store(true, std::memory_order_release);
-    Wake();
-    thread_.join();
-    io_uring_queue_exit(&ring_);
+    if (thread_.joinable()) {
+      stopping_.store(true);
+      Wake();
+      thread_.join();
+    }
     ::close(event_fd_);
   }
 
+  // False when the kernel refuses.
+  bool Start(unsigned ring_entries) {
+    std::promise<int> started;
+    thread_ = std::thread([&, ring_entries] {
+      const int error = MakeRing(ring_entries);
+      started.set_value(error);
+      if (error == 0) Run();
+    });
+    pthread_setname_np(thread_.native_handle(), "log_device");
+    const int error = started.get_future().get();
+    if (error != 0) LOG(WARNING) << "io_uring is refused: " << error;
+    return error == 0;
+  }
+
   void Write(WriteRequest request) override {
-    auto* write = new Pending{.request = std::move(request), .begun_nanos = NowNanos()};
-    stats_.queued.Add(1);
+    PendingWrite* write = Begin(std::move(request)).release();
     write->next = incoming_.load(std::memory_order_relaxed);
-    while (!incoming_.compare_exchange_weak(write->next, write, std::memory_order_release,
-                                            std::memory_order_relaxed)) {
+    while (!incoming_.compare_exchange_weak(write->next, write)) {
     }
-    if (write->next == nullptr)
-      Wake();  // whoever finds the list empty wakes the thread; the rest ride along
+    // The thread looks at the list once more after it said that it sleeps.
+    if (asleep_.load() && asleep_.exchange(false)) Wake();
   }
 
   std::string method() const override {
@@ -57,14 +68,15 @@ class UringLogDevice : public PosixLogDevice {
   }
 
  private:
-  struct Pending {
-    WriteRequest request;
-    int64_t begun_nanos = 0;
-    int64_t step_begun_nanos = 0;  // the write's first part, later its own sync
-    Pending* next = nullptr;
-    enum class Stage { kWriting, kSyncing } stage = Stage::kWriting;
-    size_t done_bytes = 0;
-  };
+  // The ring belongs to the thread that makes it: newer kernels then spare themselves interrupts.
+  int MakeRing(unsigned entries) {
+    for (const unsigned flags : {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, 0U}) {
+      const int error = io_uring_queue_init(entries, &ring_, flags);
+      if (error == 0) return 0;
+      if (flags == 0) return -error;
+    }
+    return EINVAL;
+  }
 
   void Wake() {
     const uint64_t one = 1;
@@ -88,38 +100,41 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void TakeIncoming() {
-    Pending* newest_first = incoming_.exchange(nullptr, std::memory_order_acquire);
-    Pending* in_order = nullptr;
+    PendingWrite* newest_first = incoming_.exchange(nullptr);
+    PendingWrite* in_order = nullptr;
     while (newest_first != nullptr) {
-      Pending* next = newest_first->next;
+      PendingWrite* next = newest_first->next;
       newest_first->next = in_order;
       in_order = newest_first;
       newest_first = next;
     }
+    const bool is_alone = in_order != nullptr && in_order->next == nullptr && in_flight_ == 0;
     while (in_order != nullptr) {
-      Pending* write = std::exchange(in_order, in_order->next);
+      PendingWrite* write = std::exchange(in_order, in_order->next);
       if (absl::Status refusal = Refusal(write->request); !refusal.ok()) {
         End(write, std::move(refusal));
-      } else {
-        ++in_flight_;
-        write->step_begun_nanos = NowNanos();
-        SubmitWrite(write);
+        continue;
       }
+      ++in_flight_;
+      write->step_begun_nanos = NowNanos();
+      write->carries_flush =
+          NeedsDsync(write->request) || (is_alone && StepAfter(*write) == NextStep::kDeviceFlush);
+      SubmitWrite(write);
     }
   }
 
-  void SubmitWrite(Pending* write) {
+  void SubmitWrite(PendingWrite* write) {
     io_uring_sqe* sqe = NextSqe();
     const WriteRequest& request = write->request;
     io_uring_prep_write(sqe, FileOf(request).fd(), request.buffer.data() + write->done_bytes,
                         static_cast<unsigned>(request.buffer.size() - write->done_bytes),
                         request.offset + write->done_bytes);
-    if (WantsDsync(request)) sqe->rw_flags = RWF_DSYNC;
+    if (write->carries_flush) sqe->rw_flags = RWF_DSYNC;
     io_uring_sqe_set_data(sqe, write);
   }
 
-  void SubmitOwnSync(Pending* write) {
-    write->stage = Pending::Stage::kSyncing;
+  void SubmitOwnSync(PendingWrite* write) {
+    write->stage = PendingWrite::Stage::kSyncing;
     write->step_begun_nanos = NowNanos();
     io_uring_sqe* sqe = NextSqe();
     io_uring_prep_fsync(sqe, FileOf(write->request).fd(), IORING_FSYNC_DATASYNC);
@@ -137,27 +152,27 @@ class UringLogDevice : public PosixLogDevice {
 
   void OnFlushed(int result) {
     CountSync(flush_begun_nanos_, flushing_.size(), result >= 0);
-    for (Pending* write : flushing_)
+    for (PendingWrite* write : flushing_)
       Complete(write, result < 0 ? SyncFailed(FileOf(write->request), -result) : absl::OkStatus());
     flushing_.clear();
   }
 
-  void OnCompletion(Pending* write, int result) {
+  void OnCompletion(PendingWrite* write, int result) {
     PosixLogFile& file = FileOf(write->request);
-    if (write->stage == Pending::Stage::kSyncing) {
+    if (write->stage == PendingWrite::Stage::kSyncing) {
       if (result == -EINTR || result == -EAGAIN) return SubmitOwnSync(write);
       CountSync(write->step_begun_nanos, 1, result >= 0);
       return Complete(write, result < 0 ? SyncFailed(file, -result) : absl::OkStatus());
     }
     if (result == -EINTR || result == -EAGAIN) return SubmitWrite(write);
-    if (result < 0) return Complete(write, WriteFailed(file, -result));
+    if (result < 0) return Complete(write, WriteFailed(*write, -result));
     if (result == 0 || static_cast<size_t>(result) % file.alignment() != 0)
-      return Complete(write, WriteFailed(file, EIO));
+      return Complete(write, WriteFailed(*write, EIO));
     write->done_bytes += static_cast<size_t>(result);
     if (write->done_bytes < write->request.buffer.size()) return SubmitWrite(write);
-    switch (StepAfter(write->request)) {
+    switch (StepAfter(*write)) {
       case NextStep::kNone:
-        if (WantsDsync(write->request)) CountSync(write->step_begun_nanos, 1, true);
+        if (write->carries_flush) CountSync(write->step_begun_nanos, 1, true);
         return Complete(write, absl::OkStatus());
       case NextStep::kOwnSync:
         return SubmitOwnSync(write);
@@ -167,13 +182,12 @@ class UringLogDevice : public PosixLogDevice {
     }
   }
 
-  void Complete(Pending* write, absl::Status status) {
+  void Complete(PendingWrite* write, absl::Status status) {
     --in_flight_;
     End(write, std::move(status));
   }
-  void End(Pending* write, absl::Status status) {
-    Finish(std::move(write->request), std::move(status), write->begun_nanos);
-    delete write;
+  void End(PendingWrite* write, absl::Status status) {
+    Finish(std::unique_ptr<PendingWrite>(write), std::move(status));
   }
 
   void Run() {
@@ -181,15 +195,11 @@ class UringLogDevice : public PosixLogDevice {
     while (true) {
       TakeIncoming();
       MaybeSubmitFlush();
-      if (stopping_.load(std::memory_order_acquire) && in_flight_ == 0 &&
-          incoming_.load(std::memory_order_acquire) == nullptr)
-        return;
-      const int submitted = io_uring_submit_and_wait(&ring_, 1);
-      CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY)
-          << "io_uring: " << submitted;
+      if (stopping_.load() && in_flight_ == 0 && incoming_.load() == nullptr) break;
+      Wait();
+      io_uring_cqe* cqe;
       unsigned head;
       unsigned seen = 0;
-      io_uring_cqe* cqe;
       completions_.clear();
       io_uring_for_each_cqe(&ring_, head, cqe) {
         completions_.emplace_back(io_uring_cqe_get_data(cqe), cqe->res);
@@ -202,23 +212,36 @@ class UringLogDevice : public PosixLogDevice {
         } else if (data == &flushing_) {
           OnFlushed(result);
         } else {
-          OnCompletion(static_cast<Pending*>(data), result);
+          OnCompletion(static_cast<PendingWrite*>(data), result);
         }
       }
     }
+    io_uring_queue_exit(&ring_);
+  }
+
+  // Submits, and waits for a completion unless there is something to do already.
+  void Wait() {
+    asleep_.store(true);
+    const bool may_sleep = incoming_.load() == nullptr;
+    if (!may_sleep) asleep_.store(false);
+    const int submitted = io_uring_submit_and_wait(&ring_, may_sleep ? 1 : 0);
+    asleep_.store(false);
+    CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY)
+        << "io_uring: " << submitted;
   }
 
   io_uring ring_;
   const int event_fd_;
-  std::atomic<Pending*> incoming_{nullptr};  // newest first
+  std::atomic<PendingWrite*> incoming_{nullptr};  // newest first
+  std::atomic<bool> asleep_{false};               // whoever adds to the list must wake the thread
   std::atomic<bool> stopping_{false};
   std::thread thread_;
 
   // On thread_ only.
   uint64_t wake_count_ = 0;
   size_t in_flight_ = 0;
-  std::vector<Pending*> written_;   // completed, no flush submitted since
-  std::vector<Pending*> flushing_;  // covered by the flush in flight
+  std::vector<PendingWrite*> written_;   // completed, no flush submitted since
+  std::vector<PendingWrite*> flushing_;  // covered by the flush in flight
   int64_t flush_begun_nanos_ = 0;
   std::vector<std::pair<void*, int>> completions_;
 };
@@ -227,17 +250,11 @@ class UringLogDevice : public PosixLogDevice {
 
 std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
                                              unsigned ring_entries) {
-  io_uring ring;
-  if (const int error = io_uring_queue_init(ring_entries, &ring, 0); error < 0) {
-    LOG(WARNING) << "io_uring is refused: " << -error;
-    return nullptr;
-  }
   const int event_fd = ::eventfd(0, EFD_CLOEXEC);
-  if (event_fd < 0) {
-    io_uring_queue_exit(&ring);
-    return nullptr;
-  }
-  return std::make_unique<UringLogDevice>(path_on_device, ring, event_fd);
+  if (event_fd < 0) return nullptr;
+  auto device = std::make_unique<UringLogDevice>(path_on_device, event_fd);
+  if (!device->Start(ring_entries)) return nullptr;
+  return device;
 }
 
 }  // namespace arion

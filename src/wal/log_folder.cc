@@ -42,7 +42,10 @@ absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
     identity_.Add(status, durability_);
     identity_.clean = false;
-    RETURN_IF_ERROR(WriteIdentity());
+    if (absl::Status written = WriteIdentity(); !written.ok()) {
+      identity_.Remove(status);
+      return written;
+    }
     spare_ = Spare{index, std::move(file)};
     return absl::OkStatus();
   };
@@ -72,9 +75,13 @@ absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
   return absl::OkStatus();
 }
 
-absl::Status LogFolder::Trim(OpenLogFile* file, uint64_t content_bytes) {
-  RETURN_IF_ERROR(Final(device_.TruncateAndSync(*file->file, content_bytes)));
-  file->synced_bytes = content_bytes;
+absl::Status LogFolder::Trim(std::shared_ptr<LogFile> file, uint64_t content_bytes) {
+  to_trim_.emplace_back(std::move(file), content_bytes);
+  while (!to_trim_.empty()) {
+    const auto& [next, size] = to_trim_.front();
+    RETURN_IF_ERROR(Final(device_.TruncateAndSync(*next, size)));
+    to_trim_.pop_front();
+  }
   return absl::OkStatus();
 }
 

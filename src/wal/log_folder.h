@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "env/environment.h"
@@ -43,8 +44,8 @@ class LogFolder {
   absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
   // Fills [file->synced_bytes, to) with zeros and syncs.
   absl::Status Grow(OpenLogFile* file, uint64_t to);
-  // Cuts to the content, durably.
-  absl::Status Trim(OpenLogFile* file, uint64_t content_bytes);
+  // Cuts to the content, durably, and before it what earlier found no space for that.
+  absl::Status Trim(std::shared_ptr<LogFile> file, uint64_t content_bytes);
   // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
   // appears.
   absl::Status Remove(const std::vector<std::string>& names);
@@ -69,6 +70,7 @@ class LogFolder {
   };
   std::optional<Spare> spare_;
   std::deque<std::string> to_remove_;
+  std::deque<std::pair<std::shared_ptr<LogFile>, uint64_t>> to_trim_;
 };
 
 }  // namespace arion

@@ -16,8 +16,10 @@ constexpr uint64_t kPageBytes = AlignedBuffer::kAlignment;
 constexpr uint64_t kFirstStepBytes = 1 << 20;
 constexpr uint64_t kSpareStepBytes = 4 << 20;  // a log that needs a spare writes fast
 constexpr uint64_t kStepBytesMax = 32 << 20;
-constexpr size_t kFreeBuffersMax = 2;
+constexpr size_t kFreeBlocksMax = 2;
 constexpr size_t kFreeBufferBytesMax = 4 << 20;
+constexpr size_t kSmallBufferBytes = 64 << 10;
+constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
 
 }  // namespace
 
@@ -50,15 +52,12 @@ bool LogWriter::NeedsNewFile(size_t mutation_bytes) const {
 }
 
 void LogWriter::PlanNewFile() {
-  const Plan before = plan_;
   plan_.name = {.index = plan_.name.index + 1, .start_offset = end_offset()};
   plan_.has_file = true;
   plan_.switch_demanded = false;
   plan_.position = 0;
   plan_.crc = 0;
   Block& first = OpenBlock();
-  first.before = before;
-  first.header_max_decree = plan_.max_decree;
   first.buffer.Resize(kFirstBlockBytes);
   plan_.crc = StoreFirstBlock(plan_.name.start_offset,
                               {.pid = options_.pid,
@@ -72,22 +71,21 @@ void LogWriter::PlanNewFile() {
 }
 
 LogWriter::Block& LogWriter::OpenBlock() {
-  Block& block = queue_.emplace_back();
-  block.before = plan_;
+  if (free_blocks_.empty()) free_blocks_.push_back(std::make_unique<Block>());
+  queue_.push_back(std::move(free_blocks_.back()));
+  free_blocks_.pop_back();
+  Block& block = *queue_.back();
   block.name = plan_.name;
   block.position = plan_.position;
+  block.crc_before = plan_.crc;
+  block.max_decree_before = plan_.max_decree;
   block.prefix_bytes = prewrites_ ? plan_.position % kPageBytes : 0;
-  if (!free_buffers_.empty()) {
-    block.buffer = std::move(free_buffers_.back());
-    free_buffers_.pop_back();
-  }
-  block.callbacks.swap(free_callbacks_);
   return block;
 }
 
 LogWriter::Block& LogWriter::BlockFor(size_t mutation_bytes) {
-  if (!queue_.empty() && !queue_.back().sealed) {
-    Block& open = queue_.back();
+  if (!queue_.empty() && !queue_.back()->sealed) {
+    Block& open = *queue_.back();
     const bool fits = !prewrites_ || open.end() + mutation_bytes <= capacity_bytes_;
     if (open.size <= kBlockBytesTarget && fits) return open;
     Seal(open);
@@ -120,9 +118,7 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   }
   const size_t bytes = EncodedSize(*mutation);
   Block& block = BlockFor(bytes);
-  const size_t at = block.prefix_bytes + block.size;
-  block.buffer.Resize(at + bytes);
-  char* const to = block.buffer.data() + at;
+  char* const to = block.buffer.Extend(bytes);
   StoreMutation(*mutation, end_offset(), to);
   plan_.crc = Crc32c({to, bytes}, plan_.crc);
   plan_.position += bytes;
@@ -136,7 +132,7 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
 
 void LogWriter::StartAnew(Decree max_decree) {
   CHECK_ON_STRAND(strand_);
-  if (!queue_.empty() && !queue_.back().sealed) Seal(queue_.back());
+  if (!queue_.empty() && !queue_.back()->sealed) Seal(*queue_.back());
   plan_.switch_demanded = true;
   plan_.max_decree = max_decree;
   plan_.valid_start_offset = end_offset();
@@ -146,10 +142,11 @@ void LogWriter::StartAnew(Decree max_decree) {
 // ---- carrying it out ----
 
 void LogWriter::Pump() {
-  if (abandoned_ || !failed_.ok() || in_flight_ || waiting_ || answering_ || queue_.empty()) return;
-  Block& block = queue_.front();
+  if (abandoned_ || !failed_.ok() || in_flight_ || waiting_ || answering_ || retry_ != kNoTimer ||
+      queue_.empty())
+    return;
+  Block& block = *queue_.front();
   if (block.name != current_name_ || current_.file == nullptr) return MakeFileFor(block);
-  if (needs_trim_) return TrimAfterFailedWrite();
   const uint64_t end = RoundUpToPage(block.end());
   if (prewrites_ && end > current_.synced_bytes) {
     if (growing_) return;  // its end comes back here
@@ -164,45 +161,35 @@ void LogWriter::MakeFileFor(const Block& block) {
   auto made = std::make_shared<OpenLogFile>();
   const uint64_t fill = prewrites_ ? std::min(kFirstStepBytes, capacity_bytes_) : 0;
   Enqueue({.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
-             ASSIGN_OR_RETURN(*made, folder.MakeFile(name, fill));
+             auto file = folder.MakeFile(name, fill);
+             // Too little for the zeros: it may do for the block.
+             if (fill > 0 && absl::IsResourceExhausted(file.status()))
+               file = folder.MakeFile(name, 0);
+             ASSIGN_OR_RETURN(*made, std::move(file));
              return absl::OkStatus();
            },
            .then =
                [this, made, name = block.name](const absl::Status& status) {
                  waiting_ = false;
-                 if (absl::IsResourceExhausted(status)) return OnNoSpace(status);
+                 if (absl::IsResourceExhausted(status)) return WaitForSpace(status);
                  if (!status.ok()) return Fail(status);
                  OpenLogFile old = std::exchange(current_, std::move(*made));
                  const uint64_t old_content = std::exchange(content_bytes_, 0);
                  current_name_ = name;
                  next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
-                 growing_ = grow_refused_ = needs_trim_ = false;
+                 growing_ = grow_refused_ = false;
                  // W3 holds: the old file's last write is flushed. Its zero tail is legal until
                  // this is done.
                  if (old.file != nullptr)
-                   Enqueue({.work =
-                                [old, old_content](LogFolder& folder) mutable {
-                                  return folder.Trim(&old, old_content);
-                                },
-                            .then =
-                                [this](const absl::Status& trimmed) {
-                                  if (!trimmed.ok()) Fail(trimmed);
-                                }});
-               }});
-}
-
-void LogWriter::TrimAfterFailedWrite() {
-  waiting_ = true;
-  auto file = std::make_shared<OpenLogFile>(current_);
-  Enqueue({.work = [file, content = content_bytes_](
-                       LogFolder& folder) { return folder.Trim(file.get(), content); },
-           .then =
-               [this, file](const absl::Status& status) {
-                 waiting_ = false;
-                 if (!status.ok()) return Fail(status);
-                 current_.synced_bytes = file->synced_bytes;
-                 needs_trim_ = false;
-                 grow_refused_ = true;
+                   Enqueue(
+                       {.work = [file = std::move(old.file), old_content](
+                                    LogFolder& folder) { return folder.Trim(file, old_content); },
+                        .then =
+                            [this](const absl::Status& trimmed) {
+                              // The next trim takes up what found no space.
+                              if (!trimmed.ok() && !absl::IsResourceExhausted(trimmed))
+                                Fail(trimmed);
+                            }});
                }});
 }
 
@@ -231,9 +218,7 @@ void LogWriter::GrowTo(uint64_t bytes) {
 }
 
 void LogWriter::GrowAhead() {
-  if (!prewrites_ || growing_ || grow_refused_ || needs_trim_ ||
-      current_.synced_bytes >= capacity_bytes_)
-    return;
+  if (!prewrites_ || growing_ || grow_refused_ || current_.synced_bytes >= capacity_bytes_) return;
   if (content_bytes_ + next_step_bytes_ / 2 > current_.synced_bytes) GrowTo(0);
 }
 
@@ -251,24 +236,29 @@ void LogWriter::MakeSpareAhead() {
                }});
 }
 
-void LogWriter::Submit(Block& block) {
+void LogWriter::Prepare(Block& block) {
   if (!block.sealed) Seal(block);
   const uint64_t page_start = block.position - block.prefix_bytes;
   std::memcpy(block.buffer.data(), last_page_, block.prefix_bytes);
   if (prewrites_) {
-    std::memcpy(saved_page_, last_page_, block.prefix_bytes);
     const uint64_t last_page = block.end() / kPageBytes * kPageBytes;
     const uint64_t from = std::max(last_page, page_start);
     std::memcpy(last_page_, block.buffer.data() + (from - page_start), block.end() - from);
   }
   block.buffer.Resize(RoundUpToPage(block.end()) - page_start);
+  block.prepared = true;
+}
+
+void LogWriter::Submit(Block& block) {
+  if (!block.prepared) Prepare(block);
   LogDevice::WriteRequest request;
   request.file = current_.file;
-  request.offset = page_start;
-  request.coverage = page_start + block.buffer.size() <= current_.synced_bytes
+  request.offset = block.position - block.prefix_bytes;
+  request.coverage = request.offset + block.buffer.size() <= current_.synced_bytes
                          ? Coverage::kPrewritten
                          : Coverage::kGrowing;
   request.buffer = std::move(block.buffer);
+  request.records = static_cast<uint32_t>(block.callbacks.size());
   request.durability = options_.durability;
   request.reply_on = strand_;
   request.done = [self = weak_from_this()](absl::Status status, AlignedBuffer buffer) {
@@ -282,19 +272,12 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
   const auto self = shared_from_this();  // a callback may drop the log
   in_flight_ = false;
   if (failed_.ok()) {
-    Block& block = queue_.front();
+    Block& block = *queue_.front();
+    block.buffer = std::move(buffer);
     if (status.ok()) {
-      const uint64_t written_to = block.position - block.prefix_bytes + buffer.size();
-      current_.synced_bytes = std::max(current_.synced_bytes, written_to);
-      if (free_buffers_.size() < kFreeBuffersMax && buffer.capacity() <= kFreeBufferBytesMax) {
-        buffer.Resize(0);
-        free_buffers_.push_back(std::move(buffer));
-      }
       OnDurable();
     } else if (absl::IsResourceExhausted(status)) {
-      std::memcpy(last_page_, saved_page_, block.prefix_bytes);
-      needs_trim_ = true;
-      OnNoSpace(status);
+      WaitForSpace(status);
     } else {
       Fail(status);
     }
@@ -303,62 +286,34 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
 }
 
 void LogWriter::OnDurable() {
-  Block& block = queue_.front();
-  content_bytes_ = block.end();
-  const LogIndex::Entry at{.position = block.position,
-                           .crc = block.is_first() ? 0 : block.before.crc,
-                           .max_decree = block.before.max_decree};
-  catalog_->Add({.file = block.name,
-                 .header_max_decree = block.header_max_decree,
-                 .at = at,
-                 .end = block.end(),
+  BlockPtr block = std::move(queue_.front());
+  queue_.erase(queue_.begin());
+  current_.synced_bytes =
+      std::max(current_.synced_bytes, block->position - block->prefix_bytes + block->buffer.size());
+  content_bytes_ = block->end();
+  catalog_->Add({.file = block->name,
+                 .header_max_decree = block->max_decree_before,
+                 .at = {.position = block->position,
+                        .crc = block->crc_before,
+                        .max_decree = block->max_decree_before},
+                 .end = block->end(),
                  .max_decree = plan_.max_decree});
   ++blocks_written_;
-  std::vector<DurableCallback> callbacks = std::move(block.callbacks);
-  queue_.pop_front();
-  // The disk first: what queued up meanwhile goes out before anyone reacts to what is durable now.
-  // What they append while reacting becomes one block.
+  // Whoever hears that its record is durable appends the next: together with what queued up
+  // meanwhile that is one block. Were the queue written first, a closed loop would alternate between
+  // two halves.
+  answering_ = true;
+  if (is_out_of_space_) {
+    is_out_of_space_ = grow_refused_ = false;
+    LOG(INFO) << "[" << options_.pid << "] log: there is space again";
+    if (options_.on_no_space) options_.on_no_space(false);
+  }
+  Run(block->callbacks, absl::OkStatus());
+  answering_ = false;
+  Recycle(std::move(block));
   Pump();
   GrowAhead();
   MakeSpareAhead();
-  answering_ = true;
-  Run(callbacks, absl::OkStatus());
-  answering_ = false;
-  Pump();
-  callbacks.clear();
-  if (free_callbacks_.capacity() < callbacks.capacity()) free_callbacks_.swap(callbacks);
-}
-
-std::vector<LogWriter::DurableCallback> LogWriter::TakeAllCallbacks() {
-  std::vector<DurableCallback> all;
-  for (Block& block : queue_)
-    for (DurableCallback& callback : block.callbacks) all.push_back(std::move(callback));
-  queue_.clear();
-  return all;
-}
-
-void LogWriter::OnNoSpace(const absl::Status& status) {
-  const Plan before = queue_.front().before;
-  if (before.valid_start_offset != plan_.valid_start_offset)
-    // The caller was told an end offset that the log will now never reach in the promised place.
-    return Fail(
-        absl::DataLossError(absl::StrCat("no space while starting anew: ", status.message())));
-  const bool switch_demanded = plan_.switch_demanded;
-  plan_ = before;
-  // The file made for what just failed is there already: whatever comes next goes to it.
-  plan_.switch_demanded =
-      plan_.switch_demanded || switch_demanded || current_name_.index > plan_.name.index;
-  LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log: " << status.message();
-  std::vector<DurableCallback> callbacks = TakeAllCallbacks();
-  Run(callbacks, status);
-}
-
-void LogWriter::Fail(const absl::Status& status) {
-  if (!failed_.ok()) return;
-  failed_ = absl::IsDataLoss(status) ? status : absl::DataLossError(status.message());
-  LOG(ERROR) << "[" << options_.pid << "] log failed: " << status.message();
-  std::vector<DurableCallback> callbacks = TakeAllCallbacks();
-  Run(callbacks, failed_);
 }
 
 void LogWriter::Run(std::vector<DurableCallback>& callbacks, const absl::Status& status) {
@@ -366,6 +321,49 @@ void LogWriter::Run(std::vector<DurableCallback>& callbacks, const absl::Status&
     if (abandoned_) return;
     callback(status);
   }
+}
+
+void LogWriter::Recycle(BlockPtr block) {
+  if (free_blocks_.size() >= kFreeBlocksMax) return;
+  // A burst's large buffer is not kept for small blocks.
+  const bool keeps_buffer = block->buffer.capacity() <= kSmallBufferBytes ||
+                            (block->buffer.capacity() <= kFreeBufferBytesMax &&
+                             block->buffer.capacity() / 16 <= block->buffer.size());
+  AlignedBuffer buffer = keeps_buffer ? std::move(block->buffer) : AlignedBuffer();
+  buffer.Resize(0);
+  std::vector<DurableCallback> callbacks = std::move(block->callbacks);
+  callbacks.clear();
+  *block = Block{.buffer = std::move(buffer), .callbacks = std::move(callbacks)};
+  free_blocks_.push_back(std::move(block));
+}
+
+// ---- when it fails ----
+
+void LogWriter::WaitForSpace(const absl::Status& status) {
+  if (abandoned_ || !failed_.ok()) return;
+  LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for space: " << status.message();
+  if (!drain_.empty()) return End(status);
+  retry_ = strand_->PostAfter(kRetryEvery, [self = weak_from_this()] {
+    const auto writer = self.lock();
+    if (writer == nullptr) return;
+    writer->retry_ = kNoTimer;
+    writer->Pump();
+  });
+  if (std::exchange(is_out_of_space_, true) || !options_.on_no_space) return;
+  options_.on_no_space(true);
+}
+
+void LogWriter::Fail(const absl::Status& status) {
+  if (!failed_.ok()) return;
+  LOG(ERROR) << "[" << options_.pid << "] log failed: " << status.message();
+  End(absl::IsDataLoss(status) ? status : absl::DataLossError(status.message()));
+}
+
+void LogWriter::End(absl::Status status) {
+  failed_ = std::move(status);
+  strand_->Cancel(std::exchange(retry_, kNoTimer));
+  const std::vector<BlockPtr> blocks = std::exchange(queue_, {});
+  for (const BlockPtr& block : blocks) Run(block->callbacks, failed_);
 }
 
 void LogWriter::DropOldest(size_t files) {
@@ -419,7 +417,11 @@ void LogWriter::Drain(Task done) {
   CHECK_ON_STRAND(strand_);
   drain_.push_back(std::move(done));
   strand_->Post([self = weak_from_this()] {
-    if (auto writer = self.lock()) writer->CheckDrained();
+    const auto writer = self.lock();
+    if (writer == nullptr) return;
+    if (writer->retry_ != kNoTimer)
+      writer->End(absl::ResourceExhaustedError("the log was drained while it waited for space"));
+    writer->CheckDrained();
   });
 }
 
@@ -439,7 +441,7 @@ absl::Status LogWriter::Close() {
   if (!queue_.empty() || in_flight_ || job_running_ || !jobs_.empty())
     return absl::FailedPreconditionError("close of a log that was not drained");
   failed_ = absl::FailedPreconditionError("the log is closed");
-  if (current_.file != nullptr) RETURN_IF_ERROR(folder_->Trim(&current_, content_bytes_));
+  if (current_.file != nullptr) RETURN_IF_ERROR(folder_->Trim(current_.file, content_bytes_));
   return folder_->MarkClean();
 }
 

@@ -5,8 +5,11 @@
 //           kBlockBytesTarget + one mutation, then another). With direct I/O a write begins at a
 //           page: the page that holds the end of the last block is kept in memory and written
 //           again, unchanged, in front of the next.
-// Errors    ResourceExhausted: no space, nothing written; what was queued fails too, and appending
-//           may go on. DataLoss: a write or sync failed; the log stays failed.
+// Errors    A step or write that finds no space is tried again, the same bytes at the same place,
+//           until it succeeds or the log is drained (ResourceExhausted; it has ended then). What an
+//           attempt left behind is part of a block that nobody was told of: overwritten by the next
+//           attempt, or a torn tail. Only a write is tried again: a sync that failed, for whatever
+//           reason, is final. DataLoss: a write or sync failed; the log stays failed.
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
 //           time.
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
@@ -82,10 +85,11 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     size_t size = 0;
     AlignedBuffer buffer;  // prefix, block
     uint32_t crc = 0;
-    bool sealed = false;
+    bool sealed = false;    // takes no further mutation
+    bool prepared = false;  // its bytes are as they will be written
     std::vector<DurableCallback> callbacks;
-    Plan before;               // to go back to when there is no space
-    Decree header_max_decree;  // of a first block
+    uint32_t crc_before = 0;   // the chain up to it
+    Decree max_decree_before;  // of all records before it
 
     uint64_t end() const { return position + size; }
     bool is_first() const { return position == 0; }
@@ -94,6 +98,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     absl::AnyInvocable<absl::Status(LogFolder&)> work;
     absl::AnyInvocable<void(const absl::Status&)> then;
   };
+
+  using BlockPtr = std::unique_ptr<Block>;
 
   bool NeedsNewFile(size_t mutation_bytes) const;
   void PlanNewFile();
@@ -104,17 +110,20 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
   void MakeFileFor(const Block& block);
-  void TrimAfterFailedWrite();
   void GrowTo(uint64_t bytes);
   void GrowAhead();
   void MakeSpareAhead();
+  void Prepare(Block& block);
   void Submit(Block& block);
   void OnWritten(absl::Status status, AlignedBuffer buffer);
   void OnDurable();
-  void OnNoSpace(const absl::Status& status);
-  void Fail(const absl::Status& status);
   void Run(std::vector<DurableCallback>& callbacks, const absl::Status& status);
-  std::vector<DurableCallback> TakeAllCallbacks();
+  void Recycle(BlockPtr block);
+  // The front block's way is closed: tries again after a while.
+  void WaitForSpace(const absl::Status& status);
+  void Fail(const absl::Status& status);
+  // Answers everything with `status`, and what is appended from now on.
+  void End(absl::Status status);
 
   void Enqueue(Job job);
   void RunNextJob();
@@ -135,10 +144,12 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   const uint64_t capacity_bytes_;  // a pre-written file is filled up to here
 
   Plan plan_;
-  std::deque<Block> queue_;  // front: in flight or next; back: may be open
+  std::vector<BlockPtr> queue_;  // front: in flight or next; back: may be open
   bool in_flight_ = false;
-  bool answering_ = false;  // callbacks run: what they append becomes one block
-  bool waiting_ = false;    // for a job that clears the front block's way
+  bool answering_ = false;        // callbacks run: what they append becomes one block
+  bool waiting_ = false;          // for a job that clears the front block's way
+  TimerId retry_ = kNoTimer;      // runs while the front block waits for space
+  bool is_out_of_space_ = false;  // the owner was told so
   absl::Status failed_;
 
   OpenLogFile current_;  // the newest file; null before the first
@@ -146,18 +157,15 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   uint64_t content_bytes_ = 0;  // durable content of the newest file
   uint64_t next_step_bytes_ = 0;
   bool growing_ = false;
-  bool grow_refused_ = false;  // no space: this file's writes sync themselves
-  bool needs_trim_ = false;    // a write without space may have left bytes behind the content
-  int64_t spare_asked_ = 0;    // index of the last spare asked for
-  char last_page_[AlignedBuffer::kAlignment];   // the page that holds the end of the last block
-  char saved_page_[AlignedBuffer::kAlignment];  // that of the block before the one in flight
+  bool grow_refused_ = false;                  // no space: this file's writes sync themselves
+  int64_t spare_asked_ = 0;                    // index of the last spare asked for
+  char last_page_[AlignedBuffer::kAlignment];  // the page that holds the end of the last block
 
   std::deque<Job> jobs_;
   bool job_running_ = false;
   bool abandoned_ = false;
   std::vector<Task> drain_;
-  std::vector<AlignedBuffer> free_buffers_;
-  std::vector<DurableCallback> free_callbacks_;
+  std::vector<BlockPtr> free_blocks_;
 
   int64_t blocks_written_ = 0;
   int64_t mutations_written_ = 0;

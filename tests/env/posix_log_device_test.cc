@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <iostream>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -172,26 +174,67 @@ TEST_P(PosixLogDeviceTest, DoesNotFollowALinkInALogsPlace) {
 }
 
 // perf.md 2.6: a flush serves every write that completed before it; each such write waits for one.
-TEST_P(PosixLogDeviceTest, DurableWritesReachTheDiskWithFlushes) {
-  struct stat s;
-  ASSERT_EQ(::stat(directory_.path().c_str(), &s), 0);
-  const auto flushes = [&]() -> int64_t {
-    std::ifstream in(
-        absl::StrCat("/sys/dev/block/", major(s.st_dev), ":", minor(s.st_dev), "/stat"));
+class FlushCount {
+ public:
+  explicit FlushCount(const std::string& path) {
+    struct stat s;
+    if (::stat(path.c_str(), &s) == 0)
+      path_ = absl::StrCat("/sys/dev/block/", major(s.st_dev), ":", minor(s.st_dev), "/stat");
+  }
+  // Flush requests completed so far; -1: the device does not tell.
+  int64_t Read() const {
+    std::ifstream in(path_);
     int64_t field = 0;
     for (int i = 0; i < 16; ++i)
       if (!(in >> field)) return -1;
-    return field;  // the 16th: flush requests completed
-  };
-  if (flushes() < 0) GTEST_SKIP() << "the device counts no flushes";
+    return field;
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST_P(PosixLogDeviceTest, DurableWritesReachTheDiskWithFlushes) {
+  const FlushCount flushes(directory_.path());
+  if (flushes.Read() < 0) GTEST_SKIP() << "the device counts no flushes";
   auto file = *device_->Open(Path("log"), true);
   ASSERT_TRUE(device_->FillWithZeros(*file, 0, 1 << 20).ok());
-  const int64_t before = flushes();
+  const int64_t before = flushes.Read();
   for (uint64_t i = 0; i < 20; ++i)
     ASSERT_TRUE(Write(file, i * 4096, std::string(4096, 'a'), Coverage::kPrewritten).get().ok());
-  const int64_t after = flushes();
+  const int64_t after = flushes.Read();
   if (after == before) GTEST_SKIP() << "the device has no volatile cache";
   EXPECT_GE(after - before, 20);  // others may flush this disk, too
+}
+
+TEST_P(PosixLogDeviceTest, WritesOfManyFilesShareAFlush) {
+  if (device_->method().find("one flush per disk") == std::string::npos)
+    GTEST_SKIP() << device_->method();
+  const FlushCount flushes(directory_.path());
+  if (flushes.Read() < 0) GTEST_SKIP() << "the device counts no flushes";
+  constexpr int kFiles = 64, kRounds = 20;
+  std::vector<std::shared_ptr<LogFile>> files;
+  for (int i = 0; i < kFiles; ++i) {
+    files.push_back(*device_->Open(Path(absl::StrCat("log", i)), true));
+    ASSERT_TRUE(device_->FillWithZeros(*files.back(), 0, 4096).ok());
+  }
+  const int64_t syncs_before = device_->stats().syncs.value();
+  int64_t fewest = INT64_MAX;  // others flush this disk, too, but not all the time
+  for (int round = 0; round < kRounds; ++round) {
+    const int64_t before = flushes.Read();
+    std::vector<std::future<absl::Status>> answers;
+    for (const auto& file : files)
+      answers.push_back(Write(file, 0, std::string(4096, 'a'), Coverage::kPrewritten));
+    for (auto& answer : answers) ASSERT_TRUE(answer.get().ok());
+    fewest = std::min(fewest, flushes.Read() - before);
+  }
+  const int64_t syncs = device_->stats().syncs.value() - syncs_before;
+  std::cout << kFiles << " files: " << fewest << " flushes of the disk, "
+            << static_cast<double>(syncs) / kRounds << " syncs asked for a round" << std::endl;
+  EXPECT_LE(fewest, kFiles / 4);
+  EXPECT_LE(syncs, kRounds * kFiles / 4);
+  EXPECT_EQ(device_->stats().writes.value(), kFiles * kRounds);
+  EXPECT_EQ(device_->stats().queued.value(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest,

@@ -277,42 +277,6 @@ TEST(PrivateLogTest, AFailedSyncFencesTheLog) {
   EXPECT_TRUE(drained);
 }
 
-TEST(PrivateLogTest, NoSpaceFailsWhatIsQueuedAndHealsWhenThereIsSpaceAgain) {
-  for (const bool preallocate : {true, false}) {
-    LogWorld w;
-    PrivateLogOptions options = TestLogOptions();
-    options.preallocate = preallocate;
-    options.segment_bytes_max = 64 << 10;
-    ASSERT_TRUE(w.Open(options).ok());
-    w.Append(MakeMutation(1, 100));
-    w.Settle();
-    w.node().disk().SetFreeBytes(1000);
-    // Beyond any pre-written space.
-    int64_t d = 2;
-    for (; d < 40; ++d) {
-      w.Append(MakeMutation(d, 20000));
-      w.Settle(absl::Milliseconds(200));
-      if (!w.answers.back().second.ok()) break;
-    }
-    ASSERT_LT(d, 40);
-    EXPECT_TRUE(absl::IsResourceExhausted(w.answers.back().second)) << w.answers.back().second;
-    w.Append(MakeMutation(d, 20000));
-    w.Settle();
-    EXPECT_TRUE(absl::IsResourceExhausted(w.answers.back().second));
-    w.node().disk().SetFreeBytes(UINT64_MAX);
-    w.Append(MakeMutation(d, 300));
-    w.Settle();
-    EXPECT_TRUE(w.answers.back().second.ok()) << w.answers.back().second;
-    w.Append(MakeMutation(d + 1, 20000));
-    w.Settle();
-    EXPECT_TRUE(w.answers.back().second.ok()) << w.answers.back().second;
-    w.Crash(sim::CrashMode::kPowerNone);
-    ASSERT_TRUE(w.Open(options).ok());
-    ASSERT_EQ(w.replayed.size(), static_cast<size_t>(d + 1));
-    EXPECT_EQ(w.replayed.back()->decree, Decree(d + 1));
-  }
-}
-
 TEST(PrivateLogTest, AMutationLargerThanAFileIsWritten) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();

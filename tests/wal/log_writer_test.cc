@@ -1,0 +1,411 @@
+// How the writer fails and recovers: a full disk (G11), failing and short writes (F18, G10), failed
+// flushes (F17). And how it groups.
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_writer.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "tests/wal/log_world.h"
+
+namespace arion {
+namespace {
+
+// Passes everything on; writes fail as told.
+class FaultyDevice : public LogDevice {
+ public:
+  explicit FaultyDevice(LogDevice& device) : device_(device) {}
+
+  // The next `attempts` writes of files under `directory` get this far and end with `status`.
+  struct Fault {
+    std::string directory;
+    int attempts = 0;
+    size_t bytes = 0;
+    absl::Status status;
+  };
+  Fault fault;
+  int writes = 0;
+  int records_largest = 0;
+
+  void Write(WriteRequest request) override {
+    ++writes;
+    records_largest = std::max(records_largest, static_cast<int>(request.records));
+    if (fault.attempts == 0 || request.file->path().rfind(fault.directory, 0) != 0)
+      return device_.Write(std::move(request));
+    --fault.attempts;
+    // The device takes the beginning of it, which no flush covers.
+    const size_t alignment = request.file->alignment();
+    WriteRequest part;
+    part.file = request.file;
+    part.offset = request.offset;
+    part.buffer.Resize(std::min(fault.bytes, request.buffer.size()) / alignment * alignment);
+    std::copy_n(request.buffer.data(), part.buffer.size(), part.buffer.data());
+    part.durability = Durability::kOs;
+    part.reply_on = request.reply_on;
+    part.done = [whole = std::make_shared<WriteRequest>(std::move(request)), status = fault.status](
+                    const absl::Status&, AlignedBuffer) {
+      whole->done(status, std::move(whole->buffer));
+    };
+    device_.Write(std::move(part));
+  }
+  absl::StatusOr<std::shared_ptr<LogFile>> Open(const std::string& path, bool direct) override {
+    return device_.Open(path, direct);
+  }
+  absl::Status FillWithZeros(LogFile& file, uint64_t from, uint64_t to) override {
+    return device_.FillWithZeros(file, from, to);
+  }
+  absl::Status TruncateAndSync(LogFile& file, uint64_t size) override {
+    return device_.TruncateAndSync(file, size);
+  }
+  absl::Status Sync(LogFile& file) override { return device_.Sync(file); }
+  std::string method() const override { return device_.method(); }
+  const LogDeviceStats& stats() const override { return device_.stats(); }
+
+ private:
+  LogDevice& device_;
+};
+
+class FaultyEnvironment : public Environment {
+ public:
+  explicit FaultyEnvironment(Environment& env) : device(env.log_device("/")), env_(env) {}
+  const Clock& clock() const override { return env_.clock(); }
+  FileSystem& files() override { return env_.files(); }
+  Random& random() override { return env_.random(); }
+  StrandPtr NewStrand(std::string_view name) override { return env_.NewStrand(name); }
+  DiskPool& disk_pool(const std::string& path) override { return env_.disk_pool(path); }
+  LogDevice& log_device(const std::string&) override { return device; }
+
+  FaultyDevice device;
+
+ private:
+  Environment& env_;
+};
+
+// Several logs of one node behind one device that can fail. What happens is noted in `events`, in
+// order: "3 ok", "4 no space", "5 lost", "waits", "goes on".
+class Logs {
+ public:
+  Logs() { Wrap(); }
+
+  absl::Status Open(int which, PrivateLogOptions options = TestLogOptions()) {
+    options.directory = Directory(which);
+    options.identity_path = absl::StrCat("/data/", which, "/.arion-log");
+    options.on_no_space = [this](bool waits) { events.push_back(waits ? "waits" : "goes on"); };
+    absl::Status status;
+    replayed.clear();
+    w.env().RunInPool([&] {
+      auto opened = PrivateLog::Open(
+          *env, w.strand(), options,
+          [&](MutationPtr m) {
+            replayed.push_back(m->decree.value());
+            return absl::OkStatus();
+          },
+          nullptr);
+      status = opened.status();
+      if (opened.ok()) logs[which] = *std::move(opened);
+    });
+    return status;
+  }
+  static std::string Directory(int which) { return absl::StrCat("/data/", which, "/plog"); }
+
+  void Append(int which, int64_t decree, size_t bytes) {
+    w.env().RunOn(w.strand(), [&] { AppendHere(which, decree, bytes); });
+  }
+  void AppendHere(int which, int64_t decree, size_t bytes) {
+    logs[which]->Append(MakeMutation(decree, bytes), [this, which, decree](absl::Status status) {
+      events.push_back(absl::StrCat(decree, status.ok()                         ? " ok"
+                                            : absl::IsResourceExhausted(status) ? " no space"
+                                                                                : " lost"));
+      if (status.ok()) durable[which].insert(decree);
+    });
+  }
+  // One write of `count` mutations behind one that is under way.
+  void AppendMany(int which, int64_t first, int count, size_t bytes) {
+    w.env().RunOn(w.strand(), [&] {
+      for (int i = 0; i < count; ++i) AppendHere(which, first + i, bytes);
+    });
+  }
+  void Drain(int which) {
+    w.env().RunOn(w.strand(), [&] { logs[which]->Drain([this] { events.push_back("drained"); }); });
+  }
+  void Crash(sim::CrashMode mode) {
+    w.Crash(mode);
+    logs.clear();
+    Wrap();
+  }
+
+  LogWorld w;
+  std::unique_ptr<FaultyEnvironment> env;
+  std::map<int, std::unique_ptr<PrivateLog>> logs;
+  std::map<int, std::set<int64_t>> durable;
+  std::vector<std::string> events;
+  std::vector<int64_t> replayed;
+
+ private:
+  void Wrap() {
+    env = std::make_unique<FaultyEnvironment>(w.env());
+    w.env().RunInPool([&] {
+      for (int which : {1, 2, 3, 4})
+        ASSERT_TRUE(w.files().CreateDirectories(absl::StrCat("/data/", which)).ok());
+      ASSERT_TRUE(w.files().SyncDirectory("/data").ok());
+    });
+  }
+};
+
+using Events = std::vector<std::string>;
+
+Events Tail(const Events& events, size_t n) {
+  return {events.end() - static_cast<ptrdiff_t>(std::min(n, events.size())), events.end()};
+}
+
+// Fills the disk up behind decree 1 and appends until the log waits; the last decree appended.
+int64_t AppendUntilItWaits(Logs& logs, size_t bytes) {
+  logs.w.node().disk().SetFreeBytes(1000);
+  int64_t d = 1;
+  while (logs.events.back() != "waits" && d < 100) {
+    logs.Append(1, ++d, bytes);
+    logs.w.Settle(absl::Milliseconds(200));
+  }
+  EXPECT_EQ(logs.events.back(), "waits");
+  return d;
+}
+
+TEST(LogWriterTest, G11_AFullDiskHoldsWhatWasAppendedUntilThereIsSpaceAgain) {
+  for (const bool preallocate : {true, false}) {
+    for (const uint64_t segment_bytes : {64 << 10, 8 << 20}) {
+      SCOPED_TRACE(absl::StrCat(preallocate, " ", segment_bytes));
+      Logs logs;
+      PrivateLogOptions options = TestLogOptions();
+      options.preallocate = preallocate;
+      options.segment_bytes_max = segment_bytes;
+      ASSERT_TRUE(logs.Open(1, options).ok());
+      logs.Append(1, 1, 100);
+      logs.w.Settle();
+      const int64_t d = AppendUntilItWaits(logs, 60000);
+      const size_t before = logs.events.size();
+      logs.AppendMany(1, d + 1, 2, 60000);
+      logs.w.Settle(absl::Seconds(10));
+      EXPECT_EQ(logs.events.size(), before) << "told once, answered when it succeeded";
+      bool busy = false;
+      logs.w.env().RunOn(logs.w.strand(), [&] { busy = logs.logs[1]->IsBusy(); });
+      EXPECT_TRUE(busy);
+
+      logs.w.node().disk().SetFreeBytes(UINT64_MAX);
+      logs.w.Settle();
+      EXPECT_EQ(Tail(logs.events, 4),
+                (Events{"goes on", absl::StrCat(d, " ok"), absl::StrCat(d + 1, " ok"),
+                        absl::StrCat(d + 2, " ok")}));
+      logs.Append(1, d + 3, 10);
+      logs.w.Settle();
+      EXPECT_EQ(logs.events.back(), absl::StrCat(d + 3, " ok"));
+      logs.Crash(sim::CrashMode::kPowerNone);
+      ASSERT_TRUE(logs.Open(1, options).ok());
+      ASSERT_EQ(logs.replayed.size(), static_cast<size_t>(d + 3));
+      for (int64_t i = 1; i <= d + 3; ++i) EXPECT_EQ(logs.replayed[static_cast<size_t>(i) - 1], i);
+    }
+  }
+}
+
+TEST(LogWriterTest, G11_SpaceFreedByItsOwnOldFilesLetsALogGoOn) {
+  Logs logs;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  for (int64_t d = -20; d < 0; ++d) logs.Append(1, d + 21, 20000);
+  logs.w.Settle();
+  logs.w.node().disk().SetFreeBytes(0);
+  int64_t d = 20;
+  while (logs.events.back() != "waits" && d < 40) {
+    logs.Append(1, ++d, 20000);
+    logs.w.Settle(absl::Milliseconds(200));
+  }
+  ASSERT_EQ(logs.events.back(), "waits");
+  logs.w.env().RunOn(logs.w.strand(),
+                     [&] { logs.logs[1]->DropUnneeded({.checkpoint = Decree(19)}); });
+  logs.w.Settle();
+  EXPECT_EQ(Tail(logs.events, 2), (Events{"goes on", absl::StrCat(d, " ok")}));
+}
+
+TEST(LogWriterTest, G11_ALogDrainedWhileItWaitsAnswersInOrderAndEnds) {
+  Logs logs;
+  ASSERT_TRUE(logs.Open(1).ok());
+  logs.Append(1, 1, 100);
+  logs.w.Settle();
+  const int64_t d = AppendUntilItWaits(logs, 400000);
+  logs.AppendMany(1, d + 1, 2, 10);
+  logs.w.Settle(absl::Milliseconds(250));
+  logs.Drain(1);
+  logs.w.Settle(absl::Milliseconds(1));
+  EXPECT_EQ(Tail(logs.events, 5),
+            (Events{"waits", absl::StrCat(d, " no space"), absl::StrCat(d + 1, " no space"),
+                    absl::StrCat(d + 2, " no space"), "drained"}));
+  logs.Append(1, d + 3, 10);
+  logs.w.node().disk().SetFreeBytes(UINT64_MAX);
+  logs.w.Settle();
+  EXPECT_EQ(logs.events.back(), absl::StrCat(d + 3, " no space"));
+  absl::Status closed;
+  logs.w.env().RunInPool([&] { closed = logs.logs[1]->Close(); });
+  EXPECT_TRUE(absl::IsResourceExhausted(closed)) << closed;
+
+  logs.logs.clear();
+  ASSERT_TRUE(logs.Open(1).ok());
+  EXPECT_GE(logs.replayed.size(), static_cast<size_t>(d - 1));
+  for (size_t i = 0; i < logs.replayed.size(); ++i)
+    EXPECT_EQ(logs.replayed[i], static_cast<int64_t>(i) + 1);
+}
+
+TEST(LogWriterTest, G11_ALogThatRunsOutOfSpaceWhileItDrainsEnds) {
+  Logs logs;
+  ASSERT_TRUE(logs.Open(1).ok());
+  logs.Append(1, 1, 100);
+  logs.w.Settle();
+  logs.w.node().disk().SetFreeBytes(0);
+  logs.w.env().RunOn(logs.w.strand(), [&] {
+    logs.AppendHere(1, 2, 3 << 20);
+    logs.logs[1]->Drain([&] { logs.events.push_back("drained"); });
+  });
+  logs.w.Settle();
+  EXPECT_EQ(Tail(logs.events, 2), (Events{"2 no space", "drained"}));
+}
+
+TEST(LogWriterTest, G11_ALogDroppedWhileItWaitsIsACrash) {
+  Logs logs;
+  ASSERT_TRUE(logs.Open(1).ok());
+  logs.Append(1, 1, 100);
+  logs.w.Settle();
+  const int64_t d = AppendUntilItWaits(logs, 400000);
+  logs.w.env().RunOn(logs.w.strand(), [&] { logs.logs.clear(); });
+  logs.w.node().disk().SetFreeBytes(UINT64_MAX);
+  logs.w.Settle();
+  EXPECT_EQ(logs.events.back(), "waits") << "nobody is answered";
+  ASSERT_TRUE(logs.Open(1).ok());
+  EXPECT_GE(logs.replayed.size(), static_cast<size_t>(d - 1));
+}
+
+// What a failed attempt left on the disk is never taken for a block, whatever the power cut keeps.
+TEST(LogWriterTest, F18_AShortWriteIsWrittenAgainAtTheSamePlace) {
+  for (const auto mode : {sim::CrashMode::kProcess, sim::CrashMode::kPowerNone,
+                          sim::CrashMode::kPowerPrefix, sim::CrashMode::kPowerRandom}) {
+    for (const size_t part : {size_t{0}, size_t{4096}, size_t{40960}, size_t{1} << 20}) {
+      for (const bool heals : {true, false}) {
+        SCOPED_TRACE(absl::StrCat(static_cast<int>(mode), " ", part, " ", heals));
+        Logs logs;
+        ASSERT_TRUE(logs.Open(1).ok());
+        for (int64_t d = 1; d <= 3; ++d) logs.Append(1, d, 1500);
+        logs.w.Settle();
+        logs.env->device.fault = {Logs::Directory(1), heals ? 3 : 1000000, part,
+                                  absl::ResourceExhaustedError("no space")};
+        logs.AppendMany(1, 4, 4, 20000);
+        logs.w.Settle(absl::Milliseconds(250));
+        EXPECT_EQ(logs.events.back(), "waits");
+        logs.w.Settle();
+        if (heals) {
+          EXPECT_EQ(logs.durable[1].size(), 7u);
+        } else {
+          EXPECT_EQ(logs.durable[1].size(), 3u);
+        }
+        logs.Crash(mode);
+        ASSERT_TRUE(logs.Open(1).ok());
+        // Nothing durable is missing; what else is there was appended, without a hole.
+        EXPECT_GE(logs.replayed.size(), logs.durable[1].size());
+        EXPECT_LE(logs.replayed.size(), 7u);
+        for (size_t i = 0; i < logs.replayed.size(); ++i)
+          EXPECT_EQ(logs.replayed[i], static_cast<int64_t>(i) + 1);
+        logs.Append(1, static_cast<int64_t>(logs.replayed.size()) + 1, 10);
+        logs.w.Settle();
+        EXPECT_TRUE(logs.events.back().ends_with(" ok"));
+      }
+    }
+  }
+}
+
+TEST(LogWriterTest, G10_AFailedWriteFencesItsOwnLogOnly) {
+  Logs logs;
+  for (int which : {1, 2}) {
+    ASSERT_TRUE(logs.Open(which).ok());
+    logs.Append(which, 1, 100);
+  }
+  logs.w.Settle();
+  logs.env->device.fault = {Logs::Directory(1), 1, 0, absl::DataLossError("EIO")};
+  logs.AppendMany(1, 2, 2, 100);
+  logs.AppendMany(2, 2, 2, 100);
+  logs.w.Settle();
+  EXPECT_EQ(logs.durable[1], (std::set<int64_t>{1}));
+  EXPECT_EQ(logs.durable[2], (std::set<int64_t>{1, 2, 3}));
+  logs.events.clear();
+  logs.Append(1, 4, 10);
+  logs.Append(2, 4, 10);
+  logs.w.Settle();
+  EXPECT_EQ(std::set<std::string>(logs.events.begin(), logs.events.end()),
+            (std::set<std::string>{"4 lost", "4 ok"}));
+}
+
+TEST(LogWriterTest, F17_AFailedFlushFencesExactlyTheLogsItCovered) {
+  Logs logs;
+  for (int which : {1, 2, 3, 4}) {
+    ASSERT_TRUE(logs.Open(which).ok());
+    logs.Append(which, 1, 100);
+  }
+  logs.w.Settle();
+  // Log 1's write is flushed first; those of 2 and 3 complete meanwhile and share the next flush.
+  logs.Append(1, 2, 100);
+  const Counter& syncs = logs.env->device.stats().syncs;
+  logs.w.Settle(absl::Microseconds(125));
+  logs.Append(2, 2, 100);
+  logs.Append(3, 2, 100);
+  const int64_t before = syncs.value();
+  ASSERT_TRUE(logs.w.world().RunUntil([&] { return syncs.value() > before; }, absl::Seconds(1)));
+  logs.w.node().disk().FailSyncs(1);
+  logs.w.Settle();
+  EXPECT_EQ(logs.durable[1], (std::set<int64_t>{1, 2}));
+  EXPECT_EQ(logs.durable[2], (std::set<int64_t>{1}));
+  EXPECT_EQ(logs.durable[3], (std::set<int64_t>{1}));
+  logs.events.clear();
+  for (int which : {1, 4}) logs.Append(which, 3, 100);
+  logs.w.Settle();
+  EXPECT_EQ(logs.events, (Events{"3 ok", "3 ok"}));
+  logs.events.clear();
+  for (int which : {2, 3}) logs.Append(which, 3, 100);
+  logs.w.Settle();
+  EXPECT_EQ(logs.events, (Events{"3 lost", "3 lost"}));
+}
+
+TEST(LogWriterTest, WhatIsAppendedByTheAnsweredJoinsWhatQueuedUp) {
+  Logs logs;
+  ASSERT_TRUE(logs.Open(1).ok());
+  logs.Append(1, 1, 10);
+  logs.w.Settle();
+  int64_t next = 2;
+  std::function<void(const absl::Status&)> again = [&](const absl::Status& status) {
+    ASSERT_TRUE(status.ok());
+    if (next <= 640) logs.logs[1]->Append(MakeMutation(next++, 100), again);
+  };
+  logs.env->device.writes = 0;
+  logs.w.env().RunOn(logs.w.strand(), [&] {
+    while (next <= 65) logs.logs[1]->Append(MakeMutation(next++, 100), again);
+  });
+  logs.w.Settle();
+  // One for the first record, 63 behind it; then all 64 together.
+  EXPECT_EQ(logs.env->device.records_largest, 64);
+  EXPECT_LE(logs.env->device.writes, 12);
+}
+
+TEST(LogWriterTest, ALoneRecordIsWrittenAtOnce) {
+  Logs logs;
+  ASSERT_TRUE(logs.Open(1).ok());
+  logs.Append(1, 1, 10);
+  logs.w.Settle();
+  logs.env->device.writes = 0;
+  logs.Append(1, 2, 10);
+  EXPECT_EQ(logs.env->device.writes, 1) << "a lone record does not wait for others";
+  logs.w.Settle();
+  EXPECT_EQ(logs.env->device.writes, 1);
+  EXPECT_EQ(logs.env->device.stats().queued.value(), 0);
+  EXPECT_EQ(logs.env->device.stats().records_per_write.Read().max, 1u);
+  EXPECT_GT(logs.env->device.stats().sync_nanos.Read().count, 0u);
+}
+
+}  // namespace
+}  // namespace arion
