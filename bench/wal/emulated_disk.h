@@ -9,10 +9,10 @@
 //             cache at once and leave it at `bytes_per_second`, always; a flush first waits until
 //             what came before it has left. Zero-filling is held to the same rate.
 // What is not
-//   The real flush is left out for pre-written files (42 us here); a growing file's own fdatasync is
+//   The real flush is left out for pre-written files (42 us here). A growing file's own fdatasync is
 //   sent as well, because it writes the journal, but counts as one emulated flush, not the two that
-//   a journal commit may cost. Metadata syncs of the file system (a file's switch) take their real
-//   time. Limits of requests per second, reads, and a full cache are not emulated. All emulated
+//   a journal commit may cost: rare, as private logs do without. Metadata syncs of the file system
+//   (a file's switch) take their real time. Limits of requests per second, reads, and a full cache are not emulated. All emulated
 //   disks share the real one's request limit and this machine's cores, which is to the disadvantage
 //   of whoever sends more, smaller writes: the private logs.
 //

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/coding.h"
 #include "base/crc.h"
 #include "base/log.h"
 #include "wal/log_format.h"
@@ -52,7 +53,7 @@ class SharedLogBaseline::File {
     if (buffer_.size() < needed) buffer_.Resize(needed);
     return buffer_.data() + prefix_ + kBlockHeaderBytes;
   }
-  uint64_t body_position() const { return position_ + kBlockHeaderBytes; }
+  uint64_t position() const { return position_; }
 
   // Writes the block; returns how many bytes went out.
   size_t SealAndWrite(int flags) {
@@ -113,7 +114,7 @@ SharedLogBaseline::SharedLogBaseline(Environment& env, EmulatedEnvironment* disk
         absl::StrCat(data, "/plog", i),
         i * kPrivateBatchRecords / static_cast<size_t>(partitions)));
   }
-  file_ = MakeFile(index_ = 1);
+  file_ = MakeSpare(1);
   thread_ = std::thread([this] { RunWriter(); });
   pthread_setname_np(thread_.native_handle(), "shared_log");
 }
@@ -128,8 +129,12 @@ SharedLogBaseline::~SharedLogBaseline() {
   if (next_file_.valid()) next_file_.wait();
 }
 
-std::unique_ptr<SharedLogBaseline::File> SharedLogBaseline::MakeFile(int64_t index) {
-  const std::string path = absl::StrCat(directory_, "/log.", index, ".0");
+std::string SharedLogBaseline::SparePath(int64_t index) const {
+  return absl::StrCat(directory_, "/spare.", index);
+}
+
+std::unique_ptr<SharedLogBaseline::File> SharedLogBaseline::MakeSpare(int64_t index) {
+  const std::string path = SparePath(index);
   if (method_ == SharedLogMethod::kPrewritten) {
     auto file = device_.Open(path, /*direct=*/true);
     CHECK(file.ok()) << file.status();
@@ -166,30 +171,54 @@ void SharedLogBaseline::RunWriter() {
   }
 }
 
-// The header block of the file, and the next file made ahead.
+// The file gets its name and its header block; the next is made ahead.
 void SharedLogBaseline::SwitchFile() {
-  const size_t body_bytes = kFileHeaderBytes + partitions_.size() * kFileHeaderEntryBytes;
-  std::memset(file_->Begin(body_bytes), 0, body_bytes);
-  MakeDurable(file_->SealAndWrite(0));
+  ++index_;
+  const std::string name = LogFileName{.index = index_, .start_offset = start_offset_}.ToString();
+  std::filesystem::rename(SparePath(index_), absl::StrCat(directory_, "/", name));
   const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   PCHECK(::fsync(directory) == 0);
   ::close(directory);
+  const size_t body_bytes = kFileHeaderBytes + partitions_.size() * kFileHeaderEntryBytes;
+  char* const body = file_->Begin(body_bytes);
+  std::memset(body, 0, body_bytes);
+  StoreLittle(kLogMagic, body);
+  StoreLittle<int32_t>(1, body + 4);
+  StoreLittle(start_offset_, body + 8);
+  StoreLittle(static_cast<int32_t>(partitions_.size()), body + 16);
+  for (size_t i = 0; i < partitions_.size(); ++i) {
+    char* const entry = body + kFileHeaderBytes + i * kFileHeaderEntryBytes;
+    StoreLittle<int32_t>(1, entry);
+    StoreLittle(static_cast<int32_t>(i), entry + 4);
+  }
+  MakeDurable(file_->SealAndWrite(0));
   auto made = std::make_shared<std::promise<std::unique_ptr<File>>>();
   next_file_ = made->get_future();
-  pool_.Submit([this, made, index = ++index_] { made->set_value(MakeFile(index)); });
+  pool_.Submit([this, made, index = index_ + 1] { made->set_value(MakeSpare(index)); });
+}
+
+// Cuts a full file to its content, in the background.
+void SharedLogBaseline::Trim(std::shared_ptr<File> file) {
+  if (method_ == SharedLogMethod::kAppend) return;
+  pool_.Submit([file = std::move(file), disk = disk_] {
+    PCHECK(::ftruncate(file->fd(), static_cast<off_t>(file->position())) == 0);
+    PCHECK(::fsync(file->fd()) == 0);
+    if (disk != nullptr) disk->Flush();
+  });
 }
 
 void SharedLogBaseline::WriteBlock(const std::vector<Pending>& block) {
   size_t body_bytes = 0;
   for (const Pending& pending : block) body_bytes += EncodedSize(*pending.mutation);
   if (!file_->HasRoomFor(body_bytes)) {
+    start_offset_ += static_cast<int64_t>(file_->position());
     AlignedBuffer buffer = std::move(file_->buffer());
-    file_ = next_file_.get();
+    Trim(std::exchange(file_, next_file_.get()));
     file_->buffer() = std::move(buffer);
     SwitchFile();
   }
   char* to = file_->Begin(body_bytes);
-  auto offset = static_cast<int64_t>(file_->body_position());
+  int64_t offset = start_offset_ + static_cast<int64_t>(file_->position() + kBlockHeaderBytes);
   for (const Pending& pending : block) {
     const size_t bytes = EncodedSize(*pending.mutation);
     StoreMutation(*pending.mutation, offset, to);
@@ -202,9 +231,15 @@ void SharedLogBaseline::WriteBlock(const std::vector<Pending>& block) {
 }
 
 void SharedLogBaseline::MakeDurable(uint64_t bytes) {
-  if (disk_ == nullptr || method_ == SharedLogMethod::kAppend)
+  if (disk_ == nullptr) {
     PCHECK(::fdatasync(file_->fd()) == 0);
-  if (disk_ == nullptr) return;
+    return;
+  }
+  // Into the drive's cache, as direct I/O does; no journal commit.
+  if (method_ == SharedLogMethod::kAppend)
+    PCHECK(::sync_file_range(file_->fd(), 0, 0,
+                             SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                 SYNC_FILE_RANGE_WAIT_AFTER) == 0);
   disk_->AddWritten(bytes);
   disk_->Flush();
 }

@@ -15,7 +15,8 @@
 //   disks     The shared log has the first disk for itself, the partitions' private logs lie on the
 //             others: its best placement. With one disk all lie there.
 // Two ways of writing it
-//   kAppend      growing file, fdatasync: the old versions'.
+//   kAppend      growing file, fdatasync: the old versions'. On an emulated disk the journal commit
+//                that goes with it is left out: one flush, as for the others.
 //   kPrewritten  zero-filled one file ahead, O_DIRECT, packed, RWF_DSYNC: the old design with the
 //                new method, so that the comparison is of designs. Its zeros are written by a pool.
 // Left out    Retention, replay, recovery, failures: they end the process.
@@ -69,10 +70,12 @@ class SharedLogBaseline {
   void Append(Pending pending);
   void RunWriter();
   void SwitchFile();
+  void Trim(std::shared_ptr<File> file);
   void WriteBlock(const std::vector<Pending>& block);
   void MakeDurable(uint64_t bytes);
   static void Report(std::vector<Pending> block);
-  std::unique_ptr<File> MakeFile(int64_t index);
+  std::string SparePath(int64_t index) const;
+  std::unique_ptr<File> MakeSpare(int64_t index);
 
   LogDevice& device_;
   DiskPool& pool_;
@@ -91,6 +94,7 @@ class SharedLogBaseline {
   std::unique_ptr<File> file_;
   std::future<std::unique_ptr<File>> next_file_;
   int64_t index_ = 0;
+  int64_t start_offset_ = 0;
   std::atomic<int64_t> blocks_{0};
   std::atomic<int64_t> mutations_{0};
 };
