@@ -1,4 +1,5 @@
-// What a fuzz target is: libFuzzer's entry point, and valid inputs to start from.
+// What a fuzz target is: libFuzzer's entry point, valid inputs to start from, and, if it likes, a
+// mutation that knows its format.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -18,6 +20,34 @@ namespace arion {
 
 // Built-in seeds: made in code, and from the fixtures where the machine has them.
 std::vector<std::string> FuzzSeeds();
+
+// Deterministic numbers for mutations.
+class FuzzRandom {
+ public:
+  explicit FuzzRandom(uint64_t seed) : state_(seed) {}
+  uint64_t Next() {
+    uint64_t z = state_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  size_t Below(size_t n) { return n == 0 ? 0 : static_cast<size_t>(Next() % n); }
+
+ private:
+  uint64_t state_;
+};
+
+// Of a target that knows its format: changes a mutated input so that more of it passes the first
+// checks (checksums set right), or in the format's own steps (blocks moved).
+void FuzzMend(std::string* input, FuzzRandom& random) __attribute__((weak));
+
+// How often each thing happened in this process, for the summary of a run of mutations.
+inline std::map<std::string_view, uint64_t>& FuzzCounts() {
+  static std::map<std::string_view, uint64_t> counts;
+  return counts;
+}
+// `what` is a literal.
+inline void FuzzCount(std::string_view what) { ++FuzzCounts()[what]; }
 
 inline std::filesystem::path FuzzFixtures() {
   if (const char* root = std::getenv("ARION_FIXTURES")) return root;

@@ -6,13 +6,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
 
-#include <map>
 #include <memory>
 
-#include "base/crc.h"
-#include "sim/sim_environment.h"
-#include "sim/sim_world.h"
+#include "tests/fuzz/allocation_limit.h"
 #include "tests/fuzz/fuzz_target.h"
+#include "tests/fuzz/log_bytes.h"
+#include "tests/fuzz/memory_files.h"
 #include "wal/log_format.h"
 #include "wal/log_reader.h"
 #include "wal/log_recovery.h"
@@ -20,7 +19,8 @@
 namespace arion {
 namespace {
 
-constexpr PartitionId kPid{2, 1};
+constexpr PartitionId kPid = kFuzzPid;
+constexpr size_t kAllocationSlack = 64 << 10;  // what names and messages take besides
 
 class Bytes : public ReadableFile {
  public:
@@ -52,6 +52,7 @@ void CheckReader(std::string_view content) {
                       static_cast<int64_t>(end));
   }
   FuzzRequire((reader.end() == LogEnd::kEof) == (end == content.size()));
+  FuzzCount(LogEndName(reader.end()));
   const auto valid = FindValidBlock(file, 0, content.size(), 0, kPid);
   FuzzRequire(valid.ok() && (!valid->has_value() || **valid < content.size()));
   const auto tail = EndOfNonZeroBytes(file, 0, content.size());
@@ -82,24 +83,21 @@ Recovered Recover(FileSystem& files) {
 }
 
 void CheckRecovery(uint8_t origin, std::string_view content) {
-  sim::SimWorld world(1);
-  FileSystem& files = world.AddNode("n").Start().files();
-  FuzzRequire(files.CreateDirectories("/plog").ok());
-  {
-    auto file = *files.OpenForWrite("/plog/log.1.0", FileSystem::CreateMode::kMustNotExist);
-    FuzzRequire(file->WriteAt(0, content).ok());
-  }
+  MemoryFiles files;
+  files.Put("/plog/log.1.0", std::string(content));
   if (origin != 0) {
     LogIdentity identity;
     identity.Add(*files.Stat("/plog/log.1.0"), origin == 1 ? Durability::kFsync : Durability::kOs);
-    FuzzRequire(WriteFileDurably(files, "/.arion-log", identity.Format()).ok());
+    files.Put("/.arion-log", identity.Format());
   }
   const Recovered first = Recover(files);
   if (!first.status.ok()) {
+    FuzzCount("recovery refused");
     const char* kept = Exists(files, "/plog/log.1.0") ? "/plog/log.1.0" : "/plog/log.1.0.removed";
     FuzzRequire(*ReadFile(files, kept) == content);
     return;
   }
+  FuzzCount("recovered");
   const Recovered second = Recover(files);
   FuzzRequire(second.status.ok());
   // What was uncommitted stands there once more, behind.
@@ -108,28 +106,7 @@ void CheckRecovery(uint8_t origin, std::string_view content) {
     FuzzRequire(*first.mutations[i] == *second.mutations[i]);
 }
 
-std::string File(int64_t first, int64_t n) {
-  std::string file(kFirstBlockBytes, '\0');
-  uint32_t crc = StoreFirstBlock(0, {.pid = kPid}, file.data());
-  for (int64_t d = first; d < first + n; ++d) {
-    Mutation m;
-    m.pid = kPid;
-    m.ballot = Ballot(3);
-    m.decree = Decree(d);
-    m.last_committed = Decree(d - 1);
-    m.updates.push_back({.code = WriteCode::kPut, .serialization = 1, .data = "payload"});
-    std::string body;
-    AppendMutation(m, static_cast<int64_t>(file.size() + kBlockHeaderBytes), &body);
-    crc = Crc32c(body, crc);
-    std::string header(kBlockHeaderBytes, '\0');
-    StoreBlockHeader({.length = static_cast<int32_t>(body.size()),
-                      .body_crc = crc,
-                      .position = static_cast<uint32_t>(file.size())},
-                     header.data());
-    file += header + body;
-  }
-  return file;
-}
+std::string File(int64_t first, int64_t n) { return FuzzLog({.first_decree = first, .blocks = n}); }
 
 }  // namespace
 
@@ -155,6 +132,13 @@ std::vector<std::string> FuzzSeeds() {
   return seeds;
 }
 
+void FuzzMend(std::string* input, FuzzRandom& random) {
+  if (input->empty()) return;
+  std::string file = input->substr(1);
+  MutateLog(0, &file, random);
+  *input = input->substr(0, 1) + file;
+}
+
 }  // namespace arion
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -162,6 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   FLAGS_minloglevel = google::GLOG_FATAL;
   if (size < 1) return 0;
   const std::string_view content(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const AllocationLimit limit(size + kAllocationSlack);
   CheckReader(content);
   CheckRecovery(static_cast<uint8_t>(data[0] % 3), content);
   return 0;

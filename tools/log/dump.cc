@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "tools/log/json_line.h"
 #include "tools/log/sha256.h"
 #include "tools/log/update_text.h"
 #include "wal/log_survey.h"
@@ -103,8 +102,10 @@ class Dumper {
     if (options_.form == OutputForm::kJson && block.position == 0) PrintFileLine(file_name);
     for (const MutationPtr& mutation : block.mutations) {
       ++mutations_of_file_;
-      print_(options_.form == OutputForm::kJson ? MutationLine(file_name, *mutation)
-                                                : MutationText(*mutation, options_.keys));
+      if (options_.form == OutputForm::kJson)
+        PrintMutationLine(file_name, *mutation);
+      else
+        print_(MutationText(*mutation, options_.keys));
     }
     return absl::OkStatus();
   }
@@ -117,7 +118,7 @@ class Dumper {
   void PrintFileLine(const std::string& file_name) {
     const LogFolderNames::Log& log = LogOf(file_name);
     const LogFileHeader& header = *pending_header_;
-    JsonLine line;
+    JsonLine line(print_);
     line.Add("file", Shown(file_name))
         .Add("size", log.size)
         .Add("index", log.name.index)
@@ -136,11 +137,11 @@ class Dumper {
           .Add("valid_start_offset", entry.valid_start_offset)
           .EndItem();
     line.EndList();
-    print_(std::move(line).Take());
+    line.Finish();
   }
 
-  std::string MutationLine(const std::string& file_name, const Mutation& mutation) const {
-    JsonLine line;
+  void PrintMutationLine(const std::string& file_name, const Mutation& mutation) const {
+    JsonLine line(print_);
     line.Add("file", Shown(file_name))
         .Add("n", mutations_of_file_)
         .Add("offset", mutation.log_offset)
@@ -161,13 +162,13 @@ class Dumper {
       line.EndItem();
     }
     line.EndList();
-    return std::move(line).Take();
+    line.Finish();
   }
 
   absl::Status OnFile(const std::string& file_name, const SurveyedFile& survey) {
     is_damaged_ = is_damaged_ || IsDamage(survey.end);
     if (options_.form == OutputForm::kJson) {
-      JsonLine line;
+      JsonLine line(print_);
       line.Add("file", Shown(file_name));
       if (survey.header)
         line.AddTrue("end")
@@ -176,7 +177,7 @@ class Dumper {
             .Add("replay_error", OldName(survey.end));
       else
         line.Add("size", survey.size).Add("open_error", OldName(survey.end));
-      print_(std::move(line).Take());
+      line.Finish();
     } else if (survey.end != LogEnd::kEof) {
       print_(absl::StrCat("  ", file_name, ": ", Text(LogEndName(survey.end)), " ", survey.reason,
                           "\n"));
@@ -190,7 +191,7 @@ class Dumper {
     if (replay.verdict == OldRuleReplay::Verdict::kHole ||
         replay.verdict == OldRuleReplay::Verdict::kRefused)
       replay = OldRuleReplay{.verdict = replay.verdict};
-    JsonLine line;
+    JsonLine line(print_);
     line.AddTrue("dir_replay")
         .Add("files", static_cast<uint64_t>(names_.logs.size()))
         .Add("mutations", replay.mutations)
@@ -204,7 +205,7 @@ class Dumper {
           .Add("max_last_committed", partition.max_last_committed.value())
           .EndItem();
     line.EndList();
-    print_(std::move(line).Take());
+    line.Finish();
   }
 
   FileSystem& files_;

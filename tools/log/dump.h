@@ -9,19 +9,16 @@
 
 #include <absl/status/statusor.h>
 
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "env/file_system.h"
+#include "tools/log/json_line.h"
 #include "tools/log/log_places.h"
 
 namespace arion::logtool {
 
 enum class OutputForm { kText, kJson };
 enum class KeyForm { kHidden, kShown };
-
-using Print = std::function<void(std::string_view)>;
 
 struct DumpOptions {
   OutputForm form = OutputForm::kText;

@@ -8,6 +8,8 @@
 namespace arion::logtool {
 namespace {
 
+constexpr size_t kPieceBytes = 16 << 10;
+
 // How many bytes of UTF-8 form the character at the front; 0: none.
 size_t Utf8Length(std::string_view bytes) {
   const auto at = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
@@ -84,11 +86,21 @@ JsonLine& JsonLine::BeginItem() {
 }
 JsonLine& JsonLine::EndItem() {
   text_ += '}';
+  if (text_.size() > kPieceBytes) {
+    // The bracket stays: what follows looks at it.
+    print_(std::string_view(text_).substr(0, text_.size() - 1));
+    text_ = '}';
+  }
   return *this;
 }
 JsonLine& JsonLine::EndList() {
   text_ += ']';
   return *this;
+}
+
+void JsonLine::Finish() {
+  text_ += "}\n";
+  print_(text_);
 }
 
 }  // namespace arion::logtool

@@ -1,18 +1,22 @@
-// JsonLine builds one line of JSON, keys in the order they are added.
+// JsonLine prints one line of JSON, keys in the order they are added.
 //
-// Shapes    Texts are any bytes: what is not UTF-8 is written as \u00XX of each byte.
+// Shapes    Texts are any bytes: what is not UTF-8 is written as \u00XX of each byte. Long lists are
+//           printed piece by piece: a line may be longer than what is held.
 // Threads   One thread. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
 namespace arion::logtool {
 
+using Print = std::function<void(std::string_view)>;
+
 class JsonLine {
  public:
-  JsonLine() : text_("{") {}
+  explicit JsonLine(const Print& print) : print_(print), text_("{") {}
 
   JsonLine& Add(std::string_view key, std::string_view value);
   JsonLine& Add(std::string_view key, const char* value) {
@@ -28,10 +32,11 @@ class JsonLine {
   JsonLine& EndItem();
   JsonLine& EndList();
 
-  std::string Take() && { return std::move(text_) + "}\n"; }
+  void Finish();
 
  private:
   void Key(std::string_view key);
+  const Print& print_;
   std::string text_;
 };
 

@@ -154,8 +154,7 @@ class Program {
     options.keys = FLAGS_keys ? KeyForm::kShown : KeyForm::kHidden;
     if (place.directory != above)
       options.file_prefix = place.directory.substr(above.size() + 1) + "/";
-    const auto damaged =
-        Dump(watched_, place, options, [this](std::string_view text) { Say(text); });
+    const auto damaged = Dump(watched_, place, options, say_);
     if (!damaged.ok()) return Failed(damaged.status());
     is_damaged_ = is_damaged_ || *damaged;
   }
@@ -163,15 +162,20 @@ class Program {
   void VerifyPlace(const LogPlace& place) {
     const Verdict verdict = Judge(watched_, place, {.applied = Decree(FLAGS_applied)});
     Count(verdict);
-    Say(IsJson() ? VerdictJson(place, verdict) : VerdictText(place, verdict));
+    if (IsJson())
+      PrintVerdictJson(place, verdict, say_);
+    else
+      Say(VerdictText(place, verdict));
   }
 
   void StatPlace(const LogPlace& place) {
     const auto stat = StatLog(watched_, place);
     if (!stat.ok()) return Failed(stat.status());
     is_damaged_ = is_damaged_ || stat->damaged_files > 0;
-    Say(IsJson() ? StatJson("log", place.Label(), *stat)
-                 : absl::StrCat(place.Label(), "\n", StatText(*stat)));
+    if (IsJson())
+      PrintStatJson("log", place.Label(), *stat, say_);
+    else
+      Say(absl::StrCat(place.Label(), "\n", StatText(*stat)));
     const auto device = watched_.DeviceOf(place.directory);
     if (!device.ok()) return Failed(device.status());
     disks_[*device].Add(*stat);
@@ -181,7 +185,7 @@ class Program {
     for (const auto& [device, stat] : disks_) {
       const std::string name = absl::StrCat(major(device), ":", minor(device));
       if (IsJson())
-        Say(StatJson("disk", name, stat));
+        PrintStatJson("disk", name, stat, say_);
       else if (stat.logs > 1)
         Say(absl::StrCat("disk ", name, ", ", stat.logs, " logs\n", StatText(stat)));
     }
@@ -204,7 +208,10 @@ class Program {
       if (absl::Status done = CarryOut(files_, *plan); !done.ok()) return Failed(done);
     Count(FLAGS_yes ? plan->after : plan->before);
     const RepairState state = FLAGS_yes ? RepairState::kDone : RepairState::kPlanned;
-    Say(IsJson() ? RepairJson(place, *plan, state) : RepairText(place, *plan, state));
+    if (IsJson())
+      PrintRepairJson(place, *plan, state, say_);
+    else
+      Say(RepairText(place, *plan, state));
   }
 
   // The lock of the replica server whose data this is. Null: the log lies in no data directory.
@@ -231,6 +238,7 @@ class Program {
   PosixClock clock_;
   Progress progress_;
   DryRunFiles watched_;  // all reading goes through it: nothing but CarryOut can change a file
+  const Print say_ = [this](std::string_view text) { Say(text); };
   std::map<uint64_t, LogStat> disks_;
   bool is_damaged_ = false;
   bool is_usage_ = false;

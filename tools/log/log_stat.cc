@@ -5,12 +5,13 @@
 #include <bit>
 
 #include "base/status.h"
-#include "tools/log/json_line.h"
 #include "tools/log/progress.h"
 #include "tools/log/update_text.h"
 
 namespace arion::logtool {
 namespace {
+
+constexpr size_t kPartitionsShownMax = 1000;
 
 std::string Amount(uint64_t bytes) { return BytesText(static_cast<double>(bytes)); }
 
@@ -129,12 +130,16 @@ std::string StatText(const LogStat& stat) {
   absl::StrAppend(&text, ", ", stat.updates, " updates\n");
   std::vector<std::vector<std::string>> rows = {
       {"PARTITION", "MUTATIONS", "BYTES", "DECREES", "COMMITTED", "BALLOT"}};
-  for (const auto& [pid, partition] : stat.partitions)
+  for (const auto& [pid, partition] : stat.partitions) {
+    if (rows.size() > kPartitionsShownMax) break;
     rows.push_back({pid.ToString(), absl::StrCat(partition.mutations), Amount(partition.bytes),
                     absl::StrCat(partition.min_decree.value(), "-", partition.max_decree.value()),
                     absl::StrCat(partition.max_last_committed.value()),
                     absl::StrCat(partition.max_ballot.value())});
+  }
   if (rows.size() > 1) text += TableText(rows);
+  if (stat.partitions.size() > kPartitionsShownMax)
+    absl::StrAppend(&text, "  of ", stat.partitions.size(), " partitions; -j shows all\n");
   rows = {{"CODE", "UPDATES", "BYTES"}};
   for (size_t i = 0; i < stat.codes.size(); ++i)
     if (stat.codes[i].updates > 0)
@@ -153,8 +158,9 @@ std::string StatText(const LogStat& stat) {
   return text;
 }
 
-std::string StatJson(const std::string& key, const std::string& name, const LogStat& stat) {
-  JsonLine line;
+void PrintStatJson(const std::string& key, const std::string& name, const LogStat& stat,
+                   const Print& print) {
+  JsonLine line(print);
   line.Add(key, name)
       .Add("logs", stat.logs)
       .Add("files", stat.files)
@@ -191,7 +197,7 @@ std::string StatJson(const std::string& key, const std::string& name, const LogS
     if (stat.block_sizes[i] > 0)
       line.BeginItem().Add("below", uint64_t{2} << i).Add("blocks", stat.block_sizes[i]).EndItem();
   line.EndList();
-  return std::move(line).Take();
+  line.Finish();
 }
 
 }  // namespace arion::logtool

@@ -7,12 +7,12 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <string>
 
 #include "base/mutation.h"
 #include "env/file_system.h"
+#include "tools/log/json_line.h"
 #include "tools/log/log_places.h"
 #include "wal/log_survey.h"
 
@@ -47,7 +47,8 @@ struct LogStat {
 absl::StatusOr<LogStat> StatLog(FileSystem& files, const LogPlace& place);
 
 std::string StatText(const LogStat& stat);
-// The members of a JSON object, in one line with `log` in front.
-std::string StatJson(const std::string& key, const std::string& name, const LogStat& stat);
+// A line whose first member is "<key>":"<name>".
+void PrintStatJson(const std::string& key, const std::string& name, const LogStat& stat,
+                   const Print& print);
 
 }  // namespace arion::logtool

@@ -90,6 +90,8 @@ class PayloadReader {
 
 class KeyCollector {
  public:
+  explicit KeyCollector(size_t first_max) : first_max_(first_max) {}
+
   absl::Status Collect(WriteCode code, std::string_view payload) {
     PayloadReader reader(payload);
     reader.Outer();
@@ -129,13 +131,18 @@ class KeyCollector {
     return absl::OkStatus();
   }
 
-  std::vector<KeyParts> Take() { return std::move(keys_); }
+  NamedKeys Take() { return std::move(keys_); }
 
  private:
+  void Add(const KeyParts& key) {
+    ++keys_.count;
+    if (keys_.first.size() < first_max_) keys_.first.push_back(key);
+  }
+
   void AddRaw(std::string_view raw_key) {
     const std::optional<KeyParts> parts = SplitRawKey(raw_key);
     if (parts)
-      keys_.push_back(*parts);
+      Add(*parts);
     else
       has_bad_key_ = true;
   }
@@ -144,8 +151,8 @@ class KeyCollector {
   // without one, the items themselves. A blob in field 2 is the sort key of a check.
   void CollectUnderHashKey(PayloadReader& reader, int list_id, std::optional<int> sort_id) {
     std::string_view hash_key;
-    const size_t first = keys_.size();
-    const auto add_sort_key = [&] { keys_.push_back({.sort_key = reader.Blob()}); };
+    const size_t before = keys_.first.size();
+    const auto add_sort_key = [&] { Add({.sort_key = reader.Blob()}); };
     reader.Struct([&](int id, uint8_t type) {
       if (id == 1 && type == kBlob) {
         hash_key = reader.Blob();
@@ -165,7 +172,7 @@ class KeyCollector {
       }
       return true;
     });
-    for (size_t i = first; i < keys_.size(); ++i) keys_[i].hash_key = hash_key;
+    for (size_t i = before; i < keys_.first.size(); ++i) keys_.first[i].hash_key = hash_key;
   }
 
   void CollectCheckAndSet(PayloadReader& reader) {
@@ -176,48 +183,57 @@ class KeyCollector {
       return true;
     });
     set.hash_key = checked.hash_key;
-    keys_.push_back(checked);
-    keys_.push_back(set);
+    Add(checked);
+    Add(set);
   }
+
+  // One entry of a DUPLICATE: operation and its payload.
+  struct Entry {
+    std::string_view code, payload;
+    bool Take(PayloadReader& reader, int id, uint8_t type) {
+      if (type != kBlob || (id != 2 && id != 3)) return false;
+      (id == 2 ? code : payload) = reader.Blob();
+      return true;
+    }
+  };
 
   // Both forms: the request is one entry (2.3 and older), or a list of entries.
   absl::Status CollectDuplicate(PayloadReader& reader) {
     if (is_inside_duplicate_) return absl::DataLossError("a duplicate inside a duplicate");
-    std::vector<std::pair<std::string_view, std::string_view>> entries;
-    const auto entry_field = [&](int id, uint8_t type) {
-      if (type != kBlob || (id != 2 && id != 3)) return false;
-      (id == 2 ? entries.back().first : entries.back().second) = reader.Blob();
-      return true;
-    };
-    reader.Struct([&](int id, uint8_t type) {
-      if (id == 1 && type == kList) {
-        reader.List([&] {
-          entries.emplace_back();
-          reader.Struct(entry_field);
-        });
-        return true;
-      }
-      if (entries.empty()) entries.emplace_back();
-      return entry_field(id, type);
-    });
     is_inside_duplicate_ = true;
-    for (const auto& [name, payload] : entries) {
-      const std::optional<WriteCode> code = FindWriteCode(name);
-      if (!code) return absl::DataLossError("a duplicate of an unknown code");
-      RETURN_IF_ERROR(Collect(*code, payload));
-    }
-    return absl::OkStatus();
+    absl::Status status;
+    Entry own;
+    reader.Struct([&](int id, uint8_t type) {
+      if (id != 1 || type != kList) return own.Take(reader, id, type);
+      reader.List([&] {
+        Entry entry;
+        reader.Struct(
+            [&](int inner, uint8_t inner_type) { return entry.Take(reader, inner, inner_type); });
+        if (status.ok()) status = CollectEntry(entry);
+      });
+      return true;
+    });
+    if (status.ok() && !own.code.empty()) status = CollectEntry(own);
+    is_inside_duplicate_ = false;
+    return status;
   }
 
-  std::vector<KeyParts> keys_;
+  absl::Status CollectEntry(const Entry& entry) {
+    const std::optional<WriteCode> code = FindWriteCode(entry.code);
+    if (!code) return absl::DataLossError("a duplicate of an unknown code");
+    return Collect(*code, entry.payload);
+  }
+
+  const size_t first_max_;
+  NamedKeys keys_;
   bool has_bad_key_ = false;
   bool is_inside_duplicate_ = false;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<KeyParts>> PayloadKeys(WriteCode code, std::string_view payload) {
-  KeyCollector collector;
+absl::StatusOr<NamedKeys> PayloadKeys(WriteCode code, std::string_view payload, size_t first_max) {
+  KeyCollector collector(first_max);
   RETURN_IF_ERROR(collector.Collect(code, payload));
   return collector.Take();
 }

@@ -15,8 +15,12 @@
 
 namespace arion::logtool {
 
-// In the order of the payload. None for codes that name no record. A sort key of CHECK_AND_SET and
-// CHECK_AND_MUTATE: the one that is checked first, then those that are set.
-absl::StatusOr<std::vector<KeyParts>> PayloadKeys(WriteCode code, std::string_view payload);
+// None for codes that name no record. CHECK_AND_SET and CHECK_AND_MUTATE name first the one that is
+// checked, then those that are set.
+struct NamedKeys {
+  std::vector<KeyParts> first;  // at most `first_max`, in the order of the payload
+  size_t count = 0;             // of all
+};
+absl::StatusOr<NamedKeys> PayloadKeys(WriteCode code, std::string_view payload, size_t first_max);
 
 }  // namespace arion::logtool

@@ -2,7 +2,6 @@
 #include "tools/log/report.h"
 
 #include "base/status.h"
-#include "tools/log/json_line.h"
 #include "tools/log/progress.h"
 
 namespace arion::logtool {
@@ -81,8 +80,8 @@ std::string VerdictText(const LogPlace& place, const Verdict& verdict) {
   return text;
 }
 
-std::string VerdictJson(const LogPlace& place, const Verdict& verdict) {
-  JsonLine line;
+void PrintVerdictJson(const LogPlace& place, const Verdict& verdict, const Print& print) {
+  JsonLine line(print);
   AddVerdict(place, verdict, &line);
   line.BeginList("at_start");
   for (const Change& change : verdict.at_start)
@@ -90,7 +89,7 @@ std::string VerdictJson(const LogPlace& place, const Verdict& verdict) {
   line.EndList().BeginList("not_read");
   for (const std::string& name : verdict.ignored) line.BeginItem().Add("name", name).EndItem();
   line.EndList();
-  return std::move(line).Take();
+  line.Finish();
 }
 
 std::string RepairText(const LogPlace& place, const RepairPlan& plan, RepairState state) {
@@ -106,8 +105,9 @@ std::string RepairText(const LogPlace& place, const RepairPlan& plan, RepairStat
   return text;
 }
 
-std::string RepairJson(const LogPlace& place, const RepairPlan& plan, RepairState state) {
-  JsonLine line;
+void PrintRepairJson(const LogPlace& place, const RepairPlan& plan, RepairState state,
+                     const Print& print) {
+  JsonLine line(print);
   AddVerdict(place, plan.before, &line);
   line.Add("state", plan.steps.empty()            ? "nothing to do"
                     : state == RepairState::kDone ? "done"
@@ -126,7 +126,7 @@ std::string RepairJson(const LogPlace& place, const RepairPlan& plan, RepairStat
       .Add("verdict_after", JudgementName(plan.after.judgement))
       .Add("min_decree_after", plan.after.readable.min_decree.value())
       .Add("max_decree_after", plan.after.readable.max_decree.value());
-  return std::move(line).Take();
+  line.Finish();
 }
 
 }  // namespace arion::logtool

@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "tools/log/json_line.h"
 #include "tools/log/log_places.h"
 #include "tools/log/repair.h"
 #include "tools/log/verdict.h"
@@ -12,11 +13,12 @@
 namespace arion::logtool {
 
 std::string VerdictText(const LogPlace& place, const Verdict& verdict);
-std::string VerdictJson(const LogPlace& place, const Verdict& verdict);
+void PrintVerdictJson(const LogPlace& place, const Verdict& verdict, const Print& print);
 
 // What will be done, or was done, and what it costs.
 enum class RepairState { kPlanned, kDone };
 std::string RepairText(const LogPlace& place, const RepairPlan& plan, RepairState state);
-std::string RepairJson(const LogPlace& place, const RepairPlan& plan, RepairState state);
+void PrintRepairJson(const LogPlace& place, const RepairPlan& plan, RepairState state,
+                     const Print& print);
 
 }  // namespace arion::logtool

@@ -46,14 +46,14 @@ std::string EscapeBytes(std::string_view bytes) {
 }
 
 std::string KeysText(const Update& update) {
-  const auto keys = PayloadKeys(update.code, update.data);
+  const auto keys = PayloadKeys(update.code, update.data, kKeysShownMax);
   if (!keys.ok()) return absl::StrCat("? ", keys.status().message());
   std::string text;
-  for (size_t i = 0; i < std::min(keys->size(), kKeysShownMax); ++i)
-    absl::StrAppend(&text, i == 0 ? "" : ", ", EscapeBytes((*keys)[i].hash_key), " : ",
-                    EscapeBytes((*keys)[i].sort_key));
-  if (keys->size() > kKeysShownMax)
-    absl::StrAppend(&text, ", and ", keys->size() - kKeysShownMax, " more");
+  for (const KeyParts& key : keys->first)
+    absl::StrAppend(&text, text.empty() ? "" : ", ", EscapeBytes(key.hash_key), " : ",
+                    EscapeBytes(key.sort_key));
+  if (keys->count > keys->first.size())
+    absl::StrAppend(&text, ", and ", keys->count - keys->first.size(), " more");
   return text;
 }
 
