@@ -18,6 +18,7 @@ DEFINE_uint64(states, 100000, "distinct crash states to try at least");
 DEFINE_uint64(seed, 1, "the first seed; rounds of all workloads follow until there are enough");
 DEFINE_string(workload, "", "only this one");
 DEFINE_string(only, "", "WORKLOAD:SEED[:PREFIX:STATE[:PREFIX:STATE]]: just this, told in full");
+DEFINE_bool(stop_at_first, false, "stop after the first recording with a violation");
 DEFINE_bool(verbose, false, "what the log itself says; a line for each recording");
 
 namespace arion::crash {
@@ -56,9 +57,10 @@ int Run() {
   if (!FLAGS_only.empty()) {
     RunOnly(&tally);
   } else {
-    for (uint64_t seed = FLAGS_seed; tally.total() < FLAGS_states; ++seed) {
+    const auto is_enough = [&] { return FLAGS_stop_at_first && tally.violations > 0; };
+    for (uint64_t seed = FLAGS_seed; tally.total() < FLAGS_states && !is_enough(); ++seed) {
       for (const Workload& workload : Workloads())
-        if (FLAGS_workload.empty() || workload.name == FLAGS_workload)
+        if ((FLAGS_workload.empty() || workload.name == FLAGS_workload) && !is_enough())
           RunOne(workload, seed, "", &tally);
     }
   }
