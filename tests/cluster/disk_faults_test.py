@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+"""Real faults of one disk of three: full, failing, slow (G10, G11, F17, F18).
+
+The full disk is a small ext4 in a loop-mounted file; the failing and slow ones are faulty_fs.py, a FUSE file system. The
+log knows nothing of FUSE, so it syncs each write by itself (RWF_DSYNC) where ext4 and XFS get one flush a disk. Our C++
+client writes all the while; at the end every acknowledged write is read back.
+
+Needs root, loop devices, mkfs.ext4, /dev/fuse and Debian's python3-fusepy. Where one of them is missing, the tests say
+"not run: needs ..." and count as skipped; they fail when all are there and a mount does not work.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+from kill_test import Writer
+
+MIB = 1 << 20
+HEALS_SECONDS = 10  # G11
+SYSTEM_PYTHON = "/usr/bin/python3"  # the one Debian's modules are for
+
+
+def missing_for_loop():
+    if os.geteuid() != 0:
+        return "root"
+    if not os.path.exists("/dev/loop-control"):
+        return "loop devices (/dev/loop-control)"
+    return None if shutil.which("mkfs.ext4") else "mkfs.ext4 (Debian package e2fsprogs)"
+
+
+def missing_for_fuse():
+    if os.geteuid() != 0:
+        return "root"
+    if not os.path.exists("/dev/fuse"):
+        return "FUSE (/dev/fuse)"
+    try:
+        found = subprocess.run([SYSTEM_PYTHON, "-c", "import fusepy"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        found = False
+    return None if found else "Debian package python3-fusepy"
+
+
+def unmount(path):
+    """Also when something still holds it: the mount goes at the latest with the last of them."""
+    if subprocess.run(["umount", path], capture_output=True, check=False).returncode != 0 and os.path.ismount(path):
+        subprocess.run(["umount", "-l", path], capture_output=True, check=False)
+
+
+class SmallDisk:
+    """An ext4 of `size` bytes, mounted at `path`."""
+
+    def __init__(self, path, size):
+        self.path = path
+        self.image = path + ".image"
+        self.ballast = os.path.join(path, "ballast")
+        with open(self.image, "wb") as file:
+            file.truncate(size)
+        harness.run(["mkfs.ext4", "-q", "-F", "-m", "0", self.image])
+        harness.run(["mount", "-o", "loop", self.image, path])
+
+    def fill(self):
+        """Leaves no block free. Called again it takes what has come free meanwhile."""
+        with open(self.ballast, "ab") as file:
+            chunk = 64 * MIB
+            while chunk >= 4096:
+                try:
+                    os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), chunk)
+                except OSError:
+                    chunk //= 2
+
+    def free(self):
+        os.remove(self.ballast)
+
+    def remove(self):
+        unmount(self.path)
+        os.remove(self.image)
+
+
+class FaultyDisk:
+    """faulty_fs.py, mounted at `path`."""
+
+    def __init__(self, path):
+        self.path = path
+        self.backing = path + ".backing"
+        self.control = path + ".control"
+        self.output = path + ".injected"
+        os.makedirs(self.backing)
+        with open(self.output, "wb") as output:
+            self.process = subprocess.Popen(
+                [SYSTEM_PYTHON, os.path.join(harness.HERE, "faulty_fs.py"), self.backing, path, self.control],
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        harness.wait_for(f"{path} is mounted", lambda: os.path.ismount(path) or self.process.poll() is not None)
+        if not os.path.ismount(path):
+            raise AssertionError(f"faulty_fs.py ended with {self.process.poll()}: {self.injected()}")
+
+    def rules(self, *rules):
+        with open(self.control + ".new", "w") as file:
+            json.dump(rules, file)
+        os.replace(self.control + ".new", self.control)
+
+    def injected(self):
+        """Lines of the failures it has injected."""
+        with open(self.output) as file:
+            return file.read().splitlines()
+
+    def remove(self):
+        unmount(self.path)
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+class DiskFaults(unittest.TestCase):
+    """Three replica servers; the data directory of the first lies on the disk of the test."""
+
+    partitions = 4
+
+    def start(self, make_disk, flags=()):
+        self.flags = flags
+        self.cluster = harness.Cluster(servers=3)
+        self.victim = self.cluster.replicas[0]
+        self.disk = None
+        self.writer = None
+        self.keys = []
+        self.addCleanup(self.clean_up)
+        self.victim.write_config()
+        self.disk = make_disk(self.victim.data_directories()[0])
+        for server in self.cluster.servers():
+            server.start(flags if server.role == "replica" else ())
+        for server in self.cluster.servers():
+            self.cluster.wait_listening(server)
+        self.cluster.create_table("temp", partitions=self.partitions)
+        self.writer = Writer([os.path.join(harness.BUILD, "tests", "cluster", "kill_writer"),
+                              f"--meta={self.cluster.meta.address}", "--prefix=df", "--threads=8"], self.keys)
+        self.wait_written(300)
+
+    def clean_up(self):
+        if self.writer is not None:
+            self.writer.stop()
+        for server in self.cluster.servers():
+            server.kill()
+        if self.disk is not None:
+            self.disk.remove()
+        self.cluster.destroy()
+
+    def run(self, result=None):
+        def failed():
+            return len(result.failures) + len(result.errors)
+        before = failed()
+        self.addCleanup(lambda: self.cluster.print_logs() if failed() > before and hasattr(self, "cluster") else None)
+        return super().run(result)
+
+    # What every test demands.
+
+    def wait_written(self, more, seconds=60):
+        """Until so many more writes are acknowledged."""
+        target = len(self.keys) + more
+        harness.wait_for(f"{more} more acknowledged writes ({len(self.keys)} so far)", lambda: len(self.keys) >= target,
+                         seconds)
+
+    def wait_metric(self, name, wanted, seconds=30, **labels):
+        def fits():
+            return wanted(harness.value_of(harness.metrics(self.victim), name, **labels))
+        try:
+            harness.wait_for(f"{self.victim.name} shows {name} {labels}", fits, seconds)
+        except AssertionError as error:
+            lines = [s for s in harness.metrics(self.victim) if s[0].startswith(("arion_disk", "arion_log"))
+                     and not s[0].endswith("_bucket")]
+            raise AssertionError(f"{error}: {lines}") from None
+
+    def sets(self, prefix, count=16):
+        """Writes that go to every partition; what the shell said when one failed."""
+        commands = "; ".join(["use temp", *(f"set {prefix}{i} s value" for i in range(count))])
+        done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address,
+                               "-e", commands], capture_output=True, text=True, timeout=120 * harness.PATIENCE,
+                              check=False)
+        return None if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+    def check_nothing_is_lost(self):
+        keys = list(self.keys)
+        verified = harness.run([harness.go_client("apache"), "-meta", self.cluster.meta.address, "verify"], timeout=120,
+                               input="\n".join(keys), cwd=tempfile.gettempdir())
+        self.assertIn(" 0 lost", verified)
+        return len(keys)
+
+    def check_same_processes(self, pids):
+        self.assertEqual([s.process.pid for s in self.cluster.servers() if s.is_running()], pids, "nobody died")
+
+    def pids(self):
+        return [server.process.pid for server in self.cluster.servers()]
+
+
+@unittest.skipIf(missing_for_loop(), f"not run: needs {missing_for_loop()}")
+class FullDisk(DiskFaults):
+    def test_a_full_disk_refuses_writes_serves_reads_and_heals_by_itself(self):
+        self.start(lambda path: SmallDisk(path, 1024 * MIB))
+        pids = self.pids()
+        self.disk.fill()
+        self.wait_metric("arion_disk_state", lambda v: v == 1, disk="d0", state="space_insufficient")
+        self.disk.fill()  # what the reserve gave back
+        refused = self.sets("full")
+        print(f"while full: {refused or 'writes go on without that member'}", flush=True)
+        read = self.check_nothing_is_lost()
+        self.check_same_processes(pids)
+        self.disk.free()
+        harness.wait_for("writes to every partition work again", lambda: self.sets("free") is None, HEALS_SECONDS)
+        self.wait_written(100)
+        self.wait_metric("arion_disk_state", lambda v: v == 1, disk="d0", state="normal")
+        self.cluster.wait_healthy("temp", 3)
+        self.writer.stop()
+        total = self.check_nothing_is_lost()
+        self.check_same_processes(pids)
+        print(f"read while full: {read}; at the end: {total}", flush=True)
+
+
+@unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")
+class FailingDisk(DiskFaults):
+    def fail_once(self, rule):
+        """One injected failure; writes go on, the failed replica comes back as a member."""
+        self.start(FaultyDisk)
+        pids = self.pids()
+        self.disk.rules({**rule, "errno": "EIO", "count": 1})
+        harness.wait_for("the failure was injected", self.disk.injected)
+        self.wait_metric("arion_log_failures_total", lambda v: v >= 1, disk="d0")
+        self.wait_written(300)
+        injected = self.disk.injected()
+        self.wait_fenced_and_learned_anew(re.search(r"/(\d+\.\d+)\.pegasus/", injected[0]).group(1))
+        self.cluster.wait_healthy("temp", 3)
+        self.check_same_processes(pids)
+        print(f"injected: {injected}", flush=True)
+
+    def wait_fenced_and_learned_anew(self, partition):
+        def done():
+            fenced = set()
+            for line in self.victim.last_lines(1000):
+                state = re.search(r"\[(\d+\.\d+) .*-> error under", line)
+                if state:
+                    fenced.add(state.group(1))
+                if partition in fenced and f"[{partition} " in line and "learner -> secondary" in line:
+                    self.assertEqual(fenced, {partition}, "no other replica is fenced")
+                    return True
+            return False
+        harness.wait_for(f"replica {partition} is fenced and comes back as a learner", done)
+
+    def check_survives_the_end_of_all(self):
+        """What was acknowledged is there after every process was killed."""
+        self.writer.stop()
+        for server in self.cluster.servers():
+            server.kill()
+        for server in self.cluster.servers():
+            server.start(self.flags if server.role == "replica" else ())
+        for server in self.cluster.servers():
+            self.cluster.wait_listening(server)
+        self.cluster.wait_healthy("temp", 3)
+        harness.wait_for("every partition serves", lambda: self.sets("again") is None)
+        print(f"acknowledged and read back: {self.check_nothing_is_lost()}", flush=True)
+
+    def test_one_failed_flush_fences_its_replica(self):
+        self.fail_once({"op": "fsync", "path": "/plog/"})
+        self.check_survives_the_end_of_all()
+
+    def test_one_failed_write_fences_its_replica(self):
+        self.fail_once({"op": "write", "path": "/plog/"})
+        self.check_survives_the_end_of_all()
+
+    def test_a_disk_that_fails_for_good_stops_nobody_else(self):
+        self.start(FaultyDisk)
+        pids = self.pids()
+        self.disk.rules({"op": "fsync", "errno": "EIO"}, {"op": "write", "errno": "EIO"})
+        harness.wait_for("a failure was injected", self.disk.injected)
+        self.wait_written(300)
+        self.assertIsNone(self.sets("without"), "two of three go on")
+        self.check_nothing_is_lost()
+        self.check_same_processes(pids)
+        self.disk.rules()
+        self.check_survives_the_end_of_all()
+
+    def test_a_slow_disk_is_noticed(self):
+        self.start(FaultyDisk)
+        self.disk.rules({"op": "fsync", "path": "/plog/", "seconds": 0.8})
+        self.wait_metric("arion_disk_slow", lambda v: v == 1, 15, disk="d0")
+        harness.wait_for("the log says so", lambda: any("slow" in line for line in self.victim.last_lines(500)))
+        self.disk.rules()
+        self.wait_metric("arion_disk_slow", lambda v: v == 0, 15, disk="d0")
+        self.wait_written(100)
+        self.writer.stop()
+        self.check_nothing_is_lost()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv, verbosity=2)
