@@ -45,7 +45,8 @@ int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& tran
 int Main(int argc, char** argv) {
   BlockStopSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
-  PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
+  PosixEnvironment env(
+      {.event_loop_threads = EventLoopThreads(config), .log_device = config.log_device});
   AsioTransport transport(&env.loops(), {.listen = config.listen});
   ServerPages pages(ServerKind::kReplica, config, env, transport);
   RocksdbEngineFactory engines(env, EngineOptions(config));

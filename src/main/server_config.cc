@@ -24,6 +24,9 @@ struct Draft {
   ServerConfig config;
   std::optional<uint16_t> older_port;
   std::string older_interface;
+  // Older versions keep log files in reserve only when both are set.
+  std::optional<uint64_t> older_reserve_bytes;
+  std::optional<int64_t> older_reserve_seconds;
 };
 
 using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
@@ -152,6 +155,46 @@ absl::Status SetLogPreallocate(Draft& draft, std::string_view value, const std::
   return absl::OkStatus();
 }
 
+absl::Status SetLogMethod(Draft& draft, std::string_view value, const std::string&) {
+  using Method = LogDeviceOptions::Method;
+  if (value != "best" && value != "threads") {
+    return absl::InvalidArgumentError(
+        "unknown; write best (io_uring where the kernel has it) or threads (pwrite and fdatasync)");
+  }
+  draft.config.log_device.method = value == "best" ? Method::kBest : Method::kThreads;
+  return absl::OkStatus();
+}
+
+// Sizes of the disk's health; 0 is allowed.
+template <auto Member>
+absl::Status SetDiskSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.disk.*Member, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetSlowSync(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.disk.sync_p99_max, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetReplayMax(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t seconds, ParseInteger(value, 1, 86400));
+  draft.config.replica.replay_max = absl::Seconds(seconds);
+  return absl::OkStatus();
+}
+
+absl::Status SetLogReserveSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_reserve.bytes_max, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetLogReserveTime(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(absl::Duration time, ParseInterval(value));
+  if (time < absl::Seconds(1)) return absl::InvalidArgumentError("too short; write 1s or more");
+  draft.config.replica.log_reserve.age_max_seconds = absl::ToInt64Seconds(time);
+  return absl::OkStatus();
+}
+
 absl::Status SetMinReplicaCount(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, 5));
   draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
@@ -182,6 +225,30 @@ absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
 absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 1, 2048));
   draft.config.replica.log_segment_bytes = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderReserveMegabytes(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 0, kInt32Max));
+  draft.older_reserve_bytes = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.older_reserve_seconds, ParseInteger(value, 0, kInt32Max));
+  return absl::OkStatus();
+}
+
+void KeepOlderReserve(Draft& draft) {
+  const uint64_t bytes = draft.older_reserve_bytes.value_or(0);
+  const int64_t seconds = draft.older_reserve_seconds.value_or(0);
+  if (bytes > 0 && seconds > 0)
+    draft.config.replica.log_reserve = {.bytes_max = bytes, .age_max_seconds = seconds};
+}
+
+absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t percent, ParseInteger(value, 0, 100));
+  draft.config.replica.disk.available_ratio_min = static_cast<double>(percent) / 100;
   return absl::OkStatus();
 }
 
@@ -295,6 +362,27 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "log_preallocate", "true: log files are written with zeros ahead of use",
         "true"},
        SetLogPreallocate},
+      {{"arion.replica", "log_method",
+        "how logs are written: best (io_uring where the kernel has it), threads", "best"},
+       SetLogMethod},
+      {{"arion.replica", "log_reserve_size",
+        "log files kept of a replica though nobody needs them; 0: none", "0"},
+       SetLogReserveSize},
+      {{"arion.replica", "log_reserve_time", "of these, only what was written since", "(any age)"},
+       SetLogReserveTime},
+      {{"arion.replica", "replay_seconds_max",
+        "a log whose replay would take longer asks for a checkpoint", "10"},
+       SetReplayMax},
+      {{"arion.replica", "disk_space_min",
+        "a disk with less available takes no new writes; 0: until a write fails", "256 MiB"},
+       SetDiskSize<&DiskHealthOptions::available_bytes_min>},
+      {{"arion.replica", "disk_reserve_size",
+        "size of each data directory's reserve file, at most 1 % of its disk; 0: none", "64 MiB"},
+       SetDiskSize<&DiskHealthOptions::reserve_bytes>},
+      {{"arion.replica", "disk_slow_sync",
+        "a disk whose flushes take longer (p99 of a second, five in a row) is called slow",
+        "500ms"},
+       SetSlowSync},
       {{"arion.replica", "block_cache_size",
         "RocksDB's block cache, shared by all replicas; 0: the engine's default", "0"},
        SetServerSize<&ServerConfig::block_cache_bytes>},
@@ -332,6 +420,9 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
        SetOlderInterval<kReplica, &R::closed_replica_linger, 1>},
       {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
       {"", "log_private_file_size_mb", SetOlderLogFileMegabytes},
+      {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes},
+      {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds},
+      {"", "disk_min_available_space_ratio", SetOlderSpaceRatio},
       {"", "plog_force_flush", SetOlderDurability},
       {"", "rocksdb_block_cache_capacity", SetServerSize<&ServerConfig::block_cache_bytes>},
       {"", "rocksdb_write_buffer_size", SetServerSize<&ServerConfig::write_buffer_bytes>},
@@ -556,6 +647,7 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
 
   std::map<std::string, std::string> origins;  // key of ours -> where it was set
   RETURN_IF_ERROR(ApplyOlder(kind, file, draft));
+  KeepOlderReserve(draft);
   if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
   RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "env/posix_log_device.h"
 #include "main/ini_file.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
@@ -48,6 +49,7 @@ struct ServerConfig {
   std::string meta_data_directory_origin;
 
   ReplicaServerOptions replica;  // data_directories filled from disks
+  LogDeviceOptions log_device;
   std::vector<ConfiguredDisk> disks;
   uint64_t block_cache_bytes = 0;   // 0: the engine's default
   uint64_t write_buffer_bytes = 0;  // 0: the engine's default

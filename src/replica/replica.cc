@@ -17,6 +17,7 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kNoSpacePause = absl::Milliseconds(500);
+constexpr absl::Duration kReplayWatchPeriod = absl::Seconds(1);
 constexpr absl::Duration kCheckpointAgain = absl::Seconds(5);  // after one that lacked space
 
 template <class... F>
@@ -429,6 +430,7 @@ void Replica::RestartLogAt(Decree applied) {
 
 void Replica::Append(LogAppend append) {
   ++appends_under_way_;
+  WatchReplay();
   log_->Append(std::move(append.mutation),
                [self = weak_from_this(), sequence = append.sequence](const absl::Status& status) {
                  if (const auto replica = self.lock()) replica->OnLogged(sequence, status);
@@ -852,13 +854,26 @@ void Replica::ScheduleCheckpoint(absl::Duration delay) {
   });
 }
 
+// Only while something is appended: an idle replica keeps no timer.
+void Replica::WatchReplay() {
+  if (is_replay_watched_) return;
+  is_replay_watched_ = true;
+  After(kReplayWatchPeriod, [](Replica& r) {
+    r.is_replay_watched_ = false;
+    if (r.log_->EstimatedReplay(r.core_->marks().last_durable) > r.host_->options.replay_max)
+      r.CheckpointIfNeeded();
+  });
+}
+
 void Replica::CheckpointIfNeeded() {
   source_.KeepOnly(core_->learners());
   const PartitionStatus role = core_->role();
   if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
-  if (holds_ > 0 || engine_->last_applied() <= engine_->last_durable()) return;
+  if (holds_ > 0 || is_checkpointing_ || engine_->last_applied() <= engine_->last_durable()) return;
+  is_checkpointing_ = true;
   Maintain([](Engine& engine) { return engine.Checkpoint().status(); },
            [this](const absl::Status& status) {
+             is_checkpointing_ = false;
              if (status.ok()) return OnDurable(engine_->last_durable());
              if (absl::IsResourceExhausted(status)) {
                OnNoSpace("a checkpoint", status);
@@ -874,7 +889,10 @@ void Replica::OnDurable(Decree decree) {
   // An apply in the pool may have reached the engine and not the core.
   decree = std::min(decree, core_->marks().last_applied);
   Step(DurableAdvanced{decree});
-  if (!is_closed_) log_->DropThrough(std::min(decree, core_->FirstLogDecreeNeeded() - 1));
+  if (is_closed_) return;
+  LogNeeds needs{.checkpoint = decree};
+  if (!core_->learners().empty()) needs.learner = core_->FirstLogDecreeNeeded() - 1;
+  log_->DropUnneeded(needs);
 }
 
 // ---- closing ----

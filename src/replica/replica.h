@@ -140,6 +140,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void WhenQuiet(absl::AnyInvocable<void()> then);
   void CheckQuiet();
   void ScheduleCheckpoint(absl::Duration delay);
+  void WatchReplay();
   void CheckpointIfNeeded();
   void OnDurable(Decree decree);
   void FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
@@ -189,6 +190,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   int64_t pool_jobs_ = 0;
   std::deque<std::pair<EngineWork, Then>> maintenance_;
   bool is_maintaining_ = false;
+  bool is_checkpointing_ = false;
+  bool is_replay_watched_ = false;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;
 

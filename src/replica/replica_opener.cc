@@ -105,6 +105,7 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
                             .pid = pid,
                             .durability = host.options.durability,
                             .segment_bytes_max = host.options.log_segment_bytes,
+                            .reserve = host.options.log_reserve,
                             .on_no_space = WaitReporter(host.disks, found.data_directory),
                             .preallocate = host.options.log_preallocate,
                             .applied = opened.engine->last_applied(),

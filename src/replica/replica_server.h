@@ -28,6 +28,7 @@
 #include "replica/disk_health.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
+#include "wal/log_retention.h"
 
 namespace arion {
 
@@ -49,6 +50,8 @@ struct ReplicaServerOptions {
   absl::Duration prepare_timeout = absl::Seconds(3);
   absl::Duration learner_prepare_timeout = absl::Seconds(5);
   absl::Duration checkpoint_interval = absl::Seconds(100);
+  absl::Duration replay_max = absl::Seconds(10);  // a log whose replay would take longer asks for a
+                                                  // checkpoint before the interval is over
   absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
   int32_t mutation_2pc_min_replica_count = 2;
   int32_t max_mutations_in_flight = 20;  // staleness_for_commit
@@ -56,6 +59,7 @@ struct ReplicaServerOptions {
   uint64_t max_allowed_write_bytes = 1 << 20;
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
+  LogReserve log_reserve;
   DiskHealthOptions disk;
 };
 

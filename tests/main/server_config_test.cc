@@ -139,6 +139,64 @@ TEST(ServerConfigTest, AnOlderFileActsAndListsTheRestOnce) {
   EXPECT_NE(config->warnings[0].find("fd_check_interval_seconds"), std::string::npos);
 }
 
+TEST(ServerConfigTest, DiskAndLogKeysAct) {
+  absl::StatusOr<ServerConfig> config = MakeReplica(
+      "disk_space_min = 2 MiB\ndisk_reserve_size = 0\ndisk_slow_sync = 20ms\n"
+      "replay_seconds_max = 3\nlog_reserve_size = 1 GiB\nlog_reserve_time = 10h\n"
+      "log_method = threads\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.disk.available_bytes_min, 2u << 20);
+  EXPECT_EQ(config->replica.disk.reserve_bytes, 0u);
+  EXPECT_EQ(config->replica.disk.sync_p99_max, absl::Milliseconds(20));
+  EXPECT_EQ(config->replica.replay_max, absl::Seconds(3));
+  EXPECT_EQ(config->replica.log_reserve.bytes_max, 1u << 30);
+  EXPECT_EQ(config->replica.log_reserve.age_max_seconds, 36000);
+  EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kThreads);
+
+  config = MakeReplica("");
+  EXPECT_EQ(config->replica.disk.available_bytes_min, 256u << 20);
+  EXPECT_EQ(config->replica.disk.reserve_bytes, 64u << 20);
+  EXPECT_EQ(config->replica.replay_max, absl::Seconds(10));
+  EXPECT_EQ(config->replica.log_reserve.bytes_max, 0u);
+  EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kBest);
+}
+
+TEST(ServerConfigTest, BadDiskAndLogKeysNameLineValueAndRemedy) {
+  EXPECT_EQ(ErrorOf(MakeReplica("log_method = uring\n")),
+            "a.ini:3: [arion.replica] log_method = \"uring\": unknown; write best (io_uring where "
+            "the kernel has it) or threads (pwrite and fdatasync)");
+  EXPECT_EQ(ErrorOf(MakeReplica("replay_seconds_max = 0\n")),
+            "a.ini:3: [arion.replica] replay_seconds_max = \"0\": out of range; write a number "
+            "between 1 and 86400");
+  EXPECT_EQ(ErrorOf(MakeReplica("log_reserve_time = 5ms\n")),
+            "a.ini:3: [arion.replica] log_reserve_time = \"5ms\": too short; write 1s or more");
+  for (const char* key : {"disk_space_min", "disk_reserve_size", "disk_slow_sync"})
+    EXPECT_NE(ErrorOf(MakeReplica(std::string(key) + " = much\n"))
+                  .find(std::string("a.ini:3: [arion.replica] ") + key + " = \"much\": "),
+              std::string::npos);
+}
+
+TEST(ServerConfigTest, OlderDiskAndReserveKeysAct) {
+  absl::StatusOr<ServerConfig> config = MakeReplica(
+      "[replication]\nlog_private_reserve_max_size_mb = 1000\n"
+      "log_private_reserve_max_time_seconds = 36000\n"
+      "disk_min_available_space_ratio = 10\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.log_reserve.bytes_max, uint64_t{1000} << 20);
+  EXPECT_EQ(config->replica.log_reserve.age_max_seconds, 36000);
+  EXPECT_DOUBLE_EQ(config->replica.disk.available_ratio_min, 0.1);
+  EXPECT_TRUE(config->warnings.empty());
+
+  config = MakeReplica("[replication]\nlog_private_reserve_max_size_mb = 1000\n");
+  EXPECT_EQ(config->replica.log_reserve.bytes_max, 0u) << "an older version wants both";
+  config = MakeReplica(
+      "log_reserve_size = 8 MiB\n[replication]\n"
+      "log_private_reserve_max_size_mb = 1000\n"
+      "log_private_reserve_max_time_seconds = 36000\n");
+  EXPECT_EQ(config->replica.log_reserve.bytes_max, 8u << 20);
+  EXPECT_FALSE(MakeReplica("[replication]\ndisk_min_available_space_ratio = 101\n").ok());
+}
+
 TEST(ServerConfigTest, OurKeysWinOverOlderOnesWhereverTheyStand) {
   absl::StatusOr<ServerConfig> config =
       MakeReplica("[arion.server]\ncluster_name = ours\n[replication]\ncluster_name = old\n");
