@@ -1,95 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_reader.h"
 
-#include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <random>
 
 #include "base/coding.h"
 #include "base/crc.h"
 #include "base/status.h"
+#include "tests/wal/log_dump.h"
 #include "tests/wal/log_world.h"
 #include "tests/wal/memory_file.h"
 
 namespace arion {
 namespace {
-
-struct ReadFileResult {
-  std::vector<LogBlock> blocks;
-  LogEnd end = LogEnd::kEof;
-  uint64_t position = 0;
-  std::string reason;
-};
-ReadFileResult ReadAll(const std::string& bytes, int64_t start) {
-  MemoryFile file(bytes);
-  LogReader reader(file, bytes.size(), start);
-  ReadFileResult result;
-  while (true) {
-    LogBlock block;
-    auto more = reader.Next(&block);
-    EXPECT_TRUE(more.ok());
-    if (!more.ok() || !*more) break;
-    result.blocks.push_back(std::move(block));
-  }
-  result.end = reader.end();
-  result.position = reader.position();
-  result.reason = reader.reason();
-  return result;
-}
-
-// What spec/fixtures/mlogtool.py prints of a file.
-std::string Dump(const std::string& path) {
-  const std::string name = std::filesystem::path(path).filename();
-  const auto parsed = ParseLogFileName(name);
-  const std::string bytes = Slurp(path);
-  const ReadFileResult read = ReadAll(bytes, (*parsed)->start_offset);
-  const char* status = read.end == LogEnd::kEof         ? "EOF"
-                       : read.end == LogEnd::kTruncated ? "INCOMPLETE"
-                                                        : "INVALID";
-  std::string text = absl::StrCat(
-      path, " index=", (*parsed)->index, " start=", (*parsed)->start_offset, " size=", bytes.size(),
-      " replay_end=", (*parsed)->start_offset + static_cast<int64_t>(read.position),
-      " status=", status, "\n");
-  for (const LogBlock& block : read.blocks) {
-    if (block.header) {
-      std::vector<std::string> entries;
-      for (const auto& e : block.header->entries)
-        entries.push_back(absl::StrCat(e.pid.app_id, ".", e.pid.index, ":{max=",
-                                       e.max_decree.value(), ",valid=", e.valid_start_offset, "}"));
-      absl::StrAppend(&text, "  header v", block.header->version, " ", absl::StrJoin(entries, " "),
-                      "\n");
-    }
-    for (const MutationPtr& m : block.mutations) {
-      std::vector<std::string> updates;
-      for (const Update& u : m->updates) {
-        std::string hex;
-        for (const unsigned char c : u.data) absl::StrAppendFormat(&hex, "%02x", c);
-        updates.push_back(absl::StrCat("('", Text(WriteCodeName(u.code)), "', ", u.serialization,
-                                       ", '", hex, "')"));
-      }
-      absl::StrAppend(&text, "  @", m->log_offset, " len=", EncodedSize(*m), " ", m->pid.app_id,
-                      ".", m->pid.index, " b=", m->ballot.value(), " d=", m->decree.value(),
-                      " lcd=", m->last_committed.value(), " ts=", m->timestamp_us, " [",
-                      absl::StrJoin(updates, ", "), "]\n");
-    }
-  }
-  return text;
-}
-
-std::string ToolDump(const std::string& tool, const std::string& path) {
-  FILE* pipe = popen(absl::StrCat("python3 ", tool, " dump ", path).c_str(), "r");
-  std::string out;
-  std::array<char, 4096> buffer;
-  while (const size_t n = fread(buffer.data(), 1, buffer.size(), pipe))
-    out.append(buffer.data(), n);
-  pclose(pipe);
-  return out;
-}
 
 TEST(LogReaderTest, EveryFixtureDecodesAsTheSpecificationsOwnTool) {
   const std::string fixtures = SpecFixtures();
@@ -98,51 +23,10 @@ TEST(LogReaderTest, EveryFixtureDecodesAsTheSpecificationsOwnTool) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(fixtures)) {
     const auto name = ParseLogFileName(entry.path().filename().string());
     if (!name.ok() || !name->has_value()) continue;
-    EXPECT_EQ(Dump(entry.path()), ToolDump(fixtures + "/mlogtool.py", entry.path()));
+    EXPECT_EQ(Dump(entry.path()), ToolDump(entry.path()));
     ++files;
   }
   EXPECT_GE(files, 17);
-}
-
-TEST(LogReaderTest, RealFilesOfUpstreamsOwnTestsDecode) {
-  const std::string fixtures = RealFixtures();
-  REQUIRE_FIXTURES(fixtures);
-  struct Expected {
-    const char* file;
-    PartitionId pid;
-    uint64_t size;
-    std::vector<size_t> blocks;  // mutations in each
-    std::vector<WriteCode> codes;
-  };
-  constexpr WriteCode kE = WriteCode::kEmpty, kP = WriteCode::kPut;
-  const std::vector<Expected> all = {
-      {"a", {1, 4}, 917, {0, 3, 1, 1, 1, 1}, {kP, kP, kP, kE, kP, kE, kE}},
-      {"b", {1, 4}, 426, {}, {kE, kP, kE}},
-      {"c", {1, 5}, 405, {}, {kE, kE, kE}},
-  };
-  for (const Expected& expected : all) {
-    SCOPED_TRACE(expected.file);
-    const std::string bytes = Slurp(fixtures + "/upstream-plog/" + expected.file + "/log.1.0");
-    ASSERT_EQ(bytes.size(), expected.size);
-    const ReadFileResult read = ReadAll(bytes, 0);
-    EXPECT_EQ(read.end, LogEnd::kEof) << read.reason;
-    EXPECT_EQ(read.position, bytes.size());
-    std::vector<size_t> blocks;
-    std::vector<WriteCode> codes;
-    int64_t decree = 1;
-    for (const LogBlock& block : read.blocks) {
-      blocks.push_back(block.mutations.size());
-      for (const MutationPtr& m : block.mutations) {
-        EXPECT_EQ(m->pid, expected.pid);
-        EXPECT_EQ(m->decree, Decree(decree++));
-        for (const Update& u : m->updates) codes.push_back(u.code);
-      }
-    }
-    if (!expected.blocks.empty()) {
-      EXPECT_EQ(blocks, expected.blocks);
-    }
-    EXPECT_EQ(codes, expected.codes);
-  }
 }
 
 TEST(LogReaderTest, EndsAsTheTableSays) {
