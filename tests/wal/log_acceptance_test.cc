@@ -165,21 +165,25 @@ TEST_F(LogAcceptanceTest, A08PlogHole) {
   ASSERT_FALSE(applied.empty());
   EXPECT_LE(applied.back()->decree, Decree(2));
   ExpectUntouched();
-  // What lies behind the hole is still there.
-  w.env().RunInPool([&] { EXPECT_EQ(w.log->ReadFrom(Decree(6), 1 << 20)->size(), 4u); });
+  // What lies behind the hole is still there, and 7 once more: nothing says it is committed.
+  w.env().RunInPool([&] { EXPECT_EQ(w.log->ReadFrom(Decree(6), 1 << 20)->size(), 3u); });
 }
 
 TEST_F(LogAcceptanceTest, EveryFixtureDirectoryIsReadAsTheToolReadsIt) {
   std::map<std::string, int> files;
+  std::vector<std::string> paths;
+  std::string ours;
   for (const auto& directory : std::filesystem::directory_iterator(SpecFixtures())) {
     if (!directory.is_directory()) continue;
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
       const auto name = ParseLogFileName(entry.path().filename().string());
       if (!name.ok() || !name->has_value()) continue;
-      EXPECT_EQ(Dump(entry.path()), ToolDump(entry.path())) << entry.path();
+      paths.push_back(entry.path());
+      ours += Dump(entry.path());
       ++files[directory.path().filename()];
     }
   }
+  EXPECT_EQ(ours, ToolDump(paths));
   // Appendix A.1.
   for (const char* name :
        {"plog-basic", "plog-torn-tail", "plog-torn-middle-legal", "plog-offset-gap", "plog-bad-crc",
@@ -252,7 +256,7 @@ TEST_F(RealFilesTest, UpstreamPlog) {
     }
     EXPECT_EQ(codes, expected.codes);
     if (!SpecFixtures().empty()) {
-      EXPECT_EQ(Dump(path), ToolDump(path));
+      EXPECT_EQ(Dump(path), ToolDump({path}));
     }
   }
 }
@@ -534,15 +538,16 @@ TEST_P(WhatWeWriteTest, TheSpecificationsToolReadsEveryFile) {
   Close();
   std::vector<std::string> names = *env_.files().List(options_.directory);
   EXPECT_GT(names.size(), 1u);
-  size_t mutations = 0;
+  std::vector<std::string> paths;
+  std::string ours;
   for (const std::string& name : names) {
-    const std::string path = options_.directory + "/" + name;
-    const std::string dump = ToolDump(path);
-    EXPECT_EQ(dump, Dump(path));
+    paths.push_back(options_.directory + "/" + name);
+    const std::string dump = Dump(paths.back());
     EXPECT_THAT(dump.substr(0, dump.find('\n')), ::testing::EndsWith(" status=EOF"));
-    mutations += static_cast<size_t>(std::count(dump.begin(), dump.end(), '@'));
+    ours += dump;
   }
-  EXPECT_EQ(mutations, 1500u);
+  EXPECT_EQ(ToolDump(paths), ours);
+  EXPECT_EQ(std::count(ours.begin(), ours.end(), '@'), 1500);
 }
 
 INSTANTIATE_TEST_SUITE_P(Settings, WhatWeWriteTest,

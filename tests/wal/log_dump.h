@@ -7,6 +7,7 @@
 #include <absl/strings/str_join.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <filesystem>
@@ -93,9 +94,10 @@ inline std::string Output(const std::string& command) {
   return out;
 }
 
-// What mlogtool.py itself prints of a file.
-inline std::string ToolDump(const std::string& path) {
-  return Output(absl::StrCat("python3 ", SpecFixtures(), "/mlogtool.py dump ", path));
+// What mlogtool.py itself prints of these files.
+inline std::string ToolDump(const std::vector<std::string>& paths) {
+  return Output(
+      absl::StrCat("python3 ", SpecFixtures(), "/mlogtool.py dump ", absl::StrJoin(paths, " ")));
 }
 
 inline std::string Hex(std::string_view bytes) {
@@ -117,7 +119,10 @@ inline std::vector<std::string> JsonRows(const std::string& path, bool with_hex)
   for (const LogBlock& block : read.blocks) {
     if (block.header) {
       std::vector<std::string> entries;
-      for (const auto& e : block.header->entries)
+      auto sorted = block.header->entries;  // as their reader prints its map
+      std::sort(sorted.begin(), sorted.end(),
+                [](const auto& a, const auto& b) { return a.pid < b.pid; });
+      for (const auto& e : sorted)
         entries.push_back(absl::StrCat("{\"gpid\":\"", e.pid.ToString(),
                                        "\",\"max_decree\":", e.max_decree.value(),
                                        ",\"valid_start_offset\":", e.valid_start_offset, "}"));

@@ -16,19 +16,6 @@
 namespace arion {
 namespace {
 
-TEST(LogReaderTest, EveryFixtureDecodesAsTheSpecificationsOwnTool) {
-  const std::string fixtures = SpecFixtures();
-  REQUIRE_FIXTURES(fixtures);
-  int files = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(fixtures)) {
-    const auto name = ParseLogFileName(entry.path().filename().string());
-    if (!name.ok() || !name->has_value()) continue;
-    EXPECT_EQ(Dump(entry.path()), ToolDump(entry.path()));
-    ++files;
-  }
-  EXPECT_GE(files, 17);
-}
-
 TEST(LogReaderTest, EndsAsTheTableSays) {
   const std::string whole =
       TestLogBytes({{MakeMutation(1, 50)}, {MakeMutation(2, 60), MakeMutation(3, 10)}});
