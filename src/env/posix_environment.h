@@ -43,8 +43,8 @@ class PosixEnvironment : public Environment {
 
  private:
   struct Device {
-    std::unique_ptr<PosixDiskPool> pool;
     std::unique_ptr<LogDevice> log;
+    std::unique_ptr<PosixDiskPool> pool;  // ends first: its work uses the log device
   };
   Device& DeviceOf(const std::string& path);
 
