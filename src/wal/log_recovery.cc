@@ -2,6 +2,7 @@
 #include "wal/log_recovery.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -197,10 +198,8 @@ class Recovery {
   }
 
   absl::Status Replay() {
-    const size_t first = FirstToRead();
-    // What is not read was judged when the next file was made: its content ends where that begins.
-    for (size_t i = 0; i < first; ++i)
-      RETURN_IF_ERROR(JudgeUnread(logs_[i + 1].entry.name.start_offset, &logs_[i]));
+    size_t first = FirstToRead();
+    RETURN_IF_ERROR(JudgeUnreadFiles(&first));
     log_.max_decree = Decree(0);
     for (size_t i = first; i < logs_.size(); ++i) {
       if (logs_[i].fate == File::Fate::kSetAside) {
@@ -230,9 +229,33 @@ class Recovery {
     return absl::OkStatus();
   }
 
+  // What is not read was judged when the next file was made: its content ends where that begins. A
+  // page-cache log may have lost it since; the engine holds all of it, so what lies before such a
+  // gap goes.
+  absl::Status JudgeUnreadFiles(size_t* first) {
+    size_t lost = 0;
+    for (size_t i = 0; i < *first; ++i) {
+      const int64_t next_start = logs_[i + 1].entry.name.start_offset;
+      if (!Reaches(logs_[i], next_start) && IsPageCacheOnlyFrom(i)) {
+        lost = i + 1;
+      } else {
+        RETURN_IF_ERROR(JudgeUnread(next_start, &logs_[i]));
+      }
+    }
+    const auto end = logs_.begin() + static_cast<ptrdiff_t>(lost);
+    outdated_.assign(std::make_move_iterator(logs_.begin()), std::make_move_iterator(end));
+    logs_.erase(logs_.begin(), end);
+    *first -= lost;
+    return absl::OkStatus();
+  }
+
+  static bool Reaches(const File& file, int64_t next_start) {
+    return next_start >= file.entry.name.start_offset &&
+           next_start <= file.entry.name.start_offset + static_cast<int64_t>(file.size);
+  }
+
   absl::Status JudgeUnread(int64_t next_start, File* file) {
-    if (next_start < file->entry.name.start_offset ||
-        next_start > file->entry.name.start_offset + static_cast<int64_t>(file->size))
+    if (!Reaches(*file, next_start))
       return Damaged(
           *file, absl::StrCat("the next file starts at ", next_start, ", which it does not reach"));
     file->entry.content_bytes = static_cast<uint64_t>(next_start - file->entry.name.start_offset);
@@ -317,7 +340,8 @@ class Recovery {
       summary_.bytes_above_applied += view.raw.size();
     }
     log_.max_decree = std::max(log_.max_decree, view.decree);
-    auto mutation = std::make_shared<const Mutation>(view.ToMutation());
+    auto mutation = std::make_shared<Mutation>();
+    view.CopyTo(mutation.get());
     KeepIfUncommitted(
         view, {.file = static_cast<size_t>(&file - logs_.data()),
                .position = static_cast<uint64_t>(view.log_offset - file.entry.name.start_offset),
@@ -330,10 +354,19 @@ class Recovery {
   // memory (its records are larger than their places).
   void KeepIfUncommitted(const MutationView& mutation, const Place& place) {
     committed_ = std::max(committed_, mutation.last_committed);
-    uncommitted_.erase(uncommitted_.begin(), uncommitted_.upper_bound(committed_));
+    // What leaves makes room for what comes: no allocation per record.
+    while (!uncommitted_.empty() && uncommitted_.begin()->first <= committed_)
+      free_place_ = uncommitted_.extract(uncommitted_.begin());
     if (mutation.decree <= std::max(committed_, options_.applied)) return;
-    const auto [kept, is_new] = uncommitted_.try_emplace(mutation.decree, place);
-    if (!is_new && kept->second.ballot <= mutation.ballot) kept->second = place;
+    if (const auto kept = uncommitted_.find(mutation.decree); kept != uncommitted_.end()) {
+      if (kept->second.ballot <= mutation.ballot) kept->second = place;
+    } else if (free_place_) {
+      free_place_.key() = mutation.decree;
+      free_place_.mapped() = place;
+      uncommitted_.insert(std::move(free_place_));
+    } else {
+      uncommitted_.emplace(mutation.decree, place);
+    }
   }
 
   // Appends the mutation at `place` to *to, as one at `log_offset`.
@@ -349,7 +382,20 @@ class Recovery {
     return absl::OkStatus();
   }
 
+  // Oldest first, one by one, so that no crash makes a hole.
+  absl::Status RemoveOutdated() {
+    for (const File& file : outdated_) {
+      LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
+                   << " lost its end, written to the page cache only; all it held is applied:"
+                   << " removed";
+      RETURN_IF_ERROR(files_.Remove(PathOf(file)));
+      RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status MakeDurable() {
+    RETURN_IF_ERROR(RemoveOutdated());
     // Newest first: what remains is always a log without a hole.
     while (!logs_.empty() && logs_.back().fate == File::Fate::kSetAside) {
       File& file = logs_.back();
@@ -467,10 +513,12 @@ class Recovery {
   const PrivateLog::ReplaySink sink_;
   ReplaySummary& summary_;
 
-  std::vector<File> logs_;  // by index
+  std::vector<File> logs_;      // by index
+  std::vector<File> outdated_;  // before those: not needed, and damaged
   std::vector<std::string> spares_;
   Decree committed_;  // largest last_committed seen
   std::map<Decree, Place> uncommitted_;
+  std::map<Decree, Place>::node_type free_place_;
   RecoveredLog log_;
 };
 
