@@ -146,7 +146,8 @@ class LogLoad {
 // Private logs opened for a load; log i in directories[i % n].
 class BenchPrivateLogs {
  public:
-  BenchPrivateLogs(Environment& env, const std::vector<std::string>& directories, int logs) {
+  BenchPrivateLogs(Environment& env, const std::vector<std::string>& directories, int logs,
+                   Durability durability = Durability::kFsync) {
     for (int i = 0; i < logs; ++i) {
       strands_.push_back(env.NewStrand("log"));
       const std::string home =
@@ -155,6 +156,7 @@ class BenchPrivateLogs {
       options.directory = home + "/plog";
       options.identity_path = home + "/.arion-log";
       options.pid = {1, i};
+      options.durability = durability;
       auto log = PrivateLog::Open(
           env, strands_.back(), options, [](MutationPtr) { return absl::OkStatus(); }, nullptr);
       CHECK(log.ok()) << log.status();
@@ -165,7 +167,7 @@ class BenchPrivateLogs {
   void AddTo(LogLoad<PrivateLog>& load) {
     for (size_t i = 0; i < logs_.size(); ++i) load.Add(strands_[i], logs_[i].get());
   }
-  // Mutations per block, file headers left out of neither side.
+  // Mutations per block; the first block of a file is one, too.
   double RecordsPerWrite() const {
     int64_t blocks = 0, mutations = 0;
     for (const auto& log : logs_) {

@@ -1,8 +1,10 @@
 // Open loop at half of capacity: records arrive by a Poisson process fixed beforehand, whatever the
-// log does, and latency counts from when they were due. Arguments: logs, bytes a record.
+// log does, and latency counts from when they were due. Arguments: logs, bytes a record, durable or
+// page cache (the private log alone).
 //
 // Shapes    Capacity: the smaller closed-loop rate (64 outstanding) of PrivateLog and MinimalLog,
-//           measured once per shape, so that all have the same arrivals at every repetition.
+//           measured once per shape, so that all have the same arrivals at every repetition; of
+//           PrivateLog alone for the page cache.
 //           PrivateLog and MinimalLog get theirs from timers of their strands, RawRing from its own
 //           loop's timeout. ArrivalsOnly runs the same timers and answers at once: what the load
 //           itself costs.
@@ -10,6 +12,7 @@
 #include <benchmark/benchmark.h>
 
 #include <map>
+#include <tuple>
 
 #include "bench/wal/bench_log.h"
 #include "bench/wal/log_load.h"
@@ -32,8 +35,8 @@ struct Bed;
 
 template <>
 struct Bed<PrivateLog> {
-  Bed(const std::string& directory, int logs, size_t bytes)
-      : load(bytes), private_logs(env, {directory}, logs) {
+  Bed(const std::string& directory, int logs, size_t bytes, Durability durability)
+      : load(bytes), private_logs(env, {directory}, logs, durability) {
     private_logs.AddTo(load);
   }
   ~Bed() { env.StopLoops(); }
@@ -45,7 +48,7 @@ struct Bed<PrivateLog> {
 
 template <>
 struct Bed<MinimalLog> {
-  Bed(const std::string& directory, int logs, size_t bytes)
+  Bed(const std::string& directory, int logs, size_t bytes, Durability)
       : load(bytes), device(env.log_device(directory)) {
     for (int i = 0; i < logs; ++i) {
       all.push_back(std::make_unique<MinimalLog>(device, env.NewStrand("log"),
@@ -63,7 +66,7 @@ struct Bed<MinimalLog> {
 
 template <>
 struct Bed<NoLog> {
-  Bed(const std::string&, int logs, size_t bytes) : load(bytes) {
+  Bed(const std::string&, int logs, size_t bytes, Durability) : load(bytes) {
     for (int i = 0; i < logs; ++i) load.Add(env.NewStrand("log"), &no_log);
   }
   ~Bed() { env.StopLoops(); }
@@ -74,9 +77,9 @@ struct Bed<NoLog> {
 };
 
 template <class Log>
-double ClosedLoopRate(int logs, size_t bytes) {
+double ClosedLoopRate(int logs, size_t bytes, Durability durability) {
   Scratch scratch;
-  Bed<Log> bed(scratch.path(), logs, bytes);
+  Bed<Log> bed(scratch.path(), logs, bytes, durability);
   Histogram unused;
   bed.load.RunClosed(64, BenchWarmUpNanos(), unused);
   const int64_t begun = BenchNanos();
@@ -84,13 +87,13 @@ double ClosedLoopRate(int logs, size_t bytes) {
   return static_cast<double>(records) * 1e9 / static_cast<double>(BenchNanos() - begun);
 }
 
-double HalfOfCapacity(int logs, size_t bytes) {
-  static std::map<std::pair<int, size_t>, double> known;
-  double& rate = known[{logs, bytes}];
-  if (rate == 0)
-    rate =
-        std::min(ClosedLoopRate<PrivateLog>(logs, bytes), ClosedLoopRate<MinimalLog>(logs, bytes)) /
-        2;
+double HalfOfCapacity(int logs, size_t bytes, Durability durability) {
+  static std::map<std::tuple<int, size_t, Durability>, double> known;
+  double& rate = known[{logs, bytes, durability}];
+  if (rate > 0) return rate;
+  rate = ClosedLoopRate<PrivateLog>(logs, bytes, durability) / 2;
+  if (durability == Durability::kFsync)
+    rate = std::min(rate, ClosedLoopRate<MinimalLog>(logs, bytes, durability) / 2);
   return rate;
 }
 
@@ -105,9 +108,10 @@ template <class Log>
 void BM_OpenLoop(benchmark::State& state) {
   const auto logs = static_cast<int>(state.range(0));
   const auto bytes = static_cast<size_t>(state.range(1));
-  const double rate = HalfOfCapacity(logs, bytes);
+  const Durability durability = state.range(2) != 0 ? Durability::kFsync : Durability::kOs;
+  const double rate = HalfOfCapacity(logs, bytes, durability);
   Scratch scratch;
-  Bed<Log> bed(scratch.path(), logs, bytes);
+  Bed<Log> bed(scratch.path(), logs, bytes, durability);
   Histogram warming_up, latency;
   bed.load.RunOpen(PoissonArrivals(logs, rate, BenchWarmUpNanos()), warming_up);
   const Arrivals arrivals = PoissonArrivals(logs, rate, BenchRunNanos());
@@ -119,7 +123,7 @@ void BM_OpenLoop(benchmark::State& state) {
 void BM_OpenLoopRawRing(benchmark::State& state) {
   const auto logs = static_cast<int>(state.range(0));
   const auto bytes = static_cast<size_t>(state.range(1));
-  const double rate = HalfOfCapacity(logs, bytes);
+  const double rate = HalfOfCapacity(logs, bytes, Durability::kFsync);
   Scratch scratch;
   RawRing ring(scratch.path(), logs, bytes, RawMethod::kRingSharedFlush);
   Histogram warming_up, latency;
@@ -130,16 +134,18 @@ void BM_OpenLoopRawRing(benchmark::State& state) {
   Report(state, arrivals, rate, latency, begun, ring.RecordsPerWrite());
 }
 
+template <int durable>
 void Shapes(benchmark::internal::Benchmark* b) {
-  b->ArgNames({"logs", "bytes"});
+  b->ArgNames({"logs", "bytes", "durable"});
   for (const int64_t logs : {1, 8, 64})
-    for (const int64_t bytes : {128, 1024, 16384}) b->Args({logs, bytes});
+    for (const int64_t bytes : {128, 1024, 16384}) b->Args({logs, bytes, durable});
   b->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 }
-BENCHMARK_TEMPLATE(BM_OpenLoop, PrivateLog)->Apply(Shapes);
-BENCHMARK_TEMPLATE(BM_OpenLoop, MinimalLog)->Apply(Shapes);
-BENCHMARK(BM_OpenLoopRawRing)->Apply(Shapes);
-BENCHMARK_TEMPLATE(BM_OpenLoop, NoLog)->Apply(Shapes);
+BENCHMARK_TEMPLATE(BM_OpenLoop, PrivateLog)->Apply(Shapes<1>);
+BENCHMARK_TEMPLATE(BM_OpenLoop, MinimalLog)->Apply(Shapes<1>);
+BENCHMARK(BM_OpenLoopRawRing)->Apply(Shapes<1>);
+BENCHMARK_TEMPLATE(BM_OpenLoop, NoLog)->Apply(Shapes<1>);
+BENCHMARK_TEMPLATE(BM_OpenLoop, PrivateLog)->Apply(Shapes<0>);
 
 }  // namespace
 }  // namespace arion

@@ -32,9 +32,9 @@ class MinimalLog {
   void Append(const MutationPtr& mutation, PrivateLog::DurableCallback on_durable) {
     const size_t bytes = EncodedSize(*mutation);
     const size_t at = open_.size();
-    open_.Resize(at + bytes);
-    StoreMutation(*mutation, static_cast<int64_t>(position_ + at - prefix_), open_.data() + at);
-    crc_ = Crc32c({open_.data() + at, bytes}, crc_);
+    char* const to = open_.Extend(bytes);
+    StoreMutation(*mutation, static_cast<int64_t>(position_ + at - prefix_), to);
+    crc_ = Crc32c({to, bytes}, crc_);
     callbacks_.push_back(std::move(on_durable));
     if (!in_flight_ && !answering_) Submit();
   }
