@@ -340,8 +340,7 @@ class Recovery {
       summary_.bytes_above_applied += view.raw.size();
     }
     log_.max_decree = std::max(log_.max_decree, view.decree);
-    auto mutation = std::make_shared<Mutation>();
-    view.CopyTo(mutation.get());
+    auto mutation = std::make_shared<const Mutation>(view.ToMutation());
     KeepIfUncommitted(
         view, {.file = static_cast<size_t>(&file - logs_.data()),
                .position = static_cast<uint64_t>(view.log_offset - file.entry.name.start_offset),
@@ -354,19 +353,10 @@ class Recovery {
   // memory (its records are larger than their places).
   void KeepIfUncommitted(const MutationView& mutation, const Place& place) {
     committed_ = std::max(committed_, mutation.last_committed);
-    // What leaves makes room for what comes: no allocation per record.
-    while (!uncommitted_.empty() && uncommitted_.begin()->first <= committed_)
-      free_place_ = uncommitted_.extract(uncommitted_.begin());
+    uncommitted_.erase(uncommitted_.begin(), uncommitted_.upper_bound(committed_));
     if (mutation.decree <= std::max(committed_, options_.applied)) return;
-    if (const auto kept = uncommitted_.find(mutation.decree); kept != uncommitted_.end()) {
-      if (kept->second.ballot <= mutation.ballot) kept->second = place;
-    } else if (free_place_) {
-      free_place_.key() = mutation.decree;
-      free_place_.mapped() = place;
-      uncommitted_.insert(std::move(free_place_));
-    } else {
-      uncommitted_.emplace(mutation.decree, place);
-    }
+    const auto [kept, is_new] = uncommitted_.try_emplace(mutation.decree, place);
+    if (!is_new && kept->second.ballot <= mutation.ballot) kept->second = place;
   }
 
   // Appends the mutation at `place` to *to, as one at `log_offset`.
@@ -518,7 +508,6 @@ class Recovery {
   std::vector<std::string> spares_;
   Decree committed_;  // largest last_committed seen
   std::map<Decree, Place> uncommitted_;
-  std::map<Decree, Place>::node_type free_place_;
   RecoveredLog log_;
 };
 
