@@ -3,7 +3,8 @@
 // byte, and ends the same when it was killed in between.
 //
 // Input: byte 0 who wrote the files (0-2), shared (bit 2), a damaged .arion-log (bit 3), how many
-// files (bits 4-5); byte 1 after how many changes a repair is killed; byte 2 what the engine holds;
+// files (bits 4-5), what is done (bits 6-7); byte 1 after how many changes a repair is killed; byte 2
+// what the engine holds;
 // bytes 3-6 where one file ends and the next begins; the rest is the files, one behind the other.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
@@ -40,7 +41,10 @@ const char kPlog[] = "/d/2.1.pegasus/plog";
 const char kSlog[] = "/d/slog";
 const char kIdentity[] = "/d/2.1.pegasus/.arion-log";
 
+enum class Act : uint8_t { kDump, kVerify, kRepair, kRepairKilled };
+
 struct Input {
+  Act act = Act::kDump;
   uint8_t origin = 0;
   bool is_shared = false;
   bool has_bad_identity = false;
@@ -52,6 +56,7 @@ struct Input {
 Input Unpack(std::string_view bytes) {
   Input input;
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  input.act = static_cast<Act>(byte(0) >> 6);
   input.origin = static_cast<uint8_t>((byte(0) & 3) % 3);
   input.is_shared = (byte(0) & 4) != 0;
   input.has_bad_identity = (byte(0) & 8) != 0;
@@ -73,7 +78,8 @@ Input Unpack(std::string_view bytes) {
 std::string Pack(const Input& input) {
   std::string bytes(kInputHeaderBytes, '\0');
   bytes[0] = static_cast<char>(input.origin | (input.is_shared ? 4 : 0) |
-                               (input.has_bad_identity ? 8 : 0) | (input.files.size() - 1) << 4);
+                               (input.has_bad_identity ? 8 : 0) | (input.files.size() - 1) << 4 |
+                               static_cast<int>(input.act) << 6);
   bytes[1] = static_cast<char>(input.kill_after);
   bytes[2] = static_cast<char>(input.applied.value());
   for (size_t i = 0; i + 1 < input.files.size(); ++i)
@@ -127,8 +133,7 @@ void CountJudgement(const logtool::Verdict& verdict) {
   FuzzCount(names[static_cast<size_t>(verdict.judgement)]);
 }
 
-// The commands that only look.
-logtool::Verdict Look(MemoryFiles& files, const LogPlace& place, Decree applied) {
+void DumpAndStat(MemoryFiles& files, const LogPlace& place) {
   size_t printed = 0;
   const logtool::Print print = [&](std::string_view text) { printed += text.size(); };
   FuzzRequire(logtool::Dump(files, place, {.form = logtool::OutputForm::kJson}, print).ok());
@@ -137,11 +142,8 @@ logtool::Verdict Look(MemoryFiles& files, const LogPlace& place, Decree applied)
   FuzzRequire(stat.ok());
   printed += logtool::StatText(*stat).size();
   logtool::PrintStatJson("log", place.Label(), *stat, print);
-  logtool::Verdict verdict = logtool::Judge(files, place, {.applied = applied});
-  printed += logtool::VerdictText(place, verdict).size();
-  logtool::PrintVerdictJson(place, verdict, print);
   FuzzRequire(printed > 0);
-  return verdict;
+  FuzzCount(stat->damaged_files > 0 ? "dumped with damage" : "dumped");
 }
 
 // The server's recovery, on files it may change.
@@ -174,90 +176,106 @@ void RequireKept(const MemoryFiles& before, const MemoryFiles& after) {
   }
 }
 
+void CheckVerdict(MemoryFiles& files, const LogPlace& place, const Input& input) {
+  const logtool::Verdict verdict = logtool::Judge(files, place, {.applied = input.applied});
+  CountJudgement(verdict);
+  FuzzRequire(!logtool::VerdictText(place, verdict).empty());
+  logtool::PrintVerdictJson(place, verdict, [](std::string_view) {});
+  if (!input.is_shared) FuzzRequire(IsOpened(verdict.judgement) == Opens(files, input.applied));
+}
+
+// Carries the plan out, once or killed in between and planned anew.
+void CarryOutAll(MemoryFiles& files, const LogPlace& place, const Input& input,
+                 const logtool::RepairPlan& plan) {
+  if (input.act == Act::kRepairKilled) {
+    files.FailAfter(input.kill_after % 8);
+    if (!logtool::CarryOut(files, plan).ok()) {
+      FuzzCount("repair killed in between");
+      files.FailAfter(INT64_MAX);
+      const auto rest = logtool::PlanRepair(files, place, {.applied = input.applied});
+      FuzzRequire(rest.ok() && logtool::CarryOut(files, *rest).ok());
+      return;
+    }
+    files.FailAfter(INT64_MAX);
+    return;
+  }
+  FuzzRequire(logtool::CarryOut(files, plan).ok());
+}
+
 void CheckRepair(MemoryFiles& files, const LogPlace& place, const Input& input) {
-  const logtool::JudgeOptions options{.applied = input.applied};
-  const auto plan = logtool::PlanRepair(files, place, options);
+  const auto plan = logtool::PlanRepair(files, place, {.applied = input.applied});
   FuzzRequire(files.changes() == 0);
   if (!plan.ok()) {
-    FuzzRequire(absl::IsFailedPrecondition(plan.status()));
+    FuzzRequire(input.is_shared ? absl::IsInvalidArgument(plan.status())
+                                : absl::IsFailedPrecondition(plan.status()));
     return FuzzCount("repair refused");
   }
   FuzzRequire(IsOpened(plan->after.judgement));
   FuzzRequire(!logtool::RepairText(place, *plan, logtool::RepairState::kPlanned).empty());
   logtool::PrintRepairJson(place, *plan, logtool::RepairState::kPlanned, [](std::string_view) {});
   if (plan->steps.empty()) return FuzzCount("repair: nothing to do");
-  FuzzCount("repaired");
-
-  MemoryFiles killed = files.Copy();
-  killed.FailAfter(input.kill_after % 8);
-  const bool was_killed = !logtool::CarryOut(killed, *plan).ok();
   const MemoryFiles before = files.Copy();
-  FuzzRequire(logtool::CarryOut(files, *plan).ok());
+  CarryOutAll(files, place, input, *plan);
   RequireKept(before, files);
   FuzzRequire(Opens(files, input.applied));
-  const auto again = logtool::PlanRepair(files, place, options);
+  const auto again = logtool::PlanRepair(files, place, {.applied = input.applied});
   FuzzRequire(again.ok() && again->steps.empty());
-  if (!was_killed) return;
-
-  FuzzCount("repair killed in between");
-  killed.FailAfter(INT64_MAX);
-  const auto rest = logtool::PlanRepair(killed, place, options);
-  FuzzRequire(rest.ok() && logtool::CarryOut(killed, *rest).ok());
-  RequireKept(before, killed);
-  FuzzRequire(Opens(killed, input.applied));
+  FuzzCount("repaired");
 }
 
 void Check(const Input& input) {
   MemoryFiles files = MakeFiles(input);
   const auto found = logtool::FindLogs(files, "/d");
-  FuzzRequire(found.ok());
-  // Only offsets beyond 2^63-1 hide a log from the list.
-  if (found->places.empty()) return FuzzCount("no place");
+  FuzzRequire(found.ok() && found->places.size() == 1);
   const LogPlace& place = found->places.front();
   FuzzRequire((place.kind == logtool::LogKind::kShared) == input.is_shared);
-  const logtool::Verdict verdict = Look(files, place, input.applied);
-  CountJudgement(verdict);
-  FuzzRequire(files.changes() == 0);
-  if (input.is_shared) {
-    FuzzRequire(absl::IsInvalidArgument(logtool::PlanRepair(files, place, {}).status()));
-    return;
+  switch (input.act) {
+    case Act::kDump:
+      DumpAndStat(files, place);
+      break;
+    case Act::kVerify:
+      CheckVerdict(files, place, input);
+      break;
+    case Act::kRepair:
+    case Act::kRepairKilled:
+      return CheckRepair(files, place, input);
   }
-  FuzzRequire(IsOpened(verdict.judgement) == Opens(files, input.applied));
-  CheckRepair(files, place, input);
+  FuzzRequire(files.changes() == 0);
 }
 
 }  // namespace
 
 std::vector<std::string> FuzzSeeds() {
-  FuzzLogShape first{.blocks = 4, .mutations_per_block = 2};
+  const FuzzLogShape first{.blocks = 3, .mutations_per_block = 2};
   const std::string one = FuzzLog(first);
-  FuzzLogShape second{.start_offset = static_cast<int64_t>(one.size()),
-                      .first_decree = 9,
-                      .blocks = 2,
-                      .ballot = 4};
+  const FuzzLogShape second{.start_offset = static_cast<int64_t>(one.size()),
+                            .first_decree = 7,
+                            .blocks = 2,
+                            .ballot = 4};
   const std::string two = FuzzLog(second);
-  FuzzLogShape third{.start_offset = second.start_offset + static_cast<int64_t>(two.size()),
-                     .first_decree = 11,
-                     .blocks = 1,
-                     .ballot = 4};
-  const std::string three = FuzzLog(third);
-  FuzzLogShape shared_first{.pids = {{1, 0}, {2, 1}, {7, 5}}};
-  const std::string shared = FuzzLog(shared_first);
+  const std::string three =
+      FuzzLog({.start_offset = second.start_offset + static_cast<int64_t>(two.size()),
+               .first_decree = 9,
+               .blocks = 1,
+               .ballot = 4});
+  const std::string shared = FuzzLog({.pids = {{1, 0}, {2, 1}, {7, 5}}});
   std::vector<std::string> seeds;
-  for (const uint8_t origin : {0, 1, 2}) {
-    const std::vector<std::vector<std::string>> folders = {
-        {one, two, three},
-        {one, two},
-        {one},
-        {one + std::string(40, '\0'), two + std::string(99, '\0')},
-        {one, two.substr(0, two.size() - 9)},
-        {one, ""}};
-    for (const auto& folder : folders)
-      seeds.push_back(Pack({.origin = origin, .kill_after = 3, .files = folder}));
-    seeds.push_back(Pack({.origin = origin, .applied = Decree(8), .files = {one, two, three}}));
+  for (const Act act : {Act::kDump, Act::kVerify, Act::kRepair, Act::kRepairKilled}) {
+    for (const uint8_t origin : {0, 1, 2}) {
+      const std::vector<std::vector<std::string>> folders = {
+          {one, two, three},
+          {one},
+          {one + std::string(40, '\0'), two + std::string(99, '\0')},
+          {one, two.substr(0, two.size() - 9)},
+          {one, ""}};
+      for (const auto& folder : folders)
+        seeds.push_back(Pack({.act = act, .origin = origin, .kill_after = 3, .files = folder}));
+      seeds.push_back(
+          Pack({.act = act, .origin = origin, .applied = Decree(6), .files = {one, two, three}}));
+    }
+    seeds.push_back(Pack({.act = act, .origin = 1, .has_bad_identity = true, .files = {one, two}}));
+    seeds.push_back(Pack({.act = act, .is_shared = true, .files = {shared}}));
   }
-  seeds.push_back(Pack({.origin = 1, .has_bad_identity = true, .files = {one, two}}));
-  seeds.push_back(Pack({.is_shared = true, .files = {shared}}));
   return seeds;
 }
 
