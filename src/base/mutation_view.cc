@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/mutation_view.h"
 
-#include "base/coding.h"
+#include <optional>
+
 #include "base/status.h"
 
 namespace arion {
 namespace {
 
 constexpr size_t kUpdateDescriptorBytes = 12;  // without the name
+constexpr int64_t kLastUnknownVersion = 64;    // what is above was written before 2017
 
 absl::Status Damaged(std::string_view what) {
   return absl::DataLossError(absl::StrCat("mutation: ", Text(what)));
@@ -20,19 +22,12 @@ absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
   const size_t size = bytes->size();
   if (size < kMutationHeaderBytes) return Damaged("shorter than its header");
   const auto version = LoadLittle<int64_t>(raw);
-  if (version < 0 || (version > 0 && version <= 64))
+  if (version < 0 || (version > 0 && version <= kLastUnknownVersion))
     return Damaged(absl::StrCat("unknown version ", version));
-  view->pid = {LoadLittle<int32_t>(raw + 8), LoadLittle<int32_t>(raw + 12)};
-  view->ballot = Ballot(LoadLittle<int64_t>(raw + 16));
-  view->decree = Decree(LoadLittle<int64_t>(raw + 24));
-  view->log_offset = LoadLittle<int64_t>(raw + 32);
-  view->last_committed = Decree(LoadLittle<int64_t>(raw + 40));
-  view->timestamp_us = version > 64 ? 0 : LoadLittle<int64_t>(raw + 48);
   const auto count = LoadLittle<int32_t>(raw + 56);
   if (count < 0 ||
       static_cast<size_t>(count) > (size - kMutationHeaderBytes) / kUpdateDescriptorBytes)
     return Damaged(absl::StrCat("update count ", count, " does not fit"));
-  view->update_count = count;
 
   size_t at = kMutationHeaderBytes;
   uint64_t data_bytes = 0;
@@ -46,36 +41,46 @@ absl::Status TakeMutationView(std::string_view* bytes, MutationView* view) {
     const std::string_view name(raw + at + 4, name_bytes);
     const auto data_size = LoadLittle<int32_t>(raw + at + 8 + name_bytes);
     if (data_size < 0) return Damaged("update descriptor does not fit");
-    if (!FindWriteCode(name))
-      return Damaged(absl::StrCat("unknown code '", Text(name.substr(0, 48)), "'"));
+    const std::optional<WriteCode> code = FindWriteCode(name);
+    if (!code) return Damaged(absl::StrCat("unknown code '", Text(name.substr(0, 48)), "'"));
+    if (i == 0) view->first_code_ = *code;
     data_bytes += static_cast<uint64_t>(data_size);
     at += kUpdateDescriptorBytes + name_bytes;
   }
   if (data_bytes > size - at) return Damaged("update data does not fit");
-  view->data = {raw + at, static_cast<size_t>(data_bytes)};
-  view->raw = {raw, at + static_cast<size_t>(data_bytes)};
-  bytes->remove_prefix(view->raw.size());
+  view->raw_ = raw;
+  view->size_ = at + static_cast<size_t>(data_bytes);
+  view->data_at_ = static_cast<uint32_t>(at);
+  bytes->remove_prefix(view->size_);
   return absl::OkStatus();
 }
 
 Mutation MutationView::ToMutation() const {
   Mutation mutation;
-  mutation.pid = pid;
-  mutation.ballot = ballot;
-  mutation.decree = decree;
-  mutation.log_offset = log_offset;
-  mutation.last_committed = last_committed;
-  mutation.timestamp_us = timestamp_us;
-  mutation.updates.resize(static_cast<size_t>(update_count));
-  ByteReader descriptors(raw.substr(kMutationHeaderBytes));
-  ByteReader datas(data);
-  for (Update& update : mutation.updates) {
-    const auto name_size = descriptors.Little<int32_t>();
-    update.code = *FindWriteCode(descriptors.Bytes(static_cast<size_t>(name_size)));
-    update.serialization = descriptors.Little<int32_t>();
-    update.data = datas.Bytes(static_cast<size_t>(descriptors.Little<int32_t>()));
-  }
+  CopyTo(&mutation);
   return mutation;
+}
+
+void MutationView::CopyTo(Mutation* mutation) const {
+  mutation->pid = pid();
+  mutation->ballot = ballot();
+  mutation->decree = decree();
+  mutation->log_offset = log_offset();
+  mutation->last_committed = last_committed();
+  mutation->timestamp_us = Load<int64_t>(0) > kLastUnknownVersion ? 0 : Load<int64_t>(48);
+  const auto count = static_cast<size_t>(Load<int32_t>(56));
+  mutation->updates.resize(count);
+  const char* descriptor = raw_ + kMutationHeaderBytes;
+  const char* data = raw_ + data_at_;
+  for (Update& update : mutation->updates) {
+    const auto name_bytes = static_cast<size_t>(LoadLittle<int32_t>(descriptor));
+    update.code = count == 1 ? first_code_ : *FindWriteCode({descriptor + 4, name_bytes});
+    update.serialization = LoadLittle<int32_t>(descriptor + 4 + name_bytes);
+    const auto data_bytes = static_cast<size_t>(LoadLittle<int32_t>(descriptor + 8 + name_bytes));
+    update.data.assign(data, data_bytes);
+    descriptor += kUpdateDescriptorBytes + name_bytes;
+    data += data_bytes;
+  }
 }
 
 }  // namespace arion

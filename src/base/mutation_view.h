@@ -1,4 +1,5 @@
-// MutationView: a mutation's raw form (base/mutation.h), checked and taken apart, nothing copied.
+// MutationView: a mutation's raw form (base/mutation.h), checked, nothing copied. Smaller than the
+// smallest mutation.
 //
 // Lifetime  Points into the bytes it was taken from. Threads: pure.
 // SPDX-License-Identifier: Apache-2.0
@@ -9,26 +10,39 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/coding.h"
 #include "base/ids.h"
 #include "base/mutation.h"
 
 namespace arion {
 
-struct MutationView {
-  PartitionId pid;
-  Ballot ballot;
-  Decree decree;
-  int64_t log_offset = -1;
-  Decree last_committed;
-  int64_t timestamp_us = 0;
-  int32_t update_count = 0;
-  std::string_view raw;   // all of it
-  std::string_view data;  // of all updates, one behind the other
+class MutationView {
+ public:
+  PartitionId pid() const { return {Load<int32_t>(8), Load<int32_t>(12)}; }
+  Ballot ballot() const { return Ballot(Load<int64_t>(16)); }
+  Decree decree() const { return Decree(Load<int64_t>(24)); }
+  int64_t log_offset() const { return Load<int64_t>(32); }
+  Decree last_committed() const { return Decree(Load<int64_t>(40)); }
+  size_t size() const { return size_; }  // of the raw form
 
   Mutation ToMutation() const;
-};
+  void CopyTo(Mutation* mutation) const;  // replaces it
 
-// Takes one mutation from the front of *bytes; errors as TakeMutation.
+ private:
+  friend absl::Status TakeMutationView(std::string_view* bytes, MutationView* view);
+  template <class T>
+  T Load(size_t at) const {
+    return LoadLittle<T>(raw_ + at);
+  }
+
+  const char* raw_ = nullptr;
+  size_t size_ = 0;
+  uint32_t data_at_ = 0;                      // where the updates' data begin
+  WriteCode first_code_ = WriteCode::kEmpty;  // of the first update
+};
+static_assert(sizeof(MutationView) < kMutationHeaderBytes / 2);
+
+// Takes one mutation from the front of *bytes (up to 4 GiB); errors as TakeMutation.
 absl::Status TakeMutationView(std::string_view* bytes, MutationView* view);
 
 }  // namespace arion

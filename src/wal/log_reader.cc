@@ -24,9 +24,9 @@ absl::Status ParseMutations(std::string_view body, int64_t at,
     MutationView& mutation = mutations->emplace_back();
     if (absl::Status taken = TakeMutationView(&body, &mutation); !taken.ok())
       return Annotate(taken, absl::StrCat("offset ", offset));
-    if (mutation.log_offset != offset)
+    if (mutation.log_offset() != offset)
       return absl::DataLossError(
-          absl::StrCat("mutation at offset ", offset, " says it is at ", mutation.log_offset));
+          absl::StrCat("mutation at offset ", offset, " says it is at ", mutation.log_offset()));
   }
   return absl::OkStatus();
 }
@@ -35,7 +35,7 @@ bool IsValidBody(std::string_view body, int64_t at, PartitionId pid) {
   std::vector<MutationView> mutations;
   if (!ParseMutations(body, at, &mutations).ok() || mutations.empty()) return false;
   return std::all_of(mutations.begin(), mutations.end(),
-                     [pid](const MutationView& m) { return m.pid == pid; });
+                     [pid](const MutationView& m) { return m.pid() == pid; });
 }
 
 }  // namespace
@@ -67,6 +67,11 @@ absl::Status LogReader::Fetch(size_t n) {
   const size_t chunk = std::min(std::max(kChunkBytesMin, 8 * block_bytes_), chunk_bytes_max_);
   const uint64_t wanted = std::min<uint64_t>(std::max(n, chunk), size_ - position_);
   buffer_at_ = position_;
+  // Exactly this much: growing would double, beyond the file's size.
+  if (wanted > buffer_.capacity()) {
+    buffer_ = std::string();
+    buffer_.reserve(wanted);
+  }
   return file_.ReadAt(position_, wanted, &buffer_);
 }
 

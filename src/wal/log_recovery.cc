@@ -326,37 +326,47 @@ class Recovery {
   }
 
   absl::Status Deliver(const File& file, const MutationView& view) {
-    if (view.pid != options_.pid)
+    if (view.pid() != options_.pid)
       return absl::FailedPreconditionError(absl::StrCat(PathOf(file), ": holds a mutation of ",
-                                                        view.pid.ToString(), ", not of ",
+                                                        view.pid().ToString(), ", not of ",
                                                         options_.pid.ToString()));
     // Ballots count even in void records: elections rely on the largest one seen (spec 5.4-1).
-    summary_.max_ballot = std::max(summary_.max_ballot, view.ballot);
-    if (view.log_offset < options_.valid_start_offset) return absl::OkStatus();
+    summary_.max_ballot = std::max(summary_.max_ballot, view.ballot());
+    if (view.log_offset() < options_.valid_start_offset) return absl::OkStatus();
     ++summary_.mutations;
-    summary_.max_decree = std::max(summary_.max_decree, view.decree);
-    if (view.decree > options_.applied) {
+    summary_.max_decree = std::max(summary_.max_decree, view.decree());
+    if (view.decree() > options_.applied) {
       ++summary_.mutations_above_applied;
-      summary_.bytes_above_applied += view.raw.size();
+      summary_.bytes_above_applied += view.size();
     }
-    log_.max_decree = std::max(log_.max_decree, view.decree);
-    auto mutation = std::make_shared<const Mutation>(view.ToMutation());
+    log_.max_decree = std::max(log_.max_decree, view.decree());
+    auto mutation = std::make_shared<Mutation>();
+    view.CopyTo(mutation.get());
     KeepIfUncommitted(
         view, {.file = static_cast<size_t>(&file - logs_.data()),
-               .position = static_cast<uint64_t>(view.log_offset - file.entry.name.start_offset),
-               .bytes = view.raw.size(),
-               .ballot = view.ballot});
+               .position = static_cast<uint64_t>(view.log_offset() - file.entry.name.start_offset),
+               .bytes = view.size(),
+               .ballot = view.ballot()});
     return sink_(std::move(mutation));
   }
 
   // Only where it lies: a log in which nothing is ever said to be committed may not fill the
   // memory (its records are larger than their places).
   void KeepIfUncommitted(const MutationView& mutation, const Place& place) {
-    committed_ = std::max(committed_, mutation.last_committed);
-    uncommitted_.erase(uncommitted_.begin(), uncommitted_.upper_bound(committed_));
-    if (mutation.decree <= std::max(committed_, options_.applied)) return;
-    const auto [kept, is_new] = uncommitted_.try_emplace(mutation.decree, place);
-    if (!is_new && kept->second.ballot <= mutation.ballot) kept->second = place;
+    committed_ = std::max(committed_, mutation.last_committed());
+    // What leaves makes room for what comes: no allocation per record.
+    while (!uncommitted_.empty() && uncommitted_.begin()->first <= committed_)
+      free_place_ = uncommitted_.extract(uncommitted_.begin());
+    if (mutation.decree() <= std::max(committed_, options_.applied)) return;
+    if (const auto kept = uncommitted_.find(mutation.decree()); kept != uncommitted_.end()) {
+      if (kept->second.ballot <= mutation.ballot()) kept->second = place;
+    } else if (free_place_) {
+      free_place_.key() = mutation.decree();
+      free_place_.mapped() = place;
+      uncommitted_.insert(std::move(free_place_));
+    } else {
+      uncommitted_.emplace(mutation.decree(), place);
+    }
   }
 
   // Appends the mutation at `place` to *to, as one at `log_offset`.
@@ -508,6 +518,7 @@ class Recovery {
   std::vector<std::string> spares_;
   Decree committed_;  // largest last_committed seen
   std::map<Decree, Place> uncommitted_;
+  std::map<Decree, Place>::node_type free_place_;
   RecoveredLog log_;
 };
 

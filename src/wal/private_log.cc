@@ -80,7 +80,7 @@ class RecoveredPrivateLog : public PrivateLog {
     bool is_full = false;
 
     void Take(const MutationView& mutation) {
-      const size_t size = mutation.raw.size();
+      const size_t size = mutation.size();
       is_full = is_full || (!mutations.empty() && bytes + size > bytes_max);
       if (is_full) return;
       bytes += size;
@@ -104,9 +104,9 @@ class RecoveredPrivateLog : public PrivateLog {
       if (!more) break;
       index.Add({block.position, block.crc_before, max_decree}, block.position + block.size);
       for (const MutationView& mutation : block.mutations) {
-        if (mutation.log_offset < piece.valid_start_offset) continue;
-        max_decree = std::max(max_decree, mutation.decree);
-        if (mutation.decree >= reading->first) reading->Take(mutation);
+        if (mutation.log_offset() < piece.valid_start_offset) continue;
+        max_decree = std::max(max_decree, mutation.decree());
+        if (mutation.decree() >= reading->first) reading->Take(mutation);
       }
     }
     if (!piece.is_indexed) catalog_->SetIndex(piece.name, std::move(index));
