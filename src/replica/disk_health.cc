@@ -7,6 +7,7 @@ namespace arion {
 namespace {
 
 constexpr uint64_t kReserveShare = 100;  // one part in a hundred
+constexpr uint64_t kGoodBytesMin = 256 << 10;
 
 }  // namespace
 
@@ -43,7 +44,7 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
   const uint64_t bound = available_bytes_min();
   if (UsableBytes() < bound) return OnNoSpace();
   if (has_space_) return;
-  if (logs_waiting_ > 0 || UsableBytes() < bound + bound / 4) {
+  if (logs_waiting_ > 0 || UsableBytes() < std::max(bound + bound / 4, kGoodBytesMin)) {
     good_sightings_ = 0;
     return;
   }

@@ -129,7 +129,8 @@ void DiskWatch::LookAt(size_t index) {
 void DiskWatch::OnSeen(size_t index, const Sight& sight) {
   Disk& disk = *disks_[index];
   disk.is_looking = false;
-  if (!sight.reserve.ok() && std::exchange(disk.keeps_reserve, false))
+  const bool is_overtaken = absl::IsResourceExhausted(sight.reserve.status());
+  if (!sight.reserve.ok() && !is_overtaken && std::exchange(disk.keeps_reserve, false))
     LOG(WARNING) << "disk " << disk.directory.tag
                  << ": no reserve is kept: " << sight.reserve.status();
   if (sight.space.ok() != std::exchange(disk.could_see, sight.space.ok()))
@@ -139,6 +140,7 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
     std::lock_guard lock(disk.mutex);
     disk.health.OnReserve(sight.reserve.ok() ? *sight.reserve : 0);
     if (sight.space.ok()) disk.health.OnSpace(*sight.space);
+    if (is_overtaken) disk.health.OnNoSpace();  // the disk filled up while the reserve grew
   }
   SayStateOf(disk);
   if (disk.gives_up_reserve) LookAt(index);

@@ -114,6 +114,9 @@ TEST_F(DiskHealthTest, ABoundOfZeroLeavesItToTheWrites) {
   DiskHealth health({.available_bytes_min = 0, .reserve_bytes = 0});
   health.OnSpace({1000 * kMiB, 0});
   EXPECT_TRUE(health.has_space());
+  health.OnNoSpace();
+  for (int i = 0; i < 5; ++i) health.OnSpace({1000 * kMiB, 1000});
+  EXPECT_FALSE(health.has_space()) << "next to nothing is not space";
 }
 
 TEST_F(DiskHealthTest, AnIoErrorStaysAndHidesNoLackOfSpace) {

@@ -80,6 +80,19 @@ TEST_F(DiskWatchTest, TheFirstLackOfSpaceGivesTheReserveUpAndItComesBack) {
   EXPECT_EQ(ReserveSize(0), 256 * kKiB);
 }
 
+TEST_F(DiskWatchTest, ADiskThatFillsUpWhileTheReserveGrowsGetsItLater) {
+  Seconds(3);
+  env_.RunInPool([this] { ASSERT_TRUE(env_.files().Remove("/a/.arion-reserve").ok()); });
+  node_.disk().SetFreeBytes(100 * kMiB);
+  world_.RunUntil([this] { return watch_->Snapshot()[0].reserve_bytes == 0; }, absl::Seconds(2));
+  node_.disk().SetFreeBytes(1000);
+  Seconds(5);
+  EXPECT_FALSE(watch_->HasSpace(0));
+  node_.disk().SetFreeBytes(100 * kMiB);
+  Seconds(5);
+  EXPECT_EQ(ReserveSize(0), 256 * kKiB);
+}
+
 TEST_F(DiskWatchTest, AFullDiskIsSeenBeforeAnybodyMeetsIt) {
   node_.disk().SetFreeBytes(60 * kKiB);
   Seconds(2);

@@ -1,0 +1,269 @@
+// Whole replica servers on the simulator's world, with a meta server that does exactly what a test
+// tells it to. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/raw_key.h"
+#include "engine/memory_engine.h"
+#include "messages/client_messages.h"
+#include "messages/meta_messages.h"
+#include "replica/replica_server.h"
+#include "sim/sim_environment.h"
+#include "sim/sim_transport.h"
+
+namespace arion {
+
+inline constexpr PartitionId kPid{2, 1};
+
+// Grants leases, accepts each update that follows the current configuration, proposes what it is
+// told.
+class FakeMeta {
+ public:
+  FakeMeta(sim::SimWorld& world, sim::SimNetwork& network)
+      : node_(world.AddNode("meta")),
+        transport_((node_.Start(), network), node_, *Endpoint::Parse("10.0.0.9:34601")) {
+    app_ = {.status = AppStatus::kAvailable,
+            .app_type = "pegasus",
+            .app_name = "t",
+            .app_id = kPid.app_id,
+            .partition_count = 4,
+            .is_stateful = true,
+            .max_replica_count = 3};
+    transport_.SetHandler([this](InboundRequest request) { Handle(std::move(request)); });
+  }
+
+  Endpoint address() const { return transport_.local(); }
+  PartitionConfiguration& configuration(PartitionId pid = kPid) {
+    const auto [it, is_new] = configurations_.try_emplace(pid);
+    if (is_new) {
+      it->second.pid = pid;
+      it->second.max_replica_count = app_.max_replica_count;
+    }
+    return it->second;
+  }
+  AppInfo& app() { return app_; }
+  void SetReplicaCount(int32_t n) {
+    app_.max_replica_count = configuration().max_replica_count = n;
+    for (auto& [pid, configuration] : configurations_) configuration.max_replica_count = n;
+  }
+  void SetSilent(bool silent) { is_silent_ = silent; }
+  void Propose(Endpoint to, ConfigType type, Endpoint node, PartitionId pid = kPid) {
+    const ConfigurationUpdateRequest proposal{
+        .info = app_, .config = configuration(pid), .type = type, .node = node};
+    transport_.SendOneWay(to, {.name = kRpcConfigProposal, .body = EncodeWrapped(proposal)});
+  }
+  const std::map<Endpoint, std::vector<ReplicaInfo>>& reports() const { return reports_; }
+
+ private:
+  void Handle(InboundRequest request) {
+    if (is_silent_) return;
+    const std::string& name = request.header.name;
+    if (name == kRpcBeacon) {
+      const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
+      return request.responder.Reply(ErrorCode::kOk,
+                                     EncodeWrapped(BeaconAck{.time = beacon->time,
+                                                             .this_node = address(),
+                                                             .primary_node = address(),
+                                                             .is_master = true,
+                                                             .allowed = true}));
+    }
+    if (name == kRpcConfigSync) {
+      const auto sync = DecodeWrapped<ConfigSyncRequest>(request.body);
+      reports_[sync->node] = sync->stored_replicas.value_or(std::vector<ReplicaInfo>{});
+      ConfigSyncResponse response;
+      for (const auto& [pid, configuration] : configurations_)
+        if (configuration.IsMember(sync->node))
+          response.partitions.push_back(
+              {.info = app_, .config = configuration, .host_node = sync->node});
+      return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+    }
+    if (name == kRpcUpdateConfiguration) {
+      const auto update = DecodeWrapped<ConfigurationUpdateRequest>(request.body);
+      ConfigurationUpdateResponse response{.err = ErrorCode::kInvalidVersion};
+      PartitionConfiguration& known = configuration(update->config.pid);
+      if (update->config.ballot == known.ballot + 1 || update->config == known) {
+        known = update->config;
+        response.err = ErrorCode::kOk;
+      }
+      response.config = known;
+      return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+    }
+    request.responder.Reply(ErrorCode::kHandlerNotFound);
+  }
+
+  sim::SimNode& node_;
+  sim::SimTransport transport_;
+  AppInfo app_;
+  std::map<PartitionId, PartitionConfiguration> configurations_;
+  bool is_silent_ = false;
+  std::map<Endpoint, std::vector<ReplicaInfo>> reports_;
+};
+
+// One machine and the server of its present life.
+struct Server {
+  Server(sim::SimWorld& world, int index)
+      : node(world.AddNode("r" + std::to_string(index))),
+        address(*Endpoint::Parse("10.0.0." + std::to_string(index) + ":34801")) {}
+
+  absl::Status Start(sim::SimNetwork& network, ReplicaServerOptions options) {
+    sim::SimEnvironment& env = node.Start();
+    transport = std::make_unique<sim::SimTransport>(network, node, address);
+    engines = std::make_unique<MemoryEngineFactory>(env);
+    server = std::make_unique<ReplicaServer>(env, *transport, *engines, std::move(options));
+    return server->Start();
+  }
+  void Drop() {
+    server.reset();
+    engines.reset();
+    transport.reset();
+  }
+  void Crash(sim::CrashMode mode) {
+    node.Crash(mode);
+    Drop();
+  }
+
+  sim::SimNode& node;
+  Endpoint address;
+  std::unique_ptr<sim::SimTransport> transport;
+  std::unique_ptr<MemoryEngineFactory> engines;
+  std::unique_ptr<ReplicaServer> server;
+};
+
+class ReplicaServerWorld : public testing::Test {
+ protected:
+  ReplicaServerWorld() {
+    options_.data_directories = {{"ssd1", "/d1/replica/reps"}, {"ssd2", "/d2/replica/reps"}};
+    options_.meta_servers = {meta_.address()};
+    options_.config_sync_interval = absl::Seconds(5);
+    options_.checkpoint_interval = absl::Seconds(2);
+    options_.disk.reserve_bytes = 64 << 10;
+    client_node_.Start();
+    client_ = std::make_unique<sim::SimTransport>(network_, client_node_,
+                                                  *Endpoint::Parse("10.0.1.1:1000"));
+    client_strand_ = client_node_.environment().NewStrand("client");
+  }
+  ~ReplicaServerWorld() override {
+    for (auto& server : servers_)
+      if (server->server != nullptr) server->Crash(sim::CrashMode::kProcess);
+  }
+
+  Server& AddServer() {
+    servers_.push_back(std::make_unique<Server>(world_, static_cast<int>(servers_.size()) + 1));
+    const absl::Status started = servers_.back()->Start(network_, options_);
+    EXPECT_TRUE(started.ok()) << started;
+    return *servers_.back();
+  }
+  void Restart(Server& server) {
+    const absl::Status started = server.Start(network_, options_);
+    ASSERT_TRUE(started.ok()) << started;
+  }
+  absl::Status Stop(Server& server) {
+    std::optional<absl::Status> status;
+    server.server->Stop([&](absl::Status s) { status = std::move(s); });
+    EXPECT_TRUE(world_.RunUntil([&] { return status.has_value(); }, absl::Seconds(60)));
+    server.Crash(sim::CrashMode::kPowerNone);
+    return status.value_or(absl::DeadlineExceededError("stop"));
+  }
+
+  ReplicaSnapshot Snapshot(Server& server, PartitionId pid = kPid) {
+    std::optional<ReplicaSnapshot> found;
+    bool answered = false;
+    server.server->Snapshot([&](std::vector<ReplicaSnapshot> all) {
+      answered = true;
+      for (ReplicaSnapshot& one : all)
+        if (one.pid == pid) found = std::move(one);
+    });
+    world_.RunUntil([&] { return answered; }, absl::Seconds(10));
+    return found.value_or(ReplicaSnapshot{});
+  }
+  // Runs until `server` holds `status` in the current configuration.
+  bool WaitFor(Server& server, PartitionStatus status, PartitionId pid = kPid) {
+    const Instant end = world_.now() + absl::Seconds(60);
+    while (world_.now() < end) {
+      const ReplicaSnapshot snapshot = Snapshot(server, pid);
+      if (snapshot.status == status && !snapshot.loading &&
+          snapshot.ballot == meta_.configuration(pid).ballot)
+        return true;
+      world_.RunFor(absl::Milliseconds(100));
+    }
+    ADD_FAILURE() << server.address << " is " << PartitionStatusName(Snapshot(server, pid).status)
+                  << " under ballot " << Snapshot(server, pid).ballot << ", meta's is "
+                  << meta_.configuration(pid).ballot;
+    return false;
+  }
+  bool MakePrimary(Server& server, PartitionId pid = kPid) {
+    world_.RunFor(absl::Seconds(2));  // connected
+    meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address, pid);
+    return WaitFor(server, PartitionStatus::kPrimary, pid);
+  }
+  bool AddSecondary(Server& primary, Server& secondary, PartitionId pid = kPid) {
+    world_.RunFor(absl::Seconds(2));
+    const Instant end = world_.now() + absl::Seconds(60);
+    while (!meta_.configuration(pid).IsSecondary(secondary.address) && world_.now() < end) {
+      meta_.Propose(primary.address, ConfigType::kAddSecondary, secondary.address, pid);
+      world_.RunFor(absl::Seconds(2));
+    }
+    return WaitFor(secondary, PartitionStatus::kSecondary, pid) &&
+           WaitFor(primary, PartitionStatus::kPrimary, pid);
+  }
+
+  RpcResult Call(Server& server, const char* name, std::string body, PartitionId pid = kPid) {
+    std::optional<RpcResult> result;
+    client_->Call(server.address,
+                  {.name = name, .body = std::move(body), .pid = pid, .timeout = absl::Seconds(20)},
+                  client_strand_, [&](RpcResult r) { result = std::move(r); });
+    EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Seconds(30)));
+    return result.value_or(RpcResult{.error = ErrorCode::kTimeout});
+  }
+  static std::string Key(int i) { return JoinRawKey("hash", "sort" + std::to_string(i)); }
+  ErrorCode Put(Server& server, int i, std::string value, int32_t expire = 0,
+                PartitionId pid = kPid) {
+    const RpcResult result =
+        Call(server, kRpcPut, EncodeWrapped(UpdateRequest{Key(i), std::move(value), expire}), pid);
+    if (result.error == ErrorCode::kOk) {
+      const auto response = DecodeWrapped<UpdateResponse>(result.body);
+      EXPECT_EQ(response->error, 0);
+      EXPECT_EQ(response->server, server.address.ToString());
+      last_decree_ = Decree(response->decree);
+    }
+    return result.error;
+  }
+  std::optional<std::string> Get(Server& server, int i, PartitionId pid = kPid) {
+    const RpcResult result = Call(server, kRpcGet, EncodeWrapped(Blob(Key(i))), pid);
+    EXPECT_EQ(result.error, ErrorCode::kOk);
+    const auto response = DecodeWrapped<ReadResponse>(result.body);
+    if (!response.ok() || response->error != 0) return std::nullopt;
+    return response->value.bytes;
+  }
+
+  // Directories on this server's disks whose names end so.
+  int CountDirectories(Server& server, std::string_view suffix) {
+    int count = 0;
+    for (const DataDirectory& directory : options_.data_directories) {
+      const auto names = server.node.environment().files().List(directory.path);
+      for (const std::string& name : names.value_or(std::vector<std::string>()))
+        count += name.ends_with(suffix) ? 1 : 0;
+    }
+    return count;
+  }
+
+  sim::SimWorld world_{11};
+  sim::SimNetwork network_{world_};
+  FakeMeta meta_{world_, network_};
+  sim::SimNode& client_node_ = world_.AddNode("client");
+  std::unique_ptr<sim::SimTransport> client_;
+  StrandPtr client_strand_;
+  ReplicaServerOptions options_;
+  std::vector<std::unique_ptr<Server>> servers_;
+  Decree last_decree_;
+};
+
+}  // namespace arion
