@@ -10,10 +10,13 @@ Needs root, loop devices, mkfs.ext4, /dev/fuse and Debian's python3-fusepy. Wher
 SPDX-License-Identifier: Apache-2.0
 """
 
+import atexit
+import ctypes
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,6 +48,11 @@ def missing_for_fuse():
     except OSError:
         found = False
     return None if found else "Debian package python3-fusepy"
+
+
+def end_with_parent():
+    """In a child: ends with SIGTERM when this process ends, however it does."""
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
 def unmount(path):
@@ -95,7 +103,7 @@ class FaultyDisk:
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen(
                 [SYSTEM_PYTHON, os.path.join(harness.HERE, "faulty_fs.py"), self.backing, path, self.control],
-                stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+                stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=end_with_parent)
         harness.wait_for(f"{path} is mounted", lambda: os.path.ismount(path) or self.process.poll() is not None)
         if not os.path.ismount(path):
             raise AssertionError(f"faulty_fs.py ended with {self.process.poll()}: {self.injected()}")
@@ -104,6 +112,10 @@ class FaultyDisk:
         with open(self.control + ".new", "w") as file:
             json.dump(rules, file)
         os.replace(self.control + ".new", self.control)
+
+    def cut_power(self):
+        """What was not synced is gone; after the processes that wrote were killed."""
+        os.path.exists(os.path.join(self.path, ".power_cut"))
 
     def injected(self):
         """Lines of the failures it has injected."""
@@ -120,36 +132,42 @@ class FaultyDisk:
 
 
 class DiskFaults(unittest.TestCase):
-    """Three replica servers; the data directory of the first lies on the disk of the test."""
+    """Three replica servers; the data directory of the first `disks` lie on disks of the test."""
 
-    partitions = 4
-
-    def start(self, make_disk, flags=()):
+    def start(self, make_disk, flags=(), partitions=4, disks=1):
         self.flags = flags
         self.cluster = harness.Cluster(servers=3)
         self.victim = self.cluster.replicas[0]
-        self.disk = None
+        self.disks = []
         self.writer = None
         self.keys = []
+        atexit.register(self.clean_up)  # also when a signal ends us
         self.addCleanup(self.clean_up)
-        self.victim.write_config()
-        self.disk = make_disk(self.victim.data_directories()[0])
-        for server in self.cluster.servers():
-            server.start(flags if server.role == "replica" else ())
-        for server in self.cluster.servers():
-            self.cluster.wait_listening(server)
-        self.cluster.create_table("temp", partitions=self.partitions)
+        for server in self.cluster.replicas[:disks]:
+            server.write_config()
+            self.disks.append(make_disk(server.data_directories()[0]))
+        self.disk = self.disks[0]
+        self.start_servers(self.cluster.servers())
+        self.cluster.create_table("temp", partitions=partitions)
         self.writer = Writer([os.path.join(harness.BUILD, "tests", "cluster", "kill_writer"),
                               f"--meta={self.cluster.meta.address}", "--prefix=df", "--threads=8"], self.keys)
         self.wait_written(300)
+
+    def start_servers(self, servers):
+        for server in servers:
+            server.start(self.flags if server.role == "replica" else ())
+        for server in servers:
+            self.cluster.wait_listening(server)
 
     def clean_up(self):
         if self.writer is not None:
             self.writer.stop()
         for server in self.cluster.servers():
             server.kill()
-        if self.disk is not None:
-            self.disk.remove()
+        for disk in self.disks:
+            disk.remove()
+        self.disks = []
+        atexit.unregister(self.clean_up)
         self.cluster.destroy()
 
     def run(self, result=None):
@@ -224,13 +242,13 @@ class FullDisk(DiskFaults):
 
 @unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")
 class FailingDisk(DiskFaults):
-    def fail_once(self, rule):
+    def fail_once(self, rule, **how):
         """One injected failure; writes go on, the failed replica comes back as a member."""
-        self.start(FaultyDisk)
+        self.start(FaultyDisk, **how)
         pids = self.pids()
         self.disk.rules({**rule, "errno": "EIO", "count": 1})
         harness.wait_for("the failure was injected", self.disk.injected)
-        self.wait_metric("arion_log_failures_total", lambda v: v >= 1, disk="d0")
+        self.wait_metric("arion_disk_io_errors_total", lambda v: v >= 1, disk="d0")
         self.wait_written(300)
         injected = self.disk.injected()
         self.wait_fenced_and_learned_anew(re.search(r"/(\d+\.\d+)\.pegasus/", injected[0]).group(1))
@@ -252,14 +270,13 @@ class FailingDisk(DiskFaults):
         harness.wait_for(f"replica {partition} is fenced and comes back as a learner", done)
 
     def check_survives_the_end_of_all(self):
-        """What was acknowledged is there after every process was killed."""
+        """What was acknowledged is there after every process was killed, and the faulty disk had a power cut."""
         self.writer.stop()
         for server in self.cluster.servers():
             server.kill()
-        for server in self.cluster.servers():
-            server.start(self.flags if server.role == "replica" else ())
-        for server in self.cluster.servers():
-            self.cluster.wait_listening(server)
+        for disk in self.disks:
+            disk.cut_power()
+        self.start_servers(self.cluster.servers())
         self.cluster.wait_healthy("temp", 3)
         harness.wait_for("every partition serves", lambda: self.sets("again") is None)
         print(f"acknowledged and read back: {self.check_nothing_is_lost()}", flush=True)
@@ -270,6 +287,29 @@ class FailingDisk(DiskFaults):
 
     def test_one_failed_write_fences_its_replica(self):
         self.fail_once({"op": "write", "path": "/plog/"})
+        self.check_survives_the_end_of_all()
+
+    def test_without_io_uring_it_is_the_same(self):
+        self.fail_once({"op": "fsync", "path": "/plog/"}, flags=["--log_method=threads"])
+        self.check_survives_the_end_of_all()
+
+    def test_one_failed_sync_of_the_logs_directory_fences_its_replica(self):
+        self.fail_once({"op": "fsyncdir", "path": "/plog"}, flags=["--log_segment_size=1MiB"], partitions=1)
+        self.check_survives_the_end_of_all()
+
+    def test_one_failed_sync_of_a_checkpoint_fences_its_replica(self):
+        self.fail_once({"op": "fsync", "path": "/data/"}, flags=["--checkpoint_interval=1s"])
+        self.check_survives_the_end_of_all()
+
+    def test_a_log_that_cannot_be_read_at_start_costs_only_its_replica(self):
+        self.start(FaultyDisk)
+        self.victim.kill()
+        self.disk.rules({"op": "read", "path": "/plog/log", "errno": "EIO", "count": 1})
+        self.start_servers([self.victim])
+        harness.wait_for("the failure was injected", self.disk.injected)
+        self.cluster.wait_healthy("temp", 3)
+        self.wait_written(300)
+        self.assertTrue(self.victim.is_running())
         self.check_survives_the_end_of_all()
 
     def test_a_disk_that_fails_for_good_stops_nobody_else(self):
@@ -296,5 +336,53 @@ class FailingDisk(DiskFaults):
         self.check_nothing_is_lost()
 
 
+@unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")
+class PowerCut(DiskFaults):
+    rounds = 3
+
+    def cut(self, count):
+        """The power of the first `count` servers' disks goes while writes are under way, again and again."""
+        self.start(FaultyDisk, disks=3)
+        for _ in range(self.rounds):
+            self.wait_written(200)
+            servers = self.cluster.replicas[:count]
+            for server in servers:
+                server.kill()
+            for disk in self.disks[:count]:
+                disk.cut_power()
+            self.start_servers(servers)
+        self.wait_written(200)
+        self.writer.stop()
+        self.cluster.wait_healthy("temp", 3)
+        total = self.check_nothing_is_lost()
+        print(f"acknowledged and read back: {total}; {[d.injected() for d in self.disks[:count]]}", flush=True)
+
+    def test_without_flushes_a_power_cut_of_all_loses_writes(self):
+        """The net holds: with durability os the same cut does lose what was acknowledged."""
+        self.start(FaultyDisk, disks=3, flags=["--durability=os"])
+        self.writer.stop()
+        for server in self.cluster.replicas:
+            server.kill()
+        for disk in self.disks:
+            disk.cut_power()
+        self.start_servers(self.cluster.replicas)
+        harness.wait_for("every partition serves", lambda: self.sets("again") is None, 60)
+        with self.assertRaisesRegex(AssertionError, "lost"):
+            self.check_nothing_is_lost()
+
+    def test_of_one_disk(self):
+        self.cut(1)
+
+    def test_of_all_disks_at_once(self):
+        self.cut(3)
+
+
+def end_by_signal(number, frame):
+    """unittest would take an exception for a failed test and go on with the next one."""
+    atexit._run_exitfuncs()
+    os._exit(128 + number)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, end_by_signal)
     unittest.main(argv=sys.argv, verbosity=2)

@@ -4,11 +4,11 @@
     faulty_fs.py BACKING MOUNTPOINT CONTROL
 
 CONTROL holds JSON, replaced as a whole: a list of rules
-    {"op": "write" | "fsync" | "read", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
+    {"op": "write" | "fsync" | "fsyncdir" | "read", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
 The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it; with `count` only so often.
 Each injected failure is a line on standard output. After a failed fsync what was written since the last one is lost, as
 on a disk whose pages the kernel has given up: the bytes become what they were before (behind the old end: zeros).
-Ends when it is unmounted. Needs Debian's python3-fusepy.
+Asking for /.power_cut has every file lose its bytes that were not synced. Ends when it is unmounted. Needs Debian's python3-fusepy.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -57,6 +57,9 @@ class FaultyFs(fuse.Operations):
 
     # Names.
     def getattr(self, path, fh=None):
+        if path == "/.power_cut":
+            lost = [file for file in list(self.unsynced) if self._lose(file)]
+            print(f"power cut: {len(lost)} files lose bytes", flush=True)
         st = os.fstat(fh) if fh is not None else os.lstat(self._full(path))
         return {key: getattr(st, key) for key in ("st_atime", "st_ctime", "st_gid", "st_mode", "st_mtime", "st_nlink",
                                                   "st_size", "st_uid", "st_blocks", "st_ino")}
@@ -144,13 +147,16 @@ class FaultyFs(fuse.Operations):
     def _lose(self, path):
         with self.mutex:
             lost = self.unsynced.pop(path, [])
+        if not lost or not os.path.exists(self._full(path)):
+            return False
         fd = os.open(self._full(path), os.O_WRONLY)
         for offset, length, before in reversed(lost):
             os.pwrite(fd, before.ljust(length, b"\0"), offset)
         os.close(fd)
+        return True
 
     def fsyncdir(self, path, datasync, fh):
-        self._inject("fsync", path + "/")
+        self._inject("fsyncdir", path)
         return 0
 
     def flush(self, path, fh):

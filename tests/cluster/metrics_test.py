@@ -57,6 +57,19 @@ class Metrics(harness.ClusterTest):
             self.assertIn(f"log: {info[0]['method']}", "\n".join(server.last_lines(1000)),
                           "the banner names the same method")
 
+    def test_a_restart_shows_what_replay_read(self):
+        victim = self.cluster.replicas[1]
+        self.write(4)
+        victim.kill()
+        victim.start()
+        self.cluster.wait_listening(victim)
+        harness.wait_for("replay shows", lambda: harness.value_of(
+            harness.metrics(victim), "arion_log_replayed_mutations_total") >= 4)
+        samples = harness.metrics(victim)
+        self.assertGreater(harness.value_of(samples, "arion_log_replayed_bytes_total"), 0)
+        self.assertGreater(harness.value_of(samples, "arion_log_replay_bytes_per_second"), 0)
+        self.cluster.wait_healthy("temp")
+
     def test_older_collectors_get_json_under_the_old_names(self):
         for accept in (None, "application/json"):
             answer, body = self.ask(self.cluster.replicas[0], accept=accept)
