@@ -4,18 +4,16 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "base/coding.h"
-#include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "wal/log_format.h"
 #include "wal/log_reader.h"
 #include "wal/set_aside.h"
+#include "wal/uncommitted_tail.h"
 
 namespace arion {
 namespace {
@@ -28,7 +26,11 @@ class Recovery {
  public:
   Recovery(FileSystem& files, const PrivateLogOptions& options, PrivateLog::ReplaySink sink,
            ReplaySummary* summary)
-      : files_(files), options_(options), sink_(sink), summary_(*summary) {}
+      : files_(files),
+        options_(options),
+        sink_(sink),
+        summary_(*summary),
+        uncommitted_(options.applied) {}
 
   absl::StatusOr<RecoveredLog> Run() {
     RETURN_IF_ERROR(List());
@@ -53,14 +55,6 @@ class Recovery {
 
     bool is_durable() const { return written_as == Durability::kFsync; }
     bool is_ours() const { return written_as.has_value(); }
-  };
-
-  // Where a mutation lies.
-  struct Place {
-    size_t file = 0;  // in logs_
-    uint64_t position = 0;
-    size_t bytes = 0;
-    Ballot ballot;
   };
 
   std::string PathOf(const std::string& name) const { return JoinPath(options_.directory, name); }
@@ -342,44 +336,9 @@ class Recovery {
     log_.max_decree = std::max(log_.max_decree, view.decree());
     auto mutation = std::make_shared<Mutation>();
     view.CopyTo(mutation.get());
-    KeepIfUncommitted(
-        view, {.file = static_cast<size_t>(&file - logs_.data()),
-               .position = static_cast<uint64_t>(view.log_offset() - file.entry.name.start_offset),
-               .bytes = view.size(),
-               .ballot = view.ballot()});
+    uncommitted_.Add(view, static_cast<size_t>(&file - logs_.data()),
+                     static_cast<uint64_t>(view.log_offset() - file.entry.name.start_offset));
     return sink_(std::move(mutation));
-  }
-
-  // Only where it lies: a log in which nothing is ever said to be committed may not fill the
-  // memory (its records are larger than their places).
-  void KeepIfUncommitted(const MutationView& mutation, const Place& place) {
-    committed_ = std::max(committed_, mutation.last_committed());
-    // What leaves makes room for what comes: no allocation per record.
-    while (!uncommitted_.empty() && uncommitted_.begin()->first <= committed_)
-      free_place_ = uncommitted_.extract(uncommitted_.begin());
-    if (mutation.decree() <= std::max(committed_, options_.applied)) return;
-    if (const auto kept = uncommitted_.find(mutation.decree()); kept != uncommitted_.end()) {
-      if (kept->second.ballot <= mutation.ballot()) kept->second = place;
-    } else if (free_place_) {
-      free_place_.key() = mutation.decree();
-      free_place_.mapped() = place;
-      uncommitted_.insert(std::move(free_place_));
-    } else {
-      uncommitted_.emplace(mutation.decree(), place);
-    }
-  }
-
-  // Appends the mutation at `place` to *to, as one at `log_offset`.
-  absl::Status CopyMutation(const Place& place, int64_t log_offset, std::string* to) {
-    const File& file = logs_[place.file];
-    ASSIGN_OR_RETURN(const auto bytes, files_.OpenForRead(PathOf(file)));
-    std::string raw;
-    RETURN_IF_ERROR(bytes->ReadAt(place.position, place.bytes, &raw));
-    std::string_view rest = raw;
-    auto mutation = TakeMutation(&rest);
-    if (!mutation.ok()) return Damaged(file, View(mutation.status().message()));
-    AppendMutation(*mutation, log_offset, to);
-    return absl::OkStatus();
   }
 
   // Oldest first, one by one, so that no crash makes a hole.
@@ -469,39 +428,19 @@ class Recovery {
     entry.file_name = entry.name.ToString();
     entry.header_max_decree = log_.max_decree;
     const std::string spare = PathOf(SpareName(entry.name.index));
-    ASSIGN_OR_RETURN(auto file, files_.OpenForWrite(spare, FileSystem::CreateMode::kTruncate));
-
-    std::string block(kFirstBlockBytes, '\0');
-    uint32_t crc = StoreFirstBlock(log_.end_offset,
-                                   {.pid = options_.pid,
-                                    .max_decree = log_.max_decree,
-                                    .valid_start_offset = options_.valid_start_offset},
-                                   block.data());
-    uint64_t position = 0;
-    for (auto next = uncommitted_.begin();;) {
-      RETURN_IF_ERROR(file->WriteAt(position, block));
-      position += block.size();
-      if (next == uncommitted_.end()) break;
-      block.assign(kBlockHeaderBytes, '\0');
-      for (; next != uncommitted_.end() && block.size() <= kBlockBytesTarget; ++next)
-        RETURN_IF_ERROR(CopyMutation(
-            next->second, log_.end_offset + static_cast<int64_t>(position + block.size()), &block));
-      const std::string_view body = std::string_view(block).substr(kBlockHeaderBytes);
-      crc = Crc32c(body, crc);
-      StoreBlockHeader({.length = static_cast<int32_t>(body.size()),
-                        .body_crc = crc,
-                        .position = static_cast<uint32_t>(position)},
-                       block.data());
-    }
-    RETURN_IF_ERROR(file->Sync());
-    RETURN_IF_ERROR(file->Close());
+    std::vector<std::string> paths;
+    for (const File& file : logs_) paths.push_back(PathOf(file));
+    ASSIGN_OR_RETURN(entry.content_bytes,
+                     uncommitted_.WriteFile(files_, paths, spare, log_.end_offset,
+                                            {.pid = options_.pid,
+                                             .max_decree = log_.max_decree,
+                                             .valid_start_offset = options_.valid_start_offset}));
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
     log_.identity.Add(status, Durability::kFsync);
     log_.identity.clean = false;
     RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));
     RETURN_IF_ERROR(files_.Rename(spare, PathOf(entry.file_name)));
     RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));
-    entry.content_bytes = position;
     log_.end_offset = entry.end_offset();
     log_.next_index = entry.name.index + 1;
     log_.files.push_back(std::move(entry));
@@ -516,9 +455,7 @@ class Recovery {
   std::vector<File> logs_;      // by index
   std::vector<File> outdated_;  // before those: not needed, and damaged
   std::vector<std::string> spares_;
-  Decree committed_;  // largest last_committed seen
-  std::map<Decree, Place> uncommitted_;
-  std::map<Decree, Place>::node_type free_place_;
+  UncommittedTail uncommitted_;
   RecoveredLog log_;
 };
 
