@@ -221,9 +221,24 @@ class DiskFaults(unittest.TestCase):
 class FullDisk(DiskFaults):
     def test_a_full_disk_refuses_writes_serves_reads_and_heals_by_itself(self):
         self.start(lambda path: SmallDisk(path, 1024 * MIB))
+        self.fill_and_free()
+
+    # No bound and no reserve: they run into ENOSPC themselves.
+    unguarded = ["--disk_space_min=0", "--disk_reserve_size=0", "--log_segment_size=1MiB"]
+
+    def test_a_log_that_meets_the_end_of_the_disk_waits_and_goes_on(self):
+        self.start(lambda path: SmallDisk(path, 256 * MIB), partitions=1, flags=self.unguarded)
+        self.fill_and_free(lambda: self.wait_metric("arion_log_waiting_for_space", lambda v: v == 1, 60, disk="d0"))
+
+    def test_a_checkpoint_that_meets_the_end_of_the_disk_is_made_later(self):
+        self.start(lambda path: SmallDisk(path, 256 * MIB), flags=[*self.unguarded, "--checkpoint_interval=1s"])
+        self.fill_and_free()
+
+    def fill_and_free(self, wait_until_met=lambda: None):
         pids = self.pids()
         self.disk.fill()
-        self.wait_metric("arion_disk_state", lambda v: v == 1, disk="d0", state="space_insufficient")
+        wait_until_met()
+        self.wait_metric("arion_disk_state", lambda v: v == 1, 60, disk="d0", state="space_insufficient")
         self.disk.fill()  # what the reserve gave back
         refused = self.sets("full")
         print(f"while full: {refused or 'writes go on without that member'}", flush=True)
