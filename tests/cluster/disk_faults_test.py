@@ -316,6 +316,32 @@ class FailingDisk(DiskFaults):
         self.fail_once({"op": "fsync", "path": "/data/"}, flags=["--checkpoint_interval=1s"])
         self.check_survives_the_end_of_all()
 
+    def test_one_short_write_costs_nothing_acknowledged(self):
+        self.start(FaultyDisk)
+        pids = self.pids()
+        self.disk.rules({"op": "write", "path": "/plog/", "errno": "short", "count": 1})
+        harness.wait_for("the failure was injected", self.disk.injected)
+        self.wait_written(300)
+        self.cluster.wait_healthy("temp", 3)
+        self.check_same_processes(pids)
+        self.check_survives_the_end_of_all()
+
+    def test_failures_of_every_kind_by_chance(self):
+        self.start(FaultyDisk, flags=["--checkpoint_interval=2s", "--log_segment_size=1MiB"])
+        pids = self.pids()
+        for kind in ("EIO", "ENOSPC", "short"):
+            self.disk.rules({"op": "write", "errno": kind, "one_in": 100},
+                            {"op": "fsync", "errno": "EIO", "one_in": 300},
+                            {"op": "fsyncdir", "errno": "EIO", "one_in": 10})
+            self.wait_written(500)
+        self.disk.rules()
+        self.wait_written(300)
+        self.check_same_processes(pids)
+        kinds = sorted({line.split()[0] + " " + line.split()[2] for line in self.disk.injected()})
+        print(f"injected: {len(self.disk.injected())}, of {kinds}", flush=True)
+        self.assertGreaterEqual(len(kinds), 3)
+        self.check_survives_the_end_of_all()
+
     def test_a_log_that_cannot_be_read_at_start_costs_only_its_replica(self):
         self.start(FaultyDisk)
         self.victim.kill()

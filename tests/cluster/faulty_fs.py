@@ -5,8 +5,8 @@
 
 CONTROL holds JSON, replaced as a whole: a list of rules
     {"op": "write" | "fsync" | "fsyncdir" | "read", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
-The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it; with `count` only so often.
-Each injected failure is a line on standard output. After a failed fsync what was written since the last one is lost, as
+The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it ("short": a write takes half);
+with `count` only so often, with `one_in` by chance. Each injected failure is a line on standard output. After a failed fsync what was written since the last one is lost, as
 on a disk whose pages the kernel has given up: the bytes become what they were before (behind the old end: zeros).
 Asking for /.power_cut has every file lose its bytes that were not synced. Ends when it is unmounted. Needs Debian's python3-fusepy.
 SPDX-License-Identifier: Apache-2.0
@@ -15,6 +15,7 @@ SPDX-License-Identifier: Apache-2.0
 import errno
 import json
 import os
+import random
 import sys
 import threading
 import time
@@ -46,14 +47,17 @@ class FaultyFs(fuse.Operations):
                 self.rules = []
             rule = next((r for r in self.rules
                          if r["op"] == op and r.get("path", "") in path and r.get("count", 1) > 0), None)
-            if rule is None:
-                return
+            if rule is None or random.randrange(rule.get("one_in", 1)) > 0:
+                return None
             if "count" in rule:
                 rule["count"] -= 1
         time.sleep(rule.get("seconds", 0))
         if "errno" in rule:
             print(f"{op} {path} {rule['errno']}", flush=True)
+            if rule["errno"] == "short":
+                return "short"
             raise fuse.FuseOSError(getattr(errno, rule["errno"]))
+        return None
 
     # Names.
     def getattr(self, path, fh=None):
@@ -122,7 +126,8 @@ class FaultyFs(fuse.Operations):
         return os.pread(fh, size, offset)
 
     def write(self, path, data, offset, fh):
-        self._inject("write", path)
+        if self._inject("write", path) == "short":
+            data = data[:len(data) // 2]
         fd = os.open(self._full(path), os.O_RDONLY)  # fh may be for writing only
         before = os.pread(fd, len(data), offset)
         os.close(fd)
