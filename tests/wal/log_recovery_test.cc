@@ -210,7 +210,7 @@ TEST_F(LogRecoveryTest, WhatIsNotOursToJudgeIsNamedAndLeft) {
   EXPECT_THAT(w.Names(), ElementsAre("log.1.0"));
 }
 
-// ---- our own files: decision 9 ----
+// ---- our own files: decision 9; reliability.md: B7 (a torn tail is cut, damage is refused) ----
 
 TEST_F(LogRecoveryTest, OwnTornTailIsCutAndKeptBeside) {
   const size_t content = TestLogBytes({{MakeMutation(1, 50)}}).size();
