@@ -179,7 +179,21 @@ TEST(FrameTest, AConnectionKeepsItsFraming) {
 TEST(FrameTest, HttpIsRecognised) {
   EXPECT_EQ(FirstResult("GET /metrics HTTP/1.1\r\n\r\n"), Result::kHttp);
   EXPECT_EQ(FirstResult("POST /x HTTP/1.1\r\n\r\n"), Result::kHttp);
+  EXPECT_EQ(FirstResult("HEAD / HTTP/1.1\r\n\r\n"), Result::kHttp);
+  EXPECT_EQ(FirstResult("DELETE / HTTP/1.1\r\n\r\n"), Result::kHttp);
+  EXPECT_EQ(FirstResult("GETS / HTTP/1.1\r\n\r\n"), Result::kBroken);
   EXPECT_EQ(FirstResult("SSH-2.0-OpenSSH"), Result::kBroken);
+}
+
+TEST(FrameTest, AnotherProtocolTakesWhatHasArrived) {
+  FrameParser parser(FrameParser::Expect::kAny);
+  parser.Feed("GET / HT");
+  Frame frame;
+  EXPECT_EQ(parser.Next(&frame), Result::kHttp);
+  EXPECT_EQ(parser.TakeBuffered(), "GET / HT");
+  parser.Feed("TP/1.1");
+  EXPECT_EQ(parser.TakeBuffered(), "TP/1.1");
+  EXPECT_EQ(parser.TakeBuffered(), "");
 }
 
 TEST(FrameTest, BrokenThriftHeadersEndTheConnection) {
