@@ -84,6 +84,7 @@ class RecoveredPrivateLog : public PrivateLog {
       is_full = is_full || (!mutations.empty() && bytes + size > bytes_max);
       if (is_full) return;
       bytes += size;
+      is_full = bytes >= bytes_max;
       mutations.push_back(std::make_shared<Mutation>(mutation.ToMutation()));
     }
   };

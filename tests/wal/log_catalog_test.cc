@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_catalog.h"
+
+#include <gmock/gmock.h>
+
+namespace arion {
+namespace {
+
+using ::testing::ElementsAre;
+
+class TestClock : public Clock {
+ public:
+  Instant Now() const override { return Instant(); }
+  int64_t WallMicros() const override { return seconds * 1000000; }
+  int64_t seconds = 1'700'000'000;
+};
+
+class LogCatalogTest : public ::testing::Test {
+ protected:
+  // A file of a first block and one of a MiB per decree.
+  void AddFile(int64_t index, int64_t first, int64_t last) {
+    const LogFileName name{index, start_};
+    catalog_.Add({.file = name, .header_max_decree = Decree(first - 1), .end = 60});
+    uint64_t position = 60;
+    for (int64_t d = first; d <= last; ++d, position += 1 << 20)
+      catalog_.Add({.file = name,
+                    .at = {.position = position,
+                           .crc = static_cast<uint32_t>(d),
+                           .max_decree = Decree(d - 1)},
+                    .end = position + (1 << 20),
+                    .max_decree = Decree(d)});
+    start_ += static_cast<int64_t>(position);
+  }
+
+  TestClock clock_;
+  LogCatalog catalog_{{}, clock_};
+  int64_t start_ = 0;
+};
+
+TEST_F(LogCatalogTest, ReadingBeginsAtTheBlockBeforeWhichNothingIsNeeded) {
+  EXPECT_FALSE(catalog_.Begin(Decree(1))->has_value());
+  AddFile(1, 1, 10);
+  AddFile(2, 11, 20);
+  const auto piece = catalog_.Begin(Decree(15));
+  ASSERT_TRUE(piece.ok() && piece->has_value());
+  EXPECT_EQ((*piece)->file_name, LogFileName(2, 60 + (10 << 20)).ToString());
+  EXPECT_EQ((*piece)->from.position, 60u + (4 << 20));
+  EXPECT_EQ((*piece)->from.crc, 15u);
+  EXPECT_TRUE((*piece)->is_indexed);
+  EXPECT_EQ((*catalog_.Begin(Decree(1)))->name.index, 1);
+  EXPECT_FALSE(catalog_.After(**piece)->has_value());
+}
+
+TEST_F(LogCatalogTest, ReadingEndsWhereTheLogEndedWhenItBegan) {
+  AddFile(1, 1, 10);
+  const auto piece = catalog_.Begin(Decree(1));
+  AddFile(2, 11, 20);
+  EXPECT_FALSE(catalog_.After(**piece)->has_value()) << "or what came between would be missed";
+}
+
+TEST_F(LogCatalogTest, FilesDroppedWhileReadingAreOutOfRange) {
+  AddFile(1, 1, 10);
+  AddFile(2, 11, 20);
+  AddFile(3, 21, 30);
+  const auto piece = catalog_.Begin(Decree(1));
+  EXPECT_EQ(catalog_.DropOldest(2).size(), 2u);
+  EXPECT_TRUE(absl::IsOutOfRange(catalog_.After(**piece).status()));
+  EXPECT_TRUE(absl::IsOutOfRange(catalog_.Begin(Decree(20)).status()));
+  EXPECT_FALSE(catalog_.Covers(Decree(20)));
+  EXPECT_TRUE(catalog_.Covers(Decree(21)));
+  EXPECT_FALSE(catalog_.Holds({2, 0}));
+  EXPECT_TRUE(catalog_.Holds({3, 0}));
+}
+
+TEST_F(LogCatalogTest, ANewBeginningHidesWhatWasBefore) {
+  AddFile(1, 1, 10);
+  catalog_.StartAnew(start_, Decree(100));
+  EXPECT_FALSE(catalog_.Covers(Decree(5)));
+  EXPECT_TRUE(catalog_.Covers(Decree(101)));
+  EXPECT_FALSE(catalog_.Begin(Decree(101))->has_value());
+  EXPECT_EQ(catalog_.WorkAbove(Decree(0)).bytes, 0u);
+  AddFile(2, 101, 110);
+  EXPECT_EQ((*catalog_.Begin(Decree(101)))->name.index, 2);
+  EXPECT_EQ(catalog_.CountUnneeded({.checkpoint = Decree(100)}, {}), 1u);
+}
+
+TEST_F(LogCatalogTest, WorkIsWhatLiesAboveTheDecree) {
+  AddFile(1, 1, 10);
+  AddFile(2, 11, 20);
+  EXPECT_EQ(catalog_.WorkAbove(Decree(0)).bytes, 120u + (20 << 20));
+  EXPECT_EQ(catalog_.WorkAbove(Decree(15)).bytes, 5u << 20);
+  EXPECT_EQ(catalog_.WorkAbove(Decree(15)).mutations, 5);
+  EXPECT_EQ(catalog_.WorkAbove(Decree(20)).bytes, 0u);
+  EXPECT_EQ(catalog_.WorkAbove(Decree(99)).mutations, 0);
+}
+
+TEST_F(LogCatalogTest, AFilesAgeCountsFromItsLastBlock) {
+  AddFile(1, 1, 10);
+  AddFile(2, 11, 20);
+  const LogReserve hour{.bytes_max = 1 << 30, .age_max_seconds = 3600};
+  EXPECT_EQ(catalog_.CountUnneeded({.checkpoint = Decree(20)}, hour), 0u);
+  clock_.seconds += 3600;
+  EXPECT_EQ(catalog_.CountUnneeded({.checkpoint = Decree(20)}, hour), 1u);
+  EXPECT_THAT(catalog_.DropOldest(1), ElementsAre("log.1.0"));
+  EXPECT_EQ(catalog_.size().files, 1);
+}
+
+TEST_F(LogCatalogTest, TheLongerIndexOfAFileCounts) {
+  LogCatalog catalog(
+      {.files = {{.name = {1, 0}, .file_name = "log.1.0", .content_bytes = 1 << 20}}}, clock_);
+  EXPECT_FALSE((*catalog.Begin(Decree(1)))->is_indexed);
+  LogIndex half, whole;
+  half.Add({}, 1 << 19);
+  whole.Add({}, 1 << 20);
+  catalog.SetIndex({1, 0}, half);
+  EXPECT_FALSE((*catalog.Begin(Decree(1)))->is_indexed);
+  catalog.SetIndex({1, 0}, whole);
+  catalog.SetIndex({1, 0}, half);
+  EXPECT_TRUE((*catalog.Begin(Decree(1)))->is_indexed);
+  catalog.SetIndex({9, 0}, whole);  // dropped meanwhile
+}
+
+}  // namespace
+}  // namespace arion
