@@ -43,6 +43,18 @@ std::string_view NameOf(DiskStatus state) {
   return "unknown";
 }
 
+std::vector<LabeledValue> StatesOf(const std::vector<DiskSnapshot>& disks) {
+  std::vector<LabeledValue> rows;
+  for (const DiskSnapshot& disk : disks) {
+    for (DiskStatus state :
+         {DiskStatus::kNormal, DiskStatus::kSpaceInsufficient, DiskStatus::kIoError}) {
+      rows.push_back({{{"disk", disk.tag}, {"state", std::string(NameOf(state))}},
+                      disk.state == state ? 1.0 : 0.0});
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
@@ -78,53 +90,44 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
 
 MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer& server) {
   MetricRegistrations held;
-  auto add = [&](MetricInfo info, double (*of)(const DiskSnapshot&)) {
-    held.push_back(registry.AddTable(std::move(info), MetricKind::kGauge, [&server, of] {
+  auto add = [&](MetricKind kind, MetricInfo info, double (*of)(const DiskSnapshot&)) {
+    held.push_back(registry.AddTable(std::move(info), kind, [&server, of] {
       std::vector<LabeledValue> rows;
       for (const DiskSnapshot& disk : server.Disks())
         rows.push_back({{{"disk", disk.tag}}, of(disk)});
       return rows;
     }));
   };
-  held.push_back(registry.AddTable(
-      {.name = "disk_state", .help = "1 for the state the disk is in."}, MetricKind::kGauge,
-      [&server] {
-        std::vector<LabeledValue> rows;
-        for (const DiskSnapshot& disk : server.Disks()) {
-          for (DiskStatus state :
-               {DiskStatus::kNormal, DiskStatus::kSpaceInsufficient, DiskStatus::kIoError}) {
-            rows.push_back({{{"disk", disk.tag}, {"state", std::string(NameOf(state))}},
-                            disk.state == state ? 1.0 : 0.0});
-          }
-        }
-        return rows;
-      }));
-  held.push_back(registry.AddTable(
+  held.push_back(
+      registry.AddTable({.name = "disk_state", .help = "1 for the state the disk is in."},
+                        MetricKind::kGauge, [&server] { return StatesOf(server.Disks()); }));
+  add(MetricKind::kCounter,
       {.name = "disk_io_errors_total", .help = "I/O errors seen on the disk since the start."},
-      MetricKind::kCounter, [&server] {
-        std::vector<LabeledValue> rows;
-        for (const DiskSnapshot& disk : server.Disks())
-          rows.push_back({{{"disk", disk.tag}}, static_cast<double>(disk.io_errors)});
-        return rows;
-      }));
-  add({.name = "disk_slow", .help = "1 while the disk's log flushes are too slow."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.io_errors); });
+  add(MetricKind::kGauge,
+      {.name = "disk_slow", .help = "1 while the disk's log flushes are too slow."},
       [](const DiskSnapshot& disk) { return disk.is_slow ? 1.0 : 0.0; });
-  add({.name = "disk_sync_p99_seconds",
+  add(MetricKind::kGauge,
+      {.name = "disk_sync_p99_seconds",
        .help = "99th percentile of the log's flushes in the last whole second."},
       [](const DiskSnapshot& disk) { return absl::ToDoubleSeconds(disk.sync_p99); });
-  add({.name = "disk_capacity_bytes",
+  add(MetricKind::kGauge,
+      {.name = "disk_capacity_bytes",
        .help = "Size of the disk's file system.",
        .old = {.name = "disk_capacity_total_mb", .per_unit = 1 << 20}},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.total_bytes); });
-  add({.name = "disk_available_bytes",
+  add(MetricKind::kGauge,
+      {.name = "disk_available_bytes",
        .help = "Space left on the disk's file system.",
        .old = {.name = "disk_capacity_avail_mb", .per_unit = 1 << 20}},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.available_bytes); });
-  add({.name = "disk_available_min_bytes", .help = "Below this much space new writes are refused."},
+  add(MetricKind::kGauge,
+      {.name = "disk_available_min_bytes", .help = "Below this much space new writes are refused."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.available_bytes_min); });
-  add({.name = "disk_reserve_bytes", .help = "Size of the reserve file."},
+  add(MetricKind::kGauge, {.name = "disk_reserve_bytes", .help = "Size of the reserve file."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.reserve_bytes); });
-  add({.name = "log_waiting_for_space", .help = "Logs whose write waits for space."},
+  add(MetricKind::kGauge,
+      {.name = "log_waiting_for_space", .help = "Logs whose write waits for space."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.logs_waiting); });
   return held;
 }

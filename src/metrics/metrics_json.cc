@@ -169,6 +169,39 @@ void PutMetric(JsonWriter& json, const std::set<std::string>& fields, const Metr
   json.EndObject();
 }
 
+void PutEntity(JsonWriter& json, const Entity& entity) {
+  Put(json, "type"), Put(json, entity.type);
+  Put(json, "id"), Put(json, entity.id);
+  Put(json, "attributes");
+  json.StartObject();
+  for (const auto& [name, value] : entity.attributes) Put(json, name), Put(json, value);
+  json.EndObject();
+}
+
+struct Reading {
+  const MetricFamily* family;
+  const MetricSample* sample;
+};
+
+std::map<Entity, std::vector<Reading>> Grouped(const Selection& selection,
+                                               const std::vector<MetricFamily>& families) {
+  std::map<Entity, std::vector<Reading>> entities;
+  for (const MetricFamily& family : families) {
+    if (!Passes(selection.metrics, NameOf(family.info))) continue;
+    for (const MetricSample& sample : family.samples) {
+      Entity entity = EntityOf(sample.labels);
+      if (IsSelected(selection, entity)) entities[std::move(entity)].push_back({&family, &sample});
+    }
+  }
+  return entities;
+}
+
+std::string KeyOf(const Entity& entity, const MetricFamily& family) {
+  std::string key = family.info.name + "\n" + entity.id;
+  for (const auto& [name, value] : entity.attributes) key += "\n" + name + "\n" + value;
+  return key;
+}
+
 }  // namespace
 
 Histogram::Snapshot MetricsJson::Recent(const std::string& key, const Histogram::Snapshot& now,
@@ -197,14 +230,6 @@ absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& 
                                                const QueryArguments& arguments,
                                                int64_t unix_nanos) {
   ASSIGN_OR_RETURN(const Selection selection, SelectionOf(arguments));
-  std::map<Entity, std::vector<std::pair<const MetricFamily*, const MetricSample*>>> entities;
-  for (const MetricFamily& family : families) {
-    if (!Passes(selection.metrics, NameOf(family.info))) continue;
-    for (const MetricSample& sample : family.samples) {
-      Entity entity = EntityOf(sample.labels);
-      if (IsSelected(selection, entity)) entities[std::move(entity)].emplace_back(&family, &sample);
-    }
-  }
   rapidjson::StringBuffer buffer;
   JsonWriter json(buffer);
   json.StartObject();
@@ -215,25 +240,17 @@ absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& 
   Put(json, "timestamp_ns"), json.Int64(unix_nanos);
   Put(json, "entities");
   json.StartArray();
-  for (const auto& [entity, metrics] : entities) {
+  for (const auto& [entity, readings] : Grouped(selection, families)) {
     json.StartObject();
-    Put(json, "type"), Put(json, entity.type);
-    Put(json, "id"), Put(json, entity.id);
-    Put(json, "attributes");
-    json.StartObject();
-    std::string key = entity.id;
-    for (const auto& [name, value] : entity.attributes) {
-      Put(json, name), Put(json, value);
-      key += "\n" + name + "\n" + value;
-    }
-    json.EndObject();
+    PutEntity(json, entity);
     Put(json, "metrics");
     json.StartArray();
-    for (const auto& [family, sample] : metrics) {
+    for (const Reading& reading : readings) {
       Histogram::Snapshot recent;
-      if (family->kind == MetricKind::kHistogram)
-        recent = Recent(family->info.name + "\n" + key, sample->histogram, unix_nanos);
-      PutMetric(json, selection.fields, *family, *sample, recent);
+      if (reading.family->kind == MetricKind::kHistogram) {
+        recent = Recent(KeyOf(entity, *reading.family), reading.sample->histogram, unix_nanos);
+      }
+      PutMetric(json, selection.fields, *reading.family, *reading.sample, recent);
     }
     json.EndArray();
     json.EndObject();
