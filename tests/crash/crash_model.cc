@@ -84,7 +84,12 @@ void CrashModel::Settle(const Change& change) {
   } else {
     dead_from = op.offset;
     dead_to = op.offset + op.bytes->size();
-    PutBytes(&node.Edit(), op.offset, *op.bytes);
+    std::string& bytes = node.Edit();
+    if (change.extends && bytes.size() < dead_to) bytes.resize(dead_to, '\0');
+    for (const uint32_t sector : change.sectors) {
+      const auto [from, to] = PartOf(op, sector);
+      PutBytes(&bytes, from, std::string_view(*op.bytes).substr(from - op.offset, to - from));
+    }
     if (op.offset <= node.written_end) node.written_end = std::max(node.written_end, dead_to);
   }
   // What is older and still unsynced does not come back above this.
@@ -132,6 +137,14 @@ bool CrashModel::Apply(const Op& op) {
         if (change.op.kind == OpKind::kWrite && change.op.direct && change.op.id == op.id)
           change.complete = true;
       return false;
+    case OpKind::kWriteFailed:
+      for (Change& change : changes_)
+        if (change.op.kind == OpKind::kWrite && change.op.direct && change.op.id == op.id)
+          change.failed = true;
+      return false;
+    case OpKind::kProcessEnd:
+      std::erase_if(changes_, [](const Change& change) { return change.failed; });
+      return true;
     case OpKind::kTruncate:
       changes_.push_back({.op = op, .complete = true});
       return true;

@@ -26,6 +26,7 @@ namespace arion::crash {
 struct Change {
   Op op;  // kName, kWrite, kTruncate
   bool complete = false;
+  bool failed = false;
   bool in_place = false;  // a flush of the device covers it
   bool lost = false;
   bool extends = false;           // the size grows to the end of the write

@@ -19,6 +19,7 @@ bool IsMark(OpKind kind) { return kind >= OpKind::kAppended; }
 bool EndsStates(OpKind kind) {
   switch (kind) {
     case OpKind::kWritten:
+    case OpKind::kWriteFailed:
     case OpKind::kFlushBegin:
     case OpKind::kSyncFailed:
     case OpKind::kFlushFailed:
@@ -29,6 +30,10 @@ bool EndsStates(OpKind kind) {
     default:
       return !IsMark(kind);
   }
+}
+
+bool IsChosen(uint64_t number, uint64_t every, uint64_t rest) {
+  return every > 0 && number % every == rest;
 }
 
 }  // namespace
@@ -49,6 +54,10 @@ std::string_view OriginName(Origin origin) {
       return "process, then power";
     case Origin::kGoesOn:
       return "append after recovery";
+    case Origin::kFailed:
+      return "after a failure";
+    case Origin::kFull:
+      return "disk full";
   }
   return "?";
 }
@@ -67,16 +76,16 @@ void Enumeration::Run() {
   Expectation expectation(recording_.mutations(), recording_.settings().durability);
   const Ops& ops = recording_.ops();
   for (size_t i = 0; i < ops.size(); ++i) {
-    if (EndsStates(ops[i].kind)) {
+    if (EndsStates(ops[i].kind) && i >= options_.first_prefix) {
       TryAll(model, expectation, i);
-      if (i % options_.process_every == 0) TryProcess(model, expectation, i);
+      if (IsChosen(i, options_.process_every, 0)) TryProcess(model, expectation, i);
     }
     model.Apply(ops[i]);
     expectation.Apply(ops[i]);
     if (!options_.only.empty()) absl::PrintF("%5d %s\n", i, ops[i].ToString());
   }
   TryAll(model, expectation, ops.size());
-  TryProcess(model, expectation, ops.size());
+  if (options_.process_every > 0) TryProcess(model, expectation, ops.size());
 }
 
 void Enumeration::TryAll(const CrashModel& model, const Expectation& expectation, size_t prefix) {
@@ -90,16 +99,16 @@ void Enumeration::TryAll(const CrashModel& model, const Expectation& expectation
     const Stored stored{hash % 4 == 0 ? 0 : expectation.applied(), expectation.valid_start()};
     const bool is_new = Try(tree, hash, expectation, stored, static_cast<Origin>(kind), name);
     if (!is_new && options_.only.empty()) return;
-    if (hash / 4 % options_.depth2_every == 0 || !options_.only.empty())
+    if (IsChosen(hash / 4, options_.depth2_every, 0) || !options_.only.empty())
       TryDepth2(tree, expectation, stored, name);
-    if (hash / 4 % options_.goes_on_every == 1) TryGoesOn(tree, expectation, stored, name);
+    if (IsChosen(hash / 4, options_.goes_on_every, 1)) TryGoesOn(tree, expectation, stored, name);
   });
 }
 
 bool Enumeration::Try(const Tree& tree, uint64_t hash, const Expectation& expectation,
                       const Stored& stored, Origin origin, const std::string& name) {
   const bool is_new = tally_.seen.insert(hash).second;
-  if (is_new) ++tally_.states[static_cast<size_t>(origin)];
+  if (is_new) ++tally_.states[static_cast<size_t>(options_.origin.value_or(origin))];
   const uint64_t key = hash ^ (static_cast<uint64_t>(stored.applied) * 0x9e3779b97f4a7c15u) ^
                        (static_cast<uint64_t>(stored.valid_start) * 0xbf58476d1ce4e5b9u);
   std::shared_ptr<const Recovered>& recovered = recovered_[key];

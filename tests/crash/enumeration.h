@@ -31,8 +31,10 @@ enum class Origin : uint8_t {
   kDepth2,     // power cut again while recovery worked, or right after
   kProcess,    // the process died; then the power was cut as in kDepth2
   kGoesOn,     // recovery, an append reported durable, power cut
+  kFailed,     // after a write or sync failed
+  kFull,       // while the disk is full, and after
 };
-constexpr size_t kOrigins = 7;
+constexpr size_t kOrigins = 9;
 std::string_view OriginName(Origin origin);
 
 struct Tally {
@@ -50,10 +52,12 @@ struct EnumerationOptions {
   // Of the distinct images, one in so many is recovered with a second crash, or goes on.
   uint64_t depth2_every = 60;
   uint64_t goes_on_every = 20;
-  // Of the prefixes, one in so many.
+  // Of the prefixes, one in so many; 0: none (so with the two above).
   uint64_t process_every = 6;
-  std::string name;  // what --only takes, up to the seed
-  std::string only;  // "prefix:state[:prefix:state]": just this one, said aloud
+  size_t first_prefix = 0;       // earlier ones are not tried
+  std::optional<Origin> origin;  // all states count as this
+  std::string name;              // what --only takes, up to the seed
+  std::string only;              // "prefix:state[:prefix:state]": just this one, said aloud
   int violations_told = 5;
 };
 

@@ -28,6 +28,8 @@ std::string Op::ToString() const {
                           offset + bytes->size(), ")", direct ? absl::StrCat(" #", id) : "");
     case OpKind::kWritten:
       return absl::StrCat("written #", id);
+    case OpKind::kWriteFailed:
+      return absl::StrCat("write FAILED #", id);
     case OpKind::kTruncate:
       return absl::StrCat("truncate inode ", inode, " to ", size);
     case OpKind::kSyncFile:
@@ -58,8 +60,8 @@ std::string Op::ToString() const {
       return "  closed";
     case OpKind::kProcessEnd:
       return "  process ended";
-    case OpKind::kNothingOkMore:
-      return "  nothing may be reported OK from here";
+    case OpKind::kFault:
+      return "  FAULT";
   }
   return "?";
 }
@@ -92,24 +94,16 @@ void RecordedDisk::ApplyName(const Op& op) {
 absl::Status RecordedDisk::TakeFault(FaultPlan::Site site) {
   int64_t& seen = site == FaultPlan::Site::kWrite ? writes_seen_ : syncs_seen_;
   ++seen;
-  if (plan_.site != site || plan_.nth != seen) return absl::OkStatus();
-  fault_happened_ = true;
-  Record({.kind = OpKind::kNothingOkMore});
+  if (plan_.site != site || seen < plan_.nth || seen >= plan_.nth + plan_.count)
+    return absl::OkStatus();
+  has_lost_ = has_lost_ || site == FaultPlan::Site::kSync;
+  Record({.kind = OpKind::kFault});
   return plan_.status;
-}
-
-absl::Status RecordedDisk::TakeSpace(uint64_t inode, uint64_t size) {
-  const uint64_t now = node(inode).content->bytes.size();
-  if (free_bytes_ == UINT64_MAX) return absl::OkStatus();
-  if (size > now && size - now > free_bytes_)
-    return absl::ResourceExhaustedError("No space left on device");
-  free_bytes_ = free_bytes_ + now - size;
-  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> RecordedDisk::Create(const std::string& path) {
   ASSIGN_OR_RETURN(const Tree::Place place, tree_.FindPlace(path));
-  if (free_bytes_ == 0) return absl::ResourceExhaustedError("No space left on device");
+  RETURN_IF_ERROR(TakeFault(FaultPlan::Site::kWrite));
   const uint64_t inode = tree_.next_inode++;
   Node& made = tree_.nodes[inode];
   // Coarse, as real ones are: files made close to each other share it.
@@ -154,8 +148,7 @@ absl::Status RecordedDisk::Rename(const std::string& from, const std::string& to
 
 absl::Status RecordedDisk::Remove(const std::string& path) {
   ASSIGN_OR_RETURN(const Tree::Place place, tree_.FindPlace(path));
-  ASSIGN_OR_RETURN(const uint64_t inode, tree_.Find(path));
-  if (free_bytes_ != UINT64_MAX) free_bytes_ += node(inode).content->bytes.size();
+  RETURN_IF_ERROR(tree_.Find(path).status());
   ApplyName({.kind = OpKind::kName, .directory = place.directory, .name = place.name});
   return absl::OkStatus();
 }
@@ -172,9 +165,10 @@ absl::Status RecordedDisk::Link(const std::string& from, const std::string& to) 
 }
 
 absl::Status RecordedDisk::Write(uint64_t inode, uint64_t offset, std::string_view bytes) {
-  RETURN_IF_ERROR(TakeFault(FaultPlan::Site::kWrite));
-  const uint64_t size = node(inode).content->bytes.size();
-  RETURN_IF_ERROR(TakeSpace(inode, std::max(size, offset + bytes.size())));
+  if (absl::Status fault = TakeFault(FaultPlan::Site::kWrite); !fault.ok()) {
+    WriteHalf(inode, offset, bytes);
+    return fault;
+  }
   if (ops_ != nullptr)
     Record({.kind = OpKind::kWrite,
             .inode = inode,
@@ -184,9 +178,18 @@ absl::Status RecordedDisk::Write(uint64_t inode, uint64_t offset, std::string_vi
   return absl::OkStatus();
 }
 
+void RecordedDisk::WriteHalf(uint64_t inode, uint64_t offset, std::string_view bytes) {
+  const std::string_view half = bytes.substr(0, bytes.size() / 2 / kSectorBytes * kSectorBytes);
+  if (half.empty()) return;
+  Record({.kind = OpKind::kWrite,
+          .inode = inode,
+          .offset = offset,
+          .bytes = std::make_shared<const std::string>(half)});
+  PutBytes(&tree_.nodes.at(inode).Edit(), offset, half);
+}
+
 absl::Status RecordedDisk::Truncate(uint64_t inode, uint64_t size) {
   RETURN_IF_ERROR(TakeFault(FaultPlan::Site::kWrite));
-  RETURN_IF_ERROR(TakeSpace(inode, size));
   Record({.kind = OpKind::kTruncate, .inode = inode, .size = size});
   tree_.nodes.at(inode).Edit().resize(size, '\0');
   return absl::OkStatus();
@@ -221,11 +224,11 @@ absl::Status RecordedDisk::EndWrite(uint64_t id) {
                                   [&](const InFlight& write) { return write.id == id; });
   const InFlight write = *found;
   in_flight_.erase(found);
-  // A write that failed may still have reached the disk: it stays one that never completed.
-  RETURN_IF_ERROR(TakeFault(FaultPlan::Site::kWrite));
-  const uint64_t end = write.offset + write.bytes->size();
-  RETURN_IF_ERROR(
-      TakeSpace(write.inode, std::max<uint64_t>(node(write.inode).content->bytes.size(), end)));
+  if (absl::Status fault = TakeFault(FaultPlan::Site::kWrite); !fault.ok()) {
+    Record({.kind = OpKind::kWriteFailed, .id = id});
+    WriteHalf(write.inode, write.offset, *write.bytes);
+    return fault;
+  }
   PutBytes(&tree_.nodes.at(write.inode).Edit(), write.offset, *write.bytes);
   Record({.kind = OpKind::kWritten, .id = id});
   return absl::OkStatus();
@@ -245,13 +248,15 @@ absl::Status RecordedDisk::EndFlush(uint64_t id) {
 
 void RecordedDisk::CutPower(const Tree& tree) {
   in_flight_.clear();
+  has_lost_ = false;
   tree_ = tree;
   Record({.kind = OpKind::kPowerCut, .tree = std::make_shared<const Tree>(tree)});
 }
 
 void RecordedDisk::EndProcess() {
-  plan_ = {};
+  const FaultPlan plan = std::exchange(plan_, {});
   while (!in_flight_.empty()) (void)EndWrite(in_flight_.front().id);
+  plan_ = plan;
   Record({.kind = OpKind::kProcessEnd});
 }
 

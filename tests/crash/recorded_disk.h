@@ -27,6 +27,7 @@ enum class OpKind : uint8_t {
   kName,  // create, make a directory, link, rename, remove
   kWrite,
   kWritten,
+  kWriteFailed,  // what of it arrived is seen by whoever reads next; no more comes later
   kTruncate,
   kSyncFile,
   kSyncDirectory,
@@ -36,14 +37,14 @@ enum class OpKind : uint8_t {
   kFlushFailed,  // those that the flush was to cover
   kPowerCut,     // the disk is `tree` now, all of it durable
   // marks: what the log was asked for, and what it said
-  kAppended,       // mutation
-  kReported,       // mutation: durable
-  kOpened,         // mutations: what recovery gave
-  kCheckpoint,     // decree: durable in the engine; files below may be dropped
-  kValidStart,     // offset, decree: a new beginning, stored
-  kClosed,         // OK
-  kProcessEnd,     // without a power cut
-  kNothingOkMore,  // a write or sync failed: no report of OK may follow in this life
+  kAppended,    // mutation
+  kReported,    // mutation: durable
+  kOpened,      // mutations: what recovery gave
+  kCheckpoint,  // decree: durable in the engine; files below may be dropped
+  kValidStart,  // offset, decree: a new beginning, stored
+  kClosed,      // OK
+  kProcessEnd,  // without a power cut
+  kFault,       // a planned one happened
 };
 
 struct Op {
@@ -71,10 +72,12 @@ struct Op {
 };
 using Ops = std::vector<Op>;
 
-// One fault: the nth (from 1) write or sync fails.
+// From the nth on (counted from 1) `count` writes (creations and truncations are ones, too) or syncs
+// fail.
 struct FaultPlan {
   enum class Site : uint8_t { kNone, kWrite, kSync } site = Site::kNone;
   int64_t nth = 0;
+  int64_t count = 1;
   absl::Status status;
 };
 
@@ -108,13 +111,10 @@ class RecordedDisk {
   // This is what a power cut left.
   void CutPower(const Tree& tree);
 
-  // Faults and space.
+  // Faults.
   void Plan(FaultPlan plan) { plan_ = std::move(plan); }
-  bool fault_happened() const { return fault_happened_; }
-  void SetFreeBytes(uint64_t bytes) { free_bytes_ = bytes; }
-  uint64_t free_bytes() const { return free_bytes_; }
-  int64_t writes_seen() const { return writes_seen_; }
-  int64_t syncs_seen() const { return syncs_seen_; }
+  // What a failed sync was to cover is still to be seen, and never becomes durable.
+  bool has_lost() const { return has_lost_; }
 
  private:
   struct InFlight {
@@ -126,17 +126,17 @@ class RecordedDisk {
   void Record(Op op);
   void ApplyName(const Op& op);
   absl::Status TakeFault(FaultPlan::Site site);
-  absl::Status TakeSpace(uint64_t inode, uint64_t size);
+  // A write that failed got as far as its middle.
+  void WriteHalf(uint64_t inode, uint64_t offset, std::string_view bytes);
 
   Tree tree_;
   Ops* const ops_;
   uint64_t next_id_ = 1;
   std::vector<InFlight> in_flight_;
   FaultPlan plan_;
-  bool fault_happened_ = false;
+  bool has_lost_ = false;
   int64_t writes_seen_ = 0;
   int64_t syncs_seen_ = 0;
-  uint64_t free_bytes_ = UINT64_MAX;
 };
 
 // What an operation on names does to a tree, whatever of its past arrived.

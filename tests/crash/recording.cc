@@ -27,6 +27,7 @@ Recording::~Recording() { DropLife(); }
 
 void Recording::DropLife() {
   if (env_ == nullptr) return;
+  asked_ = answers_.size();  // the others get none any more
   env_->End();
   node_.Crash(sim::CrashMode::kProcess);
   log_.reset();
@@ -110,24 +111,26 @@ void Recording::StartAnew(int64_t max_decree) {
 }
 
 void Recording::Close() {
-  if (log_ == nullptr) return;
   bool drained = false;
-  node_.environment().RunOn(strand_, [&] { log_->Drain([&] { drained = true; }); });
-  if (!world_.RunUntil([&] { return drained; }, absl::Seconds(30))) return;
-  closed_ = log_->Close();
-  if (closed_.ok()) disk_.Mark({.kind = OpKind::kClosed});
+  if (log_ != nullptr) {
+    node_.environment().RunOn(strand_, [&] { log_->Drain([&] { drained = true; }); });
+    drained = world_.RunUntil([&] { return drained; }, absl::Seconds(30));
+  }
+  is_clean_ = drained && log_->Close().ok();
+  if (is_clean_) disk_.Mark({.kind = OpKind::kClosed});
   EndProcess();
 }
 
 void Recording::EndProcess() {
+  // A replica whose sync failed is learned anew. That its process dies before it was set aside, and
+  // the next one reads what never reaches the disk, is not among the cases.
+  if (disk_.has_lost()) return CutPower();
   DropLife();
-  asked_ = answers_.size();
   disk_.EndProcess();
 }
 
 void Recording::CutPower() {
   DropLife();
-  asked_ = answers_.size();
   CrashModel model(initial_);
   for (const Op& op : ops_) model.Apply(op);
   std::vector<Choice> choices;
@@ -138,8 +141,8 @@ void Recording::CutPower() {
 }
 
 void Recording::ForgetIdentity() {
-  CHECK(disk_.Remove(kCrashIdentityPath).ok());
-  CHECK(disk_.SyncDirectory(*disk_.tree().Find(ParentDirectory(kCrashIdentityPath))).ok());
+  if (!is_clean_ || !disk_.Remove(kCrashIdentityPath).ok()) return;
+  (void)disk_.SyncDirectory(*disk_.tree().Find(ParentDirectory(kCrashIdentityPath)));
 }
 
 }  // namespace arion::crash

@@ -40,7 +40,7 @@ class Recording {
   void Close();
   void EndProcess();
   void CutPower();
-  // The files that are there become ones of other origin, as after an upgrade.
+  // After a clean stop: the files that are there become ones of other origin, as after an upgrade.
   void ForgetIdentity();
   // How far behind its decree a mutation's last committed one is.
   void SetUncommitted(int64_t count) { uncommitted_ = count; }
@@ -52,8 +52,9 @@ class Recording {
   const Ops& ops() const { return ops_; }
   Mutations& mutations() { return mutations_; }
   const std::vector<absl::Status>& answers() const { return answers_; }
+  // In the life that runs.
+  int64_t unanswered() const { return static_cast<int64_t>(asked_ - answers_.size()); }
   const absl::Status& opened() const { return opened_; }
-  const absl::Status& closed() const { return closed_; }
   int64_t last_decree() const { return last_decree_; }
 
  private:
@@ -72,9 +73,9 @@ class Recording {
   StrandPtr strand_;
   std::unique_ptr<PrivateLog> log_;
   absl::Status opened_;
-  absl::Status closed_;
-  std::vector<absl::Status> answers_;  // of all appends, in order
+  std::vector<absl::Status> answers_;  // in order
   size_t asked_ = 0;
+  bool is_clean_ = false;  // the last stop
   int64_t ballot_ = 0;
   int64_t last_decree_ = 0;
   int64_t applied_ = 0;

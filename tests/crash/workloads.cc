@@ -10,8 +10,9 @@ constexpr LogSettings kSmallFiles{.segment_bytes_max = 64 << 10};
 constexpr LogSettings kGrowingFiles{.segment_bytes_max = 24 << 10, .preallocate = false};
 constexpr LogSettings kPageCache{.durability = Durability::kOs, .segment_bytes_max = 24 << 10};
 
-RecordingPtr Start(uint64_t seed, LogSettings settings) {
+RecordingPtr Start(uint64_t seed, const FaultPlan& plan, LogSettings settings) {
   auto log = std::make_unique<Recording>(seed, settings);
+  log->disk().Plan(plan);
   log->SetUncommitted(static_cast<int64_t>(seed % 5));
   log->Open();
   return log;
@@ -26,16 +27,16 @@ void Burst(Recording& log, int tasks, size_t bytes_max) {
 }
 
 // Small appends, alone and together, several in flight.
-RecordingPtr Appends(uint64_t seed) {
-  RecordingPtr log = Start(seed, kSmallFiles);
+RecordingPtr Appends(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kSmallFiles);
   Burst(*log, 12, 1500);
   log->WaitForReports();
   return log;
 }
 
 // Through several pre-written files, with spares made in time and too late.
-RecordingPtr Switches(uint64_t seed) {
-  RecordingPtr log = Start(seed, kSmallFiles);
+RecordingPtr Switches(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kSmallFiles);
   for (int i = 0; i < 4; ++i) {
     Burst(*log, 4, 9000);
     log->Append(30000);
@@ -46,8 +47,8 @@ RecordingPtr Switches(uint64_t seed) {
 }
 
 // Files that nobody wrote before: append, and each file's own sync.
-RecordingPtr Growing(uint64_t seed) {
-  RecordingPtr log = Start(seed, kGrowingFiles);
+RecordingPtr Growing(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kGrowingFiles);
   Burst(*log, 14, 6000);
   log->WaitForReports();
   log->Close();
@@ -55,9 +56,9 @@ RecordingPtr Growing(uint64_t seed) {
 }
 
 // Blocks as large as a file and larger.
-RecordingPtr Large(uint64_t seed) {
-  RecordingPtr log =
-      Start(seed, {.segment_bytes_max = seed % 2 == 0 ? uint64_t{64} << 10 : uint64_t{512} << 10});
+RecordingPtr Large(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(
+      seed, plan, {.segment_bytes_max = seed % 2 == 0 ? uint64_t{64} << 10 : uint64_t{512} << 10});
   log->AppendTogether(3, 1, 2000);
   log->Append(100'000 + log->random().Below(100'000));
   log->Append(700);
@@ -68,8 +69,8 @@ RecordingPtr Large(uint64_t seed) {
 }
 
 // A file grows in steps.
-RecordingPtr Steps(uint64_t seed) {
-  RecordingPtr log = Start(seed, {.segment_bytes_max = 3 << 20});
+RecordingPtr Steps(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, {.segment_bytes_max = 3 << 20});
   for (int i = 0; i < 4; ++i) {
     log->Append(300'000 + log->random().Below(300'000));
     log->AppendTogether(2, 1, 700);
@@ -80,8 +81,8 @@ RecordingPtr Steps(uint64_t seed) {
 }
 
 // Checkpoints, and files that go while others are written.
-RecordingPtr Retention(uint64_t seed) {
-  RecordingPtr log = Start(seed, kSmallFiles);
+RecordingPtr Retention(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kSmallFiles);
   for (int i = 0; i < 5; ++i) {
     Burst(*log, 3, 12000);
     log->Append(25000);
@@ -97,8 +98,8 @@ RecordingPtr Retention(uint64_t seed) {
 }
 
 // A learner's new beginning, with the old log's writes still under way or done.
-RecordingPtr Anew(uint64_t seed) {
-  RecordingPtr log = Start(seed, kSmallFiles);
+RecordingPtr Anew(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kSmallFiles);
   Burst(*log, 5, 6000);
   if (seed % 2 == 0) log->WaitForReports();
   log->StartAnew(log->last_decree() + 5 - static_cast<int64_t>(log->random().Below(10)));
@@ -115,8 +116,8 @@ RecordingPtr Anew(uint64_t seed) {
 }
 
 // Clean stops and starts.
-RecordingPtr CleanStops(uint64_t seed) {
-  RecordingPtr log = Start(seed, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
+RecordingPtr CleanStops(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
   for (int i = 0; i < 3; ++i) {
     Burst(*log, 3, 8000);
     log->WaitForReports();
@@ -131,8 +132,8 @@ RecordingPtr CleanStops(uint64_t seed) {
 }
 
 // Power cuts at any moment, and on it goes with what they left.
-RecordingPtr PowerCuts(uint64_t seed) {
-  RecordingPtr log = Start(seed, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
+RecordingPtr PowerCuts(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
   for (int i = 0; i < 4; ++i) {
     Burst(*log, 3, 9000);
     log->RunFor(absl::Microseconds(log->random().Below(3000)));
@@ -146,8 +147,8 @@ RecordingPtr PowerCuts(uint64_t seed) {
 }
 
 // The process dies; what it left in the page cache is read and may not be on the disk.
-RecordingPtr Restarts(uint64_t seed) {
-  RecordingPtr log = Start(seed, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
+RecordingPtr Restarts(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
   for (int i = 0; i < 3; ++i) {
     Burst(*log, 3, 9000);
     log->RunFor(absl::Microseconds(log->random().Below(3000)));
@@ -160,8 +161,8 @@ RecordingPtr Restarts(uint64_t seed) {
 }
 
 // Page-cache durability: a power cut takes from the end, and leaves no hole.
-RecordingPtr PageCache(uint64_t seed) {
-  RecordingPtr log = Start(seed, kPageCache);
+RecordingPtr PageCache(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kPageCache);
   Burst(*log, 8, 6000);
   log->WaitForReports();
   log->Checkpoint(4);
@@ -178,8 +179,8 @@ RecordingPtr PageCache(uint64_t seed) {
 }
 
 // Files that an older version wrote, cleanly stopped, with ours behind them.
-RecordingPtr Upgraded(uint64_t seed) {
-  RecordingPtr log = Start(seed, kGrowingFiles);
+RecordingPtr Upgraded(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kGrowingFiles);
   Burst(*log, 6, 8000);
   log->WaitForReports();
   log->Close();

@@ -1,4 +1,5 @@
-// The scripts whose crash states are tried. Each is a function of its seed.
+// The scripts whose crash states are tried. Each is a function of its seed, and of the fault it is
+// to meet.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,7 +13,7 @@ namespace arion::crash {
 
 struct Workload {
   std::string name;
-  std::unique_ptr<Recording> (*record)(uint64_t seed);
+  std::unique_ptr<Recording> (*record)(uint64_t seed, const FaultPlan& plan);
 };
 const std::vector<Workload>& Workloads();
 
