@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -19,6 +18,8 @@ namespace arion {
 namespace {
 
 constexpr std::string_view kSparePrefix = "spare.";
+// No log ever comes near, and what is appended to one can still be counted.
+constexpr int64_t kCountMax = int64_t{1} << 62;
 constexpr char kMoveItAway[] = ": not this log's; move it out of the folder to go on";
 
 // One run over one folder.
@@ -33,6 +34,10 @@ class Recovery {
         uncommitted_(options.applied) {}
 
   absl::StatusOr<RecoveredLog> Run() {
+    if (options_.valid_start_offset > kCountMax)
+      return absl::FailedPreconditionError(
+          absl::StrCat(options_.directory, ": said to be valid from ", options_.valid_start_offset,
+                       ", beyond 2^62: the replica's info is wrong"));
     RETURN_IF_ERROR(List());
     RETURN_IF_ERROR(ReadFirstBlocks());
     RETURN_IF_ERROR(CheckIndexes());
@@ -88,10 +93,10 @@ class Recovery {
       file.status = status;
       file.entry.last_write_unix_s = status.modified_unix_nanos / 1000000000;
       file.written_as = log_.identity.Find(status);
-      if (status.size >
-          static_cast<uint64_t>(std::numeric_limits<int64_t>::max() - file.entry.name.start_offset))
+      if (file.entry.name.index > kCountMax || file.entry.name.start_offset > kCountMax ||
+          status.size > static_cast<uint64_t>(kCountMax - file.entry.name.start_offset))
         return absl::FailedPreconditionError(
-            absl::StrCat(PathOf(name), ": offsets beyond 2^63-1", kMoveItAway));
+            absl::StrCat(PathOf(name), ": index or offsets beyond 2^62", kMoveItAway));
       logs_.push_back(std::move(file));
     }
     std::sort(logs_.begin(), logs_.end(),

@@ -83,23 +83,35 @@ TEST_F(LogBadInputTest, OffsetsAndIndexesBeyondWhatCanBeCounted) {
     ExpectRefused(absl::StatusCode::kFailedPrecondition, name, "move it out of the folder");
     ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
   }
-  // Countable, but its last byte is not.
-  w.Put("log.1.9223372036854775807", first);
-  ExpectRefused(absl::StatusCode::kFailedPrecondition, "log.1.9223372036854775807",
-                "move it out of the folder");
+  // Numbers, but a log could not go on behind them.
+  for (const char* name : {"log.1.9223372036854775807", "log.9223372036854775807.0",
+                           "log.1.4611686018427387904", "log.4611686018427387905.0"}) {
+    SCOPED_TRACE(name);
+    w.Put(name, first);
+    ExpectRefused(absl::StatusCode::kFailedPrecondition, std::string(name) + ": index or offsets",
+                  "move it out of the folder");
+    ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
+  }
 }
 
-TEST_F(LogBadInputTest, TheLargestCountableNamesAreLogs) {
-  // A log at the end of the offsets: read, then nothing more fits, and that is said.
-  const int64_t start = 9223372036854775807 - 4096;
-  w.Put(LogFileName{9223372036854775806, start}.ToString(),
+TEST_F(LogBadInputTest, AValidStartThatCannotBe) {
+  w.Put("log.1.0", first);
+  PrivateLogOptions options = TestLogOptions();
+  options.valid_start_offset = INT64_MAX - 5;
+  EXPECT_TRUE(absl::IsFailedPrecondition(w.Open(options)));
+  EXPECT_THAT(w.Names(), ElementsAre("log.1.0"));
+}
+
+TEST_F(LogBadInputTest, ALogFarOutGoesOn) {
+  const int64_t start = (int64_t{1} << 62) - 4096;
+  w.Put(LogFileName{(int64_t{1} << 62) - 1, start}.ToString(),
         TestLogBytes({{MakeMutation(1, 50)}}, start));
-  const absl::Status status = w.Open();
-  if (status.ok()) {
-    EXPECT_EQ(w.ReplayedDecrees(), (std::vector<int64_t>{1}));
-  } else {
-    EXPECT_THAT(std::string(status.message()), HasSubstr("plog"));
-  }
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1));
+  for (int64_t d = 2; d <= 5; ++d) w.Append(MakeMutation(d, 3000));
+  w.Settle();
+  EXPECT_TRUE(w.answers.back().second.ok());
+  w.env().RunInPool([&] { EXPECT_GE(w.log->ReadFrom(Decree(1), 1 << 20)->size(), 5u); });
 }
 
 TEST_F(LogBadInputTest, AnotherReplicasLog) {

@@ -197,7 +197,7 @@ TEST_F(LogRecoveryTest, WhatIsNotOursToJudgeIsNamedAndLeft) {
   ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
 
   w.Put("log.1.9223372036854775807", first);
-  ExpectRefused(absl::StatusCode::kFailedPrecondition, "2^63");
+  ExpectRefused(absl::StatusCode::kFailedPrecondition, "2^62");
   ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
 
   w.Put("log.1.0", TestLogBytes({}, 0, 0, {9, 9}));
