@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "tools/log/sha256.h"
+#include "tools/log/unreadable_block.h"
 #include "tools/log/update_text.h"
 #include "wal/log_survey.h"
 
@@ -181,8 +182,24 @@ class Dumper {
     } else if (survey.end != LogEnd::kEof) {
       print_(absl::StrCat("  ", file_name, ": ", Text(LogEndName(survey.end)), " ", survey.reason,
                           "\n"));
+      if (survey.end == LogEnd::kUnreadable && survey.header)
+        RETURN_IF_ERROR(PrintUnreadableBlock(file_name, survey.content_bytes));
     }
     mutations_of_file_ = 0;
+    return absl::OkStatus();
+  }
+
+  absl::Status PrintUnreadableBlock(const std::string& file_name, uint64_t position) {
+    ASSIGN_OR_RETURN(const auto file, files_.OpenForRead(JoinPath(place_.directory, file_name)));
+    std::string bytes;
+    RETURN_IF_ERROR(file->ReadAt(position, kBlockHeaderBytes, &bytes));
+    if (bytes.size() < kBlockHeaderBytes) return absl::OkStatus();
+    const int32_t length = LoadBlockHeader(bytes.data()).length;
+    if (length <= 0 || static_cast<uint64_t>(length) > LogOf(file_name).size)
+      return absl::OkStatus();
+    RETURN_IF_ERROR(
+        file->ReadAt(position + kBlockHeaderBytes, static_cast<size_t>(length), &bytes));
+    print_(UnreadableBlockText(bytes));
     return absl::OkStatus();
   }
 

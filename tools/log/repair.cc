@@ -224,6 +224,7 @@ class Planner {
     ASSIGN_OR_RETURN(const auto bytes, files_.OpenForRead(step.path));
     ASSIGN_OR_RETURN(step.saved_end, EndOfNonZeroBytes(*bytes, step.size, file.log.size));
     if (step.saved_end > step.size) {
+      if (!file.is_ours) step.saved_end = file.log.size;  // none of it was written ahead
       step.to = step.path + ".tail";
       ASSIGN_OR_RETURN(const bool is_saved, HoldsSameBytes(files_, step));
       if (!is_saved) step.to = FreeName(files_, step.path, ".tail");

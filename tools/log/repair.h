@@ -4,7 +4,8 @@
 // Shapes    A plan keeps the longest run of blocks that join, from the log's start; or, where the
 //           engine holds everything older, from a later file to its end. Whole files become
 //           <file>.removed, the bytes behind the last block of the last kept file <file>.tail
-//           (trailing zeros not kept; names that are taken get a number).
+//           (without trailing zeros where Arion wrote the file ahead; names that are taken get a
+//           number).
 // Errors    FailedPrecondition: it must be done by hand (another replica's log, a symbolic link).
 //           InvalidArgument: a shared log.
 // Threads   Waits for the disk.
