@@ -60,6 +60,7 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       pid_(opened.pid),
       directory_(opened.directory),
       disk_(opened.disk),
+      log_disk_(host_->LogDiskOf(disk_)),
       server_name_(host_->self.ToString()),
       info_(opened.info),
       engine_(std::move(opened.engine)),
@@ -138,7 +139,8 @@ void Replica::Write(WriteCode code, InboundRequest request) {
 
 // A full disk, ours or a member's, is noticed before anything is logged.
 ErrorCode Replica::SpaceGate() const {
-  if (!host_->disks->HasSpace(disk_)) return ErrorCode::kDiskInsufficient;
+  if (!host_->disks->HasSpace(disk_) || !host_->disks->HasSpace(log_disk_))
+    return ErrorCode::kDiskInsufficient;
   for (const Endpoint member : full_members_)
     if (core_->configuration().IsSecondary(member)) return ErrorCode::kDiskInsufficient;
   return ErrorCode::kOk;
@@ -445,7 +447,7 @@ void Replica::OnLogged(uint64_t sequence, const absl::Status& status) {
   } else {
     if (!is_closed_) {
       LOG(ERROR) << Tag() << " log write failed: " << status;
-      host_->disks->OnIoError(disk_, absl::StrCat("log write: ", status.ToString()));
+      host_->disks->OnIoError(log_disk_, absl::StrCat("log write: ", status.ToString()));
     }
     Step(Logged{sequence, ErrorCode::kDiskIoError});
   }
@@ -554,7 +556,8 @@ void Replica::Answer(PeerReply reply) {
   Responder responder = std::move(it->second);
   peers_.erase(it);
   if (auto* check = std::get_if<GroupCheckResponse>(&reply.body))
-    check->disk_status = host_->disks->StateForPeers(disk_);
+    check->disk_status =
+        host_->disks->StateForPeers(host_->disks->HasSpace(log_disk_) ? disk_ : log_disk_);
   const PeerGeneration generation = host_->options.peer_generation;
   responder.Reply(
       ErrorCode::kOk,

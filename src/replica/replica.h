@@ -160,7 +160,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   StrandPtr strand_;
   const PartitionId pid_;
   const std::string directory_;
-  const size_t disk_;
+  const size_t disk_;      // of the data
+  const size_t log_disk_;  // often the same
   const std::string server_name_;
   InitInfo info_;                   // as on disk
   std::shared_ptr<Engine> engine_;  // null only while it is exchanged

@@ -30,8 +30,14 @@ struct ReplicaHost {
   Endpoint self;
   std::shared_ptr<ServerLease> lease;
   std::shared_ptr<ServedFiles> served;
-  std::shared_ptr<DiskWatch> disks;  // by position in options.data_directories
+  // By position in options.data_directories; behind them the log home, if there is one.
+  std::shared_ptr<DiskWatch> disks;
   std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
+
+  // Where the logs of the replicas in that data directory lie, for `disks`.
+  size_t LogDiskOf(size_t data_directory) const {
+    return options.log_home_directory.empty() ? data_directory : options.data_directories.size();
+  }
 };
 
 }  // namespace arion

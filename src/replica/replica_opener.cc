@@ -7,12 +7,11 @@
 #include "base/status.h"
 #include "pacifica/log_replay.h"
 #include "replica/app_info_file.h"
+#include "replica/log_place.h"
 #include "replica/mutation_operations.h"
 
 namespace arion {
 namespace {
-
-constexpr char kLogIdentityName[] = ".arion-log";
 
 // Replays a log into an engine: what a later mutation proves committed is applied at once, so that
 // memory holds only the tail whose fate is open.
@@ -61,21 +60,21 @@ std::function<void(bool)> WaitReporter(std::shared_ptr<DiskWatch> disks, size_t 
 std::string DataPathOf(const std::string& replica_directory) {
   return JoinPath(replica_directory, "data");
 }
-std::string LogPathOf(const std::string& replica_directory) {
-  return JoinPath(replica_directory, "plog");
-}
 std::string LearnPathOf(const std::string& replica_directory) {
   return JoinPath(replica_directory, "learn");
 }
 
-absl::Status CreateReplicaDirectory(FileSystem& files, const std::string& replica_directory,
+absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& replica_directory,
                                     const AppInfo& app) {
+  FileSystem& files = host.env.files();
   // Under a name that no scan loads, until it is whole.
   const std::string temporary = replica_directory + ".tmp";
   RETURN_IF_ERROR(files.RemoveAll(temporary));
   RETURN_IF_ERROR(files.CreateDirectories(temporary));
   RETURN_IF_ERROR(StoreAppInfo(files, temporary, app));
   RETURN_IF_ERROR(StoreInitInfo(files, temporary, InitInfo{}));
+  RETURN_IF_ERROR(PrepareLogPlace(files, host.env.clock(), host.options.log_home_directory,
+                                  replica_directory, temporary));
   RETURN_IF_ERROR(files.Rename(temporary, replica_directory));
   return files.SyncDirectory(ParentDirectory(replica_directory));
 }
@@ -86,6 +85,7 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
   const PartitionId pid = found.pid;
   const std::string& replica_directory = found.path;
   OpenedReplica opened{.pid = pid, .directory = replica_directory, .disk = found.data_directory};
+  RETURN_IF_ERROR(CheckLogPlace(files, host.options.log_home_directory, replica_directory));
   ASSIGN_OR_RETURN(opened.app, LoadAppInfo(files, replica_directory));
   ASSIGN_OR_RETURN(opened.info, LoadInitInfo(files, replica_directory));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
@@ -100,16 +100,18 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
 
   EngineReplay replay(pid, *opened.engine);
   ReplaySummary summary;
-  PrivateLogOptions options{.directory = LogPathOf(replica_directory),
-                            .identity_path = JoinPath(replica_directory, kLogIdentityName),
-                            .pid = pid,
-                            .durability = host.options.durability,
-                            .segment_bytes_max = host.options.log_segment_bytes,
-                            .reserve = host.options.log_reserve,
-                            .on_no_space = WaitReporter(host.disks, found.data_directory),
-                            .preallocate = host.options.log_preallocate,
-                            .applied = opened.engine->last_applied(),
-                            .valid_start_offset = opened.info.offset_in_private_log};
+  const LogPlace place = LogPlaceOf(host.options.log_home_directory, replica_directory);
+  PrivateLogOptions options{
+      .directory = place.directory,
+      .identity_path = place.identity_path,
+      .pid = pid,
+      .durability = host.options.durability,
+      .segment_bytes_max = host.options.log_segment_bytes,
+      .reserve = host.options.log_reserve,
+      .on_no_space = WaitReporter(host.disks, host.LogDiskOf(found.data_directory)),
+      .preallocate = host.options.log_preallocate,
+      .applied = opened.engine->last_applied(),
+      .valid_start_offset = opened.info.offset_in_private_log};
   const Instant replay_started = host.env.clock().Now();
   ASSIGN_OR_RETURN(
       opened.log,

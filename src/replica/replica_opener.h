@@ -37,11 +37,10 @@ struct OpenedReplica {
 };
 
 std::string DataPathOf(const std::string& replica_directory);
-std::string LogPathOf(const std::string& replica_directory);
 std::string LearnPathOf(const std::string& replica_directory);
 
 // A whole directory with an empty replica, durable, or nothing.
-absl::Status CreateReplicaDirectory(FileSystem& files, const std::string& replica_directory,
+absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& replica_directory,
                                     const AppInfo& app);
 
 enum class Origin { kFound, kJustCreated };

@@ -9,6 +9,7 @@
 #include "replica/config_sync.h"
 #include "replica/data_directory_claim.h"
 #include "replica/failure_detector_client.h"
+#include "replica/log_place.h"
 #include "replica/replica_host.h"
 #include "replica/replica_table.h"
 #include "replica/request_router.h"
@@ -17,6 +18,8 @@
 
 namespace arion {
 namespace {
+
+constexpr char kLogHomeTag[] = "log_home";
 
 // The operator has to act; a broken disk, which the others can do without, is none of these.
 bool MustRefuse(const absl::Status& status) {
@@ -40,7 +43,10 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   State(Environment& env, Transport& transport, EngineFactory& engines,
         ReplicaServerOptions options)
       : strand_(env.NewStrand("replica server")) {
-    auto disks = std::make_shared<DiskWatch>(env, strand_, options.disk, options.data_directories);
+    std::vector<DataDirectory> watched = options.data_directories;
+    if (!options.log_home_directory.empty())
+      watched.push_back({kLogHomeTag, options.log_home_directory});
+    auto disks = std::make_shared<DiskWatch>(env, strand_, options.disk, watched);
     host_ = std::make_shared<const ReplicaHost>(
         ReplicaHost{env, transport, engines, std::move(options), transport.local(),
                     std::make_shared<ServerLease>(), std::make_shared<ServedFiles>(env.files()),
@@ -63,6 +69,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const StrandPtr strand_;
   std::shared_ptr<const ReplicaHost> host_;
   std::vector<std::unique_ptr<DataDirectoryClaim>> claims_;  // by position; null: unreadable
+  std::unique_ptr<DataDirectoryClaim> home_claim_;           // null: logs lie beside the data
   std::vector<std::string> unreadable_tags_;
   std::shared_ptr<ReplicaTable> table_;
   std::shared_ptr<ConfigSync> sync_;
@@ -74,7 +81,9 @@ absl::Status ReplicaServer::State::Start() {
   RETURN_IF_ERROR(ClaimDirectories());
   ASSIGN_OR_RETURN(std::vector<FoundReplica> found, ScanDirectories());
   MakeParts();
-  host_->disks->Start(UsableDirectories());
+  std::vector<bool> readable = UsableDirectories();
+  if (home_claim_ != nullptr) readable.push_back(true);
+  host_->disks->Start(readable);
   host_->transport.SetHandler(
       [router = std::weak_ptr<RequestRouter>(router_)](InboundRequest request) {
         if (const auto live = router.lock()) live->Handle(std::move(request));
@@ -91,11 +100,14 @@ absl::Status ReplicaServer::State::Start() {
 
 absl::Status ReplicaServer::State::ClaimDirectories() {
   const auto& directories = host_->options.data_directories;
-  std::set<std::string> tags, paths;
+  std::set<std::string> tags = {kLogHomeTag}, paths = {host_->options.log_home_directory};
   for (const DataDirectory& directory : directories)
     if (!tags.insert(directory.tag).second || !paths.insert(directory.path).second)
       return absl::InvalidArgumentError(
           absl::StrCat("data directory ", directory.tag, ":", directory.path, " is named twice"));
+  if (const std::string& home = host_->options.log_home_directory; !home.empty()) {
+    ASSIGN_OR_RETURN(home_claim_, DataDirectoryClaim::Claim(host_->env.files(), home, host_->self));
+  }
   claims_.resize(directories.size());
   for (size_t i = 0; i < directories.size(); ++i) {
     auto claim = DataDirectoryClaim::Claim(host_->env.files(), directories[i].path, host_->self);
@@ -135,6 +147,12 @@ absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::ScanDirectories(
     return absl::FailedPreconditionError(
         "no data directory can be used; see the log for the reason of each");
   RETURN_IF_ERROR(CheckNoDuplicates(found));
+  // Before anything is opened: no log may be taken for empty that lies elsewhere.
+  for (const FoundReplica& replica : found) {
+    const absl::Status placed =
+        CheckLogPlace(host_->env.files(), host_->options.log_home_directory, replica.path);
+    if (absl::IsFailedPrecondition(placed)) return placed;
+  }
   return found;
 }
 
@@ -192,6 +210,7 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
       self->host_->env.disk_pool(self->host_->options.data_directories[first].path)
           .Submit([self, done, status]() mutable {
             self->claims_.clear();
+            self->home_claim_ = nullptr;
             self->strand_->Post([done, status, self] { done(status); });
           });
     });

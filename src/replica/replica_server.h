@@ -60,6 +60,7 @@ struct ReplicaServerOptions {
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
   LogReserve log_reserve;
+  std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
 };
 
@@ -83,7 +84,7 @@ struct LogReplayStats {
   Counter nanos;
 };
 
-// What one data directory's disk looks like from outside. Several directories may share a device;
+// What one data directory's (or the log home's) disk looks like from outside. Several directories may share a device;
 // then sync_p99, is_slow and log_method are the device's.
 struct DiskSnapshot {
   std::string tag;
@@ -116,7 +117,8 @@ class ReplicaServer {
 
   // Asks every replica on its strand; `done` gets them ordered by partition.
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
-  // The disks of the data directories, in configuration order. Thread-safe.
+  // The disks of the data directories, in configuration order, then that of the log home, if there
+  // is one, under the tag log_home. Thread-safe.
   std::vector<DiskSnapshot> Disks() const;
   // Lives as long as the server does.
   const LogReplayStats& replay() const;

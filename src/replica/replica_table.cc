@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "replica/log_place.h"
 
 namespace arion {
 namespace {
@@ -113,7 +114,8 @@ void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creatio
 std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
   std::vector<DirectoryLoad> loads(usable_directories_.size());
   for (size_t i = 0; i < loads.size(); ++i)
-    loads[i] = {.usable = usable_directories_[i] && host_->disks->HasSpace(i),
+    loads[i] = {.usable = usable_directories_[i] && host_->disks->HasSpace(i) &&
+                          host_->disks->HasSpace(host_->LogDiskOf(i)),
                 .is_suspicious = host_->disks->StateOf(i) == DiskStatus::kIoError};
   for (const auto& [pid, slot] : slots_) {
     DirectoryLoad& load = loads[slot.found.data_directory];
@@ -134,7 +136,7 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
         if (origin == Origin::kJustCreated)
-          created = CreateReplicaDirectory(host->env.files(), found.path, found.app);
+          created = CreateReplicaDirectory(*host, found.path, found.app);
         if (created.ok())
           *opened = OpenReplica(*host, strand, found, origin);
         else
@@ -246,10 +248,15 @@ void ReplicaTable::SetAsideInPool(const std::string& path, SetAside why) {
     if (!Exists(host->env.files(), path)) return;
     const absl::StatusOr<std::string> target =
         SetDirectoryAside(host->env.files(), host->env.clock(), path, why);
-    if (target.ok())
-      LOG(WARNING) << path << " set aside as " << *target;
-    else
+    if (!target.ok()) {
       LOG(ERROR) << "set " << path << " aside: " << target.status();
+      return;
+    }
+    LOG(WARNING) << path << " set aside as " << *target;
+    // Should it not come to this, PrepareLogPlace does it for the next replica of that name.
+    const absl::Status log =
+        SetLogAside(host->env.files(), host->options.log_home_directory, path, *target);
+    LOG_IF(ERROR, !log.ok()) << "set the log of " << path << " aside: " << log;
   });
 }
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/log_place.h"
+
+#include "tests/replica/server_world.h"
+
+namespace arion {
+namespace {
+
+constexpr char kHome[] = "/fast/logs";
+
+class LogPlaceTest : public ReplicaServerWorld {
+ protected:
+  LogPlaceTest() {
+    options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+    meta_.SetReplicaCount(1);
+  }
+  void WriteAndStop(Server& server, int n) {
+    ASSERT_TRUE(MakePrimary(server));
+    for (int i = 0; i < n; ++i) ASSERT_EQ(Put(server, i, "v" + std::to_string(i)), ErrorCode::kOk);
+  }
+  FileSystem& files(Server& server) { return server.node.environment().files(); }
+  std::vector<std::string> LogFiles(Server& server, const std::string& folder) {
+    return files(server).List(folder).value_or(std::vector<std::string>());
+  }
+  absl::Status StartWith(Server& server, const std::string& home) {
+    options_.log_home_directory = home;
+    absl::Status started = server.Start(network_, options_);
+    if (!started.ok()) server.Crash(sim::CrashMode::kProcess);
+    return started;
+  }
+};
+
+TEST_F(LogPlaceTest, AtHomeTheLogLiesUnderTheReplicasNameAndSurvivesAPowerCut) {
+  options_.log_home_directory = kHome;
+  Server& server = AddServer();
+  WriteAndStop(server, 30);
+  EXPECT_FALSE(LogFiles(server, "/fast/logs/2.1.pegasus/plog").empty());
+  EXPECT_TRUE(Exists(files(server), "/fast/logs/2.1.pegasus/.arion-log"));
+  EXPECT_FALSE(Exists(files(server), "/d1/replica/reps/2.1.pegasus/plog"));
+  const auto disks = server.server->Disks();
+  ASSERT_EQ(disks.size(), 2u);
+  EXPECT_EQ(disks[1].tag, "log_home");
+  server.Crash(sim::CrashMode::kPowerRandom);
+  Restart(server);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  for (int i = 0; i < 30; ++i) ASSERT_EQ(Get(server, i), "v" + std::to_string(i));
+}
+
+TEST_F(LogPlaceTest, AServerWhoseLogsLieElsewhereDoesNotStart) {
+  Server& server = AddServer();
+  WriteAndStop(server, 5);
+  server.Crash(sim::CrashMode::kProcess);
+  absl::Status refused = StartWith(server, kHome);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+  EXPECT_NE(refused.message().find("start with log_placement = data"), std::string::npos)
+      << refused;
+  ASSERT_TRUE(StartWith(server, "").ok());
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(Get(server, i), "v" + std::to_string(i)) << "nothing lost";
+}
+
+TEST_F(LogPlaceTest, NeitherDoesOneWhoseLogsAreAtAHomeItWasNotTold) {
+  options_.log_home_directory = kHome;
+  Server& server = AddServer();
+  WriteAndStop(server, 5);
+  server.Crash(sim::CrashMode::kProcess);
+  for (const char* other : {"", "/elsewhere"}) {
+    const absl::Status refused = StartWith(server, other);
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition) << refused;
+    EXPECT_NE(refused.message().find("log_home_directory = /fast/logs"), std::string::npos)
+        << refused;
+  }
+  ASSERT_TRUE(StartWith(server, kHome).ok());
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(Get(server, i), "v" + std::to_string(i));
+}
+
+TEST_F(LogPlaceTest, ALogHomeThatIsNotMountedLosesNothing) {
+  options_.log_home_directory = kHome;
+  Server& server = AddServer();
+  WriteAndStop(server, 5);
+  server.Crash(sim::CrashMode::kProcess);
+  ASSERT_TRUE(server.node.disk().Rename("/fast", "/unplugged").ok());
+  ASSERT_TRUE(StartWith(server, kHome).ok());
+  world_.RunFor(absl::Seconds(20));
+  EXPECT_TRUE(Snapshot(server).loading) << "neither opened nor set aside";
+  EXPECT_EQ(CountDirectories(server, ".err"), 0);
+  server.Crash(sim::CrashMode::kProcess);
+  ASSERT_TRUE(server.node.disk().RemoveAll("/fast").ok());
+  ASSERT_TRUE(server.node.disk().Rename("/unplugged", "/fast").ok());
+  ASSERT_TRUE(StartWith(server, kHome).ok());
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(Get(server, i), "v" + std::to_string(i));
+}
+
+TEST_F(LogPlaceTest, ALogIsSetAsideWithItsReplicaAndNeverReplayedIntoTheNext) {
+  options_.log_home_directory = kHome;
+  Server& server = AddServer();
+  WriteAndStop(server, 5);
+  server.node.disk().FailSyncs(1);
+  EXPECT_NE(Put(server, 9, "in doubt"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(CountDirectories(server, ".err"), 1);
+  int aside = 0;
+  for (const std::string& name : LogFiles(server, kHome)) aside += name.ends_with(".err") ? 1 : 0;
+  EXPECT_EQ(aside, 1);
+  EXPECT_FALSE(Exists(files(server), "/fast/logs/2.1.pegasus"));
+  for (const DiskSnapshot& disk : server.server->Disks())
+    EXPECT_EQ(disk.io_errors, disk.tag == "log_home" ? 1 : 0) << disk.tag;
+
+  // A log that was left behind: the next replica of that name begins with none.
+  server.node.environment().RunInPool([&] {
+    ASSERT_TRUE(files(server).CreateDirectories("/fast/logs/2.1.pegasus/plog").ok());
+    ASSERT_TRUE(
+        WriteFileDurably(files(server), "/fast/logs/2.1.pegasus/plog/log.1.0", "garbage").ok());
+  });
+  auto& configuration = meta_.configuration();
+  configuration = {.pid = kPid, .max_replica_count = 1};
+  ASSERT_TRUE(MakePrimary(server));
+  EXPECT_EQ(Snapshot(server).last_applied, Decree(0));
+  int left_behind = 0;
+  for (const std::string& name : LogFiles(server, kHome))
+    left_behind += name.ends_with(".gar") ? 1 : 0;
+  EXPECT_EQ(left_behind, 1) << "it was not removed either";
+}
+
+TEST_F(LogPlaceTest, AFullLogHomeRefusesWrites) {
+  options_.log_home_directory = kHome;
+  Server& server = AddServer();
+  WriteAndStop(server, 5);
+  server.node.disk().SetFreeBytes(1 << 20);
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kDiskInsufficient);
+  EXPECT_EQ(Get(server, 1), "v1");
+  server.node.disk().SetFreeBytes(UINT64_MAX);
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kOk);
+}
+
+}  // namespace
+}  // namespace arion
