@@ -2,6 +2,8 @@
 #include "wal/log_recovery.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 namespace arion {
 namespace {
 
+constexpr size_t kFirstChunkBytes = 4096;  // for a first block alone
 constexpr std::string_view kSparePrefix = "spare.";
 // No log ever comes near, and what is appended to one can still be counted.
 constexpr int64_t kCountMax = int64_t{1} << 62;
@@ -120,7 +123,7 @@ class Recovery {
       File& file = logs_[i];
       auto opened = files_.OpenForRead(PathOf(file));
       RETURN_IF_ERROR(opened.status());
-      LogReader reader(**opened, file.size, file.entry.name.start_offset);
+      LogReader reader(**opened, file.size, file.entry.name.start_offset, {}, kFirstChunkBytes);
       LogBlock block;
       const auto read = reader.Next(&block);
       if (read.ok() && *read) {
@@ -339,11 +342,18 @@ class Recovery {
       summary_.bytes_above_applied += view.size();
     }
     log_.max_decree = std::max(log_.max_decree, view.decree());
-    auto mutation = std::make_shared<Mutation>();
-    view.CopyTo(mutation.get());
     uncommitted_.Add(view, static_cast<size_t>(&file - logs_.data()),
                      static_cast<uint64_t>(view.log_offset() - file.entry.name.start_offset));
-    return sink_(std::move(mutation));
+    return sink_(MutationOf(view));
+  }
+
+  // An object that the sink has let go is used again: replay allocates nothing per record.
+  MutationPtr MutationOf(const MutationView& view) {
+    std::shared_ptr<Mutation>& mutation = recent_[next_recent_++ % recent_.size()];
+    if (mutation == nullptr || mutation.use_count() > 1) mutation = std::make_shared<Mutation>();
+    std::atomic_thread_fence(std::memory_order_acquire);  // after whoever held it last
+    view.CopyTo(mutation.get());
+    return mutation;
   }
 
   // Oldest first, one by one, so that no crash makes a hole.
@@ -461,6 +471,8 @@ class Recovery {
   std::vector<File> outdated_;  // before those: not needed, and damaged
   std::vector<std::string> spares_;
   UncommittedTail uncommitted_;
+  std::array<std::shared_ptr<Mutation>, 4> recent_;  // given to the sink last
+  size_t next_recent_ = 0;
   RecoveredLog log_;
 };
 
