@@ -20,6 +20,7 @@
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -74,7 +75,7 @@ class LogFile {
 // What a device has done since it was made. Thread-safe.
 struct LogDeviceStats {
   Histogram append_nanos;       // from Write() to the moment its answer is posted
-  Histogram sync_nanos;         // one flush of the device, or one file's own fdatasync
+  Histogram sync_nanos;         // a flush of the device, a file's own, or a write that carries one
   Histogram records_per_write;  // mutations in a block
   Histogram writes_per_sync;    // blocks that one flush made durable
   Counter writes;
@@ -82,6 +83,20 @@ struct LogDeviceStats {
   Counter syncs;
   Counter failures;  // writes and syncs that ended with an error
   Gauge queued;      // Write() was called, the answer not yet posted
+};
+
+// The zeros that the logs of one disk hold ready beyond what they wrote: spares, and the steps by
+// which their files grow. Each log may have small steps without asking. Thread-safe.
+class ZerosAhead {
+ public:
+  explicit ZerosAhead(uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  bool Take(uint64_t bytes);  // false: that would be too many
+  void GiveBack(uint64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
+  uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  const uint64_t bytes_max_;
+  std::atomic<uint64_t> bytes_{0};
 };
 
 class LogDevice {
@@ -97,6 +112,10 @@ class LogDevice {
     absl::AnyInvocable<void(absl::Status, AlignedBuffer)> done;
   };
 
+  static constexpr uint64_t kZerosAheadBytesMax = uint64_t{1} << 30;
+  LogDevice() : LogDevice(kZerosAheadBytesMax) {}
+  explicit LogDevice(uint64_t zeros_ahead_bytes_max)
+      : zeros_ahead_(std::make_shared<ZerosAhead>(zeros_ahead_bytes_max)) {}
   virtual ~LogDevice() = default;
   virtual void Write(WriteRequest request) = 0;
 
@@ -114,6 +133,10 @@ class LogDevice {
   // fdatasync", "simulated".
   virtual std::string method() const = 0;
   virtual const LogDeviceStats& stats() const = 0;
+  const std::shared_ptr<ZerosAhead>& zeros_ahead() const { return zeros_ahead_; }
+
+ private:
+  const std::shared_ptr<ZerosAhead> zeros_ahead_;
 };
 
 }  // namespace arion

@@ -8,8 +8,8 @@ namespace arion {
 std::unique_ptr<LogDevice> NewPosixLogDevice(const std::string& path_on_device,
                                              LogDeviceOptions options) {
   if (options.method == LogDeviceOptions::Method::kBest)
-    if (auto device = NewUringLogDevice(path_on_device, options.ring_entries)) return device;
-  return NewThreadedLogDevice(path_on_device, options.threads);
+    if (auto device = NewUringLogDevice(path_on_device, options)) return device;
+  return NewThreadedLogDevice(path_on_device, options);
 }
 
 }  // namespace arion

@@ -26,6 +26,9 @@ struct LogDeviceOptions {
   Method method = Method::kBest;
   int threads = 4;  // of kThreads
   unsigned ring_entries = 256;
+  // Zero-filled space that all logs of the device may hold ready, spares included, beyond two steps
+  // of 1 MiB each. 0: no spares, and files grow by such steps.
+  uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax;
 };
 
 // The log device of the file system that holds `path_on_device`, which exists.

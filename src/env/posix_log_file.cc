@@ -21,7 +21,7 @@
 namespace arion {
 namespace {
 
-constexpr size_t kFillChunkBytes = 1 << 20;
+constexpr size_t kFillChunkBytes = 256 << 10;  // what a log's write may have to wait for
 
 bool IsOutOfSpace(int error) { return error == ENOSPC || error == EDQUOT; }
 
@@ -62,8 +62,8 @@ PosixLogFile::~PosixLogFile() {
   ::close(fd_);
 }
 
-PosixLogDevice::PosixLogDevice(const std::string& path_on_device)
-    : shared_flush_(FlushCoversDevice(path_on_device)) {}
+PosixLogDevice::PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options)
+    : LogDevice(options.zeros_ahead_bytes_max), shared_flush_(FlushCoversDevice(path_on_device)) {}
 
 absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
                                                               bool direct) {
@@ -93,6 +93,11 @@ absl::Status PosixLogDevice::FillWithZeros(LogFile& log_file, uint64_t from, uin
   if (from % file.alignment() != 0 || to % file.alignment() != 0)
     return absl::InvalidArgumentError(absl::StrCat("fill ", file.path(), ": not aligned"));
   if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
+  // With the size set first the writes below don't keep the log's own writes out of the file.
+  if (from < to &&
+      ::fallocate(file.fd(), 0, static_cast<off_t>(from), static_cast<off_t>(to - from)) != 0 &&
+      IsOutOfSpace(errno))
+    return PosixError(errno, "fill", file.path());
   AlignedBuffer zeros;
   zeros.Resize(std::min<uint64_t>(kFillChunkBytes, to - std::min(from, to)));
   for (uint64_t at = from; at < to;) {

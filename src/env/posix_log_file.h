@@ -10,6 +10,7 @@
 #include <string>
 
 #include "env/log_device.h"
+#include "env/posix_log_device.h"
 
 namespace arion {
 
@@ -68,7 +69,7 @@ enum class NextStep {
 
 class PosixLogDevice : public LogDevice {
  public:
-  explicit PosixLogDevice(const std::string& path_on_device);
+  PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options);
 
   absl::StatusOr<std::shared_ptr<LogFile>> Open(const std::string& path, bool direct) override;
   absl::Status FillWithZeros(LogFile& file, uint64_t from, uint64_t to) override;
@@ -106,9 +107,10 @@ class PosixLogDevice : public LogDevice {
   bool shared_flush_ = false;
 };
 
-std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device, int threads);
+std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device,
+                                                const LogDeviceOptions& options);
 // Null when the kernel refuses io_uring.
 std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
-                                             unsigned ring_entries);
+                                             const LogDeviceOptions& options);
 
 }  // namespace arion

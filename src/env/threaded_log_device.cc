@@ -17,7 +17,8 @@ namespace {
 
 class ThreadedLogDevice : public PosixLogDevice {
  public:
-  ThreadedLogDevice(const std::string& path, int threads) : PosixLogDevice(path), pool_(threads) {}
+  ThreadedLogDevice(const std::string& path, const LogDeviceOptions& options)
+      : PosixLogDevice(path, options), pool_(options.threads) {}
 
   void Write(WriteRequest request) override {
     pool_.Submit([this, write = Begin(std::move(request))]() mutable {
@@ -63,8 +64,9 @@ class ThreadedLogDevice : public PosixLogDevice {
 
 }  // namespace
 
-std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device, int threads) {
-  return std::make_unique<ThreadedLogDevice>(path_on_device, threads);
+std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device,
+                                                const LogDeviceOptions& options) {
+  return std::make_unique<ThreadedLogDevice>(path_on_device, options);
 }
 
 }  // namespace arion

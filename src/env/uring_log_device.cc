@@ -27,8 +27,8 @@ namespace {
 
 class UringLogDevice : public PosixLogDevice {
  public:
-  UringLogDevice(const std::string& path, int event_fd)
-      : PosixLogDevice(path), event_fd_(event_fd) {}
+  UringLogDevice(const std::string& path, const LogDeviceOptions& options, int event_fd)
+      : PosixLogDevice(path, options), event_fd_(event_fd) {}
 
   ~UringLogDevice() override {
     if (thread_.joinable()) {
@@ -249,11 +249,11 @@ class UringLogDevice : public PosixLogDevice {
 }  // namespace
 
 std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
-                                             unsigned ring_entries) {
+                                             const LogDeviceOptions& options) {
   const int event_fd = ::eventfd(0, EFD_CLOEXEC);
   if (event_fd < 0) return nullptr;
-  auto device = std::make_unique<UringLogDevice>(path_on_device, event_fd);
-  if (!device->Start(ring_entries)) return nullptr;
+  auto device = std::make_unique<UringLogDevice>(path_on_device, options, event_fd);
+  if (!device->Start(options.ring_entries)) return nullptr;
   return device;
 }
 

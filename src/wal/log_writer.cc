@@ -19,6 +19,7 @@ constexpr uint64_t kStepBytesMax = 32 << 20;
 constexpr size_t kFreeBlocksMax = 2;
 constexpr size_t kFreeBufferBytesMax = 4 << 20;
 constexpr size_t kSmallBufferBytes = 64 << 10;
+constexpr absl::Duration kReactionTime = absl::Microseconds(50);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
 
 }  // namespace
@@ -27,8 +28,10 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
                      const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog)
     : options_(options),
       strand_(std::move(strand)),
+      clock_(env.clock()),
       pool_(env.disk_pool(options.directory)),
       device_(env.log_device(options.directory)),
+      zeros_ahead_(device_.zeros_ahead()),
       catalog_(std::move(catalog)),
       folder_(std::make_shared<LogFolder>(env, options, recovered.identity)),
       prewrites_(options.preallocate && options.durability == Durability::kFsync),
@@ -39,6 +42,8 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
   plan_.valid_start_offset = options.valid_start_offset;
   current_name_ = plan_.name;
 }
+
+LogWriter::~LogWriter() { zeros_ahead_->GiveBack(zeros_taken_ + spare_taken_); }
 
 // ---- planning: what goes where ----
 
@@ -160,29 +165,29 @@ void LogWriter::MakeFileFor(const Block& block) {
   waiting_ = true;
   auto made = std::make_shared<OpenLogFile>();
   const uint64_t fill = prewrites_ ? std::min(kFirstStepBytes, capacity_bytes_) : 0;
-  Enqueue({.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
-             auto file = folder.MakeFile(name, fill);
-             // Too little for the zeros: it may do for the block.
-             if (fill > 0 && absl::IsResourceExhausted(file.status()))
-               file = folder.MakeFile(name, 0);
-             ASSIGN_OR_RETURN(*made, std::move(file));
-             return absl::OkStatus();
-           },
-           .then =
-               [this, made, name = block.name](const absl::Status& status) {
-                 waiting_ = false;
-                 if (absl::IsResourceExhausted(status)) return WaitForSpace(status);
-                 if (!status.ok()) return Fail(status);
-                 OpenLogFile old = std::exchange(current_, std::move(*made));
-                 const uint64_t old_content = std::exchange(content_bytes_, 0);
-                 current_name_ = name;
-                 next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
-                 growing_ = grow_refused_ = false;
-                 // W3 holds: the old file's last write is flushed. Its zero tail is legal until
-                 // this is done.
-                 if (old.file != nullptr)
-                   Enqueue(
-                       {.work = [file = std::move(old.file), old_content](
+  Enqueue(
+      {.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
+         auto file = folder.MakeFile(name, fill);
+         // Too little for the zeros: it may do for the block.
+         if (fill > 0 && absl::IsResourceExhausted(file.status())) file = folder.MakeFile(name, 0);
+         ASSIGN_OR_RETURN(*made, std::move(file));
+         return absl::OkStatus();
+       },
+       .then =
+           [this, made, name = block.name](const absl::Status& status) {
+             waiting_ = false;
+             if (absl::IsResourceExhausted(status)) return WaitForSpace(status);
+             if (!status.ok()) return Fail(status);
+             OpenLogFile old = std::exchange(current_, std::move(*made));
+             const uint64_t old_content = std::exchange(content_bytes_, 0);
+             current_name_ = name;
+             next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
+             growing_ = grow_refused_ = false;
+             zeros_ahead_->GiveBack(std::exchange(zeros_taken_, std::exchange(spare_taken_, 0)));
+             // W3 holds: the old file's last write is flushed. Its zero tail is legal until
+             // this is done.
+             if (old.file != nullptr)
+               Enqueue({.work = [file = std::move(old.file), old_content](
                                     LogFolder& folder) { return folder.Trim(file, old_content); },
                         .then =
                             [this](const absl::Status& trimmed) {
@@ -190,15 +195,23 @@ void LogWriter::MakeFileFor(const Block& block) {
                               if (!trimmed.ok() && !absl::IsResourceExhausted(trimmed))
                                 Fail(trimmed);
                             }});
-               }});
+           }});
 }
 
 void LogWriter::GrowTo(uint64_t bytes) {
   growing_ = true;
   auto file = std::make_shared<OpenLogFile>(current_);
-  const uint64_t to =
-      std::min(capacity_bytes_, std::max(bytes, current_.synced_bytes + next_step_bytes_));
-  next_step_bytes_ = std::min(kStepBytesMax, next_step_bytes_ * 2);
+  const auto end = [&](uint64_t step) {
+    return std::min(capacity_bytes_, std::max(bytes, current_.synced_bytes + step));
+  };
+  uint64_t to = end(next_step_bytes_);
+  const uint64_t taken = to - current_.synced_bytes;
+  if (zeros_ahead_->Take(taken)) {
+    zeros_taken_ += taken;
+    next_step_bytes_ = std::min(kStepBytesMax, next_step_bytes_ * 2);
+  } else {
+    to = end(kFirstStepBytes);
+  }
   Enqueue({.work =
                [file, to](LogFolder& folder) {
                  return folder.Grow(file.get(), to / kPageBytes * kPageBytes);
@@ -226,10 +239,14 @@ void LogWriter::MakeSpareAhead() {
   if (!prewrites_ || grow_refused_ || spare_asked_ > current_name_.index) return;
   if (content_bytes_ < capacity_bytes_ / 2) return;
   spare_asked_ = current_name_.index + 1;
-  Enqueue({.work = [index = spare_asked_, fill = std::min(kSpareStepBytes, capacity_bytes_)](
-                       LogFolder& folder) { return folder.MakeSpare(index, fill); },
+  const uint64_t fill = std::min(kSpareStepBytes, capacity_bytes_);
+  if (!zeros_ahead_->Take(fill)) return;
+  spare_taken_ = fill;
+  Enqueue({.work = [index = spare_asked_,
+                    fill](LogFolder& folder) { return folder.MakeSpare(index, fill); },
            .then =
                [this](const absl::Status& status) {
+                 if (!status.ok()) zeros_ahead_->GiveBack(std::exchange(spare_taken_, 0));
                  // Without space the switch tries again; a sync that failed on a file without
                  // content harms nothing yet, but the identity file may be half replaced.
                  if (!status.ok() && !absl::IsResourceExhausted(status)) Fail(status);
@@ -291,6 +308,8 @@ void LogWriter::OnDurable() {
   current_.synced_bytes =
       std::max(current_.synced_bytes, block->position - block->prefix_bytes + block->buffer.size());
   content_bytes_ = block->end();
+  if (const uint64_t ahead = current_.synced_bytes - content_bytes_; zeros_taken_ > ahead)
+    zeros_ahead_->GiveBack(std::exchange(zeros_taken_, ahead) - ahead);
   catalog_->Add({.file = block->name,
                  .header_max_decree = block->max_decree_before,
                  .at = {.position = block->position,
@@ -301,26 +320,26 @@ void LogWriter::OnDurable() {
   ++blocks_written_;
   // Whoever hears that its record is durable appends the next: together with what queued up
   // meanwhile that is one block. Were the queue written first, a closed loop would alternate between
-  // two halves.
+  // two halves. But the disk does not stand idle for long because somebody reacts slowly.
   answering_ = true;
+  const Instant disk_waits_until = clock_.Now() + kReactionTime;
   if (is_out_of_space_) {
     is_out_of_space_ = grow_refused_ = false;
     LOG(INFO) << "[" << options_.pid << "] log: there is space again";
     if (options_.on_no_space) options_.on_no_space(false);
   }
-  Run(block->callbacks, absl::OkStatus());
+  for (DurableCallback& callback : block->callbacks) {
+    if (abandoned_) return;
+    callback(absl::OkStatus());
+    if (!answering_ || clock_.Now() < disk_waits_until) continue;
+    answering_ = false;
+    Pump();
+  }
   answering_ = false;
   Recycle(std::move(block));
   Pump();
   GrowAhead();
   MakeSpareAhead();
-}
-
-void LogWriter::Run(std::vector<DurableCallback>& callbacks, const absl::Status& status) {
-  for (DurableCallback& callback : callbacks) {
-    if (abandoned_) return;
-    callback(status);
-  }
 }
 
 void LogWriter::Recycle(BlockPtr block) {
@@ -363,7 +382,12 @@ void LogWriter::End(absl::Status status) {
   failed_ = std::move(status);
   strand_->Cancel(std::exchange(retry_, kNoTimer));
   const std::vector<BlockPtr> blocks = std::exchange(queue_, {});
-  for (const BlockPtr& block : blocks) Run(block->callbacks, failed_);
+  for (const BlockPtr& block : blocks) {
+    for (DurableCallback& callback : block->callbacks) {
+      if (abandoned_) return;
+      callback(failed_);
+    }
+  }
 }
 
 void LogWriter::DropOldest(size_t files) {

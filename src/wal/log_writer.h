@@ -46,6 +46,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // `catalog` holds the recovered files and is kept up to date.
   LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions& options,
             const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog);
+  ~LogWriter();
 
   void Append(MutationPtr mutation, DurableCallback on_durable);
   bool IsBusy() const { return !queue_.empty(); }
@@ -110,6 +111,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
   void MakeFileFor(const Block& block);
+  // At least to `bytes`.
   void GrowTo(uint64_t bytes);
   void GrowAhead();
   void MakeSpareAhead();
@@ -117,7 +119,6 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void Submit(Block& block);
   void OnWritten(absl::Status status, AlignedBuffer buffer);
   void OnDurable();
-  void Run(std::vector<DurableCallback>& callbacks, const absl::Status& status);
   void Recycle(BlockPtr block);
   // The front block's way is closed: tries again after a while.
   void WaitForSpace(const absl::Status& status);
@@ -136,8 +137,10 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
 
   const PrivateLogOptions options_;
   const StrandPtr strand_;
+  const Clock& clock_;
   DiskPool& pool_;
   LogDevice& device_;
+  const std::shared_ptr<ZerosAhead> zeros_ahead_;
   const std::shared_ptr<LogCatalog> catalog_;
   const std::shared_ptr<LogFolder> folder_;
   const bool prewrites_;
@@ -159,6 +162,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   bool growing_ = false;
   bool grow_refused_ = false;                  // no space: this file's writes sync themselves
   int64_t spare_asked_ = 0;                    // index of the last spare asked for
+  uint64_t zeros_taken_ = 0;                   // of ZerosAhead, for the newest file
+  uint64_t spare_taken_ = 0;                   // for the spare
   char last_page_[AlignedBuffer::kAlignment];  // the page that holds the end of the last block
 
   std::deque<Job> jobs_;

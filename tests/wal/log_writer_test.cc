@@ -9,6 +9,7 @@
 #include <set>
 
 #include "tests/wal/log_world.h"
+#include "wal/log_recovery.h"
 
 namespace arion {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 // Passes everything on; writes fail as told.
 class FaultyDevice : public LogDevice {
  public:
-  explicit FaultyDevice(LogDevice& device) : device_(device) {}
+  FaultyDevice(LogDevice& device, uint64_t zeros_ahead_bytes_max)
+      : LogDevice(zeros_ahead_bytes_max), device_(device) {}
 
   // The next `attempts` writes of files under `directory` get this far and end with `status`.
   struct Fault {
@@ -69,7 +71,8 @@ class FaultyDevice : public LogDevice {
 
 class FaultyEnvironment : public Environment {
  public:
-  explicit FaultyEnvironment(Environment& env) : device(env.log_device("/")), env_(env) {}
+  FaultyEnvironment(Environment& env, uint64_t zeros_ahead_bytes_max)
+      : device(env.log_device("/"), zeros_ahead_bytes_max), env_(env) {}
   const Clock& clock() const override { return env_.clock(); }
   FileSystem& files() override { return env_.files(); }
   Random& random() override { return env_.random(); }
@@ -87,7 +90,10 @@ class FaultyEnvironment : public Environment {
 // order: "3 ok", "4 no space", "5 lost", "waits", "goes on".
 class Logs {
  public:
-  Logs() { Wrap(); }
+  explicit Logs(uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax)
+      : zeros_ahead_bytes_max_(zeros_ahead_bytes_max) {
+    Wrap();
+  }
 
   absl::Status Open(int which, PrivateLogOptions options = TestLogOptions()) {
     options.directory = Directory(which);
@@ -145,13 +151,15 @@ class Logs {
 
  private:
   void Wrap() {
-    env = std::make_unique<FaultyEnvironment>(w.env());
+    env = std::make_unique<FaultyEnvironment>(w.env(), zeros_ahead_bytes_max_);
     w.env().RunInPool([&] {
       for (int which : {1, 2, 3, 4})
         ASSERT_TRUE(w.files().CreateDirectories(absl::StrCat("/data/", which)).ok());
       ASSERT_TRUE(w.files().SyncDirectory("/data").ok());
     });
   }
+
+  const uint64_t zeros_ahead_bytes_max_;
 };
 
 using Events = std::vector<std::string>;
@@ -405,6 +413,42 @@ TEST(LogWriterTest, ALoneRecordIsWrittenAtOnce) {
   EXPECT_EQ(logs.env->device.stats().queued.value(), 0);
   EXPECT_EQ(logs.env->device.stats().records_per_write.Read().max, 1u);
   EXPECT_GT(logs.env->device.stats().sync_nanos.Read().count, 0u);
+}
+
+TEST(LogWriterTest, TheZerosAheadOfADisksLogsAreBounded) {
+  for (const uint64_t bytes_max : {uint64_t{0}, uint64_t{5} << 20, uint64_t{1} << 30}) {
+    Logs logs(bytes_max);
+    PrivateLogOptions options = TestLogOptions();
+    options.segment_bytes_max = 6 << 20;
+    const ZerosAhead& zeros = *logs.env->device.zeros_ahead();
+    bool had_spare = false;
+    uint64_t most = 0;
+    for (int which : {1, 2, 3, 4}) ASSERT_TRUE(logs.Open(which, options).ok());
+    for (int64_t d = 1; d <= 40; ++d) {
+      for (int which : {1, 2, 3, 4}) logs.Append(which, d, 400000);
+      logs.w.Settle(absl::Milliseconds(200));
+      most = std::max(most, zeros.bytes());
+      uint64_t on_disk = 0;
+      for (int which : {1, 2, 3, 4}) {
+        const std::vector<std::string> names = *logs.w.files().List(Logs::Directory(which));
+        for (const std::string& name : names) {
+          had_spare |= IsSpareName(name);
+          on_disk += logs.w.files().Stat(JoinPath(Logs::Directory(which), name))->size;
+        }
+      }
+      // Content, and beyond it: two small steps for each log, and what the disk allows.
+      EXPECT_LE(on_disk, static_cast<uint64_t>(d) * 4 * 401000 + 4 * (2 << 20) + bytes_max);
+    }
+    for (int which : {1, 2, 3, 4}) EXPECT_EQ(logs.durable[which].size(), 40u);
+    EXPECT_LE(most, bytes_max);
+    if (bytes_max == 0) {
+      EXPECT_FALSE(had_spare);
+    } else if (bytes_max == 1 << 30) {
+      EXPECT_TRUE(had_spare);
+    }
+    logs.logs.clear();
+    EXPECT_EQ(zeros.bytes(), 0u);
+  }
 }
 
 }  // namespace
