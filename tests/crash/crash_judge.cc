@@ -85,12 +85,17 @@ std::string Expectation::Judge(const Recovered& recovered, Ending ending) const 
     return absl::StrCat("does not open: ", std::string(recovered.status.message()));
   const std::set<int> allowed(history_.begin(), history_.end());
   std::set<int> seen;
+  auto last = history_.begin();
   std::vector<int> given;  // first occurrences above what may be gone
   for (const int mutation : recovered.mutations) {
     if (mutation < 0) return "gives a mutation that was never appended, or with other bytes";
     if (!allowed.contains(mutation))
       return absl::StrCat(Name(mutation), " is there again, which was void or lost before");
-    if (seen.insert(mutation).second && DecreeOf(mutation) > applied_) given.push_back(mutation);
+    if (!seen.insert(mutation).second) continue;  // appended anew by a recovery
+    const auto at = std::find(history_.begin(), history_.end(), mutation);
+    if (at < last) return absl::StrCat(Name(mutation), " comes after ", Name(*last));
+    last = at;
+    if (DecreeOf(mutation) > applied_) given.push_back(mutation);
   }
   size_t next = 0;
   for (size_t i = 0; i < history_.size(); ++i) {

@@ -97,6 +97,17 @@ RecordingPtr Retention(uint64_t seed, const FaultPlan& plan) {
   return log;
 }
 
+// Records of one size, each a block: blocks of all files lie at the same positions.
+RecordingPtr Equal(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kSmallFiles);
+  for (int i = 0; i < 60; ++i) {
+    log->Append(4000);
+    log->WaitForReports();
+    if (i % 10 == 9) log->Checkpoint(1);
+  }
+  return log;
+}
+
 // A learner's new beginning, with the old log's writes still under way or done.
 RecordingPtr Anew(uint64_t seed, const FaultPlan& plan) {
   RecordingPtr log = Start(seed, plan, kSmallFiles);
@@ -200,17 +211,10 @@ RecordingPtr Upgraded(uint64_t seed, const FaultPlan& plan) {
 
 const std::vector<Workload>& Workloads() {
   static const std::vector<Workload> workloads = {
-      {"appends", Appends},
-      {"switches", Switches},
-      {"growing", Growing},
-      {"large", Large},
-      {"steps", Steps},
-      {"retention", Retention},
-      {"anew", Anew},
-      {"clean-stops", CleanStops},
-      {"power-cuts", PowerCuts},
-      {"restarts", Restarts},
-      {"page-cache", PageCache},
+      {"appends", Appends},      {"switches", Switches}, {"growing", Growing},
+      {"large", Large},          {"steps", Steps},       {"retention", Retention},
+      {"equal", Equal},          {"anew", Anew},         {"clean-stops", CleanStops},
+      {"power-cuts", PowerCuts}, {"restarts", Restarts}, {"page-cache", PageCache},
       {"upgraded", Upgraded},
   };
   return workloads;
