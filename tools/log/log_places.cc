@@ -24,10 +24,26 @@ bool IsSetAside(const std::string& name) {
   return false;
 }
 
-absl::StatusOr<int64_t> ReadValidStart(FileSystem& files, const std::string& replica_directory) {
-  const std::string path = JoinPath(replica_directory, ".init-info");
+// What the newest file says for its partition: near enough where the replica's info lies elsewhere
+// (a log in the log home).
+absl::StatusOr<int64_t> ValidStartOfNewestFile(FileSystem& files, const std::string& directory) {
+  ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files, directory));
+  int64_t valid_start = 0;
+  for (const auto& log : names.logs) {
+    ASSIGN_OR_RETURN(const auto file, files.OpenForRead(JoinPath(directory, log.file_name)));
+    LogReader reader(*file, log.size, log.name.start_offset);
+    LogBlock block;
+    ASSIGN_OR_RETURN(const bool has_first, reader.Next(&block));
+    if (has_first && block.header->entries.size() == 1)
+      valid_start = block.header->entries[0].valid_start_offset;
+  }
+  return valid_start;
+}
+
+absl::StatusOr<int64_t> ReadValidStart(FileSystem& files, const LogPlace& place) {
+  const std::string path = JoinPath(place.replica_directory, ".init-info");
   const auto text = ReadFile(files, path);
-  if (absl::IsNotFound(text.status())) return 0;
+  if (absl::IsNotFound(text.status())) return ValidStartOfNewestFile(files, place.directory);
   RETURN_IF_ERROR(text.status());
   rapidjson::Document json;
   json.Parse<rapidjson::kParseIterativeFlag>(text->data(), text->size());
@@ -114,7 +130,7 @@ class Search {
       place.replica_directory = path;
     if (!place.replica_directory.empty()) {
       place.pid = ParseReplicaName(BaseName(place.replica_directory));
-      auto valid_start = ReadValidStart(files_, place.replica_directory);
+      auto valid_start = ReadValidStart(files_, place);
       if (!valid_start.ok())
         found_.troubles.push_back({place.replica_directory, valid_start.status()});
       else
