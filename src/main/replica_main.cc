@@ -30,6 +30,8 @@ BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFac
     lines.emplace_back("disk " + disk.tag,
                        disk.path + ", log: " + env.log_device(disk.path).method());
   }
+  if (const std::string& home = config.replica.log_home_directory; !home.empty())
+    lines.emplace_back("log home", home + ", log: " + env.log_device(home).method());
   for (Endpoint meta : config.meta_servers) lines.emplace_back("meta server", meta.ToString());
   return lines;
 }

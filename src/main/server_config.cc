@@ -165,6 +165,28 @@ absl::Status SetLogMethod(Draft& draft, std::string_view value, const std::strin
   return absl::OkStatus();
 }
 
+absl::Status SetLogZerosAhead(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.log_device.zeros_ahead_bytes_max, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetLogPlacement(Draft& draft, std::string_view value, const std::string&) {
+  using Placement = ServerConfig::LogPlacement;
+  if (value != "data" && value != "home") {
+    return absl::InvalidArgumentError(
+        "unknown; write data (each log beside its replica) or home (all in log_home_directory)");
+  }
+  draft.config.log_placement = value == "data" ? Placement::kData : Placement::kHome;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogHome(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
+  draft.config.replica.log_home_directory = value;
+  draft.config.log_home_directory_origin = origin;
+  return absl::OkStatus();
+}
+
 // Sizes of the disk's health; 0 is allowed.
 template <auto Member>
 absl::Status SetDiskSize(Draft& draft, std::string_view value, const std::string&) {
@@ -365,6 +387,16 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "log_method",
         "how logs are written: best (io_uring where the kernel has it), threads", "best"},
        SetLogMethod},
+      {{"arion.replica", "log_zeros_ahead_max",
+        "zeros that all logs of a disk hold ready beyond 1 MiB each, spares included; 0: no spares",
+        "1 GiB"},
+       SetLogZerosAhead},
+      {{"arion.replica", "log_placement",
+        "where logs lie: data (beside each replica), home (all in log_home_directory)", "data"},
+       SetLogPlacement},
+      {{"arion.replica", "log_home_directory", "existing directory of the logs",
+        "(with log_placement = home)"},
+       SetLogHome},
       {{"arion.replica", "log_reserve_size",
         "log files kept of a replica though nobody needs them; 0: none", "0"},
        SetLogReserveSize},
@@ -612,6 +644,17 @@ absl::Status CheckTogether(ServerKind kind, const IniFile& file,
         ": min_allowed_replica_count = ", config.meta.min_allowed_replica_count,
         " is above max_allowed_replica_count = ", config.meta.max_allowed_replica_count,
         "; lower it"));
+  }
+  const bool is_home = config.log_placement == ServerConfig::LogPlacement::kHome;
+  if (is_home && config.replica.log_home_directory.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("log_placement"),
+        ": log_placement = home, but no log_home_directory; write one into [arion.replica]"));
+  }
+  if (!is_home && !config.replica.log_home_directory.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("log_home_directory"), ": log_home_directory = ", config.replica.log_home_directory,
+        " has no effect with log_placement = data; remove it or write log_placement = home"));
   }
   if (kind == ServerKind::kReplica && config.disks.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(

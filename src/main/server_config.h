@@ -50,6 +50,8 @@ struct ServerConfig {
 
   ReplicaServerOptions replica;  // data_directories filled from disks
   LogDeviceOptions log_device;
+  enum class LogPlacement { kData, kHome } log_placement = LogPlacement::kData;
+  std::string log_home_directory_origin;  // "file:line" or the flag; the directory is in `replica`
   std::vector<ConfiguredDisk> disks;
   uint64_t block_cache_bytes = 0;   // 0: the engine's default
   uint64_t write_buffer_bytes = 0;  // 0: the engine's default

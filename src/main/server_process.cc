@@ -54,6 +54,9 @@ absl::Status CheckDirectories(ServerKind kind, const ServerConfig& config) {
       RETURN_IF_ERROR(
           CheckDirectory(disk.origin, absl::StrCat("data_dirs: ", disk.tag), disk.path));
     }
+    if (const std::string& home = config.replica.log_home_directory; !home.empty()) {
+      RETURN_IF_ERROR(CheckDirectory(config.log_home_directory_origin, "log_home_directory", home));
+    }
   }
   if (!config.log_directory.empty()) {
     RETURN_IF_ERROR(CheckDirectory("configuration", "log_directory", config.log_directory));

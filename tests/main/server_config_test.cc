@@ -143,7 +143,7 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   absl::StatusOr<ServerConfig> config = MakeReplica(
       "disk_space_min = 2 MiB\ndisk_reserve_size = 0\ndisk_slow_sync = 20ms\n"
       "replay_seconds_max = 3\nlog_reserve_size = 1 GiB\nlog_reserve_time = 10h\n"
-      "log_method = threads\n");
+      "log_method = threads\nlog_zeros_ahead_max = 64 MiB\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->replica.disk.available_bytes_min, 2u << 20);
   EXPECT_EQ(config->replica.disk.reserve_bytes, 0u);
@@ -152,6 +152,7 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   EXPECT_EQ(config->replica.log_reserve.bytes_max, 1u << 30);
   EXPECT_EQ(config->replica.log_reserve.age_max_seconds, 36000);
   EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kThreads);
+  EXPECT_EQ(config->log_device.zeros_ahead_bytes_max, 64u << 20);
 
   config = MakeReplica("");
   EXPECT_EQ(config->replica.disk.available_bytes_min, 256u << 20);
@@ -174,6 +175,23 @@ TEST(ServerConfigTest, BadDiskAndLogKeysNameLineValueAndRemedy) {
     EXPECT_NE(ErrorOf(MakeReplica(std::string(key) + " = much\n"))
                   .find(std::string("a.ini:3: [arion.replica] ") + key + " = \"much\": "),
               std::string::npos);
+}
+
+TEST(ServerConfigTest, LogPlacementAndItsDirectoryBelongTogether) {
+  absl::StatusOr<ServerConfig> config =
+      MakeReplica("log_placement = home\nlog_home_directory = /fast\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.log_home_directory, "/fast");
+  EXPECT_EQ(MakeReplica("log_placement = data\n")->replica.log_home_directory, "");
+  EXPECT_EQ(ErrorOf(MakeReplica("log_placement = home\n")),
+            "a.ini:3: log_placement = home, but no log_home_directory; write one into "
+            "[arion.replica]");
+  EXPECT_EQ(ErrorOf(MakeReplica("log_home_directory = /fast\n")),
+            "a.ini:3: log_home_directory = /fast has no effect with log_placement = data; remove "
+            "it or write log_placement = home");
+  EXPECT_EQ(ErrorOf(MakeReplica("log_placement = ssd\n")),
+            "a.ini:3: [arion.replica] log_placement = \"ssd\": unknown; write data (each log "
+            "beside its replica) or home (all in log_home_directory)");
 }
 
 TEST(ServerConfigTest, OlderDiskAndReserveKeysAct) {
