@@ -178,6 +178,9 @@ class PrivateLogLoop {
   std::vector<One> all_;
 };
 
+// Bytes of each raw file, which is written from the front again when it is full.
+inline uint64_t RawFileBytes(int logs) { return logs > 8 ? 2 << 20 : 8 << 20; }
+
 // The least a log must do: copy, checksum, one write at a time into pre-written space.
 class RawLoop {
  public:
@@ -186,6 +189,7 @@ class RawLoop {
         record_bytes_(EncodedSize(*record_)),
         outstanding_(std::max(1, shape.outstanding / shape.logs)),
         durability_(shape.durability),
+        file_bytes_(RawFileBytes(shape.logs)),
         all_(static_cast<size_t>(shape.logs)) {
     for (size_t i = 0; i < all_.size(); ++i) {
       One& one = all_[i];
@@ -194,7 +198,7 @@ class RawLoop {
       one.device = &env.log_device(directory);
       const bool direct = durability_ == Durability::kFsync;
       one.file = *one.device->Open(absl::StrCat(directory, "/", i), direct);
-      CHECK(one.device->FillWithZeros(*one.file, 0, kFileBytes).ok());
+      CHECK(one.device->FillWithZeros(*one.file, 0, file_bytes_).ok());
     }
   }
 
@@ -207,7 +211,6 @@ class RawLoop {
   std::string method() const { return all_[0].device->method(); }
 
  private:
-  static constexpr uint64_t kFileBytes = 8 << 20;
   struct One {
     StrandPtr strand;
     LogDevice* device = nullptr;
@@ -228,7 +231,7 @@ class RawLoop {
       StoreMutation(*record_, 0,
                     one.buffer.data() + kBlockHeaderBytes + static_cast<size_t>(r) * record_bytes_);
     benchmark::DoNotOptimize(Crc32c(one.buffer.view()));
-    if (one.offset + one.buffer.size() > kFileBytes) one.offset = 0;
+    if (one.offset + one.buffer.size() > file_bytes_) one.offset = 0;
     LogDevice::WriteRequest request;
     request.file = one.file;
     request.offset = one.offset;
@@ -253,6 +256,7 @@ class RawLoop {
   const size_t record_bytes_;
   const int outstanding_;
   const Durability durability_;
+  const uint64_t file_bytes_;
   std::vector<One> all_;
 };
 

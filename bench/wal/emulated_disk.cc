@@ -157,7 +157,8 @@ absl::StatusOr<std::shared_ptr<LogFile>> EmulatedDisk::Open(const std::string& p
 
 absl::Status EmulatedDisk::FillWithZeros(LogFile& file, uint64_t from, uint64_t to) {
   while (from < to) {
-    const uint64_t step = std::min(kFillStepBytes, to - from);
+    const uint64_t step =
+        options_.bytes_per_second > 0 ? std::min(kFillStepBytes, to - from) : to - from;
     RETURN_IF_ERROR(real_.FillWithZeros(file, from, from + step));
     from += step;
     AddWritten(step);

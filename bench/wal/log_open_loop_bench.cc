@@ -51,8 +51,8 @@ struct Bed<MinimalLog> {
   Bed(const std::string& directory, int logs, size_t bytes, Durability)
       : load(bytes), device(env.log_device(directory)) {
     for (int i = 0; i < logs; ++i) {
-      all.push_back(std::make_unique<MinimalLog>(device, env.NewStrand("log"),
-                                                 absl::StrCat(directory, "/", i)));
+      all.push_back(std::make_unique<MinimalLog>(
+          device, env.NewStrand("log"), absl::StrCat(directory, "/", i), RawFileBytes(logs)));
       load.Add(all.back()->strand(), all.back().get());
     }
   }

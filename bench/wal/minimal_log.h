@@ -22,10 +22,10 @@ namespace arion {
 
 class MinimalLog {
  public:
-  MinimalLog(LogDevice& device, StrandPtr strand, const std::string& path)
-      : device_(device), strand_(std::move(strand)) {
+  MinimalLog(LogDevice& device, StrandPtr strand, const std::string& path, uint64_t file_bytes)
+      : device_(device), strand_(std::move(strand)), file_bytes_(file_bytes) {
     file_ = *device_.Open(path, /*direct=*/true);
-    CHECK(device_.FillWithZeros(*file_, 0, kFileBytes).ok());
+    CHECK(device_.FillWithZeros(*file_, 0, file_bytes_).ok());
     StartBlock();
   }
 
@@ -42,7 +42,6 @@ class MinimalLog {
   const StrandPtr& strand() const { return strand_; }
 
  private:
-  static constexpr uint64_t kFileBytes = 8 << 20;
   static constexpr size_t kPage = AlignedBuffer::kAlignment;
 
   void StartBlock() {
@@ -52,7 +51,8 @@ class MinimalLog {
   }
 
   void Submit() {
-    if (position_ + open_.size() + kPage > kFileBytes) position_ = prefix_;  // from the front again
+    if (position_ + open_.size() + kPage > file_bytes_)
+      position_ = prefix_;  // from the front again
     StoreBlockHeader({.length = static_cast<int32_t>(open_.size() - prefix_ - kBlockHeaderBytes),
                       .body_crc = crc_,
                       .position = static_cast<uint32_t>(position_)},
@@ -93,6 +93,7 @@ class MinimalLog {
 
   LogDevice& device_;
   const StrandPtr strand_;
+  const uint64_t file_bytes_;
   std::shared_ptr<LogFile> file_;
   uint64_t position_ = 0;
   size_t prefix_ = 0;

@@ -46,14 +46,14 @@ const char* RawMethodName(RawMethod method) {
 
 // ---- one file ----
 
-RawLog::RawLog(const std::string& path, RawMethod method)
-    : method_(method), packed_(IsDirect(method)) {
+RawLog::RawLog(const std::string& path, uint64_t file_bytes, RawMethod method)
+    : file_bytes_(file_bytes), method_(method), packed_(IsDirect(method)) {
   fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (packed_ ? O_DIRECT : 0), 0644);
   PCHECK(fd_ >= 0) << path;
   if (method == RawMethod::kAppend) return;
   AlignedBuffer zeros;
   zeros.Resize(1 << 20);
-  for (uint64_t at = 0; at < kFileBytes; at += zeros.size())
+  for (uint64_t at = 0; at < file_bytes_; at += zeros.size())
     PCHECK(::pwrite(fd_, zeros.data(), zeros.size(), static_cast<off_t>(at)) ==
            static_cast<ssize_t>(zeros.size()));
   PCHECK(::fdatasync(fd_) == 0);
@@ -63,7 +63,7 @@ RawLog::~RawLog() { ::close(fd_); }
 
 void RawLog::Compose(const Mutation& record, size_t record_bytes, size_t count) {
   const size_t block_bytes = kBlockHeaderBytes + count * record_bytes;
-  if (method_ != RawMethod::kAppend && position_ + block_bytes + kPage > kFileBytes) {
+  if (method_ != RawMethod::kAppend && position_ + block_bytes + kPage > file_bytes_) {
     position_ = 0;
     crc_ = 0;
   }
@@ -105,7 +105,8 @@ RawThreads::RawThreads(const std::string& directory, int logs, size_t record_byt
                        RawMethod method)
     : record_(BenchRecord(record_bytes)) {
   for (int i = 0; i < logs; ++i)
-    logs_.push_back(std::make_unique<RawLog>(absl::StrCat(directory, "/raw", i), method));
+    logs_.push_back(
+        std::make_unique<RawLog>(absl::StrCat(directory, "/raw", i), RawFileBytes(logs), method));
 }
 
 int64_t RawThreads::RunClosed(int outstanding, int64_t run_nanos, Histogram& latency) {
@@ -140,7 +141,8 @@ RawRing::RawRing(const std::string& directory, int logs, size_t record_bytes, Ra
       logs_(static_cast<size_t>(logs)) {
   CHECK_EQ(io_uring_queue_init(256, ring_.get(), 0), 0) << "io_uring is refused";
   for (size_t i = 0; i < logs_.size(); ++i)
-    logs_[i].log = std::make_unique<RawLog>(absl::StrCat(directory, "/raw", i), method);
+    logs_[i].log =
+        std::make_unique<RawLog>(absl::StrCat(directory, "/raw", i), RawFileBytes(logs), method);
 }
 
 RawRing::~RawRing() { io_uring_queue_exit(ring_.get()); }

@@ -34,9 +34,7 @@ const char* RawMethodName(RawMethod method);
 
 class RawLog {
  public:
-  static constexpr uint64_t kFileBytes = 8 << 20;
-
-  RawLog(const std::string& path, RawMethod method);
+  RawLog(const std::string& path, uint64_t file_bytes, RawMethod method);
   ~RawLog();
   RawLog(const RawLog&) = delete;
 
@@ -50,6 +48,7 @@ class RawLog {
   void WriteNow();
 
  private:
+  const uint64_t file_bytes_;
   const RawMethod method_;
   const bool packed_;  // whole pages, the last one written again in front of the next block
   int fd_;
