@@ -26,9 +26,10 @@ uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
 
 class CheckedEngine : public Engine {
  public:
-  CheckedEngine(std::unique_ptr<Engine> inner, std::string server, PartitionId pid,
+  CheckedEngine(std::unique_ptr<Engine> inner, SimNode& node, std::string server, PartitionId pid,
                 CommitChecker& checker, OpenEngines& open)
       : inner_(std::move(inner)),
+        node_(node),
         server_(std::move(server)),
         pid_(pid),
         checker_(checker),
@@ -41,7 +42,15 @@ class CheckedEngine : public Engine {
   Decree last_applied() const override { return inner_->last_applied(); }
   Decree last_flushed() const override { return inner_->last_flushed(); }
   Decree last_durable() const override { return inner_->last_durable(); }
+  absl::Status TryApply(Decree decree, int64_t timestamp_us,
+                        absl::Span<const WriteOp> ops) override {
+    if (node_.world().random().Percent(1)) return absl::UnavailableError("simulated: stalled");
+    return Apply(decree, timestamp_us, ops);
+  }
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    constexpr uint64_t kNextToNothing = 100000;
+    if (node_.disk().free_bytes() < kNextToNothing && node_.world().random().Percent(30))
+      return absl::ResourceExhaustedError("simulated: a flush found no space");
     checker_.Applied(server_, pid_, decree, Checksum(timestamp_us, ops));
     if (decree != inner_->last_applied() + 1) {
       return absl::InternalError(
@@ -70,6 +79,7 @@ class CheckedEngine : public Engine {
   }
 
   std::unique_ptr<Engine> inner_;
+  SimNode& node_;
   std::string server_;
   PartitionId pid_;
   CommitChecker& checker_;
@@ -86,7 +96,8 @@ absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(
     return absl::InvalidArgumentError(
         absl::StrCat(data_directory, ": not in a replica's directory"));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
-  return std::make_unique<CheckedEngine>(std::move(engine), server_, name->pid, checker_, open_);
+  return std::make_unique<CheckedEngine>(std::move(engine), node_, server_, name->pid, checker_,
+                                         open_);
 }
 
 }  // namespace arion::sim

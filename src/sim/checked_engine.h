@@ -1,7 +1,7 @@
 // CheckedEngineFactory: engines that tell the CommitChecker what is applied where, and can be asked
-// what they hold.
+// what they hold. Now and then they would have to wait, or lack space while their disk is full.
 //
-// Lifetime  The inner factory, the checker and the set of engines outlive it.
+// Lifetime  The inner factory, the node, the checker and the set of engines outlive it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,6 +12,7 @@
 
 #include "engine/engine.h"
 #include "sim/checkers.h"
+#include "sim/sim_environment.h"
 
 namespace arion::sim {
 
@@ -20,9 +21,9 @@ using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;
 
 class CheckedEngineFactory : public EngineFactory {
  public:
-  CheckedEngineFactory(EngineFactory& inner, std::string server, CommitChecker& checker,
-                       OpenEngines& open)
-      : inner_(inner), server_(std::move(server)), checker_(checker), open_(open) {}
+  CheckedEngineFactory(EngineFactory& inner, SimNode& node, std::string server,
+                       CommitChecker& checker, OpenEngines& open)
+      : inner_(inner), node_(node), server_(std::move(server)), checker_(checker), open_(open) {}
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
@@ -33,6 +34,7 @@ class CheckedEngineFactory : public EngineFactory {
 
  private:
   EngineFactory& inner_;
+  SimNode& node_;
   std::string server_;
   CommitChecker& checker_;
   OpenEngines& open_;

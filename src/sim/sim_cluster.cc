@@ -147,8 +147,8 @@ void SimCluster::StartServer(Server& server) {
   server.stopping = false;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
-  server.engines =
-      std::make_unique<CheckedEngineFactory>(*server.memory, server.name, commits_, engines_);
+  server.engines = std::make_unique<CheckedEngineFactory>(*server.memory, *server.node, server.name,
+                                                          commits_, engines_);
   server.server =
       std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, server_options_);
   absl::Status status = server.server->Start();
