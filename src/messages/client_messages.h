@@ -1,5 +1,10 @@
-// What clients ask of a partition's primary (spec/wire-protocol.md 4). SPDX-License-Identifier:
-// Apache-2.0
+// What clients ask of a partition's primary (spec/wire-protocol.md 4).
+//
+// Shapes    "raw key": base/raw_key.h. Expiry times are absolute, in seconds since 2016; 0 = never;
+//           negative ones are read as u32. `error` is a StorageError. Enumerations travel as plain
+//           numbers, because an unknown one has an answer of its own. Clients may leave out any
+//           field; what we write has every field that is not optional.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "messages/fields.h"
@@ -8,8 +13,18 @@ namespace arion {
 
 inline constexpr char kRpcPut[] = "RPC_RRDB_RRDB_PUT";
 inline constexpr char kRpcRemove[] = "RPC_RRDB_RRDB_REMOVE";
+inline constexpr char kRpcMultiPut[] = "RPC_RRDB_RRDB_MULTI_PUT";
+inline constexpr char kRpcMultiRemove[] = "RPC_RRDB_RRDB_MULTI_REMOVE";
+inline constexpr char kRpcIncr[] = "RPC_RRDB_RRDB_INCR";
+inline constexpr char kRpcCheckAndSet[] = "RPC_RRDB_RRDB_CHECK_AND_SET";
+inline constexpr char kRpcCheckAndMutate[] = "RPC_RRDB_RRDB_CHECK_AND_MUTATE";
 inline constexpr char kRpcGet[] = "RPC_RRDB_RRDB_GET";
+inline constexpr char kRpcMultiGet[] = "RPC_RRDB_RRDB_MULTI_GET";
+inline constexpr char kRpcBatchGet[] = "RPC_RRDB_RRDB_BATCH_GET";
+inline constexpr char kRpcSortKeyCount[] = "RPC_RRDB_RRDB_SORTKEY_COUNT";
 inline constexpr char kRpcTtl[] = "RPC_RRDB_RRDB_TTL";
+inline constexpr char kRpcGetScanner[] = "RPC_RRDB_RRDB_GET_SCANNER";
+inline constexpr char kRpcScan[] = "RPC_RRDB_RRDB_SCAN";
 inline constexpr char kRpcClearScanner[] = "RPC_RRDB_RRDB_CLEAR_SCANNER";  // never answered
 
 // PUT; also what every atomic operation becomes in the log.
@@ -59,6 +74,306 @@ struct TtlResponse {
     v(1, s.error), v(2, s.ttl_seconds), v(3, s.app_id), v(4, s.partition_index), v(6, s.server);
   }
   bool operator==(const TtlResponse&) const = default;
+};
+
+// A record, or part of one. `key` is the sort key in MULTI_PUT and MULTI_GET, the raw key in scans.
+struct KeyValue {
+  Blob key;
+  Blob value;
+  std::optional<int32_t> expire_ts_seconds;  // only scans that ask for it
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.key), v(2, s.value), v(3, s.expire_ts_seconds);
+  }
+  bool operator==(const KeyValue&) const = default;
+};
+struct FullKey {
+  Blob hash_key;
+  Blob sort_key;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.sort_key);
+  }
+  bool operator==(const FullKey&) const = default;
+};
+struct FullData {
+  Blob hash_key;
+  Blob sort_key;
+  Blob value;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.sort_key), v(3, s.value);
+  }
+  bool operator==(const FullData&) const = default;
+};
+
+// ---- writes ----
+
+// MULTI_PUT; answered by an UpdateResponse.
+struct MultiPutRequest {
+  Blob hash_key;
+  std::vector<KeyValue> kvs;
+  int32_t expire_ts_seconds = 0;  // of all; that of each is ignored
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.kvs), v(3, s.expire_ts_seconds);
+  }
+  bool operator==(const MultiPutRequest&) const = default;
+};
+struct MultiRemoveRequest {
+  Blob hash_key;
+  std::vector<Blob> sort_keys;
+  int64_t max_count = 0;  // means nothing
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.sort_keys), v(3, s.max_count);
+  }
+  bool operator==(const MultiRemoveRequest&) const = default;
+};
+struct MultiRemoveResponse {
+  int32_t error = 0;
+  int64_t count = 0;  // of sort keys in the request, whether they existed or not
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  int64_t decree = -1;
+  std::string server;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.count), v(3, s.app_id), v(4, s.partition_index), v(5, s.decree);
+    v(6, s.server);
+  }
+  bool operator==(const MultiRemoveResponse&) const = default;
+};
+struct IncrRequest {
+  Blob key;  // raw key
+  int64_t increment = 0;
+  int32_t expire_ts_seconds = 0;  // 0: keep what is; negative: none
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.key), v(2, s.increment), v(3, s.expire_ts_seconds);
+  }
+  bool operator==(const IncrRequest&) const = default;
+};
+struct IncrResponse {
+  int32_t error = 0;
+  int64_t new_value = 0;
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  int64_t decree = -1;
+  std::string server;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.new_value), v(3, s.app_id), v(4, s.partition_index), v(5, s.decree);
+    v(6, s.server);
+  }
+  bool operator==(const IncrResponse&) const = default;
+};
+
+// What a value is tested for (CheckAndSetRequest::check_type).
+enum class CheckType : int32_t {
+  kNoCheck = 0,
+  kNotExist,
+  kNotExistOrEmpty,
+  kExist,
+  kNotEmpty,
+  kMatchAnywhere,
+  kMatchPrefix,
+  kMatchPostfix,
+  kBytesLess,
+  kBytesLessOrEqual,
+  kBytesEqual,
+  kBytesGreaterOrEqual,
+  kBytesGreater,
+  kIntLess,
+  kIntLessOrEqual,
+  kIntEqual,
+  kIntGreaterOrEqual,
+  kIntGreater,
+};
+struct CheckAndSetRequest {
+  Blob hash_key;
+  Blob check_sort_key;
+  int32_t check_type = 0;  // CheckType
+  Blob check_operand;
+  bool set_diff_sort_key = false;  // false: the checked key is set
+  Blob set_sort_key;
+  Blob set_value;
+  int32_t set_expire_ts_seconds = 0;
+  bool return_check_value = false;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.check_sort_key), v(3, s.check_type), v(4, s.check_operand);
+    v(5, s.set_diff_sort_key), v(6, s.set_sort_key), v(7, s.set_value);
+    v(8, s.set_expire_ts_seconds), v(9, s.return_check_value);
+  }
+  bool operator==(const CheckAndSetRequest&) const = default;
+};
+struct Mutate {
+  static constexpr int32_t kPut = 0;
+  static constexpr int32_t kDelete = 1;
+  int32_t operation = kPut;
+  Blob sort_key;
+  Blob value;
+  int32_t set_expire_ts_seconds = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.operation), v(2, s.sort_key), v(3, s.value), v(4, s.set_expire_ts_seconds);
+  }
+  bool operator==(const Mutate&) const = default;
+};
+struct CheckAndMutateRequest {
+  Blob hash_key;
+  Blob check_sort_key;
+  int32_t check_type = 0;  // CheckType
+  Blob check_operand;
+  std::vector<Mutate> mutate_list;
+  bool return_check_value = false;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.check_sort_key), v(3, s.check_type), v(4, s.check_operand);
+    v(5, s.mutate_list), v(6, s.return_check_value);
+  }
+  bool operator==(const CheckAndMutateRequest&) const = default;
+};
+// CHECK_AND_SET and CHECK_AND_MUTATE. The check_value fields tell the value before the write.
+struct CheckResponse {
+  int32_t error = 0;
+  bool check_value_returned = false;
+  bool check_value_exist = false;
+  Blob check_value;
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  int64_t decree = -1;
+  std::string server;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.check_value_returned), v(3, s.check_value_exist), v(4, s.check_value);
+    v(5, s.app_id), v(6, s.partition_index), v(7, s.decree), v(8, s.server);
+  }
+  bool operator==(const CheckResponse&) const = default;
+};
+
+// ---- reads ----
+
+// Which keys pass (MultiGetRequest::sort_key_filter_type and its like). An empty pattern passes all.
+enum class FilterType : int32_t { kNone = 0, kAnywhere, kPrefix, kPostfix };
+struct MultiGetRequest {
+  Blob hash_key;
+  std::vector<Blob> sort_keys;  // not empty: these, and the range is ignored
+  int32_t max_kv_count = 0;     // <= 0: the server's limit
+  int32_t max_kv_size = 0;
+  bool no_value = false;
+  Blob start_sort_key;
+  Blob stop_sort_key;  // empty: to the last sort key
+  bool start_inclusive = false;
+  bool stop_inclusive = false;
+  int32_t sort_key_filter_type = 0;  // FilterType
+  Blob sort_key_filter_pattern;
+  bool reverse = false;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.hash_key), v(2, s.sort_keys), v(3, s.max_kv_count), v(4, s.max_kv_size);
+    v(5, s.no_value), v(6, s.start_sort_key), v(7, s.stop_sort_key), v(8, s.start_inclusive);
+    v(9, s.stop_inclusive), v(10, s.sort_key_filter_type), v(11, s.sort_key_filter_pattern);
+    v(12, s.reverse);
+  }
+  bool operator==(const MultiGetRequest&) const = default;
+};
+struct MultiGetResponse {
+  int32_t error = 0;
+  std::vector<KeyValue> kvs;
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  std::string server;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.kvs), v(3, s.app_id), v(4, s.partition_index), v(6, s.server);
+  }
+  bool operator==(const MultiGetResponse&) const = default;
+};
+struct BatchGetRequest {
+  std::vector<FullKey> keys;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.keys);
+  }
+  bool operator==(const BatchGetRequest&) const = default;
+};
+struct BatchGetResponse {
+  int32_t error = 0;
+  std::vector<FullData> data;
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  std::string server;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.data), v(3, s.app_id), v(4, s.partition_index), v(6, s.server);
+  }
+  bool operator==(const BatchGetResponse&) const = default;
+};
+// SORTKEY_COUNT; its argument is a bare Blob: the hash key.
+struct CountResponse {
+  int32_t error = 0;
+  int64_t count = 0;  // -1: not done in time
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  std::string server;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.count), v(3, s.app_id), v(4, s.partition_index), v(6, s.server);
+  }
+  bool operator==(const CountResponse&) const = default;
+};
+struct GetScannerRequest {
+  Blob start_key;  // raw key
+  Blob stop_key;
+  bool start_inclusive = false;
+  bool stop_inclusive = false;
+  int32_t batch_size = 0;  // <= 0: the server's limit
+  bool no_value = false;
+  int32_t hash_key_filter_type = 0;  // FilterType
+  Blob hash_key_filter_pattern;
+  int32_t sort_key_filter_type = 0;  // FilterType
+  Blob sort_key_filter_pattern;
+  std::optional<bool> validate_partition_hash;  // absent: true
+  std::optional<bool> return_expire_ts;
+  std::optional<bool> full_scan;
+  std::optional<bool> only_return_count;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.start_key), v(2, s.stop_key), v(3, s.start_inclusive), v(4, s.stop_inclusive);
+    v(5, s.batch_size), v(6, s.no_value), v(7, s.hash_key_filter_type);
+    v(8, s.hash_key_filter_pattern), v(9, s.sort_key_filter_type), v(10, s.sort_key_filter_pattern);
+    v(11, s.validate_partition_hash), v(12, s.return_expire_ts), v(13, s.full_scan);
+    v(14, s.only_return_count);
+  }
+  bool operator==(const GetScannerRequest&) const = default;
+};
+struct ScanRequest {
+  int64_t context_id = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.context_id);
+  }
+  bool operator==(const ScanRequest&) const = default;
+};
+// The scan has ended; clients spin on any other id that comes with nothing.
+inline constexpr int64_t kScanEnded = -1;
+// GET_SCANNER and SCAN.
+struct ScanResponse {
+  int32_t error = 0;
+  std::vector<KeyValue> kvs;
+  int64_t context_id = kScanEnded;  // >= 0: SCAN with it gets the next part, once
+  int32_t app_id = 0;
+  int32_t partition_index = 0;
+  std::string server;
+  std::optional<int32_t> kv_count;  // only_return_count: how many there were instead of kvs
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.error), v(2, s.kvs), v(3, s.context_id), v(4, s.app_id), v(5, s.partition_index);
+    v(6, s.server), v(7, s.kv_count);
+  }
+  bool operator==(const ScanResponse&) const = default;
 };
 
 }  // namespace arion
