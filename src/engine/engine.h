@@ -45,6 +45,43 @@ struct Record {
 
 enum class ReadTier { kCacheOnly, kAll };
 
+// Raw keys from `first` on, before `end`; no `end` (empty): to the last. An exclusive start k, or an
+// inclusive end k, is JustBehind(k).
+struct KeyRange {
+  std::string first;
+  std::string end;
+  bool IsEmpty() const { return !end.empty() && first >= end; }
+};
+inline std::string JustBehind(std::string_view key) { return std::string(key).append(1, '\0'); }
+enum class Direction { kForward, kBackward };
+
+// A walk over the records of a range, expired ones included (who walks counts them). One thread at a
+// time. After a failure it is not valid and status() says why.
+class RecordIterator {
+ public:
+  virtual ~RecordIterator() = default;
+  virtual bool Valid() const = 0;
+  virtual void Next() = 0;  // while Valid(); in the direction of the walk
+  // Of the present record, until Next().
+  virtual std::string_view key() const = 0;
+  virtual std::string_view value() const = 0;  // user data
+  virtual uint32_t expire_ts() const = 0;
+  virtual absl::Status status() const = 0;
+};
+
+// The engine's content as it stood at one decree, whatever is applied since. Everything got from an
+// engine (views, iterators) goes before its Close.
+class EngineView {
+ public:
+  virtual ~EngineView() = default;
+  // As Engine::Get.
+  virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,
+                                     ReadTier tier) const = 0;
+  // At the range's first record, or with kBackward at its last. The view outlives it. Waits for the
+  // disk.
+  virtual std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const = 0;
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -67,6 +104,9 @@ class Engine {
   // NotFound: no such record at time `now` (seconds since 2016). Unavailable: see Errors.
   virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,
                                      ReadTier tier) const = 0;
+
+  // Whole mutations are in it or not at all. Holding one for long costs space.
+  virtual std::shared_ptr<const EngineView> View() const = 0;
 
   // Makes everything applied so far survive a crash.
   virtual absl::Status Flush() = 0;

@@ -21,9 +21,10 @@ constexpr std::string_view kMagic = "ARIONMEM";
 constexpr std::string_view kRecordsName = "records";
 constexpr char kContent[] = "memory";
 
+using RecordMap = std::map<std::string, Record, std::less<>>;
 struct Records {
   Decree decree{0};
-  std::map<std::string, Record, std::less<>> by_key;
+  RecordMap by_key;
 };
 
 std::string EncodeRecords(const Records& records) {
@@ -74,6 +75,61 @@ absl::StatusOr<Records> LoadRecords(FileSystem& files, const std::string& path) 
   if (!records.ok()) return Annotate(records.status(), path);
   return records;
 }
+
+class MapIterator : public RecordIterator {
+ public:
+  MapIterator(const RecordMap& map, const KeyRange& range, Direction direction)
+      : direction_(direction),
+        begin_(map.lower_bound(range.first)),
+        end_(range.IsEmpty()     ? begin_
+             : range.end.empty() ? map.end()
+                                 : map.lower_bound(range.end)),
+        at_(direction == Direction::kForward ? begin_ : end_),
+        is_valid_(begin_ != end_) {
+    if (is_valid_ && direction_ == Direction::kBackward) --at_;
+  }
+  bool Valid() const override { return is_valid_; }
+  void Next() override {
+    if (direction_ == Direction::kForward) {
+      is_valid_ = ++at_ != end_;
+    } else {
+      is_valid_ = at_ != begin_;
+      if (is_valid_) --at_;
+    }
+  }
+  std::string_view key() const override { return at_->first; }
+  std::string_view value() const override { return at_->second.value; }
+  uint32_t expire_ts() const override { return at_->second.expire_ts; }
+  absl::Status status() const override { return absl::OkStatus(); }
+
+ private:
+  const Direction direction_;
+  const RecordMap::const_iterator begin_;
+  const RecordMap::const_iterator end_;
+  RecordMap::const_iterator at_;
+  bool is_valid_;
+};
+
+// A copy of all there is: what the simulator holds is small.
+class MapView : public EngineView {
+ public:
+  explicit MapView(RecordMap map) : map_(std::move(map)) {}
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier) const override {
+    return Find(map_, raw_key, now);
+  }
+  std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const override {
+    return std::make_unique<MapIterator>(map_, range, direction);
+  }
+  static absl::StatusOr<Record> Find(const RecordMap& map, std::string_view raw_key, uint32_t now) {
+    const auto it = map.find(raw_key);
+    if (it == map.end() || IsExpired(it->second.expire_ts, now))
+      return absl::NotFoundError("no such record");
+    return it->second;
+  }
+
+ private:
+  const RecordMap map_;
+};
 
 class MemoryEngine : public Engine {
  public:
@@ -128,11 +184,12 @@ class MemoryEngine : public Engine {
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     std::lock_guard lock(mutex_);
-    auto it = records_.by_key.find(raw_key);
-    if (it == records_.by_key.end() || IsExpired(it->second.expire_ts, now)) {
-      return absl::NotFoundError("no such record");
-    }
-    return it->second;
+    return MapView::Find(records_.by_key, raw_key, now);
+  }
+
+  std::shared_ptr<const EngineView> View() const override {
+    std::lock_guard lock(mutex_);
+    return std::make_shared<MapView>(records_.by_key);
   }
 
   absl::Status Flush() override { return FlushUpTo().status(); }

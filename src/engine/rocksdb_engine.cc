@@ -14,10 +14,12 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/log.h"
+#include "base/raw_key.h"
 #include "base/status.h"
 #include "engine/engine_directory.h"
 #include "engine/rocksdb_options.h"
@@ -188,6 +190,125 @@ absl::Status CreateDatabase(DatabaseOptions options, const std::string& path) {
   return database.Flush();
 }
 
+// The present value in `bytes`, or NotFound when it has expired.
+absl::StatusOr<Record> ToRecord(ValueSchema schema, const rocksdb::Status& status,
+                                const rocksdb::PinnableSlice& bytes, uint32_t now) {
+  if (status.IsNotFound()) return absl::NotFoundError("no such record");
+  RETURN_IF_ERROR(FromRocksdb(status, "get"));
+  ASSIGN_OR_RETURN(StoredValue stored, ParseValue(schema, {bytes.data(), bytes.size()}));
+  if (IsExpired(stored.expire_ts, now)) return absl::NotFoundError("no such record");
+  return Record{.value = std::string(stored.user_data), .expire_ts = stored.expire_ts};
+}
+
+// The records of one hash key share a prefix (rocksdb_options.cc): then its filters help.
+bool IsOfOneHashKey(const KeyRange& range) {
+  const std::optional<KeyParts> parts = SplitRawKey(range.first);
+  if (!parts || range.end.empty()) return false;
+  const std::string behind =
+      EndOfPrefix(std::string_view(range.first).substr(0, 2 + parts->hash_key.size()));
+  return !behind.empty() && range.end <= behind;
+}
+
+class RocksdbIterator : public RecordIterator {
+ public:
+  RocksdbIterator(std::shared_ptr<Database> database, const rocksdb::Snapshot* snapshot,
+                  ValueSchema schema, KeyRange range, Direction direction)
+      : database_(std::move(database)),
+        schema_(schema),
+        range_(std::move(range)),
+        direction_(direction),
+        lower_(ToSlice(range_.first)),
+        upper_(ToSlice(range_.end)) {
+    if (range_.IsEmpty()) return;
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot;
+    // A record without a key carries the decree (Apply); it is before every other.
+    if (range_.first.empty()) range_.first.assign(1, '\0'), lower_ = ToSlice(range_.first);
+    options.iterate_lower_bound = &lower_;
+    if (!range_.end.empty()) options.iterate_upper_bound = &upper_;
+    options.total_order_seek = direction == Direction::kBackward || !IsOfOneHashKey(range_);
+    options.background_purge_on_iterator_cleanup = true;
+    iterator_.reset(database_->db().NewIterator(options, database_->data()));
+    if (direction == Direction::kForward)
+      iterator_->Seek(lower_);
+    else if (range_.end.empty())
+      iterator_->SeekToLast();
+    else
+      iterator_->SeekForPrev(upper_);
+    Look();
+  }
+
+  bool Valid() const override { return is_valid_; }
+  void Next() override {
+    if (direction_ == Direction::kForward)
+      iterator_->Next();
+    else
+      iterator_->Prev();
+    Look();
+  }
+  std::string_view key() const override {
+    return {iterator_->key().data(), iterator_->key().size()};
+  }
+  std::string_view value() const override { return stored_.user_data; }
+  uint32_t expire_ts() const override { return stored_.expire_ts; }
+  absl::Status status() const override { return status_; }
+
+ private:
+  void Look() {
+    is_valid_ = iterator_->Valid();
+    if (!is_valid_) {
+      status_ = FromRocksdb(iterator_->status(), "walk");
+      return;
+    }
+    absl::StatusOr<StoredValue> stored =
+        ParseValue(schema_, {iterator_->value().data(), iterator_->value().size()});
+    is_valid_ = stored.ok();
+    if (is_valid_)
+      stored_ = *stored;
+    else
+      status_ = stored.status();
+  }
+
+  const std::shared_ptr<Database> database_;
+  const ValueSchema schema_;
+  KeyRange range_;
+  const Direction direction_;
+  rocksdb::Slice lower_, upper_;  // into range_
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  bool is_valid_ = false;
+  StoredValue stored_;
+  absl::Status status_;
+};
+
+class RocksdbView : public EngineView {
+ public:
+  RocksdbView(std::shared_ptr<Database> database, ValueSchema schema)
+      : database_(std::move(database)), schema_(schema), snapshot_(database_->db().GetSnapshot()) {}
+  ~RocksdbView() override { database_->db().ReleaseSnapshot(snapshot_); }
+  RocksdbView(const RocksdbView&) = delete;
+  RocksdbView& operator=(const RocksdbView&) = delete;
+
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    if (raw_key.size() < 2) return absl::NotFoundError("no such record");
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot_;
+    if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
+    rocksdb::PinnableSlice bytes;
+    const rocksdb::Status status =
+        database_->db().Get(options, database_->data(), ToSlice(raw_key), &bytes);
+    return ToRecord(schema_, status, bytes, now);
+  }
+  std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const override {
+    return std::make_unique<RocksdbIterator>(database_, snapshot_, schema_, std::move(range),
+                                             direction);
+  }
+
+ private:
+  const std::shared_ptr<Database> database_;
+  const ValueSchema schema_;
+  const rocksdb::Snapshot* const snapshot_;
+};
+
 class RocksdbEngine : public Engine {
  public:
   RocksdbEngine(FileSystem& files, const std::string& data_directory,
@@ -231,7 +352,7 @@ class RocksdbEngine : public Engine {
                                               directory_.newest().value(),
                                               ", but its content ends at ", decree.value()));
     }
-    database_ = std::make_unique<Database>(std::move(database));
+    database_ = std::make_shared<Database>(std::move(database));
     expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
     watcher_->engine.store(this);
     if (directory_.newest() == decree) return absl::OkStatus();
@@ -259,11 +380,11 @@ class RocksdbEngine : public Engine {
     rocksdb::PinnableSlice bytes;
     const rocksdb::Status status =
         database_->db().Get(options, database_->data(), ToSlice(raw_key), &bytes);
-    if (status.IsNotFound()) return absl::NotFoundError("no such record");
-    RETURN_IF_ERROR(FromRocksdb(status, "get"));
-    ASSIGN_OR_RETURN(StoredValue stored, ParseValue(schema_, {bytes.data(), bytes.size()}));
-    if (IsExpired(stored.expire_ts, now)) return absl::NotFoundError("no such record");
-    return Record{.value = std::string(stored.user_data), .expire_ts = stored.expire_ts};
+    return ToRecord(schema_, status, bytes, now);
+  }
+
+  std::shared_ptr<const EngineView> View() const override {
+    return std::make_shared<RocksdbView>(database_, schema_);
   }
 
   absl::Status Flush() override {
@@ -441,7 +562,7 @@ class RocksdbEngine : public Engine {
   EngineDirectory directory_;
   const std::shared_ptr<ExpiryRule> expiry_;
   const std::shared_ptr<FlushWatcher> watcher_;
-  std::unique_ptr<Database> database_;
+  std::shared_ptr<Database> database_;  // iterators and views hold it too
   ValueSchema schema_ = ValueSchema::kV1;
   rocksdb::WriteOptions write_options_;
   rocksdb::WriteBatch batch_;  // Apply's, reused

@@ -61,6 +61,7 @@ class CheckedEngine : public Engine {
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     return inner_->Get(raw_key, now, tier);
   }
+  std::shared_ptr<const EngineView> View() const override { return inner_->View(); }
   absl::Status Flush() override { return inner_->Flush(); }
   absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
