@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "base/error_code.h"
 #include "base/ids.h"
@@ -30,7 +31,9 @@ using ClientToken = uint64_t;
 // A write whose size, access and form the driver has already accepted. Answered by one ClientReply.
 struct ClientWrite {
   ClientToken token = 0;
-  Update update;               // its code decides whether it may share a mutation
+  // All go into one mutation: one of any code, or several puts and removes. Their code decides
+  // whether they may share it with other requests.
+  std::vector<Update> updates;
   int64_t received_at_us = 0;  // wall clock, for the mutation's timestamp only
 };
 

@@ -20,7 +20,7 @@ ErrorCode Primary::WriteGate() const {
 
 bool Primary::MayJoinLast(const ClientWrite& write) const {
   return !queue_.empty() && queue_.back().joining == Draft::Joining::kOpen &&
-         IsBatchable(write.update.code);
+         IsBatchable(write.updates.front().code);
 }
 
 void Primary::Write(const ClientWrite& write) {
@@ -28,17 +28,22 @@ void Primary::Write(const ClientWrite& write) {
     Answer({write.token}, err, kInvalidDecree);
     return;
   }
+  CHECK(!write.updates.empty());
   if (!MayJoinLast(write)) {
     queue_.emplace_back();
-    if (IsBatchable(write.update.code)) queue_.back().joining = Draft::Joining::kOpen;
+    if (IsBatchable(write.updates.front().code)) queue_.back().joining = Draft::Joining::kOpen;
   }
   Draft& draft = queue_.back();
   draft.clients.push_back(write.token);
-  draft.updates.push_back(write.update);
-  draft.bytes += write.update.data.size();
+  size_t bytes = 0;
+  for (const Update& update : write.updates) {
+    bytes += update.data.size();
+    draft.updates.push_back(update);
+  }
+  draft.bytes += bytes;
   draft.received_at_us = std::max(draft.received_at_us, write.received_at_us);
   if (draft.bytes >= s_.options.mutation_bytes_max) draft.joining = Draft::Joining::kClosed;
-  queued_bytes_ += write.update.data.size();
+  queued_bytes_ += bytes;
   StartQueued();
 }
 

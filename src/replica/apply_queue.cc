@@ -13,7 +13,9 @@ namespace {
 enum class Place { kStrand, kPool };
 
 absl::Status ApplyTo(Engine& engine, const Mutation& mutation, Place place) {
-  ASSIGN_OR_RETURN(const MutationOperations operations, MutationOperations::Decode(mutation));
+  const ReadTier tier = place == Place::kStrand ? ReadTier::kCacheOnly : ReadTier::kAll;
+  ASSIGN_OR_RETURN(const MutationOperations operations,
+                   MutationOperations::Decode(mutation, engine, tier));
   return place == Place::kStrand
              ? engine.TryApply(mutation.decree, mutation.timestamp_us, operations.ops())
              : engine.Apply(mutation.decree, mutation.timestamp_us, operations.ops());

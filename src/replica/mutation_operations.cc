@@ -1,42 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/mutation_operations.h"
 
-#include "base/coding.h"
+#include <optional>
+#include <utility>
+
+#include "base/raw_key.h"
 #include "base/status.h"
+#include "env/clock.h"
+#include "replica/write_operations.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
+namespace {
 
-absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mutation) {
+absl::Status Malformed(const Mutation& mutation) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("decree ", mutation.decree.value(), " holds a key shorter than it declares"));
+}
+
+}  // namespace
+
+absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mutation,
+                                                              const Engine& engine, ReadTier tier) {
   MutationOperations decoded;
+  decoded.kinds_.reserve(mutation.updates.size());
   decoded.requests_.reserve(mutation.updates.size());
-  decoded.ops_.reserve(mutation.updates.size());
-  for (const Update& update : mutation.updates) {
-    WriteOp::Kind kind = WriteOp::Kind::kPut;
-    UpdateRequest request;
-    switch (update.code) {
-      case WriteCode::kEmpty:
-        continue;
-      case WriteCode::kPut: {
-        ASSIGN_OR_RETURN(request, DecodeWrapped<UpdateRequest>(update.data));
-        break;
-      }
-      case WriteCode::kRemove: {
-        ASSIGN_OR_RETURN(request.key, DecodeWrapped<Blob>(update.data));
-        kind = WriteOp::Kind::kRemove;
-        break;
-      }
-      default:
-        return absl::UnimplementedError(absl::StrCat("decree ", mutation.decree.value(),
-                                                     " holds a ", Text(WriteCodeName(update.code)),
-                                                     ", which this version does not apply"));
-    }
-    if (!IsWellFormedRawKey(request.key.bytes))
-      return absl::InvalidArgumentError(absl::StrCat("decree ", mutation.decree.value(),
-                                                     " holds a key shorter than it declares"));
-    decoded.requests_.push_back(std::move(request));
-    const UpdateRequest& kept = decoded.requests_.back();
-    decoded.ops_.push_back({.kind = kind,
+  for (const Update& update : mutation.updates)
+    RETURN_IF_ERROR(decoded.Take(mutation, update, engine, tier));
+  decoded.ops_.reserve(decoded.requests_.size());
+  for (size_t i = 0; i < decoded.requests_.size(); ++i) {
+    const UpdateRequest& kept = decoded.requests_[i];
+    decoded.ops_.push_back({.kind = decoded.kinds_[i],
                             .key = kept.key.bytes,
                             .value = kept.value.bytes,
                             .expire_ts = static_cast<uint32_t>(kept.expire_ts_seconds)});
@@ -44,8 +38,76 @@ absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mu
   return decoded;
 }
 
-bool IsWellFormedRawKey(std::string_view raw_key) {
-  return raw_key.size() >= 2 && raw_key.size() - 2 >= LoadBig<uint16_t>(raw_key.data());
+void MutationOperations::Add(WriteOp::Kind kind, UpdateRequest request) {
+  kinds_.push_back(kind);
+  requests_.push_back(std::move(request));
+}
+
+absl::Status MutationOperations::Take(const Mutation& mutation, const Update& update,
+                                      const Engine& engine, ReadTier tier) {
+  switch (update.code) {
+    case WriteCode::kEmpty:
+      return absl::OkStatus();
+    case WriteCode::kPut: {
+      ASSIGN_OR_RETURN(UpdateRequest put, DecodeWrapped<UpdateRequest>(update.data));
+      if (!IsRawKey(put.key)) return Malformed(mutation);
+      Add(WriteOp::Kind::kPut, std::move(put));
+      return absl::OkStatus();
+    }
+    case WriteCode::kRemove: {
+      ASSIGN_OR_RETURN(Blob key, DecodeWrapped<Blob>(update.data));
+      if (!IsRawKey(key)) return Malformed(mutation);
+      Add(WriteOp::Kind::kRemove, {.key = std::move(key)});
+      return absl::OkStatus();
+    }
+    case WriteCode::kMultiPut: {
+      ASSIGN_OR_RETURN(MultiPutRequest put, DecodeWrapped<MultiPutRequest>(update.data));
+      if (put.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
+      for (KeyValue& kv : put.kvs)
+        Add(WriteOp::Kind::kPut, {.key = JoinRawKey(put.hash_key, kv.key),
+                                  .value = std::move(kv.value),
+                                  .expire_ts_seconds = put.expire_ts_seconds});
+      return absl::OkStatus();
+    }
+    case WriteCode::kMultiRemove: {
+      ASSIGN_OR_RETURN(MultiRemoveRequest remove, DecodeWrapped<MultiRemoveRequest>(update.data));
+      if (remove.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
+      for (const Blob& sort_key : remove.sort_keys)
+        Add(WriteOp::Kind::kRemove, {.key = JoinRawKey(remove.hash_key, sort_key)});
+      return absl::OkStatus();
+    }
+    case WriteCode::kIncr:
+    case WriteCode::kCheckAndSet:
+    case WriteCode::kCheckAndMutate:
+      return TakeUndecided(mutation, update, engine, tier);
+    default:
+      return absl::UnimplementedError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
+                                                   Text(WriteCodeName(update.code)),
+                                                   ", which this version does not apply"));
+  }
+}
+
+absl::Status MutationOperations::TakeUndecided(const Mutation& mutation, const Update& update,
+                                               const Engine& engine, ReadTier tier) {
+  // What it would see of the mutation's other updates is not in the engine yet.
+  if (mutation.updates.size() != 1)
+    return absl::InvalidArgumentError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
+                                                   Text(WriteCodeName(update.code)),
+                                                   " that is not alone"));
+  ASSIGN_OR_RETURN(WriteOperation operation, WriteOperation::Decode(update.code, update.data));
+  if (!operation.IsAcceptable()) return absl::OkStatus();  // was refused, and logged all the same
+  const auto now = static_cast<uint32_t>(mutation.timestamp_us / 1000000 - kExpiryEpochUnixSeconds);
+  absl::StatusOr<Record> found = engine.Get(operation.record_key(), now, tier);
+  std::optional<Record> record;
+  if (found.ok())
+    record = *std::move(found);
+  else if (!absl::IsNotFound(found.status()))
+    return found.status();
+  // Of the table's settings then, which are not known, none acts.
+  const WriteOutcome outcome = std::move(operation).Decide(record, TableSettings{}, now);
+  for (const Update& put_or_remove : outcome.updates)
+    RETURN_IF_ERROR(Take(mutation, put_or_remove, engine, tier));
+  return absl::OkStatus();
 }
 
 }  // namespace arion

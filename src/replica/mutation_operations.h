@@ -1,8 +1,10 @@
 // MutationOperations: a mutation's updates decoded into what the engine applies.
 //
+// Shapes    Older logs and Pegasus primaries also hold INCR and CHECK_... undecided: they are
+//           decided from the engine, by the mutation's own timestamp, so that every replay agrees.
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
-//           Unimplemented: an operation that is not applied yet; the replica must be fenced,
-//           since skipping it would lose data.
+//           Unimplemented: an operation that is not applied; the replica must be fenced, since
+//           skipping it would lose data. Of the engine: its own.
 // Lifetime  Owns the bytes its operations point to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -10,7 +12,6 @@
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
-#include <string_view>
 #include <vector>
 
 #include "base/mutation.h"
@@ -21,15 +22,22 @@ namespace arion {
 
 class MutationOperations {
  public:
-  static absl::StatusOr<MutationOperations> Decode(const Mutation& mutation);
+  // `engine` stands at the decree before the mutation's; what is undecided is read by `tier`
+  // (Unavailable: ask with kAll, in the disk's pool).
+  static absl::StatusOr<MutationOperations> Decode(const Mutation& mutation, const Engine& engine,
+                                                   ReadTier tier);
   absl::Span<const WriteOp> ops() const { return ops_; }
 
  private:
+  absl::Status Take(const Mutation& mutation, const Update& update, const Engine& engine,
+                    ReadTier tier);
+  absl::Status TakeUndecided(const Mutation& mutation, const Update& update, const Engine& engine,
+                             ReadTier tier);
+  void Add(WriteOp::Kind kind, UpdateRequest request);
+
+  std::vector<WriteOp::Kind> kinds_;
   std::vector<UpdateRequest> requests_;  // never grows once ops_ points into it
   std::vector<WriteOp> ops_;
 };
-
-// At least two bytes, and at least as long as the hash key it declares.
-bool IsWellFormedRawKey(std::string_view raw_key);
 
 }  // namespace arion

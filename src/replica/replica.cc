@@ -100,43 +100,6 @@ std::string Replica::Tag() const {
 
 // ---- requests ----
 
-void Replica::Write(WriteCode code, InboundRequest request) {
-  CHECK_ON_STRAND(strand_);
-  if (is_closed_) return request.responder.Reply(ErrorCode::kInvalidState);
-  const uint64_t bytes_max = host_->options.max_allowed_write_bytes;
-  if (bytes_max != 0 && request.body.size() > bytes_max)
-    return request.responder.Reply(ErrorCode::kInvalidData);
-  if (!HoldsLease()) return request.responder.Reply(ErrorCode::kInvalidState);
-  if (const ErrorCode gate = core_->WriteGate(); gate != ErrorCode::kOk)
-    return request.responder.Reply(gate);
-  if (const ErrorCode gate = SpaceGate(); gate != ErrorCode::kOk)
-    return request.responder.Reply(gate);
-
-  std::string_view key;
-  absl::StatusOr<UpdateRequest> put;
-  absl::StatusOr<Blob> removed;
-  if (code == WriteCode::kPut) {
-    put = DecodeWrapped<UpdateRequest>(request.body);
-    if (!put.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
-    key = put->key;
-  } else {
-    removed = DecodeWrapped<Blob>(request.body);
-    if (!removed.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
-    key = *removed;
-  }
-  if (!IsRawKey(key)) {
-    const UpdateResponse refused{.error = static_cast<int32_t>(StorageError::kInvalidArgument),
-                                 .app_id = pid_.app_id,
-                                 .partition_index = pid_.index,
-                                 .server = server_name_};
-    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(refused));
-  }
-  const ClientToken token = next_token_++;
-  clients_.emplace_hint(clients_.end(), token, std::move(request.responder));
-  Step(ClientWrite{token,
-                   Update{.code = code, .serialization = 1, .data = std::move(request.body)}});
-}
-
 // A full disk, ours or a member's, is noticed before anything is logged.
 ErrorCode Replica::SpaceGate() const {
   if (!host_->disks->HasSpace(disk_) || !host_->disks->HasSpace(log_disk_))
@@ -153,6 +116,8 @@ ErrorCode Replica::ReadGate(ReadKind kind) const {
 
 void Replica::Read(ReadCode code, InboundRequest request) {
   CHECK_ON_STRAND(strand_);
+  if (code != ReadCode::kGet && code != ReadCode::kTtl)
+    return ReadSeveral(code, std::move(request));
   const ReadKind kind =
       request.header.is_backup_request ? ReadKind::kBackup : ReadKind::kPrimaryOnly;
   if (const ErrorCode gate = ReadGate(kind); gate != ErrorCode::kOk)
@@ -301,7 +266,9 @@ void Replica::Drain() {
     HoldForApplies();
   }
   is_draining_ = false;
-  if (!is_closed_) ArmWakeup();
+  if (is_closed_) return;
+  ArmWakeup();
+  BeginWrites();
 }
 
 bool Replica::CarryOutFirstSteps(Effects& effects) {
@@ -328,7 +295,11 @@ void Replica::CarryOut(Effects& effects) {
     LOG(INFO) << Tag() << " " << PartitionStatusName(change.from) << " -> "
               << PartitionStatusName(change.to) << " under ballot " << change.ballot << ": "
               << change.why;
-  if (!effects.role_changes.empty()) source_.KeepOnly(core_->learners());
+  if (!effects.role_changes.empty()) {
+    source_.KeepOnly(core_->learners());
+    scans_.Clear();
+    if (core_->role() != PartitionStatus::kPrimary) RefuseUndecidedWrites(ErrorCode::kInvalidState);
+  }
 
   // The log first: its write and the prepares run side by side, and the disk is the slower of the
   // two.
@@ -579,20 +550,6 @@ void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
   responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
 }
 
-void Replica::AnswerClient(const ClientReply& reply) {
-  const auto it = clients_.find(reply.token);
-  if (it == clients_.end()) return;
-  Responder responder = std::move(it->second);
-  clients_.erase(it);
-  if (reply.err != ErrorCode::kOk) return responder.Reply(reply.err);
-  // Committed, but no longer ours to say so (P1): the client hears that the outcome is unknown.
-  if (!HoldsLease()) return responder.Reply(ErrorCode::kTimeout);
-  responder.Reply(ErrorCode::kOk, EncodeWrapped(UpdateResponse{.app_id = pid_.app_id,
-                                                               .partition_index = pid_.index,
-                                                               .decree = reply.decree.value(),
-                                                               .server = server_name_}));
-}
-
 void Replica::Ship(ShipState ship) {
   auto shipped = std::make_shared<ShipState>(std::move(ship));
   auto share = std::make_shared<std::shared_ptr<void>>();
@@ -717,6 +674,7 @@ void Replica::Discard(uint64_t serial) {
 
 void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange) {
   ++holds_;
+  scans_.Clear();
   WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;
     info.durable = std::min(info.durable, expected);
@@ -911,8 +869,10 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   maintenance_.clear();
   applies_->Abandon();
   // Whether they were committed is not known here.
-  for (auto& [token, responder] : clients_) responder.Reply(ErrorCode::kTimeout);
+  for (auto& [token, write] : clients_) write.responder.Reply(ErrorCode::kTimeout);
   clients_.clear();
+  scans_.Clear();
+  if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
   peers_.clear();
   source_.KeepOnly({});
   when_quiet_.clear();

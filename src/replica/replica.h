@@ -13,6 +13,10 @@
 //               after reading.
 //           E1  A mutation is applied in decree order, once; an answer to its client follows the
 //               apply.
+//           P2  INCR and CHECK_... are decided once, from a state that holds every earlier write
+//               to their hash key and all that an earlier primary may have committed.
+// Parts     replica.cc the step loop, effects, disk work · replica_writes.cc clients' writes ·
+//           replica_reads.cc clients' reads
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -36,6 +40,10 @@
 #include "replica/learn_source.h"
 #include "replica/replica_host.h"
 #include "replica/replica_opener.h"
+#include "replica/scanner_table.h"
+#include "replica/table_settings.h"
+#include "replica/write_operations.h"
+#include "replica/write_order.h"
 
 namespace arion {
 
@@ -55,8 +63,10 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   // ---- requests ----
   void Write(WriteCode code, InboundRequest request);
-  enum class ReadCode { kGet, kTtl };
+  enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
   void Read(ReadCode code, InboundRequest request);
+  // Is not answered.
+  void ClearScanner(const InboundRequest& request);
   void Prepare(PrepareRequest request, Responder responder);
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
@@ -153,6 +163,45 @@ class Replica : public std::enable_shared_from_this<Replica> {
                   Responder responder);
   ErrorCode SpaceGate() const;
   ReplyToken Keep(Responder responder);
+
+  // ---- clients' writes (replica_writes.cc) ----
+  struct ClientWriteUnderWay {
+    enum class Phase : uint8_t {
+      kEntered,  // waits for others, or its turn is about to come
+      kBarrier,  // waits until all of the former term is applied
+      kReading,  // waits for the disk
+      kOrdered,  // the core has it
+    };
+    Phase phase = Phase::kEntered;
+    Responder responder;
+    std::optional<WriteOperation> operation;  // until it is decided
+    WriteOutcome outcome;                     // from then on; without its updates
+    WriteCode code = WriteCode::kPut;
+    uint64_t hash = 0;  // of its hash key
+    uint64_t bytes = 0;
+  };
+  void BeginWrites();
+  void BeginWrite(ClientToken token, ClientWriteUnderWay& write);
+  void LookAndDecide(ClientToken token, ClientWriteUnderWay& write);
+  void Decide(ClientToken token, ClientWriteUnderWay& write, absl::StatusOr<Record> record,
+              uint32_t now);
+  void Order(ClientToken token, ClientWriteUnderWay& write, const std::optional<Record>& record,
+             uint32_t now);
+  void FinishWrite(ClientToken token, ErrorCode error, std::string body);
+  void RefuseUndecidedWrites(ErrorCode error);
+
+  // ---- clients' reads of several records (replica_reads.cc) ----
+  using ReadWork = absl::AnyInvocable<absl::StatusOr<std::string>(const ReadTerms&)>;
+  void ReadSeveral(ReadCode code, InboundRequest request);
+  ReadTerms TermsOf(uint32_t now, const TableSettings& settings) const;
+  void ReadInPool(ReadCode code, ReadKind kind, Responder responder, ReadWork work,
+                  absl::AnyInvocable<void()> then);
+  void AnswerSeveral(ReadCode code, ReadKind kind, absl::StatusOr<std::string> body,
+                     Responder responder);
+  void OpenScan(ReadKind kind, const GetScannerRequest& request, Responder responder);
+  void ContinueScan(ReadCode code, ReadKind kind, std::unique_ptr<ScanCursor> cursor,
+                    Responder responder);
+  void ScheduleScanSweep();
   DiskPool& pool() { return host_->env.disk_pool(directory_); }
   std::string Tag() const;  // "[2.1 3 17]"
 
@@ -180,7 +229,13 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   uint64_t next_token_ = 1;
   std::map<ReplyToken, Responder> peers_;
-  std::map<ClientToken, Responder> clients_;
+  std::map<ClientToken, ClientWriteUnderWay> clients_;
+  WriteOrder write_order_;
+  uint64_t undecided_bytes_ = 0;  // of clients_ that the core does not have
+  std::vector<ClientToken> at_barrier_;
+  bool is_beginning_writes_ = false;
+  ScannerTable scans_;
+  TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;
   std::set<Endpoint> full_members_;  // said that they lack space; may be no members any more
 

@@ -26,7 +26,8 @@ class EngineReplay {
     committed_.clear();
     const absl::Status judged = judgement_.Add(std::move(mutation), &committed_);
     for (const MutationPtr& m : committed_) {
-      ASSIGN_OR_RETURN(const MutationOperations operations, MutationOperations::Decode(*m));
+      ASSIGN_OR_RETURN(const MutationOperations operations,
+                       MutationOperations::Decode(*m, engine_, ReadTier::kAll));
       RETURN_IF_ERROR(engine_.Apply(m->decree, m->timestamp_us, operations.ops()));
     }
     if (judged.ok()) return judged;

@@ -22,6 +22,21 @@ std::optional<T> TakeArgument(InboundRequest& request) {
   return std::nullopt;
 }
 
+std::optional<Replica::ReadCode> FindReadCode(std::string_view name) {
+  using enum Replica::ReadCode;
+  static constexpr std::pair<std::string_view, Replica::ReadCode> kCodes[] = {
+      {kRpcGet, kGet},
+      {kRpcTtl, kTtl},
+      {kRpcMultiGet, kMultiGet},
+      {kRpcBatchGet, kBatchGet},
+      {kRpcSortKeyCount, kSortKeyCount},
+      {kRpcGetScanner, kGetScanner},
+      {kRpcScan, kScan}};
+  for (const auto& [known, code] : kCodes)
+    if (known == name) return code;
+  return std::nullopt;
+}
+
 }  // namespace
 
 RequestRouter::RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr server_strand,
@@ -32,8 +47,7 @@ RequestRouter::RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr 
       sync_(std::move(sync)) {}
 
 void RequestRouter::Handle(InboundRequest request) {
-  if (request.header.name == kRpcClearScanner)
-    return;  // any answer makes the clients' connections deaf
+  if (request.header.name == kRpcClearScanner) return ClearScanner(std::move(request));
   if (is_stopped_.load(std::memory_order_acquire))
     return request.responder.Reply(ErrorCode::kInvalidState);
   if (RouteData(request) || RouteProtocol(request) || RouteCopies(request)) return;
@@ -54,16 +68,10 @@ std::shared_ptr<Replica> RequestRouter::FindOpen(PartitionId pid, ErrorCode* why
 
 bool RequestRouter::RouteData(InboundRequest& request) {
   const std::string& name = request.header.name;
-  std::optional<WriteCode> write;
-  Replica::ReadCode read = Replica::ReadCode::kGet;
-  if (name == WriteCodeName(WriteCode::kPut))
-    write = WriteCode::kPut;
-  else if (name == WriteCodeName(WriteCode::kRemove))
-    write = WriteCode::kRemove;
-  else if (name == kRpcTtl)
-    read = Replica::ReadCode::kTtl;
-  else if (name != kRpcGet)
-    return false;
+  std::optional<WriteCode> write = FindWriteCode(name);
+  if (write && !IsClientWrite(*write)) write = std::nullopt;
+  const std::optional<Replica::ReadCode> read = FindReadCode(name);
+  if (!write && !read) return false;
 
   const PartitionId pid = request.header.pid;
   if (pid.app_id <= 0) {
@@ -83,10 +91,20 @@ bool RequestRouter::RouteData(InboundRequest& request) {
           replica->Write(code, std::move(request));
         });
   else
-    strand->Post([replica = std::move(replica), read, request = std::move(request)]() mutable {
-      replica->Read(read, std::move(request));
-    });
+    strand->Post(
+        [replica = std::move(replica), code = *read, request = std::move(request)]() mutable {
+          replica->Read(code, std::move(request));
+        });
   return true;
+}
+
+// Any answer, even an error, makes the clients' connections deaf.
+void RequestRouter::ClearScanner(InboundRequest request) {
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(request.header.pid, &why);
+  if (replica == nullptr) return;
+  replica->strand()->Post(
+      [replica, request = std::move(request)] { replica->ClearScanner(request); });
 }
 
 // ---- other servers ----

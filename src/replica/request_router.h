@@ -32,6 +32,7 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   bool RouteData(InboundRequest& request);
   bool RouteProtocol(InboundRequest& request);
   bool RouteCopies(InboundRequest& request);
+  void ClearScanner(InboundRequest request);
   void Prepare(InboundRequest request);
   void GroupCheck(InboundRequest request);
   void AddLearner(InboundRequest request);

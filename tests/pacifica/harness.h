@@ -187,7 +187,7 @@ class Harness {
   void Write(char name, const std::string& data, WriteCode code = WriteCode::kPut) {
     ClientWrite write;
     write.token = next_token_++;
-    write.update = {code, 1, data};
+    write.updates = {{code, 1, data}};
     writes[write.token] = data;
     Step(name, write);
   }

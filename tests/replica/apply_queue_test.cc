@@ -29,6 +29,7 @@ class FakeEngine : public Engine {
   absl::StatusOr<Record> Get(std::string_view, uint32_t, ReadTier) const override {
     return absl::NotFoundError("");
   }
+  std::shared_ptr<const EngineView> View() const override { return nullptr; }
   absl::Status Flush() override { return absl::OkStatus(); }
   absl::StatusOr<Decree> Checkpoint() override { return applied_; }
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>*) override {

@@ -1,0 +1,86 @@
+// What reads of several records answer (spec/wire-protocol.md 4.11 to 4.14), from a view of the
+// engine; no threads, no replica.
+//
+// Errors    Of the engine: its status. Of the request: the answer's `error`.
+// Threads   A view, a cursor: one thread at a time. They wait for the disk, but for MultiGet and
+//           BatchGet with ReadTier::kCacheOnly (Unavailable: ask again with kAll, in the pool).
+// Promises  Each call ends after its limits of records, bytes and time; nothing holds more memory
+//           than one answer's.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/instant.h"
+#include "engine/engine.h"
+#include "env/clock.h"
+#include "messages/client_messages.h"
+#include "replica/key_filter.h"
+
+namespace arion {
+
+struct ReadLimits {
+  int64_t multi_get_records = 3000;  // examined: returned, expired or filtered out
+  int64_t scan_records = 1000;       // the same, of one batch
+  int64_t answer_bytes = 30 << 20;   // keys and values
+  // BATCH_GET is never partial, so it gets more room, and an error beyond.
+  int64_t batch_get_bytes = 256 << 20;
+};
+
+// What holds for one read.
+struct ReadTerms {
+  PartitionId pid;
+  std::string server;  // for the answer
+  uint32_t now = 0;    // for expiry
+  const Clock& clock;  // for `deadline`
+  Instant deadline;    // of one call; a little late is fine
+  ReadLimits limits;
+};
+
+absl::StatusOr<MultiGetResponse> MultiGet(const EngineView& view, const MultiGetRequest& request,
+                                          const ReadTerms& terms, ReadTier tier);
+absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
+                                          const ReadTerms& terms, ReadTier tier);
+absl::StatusOr<CountResponse> CountSortKeys(const EngineView& view, std::string_view hash_key,
+                                            const ReadTerms& terms);
+
+// One scan of a partition, from batch to batch, on the view of its beginning.
+class ScanCursor {
+ public:
+  // Which keys belong to the partition.
+  using Owns = std::function<bool(uint64_t partition_hash)>;
+
+  // nullptr: the request can't be right (kInvalidArgument).
+  static std::unique_ptr<ScanCursor> Make(std::shared_ptr<const EngineView> view,
+                                          const GetScannerRequest& request, Owns owns);
+  // The next batch. Its context_id is `next_id`, or kScanEnded when nothing is left.
+  absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id);
+  bool ended() const { return walk_ == nullptr; }
+
+ private:
+  ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerRequest& request,
+             KeyFilter hash_filter, KeyFilter sort_filter, Owns owns);
+  bool Passes(std::string_view raw_key) const;
+
+  const std::shared_ptr<const EngineView> view_;
+  std::unique_ptr<RecordIterator> walk_;  // null: ended, or not begun
+  KeyRange range_;
+  bool is_begun_ = false;
+  const int32_t batch_size_;
+  const bool with_value_;
+  const bool with_expiry_;
+  const bool only_count_;
+  const KeyFilter hash_filter_;
+  const KeyFilter sort_filter_;
+  const Owns owns_;  // null: not checked
+};
+
+}  // namespace arion

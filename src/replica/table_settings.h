@@ -1,0 +1,38 @@
+// TableSettings: the table environments (spec/meta-and-admin.md 1.9) that act on reads and writes,
+// as a replica uses them.
+//
+// Errors    A value that is not one counts as not set: the meta server has checked them.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+
+#include "messages/configuration.h"
+
+namespace arion {
+
+struct TableSettings {
+  int32_t partition_count = 0;
+  uint32_t default_ttl_seconds = 0;      // default_ttl; 0 = none
+  bool validate_partition_hash = false;  // replica.split.validate_partition_hash
+  // replica.rocksdb_iteration_threshold_time_ms; 0 there: no limit.
+  absl::Duration iteration_time_max = absl::Seconds(30);
+
+  static TableSettings From(const AppInfo& app);
+  // Whether a key of this hash belongs into partition `index` (always, while that is not checked).
+  bool Owns(int32_t index, uint64_t partition_hash) const {
+    return !validate_partition_hash || partition_count <= 0 ||
+           static_cast<int64_t>(partition_hash & static_cast<uint64_t>(partition_count - 1)) ==
+               index;
+  }
+  // `expire_ts` of a put, with the table's default where it names none.
+  uint32_t Expiry(int32_t expire_ts, uint32_t now) const {
+    return expire_ts == 0 && default_ttl_seconds > 0 ? now + default_ttl_seconds
+                                                     : static_cast<uint32_t>(expire_ts);
+  }
+  bool operator==(const TableSettings&) const = default;
+};
+
+}  // namespace arion

@@ -1,0 +1,60 @@
+// WriteOrder: which client writes wait for which, by hash key. One that is decided from the record
+// it finds (INCR, CHECK_...) begins when every earlier write to its hash key has left, that is, was
+// applied or refused; and what comes behind it begins when its place in the log is settled.
+//
+// Shapes    A write enters, begins, may settle, and leaves. Hash keys are told apart by a 64 bit
+//           hash: two that share it only wait needlessly.
+// Threads   Strand-bound; no clock, no I/O.
+// Promises  W1  Writes to one hash key begin in the order they entered.
+//           W2  While a decided write has begun and not settled, nothing else to its hash key
+//               begins; when it begins, nothing is between begin and leave.
+//           W3  A hash key is forgotten only when nothing of it is left.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace arion {
+
+class WriteOrder {
+ public:
+  using Token = uint64_t;  // the caller's name for a write; rises from one to the next
+  enum class Kind : uint8_t {
+    kBlind,    // its place in the log is settled when it begins
+    kDecided,  // only when Settle is called
+  };
+
+  // It waits, or is ready at once.
+  void Enter(uint64_t hash, Token token, Kind kind);
+  // The next write to begin, if one may: from now on it has begun.
+  std::optional<Token> TakeReady();
+  // The decided write that has begun stands in the log, or never will.
+  void Settle(uint64_t hash);
+  // A write that has begun is applied, or will not be by this request. A decided one settled before.
+  void Leave(uint64_t hash);
+  // Those that have not begun leave together; returned in the order they entered.
+  std::vector<Token> DropWaiting();
+
+  size_t hash_keys() const { return keys_.size(); }
+
+ private:
+  struct Waiting {
+    Token token;
+    Kind kind;
+  };
+  struct Key {
+    int64_t begun = 0;
+    bool is_deciding = false;
+    std::deque<Waiting> waiting;
+  };
+  void Promote(uint64_t hash, Key& key);
+
+  std::unordered_map<uint64_t, Key> keys_;  // never iterated to decide anything
+  std::deque<Token> ready_;
+};
+
+}  // namespace arion
