@@ -2,6 +2,7 @@
 #include "client/cluster_client.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/crc.h"
@@ -69,6 +70,7 @@ struct ClusterClient::Operation {
   std::string name;  // RPC code
   std::string body;
   uint64_t partition_hash = 0;
+  WriteRetries retries = WriteRetries::kAlways;
   absl::AnyInvocable<void(absl::StatusOr<std::string>)> done;  // empty: finished
 
   Instant deadline;
@@ -129,16 +131,45 @@ void ClusterClient::Put(const std::string& table, std::string_view hash_key,
     request.expire_ts_seconds =
         static_cast<int32_t>(ExpiryNow(environment_.clock()) + static_cast<uint32_t>(ttl_seconds));
   }
+  Ask(table, kRpcPut, EncodeWrapped(request), PartitionHash(request.key),
+      [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
+        done(WriteOutcome(body));
+      });
+}
+
+void ClusterClient::Ask(const std::string& table, const char* name, std::string body,
+                        uint64_t partition_hash, BodyCallback done) {
+  const std::optional<WriteCode> write = FindWriteCode(name);
+  const bool is_decided = write == WriteCode::kIncr || write == WriteCode::kCheckAndSet ||
+                          write == WriteCode::kCheckAndMutate;
   auto operation = std::make_shared<Operation>();
-  operation->kind = Kind::kWrite;
+  operation->kind = write ? Kind::kWrite : Kind::kRead;
   operation->table = table;
-  operation->name = kRpcPut;
-  operation->body = EncodeWrapped(request);
-  operation->partition_hash = PartitionHash(request.key);
-  operation->done = [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-    done(WriteOutcome(body));
-  };
+  operation->name = name;
+  operation->body = std::move(body);
+  operation->partition_hash = partition_hash;
+  operation->retries = is_decided ? WriteRetries::kAfterRefusals : options_.write_retries;
+  operation->done = std::move(done);
   Start(std::move(operation));
+}
+
+void ClusterClient::Tell(const std::string& table, const char* name, std::string body,
+                         uint64_t partition_hash) {
+  CHECK_ON_STRAND(strand_);
+  const TableRouter& router = TableNamed(table).router;
+  if (!router.IsKnown()) return;
+  const TableRouter::Route route = router.Find(partition_hash);
+  if (!route.primary.IsValid()) return;
+  transport_.SendOneWay(route.primary, {.name = name,
+                                        .body = std::move(body),
+                                        .pid = route.pid,
+                                        .thread_hash = route.pid.thread_hash(),
+                                        .partition_hash = partition_hash});
+}
+
+int32_t ClusterClient::PartitionCount(const std::string& table) {
+  const TableRouter& router = TableNamed(table).router;
+  return router.IsKnown() ? router.partition_count() : 0;
 }
 
 void ClusterClient::AskOfKey(const std::string& table, const char* name, std::string_view hash_key,
@@ -149,14 +180,7 @@ void ClusterClient::AskOfKey(const std::string& table, const char* name, std::st
     });
   }
   const Blob key = JoinRawKey(hash_key, sort_key);
-  auto operation = std::make_shared<Operation>();
-  operation->kind = FindWriteCode(name) ? Kind::kWrite : Kind::kRead;
-  operation->table = table;
-  operation->name = name;
-  operation->body = EncodeWrapped(key);
-  operation->partition_hash = PartitionHash(key);
-  operation->done = std::move(done);
-  Start(std::move(operation));
+  Ask(table, name, EncodeWrapped(key), PartitionHash(key), std::move(done));
 }
 
 void ClusterClient::Remove(const std::string& table, std::string_view hash_key,
@@ -218,7 +242,7 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
   operation->has_fresh_routes = false;
   operation->in_flight = true;
   const bool another_may_follow =
-      operation->kind == Kind::kRead || options_.write_retries == WriteRetries::kAlways;
+      operation->kind == Kind::kRead || operation->retries == WriteRetries::kAlways;
   OutboundRequest request{
       .name = operation->name,
       .body = operation->body,
@@ -252,7 +276,7 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, TableRouter::Route a
   Forget(operation, asked, verdict.routes);
   if (verdict.next == AttemptVerdict::Next::kGiveUp) return Refuse(operation, operation->last);
   if (may_have_happened && operation->kind == Kind::kWrite &&
-      options_.write_retries == WriteRetries::kAfterRefusals) {
+      operation->retries == WriteRetries::kAfterRefusals) {
     return Expire(operation);
   }
   RetryLater(operation);

@@ -53,6 +53,8 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   using StatusCallback = absl::AnyInvocable<void(absl::Status)>;
   using ValueCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
   using TtlCallback = absl::AnyInvocable<void(absl::StatusOr<int32_t>)>;  // -1: never expires
+  // The answer's body, or why there is none.
+  using BodyCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
   // `environment` and `transport` outlive it.
   static std::shared_ptr<ClusterClient> Create(Environment& environment, Transport& transport,
@@ -70,6 +72,16 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   void Ttl(const std::string& table, std::string_view hash_key, std::string_view sort_key,
            TtlCallback done);
 
+  // Any data request (client/table_operations.h names them). One that is decided from what is there
+  // is never sent again once it may have happened, whatever the options say.
+  void Ask(const std::string& table, const char* name, std::string body, uint64_t partition_hash,
+           BodyCallback done);
+  // The same, of a request that is never answered; lost where its server is not known.
+  void Tell(const std::string& table, const char* name, std::string body, uint64_t partition_hash);
+  const StrandPtr& strand() const { return strand_; }
+  // 0: the table's partitions are not known now.
+  int32_t PartitionCount(const std::string& table);
+
  private:
   struct Operation;
   struct Table;
@@ -77,9 +89,6 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
 
   ClusterClient(Environment& environment, Transport& transport, StrandPtr strand,
                 ClusterClientOptions options);
-
-  // The answer's body, or why there is none.
-  using BodyCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
   Table& TableNamed(const std::string& name);
   // An operation whose whole argument is a raw key.

@@ -297,8 +297,10 @@ void Replica::CarryOut(Effects& effects) {
               << change.why;
   if (!effects.role_changes.empty()) {
     source_.KeepOnly(core_->learners());
-    scans_.Clear();
-    if (core_->role() != PartitionStatus::kPrimary) RefuseUndecidedWrites(ErrorCode::kInvalidState);
+    if (!MayBePrimaryAgain()) {
+      scans_.Clear();
+      RefuseUndecidedWrites(ErrorCode::kInvalidState);
+    }
   }
 
   // The log first: its write and the prepares run side by side, and the disk is the slower of the

@@ -168,7 +168,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   struct ClientWriteUnderWay {
     enum class Phase : uint8_t {
       kEntered,  // waits for others, or its turn is about to come
-      kBarrier,  // waits until all of the former term is applied
+      kBarrier,  // waits until the office is taken and all of former terms is applied
       kReading,  // waits for the disk
       kOrdered,  // the core has it
     };
@@ -189,6 +189,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
              uint32_t now);
   void FinishWrite(ClientToken token, ErrorCode error, std::string body);
   void RefuseUndecidedWrites(ErrorCode error);
+  // Primary, or on the way back from a change of its configuration.
+  bool MayBePrimaryAgain() const;
 
   // ---- clients' reads of several records (replica_reads.cc) ----
   using ReadWork = absl::AnyInvocable<absl::StatusOr<std::string>(const ReadTerms&)>;

@@ -65,8 +65,8 @@ void Replica::Write(WriteCode code, InboundRequest request) {
 void Replica::BeginWrites() {
   if (is_beginning_writes_) return;
   is_beginning_writes_ = true;
-  if (!at_barrier_.empty() && (core_->role() != PartitionStatus::kPrimary ||
-                               ReadGate(ReadKind::kPrimaryOnly) == ErrorCode::kOk)) {
+  if (!at_barrier_.empty() &&
+      (!MayBePrimaryAgain() || ReadGate(ReadKind::kPrimaryOnly) == ErrorCode::kOk)) {
     for (const ClientToken token : std::exchange(at_barrier_, {}))
       if (const auto it = clients_.find(token); it != clients_.end())
         LookAndDecide(token, it->second);
@@ -81,6 +81,13 @@ void Replica::BeginWrites() {
   is_beginning_writes_ = false;
 }
 
+bool Replica::MayBePrimaryAgain() const {
+  if (!HoldsLease()) return false;
+  return core_->role() == PartitionStatus::kPrimary ||
+         (core_->role() == PartitionStatus::kInactive &&
+          core_->inactivity() == Inactivity::kTransient);
+}
+
 void Replica::BeginWrite(ClientToken token, ClientWriteUnderWay& write) {
   if (write.operation->NeedsRecord()) return LookAndDecide(token, write);
   Order(token, write, std::nullopt, ExpiryNow(host_->env.clock()));
@@ -88,8 +95,7 @@ void Replica::BeginWrite(ClientToken token, ClientWriteUnderWay& write) {
 
 void Replica::LookAndDecide(ClientToken token, ClientWriteUnderWay& write) {
   if (const ErrorCode gate = ReadGate(ReadKind::kPrimaryOnly); gate != ErrorCode::kOk) {
-    if (core_->role() != PartitionStatus::kPrimary || !HoldsLease())
-      return FinishWrite(token, gate, {});
+    if (!MayBePrimaryAgain()) return FinishWrite(token, gate, {});
     write.phase = ClientWriteUnderWay::Phase::kBarrier;
     at_barrier_.push_back(token);
     return;
@@ -121,8 +127,7 @@ void Replica::LookAndDecide(ClientToken token, ClientWriteUnderWay& write) {
 void Replica::Decide(ClientToken token, ClientWriteUnderWay& write, absl::StatusOr<Record> record,
                      uint32_t now) {
   // As for reads: what was found counts only if this server may still speak for the partition (P1).
-  if (const ErrorCode gate = ReadGate(ReadKind::kPrimaryOnly); gate != ErrorCode::kOk)
-    return FinishWrite(token, gate, {});
+  if (ReadGate(ReadKind::kPrimaryOnly) != ErrorCode::kOk) return LookAndDecide(token, write);
   if (record.ok()) return Order(token, write, *std::move(record), now);
   if (absl::IsNotFound(record.status())) return Order(token, write, std::nullopt, now);
   const StorageError error =

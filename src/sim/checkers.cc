@@ -178,7 +178,8 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
 
 Violations CheckLinearizable(const History& history) {
   std::map<std::string, std::vector<const Operation*>> keys;
-  for (const Operation& operation : history.operations()) keys[operation.key].push_back(&operation);
+  for (const Operation& operation : history.operations())
+    if (operation.kind != Operation::Kind::kIncrement) keys[operation.key].push_back(&operation);
   Violations violations;
   for (const auto& [key, operations] : keys) CheckKey(key, operations, &violations);
   return violations;

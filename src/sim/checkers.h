@@ -14,6 +14,8 @@
 //     I-06  ballots of a partition only rise by one, and are durable before they are used
 //   CheckLinearizable
 //     C4    an acknowledged write is never lost, a refused one never seen
+//   CheckCounters
+//     C4    the same of increments: each acknowledged one counts once, an undecided one at most once
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -89,5 +91,11 @@ class BallotChecker {
 // exclude each other (Gibbons and Korach, 1997: each value holds from the first end of its
 // operations to the last begin; two such spans may not cross). O(n log n).
 Violations CheckLinearizable(const History& history);
+
+// Each key a counter from 0, incremented by one. With answers that tell the new value, an order of
+// the operations exists exactly when no value was told twice, none contradicts who returned before
+// whom began, and each is at least the acknowledged increments before it and at most those begun by
+// its end. O(n log n).
+Violations CheckCounters(const History& history);
 
 }  // namespace arion::sim

@@ -16,7 +16,7 @@
 namespace arion::sim {
 
 struct Operation {
-  enum class Kind : uint8_t { kWrite, kRead };
+  enum class Kind : uint8_t { kWrite, kRead, kIncrement };
   enum class Outcome : uint8_t { kOk, kRefused, kUndecided };
   Kind kind = Kind::kRead;
   Outcome outcome = Outcome::kUndecided;

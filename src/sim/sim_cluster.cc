@@ -545,6 +545,7 @@ void SimCluster::CollectViolations(RunReport* report) {
     report->violations.insert(report->violations.end(), more.begin(), more.end());
   };
   add(CheckLinearizable(history_));
+  add(CheckCounters(history_));
   add(commits_.violations());
   add(primaries_.violations());
   add(ballots_.violations());

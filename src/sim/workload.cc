@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/raw_key.h"
+#include "client/table_operations.h"
 
 namespace arion::sim {
 namespace {
@@ -40,6 +41,12 @@ std::vector<std::string> Workload::Keys() const {
   std::vector<std::string> keys;
   for (int i = 0; i < options_.keys; ++i) keys.push_back(absl::StrCat("k", i));
   return keys;
+}
+
+std::vector<std::string> Workload::Counters() const {
+  std::vector<std::string> counters;
+  for (int i = 0; i < options_.counters; ++i) counters.push_back(absl::StrCat("n", i));
+  return counters;
 }
 
 std::string Workload::NewValue(const ClientNode& client) {
@@ -116,7 +123,10 @@ void Workload::Operate(ClientNode& client) {
   auto done = [this, &client](bool) { Done(client); };
   ++under_way_;
   ++client.operations_under_way;
-  if (world_.random().Percent(options_.write_percent)) {
+  if (world_.random().Percent(options_.increment_percent)) {
+    const std::vector<std::string> counters = Counters();
+    Increment(client, counters[world_.random().Below(counters.size())], done);
+  } else if (world_.random().Percent(options_.write_percent)) {
     Write(client, key, done);
   } else {
     Read(client, key, done);
@@ -148,6 +158,23 @@ void Workload::Read(ClientNode& client, const std::string& key,
         if (answered) history_.ReturnRead(index, value.ok() ? *value : "", world_.now());
         done(answered);
       });
+}
+
+void Workload::Increment(ClientNode& client, const std::string& counter,
+                         absl::AnyInvocable<void(bool ok)> done) {
+  size_t index = history_.Invoke(Operation::Kind::kIncrement, counter, "", world_.now());
+  Incr(*client.client, options_.table, {.key = RawKey(counter), .increment = 1},
+       [this, index, done = std::move(done)](absl::StatusOr<int64_t> value) mutable {
+         if (value.ok()) {
+           history_.ReturnRead(index, absl::StrCat(*value), world_.now());
+         } else {
+           history_.Return(index,
+                           absl::IsDeadlineExceeded(value.status()) ? Operation::Outcome::kUndecided
+                                                                    : Operation::Outcome::kRefused,
+                           world_.now());
+         }
+         done(value.ok());
+       });
 }
 
 void Workload::Probe(ClientNode& client) {
@@ -190,12 +217,14 @@ void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
   auto tally = std::make_shared<Tally>();
   tally->done = std::move(done);
   std::vector<std::string> keys = Keys();
-  tally->left = static_cast<int>(keys.size()) * 2;
+  std::vector<std::string> counters = Counters();
+  tally->left = static_cast<int>(keys.size()) * 2 + static_cast<int>(counters.size());
   auto one = [tally](bool ok) {
     tally->all_ok &= ok;
     if (--tally->left == 0) tally->done(tally->all_ok);
   };
-  client.strand->Post([this, &client, keys, one] {
+  client.strand->Post([this, &client, keys, counters, one] {
+    for (const std::string& counter : counters) Increment(client, counter, one);
     for (const std::string& key : keys) {
       Read(client, key, [this, &client, key, one](bool ok) {
         one(ok);

@@ -30,6 +30,8 @@ struct WorkloadOptions {
   int keys = 6;
   size_t value_bytes_max = 0;  // values are padded up to this, each to its own length
   double write_percent = 50;
+  int counters = 2;
+  double increment_percent = 15;
   absl::Duration think_max = absl::Milliseconds(200);
   absl::Duration timeout = absl::Seconds(4);
 };
@@ -43,7 +45,7 @@ class Workload {
   // No new operations; those under way go on.
   void Stop() { is_running_ = false; }
   bool IsQuiet() const { return under_way_ == 0; }
-  // Reads each key and writes one key of each partition through a fresh client; `done` gets false
+  // Reads and writes each key and increments each counter through a fresh client; `done` gets false
   // if any was not OK.
   void Verify(absl::AnyInvocable<void(bool)> done);
 
@@ -71,6 +73,9 @@ class Workload {
   void Done(ClientNode& client);
   void Write(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done);
   void Read(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done);
+  void Increment(ClientNode& client, const std::string& counter,
+                 absl::AnyInvocable<void(bool ok)> done);
+  std::vector<std::string> Counters() const;
   std::string NewValue(const ClientNode& client);
 
   SimWorld& world_;

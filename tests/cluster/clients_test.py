@@ -27,6 +27,12 @@ class GoClients(harness.ClusterTest):
     def test_apache_client_does_all_it_can(self):
         self.assertIn("check: ok", self.client("apache", "check"))
 
+    def test_xiaomi_client_meets_every_edge_of_the_data_api(self):
+        self.assertIn("api: ok", self.client("xiaomi", "api"))
+
+    def test_apache_client_meets_every_edge_of_the_data_api(self):
+        self.assertIn("api: ok", self.client("apache", "api"))
+
     def test_apache_client_administers_tables(self):
         self.assertIn("admin: ok", self.client("apache", "admin"))
 

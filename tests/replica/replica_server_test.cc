@@ -72,8 +72,9 @@ TEST_F(ReplicaServerTest, RequestsThatCantBeServedGetTheProtocolsErrors) {
   EXPECT_EQ(Call(server, kRpcGet, get, {2, 3}).error, ErrorCode::kObjectNotFound);
   EXPECT_EQ(Call(server, kRpcGet, get, {0, 0}).error, ErrorCode::kHandlerNotFound);
   for (const char* name : {"RPC_RRDB_RRDB_DUPLICATE", "RPC_RRDB_RRDB_BULK_LOAD",
-                           "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_MULTI"})
+                           "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_MULTI"}) {
     EXPECT_EQ(Call(server, name, get).error, ErrorCode::kHandlerNotFound) << name;
+  }
   EXPECT_EQ(Call(server, kRpcGet, "\x0c").error, ErrorCode::kInvalidData);
   // One member of three: too few for a write.
   EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kNotEnoughMember);

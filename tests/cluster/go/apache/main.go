@@ -17,7 +17,8 @@ func main() {
 	driver.Main(driver.Version{
 		Name: "apache",
 		Open: func(ctx context.Context, metas []string, table string) (driver.Table, error) {
-			return pegasus.NewClient(pegasus.Config{MetaServers: metas}).OpenTable(ctx, table)
+			connector, err := pegasus.NewClient(pegasus.Config{MetaServers: metas}).OpenTable(ctx, table)
+			return wide{connector}, err
 		},
 		Admin: administer,
 	})

@@ -1,6 +1,6 @@
 // Package driver is what the test programs for both versions of the Go client have in common.
 //
-// Modes: check, many, write, verify, bench; admin where the version has an administration client. Each prints a summary
+// Modes: check, api, many, write, verify, bench; admin where the version has an administration client. Each prints a summary
 // line and ends with exit code 1 when something differs from what it must be.
 // SPDX-License-Identifier: Apache-2.0
 package driver
@@ -62,7 +62,7 @@ func Main(version Version) {
 	flag.Parse()
 	o.Metas = strings.Split(*metas, ",")
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "one mode: check, many, write, verify, bench, admin")
+		fmt.Fprintln(os.Stderr, "one mode: check, api, many, write, verify, bench, admin")
 		os.Exit(2)
 	}
 	if err := run(version, o, flag.Arg(0)); err != nil {
@@ -87,6 +87,8 @@ func run(version Version, o Options, mode string) error {
 	switch mode {
 	case "check":
 		return check(table)
+	case "api":
+		return api(version.Name, table)
 	case "many":
 		return many(table, o)
 	case "write":
