@@ -35,8 +35,10 @@ struct WriteOp {
   Kind kind = Kind::kPut;
   std::string_view key;    // raw key
   std::string_view value;  // user data
-  uint32_t expire_ts = 0;
+  uint32_t expire_ts = 0;  // kept as at most kExpiryMax
 };
+// 2084. Stored values with a larger one would look like those of another schema (value_schema.h).
+inline constexpr uint32_t kExpiryMax = INT32_MAX;
 
 struct Record {
   std::string value;       // user data

@@ -3,6 +3,7 @@
 
 #include <absl/base/thread_annotations.h>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -176,7 +177,8 @@ class MemoryEngine : public Engine {
       }
       if (it == records_.by_key.end())
         it = records_.by_key.emplace(std::string(op.key), Record()).first;
-      it->second = Record{.value = std::string(op.value), .expire_ts = op.expire_ts};
+      it->second =
+          Record{.value = std::string(op.value), .expire_ts = std::min(op.expire_ts, kExpiryMax)};
     }
     records_.decree = decree;
     return absl::OkStatus();

@@ -542,7 +542,8 @@ class RocksdbEngine : public Engine {
     if (op.kind == WriteOp::Kind::kRemove) return batch_.Delete(database_->data(), key);
     char header[kValueHeaderBytesMax];
     const rocksdb::Slice parts[] = {
-        {header, StoreValueHeader(schema_, op.expire_ts, time_tag, header)}, ToSlice(op.value)};
+        {header, StoreValueHeader(schema_, std::min(op.expire_ts, kExpiryMax), time_tag, header)},
+        ToSlice(op.value)};
     return batch_.Put(database_->data(), rocksdb::SliceParts(&key, 1),
                       rocksdb::SliceParts(parts, 2));
   }

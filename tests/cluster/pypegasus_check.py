@@ -12,7 +12,7 @@ from twisted.internet import reactor
 from twisted.internet.defer import Deferred, inlineCallbacks
 
 OK = 0
-INCOMPLETE = 7
+INCOMPLETE = 38  # what the client makes of 7
 exit_code = 1
 
 
@@ -32,6 +32,7 @@ def check(meta):
     client = Pegasus([meta], "temp", 5000)
     if not (yield client.init()):
         raise AssertionError("init failed")
+    yield check_scans(client)
     for size in (1, 1000, 100000, 1000000):
         value = (b"\x00\xff\n" * size)[:size]
         code, _ = yield client.set(b"py-sizes", str(size).encode(), value, 0, 5000)
@@ -69,7 +70,6 @@ def check(meta):
         code, got = yield client.get(f"py-{i}".encode(), b"s", 5000)
         expect(f"get {i}", (code, got), (OK, f"value {i}".encode()))
     yield check_several(client)
-    yield check_scans(client)
 
 
 # The client makes texts of what it is given in sets and dictionaries; what it gives back are bytes.
@@ -102,32 +102,32 @@ def check_several(client):
     expect("multi_get without the empty sort key", (code, len(got)), (OK, 8))
 
 
+# Before there are keys that aren't UTF-8, which the client can't scan; nor can it without a stop key.
 @inlineCallbacks
 def check_scans(client):
-    hash_key = b"py-scan-" + str(time.time_ns()).encode()
+    hash_key = "py-scan-" + str(time.time_ns())
     records = {f"s{i}": f"v{i}" for i in range(25)}
     code, _ = yield client.multi_set(hash_key, records, 0, 5000)
     expect("multi_set", code, OK)
-    records = as_bytes(records)
+    wanted = {(hash_key, key): value.encode() for key, value in records.items()}
     for batch_size in (1, 7, 25, 1000):
         options = ScanOptions()
         options.batch_size = batch_size
-        got = yield drain(client.get_scanner(hash_key, b"", b"", options))
-        expect(f"scan in batches of {batch_size}", got, {(hash_key, key): value for key, value in records.items()})
+        got = yield drain(client.get_scanner(hash_key, "", "t", options))
+        expect(f"scan in batches of {batch_size}", got, wanted)
     options = ScanOptions()
-    options.batch_size = 50
+    options.batch_size = 10
     everything = {}
     for scanner in client.get_unordered_scanners(3, options):
         got = yield drain(scanner)
         everything.update(got)
-    for key, value in records.items():
-        expect("scan of everything", everything.get((hash_key, key)), value)
+    expect("scan of everything", everything, wanted)
     options = ScanOptions()
     options.batch_size = 1
-    scanner = client.get_scanner(hash_key, b"", b"", options)
+    scanner = client.get_scanner(hash_key, "", "t", options)
     yield scanner.get_next()
     scanner.close()  # is never answered; the connection must go on working
-    code, got = yield client.get(hash_key, b"s1", 5000)
+    code, got = yield client.get(hash_key, "s1", 5000)
     expect("get after close", (code, got), (OK, b"v1"))
 
 

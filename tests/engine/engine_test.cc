@@ -101,6 +101,17 @@ TEST_P(EngineTest, ARecordEndsWhenItsExpiryComes) {
   EXPECT_EQ(Read(a_, kNow + 1), "3");
 }
 
+// With its top bit set an expiry would turn the value's header into another.
+TEST_P(EngineTest, AnExpiryBeyondTheRangeIsTheLastThereIs) {
+  for (const uint32_t expire_ts : {UINT32_MAX, kExpiryMax + 1, kExpiryMax}) {
+    Apply({Put(a_, "value", expire_ts)});
+    const auto record = engine_->Get(a_, kNow, ReadTier::kAll);
+    ASSERT_TRUE(record.ok()) << record.status();
+    EXPECT_EQ(record->value, "value");
+    EXPECT_EQ(record->expire_ts, kExpiryMax);
+  }
+}
+
 TEST_P(EngineTest, ACrashLeavesExactlyTheLastFlush) {
   Apply({Put(a_, "1")});
   Apply({Put(b_, "1")});

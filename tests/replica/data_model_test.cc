@@ -78,7 +78,7 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
            int32_t expiry) {
     uint32_t at = static_cast<uint32_t>(expiry);
     if (at == 0 && default_ttl_ > 0) at = now_ + default_ttl_;
-    model_[hash][sort] = {.value = value, .expire_ts = at};
+    model_[hash][sort] = {.value = value, .expire_ts = std::min(at, kExpiryMax)};
   }
 
   // ---- writes ----
