@@ -870,8 +870,11 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   effects_.clear();
   maintenance_.clear();
   applies_->Abandon();
-  // Whether they were committed is not known here.
-  for (auto& [token, write] : clients_) write.responder.Reply(ErrorCode::kTimeout);
+  // Whether those that the core has were committed is not known here.
+  for (auto& [token, write] : clients_)
+    write.responder.Reply(write.phase == ClientWriteUnderWay::Phase::kOrdered
+                              ? ErrorCode::kTimeout
+                              : ErrorCode::kInvalidState);
   clients_.clear();
   scans_.Clear();
   if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);

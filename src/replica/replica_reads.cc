@@ -11,8 +11,10 @@
 namespace arion {
 namespace {
 
-// Up to so many keys are first looked up in the cache alone, on the strand.
+// Up to so many keys, of requests of up to so many bytes, are first looked up in the cache alone, on
+// the strand; longer requests are not even decoded there.
 constexpr size_t kPointsOnStrandMax = 32;
+constexpr size_t kRequestOnStrandBytesMax = 16 << 10;
 
 ReadKind KindOf(const InboundRequest& request) {
   return request.header.is_backup_request ? ReadKind::kBackup : ReadKind::kPrimaryOnly;
@@ -60,39 +62,39 @@ void Replica::ReadSeveral(ReadCode code, InboundRequest request) {
   const auto in_pool = [&](ReadWork work) {
     ReadInPool(code, kind, std::move(responder), std::move(work), [] {});
   };
-  // Few points are read where they are asked for, if the cache has them all.
-  const auto is_answered_from_cache = [&](size_t points, auto&& read) {
-    if (points == 0 || points > kPointsOnStrandMax) return false;
-    absl::StatusOr<std::string> body =
-        read(TermsOf(ExpiryNow(host_->env.clock()), settings), ReadTier::kCacheOnly);
-    if (absl::IsUnavailable(body.status())) return false;
-    AnswerSeveral(code, kind, std::move(body), std::move(responder));
-    return true;
+  // Decodes the request and answers it by `operate`, here if that is quickly done.
+  const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
+    auto read = [engine = engine_, operate](const Request& get, const ReadTerms& terms,
+                                            ReadTier tier) {
+      return Encoded(operate(*engine->View(), get, terms, tier));
+    };
+    if (request.body.size() > kRequestOnStrandBytesMax)
+      return in_pool([read, body = std::move(request.body)](
+                         const ReadTerms& terms) -> absl::StatusOr<std::string> {
+        ASSIGN_OR_RETURN(const Request get, DecodeWrapped<Request>(body));
+        return read(get, terms, ReadTier::kAll);
+      });
+    absl::StatusOr<Request> get = DecodeWrapped<Request>(request.body);
+    if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
+    const size_t points = points_of(*get);
+    if (points > 0 && points <= kPointsOnStrandMax) {
+      absl::StatusOr<std::string> body =
+          read(*get, TermsOf(ExpiryNow(host_->env.clock()), settings), ReadTier::kCacheOnly);
+      if (!absl::IsUnavailable(body.status()))
+        return AnswerSeveral(code, kind, std::move(body), std::move(responder));
+    }
+    in_pool([read, get = *std::move(get)](const ReadTerms& terms) {
+      return read(get, terms, ReadTier::kAll);
+    });
   };
 
   switch (code) {
-    case ReadCode::kMultiGet: {
-      auto get = DecodeWrapped<MultiGetRequest>(request.body);
-      if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
-      const size_t points = get->sort_keys.size();
-      auto read = [engine = engine_, get = *std::move(get)](const ReadTerms& terms, ReadTier tier) {
-        return Encoded(MultiGet(*engine->View(), get, terms, tier));
-      };
-      if (is_answered_from_cache(points, read)) return;
-      return in_pool(
-          [read = std::move(read)](const ReadTerms& terms) { return read(terms, ReadTier::kAll); });
-    }
-    case ReadCode::kBatchGet: {
-      auto get = DecodeWrapped<BatchGetRequest>(request.body);
-      if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
-      const size_t points = get->keys.size();
-      auto read = [engine = engine_, get = *std::move(get)](const ReadTerms& terms, ReadTier tier) {
-        return Encoded(BatchGet(*engine->View(), get, terms, tier));
-      };
-      if (is_answered_from_cache(points, read)) return;
-      return in_pool(
-          [read = std::move(read)](const ReadTerms& terms) { return read(terms, ReadTier::kAll); });
-    }
+    case ReadCode::kMultiGet:
+      return read_points([](const MultiGetRequest& get) { return get.sort_keys.size(); }, MultiGet,
+                         static_cast<const MultiGetRequest*>(nullptr));
+    case ReadCode::kBatchGet:
+      return read_points([](const BatchGetRequest& get) { return get.keys.size(); }, BatchGet,
+                         static_cast<const BatchGetRequest*>(nullptr));
     case ReadCode::kSortKeyCount: {
       auto hash_key = DecodeWrapped<Blob>(request.body);
       if (!hash_key.ok()) return responder.Reply(ErrorCode::kInvalidData);
@@ -151,6 +153,7 @@ void Replica::AnswerSeveral(ReadCode code, ReadKind kind, absl::StatusOr<std::st
   // As after a single read: it counts only if this server may still speak for the partition (P1).
   if (const ErrorCode gate = ReadGate(kind); gate != ErrorCode::kOk) return responder.Reply(gate);
   if (body.ok()) return responder.Reply(ErrorCode::kOk, *std::move(body));
+  if (absl::IsInvalidArgument(body.status())) return responder.Reply(ErrorCode::kInvalidData);
   const StorageError error =
       absl::IsDataLoss(body.status()) ? StorageError::kCorruption : StorageError::kIOError;
   responder.Reply(ErrorCode::kOk, FailedAnswer(code, error, pid_, server_name_));

@@ -55,8 +55,8 @@ void Replica::Write(WriteCode code, InboundRequest request) {
                                             .operation = *std::move(operation),
                                             .code = code,
                                             .hash = hash,
-                                            .bytes = bytes});
-  undecided_bytes_ += bytes;
+                                            .bytes = bytes + sizeof(ClientWriteUnderWay)});
+  undecided_bytes_ += bytes + sizeof(ClientWriteUnderWay);
   write_order_.Enter(hash, token, kind);
   BeginWrites();
 }

@@ -285,10 +285,6 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
                         .sort_key_filter_type = static_cast<int32_t>(Below(4)),
                         .sort_key_filter_pattern = Pick({"", "a", "b", "\xff", "aa"}),
                         .reverse = Below(2) == 0};
-    const ReadTerms terms = Terms();
-    const auto answer = MultiGet(*engine_->View(), get, terms, ReadTier::kAll);
-    ASSERT_TRUE(answer.ok()) << answer.status();
-
     std::vector<std::pair<std::string, Record>> range;
     const std::string& start = get.start_sort_key.bytes;
     const std::string& stop = get.stop_sort_key.bytes;
@@ -300,6 +296,15 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
         continue;
       range.emplace_back(sort, record);
     }
+    ReadTerms terms = Terms();
+    // Whether an expired record still counts depends on whether a compaction has met it.
+    if (std::any_of(range.begin(), range.end(),
+                    [&](const auto& row) { return !IsLive(row.second); })) {
+      terms.limits.multi_get_records = 1000;
+      get.max_kv_count = get.max_kv_size = 0;
+    }
+    const auto answer = MultiGet(*engine_->View(), get, terms, ReadTier::kAll);
+    ASSERT_TRUE(answer.ok()) << answer.status();
     if (get.reverse) std::reverse(range.begin(), range.end());
     const auto limit = [](int32_t asked, int64_t ours) {
       return asked > 0 ? std::min<int64_t>(asked, ours) : ours;
