@@ -59,6 +59,8 @@ class CheckedEngine : public Engine {
     return inner_->Apply(decree, timestamp_us, ops);
   }
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    if (tier == ReadTier::kCacheOnly && node_.world().random().Percent(3))
+      return absl::UnavailableError("simulated: not in the cache");
     return inner_->Get(raw_key, now, tier);
   }
   std::shared_ptr<const EngineView> View() const override { return inner_->View(); }
