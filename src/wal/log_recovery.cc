@@ -59,7 +59,8 @@ class Recovery {
     bool has_first_block = false;
     bool header_names_us = false;
     enum class Fate { kKeep, kSetAside } fate = Fate::kKeep;  // aside: nothing in it is content
-    uint64_t cut_end = 0;  // [content, cut_end) is saved before the cut
+    uint64_t cut_end = 0;     // [content, cut_end) is saved before the cut
+    uint64_t last_block = 0;  // where the content's last block begins
 
     bool is_durable() const { return written_as == Durability::kFsync; }
     bool is_ours() const { return written_as.has_value(); }
@@ -298,6 +299,7 @@ class Recovery {
       ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
       if (!more) break;
       summary_.bytes += block.size;
+      file->last_block = block.position;
       file->entry.index.Add({block.position, block.crc_before, log_.max_decree},
                             block.position + block.size);
       for (const MutationView& mutation : block.mutations)
@@ -399,6 +401,8 @@ class Recovery {
         }
         RETURN_IF_ERROR(writable->Truncate(content));
       }
+      if (&file == &logs_.back() && file.is_durable() && !summary_.was_clean)
+        RETURN_IF_ERROR(WriteLastBlockAgain(file, *writable));
       RETURN_IF_ERROR(writable->Sync());
       RETURN_IF_ERROR(writable->Close());
     }
@@ -414,6 +418,17 @@ class Recovery {
       if (file.is_ours()) log_.identity.Add(file.status, *file.written_as);
     }
     return absl::OkStatus();
+  }
+
+  // The only bytes that no flush may have covered (W2, W3 of log_writer.h). If it was the flush that
+  // failed before the process ended, what was read just now sits in a cache that counts as clean:
+  // only bytes written anew reach the disk with the next sync.
+  absl::Status WriteLastBlockAgain(const File& file, WritableFile& to) {
+    ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
+    std::string block;
+    RETURN_IF_ERROR(
+        from->ReadAt(file.last_block, file.entry.content_bytes - file.last_block, &block));
+    return to.WriteAt(file.last_block, block);
   }
 
   // The info file is newer than the log (spec 5.7): every record here is void, and new ones would

@@ -3,8 +3,8 @@
 // 2.7 and 5.2 for files of other origin).
 //
 // Shapes    Steps, each durable before the next and repeatable after a crash: judge and replay
-//           every file; save bytes to be cut as <file>.tail and truncate; sync every kept file and
-//           the folder; append the uncommitted tail anew to a new file. Nothing is changed before
+//           every file; save bytes to be cut as <file>.tail and truncate; write the last block
+//           again; sync every kept file and the folder; append the uncommitted tail anew to a new file. Nothing is changed before
 //           every file has been judged, but for the `.removed` of 5.2's table.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
 //           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a

@@ -122,9 +122,9 @@ void Recording::Close() {
 }
 
 void Recording::EndProcess() {
-  // A replica whose sync failed is learned anew. That its process dies before it was set aside, and
-  // the next one reads what never reaches the disk, is not among the cases.
-  if (disk_.has_lost()) return CutPower();
+  // A page-cache log's sync that failed may have been to cover any of its bytes; the next process
+  // reads them from the cache, and no power cut is promised to spare them.
+  if (disk_.has_lost() && settings_.durability == Durability::kOs) return CutPower();
   DropLife();
   disk_.EndProcess();
 }
