@@ -504,6 +504,7 @@ class RocksdbEngine : public Engine {
     }
     write_options_.no_slowdown = patience == Patience::kNone;
     if (status.ok()) status = database_->db().Write(write_options_, &batch_);
+    if (status.IsNoSpace()) watcher_->lacks_space.store(true);
     RETURN_IF_ERROR(FromRocksdb(status, "apply"));
     last_applied_.store(decree);
     return absl::OkStatus();
@@ -529,10 +530,14 @@ class RocksdbEngine : public Engine {
     if (!watcher_->lacks_space.load()) return absl::OkStatus();
     std::lock_guard lock(resume_mutex_);  // Apply and Flush may both come
     if (!watcher_->lacks_space.load()) return absl::OkStatus();
+    // Before, not after: the flush that Resume starts may fail again at once.
+    watcher_->lacks_space.store(false);
     const absl::Status resumed =
         FromRocksdb(database_->db().Resume(), absl::StrCat("resume ", directory_.path()));
-    if (!resumed.ok()) return resumed;
-    watcher_->lacks_space.store(false);
+    if (!resumed.ok()) {
+      watcher_->lacks_space.store(true);
+      return resumed;
+    }
     LOG(INFO) << directory_.path() << ": RocksDB writes again";
     return absl::OkStatus();
   }
