@@ -27,6 +27,8 @@ target_link_libraries(tp_prometheus INTERFACE prometheus-cpp-core)
 add_library(tp_http_parser INTERFACE)
 find_library(HTTP_PARSER_ARCHIVE libhttp_parser.a REQUIRED)
 target_link_libraries(tp_http_parser INTERFACE ${HTTP_PARSER_ARCHIVE})
+add_library(tp_crypto INTERFACE)
+target_link_libraries(tp_crypto INTERFACE crypto)
 add_library(tp_edit INTERFACE)
 target_link_libraries(tp_edit INTERFACE edit)
 

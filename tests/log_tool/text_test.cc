@@ -34,7 +34,7 @@ TEST(JsonLine, KeepsOrderAndEscapesAnyByte) {
   line.BeginList("l").BeginItem().Add("x", 1).EndItem().BeginItem().Add("x", 2).EndItem().EndList();
   line.Finish();
   EXPECT_EQ(out,
-            "{\"b\":\"q\\\"\\\\\\u000a\\u00ff\xc3\xa9\",\"a\":-1,\"l\":[{\"x\":1},{\"x\":2}]}\n");
+            "{\"b\":\"q\\\"\\\\\\n\xc3\xbf\xc3\xa9\",\"a\":-1,\"l\":[{\"x\":1},{\"x\":2}]}\n");
 }
 
 TEST(JsonLine, PrintsLongListsInPieces) {

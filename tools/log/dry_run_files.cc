@@ -35,6 +35,7 @@ class DryRunFiles::Writer : public WritableFile {
 
   absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
     ASSIGN_OR_RETURN(File file, files_.Find(path_));
+    if (IsThere(file, offset, bytes)) return absl::OkStatus();
     file.base_path.clear();
     file.status.size = std::max(file.status.size, offset + bytes.size());
     files_.changed_[path_] = file;
@@ -54,6 +55,14 @@ class DryRunFiles::Writer : public WritableFile {
   absl::Status Close() override { return absl::OkStatus(); }
 
  private:
+  // Writing what stands there already changes nothing.
+  bool IsThere(const File& file, uint64_t offset, std::string_view bytes) const {
+    if (file.base_path.empty() || offset + bytes.size() > file.status.size) return false;
+    const auto base = files_.base_.OpenForRead(file.base_path);
+    std::string now;
+    return base.ok() && (*base)->ReadAt(offset, bytes.size(), &now).ok() && now == bytes;
+  }
+
   DryRunFiles& files_;
   const std::string path_;
 };

@@ -1,106 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/log/json_line.h"
 
-#include <absl/strings/str_format.h>
+#include <rapidjson/memorystream.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
 
-#include "base/status.h"
+#include <string>
 
 namespace arion::logtool {
 namespace {
 
 constexpr size_t kPieceBytes = 16 << 10;
 
-// How many bytes of UTF-8 form the character at the front; 0: none.
-size_t Utf8Length(std::string_view bytes) {
-  const auto at = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
-  const uint8_t lead = at(0);
-  const size_t n = lead < 0x80                   ? 1
-                   : lead >= 0xc2 && lead < 0xe0 ? 2
-                   : lead >= 0xe0 && lead < 0xf0 ? 3
-                   : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                 : 0;
-  if (n == 0 || n > bytes.size()) return 0;
-  for (size_t i = 1; i < n; ++i)
-    if ((at(i) & 0xc0) != 0x80) return 0;
-  if ((lead == 0xe0 && at(1) < 0xa0) || (lead == 0xed && at(1) >= 0xa0) ||
-      (lead == 0xf0 && at(1) < 0x90) || (lead == 0xf4 && at(1) >= 0x90))
-    return 0;
-  return n;
-}
-
-void AppendQuoted(std::string_view text, std::string* out) {
-  *out += '"';
-  while (!text.empty()) {
-    const size_t n = Utf8Length(text);
-    const auto c = static_cast<uint8_t>(text[0]);
-    if (c == '"' || c == '\\') {
-      *out += '\\';
-      *out += static_cast<char>(c);
-    } else if (n == 0 || c < 0x20 || c == 0x7f) {
-      absl::StrAppendFormat(out, "\\u%04x", c);
-    } else {
-      *out += text.substr(0, n);
-    }
-    text.remove_prefix(n == 0 ? 1 : n);
+// RapidJSON's output stream: collects a piece, prints it, begins the next.
+class Pieces {
+ public:
+  using Ch = char;
+  explicit Pieces(const Print& print) : print_(print) {}
+  void Put(char c) {
+    piece_ += c;
+    if (piece_.size() >= kPieceBytes) PrintPiece();
   }
-  *out += '"';
+  void Flush() {}  // RapidJSON calls it at the end of each value
+  void PrintPiece() {
+    if (!piece_.empty()) print_(piece_);
+    piece_.clear();
+  }
+
+ private:
+  const Print& print_;
+  std::string piece_;
+};
+
+// UTF-8: bytes that are not become the characters of their values.
+std::string Utf8(std::string_view bytes) {
+  rapidjson::StringBuffer text;
+  while (!bytes.empty()) {
+    rapidjson::MemoryStream in(bytes.data(), bytes.size());
+    unsigned character = 0;
+    if (!rapidjson::UTF8<>::Decode(in, &character) || in.Tell() > bytes.size()) {
+      character = static_cast<uint8_t>(bytes[0]);
+      in = rapidjson::MemoryStream(bytes.data(), bytes.size());
+      in.Take();
+    }
+    rapidjson::UTF8<>::Encode(text, character);
+    bytes.remove_prefix(in.Tell());
+  }
+  return {text.GetString(), text.GetSize()};
 }
 
 }  // namespace
 
-void JsonLine::Key(std::string_view key) {
-  if (text_.back() != '{') text_ += ',';
-  AppendQuoted(key, &text_);
-  text_ += ':';
+struct JsonLine::Writing {
+  explicit Writing(const Print& print) : pieces(print), json(pieces) {}
+  void Key(std::string_view key) {
+    json.Key(key.data(), static_cast<rapidjson::SizeType>(key.size()));
+  }
+
+  Pieces pieces;
+  rapidjson::Writer<Pieces> json;
+};
+
+JsonLine::JsonLine(const Print& print) : writing_(std::make_unique<Writing>(print)) {
+  writing_->json.StartObject();
 }
+JsonLine::~JsonLine() = default;
 
 JsonLine& JsonLine::Add(std::string_view key, std::string_view value) {
-  Key(key);
-  AppendQuoted(value, &text_);
+  writing_->Key(key);
+  const std::string text = Utf8(value);
+  writing_->json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
   return *this;
 }
 JsonLine& JsonLine::Add(std::string_view key, int64_t value) {
-  Key(key);
-  absl::StrAppend(&text_, value);
+  writing_->Key(key);
+  writing_->json.Int64(value);
   return *this;
 }
 JsonLine& JsonLine::Add(std::string_view key, uint64_t value) {
-  Key(key);
-  absl::StrAppend(&text_, value);
+  writing_->Key(key);
+  writing_->json.Uint64(value);
   return *this;
 }
 JsonLine& JsonLine::AddTrue(std::string_view key) {
-  Key(key);
-  text_ += "true";
+  writing_->Key(key);
+  writing_->json.Bool(true);
   return *this;
 }
 JsonLine& JsonLine::BeginList(std::string_view key) {
-  Key(key);
-  text_ += '[';
+  writing_->Key(key);
+  writing_->json.StartArray();
   return *this;
 }
 JsonLine& JsonLine::BeginItem() {
-  if (text_.back() != '[') text_ += ',';
-  text_ += '{';
+  writing_->json.StartObject();
   return *this;
 }
 JsonLine& JsonLine::EndItem() {
-  text_ += '}';
-  if (text_.size() > kPieceBytes) {
-    // The bracket stays: what follows looks at it.
-    print_(std::string_view(text_).substr(0, text_.size() - 1));
-    text_ = '}';
-  }
+  writing_->json.EndObject();
   return *this;
 }
 JsonLine& JsonLine::EndList() {
-  text_ += ']';
+  writing_->json.EndArray();
   return *this;
 }
 
 void JsonLine::Finish() {
-  text_ += "}\n";
-  print_(text_);
+  writing_->json.EndObject();
+  writing_->pieces.Put('\n');
+  writing_->pieces.PrintPiece();
 }
 
 }  // namespace arion::logtool

@@ -1,13 +1,13 @@
 // JsonLine prints one line of JSON, keys in the order they are added.
 //
-// Shapes    Texts are any bytes: what is not UTF-8 is written as \u00XX of each byte. Long lists are
-//           printed piece by piece: a line may be longer than what is held.
+// Shapes    Texts are any bytes: each byte that is not UTF-8 is written as the character of its
+//           value. Long lines are printed piece by piece: a line may be longer than what is held.
 // Threads   One thread. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <string>
+#include <memory>
 #include <string_view>
 
 namespace arion::logtool {
@@ -16,7 +16,8 @@ using Print = std::function<void(std::string_view)>;
 
 class JsonLine {
  public:
-  explicit JsonLine(const Print& print) : print_(print), text_("{") {}
+  explicit JsonLine(const Print& print);
+  ~JsonLine();
 
   JsonLine& Add(std::string_view key, std::string_view value);
   JsonLine& Add(std::string_view key, const char* value) {
@@ -35,9 +36,8 @@ class JsonLine {
   void Finish();
 
  private:
-  void Key(std::string_view key);
-  const Print& print_;
-  std::string text_;
+  struct Writing;
+  std::unique_ptr<Writing> writing_;
 };
 
 }  // namespace arion::logtool

@@ -1,5 +1,5 @@
-// SHA-256 (FIPS 180-4), as lower-case hexadecimal digits; for `dump -j`, whose lines name payloads
-// by it. Pure. SPDX-License-Identifier: Apache-2.0
+// SHA-256 as lower-case hexadecimal digits, by OpenSSL; for `dump -j`, whose lines name payloads by
+// it. Its one door. Pure. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
