@@ -404,16 +404,20 @@ void Replica::RestartLogAt(Decree applied) {
 }
 
 void Replica::Append(LogAppend append) {
+  // The log reports in order (L2) and sequences ascend by one, so the callback need not carry its
+  // own: it stays small enough to need no memory.
+  if (appends_under_way_ == 0) next_logged_ = append.sequence;
+  CHECK_EQ(append.sequence, next_logged_ + static_cast<uint64_t>(appends_under_way_)) << Tag();
   ++appends_under_way_;
   WatchReplay();
-  log_->Append(std::move(append.mutation),
-               [self = weak_from_this(), sequence = append.sequence](const absl::Status& status) {
-                 if (const auto replica = self.lock()) replica->OnLogged(sequence, status);
-               });
+  log_->Append(std::move(append.mutation), [self = weak_from_this()](const absl::Status& status) {
+    if (const auto replica = self.lock()) replica->OnLogged(status);
+  });
 }
 
-void Replica::OnLogged(uint64_t sequence, const absl::Status& status) {
+void Replica::OnLogged(const absl::Status& status) {
   CHECK_ON_STRAND(strand_);
+  const uint64_t sequence = next_logged_++;
   --appends_under_way_;
   if (status.ok()) {
     Step(Logged{sequence});

@@ -112,7 +112,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void RestartLogAt(Decree applied);
   void StoreInfo(InitInfo info, absl::AnyInvocable<void()> then);
   void Append(LogAppend append);
-  void OnLogged(uint64_t sequence, const absl::Status& status);
+  void OnLogged(const absl::Status& status);
   void OnApplyFailed(Decree decree, const absl::Status& status);
   void Send(Envelope envelope);
   void NoteSpaceOf(Endpoint member, DiskStatus status);
@@ -245,6 +245,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   uint64_t lease_term_ = 0;
 
   int64_t appends_under_way_ = 0;
+  uint64_t next_logged_ = 0;  // sequence that the log reports next, while appends are under way
   int64_t pool_jobs_ = 0;
   std::deque<std::pair<EngineWork, Then>> maintenance_;
   bool is_maintaining_ = false;
