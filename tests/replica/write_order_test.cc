@@ -90,7 +90,7 @@ TEST(WriteOrderTest, DroppedOnesAreToldInTheOrderTheyCame) {
   EXPECT_EQ(order.hash_keys(), 0u);
 }
 
-// W1 and W2 over random sequences, against a list a hash key.
+// Q1 and Q2 over random sequences, against a list a hash key.
 TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
   struct Write {
     WriteOrder::Token token;
@@ -131,11 +131,11 @@ TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
       for (Write& write : all) {
         if (write.token == token) {
           write.begun = true;
-          ASSERT_TRUE(write.kind == kBlind || begun == 0) << "W2: something is under way";
+          ASSERT_TRUE(write.kind == kBlind || begun == 0) << "Q2: something is under way";
           break;
         }
-        ASSERT_TRUE(write.begun) << "W1";
-        ASSERT_TRUE(write.kind == kBlind || write.settled) << "W2";
+        ASSERT_TRUE(write.begun) << "Q1";
+        ASSERT_TRUE(write.kind == kBlind || write.settled) << "Q2";
         ++begun;
       }
     }
