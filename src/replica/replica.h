@@ -90,6 +90,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
 
  private:
+  static constexpr absl::Duration kNoSpacePause =
+      absl::Milliseconds(500);  // then it is tried again
+
   using PoolWork = absl::AnyInvocable<absl::Status()>;
   using EngineWork = absl::AnyInvocable<absl::Status(Engine&)>;
   using Then = absl::AnyInvocable<void(absl::Status)>;

@@ -1,0 +1,211 @@
+// A replica's part in learning: what it ships to a learner, and what it does as one.
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/numbers.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "replica/replica.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+
+// ---- the member that is asked ----
+
+void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
+  const auto it = peers_.find(token);
+  if (it == peers_.end()) return;
+  Responder responder = std::move(it->second);
+  peers_.erase(it);
+  const auto learner = learners_asking_.find(token);
+  if (learner != learners_asking_.end()) {
+    // Past its checkpoint: the files need not be kept for it any longer.
+    if (response.err == ErrorCode::kOk && response.type != LearnType::kApp)
+      source_.KeepShare(learner->second, nullptr);
+    learners_asking_.erase(learner);
+  }
+  responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
+}
+
+void Replica::Ship(ShipState ship) {
+  auto shipped = std::make_shared<ShipState>(std::move(ship));
+  auto share = std::make_shared<std::shared_ptr<void>>();
+  EngineWork work;
+  if (shipped->what == ShipState::What::kLog)
+    work = [this, log = log_, shipped](Engine&) { return source_.ReadLog(*log, shipped.get()); };
+  else
+    work = [this, shipped, share](Engine& engine) {
+      return source_.ReadCheckpoint(engine, shipped.get(), share.get());
+    };
+  Maintain(std::move(work), [this, shipped, share](const absl::Status& status) {
+    if (!status.ok()) {
+      LOG(WARNING) << Tag() << " nothing to ship to a learner: " << status;
+      if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's checkpoint", status);
+      shipped->response.err = ErrorCode::kGetLearnStateFailed;
+      shipped->response.state = LearnState{};
+    } else if (const auto learner = learners_asking_.find(shipped->token);
+               learner != learners_asking_.end() && *share != nullptr) {
+      source_.KeepShare(learner->second, std::move(*share));
+    }
+    ReplyLearn(shipped->token, shipped->response);
+  });
+}
+
+// ---- learner's work ----
+
+void Replica::StartLearnerWork(LearnerWork work) {
+  switch (work.what) {
+    case LearnerWork::What::kInstallCheckpoint:
+      return InstallCheckpoint(std::move(work));
+    case LearnerWork::What::kDiscard:
+      return Discard(work.serial);
+    case LearnerWork::What::kFlush:
+      return FlushForLearner(work.serial);
+  }
+}
+
+void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result) {
+  LearnerWorkDone done{.serial = serial, .result = result};
+  if (result == LearnerWorkDone::Result::kDone) {
+    done.applied = engine_->last_applied();
+    done.durable = engine_->last_flushed();
+  }
+  Step(done);
+}
+
+void Replica::FlushForLearner(uint64_t serial) {
+  Maintain([](Engine& engine) { return engine.Flush(); },
+           [this, serial](const absl::Status& status) {
+             if (absl::IsResourceExhausted(status)) {
+               OnNoSpace("a flush", status);
+               return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
+             }
+             if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
+             FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
+                                                   : LearnerWorkDone::Result::kLocalFailed);
+           });
+}
+
+void Replica::InstallCheckpoint(LearnerWork work) {
+  const LearnResponse& response = work.response;
+  const LearnState& state = response.state;
+  FetchPlan plan{.source = response.learnee,
+                 .pid = pid_,
+                 .source_directory = response.base_local_dir,
+                 .source_disk_tag = response.replica_disk_tag.value_or(""),
+                 .target_directory = LearnPathOf(directory_),
+                 .pool_path = directory_,
+                 .generation = host_->options.peer_generation};
+  bool is_sound = !state.files.empty();
+  const std::string directory = is_sound ? ParentDirectory(state.files.front()) : "";
+  for (size_t i = 0; i < state.files.size(); ++i) {
+    FileToFetch file{.name = state.files[i]};
+    if (state.file_sizes && i < state.file_sizes->size())
+      file.size = static_cast<uint64_t>((*state.file_sizes)[i]);
+    uint32_t crc = 0;
+    if (state.file_checksums && i < state.file_checksums->size() &&
+        absl::SimpleHexAtoi((*state.file_checksums)[i], &crc))
+      file.crc32c = crc;
+    is_sound = is_sound && ParentDirectory(file.name) == directory;
+    plan.files.push_back(std::move(file));
+  }
+  if (!is_sound) {
+    LOG(WARNING) << Tag() << " " << response.learnee << " offers files that are no checkpoint";
+    return FinishLearnerWork(work.serial, LearnerWorkDone::Result::kRemoteFailed);
+  }
+  LOG(INFO) << Tag() << " copies " << plan.files.size() << " files of the checkpoint at decree "
+            << state.to_decree_included << " from " << response.learnee;
+  const Decree decree = state.to_decree_included;
+  const std::string source = ParentDirectory(JoinPath(plan.target_directory, state.files.front()));
+  fetcher_ = std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
+  fetcher_->Start([this, serial = work.serial, decree, source](const absl::Status& status) {
+    if (!status.ok()) {
+      LOG(WARNING) << Tag() << " learning: " << status;
+      if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's copy", status);
+      const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+      return FinishLearnerWork(serial, may_pass ? LearnerWorkDone::Result::kRemoteFailed
+                                                : LearnerWorkDone::Result::kLocalFailed);
+    }
+    ExchangeEngine(
+        serial, decree,
+        [&engines = host_->engines, &files = host_->env.files(), source, decree,
+         directory = directory_]() -> absl::Status {
+          RETURN_IF_ERROR(engines.InstallCheckpoint(source, decree, DataPathOf(directory)));
+          return files.RemoveAll(LearnPathOf(directory));
+        });
+  });
+}
+
+void Replica::Discard(uint64_t serial) {
+  LOG(WARNING) << Tag() << " sets its data aside: they come from a history the group no longer has";
+  ExchangeEngine(
+      serial, Decree(0),
+      [&files = host_->env.files(), directory = directory_,
+       now_us = host_->env.clock().WallMicros()]() -> absl::Status {
+        const std::string data = DataPathOf(directory);
+        if (Exists(files, data))
+          RETURN_IF_ERROR(files.Rename(data, absl::StrCat(data, ".", now_us, ".discarded")));
+        return files.SyncDirectory(directory);
+      });
+}
+
+void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange) {
+  ++holds_;
+  scans_.Clear();
+  WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
+    InitInfo info = info_;
+    info.durable = std::min(info.durable, expected);
+    info.offset_in_private_log = log_->end_offset();
+    // Each step may be repeated, or is not when it has succeeded.
+    struct Exchange {
+      std::shared_ptr<Engine> old, fresh;
+      PoolWork install;
+    };
+    auto state = std::make_shared<Exchange>(
+        Exchange{.old = std::move(engine_), .install = std::move(exchange)});
+    InPoolOnceThereIsRoom(
+        std::make_shared<PoolWork>([this, info, expected, state]() -> absl::Status {
+          if (state->old != nullptr) {
+            RETURN_IF_ERROR(StoreInitInfo(host_->env.files(), directory_, info));
+            RETURN_IF_ERROR(state->old->Close());
+            state->old = nullptr;
+          }
+          if (state->install) {
+            RETURN_IF_ERROR(state->install());
+            state->install = nullptr;
+          }
+          ASSIGN_OR_RETURN(state->fresh, host_->engines.Open(DataPathOf(directory_)));
+          if (state->fresh->last_applied() == expected) return absl::OkStatus();
+          return absl::DataLossError(absl::StrCat("the new content stands at decree ",
+                                                  state->fresh->last_applied().value(), ", not at ",
+                                                  expected.value()));
+        }),
+        [this, serial, info, state](const absl::Status& status) {
+          OnExchanged(serial, info, std::move(state->fresh), status);
+        });
+  });
+}
+
+void Replica::OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
+                          const absl::Status& status) {
+  source_.Forget();
+  if (is_closed_) {
+    engine_ = std::move(engine);  // for Close, which waits for this
+    return;
+  }
+  if (!status.ok()) {
+    LOG(ERROR) << Tag() << " new content: " << status;
+    effects_.clear();  // there is no engine to carry them out on
+    --holds_;
+    return FinishLearnerWork(serial, LearnerWorkDone::Result::kLocalFailed);
+  }
+  engine_ = std::move(engine);
+  info_ = info;
+  log_->StartAnew(engine_->last_applied());
+  FinishLearnerWork(serial, LearnerWorkDone::Result::kDone);
+  Release();
+}
+
+}  // namespace arion

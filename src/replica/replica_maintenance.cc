@@ -1,0 +1,191 @@
+// A replica's work in the disk's pool: checkpoints, flushes, what waits for space, and the end.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "replica/replica.h"
+
+namespace arion {
+namespace {
+
+constexpr absl::Duration kReplayWatchPeriod = absl::Seconds(1);
+constexpr absl::Duration kCheckpointAgain = absl::Seconds(5);  // after one that lacked space
+
+}  // namespace
+
+// ---- disk work ----
+
+void Replica::InPool(PoolWork work, Then then) {
+  ++pool_jobs_;
+  // The job holds the replica: it must not go while the disk works for it.
+  pool().Submit(
+      [self = shared_from_this(), work = std::move(work), then = std::move(then)]() mutable {
+        absl::Status status = work();
+        work = nullptr;  // lets go of the engine here, not on the strand
+        StrandPtr strand = self->strand_;
+        strand->Post(
+            [self = std::move(self), status = std::move(status), then = std::move(then)]() mutable {
+              --self->pool_jobs_;
+              then(std::move(status));
+              self->CheckQuiet();
+            });
+      });
+}
+
+void Replica::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
+  InPool([work] { return (*work)(); },
+         [this, work, then = std::move(then)](const absl::Status& status) mutable {
+           if (!absl::IsResourceExhausted(status)) return then(status);
+           if (is_closed_) return;
+           OnNoSpace("the replica's state", status);
+           After(kNoSpacePause, [work, then = std::move(then)](Replica& replica) mutable {
+             replica.InPoolOnceThereIsRoom(work, std::move(then));
+           });
+         });
+}
+
+void Replica::OnNoSpace(std::string_view what, const absl::Status& status) {
+  LOG_EVERY_N(WARNING, 20) << Tag() << " no space for " << what << ", tried again: " << status;
+  host_->disks->OnNoSpace(disk_);
+}
+
+void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task) {
+  strand_->PostAfter(delay, [self = weak_from_this(), task = std::move(task)]() mutable {
+    const auto replica = self.lock();
+    if (replica != nullptr && !replica->is_closed_) task(*replica);
+  });
+}
+
+void Replica::Maintain(EngineWork work, Then then) {
+  maintenance_.emplace_back(std::move(work), std::move(then));
+  StartMaintenance();
+}
+
+void Replica::StartMaintenance() {
+  if (is_maintaining_ || maintenance_.empty() || !when_quiet_.empty() || engine_ == nullptr) return;
+  is_maintaining_ = true;
+  auto [work, then] = std::move(maintenance_.front());
+  maintenance_.pop_front();
+  InPool([engine = engine_, work = std::move(work)]() mutable { return work(*engine); },
+         [this, then = std::move(then)](const absl::Status& status) mutable {
+           is_maintaining_ = false;
+           then(status);
+           StartMaintenance();
+         });
+}
+
+void Replica::WhenQuiet(absl::AnyInvocable<void()> then) {
+  when_quiet_.push_back(std::move(then));
+  CheckQuiet();
+}
+
+void Replica::CheckQuiet() {
+  while (!when_quiet_.empty() && pool_jobs_ == 0 && appends_under_way_ == 0 && applies_->IsIdle()) {
+    absl::AnyInvocable<void()> then = std::move(when_quiet_.front());
+    when_quiet_.pop_front();
+    then();
+  }
+  if (!is_closed_) StartMaintenance();
+}
+
+void Replica::ScheduleCheckpoint(absl::Duration delay) {
+  if (checkpoint_timer_ != kNoTimer) strand_->Cancel(checkpoint_timer_);
+  checkpoint_timer_ = strand_->PostAfter(delay, [self = weak_from_this()] {
+    const auto replica = self.lock();
+    if (replica == nullptr || replica->is_closed_) return;
+    replica->checkpoint_timer_ = kNoTimer;
+    replica->CheckpointIfNeeded();
+    replica->ScheduleCheckpoint(replica->host_->options.checkpoint_interval);
+  });
+}
+
+// Only while something is appended: an idle replica keeps no timer.
+void Replica::WatchReplay() {
+  if (is_replay_watched_) return;
+  is_replay_watched_ = true;
+  After(kReplayWatchPeriod, [](Replica& r) {
+    r.is_replay_watched_ = false;
+    if (r.log_->EstimatedReplay(r.core_->marks().last_durable) > r.host_->options.replay_max)
+      r.CheckpointIfNeeded();
+  });
+}
+
+void Replica::CheckpointIfNeeded() {
+  source_.KeepOnly(core_->learners());
+  const PartitionStatus role = core_->role();
+  if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
+  if (holds_ > 0 || is_checkpointing_ || engine_->last_applied() <= engine_->last_durable()) return;
+  is_checkpointing_ = true;
+  Maintain([](Engine& engine) { return engine.Checkpoint().status(); },
+           [this](const absl::Status& status) {
+             is_checkpointing_ = false;
+             if (status.ok()) return OnDurable(engine_->last_durable());
+             if (absl::IsResourceExhausted(status)) {
+               OnNoSpace("a checkpoint", status);
+               return ScheduleCheckpoint(kCheckpointAgain);
+             }
+             const std::string why = absl::StrCat("checkpoint: ", status.ToString());
+             host_->disks->OnIoError(disk_, why);
+             Fence(why);
+           });
+}
+
+void Replica::OnDurable(Decree decree) {
+  // An apply in the pool may have reached the engine and not the core.
+  decree = std::min(decree, core_->marks().last_applied);
+  Step(DurableAdvanced{decree});
+  if (is_closed_) return;
+  LogNeeds needs{.checkpoint = decree};
+  if (!core_->learners().empty()) needs.learner = core_->FirstLogDecreeNeeded() - 1;
+  log_->DropUnneeded(needs);
+}
+
+// ---- closing ----
+
+void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
+  CHECK_ON_STRAND(strand_);
+  is_closed_ = true;
+  on_close_ = nullptr;
+  if (wakeup_timer_ != kNoTimer) strand_->Cancel(wakeup_timer_);
+  if (checkpoint_timer_ != kNoTimer) strand_->Cancel(checkpoint_timer_);
+  if (fetcher_ != nullptr) fetcher_->Cancel();
+  effects_.clear();
+  maintenance_.clear();
+  applies_->Abandon();
+  // Whether those that the core has were committed is not known here.
+  for (auto& [token, write] : clients_)
+    write.responder.Reply(write.phase == ClientWriteUnderWay::Phase::kOrdered
+                              ? ErrorCode::kTimeout
+                              : ErrorCode::kInvalidState);
+  clients_.clear();
+  scans_.Clear();
+  if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
+  peers_.clear();
+  source_.KeepOnly({});
+  when_quiet_.clear();
+  // First the log: what waits there for space must not be waited for.
+  log_->Drain([self = shared_from_this(), mode, done = std::move(done)]() mutable {
+    self->WhenQuiet([self = self.get(), mode, done = std::move(done)]() mutable {
+      self->FinishClose(mode, std::move(done));
+    });
+  });
+}
+
+void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
+  InPool(
+      [mode, engine = std::move(engine_), log = log_]() mutable -> absl::Status {
+        if (mode == CloseMode::kAsIs) return absl::OkStatus();
+        absl::Status closed = engine == nullptr ? absl::OkStatus() : engine->Close();
+        // What a full disk did not let the engine write is in the log.
+        if (closed.ok() || absl::IsResourceExhausted(closed)) closed.Update(log->Close());
+        return closed;
+      },
+      [self = shared_from_this(), done = std::move(done)](const absl::Status& status) mutable {
+        self->log_.reset();
+        done(status);
+      });
+}
+
+}  // namespace arion
