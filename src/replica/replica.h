@@ -15,8 +15,9 @@
 //               apply.
 //           P2  INCR and CHECK_... are decided once, from a state that holds every earlier write
 //               to their hash key and all that an earlier primary may have committed.
-// Parts     replica.cc the step loop, effects, disk work · replica_writes.cc clients' writes ·
-//           replica_reads.cc clients' reads
+// Parts     replica.cc the step loop and its effects · replica_learning.cc shipping and learning ·
+//           replica_maintenance.cc checkpoints, work in the pool, the end ·
+//           replica_writes.cc, replica_reads.cc clients' requests
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

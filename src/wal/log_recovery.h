@@ -8,7 +8,7 @@
 //           every file has been judged, but for the `.removed` of 5.2's table.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
 //           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a
-//           symbolic link, another replica's log, a name beyond 2^63-1).
+//           symbolic link, another replica's log, a number beyond 2^62).
 // Threads   Waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

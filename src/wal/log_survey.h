@@ -85,7 +85,7 @@ struct OldRuleReplay {
     kOk,
     kDamaged,  // a first block that is corrupt, a corrupt block, or two files that do not join
     kHole,     // indexes are not consecutive, or one is there twice
-    kRefused,  // a name in it is not a regular file, or beyond 2^63-1
+    kRefused,  // a name in it is not a regular file, or beyond 2^62
   };
   Verdict verdict = Verdict::kOk;
   std::string file_name;  // where it ended, if not kOk
