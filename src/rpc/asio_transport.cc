@@ -232,7 +232,8 @@ Frame AsioTransport::Hub::RequestFrame(uint64_t id, const OutboundRequest& reque
   frame.id = id;
   frame.trace_id = (id ^ local().packed()) * 0x9e3779b97f4a7c15u;
   frame.context =
-      kRdsnRequest | kRdsnThriftBinary | (IsMetaCall(request.name) ? 0 : kRdsnForwardSupported);
+      kRdsnRequest | kRdsnThriftBinary | (IsMetaCall(request.name) ? 0 : kRdsnForwardSupported) |
+      (request.is_backup_request ? kRdsnBackupRequest : 0);
   frame.header.name = request.name;
   frame.header.pid = request.pid;
   frame.header.thread_hash = request.thread_hash;

@@ -90,6 +90,7 @@ struct OutboundRequest {
   uint64_t partition_hash = 0;
   absl::Duration timeout = absl::Seconds(5);
   Lane lane = Lane::kData;
+  bool is_backup_request = false;  // a read that a secondary may answer
 };
 
 struct RpcResult {

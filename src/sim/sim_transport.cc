@@ -148,6 +148,7 @@ InboundRequest MakeInbound(const Delivery& delivery) {
   inbound.header.timeout_is_real = true;
   inbound.header.thread_hash = delivery.request.thread_hash;
   inbound.header.partition_hash = delivery.request.partition_hash;
+  inbound.header.is_backup_request = delivery.request.is_backup_request;
   inbound.header.from = delivery.from;
   inbound.header.framing = Framing::kRdsn;
   inbound.body = delivery.request.body;
