@@ -2,11 +2,7 @@
 #include "engine/rocksdb_engine.h"
 
 #include <absl/strings/match.h>
-#include <absl/strings/numbers.h>
-#include <absl/strings/str_join.h>
-#include <rocksdb/db.h>
 #include <rocksdb/utilities/checkpoint.h>
-#include <rocksdb/utilities/options_util.h>
 #include <rocksdb/version.h>
 
 #include <algorithm>
@@ -14,300 +10,20 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include "base/log.h"
-#include "base/raw_key.h"
 #include "base/status.h"
 #include "engine/engine_directory.h"
-#include "engine/rocksdb_options.h"
+#include "engine/rocksdb_database.h"
+#include "engine/rocksdb_log.h"
+#include "engine/rocksdb_view.h"
 #include "engine/value_schema.h"
 
 namespace arion {
 namespace {
 
 constexpr char kContent[] = "rdb";
-constexpr char kDataVersionKey[] = "pegasus_data_version";
-constexpr char kDecreeKey[] = "pegasus_last_flushed_decree";
-constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";
-
-rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
-
-absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
-  if (status.ok()) return absl::OkStatus();
-  const std::string text = absl::StrCat(Text(step), ": ", status.ToString());
-  if (status.IsIncomplete()) return absl::UnavailableError(text);
-  if (status.IsNoSpace() || absl::StrContains(text, "Too many open files")) {
-    return absl::ResourceExhaustedError(text);
-  }
-  if (status.IsIOError() && absl::StrContains(text, "/LOCK")) {
-    return absl::FailedPreconditionError(text);
-  }
-  if (absl::StrContains(text, "unknown tag")) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(text, "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
-  }
-  return absl::DataLossError(text);
-}
-
-// For read-only looks at a checkpoint, which must not gain a log file.
-class SilentLogger : public rocksdb::Logger {
- public:
-  using rocksdb::Logger::Logv;
-  void Logv(const char*, va_list) override {}
-};
-
-// An open database: the two families and their handles.
-class Database {
- public:
-  Database() = default;
-  Database(Database&& other) noexcept
-      : db_(std::move(other.db_)), families_(std::exchange(other.families_, {})) {}
-  Database& operator=(Database&&) = delete;
-  ~Database() {
-    if (db_ == nullptr) return;
-    StopBackgroundWork();
-    for (rocksdb::ColumnFamilyHandle* family : families_) db_->DestroyColumnFamilyHandle(family);
-  }
-
-  // After it no listener is called any more.
-  void StopBackgroundWork() { rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true); }
-
-  enum class Access { kReadWrite, kReadOnly };
-  static absl::StatusOr<Database> Open(const rocksdb::DBOptions& options, const std::string& path,
-                                       const std::vector<rocksdb::ColumnFamilyDescriptor>& families,
-                                       Access access) {
-    Database database;
-    rocksdb::DB* db = nullptr;
-    const rocksdb::Status status =
-        access == Access::kReadOnly
-            ? rocksdb::DB::OpenForReadOnly(options, path, families, &database.families_, &db)
-            : rocksdb::DB::Open(options, path, families, &database.families_, &db);
-    database.db_.reset(db);
-    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("open ", path)));
-    return database;
-  }
-
-  rocksdb::DB& db() const { return *db_; }
-  rocksdb::ColumnFamilyHandle* data() const { return families_[0]; }
-  rocksdb::ColumnFamilyHandle* meta() const { return families_[1]; }
-
-  // The number under `key` in the meta family, as far as it is on disk.
-  absl::StatusOr<uint64_t> PersistedNumber(const char* key) const {
-    rocksdb::ReadOptions options;
-    options.read_tier = rocksdb::kPersistedTier;
-    std::string text;
-    const rocksdb::Status status = db_->Get(options, meta(), key, &text);
-    if (status.IsNotFound()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(db_->GetName(), ": no ", key, " in ", kMetaColumnFamily,
-                       "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
-    }
-    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("read ", key)));
-    uint64_t number = 0;
-    if (!absl::SimpleAtoi(text, &number) || number > INT64_MAX) {
-      return absl::DataLossError(absl::StrCat(db_->GetName(), ": ", key, " is no number"));
-    }
-    return number;
-  }
-  absl::StatusOr<Decree> PersistedDecree() const {
-    ASSIGN_OR_RETURN(uint64_t decree, PersistedNumber(kDecreeKey));
-    return Decree(static_cast<int64_t>(decree));
-  }
-  absl::Status Flush() const {
-    rocksdb::FlushOptions options;
-    options.allow_write_stall = true;  // else it waits until no write would have to
-    return FromRocksdb(db_->Flush(options, families_), absl::StrCat("flush ", db_->GetName()));
-  }
-
- private:
-  std::unique_ptr<rocksdb::DB> db_;
-  std::vector<rocksdb::ColumnFamilyHandle*> families_;
-};
-
-// Options for one database; without a stored OPTIONS file those of a new one.
-struct DatabaseOptions {
-  rocksdb::DBOptions db;
-  rocksdb::ColumnFamilyOptions data;
-  rocksdb::ColumnFamilyOptions meta;
-
-  std::vector<rocksdb::ColumnFamilyDescriptor> families() const {
-    return {{rocksdb::kDefaultColumnFamilyName, data}, {kMetaColumnFamily, meta}};
-  }
-};
-
-absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path) {
-  std::vector<std::string> names;
-  RETURN_IF_ERROR(FromRocksdb(rocksdb::DB::ListColumnFamilies(options, path, &names),
-                              absl::StrCat("list column families of ", path)));
-  const std::set<std::string> found(names.begin(), names.end());
-  if (!found.contains(kMetaColumnFamily)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": no column family ", kMetaColumnFamily,
-                     "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
-  }
-  if (found != std::set<std::string>{rocksdb::kDefaultColumnFamilyName, kMetaColumnFamily}) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": unknown column families: ", absl::StrJoin(found, ", ")));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options) {
-  rocksdb::ConfigOptions config;
-  config.ignore_unknown_options = true;
-  config.ignore_unsupported_options = true;  // our prefix extractor and compaction filter
-  rocksdb::DBOptions stored;
-  std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  RETURN_IF_ERROR(FromRocksdb(rocksdb::LoadLatestOptions(config, path, &stored, &families),
-                              absl::StrCat("read the OPTIONS file of ", path)));
-  AdoptStoredOptions(stored, &options->db);  // a stored wal_dir is of no use: there is no WAL
-  for (const rocksdb::ColumnFamilyDescriptor& family : families) {
-    AdoptStoredOptions(family.options,
-                       family.name == kMetaColumnFamily ? &options->meta : &options->data);
-  }
-  return absl::OkStatus();
-}
-
-// A new database with nothing in it but its meta keys, all on disk.
-absl::Status CreateDatabase(DatabaseOptions options, const std::string& path) {
-  options.db.create_if_missing = true;
-  options.db.create_missing_column_families = true;
-  ASSIGN_OR_RETURN(Database database, Database::Open(options.db, path, options.families(),
-                                                     Database::Access::kReadWrite));
-  rocksdb::WriteBatch batch;
-  rocksdb::WriteOptions write_options;
-  write_options.disableWAL = true;
-  rocksdb::Status status;
-  for (const auto& [key, value] :
-       {std::pair{kDataVersionKey, "1"}, {kDecreeKey, "0"}, {kManualCompactKey, "0"}}) {
-    if (status.ok()) status = batch.Put(database.meta(), key, value);
-  }
-  if (status.ok()) status = database.db().Write(write_options, &batch);
-  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("create ", path)));
-  return database.Flush();
-}
-
-// The present value in `bytes`, or NotFound when it has expired.
-absl::StatusOr<Record> ToRecord(ValueSchema schema, const rocksdb::Status& status,
-                                const rocksdb::PinnableSlice& bytes, uint32_t now) {
-  if (status.IsNotFound()) return absl::NotFoundError("no such record");
-  RETURN_IF_ERROR(FromRocksdb(status, "get"));
-  ASSIGN_OR_RETURN(StoredValue stored, ParseValue(schema, {bytes.data(), bytes.size()}));
-  if (IsExpired(stored.expire_ts, now)) return absl::NotFoundError("no such record");
-  return Record{.value = std::string(stored.user_data), .expire_ts = stored.expire_ts};
-}
-
-// The records of one hash key share a prefix (rocksdb_options.cc): then its filters help.
-bool IsOfOneHashKey(const KeyRange& range) {
-  const std::optional<KeyParts> parts = SplitRawKey(range.first);
-  if (!parts || range.end.empty()) return false;
-  const std::string behind =
-      EndOfPrefix(std::string_view(range.first).substr(0, 2 + parts->hash_key.size()));
-  return !behind.empty() && range.end <= behind;
-}
-
-class RocksdbIterator : public RecordIterator {
- public:
-  RocksdbIterator(std::shared_ptr<Database> database, const rocksdb::Snapshot* snapshot,
-                  ValueSchema schema, KeyRange range, Direction direction)
-      : database_(std::move(database)),
-        schema_(schema),
-        range_(std::move(range)),
-        direction_(direction),
-        lower_(ToSlice(range_.first)),
-        upper_(ToSlice(range_.end)) {
-    if (range_.IsEmpty()) return;
-    rocksdb::ReadOptions options;
-    options.snapshot = snapshot;
-    // A record without a key carries the decree (Apply); it is before every other.
-    if (range_.first.empty()) range_.first.assign(1, '\0'), lower_ = ToSlice(range_.first);
-    options.iterate_lower_bound = &lower_;
-    if (!range_.end.empty()) options.iterate_upper_bound = &upper_;
-    options.total_order_seek = direction == Direction::kBackward || !IsOfOneHashKey(range_);
-    options.background_purge_on_iterator_cleanup = true;
-    iterator_.reset(database_->db().NewIterator(options, database_->data()));
-    if (direction == Direction::kForward)
-      iterator_->Seek(lower_);
-    else if (range_.end.empty())
-      iterator_->SeekToLast();
-    else
-      iterator_->SeekForPrev(upper_);
-    Look();
-  }
-
-  bool Valid() const override { return is_valid_; }
-  void Next() override {
-    if (direction_ == Direction::kForward)
-      iterator_->Next();
-    else
-      iterator_->Prev();
-    Look();
-  }
-  std::string_view key() const override {
-    return {iterator_->key().data(), iterator_->key().size()};
-  }
-  std::string_view value() const override { return stored_.user_data; }
-  uint32_t expire_ts() const override { return stored_.expire_ts; }
-  absl::Status status() const override { return status_; }
-
- private:
-  void Look() {
-    is_valid_ = iterator_->Valid();
-    if (!is_valid_) {
-      status_ = FromRocksdb(iterator_->status(), "walk");
-      return;
-    }
-    absl::StatusOr<StoredValue> stored =
-        ParseValue(schema_, {iterator_->value().data(), iterator_->value().size()});
-    is_valid_ = stored.ok();
-    if (is_valid_)
-      stored_ = *stored;
-    else
-      status_ = stored.status();
-  }
-
-  const std::shared_ptr<Database> database_;
-  const ValueSchema schema_;
-  KeyRange range_;
-  const Direction direction_;
-  rocksdb::Slice lower_, upper_;  // into range_
-  std::unique_ptr<rocksdb::Iterator> iterator_;
-  bool is_valid_ = false;
-  StoredValue stored_;
-  absl::Status status_;
-};
-
-class RocksdbView : public EngineView {
- public:
-  RocksdbView(std::shared_ptr<Database> database, ValueSchema schema)
-      : database_(std::move(database)), schema_(schema), snapshot_(database_->db().GetSnapshot()) {}
-  ~RocksdbView() override { database_->db().ReleaseSnapshot(snapshot_); }
-  RocksdbView(const RocksdbView&) = delete;
-  RocksdbView& operator=(const RocksdbView&) = delete;
-
-  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
-    if (raw_key.size() < 2) return absl::NotFoundError("no such record");
-    rocksdb::ReadOptions options;
-    options.snapshot = snapshot_;
-    if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
-    rocksdb::PinnableSlice bytes;
-    const rocksdb::Status status =
-        database_->db().Get(options, database_->data(), ToSlice(raw_key), &bytes);
-    return ToRecord(schema_, status, bytes, now);
-  }
-  std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const override {
-    return std::make_unique<RocksdbIterator>(database_, snapshot_, schema_, std::move(range),
-                                             direction);
-  }
-
- private:
-  const std::shared_ptr<Database> database_;
-  const ValueSchema schema_;
-  const rocksdb::Snapshot* const snapshot_;
-};
 
 class RocksdbEngine : public Engine {
  public:
@@ -325,6 +41,7 @@ class RocksdbEngine : public Engine {
 
   absl::Status Open(DatabaseOptions options) {
     RETURN_IF_ERROR(directory_.Prepare());
+    env_ = options.env;
     const std::string path = directory_.content_path();
     options.db.listeners.push_back(watcher_);
     if (!Exists(files_, path)) {
@@ -336,8 +53,8 @@ class RocksdbEngine : public Engine {
     }
     RETURN_IF_ERROR(CheckColumnFamilies(options.db, path));
     RETURN_IF_ERROR(AdoptOptionsFile(path, &options));
-    ASSIGN_OR_RETURN(Database database, Database::Open(options.db, path, options.families(),
-                                                       Database::Access::kReadWrite));
+    ASSIGN_OR_RETURN(Database database,
+                     Database::Open(options, path, Database::Access::kReadWrite));
     ASSIGN_OR_RETURN(uint64_t data_version, database.PersistedNumber(kDataVersionKey));
     if (data_version > static_cast<uint64_t>(ValueSchema::kV1)) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -410,21 +127,10 @@ class RocksdbEngine : public Engine {
     ASSIGN_OR_RETURN(Decree decree, RefreshFlushed());
     // A flush of RocksDB's own came between: only the files know which side they are of.
     if (decree != before) {
-      ASSIGN_OR_RETURN(decree, DecreeOfCheckpoint(path));
+      ASSIGN_OR_RETURN(decree, DecreeOfCheckpoint(env_, path));
     }
     RETURN_IF_ERROR(directory_.AddCheckpoint(path, decree));
     return decree;
-  }
-
-  static absl::StatusOr<Decree> DecreeOfCheckpoint(const std::string& path) {
-    rocksdb::DBOptions options;
-    options.info_log = std::make_shared<SilentLogger>();
-    RETURN_IF_ERROR(CheckColumnFamilies(options, path));
-    ASSIGN_OR_RETURN(Database database, Database::Open(options, path,
-                                                       {{rocksdb::kDefaultColumnFamilyName, {}},
-                                                        {kMetaColumnFamily, {}}},
-                                                       Database::Access::kReadOnly));
-    return database.PersistedDecree();
   }
 
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
@@ -568,6 +274,7 @@ class RocksdbEngine : public Engine {
   EngineDirectory directory_;
   const std::shared_ptr<ExpiryRule> expiry_;
   const std::shared_ptr<FlushWatcher> watcher_;
+  std::shared_ptr<rocksdb::Env> env_;
   std::shared_ptr<Database> database_;  // iterators and views hold it too
   ValueSchema schema_ = ValueSchema::kV1;
   rocksdb::WriteOptions write_options_;
@@ -588,13 +295,21 @@ RocksdbEngineFactory::RocksdbEngineFactory(Environment& environment, RocksdbEngi
 
 RocksdbEngineFactory::~RocksdbEngineFactory() = default;
 
+const EngineIoStats& RocksdbEngineFactory::io_stats(const std::string& directory) {
+  return shared_->DiskOf(environment_.files(), environment_.clock(), directory).files->stats();
+}
+
 absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
     const std::string& data_directory) {
   auto expiry = std::make_shared<ExpiryRule>();
   expiry->now = [&clock = environment_.clock()] { return ExpiryNow(clock); };
-  DatabaseOptions options{.db = MakeDbOptions(options_, *shared_),
+  Shared::Disk& disk = shared_->DiskOf(environment_.files(), environment_.clock(), data_directory);
+  DatabaseOptions options{.env = disk.env,
+                          .db = MakeDbOptions(options_, *shared_),
                           .data = MakeDataOptions(options_, *shared_, expiry),
                           .meta = MakeMetaOptions(*shared_)};
+  options.db.env = disk.env.get();
+  options.db.info_log = std::make_shared<RocksdbLog>(data_directory);
   auto engine =
       std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_, expiry);
   RETURN_IF_ERROR(engine->Open(std::move(options)));
@@ -605,7 +320,10 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
                                                      Decree decree,
                                                      const std::string& data_directory) {
   FileSystem& files = environment_.files();
-  ASSIGN_OR_RETURN(Decree found, RocksdbEngine::DecreeOfCheckpoint(checkpoint_directory));
+  ASSIGN_OR_RETURN(
+      Decree found,
+      DecreeOfCheckpoint(shared_->DiskOf(files, environment_.clock(), data_directory).env,
+                         checkpoint_directory));
   if (found != decree) {
     return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
                                             ", not ", decree.value()));
@@ -627,11 +345,8 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
 }
 
 std::string RocksdbEngineFactory::description() const {
-  constexpr std::string_view kBuild = ARION_ROCKSDB_BUILD;
-  // Debian's has assertions; one of them is that no write of its own ever failed.
-  return absl::StrCat(
-      "RocksDB ", ROCKSDB_MAJOR, ".", ROCKSDB_MINOR, ".", ROCKSDB_PATCH, " (", Text(kBuild),
-      " build", kBuild == "debian" ? ", which ends the process when it cannot write" : "", ")");
+  return absl::StrCat("RocksDB ", ROCKSDB_MAJOR, ".", ROCKSDB_MINOR, ".", ROCKSDB_PATCH, " (",
+                      ARION_ROCKSDB_BUILD, " build)");
 }
 
 }  // namespace arion

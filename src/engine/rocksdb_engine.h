@@ -19,6 +19,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "engine/engine_io_stats.h"
 #include "env/environment.h"
 
 namespace arion {
@@ -34,8 +35,7 @@ struct RocksdbEngineOptions {
 
 class RocksdbEngineFactory : public EngineFactory {
  public:
-  // `environment` outlives the factory and its engines: its files hold the checkpoints, its wall
-  // clock tells compactions what has expired.
+  // `environment` outlives the factory and its engines: all their files are the environment's, its wall clock tells compactions what has expired.
   explicit RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options = {});
   ~RocksdbEngineFactory() override;
 
@@ -43,6 +43,8 @@ class RocksdbEngineFactory : public EngineFactory {
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override;
   std::string description() const override;
+  // Of all engines on the device of `directory`.
+  const EngineIoStats& io_stats(const std::string& directory);
 
   struct Shared;  // caches and pools
 

@@ -70,6 +70,23 @@ rocksdb::BlockBasedTableOptions MakeTableOptions(const RocksdbEngineFactory::Sha
 
 }  // namespace
 
+RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(FileSystem& files,
+                                                                         const Clock& clock,
+                                                                         std::string path) {
+  absl::StatusOr<uint64_t> device = files.DeviceOf(path);
+  while (!device.ok() && ParentDirectory(path) != path) {
+    path = ParentDirectory(path);
+    device = files.DeviceOf(path);
+  }
+  std::lock_guard lock(mutex);
+  Disk& disk = disks[device.value_or(UINT64_MAX)];
+  if (disk.env == nullptr) {
+    disk.files = std::make_shared<RocksdbFileSystem>(files, clock);
+    disk.env = rocksdb::NewCompositeEnv(disk.files);
+  }
+  return disk;
+}
+
 rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
                                  const RocksdbEngineFactory::Shared& shared) {
   rocksdb::DBOptions db;
@@ -84,8 +101,6 @@ rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
   db.allow_concurrent_memtable_write = false;
   db.stats_dump_period_sec = 0;
   db.stats_persist_period_sec = 0;
-  db.max_log_file_size = 8 << 20;
-  db.keep_log_file_num = 3;
   return db;
 }
 

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/base/thread_annotations.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
@@ -11,16 +12,30 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <string>
 
 #include "engine/rocksdb_engine.h"
+#include "engine/rocksdb_file_system.h"
 #include "engine/value_schema.h"
 
 namespace arion {
 
 inline constexpr char kMetaColumnFamily[] = "pegasus_meta_cf";
 
+// What a factory's engines share.
 struct RocksdbEngineFactory::Shared {
+  struct Disk {
+    std::shared_ptr<RocksdbFileSystem> files;
+    std::shared_ptr<rocksdb::Env> env;  // with those files
+  };
+  // Of the device that holds `path`, or what of it there is.
+  Disk& DiskOf(FileSystem& files, const Clock& clock, std::string path);
+
+  std::mutex mutex;
+  std::map<uint64_t, Disk> disks ABSL_GUARDED_BY(mutex);  // by device; they stay where they are
   std::shared_ptr<rocksdb::Cache> block_cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/file_system.h"
 
-#include <algorithm>
+#include <cstring>
 
 #include "base/status.h"
 
@@ -12,6 +12,13 @@ namespace {
 constexpr size_t kReadChunkBytes = 4 << 20;
 
 }  // namespace
+
+absl::StatusOr<size_t> ReadableFile::ReadInto(uint64_t offset, size_t n, char* to) const {
+  std::string bytes;
+  RETURN_IF_ERROR(ReadAt(offset, n, &bytes));
+  std::memcpy(to, bytes.data(), bytes.size());
+  return bytes.size();
+}
 
 bool Exists(FileSystem& files, const std::string& path) { return files.Stat(path).ok(); }
 

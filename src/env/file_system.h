@@ -4,7 +4,7 @@
 // Errors    NotFound; AlreadyExists; ResourceExhausted (no space); PermissionDenied; DataLoss (a
 //           sync failed, or a read met EIO); Internal otherwise. Messages name path, step and
 //           errno's text.
-// Threads   Thread-safe; a file object is used by one thread at a time. Every call may wait for a
+// Threads   Thread-safe; a writable file is used by one thread at a time. Every call may wait for a
 //           disk: never on an event-loop thread.
 // Promises  F1  Content is durable after Sync() returned OK; a failed Sync is final for that file:
 //               never repeat it.
@@ -30,6 +30,11 @@ class ReadableFile {
   virtual absl::StatusOr<uint64_t> Size() const = 0;
   // Up to n bytes from `offset`; fewer only at the end of the file. Replaces *out.
   virtual absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const = 0;
+  // The same into the caller's n bytes; returns how many.
+  virtual absl::StatusOr<size_t> ReadInto(uint64_t offset, size_t n, char* to) const;
+  // Hints for the cache; `n` 0: to the end.
+  enum class Access { kNormal, kSequential, kRandom, kSoon, kNotSoon };
+  virtual void Expect(Access access, uint64_t offset, uint64_t n) const {}
 };
 
 class WritableFile {
@@ -37,6 +42,8 @@ class WritableFile {
   virtual ~WritableFile() = default;
   virtual absl::Status WriteAt(uint64_t offset, std::string_view bytes) = 0;
   virtual absl::Status Truncate(uint64_t size) = 0;
+  // Begins to write back what was written there; nothing is durable by it.
+  virtual absl::Status StartWriteback(uint64_t offset, uint64_t n) { return absl::OkStatus(); }
   virtual absl::Status Sync() = 0;  // fdatasync
   virtual absl::Status Close() = 0;
 };
@@ -76,8 +83,8 @@ class FileSystem {
   };
   virtual absl::StatusOr<Space> SpaceOf(const std::string& path) = 0;
   virtual absl::StatusOr<uint64_t> DeviceOf(const std::string& path) = 0;  // st_dev
-  // An exclusive lock on `path` (created if missing) for this process; FailedPrecondition names the
-  // holder's pid.
+  // An exclusive lock on `path` (created if missing) until the file is closed; whoever locks by
+  // fcntl is kept out too, as RocksDB does. FailedPrecondition names the holder's pid.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
 };
 

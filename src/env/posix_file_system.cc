@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -64,22 +63,31 @@ class PosixReadableFile : public ReadableFile {
 
   absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const override {
     out->resize(n);
+    const absl::StatusOr<size_t> done = ReadInto(offset, n, out->data());
+    out->resize(done.ok() ? *done : 0);
+    return done.status();
+  }
+
+  absl::StatusOr<size_t> ReadInto(uint64_t offset, size_t n, char* to) const override {
     size_t done = 0;
     while (done < n) {
-      const ssize_t got =
-          ::pread(fd_, out->data() + done, n - done, static_cast<off_t>(offset + done));
+      const ssize_t got = ::pread(fd_, to + done, n - done, static_cast<off_t>(offset + done));
       if (got < 0) {
         if (errno == EINTR) continue;
-        const int error = errno;
-        out->clear();
-        if (error == EIO) return absl::DataLossError(PosixError(error, "read", path_).message());
-        return PosixError(error, "read", path_);
+        if (errno == EIO) return absl::DataLossError(PosixError(EIO, "read", path_).message());
+        return PosixError(errno, "read", path_);
       }
       if (got == 0) break;
       done += static_cast<size_t>(got);
     }
-    out->resize(done);
-    return absl::OkStatus();
+    return done;
+  }
+
+  void Expect(Access access, uint64_t offset, uint64_t n) const override {
+    constexpr int kAdvice[] = {POSIX_FADV_NORMAL, POSIX_FADV_SEQUENTIAL, POSIX_FADV_RANDOM,
+                               POSIX_FADV_WILLNEED, POSIX_FADV_DONTNEED};
+    ::posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(n),
+                    kAdvice[static_cast<int>(access)]);
   }
 
  private:
@@ -111,6 +119,14 @@ class PosixWritableFile : public WritableFile {
       return PosixError(errno, "truncate", path_);
     return absl::OkStatus();
   }
+  absl::Status StartWriteback(uint64_t offset, uint64_t n) override {
+    const int result = ::sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(n),
+                                         SYNC_FILE_RANGE_WRITE);
+    // Some file systems have no such call.
+    if (result == 0 || errno == ENOSYS || errno == EINVAL || errno == ESPIPE)
+      return absl::OkStatus();
+    return PosixError(errno, "write back", path_);
+  }
   absl::Status Sync() override {
     if (sync_failed_) return absl::DataLossError(absl::StrCat("sync ", path_, ": failed before"));
     if (::fdatasync(fd_) == 0) return absl::OkStatus();
@@ -128,6 +144,18 @@ class PosixWritableFile : public WritableFile {
   bool sync_failed_ = false;
   const std::string path_;
 };
+
+// The pid that who locked the file wrote into it; one that writes none, as RocksDB, is known to the
+// kernel.
+std::string HolderOf(int fd) {
+  char text[24] = {};
+  if (::pread(fd, text, sizeof(text) - 1, 0) > 0 && text[0] != '\n')
+    return std::string(text, std::strcspn(text, "\n"));
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (::fcntl(fd, F_OFD_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && whole.l_pid > 0)
+    return std::to_string(whole.l_pid);
+  return "(unknown)";
+}
 
 }  // namespace
 
@@ -259,14 +287,11 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::Lock(const std::s
   const int fd = OpenRetrying(path, O_RDWR | O_CREAT);
   if (fd < 0) return PosixError(errno, "open", path);
   auto file = std::make_unique<PosixWritableFile>(fd, path);
-  if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
-    if (errno != EWOULDBLOCK) return PosixError(errno, "lock", path);
-    char holder[24] = {};
-    const ssize_t n = ::pread(fd, holder, sizeof(holder) - 1, 0);
-    while (n > 0 && std::strlen(holder) > 0 && holder[std::strlen(holder) - 1] == '\n')
-      holder[std::strlen(holder) - 1] = 0;
+  struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (::fcntl(fd, F_OFD_SETLK, &whole) != 0) {
+    if (errno != EAGAIN && errno != EACCES) return PosixError(errno, "lock", path);
     return absl::FailedPreconditionError(
-        absl::StrCat(path, " is locked by process ", n > 0 ? holder : "(unknown)"));
+        absl::StrCat(path, " is locked by process ", HolderOf(fd)));
   }
   RETURN_IF_ERROR(file->Truncate(0));
   RETURN_IF_ERROR(file->WriteAt(0, absl::StrCat(::getpid(), "\n")));

@@ -193,7 +193,7 @@ class Repair(Case):
     def test_refuses_while_a_server_holds_the_data_directory(self):
         plog = self.replica("plog-bad-crc")
         with open(os.path.join(self.directory, "data/.arion-lock"), "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+            fcntl.lockf(lock, fcntl.LOCK_EX)
             for path in (os.path.join(self.directory, "data"), plog):
                 self.only_looks(["repair", "--yes", path], 3, "a server holds the data directory")
 

@@ -1,0 +1,77 @@
+// An open RocksDB database of one replica: its two column families, how it is opened, created and
+// checked. Included by the engine's .cc files alone: it names RocksDB's types.
+//
+// Errors   FromRocksdb's: Unavailable for Incomplete, ResourceExhausted for no space or descriptors,
+//          FailedPrecondition for what is whole but not ours to open, else DataLoss.
+// Threads  Thread-safe. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <rocksdb/convenience.h>
+#include <rocksdb/db.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "engine/rocksdb_options.h"
+
+namespace arion {
+
+inline constexpr char kDataVersionKey[] = "pegasus_data_version";
+inline constexpr char kDecreeKey[] = "pegasus_last_flushed_decree";
+
+inline rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step);
+
+// Options for one database; without a stored OPTIONS file those of a new one.
+struct DatabaseOptions {
+  std::shared_ptr<rocksdb::Env> env;  // db's
+  rocksdb::DBOptions db;
+  rocksdb::ColumnFamilyOptions data;
+  rocksdb::ColumnFamilyOptions meta;
+};
+
+class Database {
+ public:
+  enum class Access { kReadWrite, kReadOnly };
+  static absl::StatusOr<Database> Open(const DatabaseOptions& options, const std::string& path,
+                                       Access access);
+  Database(Database&& other) noexcept;
+  Database& operator=(Database&&) = delete;
+  ~Database();
+
+  // After it no listener is called any more.
+  void StopBackgroundWork() { rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true); }
+
+  rocksdb::DB& db() const { return *db_; }
+  rocksdb::ColumnFamilyHandle* data() const { return families_[0]; }
+  rocksdb::ColumnFamilyHandle* meta() const { return families_[1]; }
+
+  // The number under `key` in the meta family, as far as it is on disk.
+  absl::StatusOr<uint64_t> PersistedNumber(const char* key) const;
+  absl::StatusOr<Decree> PersistedDecree() const;
+  absl::Status Flush() const;
+
+ private:
+  Database() = default;
+
+  std::shared_ptr<rocksdb::Env> env_;  // ends last
+  std::unique_ptr<rocksdb::DB> db_;
+  std::vector<rocksdb::ColumnFamilyHandle*> families_;
+};
+
+// OK if the database at `path` has the two families and no other.
+absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path);
+// Takes over what the database's own OPTIONS file decides.
+absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options);
+// What a checkpoint holds. Reads it as it is; nothing in it changes.
+absl::StatusOr<Decree> DecreeOfCheckpoint(std::shared_ptr<rocksdb::Env> env,
+                                          const std::string& path);
+// A new database with nothing in it but its meta keys, all on disk.
+absl::Status CreateDatabase(DatabaseOptions options, const std::string& path);
+
+}  // namespace arion

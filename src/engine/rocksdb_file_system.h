@@ -1,0 +1,83 @@
+// RocksdbFileSystem: RocksDB's file system made of ours (decision 24), so that faults, crash states
+// and the disk's numbers are the same for its files as for every other.
+//
+// Errors    RocksDB hears of a file's first failed write, write-back or sync from Sync and Close
+//           alone; what it appends after that goes nowhere. Its own writer, built with assertions
+//           as Debian's is, ends the process when it meets a file again that has failed an append.
+//           NoSpace for ResourceExhausted, PathNotFound for NotFound, else IOError.
+// Threads   Thread-safe. Lifetime: `files` and `clock` outlive it, it its files.
+// Promises  A file that lost a byte never syncs or closes well.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <rocksdb/file_system.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/engine_io_stats.h"
+#include "env/clock.h"
+#include "env/file_system.h"
+
+namespace arion {
+
+class RocksdbFileSystem : public rocksdb::FileSystem {
+ public:
+  RocksdbFileSystem(arion::FileSystem& files, const Clock& clock) : files_(files), clock_(clock) {}
+
+  const EngineIoStats& stats() const { return stats_; }
+
+  const char* Name() const override { return "arion"; }
+
+  using Options = rocksdb::IOOptions;
+  using Debug = rocksdb::IODebugContext;
+  rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions&,
+                                      std::unique_ptr<rocksdb::FSSequentialFile>* file,
+                                      Debug*) override;
+  rocksdb::IOStatus NewRandomAccessFile(const std::string& path, const rocksdb::FileOptions&,
+                                        std::unique_ptr<rocksdb::FSRandomAccessFile>* file,
+                                        Debug*) override;
+  rocksdb::IOStatus NewWritableFile(const std::string& path, const rocksdb::FileOptions&,
+                                    std::unique_ptr<rocksdb::FSWritableFile>* file,
+                                    Debug*) override;
+  rocksdb::IOStatus NewDirectory(const std::string& path, const Options&,
+                                 std::unique_ptr<rocksdb::FSDirectory>* directory, Debug*) override;
+  rocksdb::IOStatus FileExists(const std::string& path, const Options&, Debug*) override;
+  rocksdb::IOStatus GetChildren(const std::string& path, const Options&,
+                                std::vector<std::string>* names, Debug*) override;
+  rocksdb::IOStatus DeleteFile(const std::string& path, const Options&, Debug*) override;
+  rocksdb::IOStatus CreateDir(const std::string& path, const Options&, Debug*) override;
+  rocksdb::IOStatus CreateDirIfMissing(const std::string& path, const Options&, Debug*) override;
+  rocksdb::IOStatus DeleteDir(const std::string& path, const Options&, Debug*) override;
+  rocksdb::IOStatus GetFileSize(const std::string& path, const Options&, uint64_t* size,
+                                Debug*) override;
+  rocksdb::IOStatus GetFileModificationTime(const std::string& path, const Options&,
+                                            uint64_t* unix_seconds, Debug*) override;
+  rocksdb::IOStatus RenameFile(const std::string& from, const std::string& to, const Options&,
+                               Debug*) override;
+  rocksdb::IOStatus LinkFile(const std::string& from, const std::string& to, const Options&,
+                             Debug*) override;
+  rocksdb::IOStatus LockFile(const std::string& path, const Options&, rocksdb::FileLock** lock,
+                             Debug*) override;
+  rocksdb::IOStatus UnlockFile(rocksdb::FileLock* lock, const Options&, Debug*) override;
+  rocksdb::IOStatus GetAbsolutePath(const std::string& path, const Options&, std::string* absolute,
+                                    Debug*) override;
+  rocksdb::IOStatus GetFreeSpace(const std::string& path, const Options&, uint64_t* bytes,
+                                 Debug*) override;
+  rocksdb::IOStatus IsDirectory(const std::string& path, const Options&, bool* is_directory,
+                                Debug*) override;
+  // For tests of RocksDB's own, and its logs, which are ours (rocksdb_log.h).
+  rocksdb::IOStatus GetTestDirectory(const Options&, std::string*, Debug*) override;
+  rocksdb::IOStatus NewLogger(const std::string&, const Options&, std::shared_ptr<rocksdb::Logger>*,
+                              Debug*) override;
+
+ private:
+  rocksdb::IOStatus Done(const absl::Status& status);
+
+  arion::FileSystem& files_;
+  const Clock& clock_;
+  EngineIoStats stats_;
+};
+
+}  // namespace arion

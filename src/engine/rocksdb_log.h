@@ -1,0 +1,29 @@
+// RocksdbLog: RocksDB's own messages, from warnings up, among the server's.
+//
+// RocksDB speaks at lesser levels in the middle of a write; those lines it drops unformatted.
+// Threads   Thread-safe. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <rocksdb/env.h>
+
+#include <cstdarg>
+#include <string>
+#include <utility>
+
+namespace arion {
+
+class RocksdbLog : public rocksdb::Logger {
+ public:
+  // `name` leads each line.
+  explicit RocksdbLog(std::string name)
+      : Logger(rocksdb::InfoLogLevel::WARN_LEVEL), name_(std::move(name)) {}
+  using rocksdb::Logger::Logv;
+  void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override;
+  void Logv(const char* format, va_list arguments) override;
+  void LogHeader(const char* format, va_list arguments) override {}  // its options, at each open
+
+ private:
+  const std::string name_;
+};
+
+}  // namespace arion

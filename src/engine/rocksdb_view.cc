@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_view.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/raw_key.h"
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+// The records of one hash key share a prefix (rocksdb_options.cc): then its filters help.
+bool IsOfOneHashKey(const KeyRange& range) {
+  const std::optional<KeyParts> parts = SplitRawKey(range.first);
+  if (!parts || range.end.empty()) return false;
+  const std::string behind =
+      EndOfPrefix(std::string_view(range.first).substr(0, 2 + parts->hash_key.size()));
+  return !behind.empty() && range.end <= behind;
+}
+
+class RocksdbIterator : public RecordIterator {
+ public:
+  RocksdbIterator(std::shared_ptr<Database> database, const rocksdb::Snapshot* snapshot,
+                  ValueSchema schema, KeyRange range, Direction direction)
+      : database_(std::move(database)),
+        schema_(schema),
+        range_(std::move(range)),
+        direction_(direction),
+        lower_(ToSlice(range_.first)),
+        upper_(ToSlice(range_.end)) {
+    if (range_.IsEmpty()) return;
+    rocksdb::ReadOptions options;
+    options.snapshot = snapshot;
+    // A record without a key carries the decree (Apply); it is before every other.
+    if (range_.first.empty()) range_.first.assign(1, '\0'), lower_ = ToSlice(range_.first);
+    options.iterate_lower_bound = &lower_;
+    if (!range_.end.empty()) options.iterate_upper_bound = &upper_;
+    options.total_order_seek = direction == Direction::kBackward || !IsOfOneHashKey(range_);
+    options.background_purge_on_iterator_cleanup = true;
+    iterator_.reset(database_->db().NewIterator(options, database_->data()));
+    if (direction == Direction::kForward)
+      iterator_->Seek(lower_);
+    else if (range_.end.empty())
+      iterator_->SeekToLast();
+    else
+      iterator_->SeekForPrev(upper_);
+    Look();
+  }
+
+  bool Valid() const override { return is_valid_; }
+  void Next() override {
+    if (direction_ == Direction::kForward)
+      iterator_->Next();
+    else
+      iterator_->Prev();
+    Look();
+  }
+  std::string_view key() const override {
+    return {iterator_->key().data(), iterator_->key().size()};
+  }
+  std::string_view value() const override { return stored_.user_data; }
+  uint32_t expire_ts() const override { return stored_.expire_ts; }
+  absl::Status status() const override { return status_; }
+
+ private:
+  void Look() {
+    is_valid_ = iterator_->Valid();
+    if (!is_valid_) {
+      status_ = FromRocksdb(iterator_->status(), "walk");
+      return;
+    }
+    absl::StatusOr<StoredValue> stored =
+        ParseValue(schema_, {iterator_->value().data(), iterator_->value().size()});
+    is_valid_ = stored.ok();
+    if (is_valid_)
+      stored_ = *stored;
+    else
+      status_ = stored.status();
+  }
+
+  const std::shared_ptr<Database> database_;
+  const ValueSchema schema_;
+  KeyRange range_;
+  const Direction direction_;
+  rocksdb::Slice lower_, upper_;  // into range_
+  std::unique_ptr<rocksdb::Iterator> iterator_;
+  bool is_valid_ = false;
+  StoredValue stored_;
+  absl::Status status_;
+};
+
+}  // namespace
+
+absl::StatusOr<Record> ToRecord(ValueSchema schema, const rocksdb::Status& status,
+                                const rocksdb::PinnableSlice& bytes, uint32_t now) {
+  if (status.IsNotFound()) return absl::NotFoundError("no such record");
+  RETURN_IF_ERROR(FromRocksdb(status, "get"));
+  ASSIGN_OR_RETURN(StoredValue stored, ParseValue(schema, {bytes.data(), bytes.size()}));
+  if (IsExpired(stored.expire_ts, now)) return absl::NotFoundError("no such record");
+  return Record{.value = std::string(stored.user_data), .expire_ts = stored.expire_ts};
+}
+
+RocksdbView::RocksdbView(std::shared_ptr<Database> database, ValueSchema schema)
+    : database_(std::move(database)), schema_(schema), snapshot_(database_->db().GetSnapshot()) {}
+
+RocksdbView::~RocksdbView() { database_->db().ReleaseSnapshot(snapshot_); }
+
+absl::StatusOr<Record> RocksdbView::Get(std::string_view raw_key, uint32_t now,
+                                        ReadTier tier) const {
+  if (raw_key.size() < 2) return absl::NotFoundError("no such record");
+  rocksdb::ReadOptions options;
+  options.snapshot = snapshot_;
+  if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
+  rocksdb::PinnableSlice bytes;
+  const rocksdb::Status status =
+      database_->db().Get(options, database_->data(), ToSlice(raw_key), &bytes);
+  return ToRecord(schema_, status, bytes, now);
+}
+
+std::unique_ptr<RecordIterator> RocksdbView::Walk(KeyRange range, Direction direction) const {
+  return std::make_unique<RocksdbIterator>(database_, snapshot_, schema_, std::move(range),
+                                           direction);
+}
+
+}  // namespace arion

@@ -1,0 +1,33 @@
+// Views of a RocksDB engine at one moment, and walks over them. Included by rocksdb_engine.cc alone:
+// it names RocksDB's types. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "engine/engine.h"
+#include "engine/rocksdb_database.h"
+#include "engine/value_schema.h"
+
+namespace arion {
+
+// The present value in `bytes`, or NotFound when it has expired.
+absl::StatusOr<Record> ToRecord(ValueSchema schema, const rocksdb::Status& status,
+                                const rocksdb::PinnableSlice& bytes, uint32_t now);
+
+class RocksdbView : public EngineView {
+ public:
+  RocksdbView(std::shared_ptr<Database> database, ValueSchema schema);
+  ~RocksdbView() override;
+  RocksdbView(const RocksdbView&) = delete;
+  RocksdbView& operator=(const RocksdbView&) = delete;
+
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override;
+  std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const override;
+
+ private:
+  const std::shared_ptr<Database> database_;
+  const ValueSchema schema_;
+  const rocksdb::Snapshot* const snapshot_;
+};
+
+}  // namespace arion
