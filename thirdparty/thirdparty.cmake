@@ -4,7 +4,7 @@ find_package(absl REQUIRED)
 
 add_library(tp_absl INTERFACE)
 target_link_libraries(tp_absl INTERFACE absl::status absl::statusor absl::strings absl::str_format absl::time
-                                        absl::flat_hash_map absl::any_invocable absl::span)
+                                        absl::flat_hash_map absl::any_invocable absl::span absl::synchronization)
 add_library(tp_glog INTERFACE)
 target_link_libraries(tp_glog INTERFACE glog)
 add_library(tp_gflags INTERFACE)

@@ -2,10 +2,21 @@
 #include "client/client_runtime.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "base/status.h"
 
 namespace arion {
+namespace {
+
+// Threads are numbered as they come, so that a few of them spread evenly over the cores.
+size_t NumberOfThisThread() {
+  static std::atomic<size_t> threads{0};
+  thread_local const size_t number = threads.fetch_add(1, std::memory_order_relaxed);
+  return number;
+}
+
+}  // namespace
 
 absl::StatusOr<std::vector<Endpoint>> ClientRuntime::ParseEndpoints(
     const std::vector<std::string>& texts) {
@@ -22,51 +33,24 @@ absl::StatusOr<std::vector<Endpoint>> ClientRuntime::ParseEndpoints(
   return endpoints;
 }
 
-ClientRuntime::ClientRuntime(ClusterClientOptions options, int threads)
-    : environment_(std::make_unique<PosixEnvironment>(
-          PosixEnvironmentOptions{.event_loop_threads = std::max(1, threads)})),
-      transport_(std::make_unique<AsioTransport>(&environment_->loops(), AsioTransportOptions())),
-      strand_(environment_->NewStrand("client")),
-      client_(ClusterClient::Create(*environment_, *transport_, strand_, options)),
-      admin_(std::make_shared<TableAdmin>(*environment_, *transport_, strand_,
-                                          MetaCallerOptions{.meta_servers = options.meta_servers},
-                                          options.timeout)) {}
-
-void ClientRuntime::Post(Work work) {
-  std::unique_lock lock(mutex_);
-  if (strand_ == nullptr) {
-    lock.unlock();  // dropping the work may call back
-    return;
-  }
-  strand_->Post([client = client_, admin = admin_, work = std::move(work)]() mutable {
-    work(*client, *admin);
-  });
+ClientRuntime::ClientRuntime(const ClusterClientOptions& options, int threads) {
+  for (int i = 0; i < threads; ++i) cores_.push_back(std::make_unique<ClientCore>(options));
 }
 
-bool ClientRuntime::IsOnStrand() const {
+ClientCore& ClientRuntime::NearestCore() {
+  for (const auto& core : cores_) {
+    if (core->IsMine()) return *core;
+  }
+  return *cores_[NumberOfThisThread() % cores_.size()];
+}
+
+const std::string& ClientRuntime::Keep(std::string_view text) {
   std::lock_guard lock(mutex_);
-  return strand_ != nullptr && strand_->IsCurrent();
+  return *kept_.emplace(text).first;
 }
 
 void ClientRuntime::Stop() {
-  std::unique_ptr<PosixEnvironment> environment;
-  std::unique_ptr<AsioTransport> transport;
-  std::shared_ptr<ClusterClient> client;
-  std::shared_ptr<TableAdmin> admin;
-  {
-    std::lock_guard lock(mutex_);
-    strand_ = nullptr;
-    environment = std::move(environment_);
-    transport = std::move(transport_);
-    client = std::move(client_);
-    admin = std::move(admin_);
-  }
-  if (environment == nullptr) return;
-  transport->Stop();
-  environment->StopLoops();
-  client.reset();
-  admin.reset();
-  transport.reset();
+  for (const auto& core : cores_) core->Stop();
 }
 
 }  // namespace arion

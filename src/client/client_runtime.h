@@ -1,7 +1,7 @@
-// ClientRuntime: a client's threads, connections and cores: what client.cc and admin_client.cc
+// ClientRuntime: a client's cores, and where an operation goes: what routed_table.h and admin_client.cc
 // wrap.
 //
-// Threads  Thread-safe, but for Stop: no callback thread. Work runs on the runtime's strand.
+// Threads   Thread-safe, but for Stop: no callback thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,14 +13,15 @@
 #include <future>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "client/cluster_client.h"
-#include "client/table_admin.h"
-#include "env/posix_environment.h"
-#include "rpc/asio_transport.h"
+#include "client/client_core.h"
+#include "env/posix_clock.h"
 
 namespace arion {
 
@@ -30,61 +31,67 @@ class ClientRuntime {
   static absl::StatusOr<std::vector<Endpoint>> ParseEndpoints(
       const std::vector<std::string>& texts);
 
-  ClientRuntime(ClusterClientOptions options, int threads);
+  ClientRuntime(const ClusterClientOptions& options, int threads);
   ~ClientRuntime() { Stop(); }
 
-  // Runs `work` on the strand; after Stop it is dropped.
-  using Work = absl::AnyInvocable<void(ClusterClient&, TableAdmin&)>;
-  void Post(Work work);
-  // Joins the threads, then drops everything under way. Once.
+  // On a callback's thread its core; else the calling thread's, always the same.
+  ClientCore& NearestCore();
+  const Clock& clock() const { return clock_; }
+  // The same text, for as long as this lives.
+  const std::string& Keep(std::string_view text);
+  // Joins the threads, then drops everything under way.
   void Stop();
 
-  // A callback that is called exactly once: by its operation, or with `unanswered` when it is
-  // dropped.
-  template <class T>
-  static absl::AnyInvocable<void(T)> Once(T unanswered, std::function<void(T)> done) {
-    struct Slot {
-      Slot(T t, std::function<void(T)> f) : unanswered(std::move(t)), done(std::move(f)) {}
-      Slot(const Slot&) = delete;
-      ~Slot() {
-        if (done) done(std::move(unanswered));
-      }
-      T unanswered;
-      std::function<void(T)> done;
-    };
-    auto slot = std::make_shared<Slot>(std::move(unanswered), std::move(done));
-    return [slot](T value) { std::exchange(slot->done, nullptr)(std::move(value)); };
-  }
   static absl::Status Closed() {
     return absl::DeadlineExceededError(
         "the client was closed; a write may or may not have happened");
   }
+  // A callback that is called exactly once: by its operation, or with Closed() (`count` of it, where
+  // it takes a vector) when it is dropped.
+  template <class T>
+  class Once {
+   public:
+    explicit Once(absl::AnyInvocable<void(T)> done, size_t count = 0)
+        : done_(std::move(done)), count_(count) {}
+    Once(Once&& other) noexcept
+        : done_(std::exchange(other.done_, nullptr)), count_(other.count_) {}
+    Once& operator=(Once&&) = delete;
+    ~Once() {
+      if (!done_) return;
+      if constexpr (std::is_constructible_v<T, absl::Status>) {
+        done_(Closed());
+      } else {
+        done_(T(count_, Closed()));
+      }
+    }
+    void operator()(T value) { std::exchange(done_, nullptr)(std::move(value)); }
 
-  // Starts `start` on the strand and waits for its callback. FailedPrecondition on the strand
-  // itself.
+   private:
+    absl::AnyInvocable<void(T)> done_;
+    size_t count_;
+  };
+
+  // Starts `start` on a core and waits for its callback. FailedPrecondition on a callback's thread.
   template <class T>
   T RunAndWait(
       std::function<void(ClusterClient&, TableAdmin&, absl::AnyInvocable<void(T)>)> start) {
-    if (IsOnStrand()) return absl::FailedPreconditionError("a callback must not wait");
-    auto promise = std::make_shared<std::promise<T>>();
-    std::future<T> future = promise->get_future();
-    auto done = Once<T>(Closed(), [promise](T value) { promise->set_value(std::move(value)); });
-    Post([start = std::move(start), done = std::move(done)](ClusterClient& client,
-                                                            TableAdmin& admin) mutable {
+    ClientCore& core = NearestCore();
+    if (core.IsMine()) return absl::FailedPreconditionError("a callback must not wait");
+    std::promise<T> promise;
+    std::future<T> future = promise.get_future();
+    Once<T> done([&promise](T value) { promise.set_value(std::move(value)); });
+    core.Run([start = std::move(start), done = std::move(done)](ClusterClient& client,
+                                                                TableAdmin& admin) mutable {
       start(client, admin, std::move(done));
     });
     return future.get();
   }
 
  private:
-  bool IsOnStrand() const;
-
-  mutable std::mutex mutex_;  // guards what Stop takes away
-  std::unique_ptr<PosixEnvironment> environment_;
-  std::unique_ptr<AsioTransport> transport_;
-  StrandPtr strand_;
-  std::shared_ptr<ClusterClient> client_;
-  std::shared_ptr<TableAdmin> admin_;
+  const PosixClock clock_;
+  std::vector<std::unique_ptr<ClientCore>> cores_;
+  std::mutex mutex_;
+  std::set<std::string, std::less<>> kept_;  // guarded by mutex_
 };
 
 }  // namespace arion

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/crc.h"
 #include "base/log.h"
 #include "base/mutation.h"
 #include "base/raw_key.h"
@@ -15,74 +14,37 @@
 namespace arion {
 namespace {
 
-enum class Kind { kRead, kWrite, kOpen };
-
 // No server refuses a smaller write for its size.
 constexpr size_t kWriteBytesAlwaysTaken = 1'000'000;
 
-absl::Status StatusOfStorage(int32_t error, Kind kind) {
-  switch (static_cast<StorageError>(error)) {
-    case StorageError::kOk:
-      return absl::OkStatus();
-    case StorageError::kNotFound:
-      return absl::NotFoundError("no such record");
-    case StorageError::kInvalidArgument:
-    case StorageError::kNotSupported:
-      return absl::InvalidArgumentError(absl::StrCat("storage error ", error));
-    default:
-      break;
-  }
-  // The mutation was in the log before storage failed.
-  if (kind == Kind::kWrite) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("storage error ", error, "; the write may or may not have happened"));
-  }
-  return absl::InternalError(absl::StrCat("storage error ", error));
-}
+constexpr absl::Duration kSoon = absl::Milliseconds(1);
 
-absl::Status WriteOutcome(const absl::StatusOr<std::string>& body) {
-  if (!body.ok()) return body.status();
-  absl::StatusOr<UpdateResponse> response = DecodeWrapped<UpdateResponse>(*body);
-  if (!response.ok()) {
-    return absl::DeadlineExceededError(
-        absl::StrCat("unreadable answer; the write may or may not have happened: ",
-                     response.status().message()));
-  }
-  return StatusOfStorage(response->error, Kind::kWrite);
-}
-
-template <class Response>
-absl::StatusOr<Response> ReadOutcome(const absl::StatusOr<std::string>& body) {
-  if (!body.ok()) return body.status();
-  absl::StatusOr<Response> response = DecodeWrapped<Response>(*body);
-  if (!response.ok()) {
-    return absl::InternalError(absl::StrCat("unreadable answer: ", response.status().message()));
-  }
-  RETURN_IF_ERROR(StatusOfStorage(response->error, Kind::kRead));
-  return response;
-}
+bool IsWrite(Question::Kind kind) { return kind != Question::Kind::kRead; }
 
 }  // namespace
 
 struct ClusterClient::Operation {
-  Kind kind = Kind::kRead;
-  std::string table;
-  std::string name;  // RPC code
-  std::string body;
-  uint64_t partition_hash = 0;
-  WriteRetries retries = WriteRetries::kAlways;
-  absl::AnyInvocable<void(absl::StatusOr<std::string>)> done;  // empty: finished
+  Question question;  // without a name: it only waits for the routes
+  AskOptions options;
+  BodyCallback done;  // empty: finished
 
+  std::weak_ptr<ClusterClient> client;
+  const std::string* table_name = nullptr;  // until it is started
+  Table* table = nullptr;
+  WriteRetries retries = WriteRetries::kAlways;
   Instant deadline;
+  TableRouter::Route asked;  // by the latest attempt
   int attempts = 0;
   bool in_flight = false;
   bool may_have_happened = false;
   bool has_fresh_routes = false;  // since the last pause
   TimerId timer = kNoTimer;       // set as soon as something but the transport is waited for
-  absl::Status last = absl::DeadlineExceededError("not asked");
+  TimerId backup_timer = kNoTimer;
+  absl::Status last = absl::OkStatus();  // what the latest attempt came to; OK: none was made
 };
 
 struct ClusterClient::Table {
+  std::string name;
   TableRouter router;
   bool asking = false;
   std::vector<OperationPtr> waiting;
@@ -108,14 +70,18 @@ ClusterClient::ClusterClient(Environment& environment, Transport& transport, Str
 ClusterClient::~ClusterClient() = default;
 
 void ClusterClient::OpenTable(const std::string& table, StatusCallback done) {
-  auto operation = std::make_shared<Operation>();
-  operation->kind = Kind::kOpen;
-  operation->table = table;
-  operation->done = [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-    done(body.status());
-  };
   TableNamed(table).router.ForgetAll();
-  Start(std::move(operation));
+  Ask(table, Question(), {},
+      [done = std::move(done)](absl::StatusOr<std::string> body) mutable { done(body.status()); });
+}
+
+void ClusterClient::LearnPartitionCount(const std::string& table, const AskOptions& options,
+                                        absl::AnyInvocable<void(absl::StatusOr<int32_t>)> done) {
+  Ask(table, Question(), options,
+      [known = &TableNamed(table), done = std::move(done)](auto body) mutable {
+        if (!body.ok()) return done(body.status());
+        done(known->router.partition_count());
+      });
 }
 
 void ClusterClient::Put(const std::string& table, std::string_view hash_key,
@@ -131,10 +97,8 @@ void ClusterClient::Put(const std::string& table, std::string_view hash_key,
     request.expire_ts_seconds =
         static_cast<int32_t>(ExpiryNow(environment_.clock()) + static_cast<uint32_t>(ttl_seconds));
   }
-  Ask(table, kRpcPut, EncodeWrapped(request), PartitionHash(request.key),
-      [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-        done(WriteOutcome(body));
-      });
+  Ask(table, QuestionOf(request), {},
+      [done = std::move(done)](auto body) mutable { done(PutAnswer(body)); });
 }
 
 void ClusterClient::Ask(const std::string& table, const char* name, std::string body,
@@ -142,15 +106,10 @@ void ClusterClient::Ask(const std::string& table, const char* name, std::string 
   const std::optional<WriteCode> write = FindWriteCode(name);
   const bool is_decided = write == WriteCode::kIncr || write == WriteCode::kCheckAndSet ||
                           write == WriteCode::kCheckAndMutate;
-  auto operation = std::make_shared<Operation>();
-  operation->kind = write ? Kind::kWrite : Kind::kRead;
-  operation->table = table;
-  operation->name = name;
-  operation->body = std::move(body);
-  operation->partition_hash = partition_hash;
-  operation->retries = is_decided ? WriteRetries::kAfterRefusals : options_.write_retries;
-  operation->done = std::move(done);
-  Start(std::move(operation));
+  const auto kind = is_decided ? Question::Kind::kDecidedWrite
+                    : write    ? Question::Kind::kWrite
+                               : Question::Kind::kRead;
+  Ask(table, Question{name, kind, partition_hash, std::move(body)}, {}, std::move(done));
 }
 
 void ClusterClient::Tell(const std::string& table, const char* name, std::string body,
@@ -172,63 +131,82 @@ int32_t ClusterClient::PartitionCount(const std::string& table) {
   return router.IsKnown() ? router.partition_count() : 0;
 }
 
-void ClusterClient::AskOfKey(const std::string& table, const char* name, std::string_view hash_key,
-                             std::string_view sort_key, BodyCallback done) {
+void ClusterClient::AskOfKey(const std::string& table, Question (*ask)(std::string raw_key),
+                             std::string_view hash_key, std::string_view sort_key,
+                             BodyCallback done) {
   if (hash_key.size() > kHashKeyBytesMax) {
     return strand_->Post([done = std::move(done)]() mutable {
       done(absl::InvalidArgumentError("hash key over 65534 bytes"));
     });
   }
-  const Blob key = JoinRawKey(hash_key, sort_key);
-  Ask(table, name, EncodeWrapped(key), PartitionHash(key), std::move(done));
+  Ask(table, ask(JoinRawKey(hash_key, sort_key)), {}, std::move(done));
 }
 
 void ClusterClient::Remove(const std::string& table, std::string_view hash_key,
                            std::string_view sort_key, StatusCallback done) {
-  AskOfKey(table, kRpcRemove, hash_key, sort_key,
-           [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-             done(WriteOutcome(body));
-           });
+  AskOfKey(table, RemoveQuestion, hash_key, sort_key,
+           [done = std::move(done)](auto body) mutable { done(PutAnswer(body)); });
 }
 
 void ClusterClient::Get(const std::string& table, std::string_view hash_key,
                         std::string_view sort_key, ValueCallback done) {
-  AskOfKey(table, kRpcGet, hash_key, sort_key,
-           [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-             absl::StatusOr<ReadResponse> response = ReadOutcome<ReadResponse>(body);
-             if (!response.ok()) return done(response.status());
-             done(std::move(response->value.bytes));
-           });
+  AskOfKey(table, GetQuestion, hash_key, sort_key,
+           [done = std::move(done)](auto body) mutable { done(GetAnswer(body)); });
 }
 
 void ClusterClient::Ttl(const std::string& table, std::string_view hash_key,
                         std::string_view sort_key, TtlCallback done) {
-  AskOfKey(table, kRpcTtl, hash_key, sort_key,
-           [done = std::move(done)](absl::StatusOr<std::string> body) mutable {
-             absl::StatusOr<TtlResponse> response = ReadOutcome<TtlResponse>(body);
-             if (!response.ok()) return done(response.status());
-             done(response->ttl_seconds);
-           });
+  AskOfKey(table, TtlQuestion, hash_key, sort_key,
+           [done = std::move(done)](auto body) mutable { done(TtlAnswer(body)); });
 }
 
 ClusterClient::Table& ClusterClient::TableNamed(const std::string& name) {
   std::unique_ptr<Table>& table = tables_[name];
-  if (table == nullptr) table = std::make_unique<Table>();
+  if (table == nullptr) table = std::make_unique<Table>(Table{.name = name});
   return *table;
 }
 
-void ClusterClient::Start(OperationPtr operation) {
+ClusterClient::OperationPtr ClusterClient::Prepare(Question question, const AskOptions& options,
+                                                   BodyCallback done) {
+  auto operation = std::make_shared<Operation>();
+  operation->question = std::move(question);
+  operation->options = options;
+  operation->done = std::move(done);
+  return operation;
+}
+
+void ClusterClient::StartLater(const std::string& table, OperationPtr operation) {
+  operation->client = weak_from_this();
+  operation->table_name = &table;
+  strand_->Post([operation = std::move(operation)] {
+    if (auto self = operation->client.lock()) self->Start(*operation->table_name, operation);
+  });
+}
+
+void ClusterClient::Start(const std::string& table, OperationPtr operation) {
   CHECK_ON_STRAND(strand_);
-  operation->deadline = environment_.clock().Now() + options_.timeout;
-  Advance(operation);
+  const AskOptions& options = operation->options;
+  operation->client = weak_from_this();
+  operation->table = &TableNamed(table);
+  operation->retries = operation->question.kind == Question::Kind::kDecidedWrite
+                           ? WriteRetries::kAfterRefusals
+                           : options.write_retries.value_or(options_.write_retries);
+  operation->deadline = Deadline(options);
+  // Never inline: what may be over already waits for its turn.
+  const bool may_end_at_once =
+      *operation->question.name == '\0' || operation->deadline - environment_.clock().Now() < kSoon;
+  if (!may_end_at_once) return Advance(operation);
+  strand_->Post([operation] {
+    if (auto self = operation->client.lock()) self->Advance(operation);
+  });
 }
 
 void ClusterClient::Advance(const OperationPtr& operation) {
   if (!operation->done) return;
-  const Table& table = TableNamed(operation->table);
-  if (!table.router.IsKnown()) return WaitForRoutes(operation);
-  if (operation->kind == Kind::kOpen) return Finish(operation, std::string());
-  const TableRouter::Route route = table.router.Find(operation->partition_hash);
+  const TableRouter& router = operation->table->router;
+  if (!router.IsKnown()) return WaitForRoutes(operation);
+  if (*operation->question.name == '\0') return Finish(operation, std::string());
+  const TableRouter::Route route = router.Find(operation->question.partition_hash);
   if (route.primary.IsValid()) return Send(operation, route);
   if (!operation->has_fresh_routes) return WaitForRoutes(operation);
   operation->last =
@@ -241,59 +219,93 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
   if (left <= absl::ZeroDuration()) return Expire(operation);
   operation->has_fresh_routes = false;
   operation->in_flight = true;
+  operation->asked = route;
   const bool another_may_follow =
-      operation->kind == Kind::kRead || operation->retries == WriteRetries::kAlways;
-  OutboundRequest request{
-      .name = operation->name,
-      .body = operation->body,
-      .pid = route.pid,
-      .thread_hash = route.pid.thread_hash(),
-      .partition_hash = operation->partition_hash,
-      .timeout = another_may_follow ? std::min(left, options_.attempt_timeout) : left};
-  transport_.Call(route.primary, std::move(request), strand_,
-                  [weak = weak_from_this(), operation, route](RpcResult result) {
-                    if (auto self = weak.lock()) {
-                      self->OnAnswer(operation, route, std::move(result));
-                    }
+      !IsWrite(operation->question.kind) || operation->retries == WriteRetries::kAlways;
+  const absl::Duration timeout =
+      another_may_follow ? std::min(left, options_.attempt_timeout) : left;
+  transport_.Call(route.primary, RequestOf(*operation, route.pid, timeout), strand_,
+                  [operation](RpcResult result) {
+                    if (auto self = operation->client.lock())
+                      self->OnAnswer(operation, std::move(result));
+                  });
+  AskSecondaryLater(operation);
+}
+
+OutboundRequest ClusterClient::RequestOf(const Operation& operation, PartitionId pid,
+                                         absl::Duration timeout) const {
+  return {.name = operation.question.name,
+          .body = operation.question.body,
+          .pid = pid,
+          .thread_hash = pid.thread_hash(),
+          .partition_hash = operation.question.partition_hash,
+          .timeout = timeout};
+}
+
+void ClusterClient::AskSecondaryLater(const OperationPtr& operation) {
+  const absl::Duration after = operation->options.backup_after;
+  const bool may = !IsWrite(operation->question.kind) && after < absl::InfiniteDuration();
+  if (!may || operation->backup_timer != kNoTimer) return;
+  operation->backup_timer = strand_->PostAfter(after, [operation] {
+    if (auto self = operation->client.lock()) self->AskSecondary(operation);
+  });
+}
+
+void ClusterClient::AskSecondary(const OperationPtr& operation) {
+  const absl::Duration left = operation->deadline - environment_.clock().Now();
+  const TableRouter& router = operation->table->router;
+  if (!operation->done || left <= absl::ZeroDuration() || !router.IsKnown()) return;
+  const PartitionId pid = router.Find(operation->question.partition_hash).pid;
+  const std::vector<Endpoint>& secondaries = router.Secondaries(pid.index);
+  if (secondaries.empty()) return;
+  OutboundRequest request = RequestOf(*operation, pid, left);
+  request.is_backup_request = true;
+  transport_.Call(secondaries[environment_.random().Below(secondaries.size())], std::move(request),
+                  strand_, [operation](RpcResult result) {
+                    auto self = operation->client.lock();
+                    // What it can't say is the primary's to say.
+                    if (self != nullptr && result.error == ErrorCode::kOk)
+                      self->Finish(operation, std::move(result.body));
                   });
 }
 
-void ClusterClient::OnAnswer(const OperationPtr& operation, TableRouter::Route asked,
-                             RpcResult result) {
+void ClusterClient::OnAnswer(const OperationPtr& operation, RpcResult result) {
   operation->in_flight = false;
   if (result.error == ErrorCode::kOk) return Finish(operation, std::move(result.body));
+  const TableRouter::Route asked = operation->asked;
   AttemptVerdict verdict = JudgeAttempt(result.error);
   const std::string text =
       absl::StrCat(asked.primary.ToString(), " says ", Text(ErrorCodeName(result.error)),
                    " for partition ", asked.pid.ToString());
-  if (result.error == ErrorCode::kInvalidData && operation->body.size() > kWriteBytesAlwaysTaken) {
+  if (result.error == ErrorCode::kInvalidData &&
+      operation->question.body.size() > kWriteBytesAlwaysTaken) {
     verdict.effect = AttemptVerdict::Effect::kNone;
   }
   const bool may_have_happened = verdict.effect == AttemptVerdict::Effect::kMayHaveHappened;
   operation->may_have_happened |= may_have_happened;
   operation->last =
       may_have_happened ? absl::DeadlineExceededError(text) : absl::Status(verdict.refusal, text);
-  Forget(operation, asked, verdict.routes);
+  Forget(operation, verdict.routes);
   if (verdict.next == AttemptVerdict::Next::kGiveUp) return Refuse(operation, operation->last);
-  if (may_have_happened && operation->kind == Kind::kWrite &&
+  if (may_have_happened && IsWrite(operation->question.kind) &&
       operation->retries == WriteRetries::kAfterRefusals) {
     return Expire(operation);
   }
   RetryLater(operation);
 }
 
-void ClusterClient::Forget(const OperationPtr& operation, TableRouter::Route asked,
-                           AttemptVerdict::Routes routes) {
+void ClusterClient::Forget(const OperationPtr& operation, AttemptVerdict::Routes routes) {
   if (routes == AttemptVerdict::Routes::kKeep) return;
-  Table& table = TableNamed(operation->table);
-  if (table.router.IsKnown() && table.router.app_id() == asked.pid.app_id) {
-    const TableRouter::Route known = table.router.Find(operation->partition_hash);
+  const TableRouter::Route& asked = operation->asked;
+  TableRouter& router = operation->table->router;
+  if (router.IsKnown() && router.app_id() == asked.pid.app_id) {
+    const TableRouter::Route known = router.Find(operation->question.partition_hash);
     // Another operation may have learned better since this one asked.
     if (known.pid != asked.pid || known.primary != asked.primary) return;
-    if (routes == AttemptVerdict::Routes::kForgetTable) table.router.ForgetAll();
-    if (routes == AttemptVerdict::Routes::kForgetPartition) table.router.Forget(asked.pid.index);
+    if (routes == AttemptVerdict::Routes::kForgetTable) router.ForgetAll();
+    if (routes == AttemptVerdict::Routes::kForgetPartition) router.Forget(asked.pid.index);
   }
-  if (operation->done) Refresh(operation->table);
+  if (operation->done) Refresh(*operation->table);
 }
 
 void ClusterClient::RetryLater(const OperationPtr& operation) {
@@ -303,8 +315,8 @@ void ClusterClient::RetryLater(const OperationPtr& operation) {
   const absl::Duration pause =
       PauseAfter(operation->attempts, options_.pause, environment_.random());
   if (environment_.clock().Now() + pause >= operation->deadline) return Expire(operation);
-  strand_->PostAfter(pause, [weak = weak_from_this(), operation] {
-    if (auto self = weak.lock()) self->Advance(operation);
+  strand_->PostAfter(pause, [operation] {
+    if (auto self = operation->client.lock()) self->Advance(operation);
   });
 }
 
@@ -312,32 +324,29 @@ void ClusterClient::WaitForRoutes(const OperationPtr& operation) {
   const absl::Duration left = operation->deadline - environment_.clock().Now();
   if (left <= absl::ZeroDuration()) return Expire(operation);
   if (operation->timer == kNoTimer) {
-    operation->timer = strand_->PostAfter(left, [weak = weak_from_this(), operation] {
-      if (auto self = weak.lock()) self->Expire(operation);
+    operation->timer = strand_->PostAfter(left, [operation] {
+      if (auto self = operation->client.lock()) self->Expire(operation);
     });
   }
-  TableNamed(operation->table).waiting.push_back(operation);
-  Refresh(operation->table);
+  operation->table->waiting.push_back(operation);
+  Refresh(*operation->table);
 }
 
-void ClusterClient::Refresh(const std::string& table_name) {
-  Table& table = TableNamed(table_name);
+void ClusterClient::Refresh(Table& table) {
   if (table.asking) return;
   table.asking = true;
   meta_->Call<QueryConfigResponse>(
-      kRpcQueryConfig, QueryConfigRequest{.app_name = table_name},
+      kRpcQueryConfig, QueryConfigRequest{.app_name = table.name},
       environment_.clock().Now() + options_.timeout,
-      [weak = weak_from_this(), table_name](absl::StatusOr<QueryConfigResponse> answer) {
-        if (auto self = weak.lock()) self->OnRoutes(table_name, std::move(answer));
+      [weak = weak_from_this(), &table](absl::StatusOr<QueryConfigResponse> answer) {
+        if (auto self = weak.lock()) self->OnRoutes(table, std::move(answer));
       });
 }
 
-void ClusterClient::OnRoutes(const std::string& table_name,
-                             absl::StatusOr<QueryConfigResponse> answer) {
-  Table& table = TableNamed(table_name);
+void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> answer) {
   table.asking = false;
   absl::Status status = answer.status();
-  if (status.ok()) status = StatusOfMetaError(answer->err, absl::StrCat("table ", table_name));
+  if (status.ok()) status = StatusOfMetaError(answer->err, absl::StrCat("table ", table.name));
   if (status.ok()) status = table.router.Update(*answer);
   if (absl::IsNotFound(status)) table.router.ForgetAll();
   for (const OperationPtr& operation : std::exchange(table.waiting, {})) {
@@ -355,7 +364,7 @@ void ClusterClient::OnRoutes(const std::string& table_name,
 }
 
 void ClusterClient::Refuse(const OperationPtr& operation, absl::Status why) {
-  if (operation->kind == Kind::kWrite && operation->may_have_happened) {
+  if (IsWrite(operation->question.kind) && operation->may_have_happened) {
     why = absl::DeadlineExceededError(
         absl::StrCat("the write may or may not have happened: ", why.message()));
   }
@@ -367,8 +376,9 @@ void ClusterClient::Expire(const OperationPtr& operation) {
     operation->may_have_happened = true;
     operation->last = absl::DeadlineExceededError("no answer in time");
   }
+  if (operation->last.ok()) operation->last = absl::DeadlineExceededError("not asked in time");
   // A write that reached nobody, or was refused by all, is refused.
-  if (operation->kind == Kind::kWrite && !operation->may_have_happened) {
+  if (IsWrite(operation->question.kind) && !operation->may_have_happened) {
     return Refuse(operation, absl::UnavailableError(
                                  absl::StrCat("nothing was written: ", operation->last.message())));
   }
@@ -378,6 +388,7 @@ void ClusterClient::Expire(const OperationPtr& operation) {
 void ClusterClient::Finish(const OperationPtr& operation, absl::StatusOr<std::string> body) {
   if (!operation->done) return;
   if (operation->timer != kNoTimer) strand_->Cancel(operation->timer);
+  if (operation->backup_timer != kNoTimer) strand_->Cancel(operation->backup_timer);
   auto done = std::move(operation->done);
   operation->done = nullptr;
   done(std::move(body));

@@ -19,25 +19,24 @@
 #include <absl/status/statusor.h>
 #include <absl/time/time.h>
 
+#include <arion/client_options.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "client/meta_caller.h"
+#include "client/question.h"
 #include "client/retry_policy.h"
 #include "client/table_router.h"
 #include "env/environment.h"
 #include "rpc/transport.h"
 
 namespace arion {
-
-enum class WriteRetries {
-  kAfterRefusals,  // only when nothing can have happened
-  kAlways,         // after a time-out or lost connection too: it may happen twice
-};
 
 struct ClusterClientOptions {
   std::vector<Endpoint> meta_servers;
@@ -46,6 +45,14 @@ struct ClusterClientOptions {
   absl::Duration attempt_timeout = absl::Milliseconds(1500);
   WriteRetries write_retries = WriteRetries::kAlways;
   RetryPause pause;
+};
+
+// What one question asks beside; none: as the client's options say.
+struct AskOptions {
+  std::optional<absl::Duration> timeout;
+  std::optional<WriteRetries> write_retries;
+  // A read that the primary has not answered after this long is put to a secondary too.
+  absl::Duration backup_after = absl::InfiniteDuration();
 };
 
 class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
@@ -72,38 +79,56 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   void Ttl(const std::string& table, std::string_view hash_key, std::string_view sort_key,
            TtlCallback done);
 
-  // Any data request (client/table_operations.h names them). One that is decided from what is there
-  // is never sent again once it may have happened, whatever the options say.
+  // Any data request. One that is decided from what is there is never sent again once it may have
+  // happened, whatever the options say.
+  void Ask(const std::string& table, Question question, const AskOptions& options,
+           BodyCallback done) {
+    Start(table, Prepare(std::move(question), options, std::move(done)));
+  }
   void Ask(const std::string& table, const char* name, std::string body, uint64_t partition_hash,
            BodyCallback done);
+  // The same in two steps. Prepare and StartLater may be called on any thread; `table` then lives
+  // until the operation has started.
+  struct Operation;
+  using OperationPtr = std::shared_ptr<Operation>;
+  static OperationPtr Prepare(Question question, const AskOptions& options, BodyCallback done);
+  void Start(const std::string& table, OperationPtr operation);
+  void StartLater(const std::string& table, OperationPtr operation);
   // The same, of a request that is never answered; lost where its server is not known.
   void Tell(const std::string& table, const char* name, std::string body, uint64_t partition_hash);
   const StrandPtr& strand() const { return strand_; }
+  // When what is asked now with `options` ends, and how long that is from now.
+  Instant Deadline(const AskOptions& options) const {
+    return environment_.clock().Now() + options.timeout.value_or(options_.timeout);
+  }
+  absl::Duration TimeLeft(Instant deadline) const { return deadline - environment_.clock().Now(); }
   // 0: the table's partitions are not known now.
   int32_t PartitionCount(const std::string& table);
+  // How many partitions the table has, asked for only when that is not known.
+  void LearnPartitionCount(const std::string& table, const AskOptions& options,
+                           absl::AnyInvocable<void(absl::StatusOr<int32_t>)> done);
 
  private:
-  struct Operation;
   struct Table;
-  using OperationPtr = std::shared_ptr<Operation>;
 
   ClusterClient(Environment& environment, Transport& transport, StrandPtr strand,
                 ClusterClientOptions options);
 
   Table& TableNamed(const std::string& name);
-  // An operation whose whole argument is a raw key.
-  void AskOfKey(const std::string& table, const char* name, std::string_view hash_key,
-                std::string_view sort_key, BodyCallback done);
-  void Start(OperationPtr operation);
+  void AskOfKey(const std::string& table, Question (*ask)(std::string raw_key),
+                std::string_view hash_key, std::string_view sort_key, BodyCallback done);
   void Advance(const OperationPtr& operation);
   void Send(const OperationPtr& operation, TableRouter::Route route);
-  void OnAnswer(const OperationPtr& operation, TableRouter::Route asked, RpcResult result);
+  OutboundRequest RequestOf(const Operation& operation, PartitionId pid,
+                            absl::Duration timeout) const;
+  void OnAnswer(const OperationPtr& operation, RpcResult result);
+  void AskSecondaryLater(const OperationPtr& operation);
+  void AskSecondary(const OperationPtr& operation);
   void RetryLater(const OperationPtr& operation);
   void WaitForRoutes(const OperationPtr& operation);
-  void Refresh(const std::string& table_name);
-  void OnRoutes(const std::string& table_name, absl::StatusOr<QueryConfigResponse> answer);
-  void Forget(const OperationPtr& operation, TableRouter::Route asked,
-              AttemptVerdict::Routes routes);
+  void Refresh(Table& table);
+  void OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> answer);
+  void Forget(const OperationPtr& operation, AttemptVerdict::Routes routes);
   void Refuse(const OperationPtr& operation, absl::Status why);
   void Expire(const OperationPtr& operation);
   void Finish(const OperationPtr& operation, absl::StatusOr<std::string> body);
@@ -113,7 +138,7 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   const StrandPtr strand_;
   const ClusterClientOptions options_;
   const std::shared_ptr<MetaCaller> meta_;
-  std::map<std::string, std::unique_ptr<Table>> tables_;
+  std::map<std::string, std::unique_ptr<Table>> tables_;  // a Table stays where it is
 };
 
 }  // namespace arion

@@ -1,4 +1,4 @@
-// Operations on several records, operations that the server decides, and scans: typed, over
+// Operations on several records and operations that the server decides: typed, over
 // ClusterClient::Ask.
 //
 // Shapes    Requests and answers are the protocol's (messages/client_messages.h), expiry times
@@ -19,12 +19,10 @@
 #include <vector>
 
 #include "client/cluster_client.h"
+#include "client/table_scan.h"
 #include "messages/client_messages.h"
 
 namespace arion {
-
-template <class T>
-using Answered = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 
 void MultiPut(ClusterClient& client, const std::string& table, const MultiPutRequest& request,
               ClusterClient::StatusCallback done);
@@ -43,37 +41,5 @@ void MultiGet(ClusterClient& client, const std::string& table, const MultiGetReq
               Answered<MultiGetResponse> done);
 void CountSortKeys(ClusterClient& client, const std::string& table, std::string_view hash_key,
                    Answered<int64_t> done);
-
-// A scan of one hash key, or of a whole table partition by partition. Where a server forgot it, it
-// goes on behind the last record.
-class TableScan : public std::enable_shared_from_this<TableScan> {
- public:
-  // `request`: its bounds (of raw keys), filters, and what to return. Of one hash key: start_key
-  // holds it. `client` outlives what is asked of this.
-  static std::shared_ptr<TableScan> OfHashKey(std::shared_ptr<ClusterClient> client,
-                                              std::string table, GetScannerRequest request);
-  static std::shared_ptr<TableScan> OfTable(std::shared_ptr<ClusterClient> client,
-                                            std::string table, GetScannerRequest request);
-
-  // The next records, in each partition by key; none: the scan has ended. One call at a time.
-  void Next(Answered<std::vector<KeyValue>> done);
-  // The server may forget it; not needed after the end.
-  void Close();
-
- private:
-  TableScan(std::shared_ptr<ClusterClient> client, std::string table, GetScannerRequest request);
-  void Begin(Answered<std::vector<KeyValue>> done);
-  void OnBatch(Answered<std::vector<KeyValue>> done, absl::StatusOr<std::string> body);
-
-  const std::shared_ptr<ClusterClient> client_;
-  const std::string table_;
-  GetScannerRequest request_;  // start_key moves on
-  uint64_t partition_hash_ = 0;
-  bool is_of_table_ = false;
-  int32_t partitions_left_ = 0;  // OfTable: behind this one
-  int64_t scan_id_ = kNotBegun;
-
-  static constexpr int64_t kNotBegun = -2;
-};
 
 }  // namespace arion

@@ -32,7 +32,9 @@ absl::Status TableRouter::Update(const QueryConfigResponse& answer) {
   for (const PartitionConfiguration& partition : answer.partitions) {
     Partition& known = partitions_[partition.pid.index];
     if (partition.ballot < known.ballot) continue;
-    known = {.ballot = partition.ballot, .primary = partition.primary};
+    known = {.ballot = partition.ballot,
+             .primary = partition.primary,
+             .secondaries = partition.secondaries};
   }
   return absl::OkStatus();
 }

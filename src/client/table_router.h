@@ -33,6 +33,10 @@ class TableRouter {
 
   // IsKnown() holds.
   Route Find(uint64_t partition_hash) const;
+  // Empty where they are not known. 0 <= partition_index < partition_count().
+  const std::vector<Endpoint>& Secondaries(int32_t partition_index) const {
+    return partitions_[partition_index].secondaries;
+  }
   // Its primary turned out to be none; the next answer's configuration is taken whatever its
   // ballot.
   void Forget(int32_t partition_index);
@@ -42,6 +46,7 @@ class TableRouter {
   struct Partition {
     Ballot ballot = kInvalidBallot;
     Endpoint primary;
+    std::vector<Endpoint> secondaries;
   };
   int32_t app_id_ = 0;
   std::vector<Partition> partitions_;

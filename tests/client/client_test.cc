@@ -95,7 +95,7 @@ TEST(Client, WaitingCallsDoWhatTheySay) {
   ASSERT_TRUE(table.ok()) << table.status();
   ASSERT_TRUE((*table)->Put("h", "s", "value").ok());
   EXPECT_EQ(*(*table)->Get("h", "s"), "value");
-  EXPECT_EQ(*(*table)->Ttl("h", "s"), -1);
+  EXPECT_EQ(*(*table)->Ttl("h", "s"), absl::InfiniteDuration());
   ASSERT_TRUE((*table)->Remove("h", "s").ok());
   EXPECT_TRUE(absl::IsNotFound((*table)->Get("h", "s").status()));
 }
@@ -124,9 +124,9 @@ TEST(Client, CallbacksMayGoOnButNotWait) {
   auto client = *Client::Create({.meta_servers = {server.address()}});
   auto table = *client->OpenTable("temp");
   std::promise<std::pair<absl::Status, std::string>> promise;
-  table->PutAsync("h", "s", "value", 0, [&](absl::Status) {
+  table->async().Put("h", "s", "value", {}, [&](absl::Status) {
     absl::Status waited = table->Get("h", "s").status();
-    table->GetAsync("h", "s", [&, waited](absl::StatusOr<std::string> value) {
+    table->async().Get("h", "s", {}, [&, waited](absl::StatusOr<std::string> value) {
       promise.set_value({waited, value.value_or("none")});
     });
   });
@@ -143,7 +143,7 @@ TEST(Client, WhatIsUnderWayWhenItGoesIsUndecided) {
   int called = 0;
   absl::Status status;
   for (int i = 0; i < 3; ++i) {
-    table->PutAsync("h", "s", "value", 0, [&](absl::Status s) {
+    table->async().Put("h", "s", "value", {}, [&](absl::Status s) {
       ++called;
       status = s;
     });

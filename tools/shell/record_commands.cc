@@ -10,13 +10,14 @@ namespace {
 absl::StatusOr<Outcome> Set(Session& session, const Words& arguments) {
   if (arguments.size() < 3 || arguments.size() > 4)
     return UsageError("a hash key, a sort key and a value");
-  int32_t ttl_seconds = 0;
-  if (arguments.size() == 4 &&
-      (!absl::SimpleAtoi(arguments[3], &ttl_seconds) || ttl_seconds <= 0)) {
-    return UsageError("the time to live is a number of seconds");
+  PutOptions options;
+  if (int32_t seconds = 0; arguments.size() == 4) {
+    if (!absl::SimpleAtoi(arguments[3], &seconds) || seconds <= 0)
+      return UsageError("the time to live is a number of seconds");
+    options.ttl = absl::Seconds(seconds);
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  RETURN_IF_ERROR(table->Put(arguments[0], arguments[1], arguments[2], ttl_seconds));
+  RETURN_IF_ERROR(table->Put(arguments[0], arguments[1], arguments[2], options));
   Outcome outcome;
   outcome.answer.Add("hash_key", Escape(arguments[0]))
       .Add("sort_key", Escape(arguments[1]))
@@ -52,14 +53,16 @@ absl::StatusOr<Outcome> Delete(Session& session, const Words& arguments) {
 absl::StatusOr<Outcome> Ttl(Session& session, const Words& arguments) {
   if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  absl::StatusOr<int32_t> seconds = table->Ttl(arguments[0], arguments[1]);
-  if (absl::IsNotFound(seconds.status())) return absl::NotFoundError("there is no such record");
-  RETURN_IF_ERROR(seconds.status());
+  absl::StatusOr<absl::Duration> left = table->Ttl(arguments[0], arguments[1]);
+  if (absl::IsNotFound(left.status())) return absl::NotFoundError("there is no such record");
+  RETURN_IF_ERROR(left.status());
+  const bool expires = *left < absl::InfiniteDuration();
+  const int64_t seconds = expires ? absl::ToInt64Seconds(*left) : -1;
   Outcome outcome;
   outcome.answer.Add("hash_key", Escape(arguments[0]))
       .Add("sort_key", Escape(arguments[1]))
-      .Add("ttl_seconds", int64_t{*seconds})
-      .Say(*seconds < 0 ? "never expires" : absl::StrCat(*seconds, " s left"));
+      .Add("ttl_seconds", seconds)
+      .Say(expires ? absl::StrCat(seconds, " s left") : "never expires");
   return outcome;
 }
 

@@ -1,0 +1,75 @@
+// RoutedTable: the AsyncTable that users get. It checks and encodes on the caller's thread; routing
+// and retrying is the cores'.
+//
+// Threads   Thread-safe. Lifetime: holds the runtime, which the Client stops.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <arion/async_table.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "client/client_runtime.h"
+#include "client/user_requests.h"
+
+namespace arion {
+
+class RoutedTable : public AsyncTable {
+ public:
+  RoutedTable(std::shared_ptr<ClientRuntime> runtime, std::string_view name)
+      : runtime_(std::move(runtime)), name_(runtime_->Keep(name)) {}
+
+  void Put(std::string_view hash_key, std::string_view sort_key, std::string_view value,
+           const PutOptions& options, Callback<absl::Status> done) override;
+  void Get(std::string_view hash_key, std::string_view sort_key, const ReadOptions& options,
+           Callback<absl::StatusOr<std::string>> done) override;
+  void Remove(std::string_view hash_key, std::string_view sort_key, const WriteOptions& options,
+              Callback<absl::Status> done) override;
+  void Ttl(std::string_view hash_key, std::string_view sort_key, const ReadOptions& options,
+           Callback<absl::StatusOr<absl::Duration>> done) override;
+  void MultiPut(std::string_view hash_key, absl::Span<const SortKeyValue> values,
+                const PutOptions& options, Callback<absl::Status> done) override;
+  void MultiGet(std::string_view hash_key, const MultiGetOptions& options,
+                Callback<absl::StatusOr<MultiGetResult>> done) override;
+  void MultiGetKeys(std::string_view hash_key, absl::Span<const std::string_view> sort_keys,
+                    const MultiGetOptions& options,
+                    Callback<absl::StatusOr<MultiGetResult>> done) override;
+  void MultiRemove(std::string_view hash_key, absl::Span<const std::string_view> sort_keys,
+                   const WriteOptions& options, Callback<absl::Status> done) override;
+  void SortKeyCount(std::string_view hash_key, const ReadOptions& options,
+                    Callback<absl::StatusOr<int64_t>> done) override;
+  void Incr(std::string_view hash_key, std::string_view sort_key, int64_t by,
+            const IncrOptions& options, Callback<absl::StatusOr<int64_t>> done) override;
+  void CheckAndSet(const CheckedSet& set, Callback<absl::StatusOr<CheckOutcome>> done) override;
+  void CheckAndMutate(const CheckedMutations& mutations,
+                      Callback<absl::StatusOr<CheckOutcome>> done) override;
+  void BatchGet(absl::Span<const Key> keys, const ReadOptions& options,
+                Callback<std::vector<absl::StatusOr<std::string>>> done) override;
+  void BatchPut(absl::Span<const RowToPut> rows, const PutOptions& options,
+                Callback<std::vector<absl::Status>> done) override;
+  void BatchRemove(absl::Span<const Key> keys, const WriteOptions& options,
+                   Callback<std::vector<absl::Status>> done) override;
+  std::unique_ptr<AsyncScan> Scan(std::string_view hash_key, const ScanOptions& options) override;
+  std::unique_ptr<AsyncScan> ScanTable(const TableScanOptions& options) override;
+  void Count(std::string_view hash_key, const ScanOptions& options,
+             Callback<absl::StatusOr<int64_t>> done) override;
+  void CountTable(const TableScanOptions& options, Callback<absl::StatusOr<int64_t>> done) override;
+
+ private:
+  uint32_t Now() const { return ExpiryNow(runtime_->clock()); }
+  // `read`: what the answer's bytes say.
+  template <class T, class Read>
+  void Ask(absl::StatusOr<Question> question, const AskOptions& options, Callback<T> done,
+           Read read);
+  // `outcomes` of what was refused here; the others' questions are `writes`, in order.
+  void WriteAll(std::vector<absl::Status> outcomes, std::vector<Question> writes,
+                const AskOptions& options, Callback<std::vector<absl::Status>> done);
+
+  const std::shared_ptr<ClientRuntime> runtime_;
+  const std::string& name_;
+};
+
+}  // namespace arion

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "arion/row_range.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "env/loop_thread.h"
+
+namespace arion {
+inline namespace client_v1 {
+
+class RowRange::State {
+ public:
+  explicit State(std::unique_ptr<AsyncScan> scan) : scan_(std::move(scan)) {}
+
+  // The next batch's first row becomes current; false: the end.
+  bool Advance() {
+    if (is_over_) return false;
+    if (++at_ < rows_.size()) return Take();
+    if (OnLoopThread()) return End(absl::FailedPreconditionError("a callback must not wait"));
+    if (!is_asked_) Ask();
+    auto batch = inbox_->Wait();
+    is_asked_ = false;
+    if (!batch.ok()) return End(batch.status());
+    if (batch->empty()) return End(absl::OkStatus());
+    rows_ = *std::move(batch);
+    at_ = 0;
+    Ask();
+    return Take();
+  }
+  absl::StatusOr<Row>* current() { return &current_; }
+
+ private:
+  using Batch = absl::StatusOr<std::vector<Row>>;
+  // Where an answer lands; it may outlive the range.
+  struct Inbox {
+    void Put(Batch b) {
+      std::lock_guard lock(mutex);
+      batch = std::move(b);
+      arrived.notify_one();
+    }
+    Batch Wait() {
+      std::unique_lock lock(mutex);
+      arrived.wait(lock, [this] { return batch.has_value(); });
+      return *std::exchange(batch, std::nullopt);
+    }
+    std::mutex mutex;
+    std::condition_variable arrived;
+    std::optional<Batch> batch;  // guarded by mutex
+  };
+
+  void Ask() {
+    is_asked_ = true;
+    scan_->Next([inbox = inbox_](Batch batch) { inbox->Put(std::move(batch)); });
+  }
+  bool Take() {
+    current_ = std::move(rows_[at_]);
+    return true;
+  }
+  bool End(absl::Status status) {
+    is_over_ = true;
+    if (status.ok()) return false;
+    current_ = std::move(status);
+    return true;
+  }
+
+  const std::unique_ptr<AsyncScan> scan_;
+  const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
+  bool is_asked_ = false;
+  bool is_over_ = false;
+  std::vector<Row> rows_;
+  size_t at_ = 0;
+  absl::StatusOr<Row> current_;
+};
+
+RowRange::RowRange(std::unique_ptr<AsyncScan> scan)
+    : state_(std::make_unique<State>(std::move(scan))) {}
+RowRange::~RowRange() = default;
+RowRange::RowRange(RowRange&&) noexcept = default;
+RowRange& RowRange::operator=(RowRange&&) noexcept = default;
+
+RowRange::iterator RowRange::begin() { return iterator(Advance() ? this : nullptr); }
+absl::StatusOr<Row>* RowRange::Current() { return state_->current(); }
+bool RowRange::Advance() { return state_->Advance(); }
+
+}  // namespace client_v1
+}  // namespace arion

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "client/table_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc.h"
+#include "base/raw_key.h"
+#include "base/status.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+const char kFirstRawKey[] = "\0";  // two bytes
+const char kBehindRawKeys[] = "\xff\xff";
+
+}  // namespace
+
+TableScan::TableScan(const std::shared_ptr<ClusterClient>& client, std::string table,
+                     GetScannerRequest request, AskOptions options)
+    : client_(client),
+      table_(std::move(table)),
+      options_(std::move(options)),
+      request_(std::move(request)) {}
+
+std::shared_ptr<TableScan> TableScan::OfHashKey(const std::shared_ptr<ClusterClient>& client,
+                                                std::string table, GetScannerRequest request,
+                                                AskOptions options) {
+  std::shared_ptr<TableScan> scan(
+      new TableScan(client, std::move(table), std::move(request), std::move(options)));
+  const std::optional<KeyParts> parts = SplitRawKey(scan->request_.start_key);
+  scan->partition_hash_ = parts ? Crc64(parts->hash_key) : 0;
+  scan->request_.validate_partition_hash = false;
+  return scan;
+}
+
+std::shared_ptr<TableScan> TableScan::OfTable(const std::shared_ptr<ClusterClient>& client,
+                                              std::string table, GetScannerRequest request,
+                                              AskOptions options, ScanPart part) {
+  std::shared_ptr<TableScan> scan(
+      new TableScan(client, std::move(table), std::move(request), std::move(options)));
+  scan->is_of_table_ = true;
+  scan->part_ = part;
+  scan->request_.stop_key = kBehindRawKeys;
+  scan->request_.full_scan = true;
+  scan->request_.validate_partition_hash = true;
+  return scan;
+}
+
+// Each partition's scan starts anew; the order is from the last one down.
+bool TableScan::ChoosePartition(int32_t count) {
+  do {
+    partition_ = partition_ < 0 ? count - 1 : partition_ - 1;
+  } while (partition_ > 0 && partition_ % part_.parts != part_.part);
+  if (partition_ < 0 || partition_ % part_.parts != part_.part) return false;
+  partition_hash_ = static_cast<uint64_t>(partition_);
+  request_.start_key = std::string(kFirstRawKey, 2);
+  request_.start_inclusive = true;
+  return true;
+}
+
+void TableScan::Next(Answered<std::vector<KeyValue>> done) {
+  if (is_of_table_ && partition_ < 0) return Learn(std::move(done));
+  if (scan_id_ == kNotBegun) return Begin(std::move(done));
+  if (scan_id_ != kScanEnded)
+    return Ask(QuestionOf(ScanRequest{.context_id = scan_id_}, partition_hash_), std::move(done));
+  if (is_of_table_ && partition_ > 0 && ChoosePartition(0)) return Begin(std::move(done));
+  partition_ = 0;
+  if (auto client = client_.lock())
+    client->strand()->Post([done = std::move(done)]() mutable { done(std::vector<KeyValue>()); });
+}
+
+void TableScan::Learn(Answered<std::vector<KeyValue>> done) {
+  auto client = client_.lock();
+  if (client == nullptr) return;
+  client->LearnPartitionCount(
+      table_, options_,
+      [self = shared_from_this(), done = std::move(done)](absl::StatusOr<int32_t> count) mutable {
+        if (!count.ok()) return done(count.status());
+        if (self->ChoosePartition(*count)) return self->Begin(std::move(done));
+        self->partition_ = 0;
+        self->scan_id_ = kScanEnded;
+        done(std::vector<KeyValue>());
+      });
+}
+
+void TableScan::Begin(Answered<std::vector<KeyValue>> done) {
+  scan_id_ = kNotBegun;  // until it is answered: who asks again begins again
+  Ask(QuestionOf(request_, partition_hash_), std::move(done));
+}
+
+void TableScan::Ask(Question question, Answered<std::vector<KeyValue>> done) {
+  auto client = client_.lock();
+  if (client == nullptr) return;
+  client->Ask(table_, std::move(question), options_,
+              [self = shared_from_this(), done = std::move(done)](auto body) mutable {
+                self->OnBatch(std::move(done), body);
+              });
+}
+
+void TableScan::OnBatch(Answered<std::vector<KeyValue>> done,
+                        const absl::StatusOr<std::string>& body) {
+  auto answer = ScanAnswer(body);
+  if (!answer.ok()) return done(answer.status());
+  if (answer->error != 0) return OnForgotten(std::move(done));
+  scan_id_ = answer->context_id;
+  if (is_closed_) return Close();  // nobody waits for it any more
+  counted_in_partition_ += std::max(0, answer->kv_count.value_or(0));
+  if (scan_id_ == kScanEnded) {
+    counted_ += std::exchange(counted_in_partition_, 0);
+    forgotten_ = 0;
+  }
+  if (answer->kvs.empty()) return Next(std::move(done));
+  forgotten_ = 0;
+  request_.start_key = answer->kvs.back().key;
+  request_.start_inclusive = false;
+  done(std::move(answer->kvs));
+}
+
+void TableScan::OnForgotten(Answered<std::vector<KeyValue>> done) {
+  if (++forgotten_ > kForgottenMax)
+    return done(absl::UnavailableError("the server forgot the scan again and again"));
+  counted_in_partition_ = 0;
+  Begin(std::move(done));
+}
+
+void TableScan::Count(Answered<int64_t> done) {
+  request_.only_return_count = true;
+  Next([self = shared_from_this(), done = std::move(done)](auto rows) mutable {
+    if (!rows.ok()) return done(rows.status());
+    if (!rows->empty()) return done(absl::UnimplementedError("the server can't only count"));
+    done(self->counted_);
+  });
+}
+
+void TableScan::Close() {
+  auto client = client_.lock();
+  is_closed_ = true;
+  if (client != nullptr && scan_id_ >= 0)
+    client->Tell(table_, kRpcClearScanner, EncodeWrapped(scan_id_), partition_hash_);
+  scan_id_ = kScanEnded;
+  partition_ = 0;
+}
+
+}  // namespace arion
