@@ -32,6 +32,7 @@ GroupCheckResponse Learner::Report() const {
 
 void Learner::OnInvitation(int64_t signature) {
   CHECK(s_.role == PartitionStatus::kPotentialSecondary);
+  invited_at_ = s_.now;
   if (signature == 0) {
     ++s_.counters.odd_messages;
     return;

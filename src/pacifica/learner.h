@@ -47,6 +47,8 @@ class Learner {
   LearnerStatus phase() const { return phase_; }
   int64_t signature() const { return signature_; }
   bool HasWork() const { return work_serial_ != 0; }
+  // When the primary last said that it wants this learner; it does so with every group check.
+  Instant invited_at() const { return invited_at_; }
   Instant NextWakeup() const { return retry_at_; }
   GroupCheckResponse Report() const;
 
@@ -63,6 +65,7 @@ class Learner {
   ReplicaState& s_;
   Secondary& secondary_;
   int64_t signature_ = 0;  // 0: no session
+  Instant invited_at_;
   LearnerStatus phase_ = LearnerStatus::kInvalid;
   uint64_t round_serial_ = 0;  // of the round that waits for its answer
   uint64_t work_serial_ = 0;   // of the driver's work under way; outlives the session

@@ -207,6 +207,12 @@ void Reconfiguration::OnMissing() {
     missed_at_ = s_.ballot;
     return;
   }
+  if (s_.role == PartitionStatus::kPotentialSecondary) {
+    // No configuration names who learns. But nobody invites it any more: the table is gone.
+    if (s_.now - learner_.invited_at() >= s_.options.closed_linger && !learner_.HasWork())
+      roles_.BecomeInactive(Inactivity::kRemoved, "its primary is silent");
+    return;
+  }
   if (s_.role != PartitionStatus::kInactive || IsPending() || learner_.HasWork()) return;
   if (s_.now - s_.inactive_since >= s_.options.closed_linger) {
     s_.effects.close = Effects::Close::kForget;
