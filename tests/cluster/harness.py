@@ -5,6 +5,8 @@ SPDX-License-Identifier: Apache-2.0
 """
 
 import atexit
+import functools
+import json
 import os
 import random
 import re
@@ -228,13 +230,30 @@ def value_of(samples, name, **labels):
     return found[0]
 
 
-def go_client(version):
-    """Path of the driver built with one version of the Go client, built once a build directory."""
-    binary = os.path.join(BUILD, "tests", "cluster", f"client_{version}")
+GO_ENVIRONMENT = dict(os.environ, GOFLAGS="-mod=readonly -buildvcs=false", GOTOOLCHAIN="local")
+# Where the two versions of the Go client come from: all that their adapters differ in.
+GO_IMPORTS = {"xiaomi": "github.com/XiaoMi/pegasus-go-client", "apache": "github.com/apache/incubator-pegasus/go-client"}
+
+
+def go_program(name, *flags):
+    """Path of the program in go/<name>, built once a build directory."""
+    binary = os.path.join(BUILD, "tests", "cluster", f"go_{name}")
     os.makedirs(os.path.dirname(binary), exist_ok=True)
-    environment = dict(os.environ, GOFLAGS="-mod=readonly -buildvcs=false", GOTOOLCHAIN="local")
-    run(["go", "build", "-o", binary, "."], timeout=600, cwd=os.path.join(HERE, "go", version), env=environment)
+    run(["go", "build", *flags, "-o", binary, "."], timeout=600, cwd=os.path.join(HERE, "go", name), env=GO_ENVIRONMENT)
     return binary
+
+
+@functools.lru_cache
+def go_client(version):
+    """Path of the driver with one version of the Go client. Its adapter is xiaomi/wide.go with the version's import."""
+    generated = os.path.join(BUILD, "tests", "cluster", f"wide_{version}.go")
+    os.makedirs(os.path.dirname(generated), exist_ok=True)
+    with open(os.path.join(HERE, "go", "xiaomi", "wide.go")) as source, open(generated, "w") as target:
+        target.write(source.read().replace(GO_IMPORTS["xiaomi"], GO_IMPORTS[version]))
+    overlay = generated + ".overlay.json"
+    with open(overlay, "w") as file:
+        json.dump({"Replace": {os.path.join(HERE, "go", version, "wide.go"): generated}}, file)
+    return go_program(version, "-overlay", overlay)
 
 
 class ClusterTest(unittest.TestCase):

@@ -25,6 +25,13 @@ def frame(payload, app_id=0, partition=0, timeout=1000, partition_hash=0, length
                                  app_id, partition, timeout, app_id * 7919 + partition, partition_hash) + payload
 
 
+def frame_v1(payload, app_id=0, partition=0, timeout=1000, partition_hash=0, backup=False):
+    """A header of version 1, as Java's client sends it."""
+    meta = (i32_field(1, app_id) + i32_field(2, partition) + i32_field(3, timeout) +
+            b"\x0a" + struct.pack(">hQ", 4, partition_hash) + b"\x02" + struct.pack(">h?", 5, backup) + STOP)
+    return b"THFT" + struct.pack(">III", 1, len(meta), len(payload)) + meta + payload
+
+
 def struct_field(number, inner):
     return b"\x0c" + struct.pack(">h", number) + inner
 

@@ -14,6 +14,9 @@ import (
 // Pair is a sort key and its value.
 type Pair struct{ SortKey, Value string }
 
+// FullKey names a record of the table.
+type FullKey struct{ HashKey, SortKey string }
+
 // RangeOptions are the versions' MultiGetOptions and ScannerOptions; filters are 0 none, 1 anywhere, 2 prefix, 3 postfix.
 type RangeOptions struct {
 	StartInclusive, StopInclusive bool
@@ -47,6 +50,8 @@ type Wide interface {
 	Scan(ctx context.Context, hashKey, start, stop string, o RangeOptions) ([]string, error)
 	// ScanAll returns the same of all partitions, without an order.
 	ScanAll(ctx context.Context, splits int, o RangeOptions) ([]string, error)
+	// Batch returns the values of (hash key, sort key), "-" for a missing one.
+	Batch(ctx context.Context, keys []FullKey) ([]string, error)
 	// AbandonScan begins a scan, takes one record and closes it; the connection must go on working.
 	AbandonScan(ctx context.Context, hashKey string) error
 }
@@ -186,10 +191,11 @@ func apiCases() []apiCase {
 		{"MULTI_GET", "points in request order, duplicates twice", func(t *apiTest) error {
 			return firstError(t.fill("a", "b"), t.points([]string{"b", "none", "a", "b"}, in, "b a b all=true"))
 		}},
-		{"MULTI_GET", "points beyond the count", func(t *apiTest) error {
-			o := in
-			o.Count = 1
-			return firstError(t.fill("a", "b"), t.points([]string{"a", "b"}, o, "a all=false"))
+		{"MULTI_GET", "points beyond count and size", func(t *apiTest) error {
+			count, size, none := in, in, in
+			count.Count, size.Size, none.Count, none.Size = 1, 1, -1, -1
+			return firstError(t.fill("a", "b"), t.points([]string{"a", "b"}, count, "a all=false"),
+				t.points([]string{"a", "b"}, size, "a all=false"), t.points([]string{"a", "b"}, none, "a b all=true"))
 		}},
 		{"MULTI_GET", "nothing there", func(t *apiTest) error {
 			return firstError(t.points([]string{"a"}, in, " all=true"), t.ranged("", "", in, " all=true"))
@@ -203,22 +209,42 @@ func apiCases() []apiCase {
 				t.ranged("b", "c", RangeOptions{StartInclusive: true, StopInclusive: true}, "b c all=true"),
 				t.ranged("b", "c", RangeOptions{StartInclusive: true}, "b all=true"),
 				t.ranged("b", "c", RangeOptions{StopInclusive: true}, "c all=true"),
-				t.ranged("b", "c", RangeOptions{}, " all=true"),
-				t.ranged("c", "a", RangeOptions{StartInclusive: true, StopInclusive: true}, " all=true"))
+				t.ranged("b", "c", RangeOptions{}, " all=true"))
 		}},
-		{"MULTI_GET", "every filter", func(t *apiTest) error {
+		{"MULTI_GET", "start after stop, and an empty range", func(t *apiTest) error {
+			both := RangeOptions{StartInclusive: true, StopInclusive: true}
+			return firstError(t.fill("a", "b", "c"), t.ranged("c", "a", both, " all=true"),
+				t.ranged("b", "b", in, " all=true"), t.ranged("b", "b", both, "b all=true"))
+		}},
+		{"MULTI_GET", "a filter longer than the keys", func(t *apiTest) error {
+			err := t.fill("ab", "abc")
+			for filter := 1; filter <= 3; filter++ {
+				o := RangeOptions{StartInclusive: true, SortFilter: filter, SortPattern: strings.Repeat("abc", 1000)}
+				err = firstError(err, t.ranged("", "", o, " all=true"))
+			}
+			return err
+		}},
+		{"MULTI_GET", "negative limits are the server's", func(t *apiTest) error {
+			return firstError(t.fill("a", "b", "c"),
+				t.ranged("", "", RangeOptions{StartInclusive: true, Count: -1, Size: -1}, "a b c all=true"))
+		}},
+		{"MULTI_GET", "every filter, with and without a pattern", func(t *apiTest) error {
 			err := t.fill("ab", "abc", "ba", "cab")
 			for filter, want := range []string{"ab abc ba cab", "ab abc cab", "ab abc", "ab cab"} {
-				err = firstError(err, t.ranged("", "", RangeOptions{StartInclusive: true, SortFilter: filter,
-					SortPattern: "ab"}, want+" all=true"))
+				o := RangeOptions{StartInclusive: true, SortFilter: filter, SortPattern: "ab"}
+				err = firstError(err, t.ranged("", "", o, want+" all=true"))
+				o.SortPattern = ""
+				err = firstError(err, t.ranged("", "", o, "ab abc ba cab all=true"))
 			}
 			return err
 		}},
 		{"MULTI_GET", "reverse takes the last, in order", func(t *apiTest) error {
 			return firstError(t.fill("a", "b", "c"),
-				t.ranged("", "", RangeOptions{StartInclusive: true, Reverse: true, Count: 2}, "b c all=false"))
+				t.ranged("", "", RangeOptions{StartInclusive: true, Reverse: true, Count: 2}, "b c all=false"),
+				t.ranged("", "c", RangeOptions{StartInclusive: true, Reverse: true, Count: 1}, "b all=false"),
+				t.ranged("", "", RangeOptions{StartInclusive: true, Reverse: true}, "a b c all=true"))
 		}},
-		{"MULTI_GET", "limits by count and size", func(t *apiTest) error {
+		{"MULTI_GET", "limits by count and size; the record that crosses is still returned", func(t *apiTest) error {
 			return firstError(t.fill("a", "b", "c"),
 				t.ranged("", "", RangeOptions{StartInclusive: true, Count: 3}, "a b c all=true"),
 				t.ranged("", "", RangeOptions{StartInclusive: true, Count: 2}, "a b all=false"),
@@ -245,6 +271,12 @@ func apiCases() []apiCase {
 				return firstError(err, mismatch(pairs, []Pair{{"a", ""}}))
 			}))
 		}},
+		{"BATCH_GET", "in request order, missing ones absent", func(t *apiTest) error {
+			return firstError(t.fill("a", "b"), do(func(ctx context.Context) error {
+				got, err := t.table.Batch(ctx, []FullKey{{t.hash, "b"}, {t.hash, "none"}, {t.hash + "x", "a"}, {t.hash, "a"}})
+				return firstError(err, mismatch(strings.Join(got, " "), "vb - - va"))
+			}))
+		}},
 		{"SORTKEY_COUNT", "some and none", func(t *apiTest) error {
 			count := func(want int64) error {
 				return do(func(ctx context.Context) error {
@@ -254,7 +286,7 @@ func apiCases() []apiCase {
 			}
 			return firstError(count(0), t.fill("a", "b", ""), count(3))
 		}},
-		{"TTL", "exist", func(t *apiTest) error {
+		{"TTL", "none, some, and of a missing record", func(t *apiTest) error {
 			exists := func(key string, want bool) error {
 				return do(func(ctx context.Context) error {
 					got, err := t.table.Exist(ctx, []byte(t.hash), []byte(key))
@@ -274,7 +306,7 @@ func apiCases() []apiCase {
 		}},
 		{"INCR", "on text, and over the edge, writes nothing", func(t *apiTest) error {
 			refused := func(by int64) error {
-				ctx, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
+				ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 				defer cancel() // the client asks again and again until its deadline
 				if _, err := t.table.Incr(ctx, []byte(t.hash), []byte("n"), by); err == nil {
 					return fmt.Errorf("was not refused")
@@ -324,6 +356,42 @@ func apiCases() []apiCase {
 				}
 			}
 			return nil
+		}},
+		{"CHECK_AND_SET", "with a TTL; without one the old TTL goes", func(t *apiTest) error {
+			set := func(checkType, ttl int) error {
+				return do(func(ctx context.Context) error {
+					_, err := t.table.Check(ctx, t.hash, "c", checkType, "", "c", "v", ttl, false)
+					return err
+				})
+			}
+			expectTTL := func(least, most int) error {
+				return do(func(ctx context.Context) error {
+					seconds, err := t.table.TTL(ctx, []byte(t.hash), []byte("c"))
+					if err == nil && (seconds < least || seconds > most) {
+						err = fmt.Errorf("ttl %d", seconds)
+					}
+					return err
+				})
+			}
+			return firstError(set(0, 1000), expectTTL(990, 1000), set(3, 0), expectTTL(-1, -1))
+		}},
+		{"PUT", "hash key of 65534 bytes; 65535 is refused", func(t *apiTest) error {
+			longest := []byte(t.hash + strings.Repeat("x", 65534-len(t.hash)))
+			err := roundTrip(t.table, "longest hash key", longest, []byte("s"), []byte("v"))
+			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+			defer cancel() // the client asks again and again until its deadline
+			if err == nil && t.table.Set(ctx, append(longest, 'x'), []byte("s"), []byte("v")) == nil {
+				err = fmt.Errorf("was not refused")
+			}
+			return firstError(err, t.fill("a"), t.expectAll("a=va "))
+		}},
+		{"PUT", "a request of more than 1 MiB is refused", func(t *apiTest) error {
+			ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+			defer cancel()
+			if t.table.Set(ctx, []byte(t.hash), []byte("s"), make([]byte, 1<<20)) == nil {
+				return fmt.Errorf("was not refused")
+			}
+			return expect(t.table, "refused", []byte(t.hash), []byte("s"), nil)
 		}},
 		{"CHECK_AND_SET", "of many that create a record one wins", func(t *apiTest) error {
 			var mutex sync.Mutex
@@ -417,7 +485,7 @@ func api(name string, table Table) error {
 			verdict = fmt.Sprintf("FAILED: %v", err)
 			failed++
 		}
-		fmt.Printf("%-14s %-52s %s: %s\n", c.operation, c.edge, name, verdict)
+		fmt.Printf("row\t%s\t%s\t%s\n", c.operation, c.edge, verdict)
 	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d cases failed", failed, len(cases))

@@ -1,6 +1,6 @@
 // Package driver is what the test programs for both versions of the Go client have in common.
 //
-// Modes: check, api, many, write, verify, bench; admin where the version has an administration client. Each prints a summary
+// Modes: check, api, many, write, verify, add, react, bench; admin where the version has an administration client. Each prints a summary
 // line and ends with exit code 1 when something differs from what it must be.
 // SPDX-License-Identifier: Apache-2.0
 package driver
@@ -38,6 +38,8 @@ type Options struct {
 	Threads int
 	Seconds int
 	Size    int
+	Ops     int
+	Rows    int
 	Op      string
 	Prefix  string
 	First   int
@@ -55,14 +57,16 @@ func Main(version Version) {
 	flag.IntVar(&o.Threads, "threads", 32, "goroutines")
 	flag.IntVar(&o.Seconds, "seconds", 10, "bench: length")
 	flag.IntVar(&o.Size, "size", 1000, "bench: value size")
-	flag.StringVar(&o.Op, "op", "put", "bench: put or get")
-	flag.StringVar(&o.Prefix, "prefix", "w", "write: prefix of the keys")
-	flag.IntVar(&o.First, "first", 0, "write: first number")
+	flag.IntVar(&o.Ops, "ops", 0, "bench: number of operations instead of a length; of scan: scans")
+	flag.IntVar(&o.Rows, "rows", 1, "bench: sort keys of a hash key (multi_get)")
+	flag.StringVar(&o.Op, "op", "put", "bench: put, get, multi_get, check_and_set, scan")
+	flag.StringVar(&o.Prefix, "prefix", "w", "write, add: prefix of the keys")
+	flag.IntVar(&o.First, "first", 0, "write, add: first number")
 	flag.DurationVar(&o.Timeout, "timeout", operationTimeout, "of one operation")
 	flag.Parse()
 	o.Metas = strings.Split(*metas, ",")
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "one mode: check, api, many, write, verify, bench, admin")
+		fmt.Fprintln(os.Stderr, "one mode: check, api, many, write, verify, add, react, bench, admin")
 		os.Exit(2)
 	}
 	if err := run(version, o, flag.Arg(0)); err != nil {
@@ -95,6 +99,10 @@ func run(version Version, o Options, mode string) error {
 		return write(table, o)
 	case "verify":
 		return verify(table, o)
+	case "add":
+		return add(table, o)
+	case "react":
+		return react(table)
 	case "bench":
 		return bench(table, o)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/XiaoMi/pegasus-go-client/pegasus"
 )
 
-// wide adapts this version's types to driver.Wide; the same as in the other version's folder but for the import.
+// wide adapts this version's types to driver.Wide. harness.go_client builds the other version's from this file, too, with
+// its import exchanged.
 type wide struct{ pegasus.TableConnector }
 
 func multiGetOptions(o driver.RangeOptions) *pegasus.MultiGetOptions {
@@ -100,6 +101,21 @@ func (w wide) ScanAll(ctx context.Context, splits int, o driver.RangeOptions) (r
 		rows = append(rows, part...)
 	}
 	return rows, nil
+}
+
+func (w wide) Batch(ctx context.Context, keys []driver.FullKey) (values []string, err error) {
+	var asked []pegasus.CompositeKey
+	for _, key := range keys {
+		asked = append(asked, pegasus.CompositeKey{HashKey: []byte(key.HashKey), SortKey: []byte(key.SortKey)})
+	}
+	got, err := w.BatchGet(ctx, asked)
+	for _, value := range got {
+		if value == nil {
+			value = []byte("-")
+		}
+		values = append(values, string(value))
+	}
+	return values, err
 }
 
 func (w wide) AbandonScan(ctx context.Context, hashKey string) error {
