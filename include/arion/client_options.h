@@ -18,8 +18,8 @@ enum class WriteRetries {
 };
 
 struct ClientOptions {
-  std::vector<std::string> meta_servers;      // "127.0.0.1:34601"
-  absl::Duration timeout = absl::Seconds(5);  // of one operation, retries included
+  std::vector<std::string> meta_servers = {};  // "127.0.0.1:34601"
+  absl::Duration timeout = absl::Seconds(5);   // of one operation, retries included
   WriteRetries write_retries = WriteRetries::kAlways;
   int threads = 1;  // each has its own connections; callbacks run on them
 };

@@ -27,26 +27,26 @@ inline constexpr size_t kHashKeyLimitBytes = 65534;
 // In every options struct: `timeout` of this operation, all its retries included; none: the client's.
 
 struct ReadOptions {
-  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> timeout = {};
   // When the primary has not answered after this long, a secondary is asked too, and the first answer
   // counts: it may be older than what was acknowledged.
   absl::Duration backup_after = absl::InfiniteDuration();
 };
 
 struct WriteOptions {
-  std::optional<absl::Duration> timeout;
-  std::optional<WriteRetries> write_retries;  // none: the client's
+  std::optional<absl::Duration> timeout = {};
+  std::optional<WriteRetries> write_retries = {};  // none: the client's
 };
 
 struct PutOptions {
   absl::Duration ttl = absl::InfiniteDuration();
-  std::optional<absl::Duration> timeout;
-  std::optional<WriteRetries> write_retries;
+  std::optional<absl::Duration> timeout = {};
+  std::optional<WriteRetries> write_retries = {};
 };
 
 struct IncrOptions {
-  std::optional<absl::Duration> ttl;  // none: the record keeps what it has
-  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> ttl = {};  // none: the record keeps what it has
+  std::optional<absl::Duration> timeout = {};
 };
 
 // ---- keys, records ----
@@ -79,8 +79,8 @@ struct Row {  // that was read
 enum class Bound { kInclusive, kExclusive };
 
 struct SortKeyRange {
-  std::string_view start;
-  std::string_view stop;  // empty: to the last one
+  std::string_view start = {};
+  std::string_view stop = {};  // empty: to the last one
   Bound start_bound = Bound::kInclusive;
   Bound stop_bound = Bound::kExclusive;
 };
@@ -88,7 +88,7 @@ struct SortKeyRange {
 struct KeyFilter {
   enum class Match { kAll, kAnywhere, kPrefix, kPostfix };
   Match match = Match::kAll;
-  std::string_view pattern;  // empty: all pass
+  std::string_view pattern = {};  // empty: all pass
 
   static KeyFilter Anywhere(std::string_view pattern) { return {Match::kAnywhere, pattern}; }
   static KeyFilter Prefix(std::string_view pattern) { return {Match::kPrefix, pattern}; }
@@ -99,15 +99,15 @@ enum class Values { kReturn, kOmit };  // kOmit: keys only, values come back emp
 enum class ExpiryTimes { kReturn, kOmit };
 
 struct MultiGetOptions {
-  SortKeyRange range;
-  KeyFilter sort_key_filter;
+  SortKeyRange range = {};
+  KeyFilter sort_key_filter = {};
   int32_t count_max = 0;  // 0: the server's limit
   int32_t bytes_max =
       0;  // of sort keys and values; the row that crosses it is still there. 0: the server's
   enum class From { kStart, kStop };
   From from = From::kStart;  // which rows fit into the limits; their order is ascending in any case
   Values values = Values::kReturn;
-  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> timeout = {};
   absl::Duration backup_after = absl::InfiniteDuration();  // ReadOptions
 };
 
@@ -117,21 +117,21 @@ struct MultiGetResult {
 };
 
 struct ScanOptions {  // of one hash key
-  SortKeyRange range;
-  KeyFilter sort_key_filter;
+  SortKeyRange range = {};
+  KeyFilter sort_key_filter = {};
   Values values = Values::kReturn;
   ExpiryTimes expiry_times = ExpiryTimes::kOmit;
-  int32_t batch_size = 0;                 // rows an answer; 0: the server's limit
-  std::optional<absl::Duration> timeout;  // of each batch
+  int32_t batch_size = 0;                      // rows an answer; 0: the server's limit
+  std::optional<absl::Duration> timeout = {};  // of each batch
 };
 
 struct TableScanOptions {  // of a whole table: partition by partition, in each by raw key
-  KeyFilter hash_key_filter;
-  KeyFilter sort_key_filter;
+  KeyFilter hash_key_filter = {};
+  KeyFilter sort_key_filter = {};
   Values values = Values::kReturn;
   ExpiryTimes expiry_times = ExpiryTimes::kOmit;
   int32_t batch_size = 0;
-  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> timeout = {};
   // Only part `part` of `parts`: together they are the whole table, no row twice.
   int32_t part = 0;
   int32_t parts = 1;
@@ -163,7 +163,7 @@ struct Check {
     kNumberGreater,
   };
   Type type = Type::kNone;
-  std::string_view operand;  // from kContains on
+  std::string_view operand = {};  // from kContains on
 
   static Check NotExist() { return {Type::kNotExist, {}}; }
   static Check Exist() { return {Type::kExist, {}}; }
@@ -173,21 +173,21 @@ struct Check {
 enum class CheckedValue { kReturn, kOmit };
 
 struct CheckedSet {
-  std::string_view hash_key;
-  std::string_view check_sort_key;
-  Check check;
-  std::optional<std::string_view> set_sort_key;  // none: the checked one
-  std::string_view set_value;
+  std::string_view hash_key = {};
+  std::string_view check_sort_key = {};
+  Check check = {};
+  std::optional<std::string_view> set_sort_key = {};  // none: the checked one
+  std::string_view set_value = {};
   absl::Duration ttl = absl::InfiniteDuration();
   CheckedValue checked_value = CheckedValue::kOmit;
-  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> timeout = {};
 };
 
 struct SortKeyMutation {
   enum class Kind { kPut, kRemove };
   Kind kind = Kind::kPut;
-  std::string_view sort_key;
-  std::string_view value;
+  std::string_view sort_key = {};
+  std::string_view value = {};
   absl::Duration ttl = absl::InfiniteDuration();
 
   static SortKeyMutation Put(std::string_view sort_key, std::string_view value,
@@ -198,12 +198,12 @@ struct SortKeyMutation {
 };
 
 struct CheckedMutations {
-  std::string_view hash_key;
-  std::string_view check_sort_key;
-  Check check;
-  std::vector<SortKeyMutation> mutations;  // all or none, in this order
+  std::string_view hash_key = {};
+  std::string_view check_sort_key = {};
+  Check check = {};
+  std::vector<SortKeyMutation> mutations = {};  // all or none, in this order
   CheckedValue checked_value = CheckedValue::kOmit;
-  std::optional<absl::Duration> timeout;
+  std::optional<absl::Duration> timeout = {};
 };
 
 struct CheckOutcome {

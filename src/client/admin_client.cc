@@ -59,4 +59,64 @@ absl::StatusOr<QueryConfigResponse> AdminClient::QueryTable(const std::string& n
       });
 }
 
+absl::StatusOr<UpdateAppEnvResponse> AdminClient::UpdateEnvironments(
+    const UpdateAppEnvRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<UpdateAppEnvResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.UpdateEnvironments(request, std::move(done));
+      });
+}
+
+absl::StatusOr<RecallAppResponse> AdminClient::RecallTable(const RecallAppRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<RecallAppResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.RecallTable(request, std::move(done));
+      });
+}
+
+absl::StatusOr<RenameAppResponse> AdminClient::RenameTable(const RenameAppRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<RenameAppResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.RenameTable(request, std::move(done));
+      });
+}
+
+absl::StatusOr<MaxReplicaCountResponse> AdminClient::GetReplicaCount(
+    const TableNameRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<MaxReplicaCountResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.GetReplicaCount(request, std::move(done));
+      });
+}
+
+absl::StatusOr<MaxReplicaCountResponse> AdminClient::SetReplicaCount(
+    const SetMaxReplicaCountRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<MaxReplicaCountResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.SetReplicaCount(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ControlMetaResponse> AdminClient::ControlMeta(const ControlMetaRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<ControlMetaResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ControlMeta(request, std::move(done));
+      });
+}
+
+absl::StatusOr<ProposeBalancerResponse> AdminClient::ProposePlan(
+    const ProposeBalancerRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<ProposeBalancerResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ProposePlan(request, std::move(done));
+      });
+}
+
+absl::StatusOr<DddDiagnoseResponse> AdminClient::DiagnoseDead(const DddDiagnoseRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<DddDiagnoseResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.DiagnoseDead(request, std::move(done));
+      });
+}
+
 }  // namespace arion

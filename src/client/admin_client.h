@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
 
 namespace arion {
@@ -32,6 +33,14 @@ class AdminClient {
   absl::StatusOr<ListNodesResponse> ListNodes(const ListNodesRequest& request = {});
   absl::StatusOr<ClusterInfoResponse> ClusterInfo();
   absl::StatusOr<QueryConfigResponse> QueryTable(const std::string& name);
+  absl::StatusOr<UpdateAppEnvResponse> UpdateEnvironments(const UpdateAppEnvRequest& request);
+  absl::StatusOr<RecallAppResponse> RecallTable(const RecallAppRequest& request);
+  absl::StatusOr<RenameAppResponse> RenameTable(const RenameAppRequest& request);
+  absl::StatusOr<MaxReplicaCountResponse> GetReplicaCount(const TableNameRequest& request);
+  absl::StatusOr<MaxReplicaCountResponse> SetReplicaCount(const SetMaxReplicaCountRequest& request);
+  absl::StatusOr<ControlMetaResponse> ControlMeta(const ControlMetaRequest& request);
+  absl::StatusOr<ProposeBalancerResponse> ProposePlan(const ProposeBalancerRequest& request);
+  absl::StatusOr<DddDiagnoseResponse> DiagnoseDead(const DddDiagnoseRequest& request);
 
  private:
   explicit AdminClient(std::unique_ptr<ClientRuntime> runtime);

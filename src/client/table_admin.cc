@@ -22,7 +22,13 @@ void TableAdmin::Call(const char* name, const Request& request, std::string what
       name, request, environment_.clock().Now() + timeout_,
       [what = std::move(what), done = std::move(done)](absl::StatusOr<Response> answer) mutable {
         if (answer.ok() && answer->err != ErrorCode::kOk) {
-          return done(StatusOfMetaError(answer->err, what));
+          absl::Status status = StatusOfMetaError(answer->err, what);
+          if constexpr (requires { answer->hint_message.empty(); }) {
+            if (!answer->hint_message.empty())
+              status = absl::Status(status.code(),
+                                    absl::StrCat(status.message(), ": ", answer->hint_message));
+          }
+          return done(std::move(status));
         }
         done(std::move(answer));
       });
@@ -50,6 +56,49 @@ void TableAdmin::ClusterInfo(Callback<ClusterInfoResponse> done) {
 
 void TableAdmin::QueryTable(const QueryConfigRequest& request, Callback<QueryConfigResponse> done) {
   Call(kRpcQueryConfig, request, absl::StrCat("table ", request.app_name), std::move(done));
+}
+
+void TableAdmin::UpdateEnvironments(const UpdateAppEnvRequest& request,
+                                    Callback<UpdateAppEnvResponse> done) {
+  Call(kRpcUpdateAppEnv, request, absl::StrCat("environments of table ", request.app_name),
+       std::move(done));
+}
+
+void TableAdmin::RecallTable(const RecallAppRequest& request, Callback<RecallAppResponse> done) {
+  Call(kRpcRecallApp, request, absl::StrCat("recall table ", request.app_id), std::move(done));
+}
+
+void TableAdmin::RenameTable(const RenameAppRequest& request, Callback<RenameAppResponse> done) {
+  Call(kRpcRenameApp, request, absl::StrCat("rename table ", request.old_app_name),
+       std::move(done));
+}
+
+void TableAdmin::GetReplicaCount(const TableNameRequest& request,
+                                 Callback<MaxReplicaCountResponse> done) {
+  Call(kRpcGetMaxReplicaCount, request, absl::StrCat("replica count of table ", request.app_name),
+       std::move(done));
+}
+
+void TableAdmin::SetReplicaCount(const SetMaxReplicaCountRequest& request,
+                                 Callback<MaxReplicaCountResponse> done) {
+  Call(kRpcSetMaxReplicaCount, request, absl::StrCat("replica count of table ", request.app_name),
+       std::move(done));
+}
+
+void TableAdmin::ControlMeta(const ControlMetaRequest& request,
+                             Callback<ControlMetaResponse> done) {
+  Call(kRpcControlMeta, request, "meta level", std::move(done));
+}
+
+void TableAdmin::ProposePlan(const ProposeBalancerRequest& request,
+                             Callback<ProposeBalancerResponse> done) {
+  Call(kRpcProposeBalancer, request, absl::StrCat("plan for partition ", request.pid.ToString()),
+       std::move(done));
+}
+
+void TableAdmin::DiagnoseDead(const DddDiagnoseRequest& request,
+                              Callback<DddDiagnoseResponse> done) {
+  Call(kRpcDddDiagnose, request, "dead partitions", std::move(done));
 }
 
 }  // namespace arion

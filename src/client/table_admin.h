@@ -1,8 +1,9 @@
-// TableAdmin: creates, drops and lists tables; lists nodes (spec/wire-protocol.md 3.5).
+// TableAdmin: what administrators ask of the meta server (spec/wire-protocol.md 3.5,
+// spec/meta-and-admin.md 2.4).
 //
 // Errors   DeadlineExceeded: no meta server answered in time; a table may or may not have been
 //          created or dropped. AlreadyExists, NotFound, InvalidArgument, Unavailable (busy creating
-//          or dropping: ask again) with the protocol's error name in the text.
+//          or dropping: ask again) with the protocol's error name in the text, and what the meta server says of it.
 // Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //          this is destroyed first.
 // SPDX-License-Identifier: Apache-2.0
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "client/meta_caller.h"
+#include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
 
 namespace arion {
@@ -37,6 +39,15 @@ class TableAdmin {
   void ListNodes(const ListNodesRequest& request, Callback<ListNodesResponse> done);
   void ClusterInfo(Callback<ClusterInfoResponse> done);
   void QueryTable(const QueryConfigRequest& request, Callback<QueryConfigResponse> done);
+  void UpdateEnvironments(const UpdateAppEnvRequest& request, Callback<UpdateAppEnvResponse> done);
+  void RecallTable(const RecallAppRequest& request, Callback<RecallAppResponse> done);
+  void RenameTable(const RenameAppRequest& request, Callback<RenameAppResponse> done);
+  void GetReplicaCount(const TableNameRequest& request, Callback<MaxReplicaCountResponse> done);
+  void SetReplicaCount(const SetMaxReplicaCountRequest& request,
+                       Callback<MaxReplicaCountResponse> done);
+  void ControlMeta(const ControlMetaRequest& request, Callback<ControlMetaResponse> done);
+  void ProposePlan(const ProposeBalancerRequest& request, Callback<ProposeBalancerResponse> done);
+  void DiagnoseDead(const DddDiagnoseRequest& request, Callback<DddDiagnoseResponse> done);
 
  private:
   template <class Response, class Request>

@@ -39,6 +39,8 @@ class FakeCluster : public Environment, public Transport, private Clock {
     return n;
   }
 
+  const std::vector<std::string>& told() const { return told_; }  // names, one way
+
   StrandPtr strand() const { return strand_; }
   Instant now() const { return now_; }
   // Runs `task` as one of the strand's, then everything that is due within `duration`.
@@ -67,7 +69,7 @@ class FakeCluster : public Environment, public Transport, private Clock {
 
   Endpoint local() const override { return {.ip = 0x7f000001, .port = 1}; }
   void SetHandler(RequestHandler) override {}
-  void SendOneWay(Endpoint, OutboundRequest) override {}
+  void SendOneWay(Endpoint, OutboundRequest request) override { told_.push_back(request.name); }
   void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
             absl::AnyInvocable<void(RpcResult)> done) override {
     sent_.push_back({.to = to, .request = request, .at = now_});
@@ -120,6 +122,7 @@ class FakeCluster : public Environment, public Transport, private Clock {
   std::map<std::pair<Instant, TimerId>, Task> queue_;
   std::map<Endpoint, Server> servers_;
   std::vector<Sent> sent_;
+  std::vector<std::string> told_;
   Middle random_;
   std::shared_ptr<FakeStrand> strand_;
 };

@@ -1,68 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "client/table_operations.h"
 
-#include <gtest/gtest.h>
-
-#include <deque>
-#include <map>
-#include <optional>
-
 #include "base/crc.h"
 #include "base/raw_key.h"
-#include "rpc/thrift_codec.h"
-#include "tests/client/fake_cluster.h"
+#include "tests/client/scripted_server.h"
 
 namespace arion {
 namespace {
 
-const Endpoint kMeta = *Endpoint::Parse("127.0.0.1:34601");
-const Endpoint kServer = *Endpoint::Parse("127.0.0.1:34801");
-
-template <class T>
-RpcResult Ok(const T& answer) {
-  return {.body = EncodeWrapped(answer)};
-}
-
-class TableOperationsTest : public testing::Test {
+class TableOperationsTest : public ScriptedServerTest {
  protected:
-  TableOperationsTest() {
-    cluster_.SetServer(kMeta, [](const OutboundRequest&) -> std::optional<RpcResult> {
-      QueryConfigResponse answer{.app_id = 2, .partition_count = 4, .is_stateful = true};
-      for (int i = 0; i < 4; ++i) {
-        PartitionConfiguration partition;
-        partition.pid = {2, i};
-        partition.ballot = Ballot(3);
-        partition.primary = kServer;
-        answer.partitions.push_back(partition);
-      }
-      return Ok(answer);
-    });
-    cluster_.SetServer(kServer, [this](const OutboundRequest& request) {
-      asked_.push_back(request);
-      std::optional<RpcResult> answer = RpcResult{.error = ErrorCode::kTimeout};
-      if (!answers_.empty()) {
-        answer = std::move(answers_.front());
-        answers_.pop_front();
-      }
-      return answer;
-    });
-    client_ =
-        ClusterClient::Create(cluster_, cluster_, cluster_.strand(),
-                              {.meta_servers = {kMeta}, .write_retries = WriteRetries::kAlways});
-  }
-  // Runs `start(done)` and returns what done got.
-  template <class T>
-  absl::StatusOr<T> Outcome(std::function<void(Answered<T>)> start) {
-    std::optional<absl::StatusOr<T>> outcome;
-    cluster_.Run([&] {
-      start([&](absl::StatusOr<T> answer) {
-        EXPECT_FALSE(outcome.has_value()) << "called twice";
-        outcome = std::move(answer);
-      });
-      EXPECT_FALSE(outcome.has_value()) << "called inline";
-    });
-    return outcome.value_or(absl::UnknownError("never called"));
-  }
   absl::StatusOr<int64_t> Increment() {
     return Outcome<int64_t>([&](auto done) {
       Incr(*client_, "temp", {.key = JoinRawKey("h1", "s"), .increment = 5}, std::move(done));
@@ -73,28 +20,6 @@ class TableOperationsTest : public testing::Test {
       CheckAndSet(*client_, "temp", {.hash_key = "h1", .check_type = 1}, std::move(done));
     });
   }
-  std::string Drain(TableScan& scan) {
-    std::string text;
-    for (int i = 0; i < 20; ++i) {
-      auto batch = Outcome<std::vector<KeyValue>>([&](auto done) { scan.Next(std::move(done)); });
-      if (!batch.ok()) return text + batch.status().ToString();
-      if (batch->empty()) return text;
-      for (const KeyValue& kv : *batch) text += SplitRawKey(kv.key)->sort_key;
-      text += "|";
-    }
-    return text + "without end";
-  }
-  static ScanResponse Batch(std::vector<std::string> sort_keys, int64_t id) {
-    ScanResponse response{.context_id = id};
-    for (const std::string& key : sort_keys)
-      response.kvs.push_back({JoinRawKey("h1", key), "v", {}});
-    return response;
-  }
-
-  FakeCluster cluster_;
-  std::deque<std::optional<RpcResult>> answers_;  // nullopt: none
-  std::deque<OutboundRequest> asked_;
-  std::shared_ptr<ClusterClient> client_;
 };
 
 TEST_F(TableOperationsTest, RequestsGoToTheHashKeysPartition) {
@@ -168,53 +93,74 @@ TEST_F(TableOperationsTest, KeysThatCantBeSentAreRefused) {
   EXPECT_TRUE(asked_.empty());
 }
 
-TEST_F(TableOperationsTest, AScanOfAHashKeyFollowsItsIds) {
-  answers_.push_back(Ok(Batch({"a", "b"}, 7)));
-  answers_.push_back(Ok(Batch({}, 8)));
-  answers_.push_back(Ok(Batch({"c"}, kScanEnded)));
-  const auto scan =
-      TableScan::OfHashKey(client_, "temp", {.start_key = JoinRawKey("h1", ""), .batch_size = 2});
-  EXPECT_EQ(Drain(*scan), "ab|c|");
-  EXPECT_EQ(asked_[0].pid, (PartitionId{2, 2}));
-  EXPECT_EQ(DecodeWrapped<ScanRequest>(asked_[1].body)->context_id, 7);
-  EXPECT_EQ(DecodeWrapped<ScanRequest>(asked_[2].body)->context_id, 8);
+TEST_F(TableOperationsTest, ASlowPrimaryLosesToASecondary) {
+  int backups = 0;
+  std::optional<RpcResult> backup = Ok(ReadResponse{.value = "older"});
+  cluster_.SetServer(kSecondary, [&](const OutboundRequest& request) {
+    EXPECT_TRUE(request.is_backup_request);
+    EXPECT_EQ(request.pid, (PartitionId{2, 2}));
+    ++backups;
+    return backup;
+  });
+  const Question get = GetQuestion(JoinRawKey("h1", "s"));
+  const auto ask = [&](AskOptions options) {
+    return Outcome<std::string>([&](auto done) {
+      client_->Ask("temp", get, options,
+                   [done = std::move(done)](Body body) mutable { done(GetAnswer(body)); });
+    });
+  };
+  const AskOptions with_backup{.backup_after = absl::Milliseconds(20)};
+  answers_.push_back(Ok(ReadResponse{.value = "new"}));
+  EXPECT_EQ(*ask(with_backup), "new");
+  EXPECT_EQ(backups, 0) << "the primary was in time";
+  answers_.push_back(std::nullopt);
+  EXPECT_EQ(*ask(with_backup), "older");
+  EXPECT_EQ(backups, 1);
+  EXPECT_FALSE(asked_.back().is_backup_request);
+
+  // What the secondary can't say is left to the primary.
+  backup = RpcResult{.error = ErrorCode::kInvalidState};
+  answers_.push_back(std::nullopt);
+  answers_.push_back(Ok(ReadResponse{.value = "newer"}));
+  EXPECT_EQ(*ask(with_backup), "newer");
+  EXPECT_EQ(backups, 2);
+  answers_.push_back(std::nullopt);
+  answers_.push_back(Ok(ReadResponse{.value = "newest"}));
+  EXPECT_EQ(*ask({}), "newest");
+  EXPECT_EQ(backups, 2) << "only on request";
 }
 
-TEST_F(TableOperationsTest, AForgottenScanGoesOnBehindTheLastRecord) {
-  answers_.push_back(Ok(Batch({"a", "b"}, 7)));
-  answers_.push_back(Ok(ScanResponse{.error = 1}));
-  answers_.push_back(Ok(Batch({"c"}, kScanEnded)));
-  const auto scan = TableScan::OfHashKey(
-      client_, "temp", {.start_key = JoinRawKey("h1", ""), .start_inclusive = true});
-  EXPECT_EQ(Drain(*scan), "ab|c|");
-  const auto again = DecodeWrapped<GetScannerRequest>(asked_[2].body);
-  EXPECT_EQ(again->start_key.bytes, JoinRawKey("h1", "b"));
-  EXPECT_FALSE(again->start_inclusive);
+TEST_F(TableOperationsTest, ADeadlineOfOneCallCountsForThatCall) {
+  answers_.assign(100, std::nullopt);
+  const Instant start = cluster_.now();
+  Instant end;
+  cluster_.Run([&] {
+    client_->Ask("temp", GetQuestion(JoinRawKey("h1", "s")), {.timeout = absl::Milliseconds(300)},
+                 [&](Body body) {
+                   EXPECT_TRUE(absl::IsDeadlineExceeded(body.status())) << body.status();
+                   end = cluster_.now();
+                 });
+  });
+  EXPECT_EQ(end - start, absl::Milliseconds(300));
+  bool is_over = false;
+  cluster_.Run(
+      [&] {
+        client_->Ask("temp", GetQuestion(JoinRawKey("h1", "s")), {.timeout = absl::ZeroDuration()},
+                     [&](Body body) { is_over = absl::IsDeadlineExceeded(body.status()); });
+        EXPECT_FALSE(is_over) << "called inline";
+      },
+      absl::Milliseconds(1));
+  EXPECT_TRUE(is_over);
 }
 
-TEST_F(TableOperationsTest, AScanOfATableGoesThroughAllPartitions) {
-  answers_.push_back(Ok(Batch({"a"}, 7)));
-  answers_.push_back(Ok(Batch({"b"}, kScanEnded)));
-  answers_.push_back(Ok(Batch({}, kScanEnded)));
-  answers_.push_back(Ok(Batch({"c"}, kScanEnded)));
-  answers_.push_back(Ok(Batch({"d"}, kScanEnded)));
-  const auto scan = TableScan::OfTable(client_, "temp", {});
-  EXPECT_EQ(Drain(*scan), "a|b|c|d|");
-  std::vector<int32_t> partitions;
-  for (const OutboundRequest& request : asked_) partitions.push_back(request.pid.index);
-  EXPECT_EQ(partitions, (std::vector<int32_t>{3, 3, 2, 1, 0}));
-  const auto first = DecodeWrapped<GetScannerRequest>(asked_[3].body);
-  EXPECT_EQ(first->start_key.bytes, std::string(2, '\0')) << "each from its beginning";
-  EXPECT_TRUE(first->start_inclusive);
-}
-
-TEST_F(TableOperationsTest, AFailedBatchMayBeAskedForAgain) {
-  answers_.push_back(Ok(Batch({"a"}, kScanEnded)));
-  answers_.push_back(RpcResult{.error = ErrorCode::kAclDeny});
-  for (int i = 0; i < 3; ++i) answers_.push_back(Ok(Batch({std::to_string(i)}, kScanEnded)));
-  const auto scan = TableScan::OfTable(client_, "temp", {});
-  EXPECT_TRUE(Drain(*scan).starts_with("a|PERMISSION_DENIED"));
-  EXPECT_EQ(Drain(*scan), "0|1|2|") << "no partition is left out";
+TEST_F(TableOperationsTest, AWriteMayForbidThatItIsSentAgain) {
+  answers_.push_back(std::nullopt);
+  const auto put = Outcome<std::string>([&](auto done) {
+    client_->Ask("temp", QuestionOf(UpdateRequest{.key = JoinRawKey("h1", "s")}),
+                 {.write_retries = WriteRetries::kAfterRefusals}, std::move(done));
+  });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(put.status()));
+  EXPECT_EQ(asked_.size(), 1u);
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+// A table of four partitions, all on one server, whose answers are a script; the secondary's too.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <optional>
+
+#include "client/table_operations.h"
+#include "rpc/thrift_codec.h"
+#include "tests/client/fake_cluster.h"
+
+namespace arion {
+
+inline const Endpoint kMeta = *Endpoint::Parse("127.0.0.1:34601");
+inline const Endpoint kServer = *Endpoint::Parse("127.0.0.1:34801");
+inline const Endpoint kSecondary = *Endpoint::Parse("127.0.0.1:34802");
+
+template <class T>
+RpcResult Ok(const T& answer) {
+  return {.body = EncodeWrapped(answer)};
+}
+
+class ScriptedServerTest : public testing::Test {
+ protected:
+  ScriptedServerTest() {
+    cluster_.SetServer(kMeta, [](const OutboundRequest&) -> std::optional<RpcResult> {
+      QueryConfigResponse answer{.app_id = 2, .partition_count = 4, .is_stateful = true};
+      for (int i = 0; i < 4; ++i) {
+        PartitionConfiguration partition;
+        partition.pid = {2, i};
+        partition.ballot = Ballot(3);
+        partition.primary = kServer;
+        partition.secondaries = {kSecondary};
+        answer.partitions.push_back(partition);
+      }
+      return Ok(answer);
+    });
+    cluster_.SetServer(kServer, [this](const OutboundRequest& request) {
+      asked_.push_back(request);
+      std::optional<RpcResult> answer = RpcResult{.error = ErrorCode::kTimeout};
+      if (!answers_.empty()) {
+        answer = std::move(answers_.front());
+        answers_.pop_front();
+      }
+      return answer;
+    });
+    client_ =
+        ClusterClient::Create(cluster_, cluster_, cluster_.strand(),
+                              {.meta_servers = {kMeta}, .write_retries = WriteRetries::kAlways});
+  }
+  // Runs `start(done)` and returns what done got.
+  template <class T>
+  absl::StatusOr<T> Outcome(std::function<void(Answered<T>)> start) {
+    std::optional<absl::StatusOr<T>> outcome;
+    cluster_.Run([&] {
+      start([&](absl::StatusOr<T> answer) {
+        EXPECT_FALSE(outcome.has_value()) << "called twice";
+        outcome = std::move(answer);
+      });
+      EXPECT_FALSE(outcome.has_value()) << "called inline";
+    });
+    return outcome.value_or(absl::UnknownError("never called"));
+  }
+  FakeCluster cluster_;
+  std::deque<std::optional<RpcResult>> answers_;  // nullopt: none
+  std::deque<OutboundRequest> asked_;
+  std::shared_ptr<ClusterClient> client_;
+};
+
+}  // namespace arion
