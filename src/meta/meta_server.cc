@@ -285,7 +285,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
 
   void OnBeacon(InboundRequest& request) {
     auto beacon = Decode<BeaconMessage>(request);
-    if (!beacon || !beacon->from_node.IsValid()) return;
+    if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
     Endpoint from = beacon->from_node;
     if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
     switch (detector_.OnBeacon(from, beacon->start_time, Now())) {
