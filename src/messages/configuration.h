@@ -58,13 +58,16 @@ struct AppInfo {
   int32_t init_partition_count = -1;
   bool is_bulk_loading = false;
   std::optional<bool> atomic_idempotent;  // generation 26
+  // Arion's extension: rises with each change of this description, so that an older one that
+  // arrives late is known for it. Absent: never changed, or a Pegasus meta server's.
+  std::optional<int64_t> version;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.status), v(2, s.app_type), v(3, s.app_name), v(4, s.app_id), v(5, s.partition_count),
         v(6, s.envs);
     v(7, s.is_stateful), v(8, s.max_replica_count), v(9, s.expire_second), v(10, s.create_second);
     v(11, s.drop_second), v(12, s.duplicating), v(13, s.init_partition_count),
-        v(14, s.is_bulk_loading), v(15, s.atomic_idempotent);
+        v(14, s.is_bulk_loading), v(15, s.atomic_idempotent), v(1000, s.version);
   }
   bool operator==(const AppInfo&) const = default;
 };

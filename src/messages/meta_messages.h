@@ -18,6 +18,7 @@ inline constexpr char kRpcConfigSync[] = "RPC_CM_CONFIG_SYNC";
 inline constexpr char kRpcUpdateConfiguration[] = "RPC_CM_UPDATE_PARTITION_CONFIGURATION";
 inline constexpr char kRpcDuplicationSync[] = "RPC_CM_DUPLICATION_SYNC";
 inline constexpr char kRpcConfigProposal[] = "RPC_CONFIG_PROPOSAL";
+inline constexpr char kRpcTableChanged[] = "RPC_ARION_TABLE_CHANGED";
 
 struct BeaconMessage {
   int64_t time = 0;  // opaque to the meta server, echoed
@@ -191,6 +192,25 @@ struct DuplicationSyncResponse {
     v(1, s.err), v(2, s.dup_map);
   }
   bool operator==(const DuplicationSyncResponse&) const = default;
+};
+
+// Arion's own: the meta server tells a server that has replicas of a table what the table is like
+// now, and repeats it until it is answered.
+struct TableChangedRequest {
+  AppInfo info;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.info);
+  }
+  bool operator==(const TableChangedRequest&) const = default;
+};
+struct TableChangedResponse {
+  ErrorCode err = ErrorCode::kOk;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err);
+  }
+  bool operator==(const TableChangedResponse&) const = default;
 };
 
 struct QueryConfigRequest {

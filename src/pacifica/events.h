@@ -107,6 +107,10 @@ struct ConfigurationUpdateAnswered {
 struct ConfigurationSynced {
   ConfigurationUpdateRequest entry;
 };
+// What meta says the table is like now.
+struct TableChanged {
+  AppInfo app;
+};
 // A successful config sync, whose request listed this replica, did not name it.
 struct MissingInSync {};
 // The failure detector: without a lease the replica is INACTIVE; Connected comes before the config
@@ -160,7 +164,7 @@ using Event =
     std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
                  PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
                  RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered, ConfigurationSynced,
-                 MissingInSync, LeaseLost, Connected, LearnReceived, LearnCompletionReceived,
+                 TableChanged, MissingInSync, LeaseLost, Connected, LearnReceived, LearnCompletionReceived,
                  LearnAnswered, LearnerWorkDone, LearnCompletionAnswered, Tick>;
 
 }  // namespace arion

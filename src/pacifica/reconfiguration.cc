@@ -36,9 +36,16 @@ bool Reconfiguration::IsSane(const PartitionConfiguration& configuration) const 
 }
 
 void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration& configuration) {
-  if (app.app_id == s_.options.pid.app_id && !app.app_name.empty()) s_.app = app;
+  TakeOver(app);
   if (configuration.max_replica_count > 0)
     s_.configuration.max_replica_count = configuration.max_replica_count;
+}
+
+void Reconfiguration::TakeOver(const AppInfo& app) {
+  if (app.app_id != s_.options.pid.app_id || app.app_name.empty() || app == s_.app) return;
+  if (app.version && *app.version < s_.app.version.value_or(0)) return;
+  s_.app = app;
+  ++s_.app_serial;
 }
 
 // ---- asking ----
@@ -159,6 +166,12 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
   const bool same = configuration.ballot == s_.ballot;
   if (same && (s_.role == PartitionStatus::kPrimary || IsPending())) return;
   if (s_.connected) AdoptFromMeta(configuration, "config sync");
+}
+
+void Reconfiguration::OnTableChanged(const AppInfo& app) {
+  TakeOver(app);
+  if (s_.app == app && app.max_replica_count > 0)
+    s_.configuration.max_replica_count = app.max_replica_count;
 }
 
 void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,

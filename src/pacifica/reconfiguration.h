@@ -45,6 +45,7 @@ class Reconfiguration {
   void OnProposal(const ConfigurationUpdateRequest& proposal);
   void OnAnswer(const ConfigurationUpdateAnswered& answer);
   void OnSynced(const ConfigurationUpdateRequest& entry);
+  void OnTableChanged(const AppInfo& app);
   void OnMissing();
 
   bool IsPending() const;
@@ -56,6 +57,8 @@ class Reconfiguration {
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
   void Send();
   bool IsSane(const PartitionConfiguration& configuration) const;
+  // The newest description of the table counts; one that lacks a version always does.
+  void TakeOver(const AppInfo& app);
   void TakeOver(const AppInfo& app, const PartitionConfiguration& configuration);
   void AdoptFromMeta(const PartitionConfiguration& configuration, std::string_view why);
   void ResumeAfterRestart(const PartitionConfiguration& configuration);

@@ -64,6 +64,7 @@ struct ReplicaCore::Parts {
   void On(const ProposalReceived& event) { reconfiguration.OnProposal(event.request); }
   void On(const ConfigurationUpdateAnswered& event) { reconfiguration.OnAnswer(event); }
   void On(const ConfigurationSynced& event) { reconfiguration.OnSynced(event.entry); }
+  void On(const TableChanged& event) { reconfiguration.OnTableChanged(event.app); }
   void On(const MissingInSync&) { reconfiguration.OnMissing(); }
   void On(const LeaseLost&);
   void On(const Connected&) { s.connected = true; }
@@ -482,6 +483,7 @@ Ballot ReplicaCore::last_mutation_ballot() const {
 LastStop ReplicaCore::last_stop() const { return parts_->s.last_stop; }
 Endpoint ReplicaCore::primary() const { return parts_->s.primary; }
 const AppInfo& ReplicaCore::app() const { return parts_->s.app; }
+uint64_t ReplicaCore::app_serial() const { return parts_->s.app_serial; }
 const PartitionConfiguration& ReplicaCore::configuration() const { return parts_->s.configuration; }
 LearnerStatus ReplicaCore::learner_status() const { return parts_->learner.phase(); }
 const ReplicaCore::Counters& ReplicaCore::counters() const { return parts_->s.counters; }

@@ -61,6 +61,7 @@ class ReplicaCore {
   LastStop last_stop() const;  // of the former incarnation, until this one was a member again
   Endpoint primary() const;    // as known here; may be invalid
   const AppInfo& app() const;
+  uint64_t app_serial() const;  // rises when app() changes
   // The primary's: members and ballot. Elsewhere the last full configuration seen, possibly old.
   const PartitionConfiguration& configuration() const;
   std::vector<Endpoint> learners() const;  // primary only

@@ -23,6 +23,7 @@ struct ReplicaState {
 
   CoreOptions options;
   AppInfo app;
+  uint64_t app_serial = 1;  // rises when it changes
 
   PartitionStatus role = PartitionStatus::kInactive;
   Inactivity inactivity = Inactivity::kTransient;

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "base/log.h"
-#include "base/raw_key.h"
 #include "base/status.h"
 #include "rpc/thrift_codec.h"
 
@@ -103,74 +102,7 @@ ErrorCode Replica::SpaceGate() const {
 }
 
 ErrorCode Replica::ReadGate(ReadKind kind) const {
-  if (is_closed_ || engine_ == nullptr || !HoldsLease()) return ErrorCode::kInvalidState;
-  return core_->ReadGate(kind);
-}
-
-void Replica::Read(ReadCode code, InboundRequest request) {
-  CHECK_ON_STRAND(strand_);
-  if (code != ReadCode::kGet && code != ReadCode::kTtl)
-    return ReadSeveral(code, std::move(request));
-  const ReadKind kind =
-      request.header.is_backup_request ? ReadKind::kBackup : ReadKind::kPrimaryOnly;
-  if (const ErrorCode gate = ReadGate(kind); gate != ErrorCode::kOk)
-    return request.responder.Reply(gate);
-  absl::StatusOr<Blob> key = DecodeWrapped<Blob>(request.body);
-  if (!key.ok()) return request.responder.Reply(ErrorCode::kInvalidData);
-  const uint32_t now = ExpiryNow(host_->env.clock());
-  if (!IsRawKey(*key))
-    return AnswerRead(code, kind, absl::InvalidArgumentError("malformed key"), now,
-                      std::move(request.responder));
-  absl::StatusOr<Record> record = engine_->Get(*key, now, ReadTier::kCacheOnly);
-  if (!absl::IsUnavailable(record.status()))
-    return AnswerRead(code, kind, std::move(record), now, std::move(request.responder));
-
-  auto from_disk = std::make_shared<absl::StatusOr<Record>>();
-  InPool(
-      [engine = engine_, key = *std::move(key), now, from_disk] {
-        *from_disk = engine->Get(key, now, ReadTier::kAll);
-        return absl::OkStatus();
-      },
-      [this, code, kind, now, from_disk,
-       responder = std::move(request.responder)](const absl::Status&) mutable {
-        AnswerRead(code, kind, std::move(*from_disk), now, std::move(responder));
-      });
-}
-
-void Replica::AnswerRead(ReadCode code, ReadKind kind, absl::StatusOr<Record> record, uint32_t now,
-                         Responder responder) {
-  // Checked again: what was read counts only if this server may still speak for the partition (P1).
-  if (const ErrorCode gate = ReadGate(kind); gate != ErrorCode::kOk) return responder.Reply(gate);
-  StorageError error = StorageError::kOk;
-  if (absl::IsNotFound(record.status()))
-    error = StorageError::kNotFound;
-  else if (absl::IsInvalidArgument(record.status()))
-    error = StorageError::kInvalidArgument;
-  else if (absl::IsDataLoss(record.status()))
-    error = StorageError::kCorruption;
-  else if (!record.ok())
-    error = StorageError::kIOError;
-
-  if (code == ReadCode::kGet) {
-    ReadResponse response{.error = static_cast<int32_t>(error),
-                          .app_id = pid_.app_id,
-                          .partition_index = pid_.index,
-                          .server = server_name_};
-    if (record.ok()) response.value.bytes = std::move(record->value);
-    responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
-  } else {
-    TtlResponse response{.error = static_cast<int32_t>(error),
-                         .app_id = pid_.app_id,
-                         .partition_index = pid_.index,
-                         .server = server_name_};
-    if (record.ok())
-      response.ttl_seconds =
-          record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
-    responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
-  }
-  const bool failed = error == StorageError::kCorruption || error == StorageError::kIOError;
-  if (failed && !absl::IsResourceExhausted(record.status()))
-    Fence(absl::StrCat("read: ", record.status().ToString()));
+  return MayServe() ? core_->ReadGate(kind) : ErrorCode::kInvalidState;
 }
 
 ReplyToken Replica::Keep(Responder responder) {

@@ -17,7 +17,7 @@
 //               to their hash key and all that an earlier primary may have committed.
 // Parts     replica.cc the step loop and its effects · replica_learning.cc shipping and learning ·
 //           replica_maintenance.cc checkpoints, work in the pool, the end ·
-//           replica_writes.cc, replica_reads.cc clients' requests
+//           replica_writes.cc, replica_reads.cc clients' requests · replica_admission.cc throttles
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -43,6 +43,7 @@
 #include "replica/replica_opener.h"
 #include "replica/scanner_table.h"
 #include "replica/table_settings.h"
+#include "replica/throttle.h"
 #include "replica/write_operations.h"
 #include "replica/write_order.h"
 
@@ -63,9 +64,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Start(CloseRequest on_close);
 
   // ---- requests ----
-  void Write(WriteCode code, InboundRequest request);
+  // After `deadline` nobody waits for the answer any more: what has not been logged or read by then
+  // is dropped.
+  void Write(WriteCode code, InboundRequest request, Instant deadline);
   enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
-  void Read(ReadCode code, InboundRequest request);
+  void Read(ReadCode code, InboundRequest request, Instant deadline);
   // Is not answered.
   void ClearScanner(const InboundRequest& request);
   void Prepare(PrepareRequest request, Responder responder);
@@ -73,7 +76,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Learn(LearnRequest request, Responder responder);
   void LearnCompletion(GroupCheckResponse report, Responder responder);
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
-  // ConfigurationSynced, MissingInSync.
+  // ConfigurationSynced, TableChanged, MissingInSync.
   void Notify(const Event& event);
   // The lease is held under `term`; the config sync that follows comes later.
   void OnConnected(uint64_t term);
@@ -162,9 +165,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool HoldsLease() const {
     return is_connected_ && host_->lease->Holds(lease_term_, host_->env.clock().Now());
   }
+  bool MayServe() const { return !is_closed_ && engine_ != nullptr && HoldsLease(); }
   ErrorCode ReadGate(ReadKind kind) const;
-  void AnswerRead(ReadCode code, ReadKind kind, absl::StatusOr<Record> record, uint32_t now,
-                  Responder responder);
   ErrorCode SpaceGate() const;
   ReplyToken Keep(Responder responder);
 
@@ -181,11 +183,15 @@ class Replica : public std::enable_shared_from_this<Replica> {
     std::optional<WriteOperation> operation;  // until it is decided
     WriteOutcome outcome;                     // from then on; without its updates
     WriteCode code = WriteCode::kPut;
+    Instant deadline;
     uint64_t hash = 0;  // of its hash key
     uint64_t bytes = 0;
   };
+  enum class Admission : uint8_t { kAsked, kGranted };  // by the throttles
+  void Write(WriteCode code, InboundRequest request, Instant deadline, Admission admission);
   void BeginWrites();
   void BeginWrite(ClientToken token, ClientWriteUnderWay& write);
+  void DropWrite(ClientToken token, ClientWriteUnderWay& write);
   void LookAndDecide(ClientToken token, ClientWriteUnderWay& write);
   void Decide(ClientToken token, ClientWriteUnderWay& write, absl::StatusOr<Record> record,
               uint32_t now);
@@ -196,18 +202,39 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // Primary, or on the way back from a change of its configuration.
   bool MayBePrimaryAgain() const;
 
-  // ---- clients' reads of several records (replica_reads.cc) ----
+  // ---- clients' reads (replica_reads.cc) ----
+  struct ReadCall {
+    ReadCode code = ReadCode::kGet;
+    ReadKind kind = ReadKind::kPrimaryOnly;
+    Responder responder;
+    Instant deadline;
+  };
   using ReadWork = absl::AnyInvocable<absl::StatusOr<std::string>(const ReadTerms&)>;
-  void ReadSeveral(ReadCode code, InboundRequest request);
-  ReadTerms TermsOf(uint32_t now, const TableSettings& settings) const;
-  void ReadInPool(ReadCode code, ReadKind kind, Responder responder, ReadWork work,
-                  absl::AnyInvocable<void()> then);
-  void AnswerSeveral(ReadCode code, ReadKind kind, absl::StatusOr<std::string> body,
-                     Responder responder);
-  void OpenScan(ReadKind kind, const GetScannerRequest& request, Responder responder);
-  void ContinueScan(ReadCode code, ReadKind kind, std::unique_ptr<ScanCursor> cursor,
-                    Responder responder);
+  void Read(ReadCode code, InboundRequest request, Instant deadline, Admission admission);
+  void ReadOne(ReadCall call, const std::string& body);
+  void AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now);
+  void ReadSeveral(ReadCall call, std::string body);
+  ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
+  void ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then);
+  void AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body);
+  void Answer(ReadCall call, std::string body);
+  void OpenScan(ReadCall call, const GetScannerRequest& request);
+  void ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor);
   void ScheduleScanSweep();
+
+  // ---- what the table's environments say of requests (replica_admission.cc) ----
+  const TableSettings& Settings();
+  bool IsTooLate(Instant deadline) const { return host_->env.clock().Now() >= deadline; }
+  // Whether it was refused: answered, or not, as the table wants it.
+  bool IsDenied(InboundRequest& request, bool DenyRule::*what);
+  // The pause after which it goes on; nullopt: it was refused, at once or after a pause.
+  std::optional<absl::Duration> AdmitWrite(InboundRequest& request);
+  std::optional<absl::Duration> AdmitRead(InboundRequest& request);
+  std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
+                                      InboundRequest& request, ErrorCode refusal);
+  void Delay(absl::Duration pause, InboundRequest request,
+             absl::AnyInvocable<void(Replica&, InboundRequest)> then);
+  void WatchSlowness(InboundRequest& request);
   DiskPool& pool() { return host_->env.disk_pool(directory_); }
   std::string Tag() const;  // "[2.1 3 17]"
 
@@ -240,6 +267,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   uint64_t undecided_bytes_ = 0;  // of clients_ that the core does not have
   std::vector<ClientToken> at_barrier_;
   bool is_beginning_writes_ = false;
+  TableSettings settings_;
+  uint64_t settings_serial_ = 0;  // of the description they were made from
+  RequestThrottle write_requests_, write_bytes_, read_requests_, backup_requests_;
+  ByteBudget read_bytes_;
+  uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
   ScannerTable scans_;
   TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;

@@ -1,9 +1,11 @@
-// Clients' reads of several records, and scans: from the request through the disk's pool to the
+// Clients' reads: from the request, where the cache can't answer through the disk's pool, to the
 // answer.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
+#include "base/raw_key.h"
 #include "base/status.h"
 #include "replica/replica.h"
 #include "rpc/thrift_codec.h"
@@ -52,43 +54,136 @@ absl::StatusOr<std::string> Encoded(const absl::StatusOr<T>& response) {
 
 }  // namespace
 
-void Replica::ReadSeveral(ReadCode code, InboundRequest request) {
-  const ReadKind kind = KindOf(request);
+void Replica::Read(ReadCode code, InboundRequest request, Instant deadline) {
+  CHECK_ON_STRAND(strand_);
+  WatchSlowness(request);
+  Read(code, std::move(request), deadline, Admission::kAsked);
+}
+
+void Replica::Read(ReadCode code, InboundRequest request, Instant deadline, Admission admission) {
+  if (IsTooLate(deadline)) return;
+  if (IsDenied(request, &DenyRule::reads)) return;
   Responder& responder = request.responder;
-  if (const ErrorCode gate = ReadGate(kind); gate != ErrorCode::kOk) return responder.Reply(gate);
-  const TableSettings settings = TableSettings::From(core_->app());
-  if (!settings.Owns(pid_.index, request.header.partition_hash) && code != ReadCode::kScan)
+  if (!Settings().Owns(pid_.index, request.header.partition_hash) && code != ReadCode::kScan)
     return responder.Reply(ErrorCode::kParentPartitionMisused);
-  const auto in_pool = [&](ReadWork work) {
-    ReadInPool(code, kind, std::move(responder), std::move(work), [] {});
-  };
+  if (!MayServe()) return responder.Reply(ErrorCode::kInvalidState);
+  if (admission == Admission::kAsked) {
+    const std::optional<absl::Duration> pause = AdmitRead(request);
+    if (!pause) return;
+    if (*pause > absl::ZeroDuration())
+      return Delay(*pause, std::move(request),
+                   [code, deadline](Replica& replica, InboundRequest delayed) {
+                     replica.Read(code, std::move(delayed), deadline, Admission::kGranted);
+                   });
+  }
+  ReadCall call{.code = code, .kind = KindOf(request), .deadline = deadline};
+  if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
+    return responder.Reply(gate);
+  call.responder = std::move(responder);
+  if (code == ReadCode::kGet || code == ReadCode::kTtl)
+    return ReadOne(std::move(call), request.body);
+  ReadSeveral(std::move(call), std::move(request.body));
+}
+
+// ---- one record ----
+
+void Replica::ReadOne(ReadCall call, const std::string& body) {
+  absl::StatusOr<Blob> key = DecodeWrapped<Blob>(body);
+  if (!key.ok()) return call.responder.Reply(ErrorCode::kInvalidData);
+  const uint32_t now = ExpiryNow(host_->env.clock());
+  if (!IsRawKey(*key))
+    return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
+  absl::StatusOr<Record> record = engine_->Get(*key, now, ReadTier::kCacheOnly);
+  if (!absl::IsUnavailable(record.status()))
+    return AnswerOne(std::move(call), std::move(record), now);
+
+  auto from_disk = std::make_shared<absl::StatusOr<Record>>(absl::DeadlineExceededError(""));
+  InPool(
+      [engine = engine_, key = *std::move(key), now, from_disk, deadline = call.deadline,
+       &clock = host_->env.clock()] {
+        if (clock.Now() < deadline) *from_disk = engine->Get(key, now, ReadTier::kAll);
+        return absl::OkStatus();
+      },
+      [this, now, from_disk, call = std::move(call)](const absl::Status&) mutable {
+        AnswerOne(std::move(call), std::move(*from_disk), now);
+      });
+}
+
+void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now) {
+  if (absl::IsDeadlineExceeded(record.status())) return;
+  // Checked again: what was read counts only if this server may still speak for the partition (P1).
+  if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
+    return call.responder.Reply(gate);
+  StorageError error = StorageError::kOk;
+  if (absl::IsNotFound(record.status()))
+    error = StorageError::kNotFound;
+  else if (absl::IsInvalidArgument(record.status()))
+    error = StorageError::kInvalidArgument;
+  else if (absl::IsDataLoss(record.status()))
+    error = StorageError::kCorruption;
+  else if (!record.ok())
+    error = StorageError::kIOError;
+
+  if (call.code == ReadCode::kGet) {
+    ReadResponse response{.error = static_cast<int32_t>(error),
+                          .app_id = pid_.app_id,
+                          .partition_index = pid_.index,
+                          .server = server_name_};
+    if (record.ok()) response.value.bytes = std::move(record->value);
+    Answer(std::move(call), EncodeWrapped(response));
+  } else {
+    TtlResponse response{.error = static_cast<int32_t>(error),
+                         .app_id = pid_.app_id,
+                         .partition_index = pid_.index,
+                         .server = server_name_};
+    if (record.ok())
+      response.ttl_seconds =
+          record->expire_ts == 0 ? -1 : static_cast<int32_t>(record->expire_ts - now);
+    Answer(std::move(call), EncodeWrapped(response));
+  }
+  const bool failed = error == StorageError::kCorruption || error == StorageError::kIOError;
+  if (failed && !absl::IsResourceExhausted(record.status()))
+    Fence(absl::StrCat("read: ", record.status().ToString()));
+}
+
+void Replica::Answer(ReadCall call, std::string body) {
+  read_bytes_.Take(body.size(), host_->env.clock().Now());
+  call.responder.Reply(ErrorCode::kOk, std::move(body));
+}
+
+// ---- several records ----
+
+void Replica::ReadSeveral(ReadCall call, std::string body) {
+  Responder& responder = call.responder;
+  const auto in_pool = [&](ReadWork work) { ReadInPool(std::move(call), std::move(work), [] {}); };
   // Decodes the request and answers it by `operate`, here if that is quickly done.
   const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
     auto read = [engine = engine_, operate](const Request& get, const ReadTerms& terms,
                                             ReadTier tier) {
       return Encoded(operate(*engine->View(), get, terms, tier));
     };
-    if (request.body.size() > kRequestOnStrandBytesMax)
-      return in_pool([read, body = std::move(request.body)](
-                         const ReadTerms& terms) -> absl::StatusOr<std::string> {
-        ASSIGN_OR_RETURN(const Request get, DecodeWrapped<Request>(body));
-        return read(get, terms, ReadTier::kAll);
-      });
-    absl::StatusOr<Request> get = DecodeWrapped<Request>(request.body);
+    if (body.size() > kRequestOnStrandBytesMax)
+      return in_pool(
+          [read, body = std::move(body)](const ReadTerms& terms) -> absl::StatusOr<std::string> {
+            ASSIGN_OR_RETURN(const Request get, DecodeWrapped<Request>(body));
+            return read(get, terms, ReadTier::kAll);
+          });
+    absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
     if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
     const size_t points = points_of(*get);
     if (points > 0 && points <= kPointsOnStrandMax) {
-      absl::StatusOr<std::string> body =
-          read(*get, TermsOf(ExpiryNow(host_->env.clock()), settings), ReadTier::kCacheOnly);
-      if (!absl::IsUnavailable(body.status()))
-        return AnswerSeveral(code, kind, std::move(body), std::move(responder));
+      absl::StatusOr<std::string> answer =
+          read(*get, TermsOf(ExpiryNow(host_->env.clock()), Settings(), call.deadline),
+               ReadTier::kCacheOnly);
+      if (!absl::IsUnavailable(answer.status()))
+        return AnswerSeveral(std::move(call), std::move(answer));
     }
     in_pool([read, get = *std::move(get)](const ReadTerms& terms) {
       return read(get, terms, ReadTier::kAll);
     });
   };
 
-  switch (code) {
+  switch (call.code) {
     case ReadCode::kMultiGet:
       return read_points([](const MultiGetRequest& get) { return get.sort_keys.size(); }, MultiGet,
                          static_cast<const MultiGetRequest*>(nullptr));
@@ -96,102 +191,106 @@ void Replica::ReadSeveral(ReadCode code, InboundRequest request) {
       return read_points([](const BatchGetRequest& get) { return get.keys.size(); }, BatchGet,
                          static_cast<const BatchGetRequest*>(nullptr));
     case ReadCode::kSortKeyCount: {
-      auto hash_key = DecodeWrapped<Blob>(request.body);
+      auto hash_key = DecodeWrapped<Blob>(body);
       if (!hash_key.ok()) return responder.Reply(ErrorCode::kInvalidData);
       return in_pool([engine = engine_, hash_key = *std::move(hash_key)](const ReadTerms& terms) {
         return Encoded(CountSortKeys(*engine->View(), hash_key, terms));
       });
     }
     case ReadCode::kGetScanner: {
-      const auto scanner = DecodeWrapped<GetScannerRequest>(request.body);
+      const auto scanner = DecodeWrapped<GetScannerRequest>(body);
       if (!scanner.ok()) return responder.Reply(ErrorCode::kInvalidData);
-      return OpenScan(kind, *scanner, std::move(responder));
+      return OpenScan(std::move(call), *scanner);
     }
     case ReadCode::kScan: {
-      const auto scan = DecodeWrapped<ScanRequest>(request.body);
+      const auto scan = DecodeWrapped<ScanRequest>(body);
       if (!scan.ok()) return responder.Reply(ErrorCode::kInvalidData);
       std::unique_ptr<ScanCursor> cursor = scans_.Take(scan->context_id, host_->env.clock().Now());
       if (cursor == nullptr)
-        return responder.Reply(ErrorCode::kOk,
-                               FailedAnswer(code, StorageError::kNotFound, pid_, server_name_));
-      return ContinueScan(code, kind, std::move(cursor), std::move(responder));
+        return responder.Reply(
+            ErrorCode::kOk, FailedAnswer(call.code, StorageError::kNotFound, pid_, server_name_));
+      return ContinueScan(std::move(call), std::move(cursor));
     }
     default:
       return responder.Reply(ErrorCode::kHandlerNotFound);
   }
 }
 
-ReadTerms Replica::TermsOf(uint32_t now, const TableSettings& settings) const {
+ReadTerms Replica::TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const {
   const Clock& clock = host_->env.clock();
   const bool is_limited = settings.iteration_time_max != absl::InfiniteDuration();
   return {.pid = pid_,
           .server = server_name_,
           .now = now,
           .clock = clock,
-          .deadline =
-              is_limited ? clock.Now() + settings.iteration_time_max : Instant::InfiniteFuture()};
+          .deadline = is_limited ? std::min(deadline, clock.Now() + settings.iteration_time_max)
+                                 : deadline};
 }
 
-void Replica::ReadInPool(ReadCode code, ReadKind kind, Responder responder, ReadWork work,
-                         absl::AnyInvocable<void()> then) {
-  auto body = std::make_shared<absl::StatusOr<std::string>>();
+void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then) {
+  auto body = std::make_shared<absl::StatusOr<std::string>>(absl::DeadlineExceededError(""));
   InPool(
-      [this, body, work = std::move(work), settings = TableSettings::From(core_->app())]() mutable {
+      [this, body, work = std::move(work), settings = Settings(),
+       deadline = call.deadline]() mutable {
         // The time is that of the reading, not of the waiting in the pool's queue.
-        *body = work(TermsOf(ExpiryNow(host_->env.clock()), settings));
+        if (!IsTooLate(deadline))
+          *body = work(TermsOf(ExpiryNow(host_->env.clock()), settings, deadline));
         return absl::OkStatus();
       },
-      [this, code, kind, body, responder = std::move(responder),
-       then = std::move(then)](const absl::Status&) mutable {
+      [this, body, call = std::move(call), then = std::move(then)](const absl::Status&) mutable {
         then();
-        AnswerSeveral(code, kind, std::move(*body), std::move(responder));
+        AnswerSeveral(std::move(call), std::move(*body));
       });
 }
 
-void Replica::AnswerSeveral(ReadCode code, ReadKind kind, absl::StatusOr<std::string> body,
-                            Responder responder) {
+void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body) {
+  if (absl::IsDeadlineExceeded(body.status())) return;
   // As after a single read: it counts only if this server may still speak for the partition (P1).
-  if (const ErrorCode gate = ReadGate(kind); gate != ErrorCode::kOk) return responder.Reply(gate);
-  if (body.ok()) return responder.Reply(ErrorCode::kOk, *std::move(body));
-  if (absl::IsInvalidArgument(body.status())) return responder.Reply(ErrorCode::kInvalidData);
+  if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
+    return call.responder.Reply(gate);
+  if (body.ok()) return Answer(std::move(call), *std::move(body));
+  if (absl::IsInvalidArgument(body.status())) return call.responder.Reply(ErrorCode::kInvalidData);
   const StorageError error =
       absl::IsDataLoss(body.status()) ? StorageError::kCorruption : StorageError::kIOError;
-  responder.Reply(ErrorCode::kOk, FailedAnswer(code, error, pid_, server_name_));
+  call.responder.Reply(ErrorCode::kOk, FailedAnswer(call.code, error, pid_, server_name_));
   if (!absl::IsResourceExhausted(body.status()))
     Fence(absl::StrCat("read: ", body.status().ToString()));
 }
 
 // ---- scans ----
 
-void Replica::OpenScan(ReadKind kind, const GetScannerRequest& request, Responder responder) {
-  const TableSettings settings = TableSettings::From(core_->app());
+void Replica::OpenScan(ReadCall call, const GetScannerRequest& request) {
+  const TableSettings& settings = Settings();
   ScanCursor::Owns owns;
   if (settings.validate_partition_hash)
     owns = [settings, index = pid_.index](uint64_t hash) { return settings.Owns(index, hash); };
   std::unique_ptr<ScanCursor> cursor = ScanCursor::Make(engine_->View(), request, std::move(owns));
   if (cursor == nullptr)
-    return responder.Reply(
+    return call.responder.Reply(
         ErrorCode::kOk,
-        FailedAnswer(ReadCode::kGetScanner, StorageError::kInvalidArgument, pid_, server_name_));
-  ContinueScan(ReadCode::kGetScanner, kind, std::move(cursor), std::move(responder));
+        FailedAnswer(call.code, StorageError::kInvalidArgument, pid_, server_name_));
+  ContinueScan(std::move(call), std::move(cursor));
 }
 
-void Replica::ContinueScan(ReadCode code, ReadKind kind, std::unique_ptr<ScanCursor> cursor,
-                           Responder responder) {
+void Replica::ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor) {
   if (!scans_.is_seeded()) scans_.Seed(host_->env.random().Next());
   const int64_t next_id = scans_.NewId();
   // Shared by the pool's work and what follows it; gone before the engine may be exchanged.
   auto scan = std::make_shared<std::unique_ptr<ScanCursor>>(std::move(cursor));
+  // One whose request came too late is lost with it: nobody knows its next id.
+  auto is_read = std::make_shared<bool>(false);
+  const ReadKind kind = call.kind;
   ReadInPool(
-      code, kind, std::move(responder),
-      [scan, next_id](const ReadTerms& terms) {
+      std::move(call),
+      [scan, next_id, is_read](const ReadTerms& terms) {
+        *is_read = true;
         absl::StatusOr<ScanResponse> batch = (*scan)->NextBatch(terms, next_id);
         if (!batch.ok() || batch->context_id == kScanEnded) scan->reset();
         return Encoded(batch);
       },
-      [this, scan, kind, next_id] {
+      [this, scan, kind, next_id, is_read] {
         std::unique_ptr<ScanCursor> kept = std::move(*scan);
-        if (kept == nullptr || ReadGate(kind) != ErrorCode::kOk) return;
+        if (kept == nullptr || !*is_read || ReadGate(kind) != ErrorCode::kOk) return;
         scans_.Keep(next_id, std::move(kept), host_->env.clock().Now());
         ScheduleScanSweep();
       });

@@ -44,6 +44,16 @@ std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
   return it->second;
 }
 
+std::vector<std::shared_ptr<Replica>> ReplicaTable::OpenOf(int32_t app_id) const {
+  const std::shared_lock lock(routes_mutex_);
+  std::vector<std::shared_ptr<Replica>> open;
+  for (auto it = routes_.lower_bound({app_id, 0}); it != routes_.end(); ++it) {
+    if (it->first.app_id != app_id) break;
+    if (it->second.phase == Phase::kOpen) open.push_back(it->second.replica);
+  }
+  return open;
+}
+
 void ReplicaTable::SetPhase(PartitionId pid, Slot& slot, Phase phase) {
   slot.phase = phase;
   const std::unique_lock lock(routes_mutex_);

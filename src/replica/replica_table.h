@@ -41,6 +41,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
 
   // Thread-safe. nullopt: not here.
   std::optional<Route> Find(PartitionId pid) const;
+  // The open ones of a table. Thread-safe.
+  std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const;
 
   // Opens what a scan found.
   void Load(FoundReplica found);

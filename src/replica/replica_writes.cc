@@ -17,21 +17,40 @@ constexpr uint64_t kExpandedBytesMax = 128 << 20;
 
 }  // namespace
 
-void Replica::Write(WriteCode code, InboundRequest request) {
+void Replica::Write(WriteCode code, InboundRequest request, Instant deadline) {
   CHECK_ON_STRAND(strand_);
+  WatchSlowness(request);
+  Write(code, std::move(request), deadline, Admission::kAsked);
+}
+
+// The checks are in the protocol's order (spec/wire-protocol.md 7.2).
+void Replica::Write(WriteCode code, InboundRequest request, Instant deadline, Admission admission) {
+  if (IsTooLate(deadline)) return;
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
   if (is_closed_) return refuse(ErrorCode::kInvalidState);
+  if (IsDenied(request, &DenyRule::writes)) return;
   const uint64_t bytes_max = host_->options.max_allowed_write_bytes;
   if (bytes_max != 0 && request.body.size() > bytes_max) {
     LOG_EVERY_N(WARNING, 100) << Tag() << " " << WriteCodeName(code) << " of "
                               << request.body.size() << " bytes refused: at most " << bytes_max;
     return refuse(ErrorCode::kInvalidData);
   }
-  if (!HoldsLease()) return refuse(ErrorCode::kInvalidState);
-  if (const ErrorCode gate = core_->WriteGate(); gate != ErrorCode::kOk) return refuse(gate);
-  if (const ErrorCode gate = SpaceGate(); gate != ErrorCode::kOk) return refuse(gate);
-  if (!TableSettings::From(core_->app()).Owns(pid_.index, request.header.partition_hash))
+  if (!Settings().Owns(pid_.index, request.header.partition_hash))
     return refuse(ErrorCode::kParentPartitionMisused);
+  if (!HoldsLease()) return refuse(ErrorCode::kInvalidState);
+  const ErrorCode gate = core_->WriteGate();
+  if (gate == ErrorCode::kInvalidState) return refuse(gate);
+  if (const ErrorCode space = SpaceGate(); space != ErrorCode::kOk) return refuse(space);
+  if (gate != ErrorCode::kOk) return refuse(gate);
+  if (admission == Admission::kAsked) {
+    const std::optional<absl::Duration> pause = AdmitWrite(request);
+    if (!pause) return;
+    if (*pause > absl::ZeroDuration())
+      return Delay(*pause, std::move(request),
+                   [code, deadline](Replica& replica, InboundRequest delayed) {
+                     replica.Write(code, std::move(delayed), deadline, Admission::kGranted);
+                   });
+  }
 
   absl::StatusOr<WriteOperation> operation = WriteOperation::Decode(code, std::move(request.body));
   if (!operation.ok()) return refuse(ErrorCode::kInvalidData);
@@ -54,6 +73,7 @@ void Replica::Write(WriteCode code, InboundRequest request) {
                         ClientWriteUnderWay{.responder = std::move(request.responder),
                                             .operation = *std::move(operation),
                                             .code = code,
+                                            .deadline = deadline,
                                             .hash = hash,
                                             .bytes = bytes + sizeof(ClientWriteUnderWay)});
   undecided_bytes_ += bytes + sizeof(ClientWriteUnderWay);
@@ -89,8 +109,15 @@ bool Replica::MayBePrimaryAgain() const {
 }
 
 void Replica::BeginWrite(ClientToken token, ClientWriteUnderWay& write) {
+  if (IsTooLate(write.deadline)) return DropWrite(token, write);
   if (write.operation->NeedsRecord()) return LookAndDecide(token, write);
   Order(token, write, std::nullopt, ExpiryNow(host_->env.clock()));
+}
+
+// Nobody waits for its answer, and nothing of it has been logged.
+void Replica::DropWrite(ClientToken token, ClientWriteUnderWay& write) {
+  write.responder = Responder();
+  FinishWrite(token, ErrorCode::kTimeout, {});
 }
 
 void Replica::LookAndDecide(ClientToken token, ClientWriteUnderWay& write) {
@@ -126,6 +153,7 @@ void Replica::LookAndDecide(ClientToken token, ClientWriteUnderWay& write) {
 
 void Replica::Decide(ClientToken token, ClientWriteUnderWay& write, absl::StatusOr<Record> record,
                      uint32_t now) {
+  if (IsTooLate(write.deadline)) return DropWrite(token, write);
   // As for reads: what was found counts only if this server may still speak for the partition (P1).
   if (ReadGate(ReadKind::kPrimaryOnly) != ErrorCode::kOk) return LookAndDecide(token, write);
   if (record.ok()) return Order(token, write, *std::move(record), now);
@@ -141,8 +169,7 @@ void Replica::Decide(ClientToken token, ClientWriteUnderWay& write, absl::Status
 void Replica::Order(ClientToken token, ClientWriteUnderWay& write,
                     const std::optional<Record>& record, uint32_t now) {
   const bool was_decided = write.operation->NeedsRecord();
-  write.outcome =
-      (*std::move(write.operation)).Decide(record, TableSettings::From(core_->app()), now);
+  write.outcome = (*std::move(write.operation)).Decide(record, Settings(), now);
   write.operation.reset();
   if (write.outcome.updates.empty())
     return FinishWrite(token, ErrorCode::kOk,

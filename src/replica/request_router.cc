@@ -37,6 +37,12 @@ std::optional<Replica::ReadCode> FindReadCode(std::string_view name) {
   return std::nullopt;
 }
 
+// When nobody waits for the answer any more.
+Instant DeadlineOf(const RequestHeader& header, const Clock& clock) {
+  if (!header.timeout_is_real || header.timeout_ms <= 0) return Instant::InfiniteFuture();
+  return clock.Now() + absl::Milliseconds(header.timeout_ms);
+}
+
 }  // namespace
 
 RequestRouter::RequestRouter(std::shared_ptr<const ReplicaHost> host, StrandPtr server_strand,
@@ -85,16 +91,13 @@ bool RequestRouter::RouteData(InboundRequest& request) {
     return true;
   }
   const StrandPtr strand = replica->strand();
+  const Instant deadline = DeadlineOf(request.header, host_->env.clock());
   if (write)
-    strand->Post(
-        [replica = std::move(replica), code = *write, request = std::move(request)]() mutable {
-          replica->Write(code, std::move(request));
-        });
+    strand->Post([replica = std::move(replica), code = *write, request = std::move(request),
+                  deadline]() mutable { replica->Write(code, std::move(request), deadline); });
   else
-    strand->Post(
-        [replica = std::move(replica), code = *read, request = std::move(request)]() mutable {
-          replica->Read(code, std::move(request));
-        });
+    strand->Post([replica = std::move(replica), code = *read, request = std::move(request),
+                  deadline]() mutable { replica->Read(code, std::move(request), deadline); });
   return true;
 }
 
@@ -125,6 +128,8 @@ bool RequestRouter::RouteProtocol(InboundRequest& request) {
     Remove(std::move(request));
   else if (name == kRpcConfigProposal)
     Propose(std::move(request));
+  else if (name == kRpcTableChanged)
+    ChangeTable(std::move(request));
   else
     return false;
   return true;
@@ -234,6 +239,14 @@ void RequestRouter::Propose(InboundRequest request) {
   server_strand_->Post([self = weak_from_this(), proposal = *proposal] {
     if (const auto router = self.lock()) router->ProposeToAbsent(proposal);
   });
+}
+
+void RequestRouter::ChangeTable(InboundRequest request) {
+  const std::optional<TableChangedRequest> change = TakeArgument<TableChangedRequest>(request);
+  if (!change) return;
+  for (const auto& replica : table_->OpenOf(change->info.app_id))
+    replica->strand()->Post([replica, app = change->info] { replica->Notify(TableChanged{app}); });
+  request.responder.Reply(ErrorCode::kOk, EncodeWrapped(TableChangedResponse{}));
 }
 
 void RequestRouter::ProposeToAbsent(const ConfigurationUpdateRequest& proposal) {

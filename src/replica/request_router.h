@@ -3,7 +3,8 @@
 //
 // Errors    Clients: kHandlerNotFound (unknown code, app id <= 0), kObjectNotFound (not here),
 //           kInvalidState (not ready). What doesn't decode: kInvalidData. CLEAR_SCANNER is never
-//           answered.
+//           answered, and neither is what arrives for nobody: a deadline counts from here, and only
+//           where the client's timeout is known to be real.
 // Threads   Thread-safe: Handle runs on the event loops; it takes no lock but the table's for a
 //           look-up.
 // SPDX-License-Identifier: Apache-2.0
@@ -40,6 +41,7 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void LearnCompletion(InboundRequest request);
   void Remove(InboundRequest request);
   void Propose(InboundRequest request);
+  void ChangeTable(InboundRequest request);
   void ProposeToAbsent(const ConfigurationUpdateRequest& proposal);
   void OpenForLearning(GroupCheckRequest request);
   // The open replica, or nullptr and the error that says why not.

@@ -8,8 +8,10 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "messages/configuration.h"
+#include "messages/table_environments.h"
 
 namespace arion {
 
@@ -19,6 +21,13 @@ struct TableSettings {
   bool validate_partition_hash = false;  // replica.split.validate_partition_hash
   // replica.rocksdb_iteration_threshold_time_ms; 0 there: no limit.
   absl::Duration iteration_time_max = absl::Seconds(30);
+  absl::Duration slow_query = absl::InfiniteDuration();  // replica.slow_query_threshold
+  std::optional<DenyRule> deny;                          // replica.deny_client_request
+  ThrottleRule write_requests;                           // replica.write_throttling
+  ThrottleRule write_bytes;                              // replica.write_throttling_by_size
+  ThrottleRule read_requests;                            // replica.read_throttling
+  ThrottleRule backup_requests;                          // replica.backup_request_throttling
+  uint64_t read_bytes_max = 0;  // replica.read_throttling_by_size; 0 = no limit
 
   static TableSettings From(const AppInfo& app);
   // Whether a key of this hash belongs into partition `index` (always, while that is not checked).

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/admin_messages.h"
 
 namespace arion {
 namespace {
@@ -155,6 +156,10 @@ template <>
 struct EnumRule<DiskStatus> : Rule<DiskStatus, DiskStatus::kIoError, DiskStatus::kIoError> {};
 template <>
 struct EnumRule<NodeStatus> : Rule<NodeStatus, NodeStatus::kUnalive> {};
+template <>
+struct EnumRule<EnvOperation> : Rule<EnvOperation, EnvOperation::kClear> {};
+template <>
+struct EnumRule<FunctionLevel> : Rule<FunctionLevel, FunctionLevel::kInvalid> {};
 template <>
 struct EnumRule<NegotiationStatus> : Rule<NegotiationStatus, NegotiationStatus::kAuthFailed> {};
 
@@ -750,6 +755,8 @@ ARION_MESSAGE(ConfigurationUpdateRequest);
 ARION_MESSAGE(ConfigurationUpdateResponse);
 ARION_MESSAGE(ConfigSyncRequest);
 ARION_MESSAGE(ConfigSyncResponse);
+ARION_MESSAGE(TableChangedRequest);
+ARION_MESSAGE(TableChangedResponse);
 ARION_MESSAGE(DuplicationSyncRequest);
 ARION_MESSAGE(DuplicationSyncResponse);
 ARION_MESSAGE(QueryConfigRequest);
@@ -764,6 +771,24 @@ ARION_MESSAGE(ListNodesRequest);
 ARION_MESSAGE(ListNodesResponse);
 ARION_MESSAGE(ClusterInfoRequest);
 ARION_MESSAGE(ClusterInfoResponse);
+// admin_messages.h
+ARION_MESSAGE(UpdateAppEnvRequest);
+ARION_MESSAGE(HintResponse);
+ARION_MESSAGE(RecallAppRequest);
+ARION_MESSAGE(RecallAppResponse);
+ARION_MESSAGE(RenameAppRequest);
+ARION_MESSAGE(ControlMetaRequest);
+ARION_MESSAGE(ControlMetaResponse);
+ARION_MESSAGE(ProposeBalancerRequest);
+ARION_MESSAGE(ProposeBalancerResponse);
+ARION_MESSAGE(DddDiagnoseRequest);
+ARION_MESSAGE(DddDiagnoseResponse);
+ARION_MESSAGE(TableNameRequest);
+ARION_MESSAGE(SetMaxReplicaCountRequest);
+ARION_MESSAGE(MaxReplicaCountResponse);
+ARION_MESSAGE(SetAtomicIdempotentRequest);
+ARION_MESSAGE(AtomicIdempotentResponse);
+ARION_MESSAGE(DisabledResponse);
 // tool_messages.h
 ARION_MESSAGE(CommandRequest);
 ARION_MESSAGE(NegotiationRequest);

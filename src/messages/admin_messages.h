@@ -1,0 +1,236 @@
+// What administrators' tools say to the meta server, beside creating, dropping and listing
+// (meta_messages.h): spec/meta-and-admin.md 2.4. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/meta_messages.h"
+
+namespace arion {
+
+inline constexpr char kRpcUpdateAppEnv[] = "RPC_CM_UPDATE_APP_ENV";
+inline constexpr char kRpcRecallApp[] = "RPC_CM_RECALL_APP";
+inline constexpr char kRpcRenameApp[] = "RPC_CM_RENAME_APP";
+inline constexpr char kRpcControlMeta[] = "RPC_CM_CONTROL_META";
+inline constexpr char kRpcProposeBalancer[] = "RPC_CM_PROPOSE_BALANCER";
+inline constexpr char kRpcDddDiagnose[] = "RPC_CM_DDD_DIAGNOSE";
+inline constexpr char kRpcStartRecovery[] = "RPC_CM_START_RECOVERY";
+inline constexpr char kRpcGetMaxReplicaCount[] = "RPC_CM_GET_MAX_REPLICA_COUNT";
+inline constexpr char kRpcSetMaxReplicaCount[] = "RPC_CM_SET_MAX_REPLICA_COUNT";
+inline constexpr char kRpcGetAtomicIdempotent[] = "RPC_CM_GET_ATOMIC_IDEMPOTENT";
+inline constexpr char kRpcSetAtomicIdempotent[] = "RPC_CM_SET_ATOMIC_IDEMPOTENT";
+
+enum class EnvOperation : int32_t { kInvalid = 0, kSet = 1, kDelete = 2, kClear = 3 };
+struct UpdateAppEnvRequest {
+  std::string app_name;
+  EnvOperation op = EnvOperation::kInvalid;
+  std::optional<std::vector<std::string>> keys;    // set, delete
+  std::optional<std::vector<std::string>> values;  // set
+  std::optional<std::string> clear_prefix;         // clear; empty = everything
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.op), v(3, s.keys), v(4, s.values), v(5, s.clear_prefix);
+  }
+  bool operator==(const UpdateAppEnvRequest&) const = default;
+};
+// An error and a text for a person.
+struct HintResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::string hint_message;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.hint_message);
+  }
+  bool operator==(const HintResponse&) const = default;
+};
+using UpdateAppEnvResponse = HintResponse;
+
+struct RecallAppRequest {
+  int32_t app_id = 0;
+  std::string new_app_name;  // empty = as it was
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_id), v(2, s.new_app_name);
+  }
+  bool operator==(const RecallAppRequest&) const = default;
+};
+struct RecallAppResponse {
+  ErrorCode err = ErrorCode::kOk;
+  AppInfo info;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.info);
+  }
+  bool operator==(const RecallAppResponse&) const = default;
+};
+struct RenameAppRequest {
+  std::string old_app_name;
+  std::string new_app_name;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.old_app_name), v(2, s.new_app_name);
+  }
+  bool operator==(const RenameAppRequest&) const = default;
+};
+using RenameAppResponse = HintResponse;
+
+// What the meta server does by itself: more with each level.
+enum class FunctionLevel : int32_t {
+  kStopped = 100,
+  kBlind = 200,
+  kFreezed = 300,
+  kSteady = 400,
+  kLively = 500,
+  kInvalid = 10000,  // only asks
+};
+struct ControlMetaRequest {
+  FunctionLevel level = FunctionLevel::kInvalid;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.level);
+  }
+  bool operator==(const ControlMetaRequest&) const = default;
+};
+struct ControlMetaResponse {
+  ErrorCode err = ErrorCode::kOk;
+  FunctionLevel old_level = FunctionLevel::kInvalid;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.old_level);
+  }
+  bool operator==(const ControlMetaResponse&) const = default;
+};
+
+struct ProposedAction {
+  Endpoint target;  // who is asked; invalid = the primary of that moment
+  Endpoint node;    // whom it is about
+  ConfigType type = ConfigType::kInvalid;
+  std::optional<HostPort> hp_target;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.target), v(2, s.node), v(3, s.type), v(5, s.hp_target), v(6, s.hp_node);
+  }
+  bool operator==(const ProposedAction&) const = default;
+};
+struct ProposeBalancerRequest {
+  PartitionId pid;
+  std::vector<ProposedAction> actions;
+  std::optional<bool> force;
+  std::optional<int32_t> balance_type;  // informative
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid), v(2, s.actions), v(3, s.force), v(4, s.balance_type);
+  }
+  bool operator==(const ProposeBalancerRequest&) const = default;
+};
+struct ProposeBalancerResponse {
+  ErrorCode err = ErrorCode::kOk;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err);
+  }
+  bool operator==(const ProposeBalancerResponse&) const = default;
+};
+
+struct DddDiagnoseRequest {
+  PartitionId pid{-1, -1};  // (-1, -1) = all, (app, -1) = one table
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.pid);
+  }
+  bool operator==(const DddDiagnoseRequest&) const = default;
+};
+struct DddNode {
+  Endpoint node;
+  int64_t drop_time_ms = 0;
+  bool is_alive = false;
+  bool is_collected = false;
+  Ballot ballot;  // -1 = unknown, or it has no such replica; so are the decrees
+  Decree last_committed_decree;
+  Decree last_prepared_decree;
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.node), v(2, s.drop_time_ms), v(3, s.is_alive), v(4, s.is_collected), v(5, s.ballot);
+    v(6, s.last_committed_decree), v(7, s.last_prepared_decree), v(8, s.hp_node);
+  }
+  bool operator==(const DddNode&) const = default;
+};
+struct DddPartition {
+  PartitionConfiguration config;
+  std::vector<DddNode> dropped;
+  std::string reason;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.config), v(2, s.dropped), v(3, s.reason);
+  }
+  bool operator==(const DddPartition&) const = default;
+};
+struct DddDiagnoseResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::vector<DddPartition> partitions;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.partitions);
+  }
+  bool operator==(const DddDiagnoseResponse&) const = default;
+};
+
+struct TableNameRequest {  // get_max_replica_count, get_atomic_idempotent
+  std::string app_name;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name);
+  }
+  bool operator==(const TableNameRequest&) const = default;
+};
+struct SetMaxReplicaCountRequest {
+  std::string app_name;
+  int32_t max_replica_count = 0;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.max_replica_count);
+  }
+  bool operator==(const SetMaxReplicaCountRequest&) const = default;
+};
+struct MaxReplicaCountResponse {
+  ErrorCode err = ErrorCode::kOk;
+  int32_t max_replica_count = 0;  // set: the one before; 0 on error
+  std::string hint_message;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.max_replica_count), v(3, s.hint_message);
+  }
+  bool operator==(const MaxReplicaCountResponse&) const = default;
+};
+struct SetAtomicIdempotentRequest {
+  std::string app_name;
+  bool atomic_idempotent = false;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.atomic_idempotent);
+  }
+  bool operator==(const SetAtomicIdempotentRequest&) const = default;
+};
+struct AtomicIdempotentResponse {
+  ErrorCode err = ErrorCode::kOk;
+  bool atomic_idempotent = false;  // set: the value before
+  std::string hint_message;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.atomic_idempotent), v(3, s.hint_message);
+  }
+  bool operator==(const AtomicIdempotentResponse&) const = default;
+};
+
+// Answers of what Arion does not do, by the id of their text; all other fields are left out.
+struct DisabledResponse {
+  ErrorCode err = ErrorCode::kOperationDisabled;
+  std::optional<std::string> hint_at_2, hint_at_4, hint_at_7;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.hint_at_2), v(4, s.hint_at_4), v(7, s.hint_at_7);
+  }
+  bool operator==(const DisabledResponse&) const = default;
+};
+
+}  // namespace arion

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "messages/table_environments.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+constexpr int64_t kSlowQueryMsMin = 20;
+constexpr int64_t kDelayMsMax = 3600 * 1000;
+
+absl::Status Expected(std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("expected ", Text(what)));
+}
+
+std::optional<uint64_t> ParseUnits(std::string_view text) {
+  uint64_t factor = 1;
+  if (text.ends_with('K') || text.ends_with('M')) {
+    factor = text.back() == 'K' ? 1 << 10 : 1 << 20;
+    text.remove_suffix(1);
+  }
+  uint64_t units = 0;
+  const bool is_number = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                      [](char c) { return c >= '0' && c <= '9'; });
+  if (!is_number || !absl::SimpleAtoi(Text(text), &units) || units > UINT64_MAX / factor / 2)
+    return std::nullopt;
+  return units * factor;
+}
+
+constexpr char kThrottleForm[] =
+    "<number>[K|M]*delay*<ms> and <number>[K|M]*reject*<ms>, either or both, by a comma";
+
+absl::Status CheckInteger(std::string_view value, int64_t first, int64_t last) {
+  return ParseWithin(value, first, last).status();
+}
+
+struct ActingKey {
+  std::string_view key;
+  std::string_view example;
+  absl::Status (*check)(std::string_view value);
+};
+const std::array kActing = {
+    ActingKey{kEnvBusinessInfo, "text",
+              [](std::string_view value) {
+                return value.size() <= 4096 ? absl::OkStatus() : Expected("at most 4096 bytes");
+              }},
+    ActingKey{kEnvDefaultTtl, "86400",
+              [](std::string_view value) { return CheckInteger(value, 0, INT32_MAX); }},
+    ActingKey{kEnvBackupThrottling, "2000*reject*0",
+              [](std::string_view value) { return ParseThrottleRule(value).status(); }},
+    ActingKey{kEnvDenyClient, "timeout*write",
+              [](std::string_view value) { return ParseDenyRule(value).status(); }},
+    ActingKey{kEnvReadThrottling, "2000*delay*100,5000*reject*200",
+              [](std::string_view value) { return ParseThrottleRule(value).status(); }},
+    ActingKey{kEnvReadThrottlingBySize, "20M",
+              [](std::string_view value) { return ParseReadBytesLimit(value).status(); }},
+    ActingKey{kEnvIterationTime, "1000",
+              [](std::string_view value) { return CheckInteger(value, 0, INT64_MAX / 2000000); }},
+    ActingKey{kEnvSlowQuery, "100",
+              [](std::string_view value) {
+                return CheckInteger(value, kSlowQueryMsMin, INT64_MAX / 2000000);
+              }},
+    ActingKey{kEnvValidatePartitionHash, "false",
+              [](std::string_view value) { return ParseBool(value).status(); }},
+    ActingKey{kEnvWriteThrottling, "2000*delay*100,5000*reject*200",
+              [](std::string_view value) { return ParseThrottleRule(value).status(); }},
+    ActingKey{kEnvWriteThrottlingBySize, "10M*delay*100,20M*reject*200",
+              [](std::string_view value) { return ParseThrottleRule(value).status(); }},
+};
+
+// What Pegasus acts on and Arion does not: refused with a sentence that says so.
+constexpr std::string_view kNotActedUpon[] = {
+    "manual_compact.disabled",
+    "manual_compact.max_concurrent_running_count",
+    "manual_compact.once.bottommost_level_compaction",
+    "manual_compact.once.target_level",
+    "manual_compact.once.trigger_time",
+    "manual_compact.periodic.bottommost_level_compaction",
+    "manual_compact.periodic.target_level",
+    "manual_compact.periodic.trigger_time",
+    "replica.rocksdb_block_cache_enabled",
+    "replica_access_controller.allowed_users",
+    "replica_access_controller.ranger_policies",
+    "rocksdb.allow_ingest_behind",
+    "rocksdb.checkpoint.reserve_min_count",
+    "rocksdb.checkpoint.reserve_time_seconds",
+    "rocksdb.num_levels",
+    "rocksdb.usage_scenario",
+    "rocksdb.write_buffer_size",
+    "user_specified_compaction",
+};
+
+}  // namespace
+
+absl::StatusOr<ThrottleRule> ParseThrottleRule(std::string_view text) {
+  ThrottleRule rule;
+  bool has_delay = false, has_reject = false;
+  for (absl::string_view item : absl::StrSplit(Text(text), ',')) {
+    const std::vector<std::string> parts = absl::StrSplit(item, '*');
+    int64_t ms = 0;
+    const std::optional<uint64_t> units = parts.size() == 3 ? ParseUnits(parts[0]) : std::nullopt;
+    if (!units || !absl::SimpleAtoi(parts[2], &ms) || ms < 0 || ms > kDelayMsMax)
+      return Expected(kThrottleForm);
+    bool& is_given = parts[1] == "delay" ? has_delay : has_reject;
+    if ((parts[1] != "delay" && parts[1] != "reject") || is_given) return Expected(kThrottleForm);
+    is_given = true;
+    (parts[1] == "delay" ? rule.delay_above : rule.reject_above) = *units;
+    (parts[1] == "delay" ? rule.delay : rule.reject_delay) = absl::Milliseconds(ms);
+  }
+  return rule;
+}
+
+absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text) {
+  if (const std::optional<uint64_t> units = ParseUnits(text)) return *units;
+  const absl::StatusOr<ThrottleRule> rule = ParseThrottleRule(text);
+  if (!rule.ok()) return Expected(absl::StrCat("<number>[K|M], or ", kThrottleForm));
+  const bool rejects_all = rule->reject_above == 0 && rule->delay_above == 0;
+  if (rejects_all) return Expected("a limit above 0");
+  return rule->reject_above;
+}
+
+absl::StatusOr<DenyRule> ParseDenyRule(std::string_view text) {
+  const std::vector<std::string> parts = absl::StrSplit(Text(text), '*');
+  const bool is_form = parts.size() == 2 && (parts[0] == "timeout" || parts[0] == "reconfig") &&
+                       (parts[1] == "all" || parts[1] == "read" || parts[1] == "write");
+  if (!is_form) return Expected("timeout or reconfig, *, and all, read or write");
+  return DenyRule{
+      .how = parts[0] == "timeout" ? DenyRule::How::kSilently : DenyRule::How::kInvalidState,
+      .reads = parts[1] != "write",
+      .writes = parts[1] != "read"};
+}
+
+absl::StatusOr<int64_t> ParseWithin(std::string_view text, int64_t first, int64_t last) {
+  int64_t value = 0;
+  if (!absl::SimpleAtoi(Text(text), &value) || value < first || value > last)
+    return absl::InvalidArgumentError(
+        absl::StrCat("expected a whole number from ", first, " to ", last));
+  return value;
+}
+
+absl::StatusOr<bool> ParseBool(std::string_view text) {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  return Expected("true or false");
+}
+
+absl::Status CheckTableEnvironment(std::string_view key, std::string_view value) {
+  for (const ActingKey& acting : kActing)
+    if (acting.key == key) return acting.check(value);
+  if (std::find(std::begin(kNotActedUpon), std::end(kNotActedUpon), key) != std::end(kNotActedUpon))
+    return absl::UnimplementedError("Arion does not act on it, so it can't be set");
+  return absl::NotFoundError("nobody knows it");
+}
+
+std::vector<std::string_view> ActingTableEnvironments() {
+  std::vector<std::string_view> keys;
+  for (const ActingKey& acting : kActing) keys.push_back(acting.key);
+  std::sort(keys.begin(), keys.end());
+  return keys;
+}
+
+std::string_view ExampleOf(std::string_view key) {
+  for (const ActingKey& acting : kActing)
+    if (acting.key == key) return acting.example;
+  return {};
+}
+
+}  // namespace arion

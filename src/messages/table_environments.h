@@ -1,0 +1,68 @@
+// Table environments (spec/meta-and-admin.md 1.9): the keys that act here, and how their values are
+// read. The meta server refuses what doesn't parse, replicas act on what does. Pure.
+//
+// Errors    InvalidArgument with what was expected; for a person.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace arion {
+
+inline constexpr char kEnvDefaultTtl[] = "default_ttl";
+inline constexpr char kEnvValidatePartitionHash[] = "replica.split.validate_partition_hash";
+inline constexpr char kEnvIterationTime[] = "replica.rocksdb_iteration_threshold_time_ms";
+inline constexpr char kEnvSlowQuery[] = "replica.slow_query_threshold";
+inline constexpr char kEnvDenyClient[] = "replica.deny_client_request";
+inline constexpr char kEnvWriteThrottling[] = "replica.write_throttling";
+inline constexpr char kEnvWriteThrottlingBySize[] = "replica.write_throttling_by_size";
+inline constexpr char kEnvReadThrottling[] = "replica.read_throttling";
+inline constexpr char kEnvReadThrottlingBySize[] = "replica.read_throttling_by_size";
+inline constexpr char kEnvBackupThrottling[] = "replica.backup_request_throttling";
+inline constexpr char kEnvBusinessInfo[] = "business.info";  // a remark, for people
+
+// Of a whole table, each second; 0: no such limit.
+struct ThrottleRule {
+  uint64_t delay_above = 0;
+  absl::Duration delay;
+  uint64_t reject_above = 0;
+  absl::Duration reject_delay;
+  bool operator==(const ThrottleRule&) const = default;
+};
+// "2000*delay*100,5K*reject*200": units (K = 2^10, M = 2^20), what, ms; each at most once.
+absl::StatusOr<ThrottleRule> ParseThrottleRule(std::string_view text);
+// "5000", "20K", or the above, of which only "reject" counts. Bytes each second; 0: no limit.
+absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text);
+
+struct DenyRule {
+  enum class How : uint8_t {
+    kSilently,      // "timeout": no answer
+    kInvalidState,  // "reconfig": clients ask for the configuration again
+  };
+  How how = How::kSilently;
+  bool reads = false;
+  bool writes = false;
+  bool operator==(const DenyRule&) const = default;
+};
+// "timeout*all", "reconfig*write", ...
+absl::StatusOr<DenyRule> ParseDenyRule(std::string_view text);
+
+absl::StatusOr<int64_t> ParseWithin(std::string_view text, int64_t first, int64_t last);
+absl::StatusOr<bool> ParseBool(std::string_view text);
+
+// Whether a value may be given to a key. InvalidArgument: it takes other values, and which.
+// Unimplemented: Pegasus acts on that key, Arion does not. NotFound: nobody knows it.
+absl::Status CheckTableEnvironment(std::string_view key, std::string_view value);
+// All keys that act, in their order.
+std::vector<std::string_view> ActingTableEnvironments();
+// A value each of them takes, for completion and usage texts.
+std::string_view ExampleOf(std::string_view key);
+
+}  // namespace arion

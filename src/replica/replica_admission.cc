@@ -1,0 +1,103 @@
+// What the table's environments say of clients' requests before anything is done for them: denied,
+// throttled, watched for slowness.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "base/log.h"
+#include "replica/replica.h"
+
+namespace arion {
+namespace {
+
+// Of requests that throttles hold back; beyond, they are refused at once.
+constexpr uint64_t kDelayedBytesMax = 64 << 20;
+
+absl::Duration TimeoutOf(const InboundRequest& request) {
+  return absl::Milliseconds(request.header.timeout_ms);
+}
+
+}  // namespace
+
+const TableSettings& Replica::Settings() {
+  if (settings_serial_ == core_->app_serial()) return settings_;
+  settings_serial_ = core_->app_serial();
+  settings_ = TableSettings::From(core_->app());
+  const int32_t partitions = settings_.partition_count;
+  write_requests_.Set(settings_.write_requests, partitions);
+  write_bytes_.Set(settings_.write_bytes, partitions);
+  read_requests_.Set(settings_.read_requests, partitions);
+  backup_requests_.Set(settings_.backup_requests, partitions);
+  read_bytes_.Set(settings_.read_bytes_max, partitions);
+  return settings_;
+}
+
+bool Replica::IsDenied(InboundRequest& request, bool DenyRule::*what) {
+  const std::optional<DenyRule>& deny = Settings().deny;
+  if (!deny || !((*deny).*what)) return false;
+  if (deny->how == DenyRule::How::kInvalidState) request.responder.Reply(ErrorCode::kInvalidState);
+  return true;
+}
+
+std::optional<absl::Duration> Replica::AdmitWrite(InboundRequest& request) {
+  const std::optional<absl::Duration> pause = Admit(write_requests_, 1, request, ErrorCode::kBusy);
+  if (!pause || *pause > absl::ZeroDuration()) return pause;
+  return Admit(write_bytes_, request.body.size(), request, ErrorCode::kBusy);
+}
+
+std::optional<absl::Duration> Replica::AdmitRead(InboundRequest& request) {
+  if (request.header.is_backup_request)
+    return Admit(backup_requests_, 1, request, ErrorCode::kOk);  // no answer: the primary's counts
+  if (read_bytes_.IsSpent(host_->env.clock().Now())) {
+    request.responder.Reply(ErrorCode::kBusy);
+    return std::nullopt;
+  }
+  return Admit(read_requests_, 1, request, ErrorCode::kBusy);
+}
+
+std::optional<absl::Duration> Replica::Admit(RequestThrottle& throttle, uint64_t units,
+                                             InboundRequest& request, ErrorCode refusal) {
+  const RequestThrottle::Decision decision =
+      throttle.Admit(units, host_->env.clock().Now(), TimeoutOf(request));
+  if (decision.verdict != RequestThrottle::Verdict::kReject) return decision.pause;
+  if (refusal == ErrorCode::kOk) return std::nullopt;
+  if (decision.pause <= absl::ZeroDuration()) {
+    request.responder.Reply(refusal);
+  } else {
+    request.body.clear();
+    Delay(decision.pause, std::move(request),
+          [refusal](Replica&, InboundRequest late) { late.responder.Reply(refusal); });
+  }
+  return std::nullopt;
+}
+
+void Replica::Delay(absl::Duration pause, InboundRequest request,
+                    absl::AnyInvocable<void(Replica&, InboundRequest)> then) {
+  const uint64_t bytes = request.body.size() + sizeof(InboundRequest);
+  if (delayed_bytes_ + bytes > kDelayedBytesMax) return request.responder.Reply(ErrorCode::kBusy);
+  delayed_bytes_ += bytes;
+  strand_->PostAfter(pause, [self = weak_from_this(), bytes, request = std::move(request),
+                             then = std::move(then)]() mutable {
+    const auto replica = self.lock();
+    if (replica == nullptr) return request.responder.Reply(ErrorCode::kInvalidState);
+    replica->delayed_bytes_ -= bytes;
+    then(*replica, std::move(request));
+  });
+}
+
+void Replica::WatchSlowness(InboundRequest& request) {
+  const absl::Duration limit = Settings().slow_query;
+  if (limit == absl::InfiniteDuration()) return;
+  request.responder = Responder(
+      [limit, &clock = host_->env.clock(), begun = host_->env.clock().Now(), pid = pid_,
+       name = request.header.name, from = request.header.from, bytes = request.body.size(),
+       responder = std::move(request.responder)](ErrorCode error, std::string body) mutable {
+        const absl::Duration taken = clock.Now() - begun;
+        LOG_IF(WARNING, taken >= limit)
+            << "slow: [" << pid << "] " << name << " from " << from << " took "
+            << absl::ToInt64Milliseconds(taken) << " ms, " << bytes << " bytes asked, "
+            << body.size() << " answered, " << error;
+        responder.Reply(error, std::move(body));
+      });
+}
+
+}  // namespace arion
