@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/log_metrics.h"
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <memory>
@@ -129,6 +130,39 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
   add(MetricKind::kGauge,
       {.name = "log_waiting_for_space", .help = "Logs whose write waits for space."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.logs_waiting); });
+  return held;
+}
+
+MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server) {
+  MetricRegistrations held;
+  const SharedLogStats& stats = server.shared_log();
+  auto add = [&](MetricKind kind, MetricInfo info, const std::atomic<int64_t>& value) {
+    held.push_back(registry.Add(std::move(info), kind, {},
+                                [&value] { return static_cast<double>(value.load()); }));
+  };
+  add(MetricKind::kGauge,
+      {.name = "shared_log_files", .help = "Files left of an older version's shared log."},
+      stats.files);
+  add(MetricKind::kGauge,
+      {.name = "shared_log_bytes",
+       .help = "Bytes left of an older version's shared log.",
+       .old = {.name = "shared_log_size_mb", .per_unit = 1 << 20}},
+      stats.bytes);
+  add(MetricKind::kCounter,
+      {.name = "shared_log_read_bytes_total", .help = "Bytes of the shared log read at the start."},
+      stats.bytes_read);
+  add(MetricKind::kCounter,
+      {.name = "shared_log_taken_mutations_total",
+       .help = "Mutations that private logs lacked and got from the shared log."},
+      stats.mutations_taken);
+  add(MetricKind::kGauge,
+      {.name = "shared_log_blocking_replicas",
+       .help = "Replicas that keep files of the shared log from being removed."},
+      stats.replicas_blocking);
+  add(MetricKind::kGauge,
+      {.name = "shared_log_blocking_decrees",
+       .help = "How many decrees the last of these is behind."},
+      stats.decrees_behind);
   return held;
 }
 

@@ -24,6 +24,9 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
 // State and space of each disk. The server outlives what is returned.
 MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer& server);
 
+// What of an older version's shared log was taken over and what is left. The server outlives it.
+MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server);
+
 // Files and bytes of the replicas' logs, and what replay read. They are asked on the replicas'
 // strands, so Refresh fetches them before a reading.
 class ReplicaLogMetrics {

@@ -1,5 +1,9 @@
 // arion_replica: one replica server. Composition only.
 // SPDX-License-Identifier: Apache-2.0
+#include <signal.h>
+#include <unistd.h>
+
+#include <mutex>
 #include <utility>
 
 #include "base/log.h"
@@ -36,12 +40,38 @@ BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFac
   return lines;
 }
 
+// What turns out only after the start, and stops the process as a signal would.
+class LateRefusal {
+ public:
+  explicit LateRefusal(ReplicaServer& server) {
+    server.OnRefused([this](const absl::Status& status) {
+      {
+        const std::lock_guard lock(mutex_);
+        status_ = status;
+      }
+      kill(getpid(), SIGTERM);
+    });
+  }
+  absl::Status status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  absl::Status status_;  // guarded by mutex_
+};
+
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
+  const LateRefusal refusal(server);
   if (absl::Status status = server.Start(); !status.ok()) {
     return FailedToStart(WithOrigin(status, config));
   }
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
-  return RunUntilStopped("arion_replica", [&](StopDone done) { server.Stop(std::move(done)); });
+  const int exit_code =
+      RunUntilStopped("arion_replica", [&](StopDone done) { server.Stop(std::move(done)); });
+  const absl::Status refused = refusal.status();
+  return refused.ok() ? exit_code : FailedToStart(refused);
 }
 
 int Main(int argc, char** argv) {
@@ -57,6 +87,7 @@ int Main(int argc, char** argv) {
   ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), env, config.disks);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
+  MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
   pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();

@@ -27,6 +27,7 @@ struct Draft {
   // Older versions keep log files in reserve only when both are set.
   std::optional<uint64_t> older_reserve_bytes;
   std::optional<int64_t> older_reserve_seconds;
+  std::vector<std::string> older_shared_log_homes;  // <home>/replica/slog
 };
 
 using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
@@ -187,6 +188,19 @@ absl::Status SetLogHome(Draft& draft, std::string_view value, const std::string&
   return absl::OkStatus();
 }
 
+absl::Status SetSharedLogDirectory(Draft& draft, std::string_view value, const std::string&) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write a directory");
+  draft.config.replica.shared_log_directories = {std::string(value)};
+  return absl::OkStatus();
+}
+
+absl::Status SetDamagedSharedLog(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(const bool is_set_aside, ParseSwitch(value));
+  using Damaged = ReplicaServerOptions::DamagedSharedLog;
+  draft.config.replica.damaged_shared_log = is_set_aside ? Damaged::kSetAside : Damaged::kRefuse;
+  return absl::OkStatus();
+}
+
 // Sizes of the disk's health; 0 is allowed.
 template <auto Member>
 absl::Status SetDiskSize(Draft& draft, std::string_view value, const std::string&) {
@@ -239,9 +253,26 @@ absl::Status SetOlderInterface(Draft& draft, std::string_view value, const std::
 absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
                                    const std::string& origin) {
   if (value.empty()) return absl::OkStatus();
+  draft.older_shared_log_homes.emplace_back(value);
   if (draft.config.disks.empty())
     draft.config.disks.push_back({"default", std::string(value), origin});
   return SetMetaDataDirectory(draft, value, origin);
+}
+
+absl::Status SetOlderSharedLogHome(Draft& draft, std::string_view value, const std::string&) {
+  if (!value.empty()) draft.older_shared_log_homes.emplace_back(value);
+  return absl::OkStatus();
+}
+
+// All places where an older version with these directories may have left a shared log. Two that
+// hold one are an error of the start, so looking too widely does no harm.
+void CompleteSharedLogDirectories(Draft& draft) {
+  std::vector<std::string>& directories = draft.config.replica.shared_log_directories;
+  if (!directories.empty()) return;
+  for (const std::string& home : draft.older_shared_log_homes)
+    directories.push_back(absl::StrCat(home, "/replica/slog"));
+  for (const ConfiguredDisk& disk : draft.config.disks)
+    directories.push_back(absl::StrCat(disk.path, "/replica/slog"));
 }
 
 absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value, const std::string&) {
@@ -402,6 +433,19 @@ const std::vector<Rule>& Rules() {
        SetLogReserveSize},
       {{"arion.replica", "log_reserve_time", "of these, only what was written since", "(any age)"},
        SetLogReserveTime},
+      {{"arion.replica", "shared_log_directory", "where an older version's shared log lies",
+        "(replica/slog below data_dirs, data_dir and slog_dir)"},
+       SetSharedLogDirectory},
+      {{"arion.replica", "set_aside_damaged_shared_log",
+        "true: start although the shared log is damaged; what can't be read of it is lost here",
+        "false"},
+       SetDamagedSharedLog},
+      {{"arion.replica", "shared_log_collection_interval",
+        "period in which files of the shared log that nobody needs are removed", "30s"},
+       SetInterval<kReplica, &R::shared_log_collection_interval>},
+      {{"arion.replica", "shared_log_flushes_max",
+        "replicas asked to flush at a time for the shared log to go; 0: all", "64"},
+       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>},
       {{"arion.replica", "replay_seconds_max",
         "a log whose replay would take longer asks for a checkpoint", "10"},
        SetReplayMax},
@@ -433,6 +477,10 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
       {"network", "primary_interface", SetOlderInterface},
       {"core", "data_dir", SetOlderDataDirectory},
       {"replication", "data_dirs", SetDisks},
+      {"replication", "slog_dir", SetOlderSharedLogHome},
+      {"", "gc_interval_ms", SetOlderInterval<kReplica, &R::shared_log_collection_interval, 1>},
+      {"", "log_shared_gc_flush_replicas_limit",
+       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>},
       {"", "fd_beacon_interval_seconds", SetOlderInterval<kReplica, &R::beacon_interval, 1000>},
       {"", "fd_lease_seconds", SetOlderInterval<kReplica, &R::lease, 1000>},
       {"", "fd_grace_seconds", SetOlderInterval<kMeta, &M::grace, 1000>},
@@ -696,6 +744,7 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
   RETURN_IF_ERROR(CheckTogether(kind, file, origins, config));
 
+  CompleteSharedLogDirectories(draft);
   config.meta.cluster_name = config.cluster_name;
   config.replica.cluster_name = config.cluster_name;
   config.replica.meta_servers = config.meta_servers;

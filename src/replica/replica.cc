@@ -316,11 +316,22 @@ void Replica::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
   StoreInfo(info, [] {});
 }
 
+void Replica::ForgetSharedLog() {
+  CHECK_ON_STRAND(strand_);
+  if (is_closed_ || info_.offset_in_shared_log == 0) return;
+  if (holds_ > 0 || is_draining_)  // another store may be under way
+    return After(kNoSpacePause, [](Replica& r) { r.ForgetSharedLog(); });
+  InitInfo info = info_;
+  info.offset_in_shared_log = 0;
+  StoreInfo(info, [] {});
+}
+
 void Replica::RestartLogAt(Decree applied) {
   ++holds_;
   WhenQuiet([this, applied] {  // what is under way still belongs to the old content
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
+    info.offset_in_shared_log = host_->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
     info.is_learner = true;
     StoreInfo(info, [this, applied] { log_->StartAnew(applied); });
@@ -482,7 +493,8 @@ ReplicaSnapshot Replica::Snapshot() const {
           .last_prepared = marks.last_prepared,
           .directory = directory_,
           .log_files = log.files,
-          .log_bytes = log.bytes};
+          .log_bytes = log.bytes,
+          .valid_start_in_shared_log = info_.offset_in_shared_log};
 }
 
 ReplicaInfo Replica::Report() const {

@@ -82,6 +82,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void OnConnected(uint64_t term);
   void OnLeaseLost();
 
+  // Somebody waits for what is applied to be durable.
+  void CheckpointNow() { CheckpointIfNeeded(); }
+  // No file of an older version's shared log is left.
+  void ForgetSharedLog();
+
   // ---- questions ----
   ReplicaSnapshot Snapshot() const;
   ReplicaInfo Report() const;

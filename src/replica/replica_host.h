@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -33,6 +34,13 @@ struct ReplicaHost {
   // By position in options.data_directories; behind them the log home, if there is one.
   std::shared_ptr<DiskWatch> disks;
   std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
+  // The global offset behind an older version's shared log; 0: there is none (any more).
+  std::shared_ptr<std::atomic<int64_t>> shared_log_end = std::make_shared<std::atomic<int64_t>>(0);
+
+  std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
+
+  // What a replica's .init-info says of the shared log when its life begins anew: all of it is void.
+  int64_t SharedLogEnd() const { return shared_log_end->load(); }
 
   // Where the logs of the replicas in that data directory lie, for `disks`.
   size_t LogDiskOf(size_t data_directory) const {

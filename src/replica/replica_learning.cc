@@ -157,6 +157,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
   WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;
     info.durable = std::min(info.durable, expected);
+    info.offset_in_shared_log = host_->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
     // Each step may be repeated, or is not when it has succeeded.
     struct Exchange {

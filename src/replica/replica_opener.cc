@@ -13,19 +13,32 @@
 namespace arion {
 namespace {
 
+// Tells the disk's watch that a log waits for space, for as long as it does.
+std::function<void(bool)> WaitReporter(std::shared_ptr<DiskWatch> disks, size_t disk) {
+  return [disks = std::move(disks), disk, wait = std::shared_ptr<void>()](bool is_waiting) mutable {
+    wait = is_waiting ? disks->LogWaits(disk) : nullptr;
+  };
+}
+
+}  // namespace
+
 // Replays a log into an engine: what a later mutation proves committed is applied at once, so that
 // memory holds only the tail whose fate is open.
-class EngineReplay {
+class ReplicaOpening::Replay {
  public:
-  EngineReplay(PartitionId pid, Engine& engine)
+  Replay(PartitionId pid, Engine& engine)
       : engine_(engine), judgement_(pid, engine.last_applied()) {}
 
   absl::Status Take(MutationPtr mutation) {
     if (has_hole_) return absl::OkStatus();  // nothing behind a hole may be applied
+    const Ballot ballot = mutation->ballot;
     const Decree committed = mutation->last_committed;
     committed_.clear();
     const absl::Status judged = judgement_.Add(std::move(mutation), &committed_);
     for (const MutationPtr& m : committed_) {
+      // Before a hole only the writer's own: others may have been replaced in what is missing
+      // (spec/disk-formats.md 5.6, vector R-7).
+      if (!judged.ok() && m->ballot != ballot) break;
       ASSIGN_OR_RETURN(const MutationOperations operations,
                        MutationOperations::Decode(*m, engine_, ReadTier::kAll));
       RETURN_IF_ERROR(engine_.Apply(m->decree, m->timestamp_us, operations.ops()));
@@ -49,15 +62,6 @@ class EngineReplay {
   bool has_hole_ = false;
 };
 
-// Tells the disk's watch that a log waits for space, for as long as it does.
-std::function<void(bool)> WaitReporter(std::shared_ptr<DiskWatch> disks, size_t disk) {
-  return [disks = std::move(disks), disk, wait = std::shared_ptr<void>()](bool is_waiting) mutable {
-    wait = is_waiting ? disks->LogWaits(disk) : nullptr;
-  };
-}
-
-}  // namespace
-
 std::string DataPathOf(const std::string& replica_directory) {
   return JoinPath(replica_directory, "data");
 }
@@ -73,19 +77,33 @@ absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& 
   RETURN_IF_ERROR(files.RemoveAll(temporary));
   RETURN_IF_ERROR(files.CreateDirectories(temporary));
   RETURN_IF_ERROR(StoreAppInfo(files, temporary, app));
-  RETURN_IF_ERROR(StoreInitInfo(files, temporary, InitInfo{}));
+  RETURN_IF_ERROR(
+      StoreInitInfo(files, temporary, InitInfo{.offset_in_shared_log = host.SharedLogEnd()}));
   RETURN_IF_ERROR(PrepareLogPlace(files, host.env.clock(), host.options.log_home_directory,
                                   replica_directory, temporary));
   RETURN_IF_ERROR(files.Rename(temporary, replica_directory));
   return files.SyncDirectory(ParentDirectory(replica_directory));
 }
 
-absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr strand,
-                                          const FoundReplica& found, Origin origin) {
+ReplicaOpening::ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened,
+                               Origin origin)
+    : host_(host),
+      strand_(std::move(strand)),
+      origin_(origin),
+      opened_(std::move(opened)),
+      planner_(opened_.info.offset_in_shared_log),
+      replay_(std::make_unique<Replay>(opened_.pid, *opened_.engine)) {}
+
+ReplicaOpening::~ReplicaOpening() = default;
+
+absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const ReplicaHost& host,
+                                                                      StrandPtr strand,
+                                                                      const FoundReplica& found,
+                                                                      Origin origin) {
   FileSystem& files = host.env.files();
-  const PartitionId pid = found.pid;
   const std::string& replica_directory = found.path;
-  OpenedReplica opened{.pid = pid, .directory = replica_directory, .disk = found.data_directory};
+  OpenedReplica opened{
+      .pid = found.pid, .directory = replica_directory, .disk = found.data_directory};
   RETURN_IF_ERROR(CheckLogPlace(files, host.options.log_home_directory, replica_directory));
   ASSIGN_OR_RETURN(opened.app, LoadAppInfo(files, replica_directory));
   ASSIGN_OR_RETURN(opened.info, LoadInitInfo(files, replica_directory));
@@ -98,61 +116,96 @@ absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr str
                      ", but ", kInitInfoName, " demands ", opened.info.durable.value()));
   // What an interrupted learning session copied is of no use to the next one.
   RETURN_IF_ERROR(files.RemoveAll(LearnPathOf(replica_directory)));
+  std::unique_ptr<ReplicaOpening> opening(
+      new ReplicaOpening(host, std::move(strand), std::move(opened), origin));
+  RETURN_IF_ERROR(opening->ReplayPrivateLog());
+  return opening;
+}
 
-  EngineReplay replay(pid, *opened.engine);
-  ReplaySummary summary;
-  const LogPlace place = LogPlaceOf(host.options.log_home_directory, replica_directory);
-  PrivateLogOptions options{
-      .directory = place.directory,
-      .identity_path = place.identity_path,
-      .pid = pid,
-      .durability = host.options.durability,
-      .segment_bytes_max = host.options.log_segment_bytes,
-      .reserve = host.options.log_reserve,
-      .on_no_space = WaitReporter(host.disks, host.LogDiskOf(found.data_directory)),
-      .preallocate = host.options.log_preallocate,
-      .applied = opened.engine->last_applied(),
-      .valid_start_offset = opened.info.offset_in_private_log};
-  const Instant replay_started = host.env.clock().Now();
-  ASSIGN_OR_RETURN(
-      opened.log,
-      PrivateLog::Open(
-          host.env, std::move(strand), std::move(options),
-          [&replay](MutationPtr mutation) { return replay.Take(std::move(mutation)); }, &summary));
-  host.replay->logs.Add();
-  host.replay->mutations.Add(summary.mutations);
-  host.replay->bytes.Add(static_cast<int64_t>(summary.bytes));
-  host.replay->nanos.Add(absl::ToInt64Nanoseconds(host.env.clock().Now() - replay_started));
-  opened.recovered.logged = replay.Uncommitted();
+absl::Status ReplicaOpening::ReplayPrivateLog() {
+  const LogPlace place = LogPlaceOf(host_.options.log_home_directory, opened_.directory);
+  PrivateLogOptions options{.directory = place.directory,
+                            .identity_path = place.identity_path,
+                            .pid = opened_.pid,
+                            .durability = host_.options.durability,
+                            .segment_bytes_max = host_.options.log_segment_bytes,
+                            .reserve = host_.options.log_reserve,
+                            .on_no_space = WaitReporter(host_.disks, host_.LogDiskOf(opened_.disk)),
+                            .preallocate = host_.options.log_preallocate,
+                            .applied = opened_.engine->last_applied(),
+                            .valid_start_offset = opened_.info.offset_in_private_log};
+  const Instant replay_started = host_.env.clock().Now();
+  ASSIGN_OR_RETURN(opened_.log, PrivateLog::Open(
+                                    host_.env, strand_, std::move(options),
+                                    [this](MutationPtr m) {
+                                      planner_.OnPrivate(m->ballot, m->decree, m->last_committed);
+                                      return replay_->Take(std::move(m));
+                                    },
+                                    &summary_));
+  host_.replay->logs.Add();
+  host_.replay->mutations.Add(summary_.mutations);
+  host_.replay->bytes.Add(static_cast<int64_t>(summary_.bytes));
+  host_.replay->nanos.Add(absl::ToInt64Nanoseconds(host_.env.clock().Now() - replay_started));
+  return absl::OkStatus();
+}
+
+absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
+                                      std::vector<MutationPtr>* append) {
+  for (const MutationPtr& m : records) {
+    const auto verdict = planner_.OnShared(m->ballot, m->decree, m->last_committed, m->log_offset);
+    if (verdict != TakeOverPlanner::Verdict::kTake) continue;
+    RETURN_IF_ERROR(replay_->Take(m));
+    if (replay_->has_hole()) continue;  // a hole is not carried into the private log
+    append->push_back(m);
+    ++taken_;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
+  OpenedReplica& opened = opened_;
   if (opened.engine->last_applied() > opened.engine->last_durable())
     RETURN_IF_ERROR(opened.engine->Checkpoint().status());
+  opened.recovered.logged = replay_->Uncommitted();
 
   InitInfo info = opened.info;
-  info.ballot = std::max({info.ballot, summary.max_ballot, replay.max_ballot()});
+  info.ballot =
+      std::max({info.ballot, summary_.max_ballot, replay_->max_ballot(), planner_.max_ballot()});
   // A log with a hole would hide at the next start what is appended behind it: it begins anew; its
   // files stay.
-  opened.log_is_void = replay.has_hole();
+  opened.log_is_void = replay_->has_hole();
   if (opened.log_is_void) {
     info.offset_in_private_log = opened.log->end_offset();
     info.is_learner = true;  // what is missing stays missing at the next start
   }
-  if (info != opened.info) RETURN_IF_ERROR(StoreInitInfo(files, replica_directory, info));
+  if (host_.SharedLogEnd() == 0) info.offset_in_shared_log = 0;  // offsets of a new one start there
+  if (info != opened.info)
+    RETURN_IF_ERROR(StoreInitInfo(host_.env.files(), opened.directory, info));
   opened.info = info;
 
-  const bool was_clean = origin == Origin::kJustCreated ||
-                         (summary.was_clean && !summary.cut_tail && !opened.log_is_void);
+  const bool was_clean =
+      origin_ == Origin::kJustCreated || (summary_.was_clean && !summary_.cut_tail && taken_ == 0 &&
+                                          !is_incomplete_ && !opened.log_is_void);
   opened.recovered.ballot = info.ballot;
-  opened.recovered.last_mutation_ballot = std::max(summary.max_ballot, replay.max_ballot());
+  opened.recovered.last_mutation_ballot = std::max(summary_.max_ballot, replay_->max_ballot());
   if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_applied = opened.engine->last_applied();
   opened.recovered.last_durable = opened.engine->last_durable();
   opened.recovered.last_stop = was_clean ? LastStop::kClean : LastStop::kUnclean;
-  LOG(INFO) << "[" << pid << " " << info.ballot << " " << opened.engine->last_applied()
-            << "] opened " << replica_directory << ": " << summary.mutations
+  LOG(INFO) << "[" << opened.pid << " " << info.ballot << " " << opened.engine->last_applied()
+            << "] opened " << opened.directory << ": " << summary_.mutations
             << " mutations replayed, " << opened.recovered.logged.size() << " uncommitted"
+            << (taken_ > 0 ? absl::StrCat(", ", taken_, " taken from the shared log") : "")
             << (was_clean ? "" : ", the last stop was not clean")
-            << (replay.has_hole() ? ", with a hole: it can only learn" : "");
-  return opened;
+            << (replay_->has_hole() ? ", with a hole: it can only learn" : "");
+  return std::move(opened_);
+}
+
+absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr strand,
+                                          const FoundReplica& found, Origin origin) {
+  ASSIGN_OR_RETURN(const auto opening,
+                   ReplicaOpening::Begin(host, std::move(strand), found, origin));
+  return opening->Finish();
 }
 
 }  // namespace arion

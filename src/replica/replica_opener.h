@@ -16,6 +16,7 @@
 #include <memory>
 #include <string>
 
+#include "legacy/take_over_planner.h"
 #include "pacifica/core_options.h"
 #include "replica/init_info.h"
 #include "replica/replica_directory.h"
@@ -46,5 +47,48 @@ absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& 
 enum class Origin { kFound, kJustCreated };
 absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr strand,
                                           const FoundReplica& found, Origin origin);
+
+// A replica between two steps of its opening: engine and private log are open and replayed; what an
+// older version's shared log has of it is still to come (shared_log_take_over.h).
+//
+// Threads   Each call in the disk's pool, one at a time; what `log` does stays strand-bound.
+class ReplicaOpening {
+ public:
+  static absl::StatusOr<std::unique_ptr<ReplicaOpening>> Begin(const ReplicaHost& host,
+                                                               StrandPtr strand,
+                                                               const FoundReplica& found,
+                                                               Origin origin);
+  ~ReplicaOpening();
+
+  // Records of the shared log, in its order. What is to be appended to the private log, in this
+  // order, goes to *append; it is replayed already.
+  absl::Status TakeOver(const std::vector<MutationPtr>& records, std::vector<MutationPtr>* append);
+  // Once everything appended is durable.
+  absl::StatusOr<OpenedReplica> Finish();
+
+  PartitionId pid() const { return opened_.pid; }
+  const std::string& directory() const { return opened_.directory; }
+  const StrandPtr& strand() const { return strand_; }
+  PrivateLog& log() { return *opened_.log; }
+  const TakeOverPlanner& planner() const { return planner_; }
+  int64_t valid_start_in_shared_log() const { return opened_.info.offset_in_shared_log; }
+  // Records of it may be missing in the shared log: it comes back as after an unclean stop.
+  void MarkIncomplete() { is_incomplete_ = true; }
+
+ private:
+  class Replay;
+  ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened, Origin origin);
+  absl::Status ReplayPrivateLog();
+
+  const ReplicaHost& host_;
+  const StrandPtr strand_;
+  const Origin origin_;
+  OpenedReplica opened_;
+  TakeOverPlanner planner_;
+  std::unique_ptr<Replay> replay_;
+  ReplaySummary summary_;
+  int64_t taken_ = 0;  // from the shared log
+  bool is_incomplete_ = false;
+};
 
 }  // namespace arion

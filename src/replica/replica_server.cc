@@ -15,6 +15,8 @@
 #include "replica/request_router.h"
 #include "replica/served_files.h"
 #include "replica/server_lease.h"
+#include "replica/shared_log_collector.h"
+#include "replica/shared_log_take_over.h"
 
 namespace arion {
 namespace {
@@ -58,13 +60,20 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   std::vector<DiskSnapshot> Disks() const { return host_->disks->Snapshot(); }
   const LogReplayStats& replay() const { return *host_->replay; }
+  const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
+  void OnRefused(std::function<void(const absl::Status&)> refused) {
+    on_refused_ = std::move(refused);
+  }
 
  private:
   absl::Status ClaimDirectories();
   absl::StatusOr<std::vector<FoundReplica>> ScanDirectories();
+  absl::StatusOr<SharedLogCatalog> FindOldSharedLog();
   void MarkUnreadable(size_t index, const absl::Status& status);
   std::vector<bool> UsableDirectories() const;
   void MakeParts();
+  void TakeOver(SharedLogCatalog catalog);
+  void Collect();
 
   const StrandPtr strand_;
   std::shared_ptr<const ReplicaHost> host_;
@@ -72,6 +81,9 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   std::unique_ptr<DataDirectoryClaim> home_claim_;           // null: logs lie beside the data
   std::vector<std::string> unreadable_tags_;
   std::shared_ptr<ReplicaTable> table_;
+  std::shared_ptr<SharedLogTakeOver> take_over_;   // null: there is no shared log
+  std::shared_ptr<SharedLogCollector> collector_;  // the same
+  std::function<void(const absl::Status&)> on_refused_;
   std::shared_ptr<ConfigSync> sync_;
   std::shared_ptr<RequestRouter> router_;
   std::shared_ptr<FailureDetectorClient> detector_;
@@ -80,7 +92,9 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
 absl::Status ReplicaServer::State::Start() {
   RETURN_IF_ERROR(ClaimDirectories());
   ASSIGN_OR_RETURN(std::vector<FoundReplica> found, ScanDirectories());
+  ASSIGN_OR_RETURN(SharedLogCatalog shared_log, FindOldSharedLog());
   MakeParts();
+  if (!shared_log.directory.empty()) TakeOver(std::move(shared_log));
   std::vector<bool> readable = UsableDirectories();
   if (home_claim_ != nullptr) readable.push_back(true);
   host_->disks->Start(readable);
@@ -92,6 +106,11 @@ absl::Status ReplicaServer::State::Start() {
             << claims_.size() - unreadable_tags_.size() << " data directories; durability "
             << DurabilityName(host_->options.durability) << ", " << host_->engines.description();
   strand_->Post([self = shared_from_this(), found = std::move(found)]() mutable {
+    if (self->take_over_ != nullptr) {
+      std::set<PartitionId> expected;
+      for (const FoundReplica& replica : found) expected.insert(replica.pid);
+      self->take_over_->Start(std::move(expected));
+    }
     for (FoundReplica& replica : found) self->table_->Load(std::move(replica));
     self->detector_->Start();
   });
@@ -156,6 +175,40 @@ absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::ScanDirectories(
   return found;
 }
 
+absl::StatusOr<SharedLogCatalog> ReplicaServer::State::FindOldSharedLog() {
+  FileSystem& files = host_->env.files();
+  ASSIGN_OR_RETURN(const std::string directory,
+                   FindSharedLog(files, host_->options.shared_log_directories));
+  if (directory.empty()) return SharedLogCatalog();
+  return ListSharedLog(files, directory);
+}
+
+void ReplicaServer::State::TakeOver(SharedLogCatalog catalog) {
+  const std::weak_ptr<State> self = weak_from_this();
+  take_over_ = std::make_shared<SharedLogTakeOver>(
+      host_, strand_, std::move(catalog),
+      SharedLogTakeOver::Events{.on_refused =
+                                    [refused = on_refused_](const absl::Status& status) {
+                                      if (refused) refused(status);
+                                    },
+                                .on_read =
+                                    [self] {
+                                      if (const auto state = self.lock()) state->Collect();
+                                    }});
+  table_->SetTakeOver(take_over_);
+}
+
+void ReplicaServer::State::Collect() {
+  using Disposal = SharedLogCollector::Disposal;
+  collector_ = std::make_shared<SharedLogCollector>(
+      host_, strand_, table_,
+      unreadable_tags_.empty() ? CollectionInput::Disks::kAllReadable
+                               : CollectionInput::Disks::kSomeMissing,
+      take_over_->catalog(),
+      take_over_->damages().empty() ? Disposal::kRemove : Disposal::kSetAside);
+  collector_->Start(take_over_->max_of_newest());
+}
+
 std::vector<bool> ReplicaServer::State::UsableDirectories() const {
   std::vector<bool> usable;
   for (const auto& claim : claims_) usable.push_back(claim != nullptr);
@@ -203,6 +256,8 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
     self->host_->disks->Stop();
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
+    if (self->take_over_ != nullptr) self->take_over_->Stop();
+    if (self->collector_ != nullptr) self->collector_->Stop();
     self->table_->CloseAll([self, done = std::move(done)](const absl::Status& status) {
       // Unlocking waits for the disk.
       size_t first = 0;
@@ -238,5 +293,9 @@ void ReplicaServer::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> d
 }
 std::vector<DiskSnapshot> ReplicaServer::Disks() const { return state_->Disks(); }
 const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }
+const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_log(); }
+void ReplicaServer::OnRefused(std::function<void(const absl::Status&)> refused) {
+  state_->OnRefused(std::move(refused));
+}
 
 }  // namespace arion

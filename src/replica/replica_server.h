@@ -14,6 +14,7 @@
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -62,6 +63,14 @@ struct ReplicaServerOptions {
   LogReserve log_reserve;
   std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
+  // Where an older version's shared log may lie; all are looked at (legacy/README.md).
+  std::vector<std::string> shared_log_directories;
+  enum class DamagedSharedLog : uint8_t {
+    kRefuse,    // the server does not start
+    kSetAside,  // what can be read counts, the damaged files are kept under another name
+  } damaged_shared_log = DamagedSharedLog::kRefuse;
+  absl::Duration shared_log_collection_interval = absl::Seconds(30);  // gc_interval_ms
+  int32_t shared_log_flushes_max = 64;  // forced at a time; 0: no limit
 };
 
 // What one replica looks like from outside; for displays, tests and the simulator's checkers.
@@ -74,6 +83,7 @@ struct ReplicaSnapshot {
   bool loading = false;
   int64_t log_files = 0;
   uint64_t log_bytes = 0;
+  int64_t valid_start_in_shared_log = 0;
 };
 
 // What was read of logs, and applied, when replicas were opened. Thread-safe.
@@ -82,6 +92,16 @@ struct LogReplayStats {
   Counter mutations;
   Counter bytes;
   Counter nanos;
+};
+
+// An older version's shared log: what of it was taken over and what is left. Thread-safe.
+struct SharedLogStats {
+  std::atomic<int64_t> files = 0;  // that are left
+  std::atomic<int64_t> bytes = 0;
+  std::atomic<int64_t> bytes_read = 0;
+  std::atomic<int64_t> mutations_taken = 0;
+  std::atomic<int64_t> replicas_blocking = 0;  // its collection
+  std::atomic<int64_t> decrees_behind = 0;     // of these, the most
 };
 
 // What one data directory's (or the log home's) disk looks like from outside. Several directories may share a device;
@@ -120,8 +140,13 @@ class ReplicaServer {
   // The disks of the data directories, in configuration order, then that of the log home, if there
   // is one, under the tag log_home. Thread-safe.
   std::vector<DiskSnapshot> Disks() const;
-  // Lives as long as the server does.
+  // Both live as long as the server does.
   const LogReplayStats& replay() const;
+  const SharedLogStats& shared_log() const;
+
+  // Before Start. `refused` runs, on some strand, if after Start the shared log turns out to be one
+  // that can't be taken over: nothing will be served, the process shall stop.
+  void OnRefused(std::function<void(const absl::Status&)> refused);
 
  private:
   class State;

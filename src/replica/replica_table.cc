@@ -140,6 +140,8 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
   slot.rest_until.reset();
   SetPhase(pid, slot, Phase::kLoading);
   StrandPtr strand = host_->env.NewStrand(absl::StrCat("replica ", pid.ToString()));
+  if (origin == Origin::kFound && take_over_ != nullptr && take_over_->Needs(pid))
+    return OpenInTwoSteps(pid, std::move(strand), slot.found);
   host_->env.disk_pool(ParentDirectory(slot.found.path))
       .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand, origin,
                found = slot.found] {
@@ -155,6 +157,38 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
           if (const auto table = self.lock()) table->OnOpened(pid, strand, std::move(*opened));
         });
       });
+}
+
+void ReplicaTable::OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found) {
+  host_->env.disk_pool(ParentDirectory(found.path))
+      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand,
+               found = std::move(found)] {
+        auto opening = std::make_shared<absl::StatusOr<std::unique_ptr<ReplicaOpening>>>(
+            ReplicaOpening::Begin(*host, strand, found, Origin::kFound));
+        reply_on->Post([self, strand, pid = found.pid, opening] {
+          const auto table = self.lock();
+          if (table == nullptr) return;
+          if (!opening->ok()) {
+            table->take_over_->GiveUp(pid);
+            return table->OnOpened(pid, strand, opening->status());
+          }
+          table->take_over_->Join(*std::move(*opening),
+                                  [self, strand, pid](absl::StatusOr<OpenedReplica> opened) {
+                                    if (const auto table = self.lock())
+                                      table->OnOpened(pid, strand, std::move(opened));
+                                  });
+        });
+      });
+}
+
+void ReplicaTable::ForgetSharedLog() {
+  CHECK_ON_STRAND(strand_);
+  take_over_ = nullptr;
+  for (const auto& [pid, slot] : slots_) {
+    if (slot.phase == Phase::kOpen)
+      slot.replica->strand()->Post([replica = slot.replica] { replica->ForgetSharedLog(); });
+    // Others learn it when they are opened again (Finish).
+  }
 }
 
 void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
@@ -188,6 +222,7 @@ void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
   if (absl::IsResourceExhausted(status)) host_->disks->OnNoSpace(slot.found.data_directory);
   if (IsDamage(status)) {
+    failed_to_open_.insert(pid);
     SetAsideInPool(slot.found.path, SetAside::kFailed);
     Erase(pid);
     on_changed_();

@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "replica/replica.h"
 #include "replica/replica_directory.h"
 #include "replica/replica_host.h"
+#include "replica/shared_log_take_over.h"
 
 namespace arion {
 
@@ -44,8 +46,16 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // The open ones of a table. Thread-safe.
   std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const;
 
-  // Opens what a scan found.
+  // Opens what a scan found, with what a shared log has of it. `take_over`: null, or set before the
+  // first Load; held until ForgetSharedLog.
   void Load(FoundReplica found);
+  void SetTakeOver(std::shared_ptr<SharedLogTakeOver> take_over) {
+    take_over_ = std::move(take_over);
+  }
+  // No file of a shared log is left: so say the .init-infos from now on.
+  void ForgetSharedLog();
+  // Those that were set aside since the start because they failed to open.
+  const std::set<PartitionId>& failed_to_open() const { return failed_to_open_; }
   // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
   // gets `event`.
   enum class Creation { kAllowed, kForbidden };
@@ -74,6 +84,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   };
 
   void Open(PartitionId pid, Origin origin);
+  void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
@@ -98,6 +109,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   uint64_t lease_term_ = 0;
   bool is_stopping_ = false;
   absl::Status close_status_;
+  std::shared_ptr<SharedLogTakeOver> take_over_;
+  std::set<PartitionId> failed_to_open_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

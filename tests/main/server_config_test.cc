@@ -36,6 +36,22 @@ TEST(ServerConfigTest, DefaultsAreDurableAndOfDecision19) {
   EXPECT_EQ(config->replica.data_directories[0].path, "/data/1/replica/reps");
 }
 
+TEST(ServerConfigTest, AnOlderVersionsSharedLogIsLookedForWhereItWroteIt) {
+  const auto config = Make(ServerKind::kReplica,
+                           "[core]\ndata_dir = /home/p\n[replication]\nslog_dir = /ssd0\n"
+                           "data_dirs = a:/ssd1,b:/ssd2\nlog_shared_gc_flush_replicas_limit = 7\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.shared_log_directories,
+            (std::vector<std::string>{"/home/p/replica/slog", "/ssd0/replica/slog",
+                                      "/ssd1/replica/slog", "/ssd2/replica/slog"}));
+  EXPECT_EQ(config->replica.shared_log_flushes_max, 7);
+  EXPECT_EQ(config->replica.damaged_shared_log, ReplicaServerOptions::DamagedSharedLog::kRefuse);
+  const auto ours = MakeReplica("shared_log_directory = /x\nset_aside_damaged_shared_log = true\n");
+  ASSERT_TRUE(ours.ok()) << ours.status();
+  EXPECT_EQ(ours->replica.shared_log_directories, std::vector<std::string>{"/x"});
+  EXPECT_EQ(ours->replica.damaged_shared_log, ReplicaServerOptions::DamagedSharedLog::kSetAside);
+}
+
 TEST(ServerConfigTest, OurKeysAct) {
   absl::StatusOr<ServerConfig> config = MakeReplica(
       "durability = os\nbeacon_interval = 500ms\nlog_segment_size = 8 MiB\n"

@@ -1,0 +1,55 @@
+// SharedLogCatalog: the files of the shared log that an older version left in one folder, as their
+// names and first blocks say (spec/disk-formats.md 2, 5.2, 5.3). Looks, and changes nothing.
+//
+// Shapes    log.<index>.<start offset>, consecutive indexes, each with a whole first block whose map
+//           says for every replica the largest decree of all *earlier* files. The newest file may
+//           lack its first block (torn as it was made): it is no content, named in `ignored`.
+// Errors    DataLoss: what lies there is not a whole log; file, place and remedy are named.
+//           FailedPrecondition: something with a log's name that is none. Others: the disk.
+// Threads   Waits for the disk. Takes any bytes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <absl/types/span.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "env/file_system.h"
+#include "wal/log_format.h"
+
+namespace arion {
+
+struct SharedLogFile {
+  LogFileName name;
+  std::string file_name;
+  uint64_t size = 0;
+  std::map<PartitionId, Decree> earlier;  // its header: largest decrees of all earlier files
+
+  int64_t end_offset() const { return name.start_offset + static_cast<int64_t>(size); }
+  std::optional<Decree> EarlierMaxOf(PartitionId pid) const;
+};
+
+struct SharedLogCatalog {
+  std::string directory;
+  std::vector<SharedLogFile> files;  // oldest first
+  std::vector<std::string> ignored;  // "log.8.900: ... "
+
+  std::string PathOf(const SharedLogFile& file) const;
+  uint64_t bytes() const;
+};
+
+// No files: an empty catalog, also when there is no such folder.
+absl::StatusOr<SharedLogCatalog> ListSharedLog(FileSystem& files, const std::string& directory);
+
+// The one of these folders that holds a log's files; empty: none does. FailedPrecondition: several
+// do, and which of them counts can't be known.
+absl::StatusOr<std::string> FindSharedLog(FileSystem& files,
+                                          absl::Span<const std::string> directories);
+
+}  // namespace arion

@@ -1,0 +1,89 @@
+// SharedLogReader reads a shared log once, from one file on to its end, in pieces.
+//
+// Shapes    A block is given out whole or not at all. The newest file may end in the middle of a
+//           block (spec/disk-formats.md 2.7): that is its end, torn_tail() says where. An older one
+//           may, if the next one starts exactly there.
+// Errors    DataLoss: damaged, or files that do not join; names file, offset, and the replicas whose
+//           mutations may lie behind. Others: the disk. After an error only SkipDamaged goes on.
+// Threads   One thread; waits for the disk. Takes any bytes; holds one chunk or one block.
+// Lifetime  The FileSystem outlives it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/function_ref.h>
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/ids.h"
+#include "base/mutation_view.h"
+#include "env/file_system.h"
+#include "legacy/shared_log_catalog.h"
+#include "wal/log_reader.h"
+
+namespace arion {
+
+class SharedLogReader {
+ public:
+  // `first`: position in catalog.files. chunk_bytes_max as LogReader's.
+  SharedLogReader(FileSystem& files, SharedLogCatalog catalog, size_t first,
+                  size_t chunk_bytes_max = 4 << 20);
+
+  // Gives `sink` the mutations of the next blocks, at least one and then up to `bytes` of them.
+  // False: the log is at its end. Views last as long as the call.
+  using Sink = absl::FunctionRef<void(const MutationView&)>;
+  absl::StatusOr<bool> Next(uint64_t bytes, Sink sink);
+
+  // After DataLoss: leaves the rest of the damaged file out and goes on with the next one.
+  struct Damage {
+    std::string path;
+    uint64_t position = 0;  // what lies from here on is left out
+    std::string reason;
+    // Replicas whose mutations may be missing: after the decree seen last, up to and with the
+    // second (what the next file's header says); nullopt: nobody knows.
+    std::map<PartitionId, std::pair<Decree, std::optional<Decree>>> concerned;
+    std::string ToString() const;
+  };
+  Damage SkipDamaged();
+
+  const SharedLogCatalog& catalog() const { return catalog_; }
+  uint64_t bytes_read() const { return bytes_read_; }
+  int64_t mutations() const { return mutations_; }
+  int64_t end_offset() const { return end_offset_; }           // of the content read
+  const std::string& torn_tail() const { return torn_tail_; }  // empty: there is none
+  // The largest decree of each replica in the newest file, and what its header says of earlier ones.
+  const std::map<PartitionId, Decree>& max_of_newest() const { return max_of_newest_; }
+
+ private:
+  absl::Status OpenFile();
+  absl::Status EndFile();
+  absl::Status Damaged(uint64_t position, const std::string& reason);
+  Damage DamageAt(uint64_t position, const std::string& reason) const;
+  void Count(const MutationView& mutation);
+
+  FileSystem& files_;
+  const SharedLogCatalog catalog_;
+  const size_t chunk_bytes_max_;
+  size_t at_;
+  std::unique_ptr<ReadableFile> file_;
+  std::unique_ptr<LogReader> reader_;
+  LogBlockView block_;
+  std::optional<int64_t> expected_start_;
+  std::map<PartitionId, Decree> seen_;
+  std::map<PartitionId, Decree> max_of_newest_;
+  std::optional<Damage> damage_;
+  uint64_t bytes_read_ = 0;
+  int64_t mutations_ = 0;
+  int64_t end_offset_ = 0;
+  std::string torn_tail_;
+  // The replica of the mutation before, and where it counts: runs are common.
+  PartitionId last_pid_;
+  Decree* last_seen_ = nullptr;
+  Decree* last_newest_ = nullptr;
+};
+
+}  // namespace arion

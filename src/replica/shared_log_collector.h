@@ -1,0 +1,58 @@
+// SharedLogCollector: removes the files of a shared log that was taken over, oldest first, as soon as
+// no replica needs them, down to none (spec/disk-formats.md 6.2-6.4; legacy/collection_planner.h).
+//
+// Shapes    A round each interval: ask all replicas, plan, have those that hold it back flush (a
+//           bounded number), remove. Each removal is durable before the next, so no hole ever
+//           appears. After the last one init_offset_in_shared_log becomes 0 everywhere.
+//           Files of a damaged log that was passed over are renamed <file>.set-aside instead.
+// Threads   Strand-bound to the server's strand; files in the pool of the log's disk.
+// Lifetime  Held by shared_ptr. The host outlives it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "legacy/collection_planner.h"
+#include "replica/replica_host.h"
+#include "replica/replica_table.h"
+
+namespace arion {
+
+class SharedLogCollector : public std::enable_shared_from_this<SharedLogCollector> {
+ public:
+  enum class Disposal { kRemove, kSetAside };
+  SharedLogCollector(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+                     std::shared_ptr<ReplicaTable> table, CollectionInput::Disks disks,
+                     SharedLogCatalog catalog, Disposal disposal);
+
+  // `max_of_newest`: what the take-over saw.
+  void Start(const std::map<PartitionId, Decree>& max_of_newest);
+  void Stop() { is_stopped_ = true; }
+
+ private:
+  void Schedule();
+  void Round();
+  void OnSnapshots(const std::vector<ReplicaSnapshot>& snapshots);
+  void Say(const CollectionPlan& plan);
+  void ForceFlushes(const CollectionPlan& plan);
+  void Remove(size_t count);
+  void OnRemoved(size_t removed, const absl::Status& status);
+  void OnGone();
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  const StrandPtr strand_;
+  const std::shared_ptr<ReplicaTable> table_;
+  const CollectionInput::Disks disks_;
+  SharedLogCatalog catalog_;  // what is left
+  const Disposal disposal_;
+  std::vector<CollectionFile> files_;  // as catalog_.files
+  FlushLimiter limiter_;
+  std::string said_;
+  bool is_stopped_ = false;
+};
+
+}  // namespace arion
