@@ -99,6 +99,7 @@ absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(
     return absl::InvalidArgumentError(
         absl::StrCat(data_directory, ": not in a replica's directory"));
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
+  events_.opened(name->pid, engine->last_applied());
   return std::make_unique<CheckedEngine>(std::move(engine), node_, server_, name->pid, checker_,
                                          open_);
 }

@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,13 +22,24 @@ using OpenEngines = std::map<std::pair<std::string, PartitionId>, Engine*>;
 
 class CheckedEngineFactory : public EngineFactory {
  public:
+  // What else wants to know: engines that open, checkpoints that are installed.
+  struct Events {
+    std::function<void(PartitionId pid, Decree decree)> opened;
+    std::function<void()> installed;
+  };
   CheckedEngineFactory(EngineFactory& inner, SimNode& node, std::string server,
-                       CommitChecker& checker, OpenEngines& open)
-      : inner_(inner), node_(node), server_(std::move(server)), checker_(checker), open_(open) {}
+                       CommitChecker& checker, OpenEngines& open, Events events)
+      : inner_(inner),
+        node_(node),
+        server_(std::move(server)),
+        checker_(checker),
+        open_(open),
+        events_(std::move(events)) {}
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override {
+    events_.installed();
     return inner_.InstallCheckpoint(checkpoint_directory, decree, data_directory);
   }
   std::string description() const override { return inner_.description(); }
@@ -38,6 +50,7 @@ class CheckedEngineFactory : public EngineFactory {
   std::string server_;
   CommitChecker& checker_;
   OpenEngines& open_;
+  const Events events_;
 };
 
 }  // namespace arion::sim

@@ -3,6 +3,8 @@
 
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
+
 #include "sim/sim_random.h"
 
 namespace arion::sim {
@@ -41,8 +43,41 @@ const char* FaultName(Fault fault) {
       return "disk-lost";
     case Fault::kBitRot:
       return "bit-rot";
+    case Fault::kReplaced:
+      return "replaced";
+    case Fault::kReadErrors:
+      return "read-errors";
+    case Fault::kTableChurn:
+      return "table-churn";
   }
   return "?";
+}
+
+std::optional<Fault> FindFault(std::string_view name) {
+  for (int i = 0; i < kFaultCount; ++i)
+    if (name == FaultName(static_cast<Fault>(i))) return static_cast<Fault>(i);
+  return std::nullopt;
+}
+
+Topology Topology::Swarm(uint64_t seed) {
+  SimRandom random(seed ^ 0x70901);
+  Topology topology;
+  const auto servers = random.Below(100);
+  topology.servers = servers < 55 ? 3 : servers < 70 ? 4 : servers < 85 ? 5 : servers < 93 ? 6 : 7;
+  const auto tables = random.Below(100);
+  topology.tables = tables < 70 ? 1 : tables < 90 ? 2 : 3;
+  const auto partitions = random.Below(100);  // of all tables
+  const int all = partitions < 15   ? 1
+                  : partitions < 65 ? 2
+                  : partitions < 80 ? 4
+                  : partitions < 93 ? 8
+                                    : 16;
+  topology.partitions = std::max(1, all / topology.tables);
+  return topology;
+}
+
+std::string Topology::ToString() const {
+  return absl::StrCat(servers, " servers, ", tables, " x ", partitions, " partitions");
 }
 
 FaultMix FaultMix::Swarm(uint64_t seed) {
@@ -60,6 +95,10 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   mix.clock_drift_percent = random.Coin() ? 0 : 4.0;
   if (random.Percent(25)) mix.always_late_percent = static_cast<double>(random.Between(1, 6));
   return mix;
+}
+
+bool FaultMix::Has(Fault fault) const {
+  return std::find(kinds.begin(), kinds.end(), fault) != kinds.end();
 }
 
 std::string FaultMix::ToString() const {

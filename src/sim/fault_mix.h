@@ -1,12 +1,14 @@
-// FaultMix: which troubles a run meets, how often and how hard. Swarm(seed) draws a mix of its own
-// for each seed, so that many seeds meet each trouble alone, in pairs and all at once.
+// Topology: how large a cluster a run has. FaultMix: which troubles a run meets, how often and how hard. Swarm(seed) draws
+// both anew for each seed, so that many seeds meet each trouble alone, in pairs and all at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace arion::sim {
@@ -28,14 +30,28 @@ enum class Fault : uint8_t {
   kDiskFull,    // a server's disk takes nothing more for a while
   kDiskLost,  // a server starts again with an empty disk; once in a run, when nothing else is wrong
   kBitRot,  // bytes of a log or data file change at rest, and the server starts again; as kDiskLost
+  kReplaced,    // a server never comes back; an empty one with another address does; as kDiskLost
+  kReadErrors,  // reads of files fail at random for a while; as kDiskLost
+  kTableChurn,  // a table is made, written to, and dropped while its replicas may still learn
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kBitRot) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kTableChurn) + 1;
 const char* FaultName(Fault fault);
+std::optional<Fault> FindFault(std::string_view name);
+
+struct Topology {
+  int servers = 3;
+  int tables = 1;
+  int partitions = 2;  // of each table
+
+  static Topology Swarm(uint64_t seed);
+  std::string ToString() const;
+};
 
 struct FaultMix {
   static FaultMix Swarm(uint64_t seed);
   static FaultMix None() { return {}; }
   std::string ToString() const;
+  bool Has(Fault fault) const;
 
   std::vector<Fault> kinds;                        // each equally likely; empty: calm
   absl::Duration interval_min = absl::Seconds(2);  // between two faults

@@ -71,22 +71,16 @@ void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
                   });
 }
 
-void ProbeClient::QueryTable(Endpoint meta, std::string table,
-                             absl::AnyInvocable<void(QueryConfigResponse)> done) {
-  QueryConfigRequest query;
-  query.app_name = std::move(table);
+void ProbeClient::DropTable(Endpoint meta, const DropAppRequest& request,
+                            absl::AnyInvocable<void(ErrorCode)> done) {
   OutboundRequest outbound;
-  outbound.name = kRpcQueryConfig;
-  outbound.body = EncodeWrapped(query);
+  outbound.name = kRpcDropApp;
+  outbound.body = EncodeWrapped(request);
   transport_.Call(meta, std::move(outbound), strand_,
                   [done = std::move(done)](RpcResult result) mutable {
-                    QueryConfigResponse response;
-                    response.err = result.error;
-                    if (result.error == ErrorCode::kOk) {
-                      auto decoded = DecodeWrapped<QueryConfigResponse>(result.body);
-                      if (decoded.ok()) response = *std::move(decoded);
-                    }
-                    done(std::move(response));
+                    if (result.error != ErrorCode::kOk) return done(result.error);
+                    auto response = DecodeWrapped<DropAppResponse>(result.body);
+                    done(response.ok() ? response->err : ErrorCode::kInvalidData);
                   });
 }
 

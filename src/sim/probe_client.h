@@ -31,8 +31,8 @@ class ProbeClient {
 
   void CreateTable(Endpoint meta, const CreateAppRequest& request,
                    absl::AnyInvocable<void(CreateAppResponse)> done);
-  void QueryTable(Endpoint meta, std::string table,
-                  absl::AnyInvocable<void(QueryConfigResponse)> done);
+  void DropTable(Endpoint meta, const DropAppRequest& request,
+                 absl::AnyInvocable<void(ErrorCode)> done);
 
  private:
   OutboundRequest Request(const char* name, int32_t app_id, int32_t partition_count,

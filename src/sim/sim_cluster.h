@@ -5,15 +5,18 @@
 //   RunReport report = cluster.Run();
 //   EXPECT_THAT(report.violations, IsEmpty()) << report.Replay();
 //
-// Shapes   A run: start, create the table, wait until it is whole; faults and clients for
-//          run_length; heal everything and demand that within 60 s each partition takes writes and
-//          all members are equal (decree and content).
+// Shapes   A run: start, create the tables, wait until they are whole; faults and clients for
+//          run_length; heal everything and demand that within 60 s each partition takes writes, all
+//          members are equal (decree and content), nobody learns, dropped tables are gone and disks
+//          are not fuller than they may be.
 // Promises W2  Equal options give equal runs: the same trace_hash, the same report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,24 +26,34 @@
 #include "sim/checked_engine.h"
 #include "sim/checked_meta_store.h"
 #include "sim/checkers.h"
+#include "sim/coverage.h"
+#include "sim/data_checker.h"
 #include "sim/fault_mix.h"
 #include "sim/sim_transport.h"
+#include "sim/table_churn.h"
 #include "sim/workload.h"
 
 namespace arion::sim {
 
 struct SimClusterOptions {
   uint64_t seed = 1;
-  int replicas = 3;
-  int partitions = 2;
+  Topology topology;
   FaultMix faults;
+  // For shrinking a red seed: what is left out, though its dice are thrown. Faults are numbered
+  // from 1 as they are drawn.
+  std::set<Fault> without;
+  std::optional<std::set<int64_t>> only;
   absl::Duration run_length = absl::Minutes(2);
   enum class Disks {
     kHonest,
     kForgetFlushes
   };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
-  int64_t acknowledged_writes_min = 50;  // a run that did less proves nothing and fails
+  // A run that did less proves nothing and fails.
+  int64_t acknowledged_writes_min = 50;
+  int64_t data_operations_min = 30;
+
+  static SimClusterOptions Swarm(uint64_t seed);
 };
 
 struct RunReport {
@@ -50,8 +63,14 @@ struct RunReport {
   uint64_t events = 0;
   int64_t acknowledged_writes = 0, refused_writes = 0, undecided_writes = 0, reads = 0;
   std::array<int64_t, kFaultCount> faults{};
-  absl::Duration healed_after;  // from the end of the faults to equal members
+  int64_t faults_injected = 0;                 // or left out: the largest number
+  absl::Duration healed_after;                 // from the end of the faults to equal members
+  int64_t data_operations = 0, data_keys = 0;  // answered; checked by search
+  int64_t search_steps = 0;                    // of the hardest key
+  uint64_t disk_bytes = 0;                     // of the fullest server, at the end
+  ProbeCounts probes{};
   std::string mix;
+  std::string replay_options;  // behind the seed, led by a blank
   Violations violations;
 
   std::string Summary() const;
@@ -60,6 +79,8 @@ struct RunReport {
 
 class SimCluster {
  public:
+  static constexpr char kReplicaRoot[] = "/data/replica/reps";
+
   explicit SimCluster(SimClusterOptions options);
   ~SimCluster();
 
@@ -85,6 +106,10 @@ class SimCluster {
     std::unique_ptr<MetaServer> server;
   };
 
+  static Endpoint ServerEndpoint(int index) {
+    return {0x0a000001u + static_cast<uint32_t>(index), 34801};
+  }
+
   // ---- a life of a server ----
   void StartMeta();
   void StartServer(Server& server);
@@ -104,6 +129,12 @@ class SimCluster {
   // Starts it after `delay` and crashes it between two steps of its recovery.
   void CrashInRecovery(Server& server, absl::Duration delay, CrashMode mode);
   void DamageAtRest(Server& server, Fault fault);
+  void RotSomething(Server& server);
+  void LoseCopy(Server& server, Fault fault);
+  void CrashOne(Server& server, absl::Duration length);
+  void CrashAll();
+  void Weather(absl::Duration length);
+  void Split(absl::Duration length);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();
@@ -112,18 +143,31 @@ class SimCluster {
   bool IsCalm() const;
 
   // ---- the run ----
-  bool CreateTable();
-  bool IsWhole() const;  // each partition has all servers as members
+  bool CreateTables();
+  void CreateTable(ProbeClient& admin, const StrandPtr& strand, WorkloadTable* table);
+  void StartWorkload();
+  bool IsWanted(PartitionId pid) const;  // of a table that is to stay
+  bool IsWhole() const;                  // each partition has as many members as it should
   bool MembersAreEqual() const;
+  bool DroppedTablesAreGone() const;
+  void CheckThatNobodyLearns();
+  bool IsLeftToOperator() const;
+  uint64_t DiskBytesOf(const Server& server) const;
   std::string WhatIsMissing() const;
   void AwaitHealth();
   void Violate(std::string what) { violations_.push_back(std::move(what)); }
   void CollectViolations(RunReport* report);
+  RunReport Report();
+  int64_t WallErrorSeconds() const;
+  void WatchTheNetwork();
+  void NoteAnswer(const OutboundRequest& request, ErrorCode error, const std::string& body);
 
   SimClusterOptions options_;
   SimWorld world_;
   SimNetwork network_;
   History history_;
+  DataHistory data_history_;
+  Coverage coverage_;
   CommitChecker commits_;
   PrimaryChecker primaries_;
   BallotChecker ballots_;
@@ -133,13 +177,17 @@ class SimCluster {
   MetaServerOptions meta_options_;
   Meta meta_;
   std::vector<std::unique_ptr<Server>> servers_;
+  const int replica_count_;
+  std::vector<WorkloadTable> tables_;
   std::unique_ptr<Workload> workload_;
-  int32_t app_id_ = 0;
+  std::unique_ptr<TableChurn> churn_;
+  int replacements_ = 0;
   bool faults_on_ = false;
   int64_t troubles_ = 0;    // that last and have not ended
   bool copy_lost_ = false;  // the one copy a run may lose
   Instant calm_until_{0};
   std::array<int64_t, kFaultCount> faults_{};
+  int64_t faults_drawn_ = 0;
   absl::Duration healed_after_ = absl::InfiniteDuration();
   Violations violations_;
 };

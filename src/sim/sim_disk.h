@@ -95,6 +95,10 @@ class SimDisk {
   // Faults. The next `n` syncs (of files, directories or the device) fail with EIO.
   void FailSyncs(int n) { syncs_to_fail_ = n; }
   bool TakeSyncFailure();
+  // Each read of a file fails with EIO by this chance.
+  void FailReads(double percent) { reads_fail_percent_ = percent; }
+  bool reads_fail() const { return reads_fail_percent_ > 0; }
+  bool TakeReadFailure() { return reads_fail_percent_ > 0 && random_.Percent(reads_fail_percent_); }
   // From now on flushes of the device succeed and make nothing durable: a disk that lies.
   void ForgetFlushes() { forgets_flushes_ = true; }
   // Bytes that may still be allocated; nullopt-like UINT64_MAX: no bound.
@@ -146,6 +150,7 @@ class SimDisk {
   uint64_t next_inode_ = 2;
   uint64_t next_sequence_ = 1;
   int syncs_to_fail_ = 0;
+  double reads_fail_percent_ = 0;
   bool forgets_flushes_ = false;
   int slowness_ = 1;
   uint64_t free_bytes_ = UINT64_MAX;

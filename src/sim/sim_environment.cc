@@ -12,7 +12,6 @@
 namespace arion::sim {
 namespace {
 
-constexpr int64_t kWallStartMicros = 1790000000000000;  // 2026-09-21
 constexpr int kPoolThreads = 4;
 
 class SimStrand : public Strand {
@@ -89,7 +88,9 @@ SimNode::SimNode(SimWorld& world, uint32_t index, std::string name)
       life_(std::make_shared<SimLife>()),
       anchor_world_(world.now()),
       anchor_local_(Instant(1000000000000) + absl::Seconds(1000) * index),
-      wall_offset_micros_(kWallStartMicros + world.random().Between(-2000000, 2000000)),
+      wall_offset_micros_(kWallStartMicros - anchor_local_.nanos() / 1000 +
+                          anchor_world_.nanos() / 1000 +
+                          world.random().Between(-kWallErrorMicros, kWallErrorMicros)),
       disk_(world.random().Next(), [this] { return WallMicros() * 1000; }) {}
 
 SimNode::~SimNode() { EndLife(); }

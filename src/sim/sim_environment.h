@@ -31,6 +31,11 @@
 
 namespace arion::sim {
 
+// What a wall clock that is right says at the world's time 0: 2026-09-21.
+constexpr int64_t kWallStartMicros = 1790000000000000;
+// How far one may be off before it runs fast or slow, or leaps.
+constexpr int64_t kWallErrorMicros = 2000000;
+
 struct SimLife {
   uint32_t number = 0;
   bool alive = false;

@@ -160,7 +160,7 @@ InboundRequest MakeInbound(const Delivery& delivery) {
 void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                         absl::AnyInvocable<void(RpcResult)> done) {
   if (!port_->open()) return;
-  if (network_.on_request) network_.on_request(port_->local, request);
+  if (network_.on_request) network_.on_request(port_->local, to, request);
   VLOG(1) << request.name << " to " << to << ", " << request.body.size() << " bytes";
   SimWorld& world = network_.world_;
   uint64_t id = port_->next_call++;
@@ -197,7 +197,7 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
       VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
               << ", " << body.size() << " bytes";
       if (from != nullptr && from->open() && from->network.on_answer) {
-        from->network.on_answer(from->local, delivery->request, error);
+        from->network.on_answer(from->local, delivery->request, error, body);
       }
       SimNetwork::PortPtr caller = weak.lock();
       if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;

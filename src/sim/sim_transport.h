@@ -42,8 +42,10 @@ class SimNetwork {
 
   LinkWeather weather;
   // What passes, for checkers: requests as they are sent; answers as the responder gives them.
-  std::function<void(Endpoint from, const OutboundRequest& request)> on_request;
-  std::function<void(Endpoint server, const OutboundRequest& request, ErrorCode error)> on_answer;
+  std::function<void(Endpoint from, Endpoint to, const OutboundRequest& request)> on_request;
+  std::function<void(Endpoint server, const OutboundRequest& request, ErrorCode error,
+                     const std::string& body)>
+      on_answer;
 
   // One direction.
   void Block(Endpoint from, Endpoint to) { blocked_.insert({{from, to}, {}}); }

@@ -13,6 +13,13 @@ namespace {
 
 constexpr char kSortKey[] = "s";
 
+DataWorkloadOptions DataOptions(const WorkloadOptions& options) {
+  DataWorkloadOptions data;
+  for (const WorkloadTable& table : options.tables) data.tables.push_back(table.name);
+  data.expiry_percent = options.expiry_percent;
+  return data;
+}
+
 // What a server's refusal leaves open about a write that was sent to it once.
 bool MayHaveHappened(ErrorCode error) {
   return error == ErrorCode::kTimeout || error == ErrorCode::kNetworkFailure ||
@@ -21,8 +28,13 @@ bool MayHaveHappened(ErrorCode error) {
 
 }  // namespace
 
-Workload::Workload(SimWorld& world, SimNetwork& network, History& history, WorkloadOptions options)
-    : world_(world), network_(network), history_(history), options_(std::move(options)) {
+Workload::Workload(SimWorld& world, SimNetwork& network, History& history,
+                   DataHistory& data_history, WorkloadOptions options)
+    : world_(world),
+      network_(network),
+      history_(history),
+      options_(std::move(options)),
+      data_(world, data_history, DataOptions(options_)) {
   for (int i = 0; i <= options_.clients; ++i) {
     auto client = std::make_unique<ClientNode>();
     client->node = &world.AddNode(absl::StrCat("client", i + 1));
@@ -36,6 +48,11 @@ Workload::~Workload() {
 }
 
 std::string Workload::RawKey(const std::string& key) { return JoinRawKey(key, kSortKey); }
+
+// By the number at its end.
+const WorkloadTable& Workload::TableOf(const std::string& key) const {
+  return options_.tables[static_cast<size_t>(key.back()) % options_.tables.size()];
+}
 
 std::vector<std::string> Workload::Keys() const {
   std::vector<std::string> keys;
@@ -119,10 +136,12 @@ void Workload::Done(ClientNode& client) {
 
 void Workload::Operate(ClientNode& client) {
   if (&client == clients_.back().get()) return Probe(client);
-  std::string key = absl::StrCat("k", world_.random().Below(static_cast<uint64_t>(options_.keys)));
   auto done = [this, &client](bool) { Done(client); };
   ++under_way_;
   ++client.operations_under_way;
+  if (world_.random().Percent(options_.data_percent))
+    return data_.Operate(*client.client, client.environment->clock(), done);
+  std::string key = absl::StrCat("k", world_.random().Below(static_cast<uint64_t>(options_.keys)));
   if (world_.random().Percent(options_.increment_percent)) {
     const std::vector<std::string> counters = Counters();
     Increment(client, counters[world_.random().Below(counters.size())], done);
@@ -137,7 +156,7 @@ void Workload::Write(ClientNode& client, const std::string& key,
                      absl::AnyInvocable<void(bool ok)> done) {
   std::string value = NewValue(client);
   size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
-  client.client->Put(options_.table, key, kSortKey, value, 0,
+  client.client->Put(TableOf(key).name, key, kSortKey, value, 0,
                      [this, index, done = std::move(done)](absl::Status status) mutable {
                        auto outcome = status.ok() ? Operation::Outcome::kOk
                                       : absl::IsDeadlineExceeded(status)
@@ -152,7 +171,7 @@ void Workload::Read(ClientNode& client, const std::string& key,
                     absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
   client.client->Get(
-      options_.table, key, kSortKey,
+      TableOf(key).name, key, kSortKey,
       [this, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
         bool answered = value.ok() || absl::IsNotFound(value.status());
         if (answered) history_.ReturnRead(index, value.ok() ? *value : "", world_.now());
@@ -163,7 +182,7 @@ void Workload::Read(ClientNode& client, const std::string& key,
 void Workload::Increment(ClientNode& client, const std::string& counter,
                          absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history_.Invoke(Operation::Kind::kIncrement, counter, "", world_.now());
-  Incr(*client.client, options_.table, {.key = RawKey(counter), .increment = 1},
+  Incr(*client.client, TableOf(counter).name, {.key = RawKey(counter), .increment = 1},
        [this, index, done = std::move(done)](absl::StatusOr<int64_t> value) mutable {
          if (value.ok()) {
            history_.ReturnRead(index, absl::StrCat(*value), world_.now());
@@ -180,13 +199,14 @@ void Workload::Increment(ClientNode& client, const std::string& counter,
 void Workload::Probe(ClientNode& client) {
   SimRandom& random = world_.random();
   std::string key = absl::StrCat("k", random.Below(static_cast<uint64_t>(options_.keys)));
+  const WorkloadTable& table = TableOf(key);
   Endpoint server = options_.servers[random.Below(options_.servers.size())];
   ++under_way_;
   ++client.operations_under_way;
   if (random.Percent(20)) {
     std::string value = NewValue(client);
     size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
-    client.probe->Put(server, options_.app_id, options_.partition_count, RawKey(key), value,
+    client.probe->Put(server, table.app_id, table.partition_count, RawKey(key), value,
                       absl::Seconds(2), [this, index, &client](ErrorCode error) {
                         auto outcome = error == ErrorCode::kOk  ? Operation::Outcome::kOk
                                        : MayHaveHappened(error) ? Operation::Outcome::kUndecided
@@ -197,8 +217,8 @@ void Workload::Probe(ClientNode& client) {
     return;
   }
   size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
-  client.probe->Get(server, options_.app_id, options_.partition_count, RawKey(key),
-                    absl::Seconds(2), [this, index, &client](ErrorCode error, std::string value) {
+  client.probe->Get(server, table.app_id, table.partition_count, RawKey(key), absl::Seconds(2),
+                    [this, index, &client](ErrorCode error, std::string value) {
                       if (error == ErrorCode::kOk)
                         history_.ReturnRead(index, std::move(value), world_.now());
                       Done(client);
@@ -218,13 +238,14 @@ void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
   tally->done = std::move(done);
   std::vector<std::string> keys = Keys();
   std::vector<std::string> counters = Counters();
-  tally->left = static_cast<int>(keys.size()) * 2 + static_cast<int>(counters.size());
+  tally->left = static_cast<int>(keys.size()) * 2 + static_cast<int>(counters.size()) + 1;
   auto one = [tally](bool ok) {
     tally->all_ok &= ok;
     if (--tally->left == 0) tally->done(tally->all_ok);
   };
   client.strand->Post([this, &client, keys, counters, one] {
     for (const std::string& counter : counters) Increment(client, counter, one);
+    data_.ReadAll(*client.client, one);
     for (const std::string& key : keys) {
       Read(client, key, [this, &client, key, one](bool ok) {
         one(ok);

@@ -1,10 +1,10 @@
-// Workload: clients that write and read a few keys through the real client, each on a node of its
-// own, and a prober that asks servers a client would not ask. Everything they did is in the
-// History.
+// Workload: clients that write and read a few keys and ask all else the data API has, through the
+// real client, each on a node of its own; and a prober that asks servers a client would not ask.
+// Everything they did is in the two histories.
 //
 // Shapes   Each client has several loops: think, operate, note the outcome. Now and then a client
 //          is born again and knows no routes. Values are distinct. Threads: the world's.
-// Lifetime World, network and history outlive it.
+// Lifetime World, network and histories outlive it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,16 +13,21 @@
 #include <vector>
 
 #include "client/cluster_client.h"
+#include "sim/data_workload.h"
 #include "sim/history.h"
 #include "sim/probe_client.h"
 #include "sim/sim_transport.h"
 
 namespace arion::sim {
 
-struct WorkloadOptions {
-  std::string table = "temp";
-  int32_t app_id = 0;  // of the table, for the prober
+struct WorkloadTable {
+  std::string name;
+  int32_t app_id = 0;  // for the prober
   int32_t partition_count = 0;
+};
+
+struct WorkloadOptions {
+  std::vector<WorkloadTable> tables;  // keys take turns
   std::vector<Endpoint> meta_servers;
   std::vector<Endpoint> servers;
   int clients = 3;
@@ -32,27 +37,31 @@ struct WorkloadOptions {
   double write_percent = 50;
   int counters = 2;
   double increment_percent = 15;
+  double data_percent = 30;   // of what clients do: the whole data API (data_workload.h)
+  double expiry_percent = 0;  // as DataWorkloadOptions
   absl::Duration think_max = absl::Milliseconds(200);
   absl::Duration timeout = absl::Seconds(4);
 };
 
 class Workload {
  public:
-  Workload(SimWorld& world, SimNetwork& network, History& history, WorkloadOptions options);
+  Workload(SimWorld& world, SimNetwork& network, History& history, DataHistory& data_history,
+           WorkloadOptions options);
   ~Workload();
 
   void Start();
   // No new operations; those under way go on.
   void Stop() { is_running_ = false; }
   bool IsQuiet() const { return under_way_ == 0; }
-  // Reads and writes each key and increments each counter through a fresh client; `done` gets false
-  // if any was not OK.
+  // Reads and writes each key, increments each counter and reads all data through a fresh client;
+  // `done` gets false if any was not OK.
   void Verify(absl::AnyInvocable<void(bool)> done);
 
+ private:
   std::vector<std::string> Keys() const;
   static std::string RawKey(const std::string& key);
+  const WorkloadTable& TableOf(const std::string& key) const;
 
- private:
   struct ClientNode {
     SimNode* node = nullptr;
     Endpoint endpoint;
@@ -86,6 +95,7 @@ class Workload {
   bool is_running_ = false;
   int64_t under_way_ = 0;
   int64_t next_value_ = 1;
+  DataWorkload data_;
 };
 
 }  // namespace arion::sim

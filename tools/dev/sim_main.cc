@@ -1,32 +1,43 @@
 // sim: runs seeds of the simulated cluster and says what was violated. tools/dev/sim builds and
 // calls it.
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/functional/function_ref.h>
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_format.h>
+#include <absl/strings/str_split.h>
 #include <gflags/gflags.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
+#include "seed_shrinker.h"
 #include "sim/sim_cluster.h"
 #include "sim/sim_environment.h"
 
 DEFINE_uint64(seeds, 10, "how many seeds to run");
 DEFINE_uint64(first, 1, "the first seed");
+DEFINE_double(hours, 0, "run seeds for this long instead, whatever --seeds says");
 DEFINE_int32(jobs, 1, "processes that share the seeds");
-DEFINE_int32(replicas, 3, "replica servers");
-DEFINE_int32(partitions, 2, "partitions of the table");
+DEFINE_int32(servers, 0, "replica servers; 0: as the seed draws");
+DEFINE_int32(tables, 0, "tables; 0: as the seed draws");
+DEFINE_int32(partitions, 0, "partitions of each table; 0: as the seed draws");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
+DEFINE_string(without, "", "kinds of faults that are left out, with commas between");
+DEFINE_string(only, "", "numbers of the faults that are not left out, with commas between");
 DEFINE_bool(verbose, false, "print what the servers log, and a summary of each seed");
+DEFINE_bool(coverage, false, "print how often the rare was reached");
 DEFINE_bool(stop_at_first, false, "stop at the first seed with a violation");
+DEFINE_int32(shrink, 0, "attempts to make each red seed's run smaller; --hours: at least 100");
 DEFINE_int64(writes_min, 50, "acknowledged writes below which a seed fails");
+DEFINE_int64(data_min, 30, "operations of the whole data API below which a seed fails");
 
 namespace arion::sim {
 namespace {
@@ -36,12 +47,27 @@ struct Tally {
   uint64_t seeds = 0;
   uint64_t violations = 0;
   double simulated_seconds = 0;
+  double cpu_seconds = 0;
   int64_t writes = 0;
+  int64_t data_operations = 0;
+  int64_t data_keys = 0;
+  ProbeCounts probes{};
+
+  void Add(const Tally& other) {
+    seeds += other.seeds;
+    violations += other.violations;
+    simulated_seconds += other.simulated_seconds;
+    cpu_seconds += other.cpu_seconds;
+    writes += other.writes;
+    data_operations += other.data_operations;
+    data_keys += other.data_keys;
+    for (size_t i = 0; i < probes.size(); ++i) probes[i] += other.probes[i];
+  }
 };
 
-double CpuSeconds() {
+double Seconds(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
 }
 
@@ -60,18 +86,36 @@ class SimLog : public google::LogSink {
   }
 };
 
-RunReport RunSeed(uint64_t seed) {
-  SimClusterOptions options;
-  options.seed = seed;
-  options.replicas = FLAGS_replicas;
-  options.partitions = FLAGS_partitions;
+SimClusterOptions Options(uint64_t seed) {
+  SimClusterOptions options = SimClusterOptions::Swarm(seed);
+  if (FLAGS_servers > 0) options.topology.servers = FLAGS_servers;
+  if (FLAGS_tables > 0) options.topology.tables = FLAGS_tables;
+  if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;
   options.run_length = absl::Minutes(FLAGS_minutes);
-  options.faults = FLAGS_calm ? FaultMix::None() : FaultMix::Swarm(seed);
+  if (FLAGS_calm) options.faults = FaultMix::None();
+  for (absl::string_view name : absl::StrSplit(FLAGS_without, ',', absl::SkipEmpty())) {
+    const std::optional<Fault> fault = FindFault(std::string_view(name.data(), name.size()));
+    LOG_IF(FATAL, !fault) << "no fault is called " << name;
+    options.without.insert(*fault);
+  }
+  if (!FLAGS_only.empty()) options.only.emplace();
+  for (absl::string_view text : absl::StrSplit(FLAGS_only, ',', absl::SkipEmpty())) {
+    int64_t number = 0;
+    LOG_IF(FATAL, !absl::SimpleAtoi(text, &number)) << "no number: " << text;
+    options.only->insert(number);
+  }
   options.acknowledged_writes_min = FLAGS_writes_min;
+  options.data_operations_min = FLAGS_data_min;
+  return options;
+}
+
+RunReport RunSeed(uint64_t seed) {
+  SimClusterOptions options = Options(seed);
   SimCluster cluster(options);
   running_world = &cluster.world();
   RunReport report = cluster.Run();
   running_world = nullptr;
+  report.replay_options = ReplayOptions(options);
   return report;
 }
 
@@ -87,77 +131,120 @@ void SayWhichSeed(int) {
   _exit(3);
 }
 
-Tally RunShare(uint64_t first, uint64_t step) {
+void ShrinkAndTell(uint64_t seed) {
+  const int runs = FLAGS_hours > 0 ? std::max(FLAGS_shrink, 100) : FLAGS_shrink;
+  if (runs == 0) return;
+  const SimClusterOptions small = Shrink(Options(seed), runs);
+  printf("  smaller: tools/dev/sim --seeds 1 --first %llu%s\n",
+         static_cast<unsigned long long>(seed), ReplayOptions(small).c_str());
+}
+
+void Tell(const RunReport& report) {
+  if (FLAGS_verbose || !report.violations.empty()) printf("%s\n", report.Summary().c_str());
+  for (const std::string& violation : report.violations)
+    printf("  VIOLATION %s\n", violation.c_str());
+  if (!report.violations.empty()) printf("  replay: %s\n", report.Replay().c_str());
+  fflush(stdout);
+}
+
+Tally RunHere(uint64_t seed) {
+  running_seed = seed;
+  const double begin = Seconds(CLOCK_PROCESS_CPUTIME_ID);
+  const RunReport report = RunSeed(seed);
+  Tell(report);
   Tally tally;
-  for (uint64_t i = first; i < FLAGS_seeds; i += step) {
-    running_seed = FLAGS_first + i;
-    RunReport report = RunSeed(running_seed);
-    ++tally.seeds;
-    tally.violations += report.violations.size();
-    tally.simulated_seconds += absl::ToDoubleSeconds(report.simulated);
-    tally.writes += report.acknowledged_writes;
-    if (FLAGS_verbose || !report.violations.empty()) printf("%s\n", report.Summary().c_str());
-    for (const std::string& violation : report.violations)
-      printf("  VIOLATION %s\n", violation.c_str());
-    if (!report.violations.empty()) printf("  replay: %s\n", report.Replay().c_str());
-    fflush(stdout);
-    if (FLAGS_stop_at_first && !report.violations.empty()) break;
-  }
+  tally.seeds = 1;
+  tally.violations = report.violations.size();
+  tally.simulated_seconds = absl::ToDoubleSeconds(report.simulated);
+  tally.cpu_seconds = Seconds(CLOCK_PROCESS_CPUTIME_ID) - begin;
+  tally.writes = report.acknowledged_writes;
+  tally.data_operations = report.data_operations;
+  tally.data_keys = report.data_keys;
+  tally.probes = report.probes;
   return tally;
+}
+
+// A process whose death costs one seed only.
+struct Child {
+  pid_t pid = 0;
+  int pipe_end = 0;
+};
+Child Fork(absl::FunctionRef<Tally()> run) {
+  int ends[2];
+  if (pipe(ends) != 0) LOG(FATAL) << "pipe failed";
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    const Tally tally = run();
+    fflush(stdout);
+    (void)!write(ends[1], &tally, sizeof(tally));
+    _exit(0);
+  }
+  close(ends[1]);
+  return {pid, ends[0]};
+}
+// One violation where it died.
+Tally Await(const Child& child) {
+  Tally tally;
+  if (read(child.pipe_end, &tally, sizeof(tally)) != static_cast<ssize_t>(sizeof(tally))) {
+    tally = Tally();
+    tally.violations = 1;
+  }
+  close(child.pipe_end);
+  waitpid(child.pid, nullptr, 0);
+  return tally;
+}
+
+Tally RunShare(uint64_t first, uint64_t step) {
+  Tally all;
+  const double end = Seconds(CLOCK_MONOTONIC) + FLAGS_hours * 3600;
+  const auto is_over = [end](uint64_t i) {
+    return FLAGS_hours > 0 ? Seconds(CLOCK_MONOTONIC) >= end : i >= FLAGS_seeds;
+  };
+  for (uint64_t i = first; !is_over(i); i += step) {
+    const uint64_t seed = FLAGS_first + i;
+    const Tally tally =
+        FLAGS_hours > 0 ? Await(Fork([seed] { return RunHere(seed); })) : RunHere(seed);
+    all.Add(tally);
+    if (tally.violations > 0) ShrinkAndTell(seed);
+    fflush(stdout);
+    if (FLAGS_stop_at_first && tally.violations > 0) break;
+  }
+  return all;
+}
+
+Tally RunShares(uint64_t jobs) {
+  std::vector<Child> children;
+  for (uint64_t j = 0; j < jobs; ++j)
+    children.push_back(Fork([j, jobs] { return RunShare(j, jobs); }));
+  Tally total;
+  for (const Child& child : children) total.Add(Await(child));
+  return total;
 }
 
 int Main() {
   signal(SIGABRT, SayWhichSeed);
-  printf("sim: seeds %llu to %llu, %d replicas, %d partitions, %g minutes each\n",
-         static_cast<unsigned long long>(FLAGS_first),
-         static_cast<unsigned long long>(FLAGS_first + FLAGS_seeds - 1), FLAGS_replicas,
-         FLAGS_partitions, FLAGS_minutes);
+  printf("sim: seeds from %llu, %.1f minutes each%s\n",
+         static_cast<unsigned long long>(FLAGS_first), FLAGS_minutes, FLAGS_calm ? ", calm" : "");
   fflush(stdout);
-  uint64_t jobs =
-      std::max<uint64_t>(1, std::min<uint64_t>(static_cast<uint64_t>(FLAGS_jobs), FLAGS_seeds));
-  Tally total;
-  double cpu = 0;
-  int died = 0;
-  if (jobs == 1) {
-    total = RunShare(0, 1);
-    cpu = CpuSeconds();
-  } else {
-    std::vector<std::pair<pid_t, int>> children;
-    for (uint64_t j = 0; j < jobs; ++j) {
-      int ends[2];
-      if (pipe(ends) != 0) return 2;
-      pid_t pid = fork();
-      if (pid == 0) {
-        close(ends[0]);
-        std::pair<Tally, double> result = {RunShare(j, jobs), 0};
-        result.second = CpuSeconds();
-        (void)!write(ends[1], &result, sizeof(result));
-        _exit(0);
-      }
-      close(ends[1]);
-      children.emplace_back(pid, ends[0]);
-    }
-    for (auto [pid, pipe_end] : children) {
-      std::pair<Tally, double> result;
-      if (read(pipe_end, &result, sizeof(result)) == static_cast<ssize_t>(sizeof(result))) {
-        total.seeds += result.first.seeds;
-        total.violations += result.first.violations;
-        total.simulated_seconds += result.first.simulated_seconds;
-        total.writes += result.first.writes;
-        cpu += result.second;
-      } else {
-        ++died;
-      }
-      waitpid(pid, nullptr, 0);
-    }
+  uint64_t jobs = std::max<uint64_t>(1, static_cast<uint64_t>(FLAGS_jobs));
+  if (FLAGS_hours == 0) jobs = std::min(jobs, std::max<uint64_t>(FLAGS_seeds, 1));
+  const Tally total = jobs == 1 ? RunShare(0, 1) : RunShares(jobs);
+  if (FLAGS_coverage) {
+    for (int i = 0; i < kProbeCount; ++i)
+      printf("%12lld %s\n", static_cast<long long>(total.probes[static_cast<size_t>(i)]),
+             ProbeName(static_cast<Probe>(i)));
   }
-  total.violations += static_cast<uint64_t>(died);
-  printf("acknowledged writes: %lld; simulated seconds per CPU second: %.0f\n",
-         static_cast<long long>(total.writes), cpu > 0 ? total.simulated_seconds / cpu : 0);
+  printf(
+      "acknowledged writes: %lld; data operations: %lld on %lld keys; simulated "
+      "hours per CPU hour: %.0f\n",
+      static_cast<long long>(total.writes), static_cast<long long>(total.data_operations),
+      static_cast<long long>(total.data_keys),
+      total.cpu_seconds > 0 ? total.simulated_seconds / total.cpu_seconds : 0);
   printf("sim: %llu seeds, %.1f simulated hours, %.0f CPU s, %llu violations\n",
-         static_cast<unsigned long long>(total.seeds), total.simulated_seconds / 3600, cpu,
-         static_cast<unsigned long long>(total.violations));
-  return total.violations == 0 && died == 0 ? 0 : 1;
+         static_cast<unsigned long long>(total.seeds), total.simulated_seconds / 3600,
+         total.cpu_seconds, static_cast<unsigned long long>(total.violations));
+  return total.violations == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -1,0 +1,96 @@
+// DataHistory: operations of the whole data API, each on one hash key, with what was asked and what
+// was answered, in the world's time.
+//
+// Shapes   Writes without an answer are kUndecided: they happened at any time after `invoked`, or
+//          never. Refused writes must not be seen and reads without an answer say nothing: neither
+//          is kept. Rows of an answer are in the order of their sort keys. Expiry: seconds since
+//          2016, 0 = never.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/instant.h"
+#include "messages/client_messages.h"
+
+namespace arion::sim {
+
+struct DataOperation {
+  enum class Kind : uint8_t {
+    kPut,
+    kRemove,
+    kMultiPut,
+    kMultiRemove,
+    kIncr,
+    kCheckAndSet,
+    kCheckAndMutate,
+    kGet,
+    kMultiGet,
+    kBatchGet,
+    kScan,
+    kSortKeyCount,
+    kTtl,
+  };
+  static constexpr int kKinds = static_cast<int>(Kind::kTtl) + 1;
+  enum class Outcome : uint8_t { kAnswered, kRefused, kUndecided };
+  struct Write {
+    std::string sort_key;
+    std::optional<std::string> value;  // none: removes it
+    int32_t expire_ts = 0;
+  };
+  enum class Verdict : uint8_t { kWritten, kCheckFailed, kInvalid };  // INCR, CHECK_...
+
+  Kind kind = Kind::kGet;
+  Outcome outcome = Outcome::kUndecided;
+  std::string hash_key;
+  Instant invoked;
+  Instant returned = Instant::InfiniteFuture();
+
+  // Asked.
+  std::vector<Write> writes;  // of writes but INCR, in order
+  std::string sort_key;       // GET, TTL, INCR; what CHECK_... looks at
+  CheckType check = CheckType::kNoCheck;
+  std::string operand;
+  int64_t amount = 0;                  // INCR
+  int32_t expire_ts = 0;               // INCR: 0 keeps what is, negative: none
+  std::vector<std::string> sort_keys;  // MULTI_GET, BATCH_GET; empty: all
+  int32_t rows_max = 0;                // MULTI_GET of all; 0: no limit
+
+  // Answered.
+  Verdict verdict = Verdict::kWritten;
+  bool told_value = false;           // CHECK_...: `value` is what was there
+  std::optional<std::string> value;  // GET, CHECK_...; none: no record
+  int64_t number = 0;                // INCR, SORTKEY_COUNT; TTL: -1 never expires
+  std::vector<std::pair<std::string, std::string>> rows;
+  bool is_incomplete = false;  // MULTI_GET: there may be more
+
+  bool IsRead() const { return kind >= Kind::kGet; }
+  std::string ToString() const;
+};
+const char* KindName(DataOperation::Kind kind);
+
+class DataHistory {
+ public:
+  size_t Invoke(DataOperation operation, Instant now) {
+    operation.invoked = now;
+    operations_.push_back(std::move(operation));
+    return operations_.size() - 1;
+  }
+  DataOperation& operator[](size_t index) { return operations_[index]; }
+  void Return(size_t index, DataOperation::Outcome outcome, Instant now) {
+    operations_[index].outcome = outcome;
+    if (outcome != DataOperation::Outcome::kUndecided) operations_[index].returned = now;
+  }
+  const std::vector<DataOperation>& operations() const { return operations_; }
+  int64_t CountAnswered() const;
+  int64_t CountAnswered(DataOperation::Kind kind) const;
+
+ private:
+  std::vector<DataOperation> operations_;
+};
+
+}  // namespace arion::sim

@@ -1,0 +1,277 @@
+// What troubles a SimCluster.
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "sim/sim_cluster.h"
+
+namespace arion::sim {
+
+CrashMode SimCluster::DrawCrashMode() {
+  // What lies in a page cache survives processes only.
+  if (server_options_.durability == Durability::kOs) return CrashMode::kProcess;
+  return static_cast<CrashMode>(world_.random().Below(4));
+}
+
+absl::Duration SimCluster::DrawLength() {
+  return world_.random().Between(absl::Milliseconds(200), options_.faults.length_max);
+}
+
+LinkWeather SimCluster::UsualWeather() const {
+  LinkWeather weather;
+  if (options_.faults.always_late_percent > 0) {
+    weather.late_percent = options_.faults.always_late_percent;
+    weather.late_max = absl::Seconds(3);
+  }
+  return weather;
+}
+
+bool SimCluster::IsCalm() const {
+  return troubles_ == 0 && meta_.node->alive() && IsWhole() &&
+         std::all_of(servers_.begin(), servers_.end(),
+                     [](const auto& s) { return s->node->alive() && !s->stopping; });
+}
+
+void SimCluster::ScheduleFault() {
+  absl::Duration delay =
+      world_.random().Between(options_.faults.interval_min, options_.faults.interval_max);
+  world_.After(delay, EventKind::kFault, [this] {
+    if (!faults_on_) return;
+    if (world_.now() >= calm_until_ && !options_.faults.kinds.empty()) {
+      Inject(options_.faults.kinds[world_.random().Below(options_.faults.kinds.size())]);
+    }
+    ScheduleFault();
+  });
+}
+
+void SimCluster::CutOneWay(Endpoint from, Endpoint to, absl::Duration length) {
+  network_.Block(from, to);
+  world_.After(length, EventKind::kFault, [this, from, to] { network_.Unblock(from, to); });
+}
+
+void SimCluster::LastFor(absl::Duration length, absl::AnyInvocable<void()> end) {
+  ++troubles_;
+  world_.After(length, EventKind::kFault, [this, end = std::move(end)]() mutable {
+    --troubles_;
+    end();
+  });
+}
+
+void SimCluster::Cut(Endpoint a, Endpoint b, absl::Duration length) {
+  CutOneWay(a, b, length);
+  CutOneWay(b, a, length);
+}
+
+void SimCluster::CrashOne(Server& server, absl::Duration length) {
+  if (!server.node->alive()) return;
+  SimRandom& random = world_.random();
+  CrashMode mode = DrawCrashMode();
+  // Back before what it sent has arrived everywhere.
+  if (random.Percent(30)) length = random.Between(absl::Milliseconds(10), absl::Milliseconds(400));
+  if (random.Coin()) {
+    CrashServer(server, mode);
+    if (random.Percent(30)) {
+      CrashInRecovery(server, length, mode);
+    } else {
+      RestartLater(server, length);
+    }
+  } else {
+    server.node->CrashAfterChanges(random.Between(0, 40), mode, [this, &server, length] {
+      BuryServer(server, SimNetwork::Farewell::kReset);
+      RestartLater(server, length);
+    });
+  }
+}
+
+void SimCluster::CrashAll() {
+  CrashMode mode = DrawCrashMode();
+  for (auto& one : servers_) {
+    if (one->node->alive()) CrashServer(*one, mode);
+    if (world_.random().Percent(15)) {
+      CrashInRecovery(*one, DrawLength(), DrawCrashMode());
+    } else {
+      RestartLater(*one, DrawLength());
+    }
+  }
+}
+
+void SimCluster::Weather(absl::Duration length) {
+  SimRandom& random = world_.random();
+  network_.weather.loss_percent = random.Coin() ? static_cast<double>(random.Below(15)) : 0;
+  network_.weather.duplicate_percent = random.Coin() ? static_cast<double>(random.Below(20)) : 0;
+  network_.weather.late_percent = static_cast<double>(random.Below(40));
+  network_.weather.late_max = random.Between(
+      absl::Milliseconds(1), random.Coin() ? absl::Milliseconds(800) : absl::Seconds(4));
+  LastFor(length, [this] {
+    if (faults_on_) network_.weather = UsualWeather();
+  });
+}
+
+void SimCluster::Split(absl::Duration length) {
+  std::vector<Endpoint> here = {meta_.endpoint}, there;
+  for (auto& one : servers_) (world_.random().Coin() ? here : there).push_back(one->endpoint);
+  for (Endpoint a : here) {
+    for (Endpoint b : there) Cut(a, b, length);
+  }
+  LastFor(length, [] {});
+}
+
+void SimCluster::LoseCopy(Server& server, Fault fault) {
+  if (copy_lost_ || !IsCalm()) {
+    --faults_[static_cast<size_t>(fault)];
+    return;
+  }
+  // One copy is being lost: the promise covers one, so nothing else happens until it is back.
+  copy_lost_ = true;
+  calm_until_ = world_.now() + absl::Seconds(45);
+  if (fault == Fault::kFailedSync) {
+    server.node->disk().FailSyncs(1);
+  } else {
+    DamageAtRest(server, fault);
+  }
+}
+
+void SimCluster::Inject(Fault fault) {
+  // Under everything at once nothing is acknowledged, and nothing is proven.
+  constexpr int64_t kTroublesMax = 3;
+  if (troubles_ >= kTroublesMax) return;
+  SimRandom& random = world_.random();
+  Server& server = AnyServer();
+  absl::Duration length = DrawLength();
+  ++faults_drawn_;
+  if (options_.without.contains(fault)) return;
+  if (options_.only && !options_.only->contains(faults_drawn_)) return;
+  ++faults_[static_cast<size_t>(fault)];
+  LOG(INFO) << "fault " << faults_drawn_ << ": " << FaultName(fault)
+            << ", if at a server: " << server.name << ", up to " << length;
+  switch (fault) {
+    case Fault::kCrashOne:
+      return CrashOne(server, length);
+    case Fault::kCrashAll:
+      return CrashAll();
+    case Fault::kCrashMeta:
+      if (meta_.node->alive()) CrashMeta(DrawCrashMode());
+      world_.After(length, EventKind::kFault, [this] { StartMeta(); });
+      return;
+    case Fault::kRestart:
+      if (server.node->alive() && !server.stopping && server.server) StopServer(server);
+      return;
+    case Fault::kPause: {
+      (random.Percent(15) ? meta_.node : server.node)->PauseFor(length);
+      LastFor(length, [] {});
+      return;
+    }
+    case Fault::kCutFromMeta:
+      Cut(server.endpoint, meta_.endpoint, length);
+      LastFor(length, [] {});
+      return;
+    case Fault::kCutFromPeer:
+      Cut(server.endpoint, AnyServer().endpoint, length);
+      LastFor(length, [] {});
+      return;
+    case Fault::kCutOneWay:
+      CutOneWay(server.endpoint, random.Percent(30) ? meta_.endpoint : AnyServer().endpoint,
+                length);
+      LastFor(length, [] {});
+      return;
+    case Fault::kSplit:
+      return Split(length);
+    case Fault::kWeather:
+      return Weather(length);
+    case Fault::kSlowDisk: {
+      SimNode* node = random.Percent(15) ? meta_.node : server.node;
+      node->disk().SetSlowness(static_cast<int>(random.Between(3, 300)));
+      LastFor(length, [node] { node->disk().SetSlowness(1); });
+      return;
+    }
+    case Fault::kDiskFull:
+      server.node->disk().SetFreeBytes(random.Below(100000));
+      LastFor(length, [&server] { server.node->disk().SetFreeBytes(UINT64_MAX); });
+      return;
+    case Fault::kFailedSync:
+    case Fault::kDiskLost:
+    case Fault::kBitRot:
+    case Fault::kReplaced:
+    case Fault::kReadErrors:
+      return LoseCopy(server, fault);
+    case Fault::kTableChurn:
+      return churn_->BeginCycle();
+    case Fault::kWallJump: {
+      SimNode* node = random.Percent(30) ? meta_.node : server.node;
+      node->JumpWall(random.Between(absl::Hours(-1000), absl::Hours(1000)));
+      return;
+    }
+  }
+}
+
+void SimCluster::CrashInRecovery(Server& server, absl::Duration delay, CrashMode mode) {
+  world_.After(delay, EventKind::kFault, [this, &server, mode] {
+    if (server.node->alive() || server.server) return;
+    StartServer(server);
+    if (!server.node->alive()) return;
+    server.node->CrashAfterChanges(world_.random().Between(0, 60), mode, [this, &server] {
+      BuryServer(server, SimNetwork::Farewell::kReset);
+      RestartLater(server, DrawLength());
+    });
+  });
+}
+
+void SimCluster::RotSomething(Server& server) {
+  SimRandom& random = world_.random();
+  SimDisk& disk = server.node->disk();
+  std::vector<std::string> files;
+  for (const std::string& path : disk.AllFiles()) {
+    if (path.find("/plog/") != std::string::npos ||
+        path.find("/data/memory") != std::string::npos || path.find("-info") != std::string::npos) {
+      files.push_back(path);
+    }
+  }
+  if (files.empty()) return;
+  const std::string& path = files[random.Below(files.size())];
+  uint64_t size = (*disk.Find(path))->content.size();
+  uint64_t offset = random.Below(size + 1), n = 1 + random.Below(random.Coin() ? 4 : 4096);
+  LOG(INFO) << "rot: " << path << " of " << server.name << ", " << n << " bytes at " << offset
+            << " of " << size;
+  CHECK(disk.Rot(path, offset, n).ok());
+}
+
+void SimCluster::DamageAtRest(Server& server, Fault fault) {
+  SimRandom& random = world_.random();
+  CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess
+                                                                    : CrashMode::kPowerRandom);
+  SimDisk& disk = server.node->disk();
+  if (fault == Fault::kBitRot) {
+    RotSomething(server);
+  } else if (fault == Fault::kReadErrors) {
+    disk.FailReads(static_cast<double>(random.Between(2, 60)));
+    LastFor(DrawLength(), [&server] { server.node->disk().FailReads(0); });
+  } else {
+    CHECK(disk.RemoveAll(kReplicaRoot).ok() && disk.CreateDirectories(kReplicaRoot).ok());
+    if (fault == Fault::kReplaced)
+      server.endpoint = ServerEndpoint(static_cast<int>(servers_.size()) + replacements_++);
+  }
+  disk.MakeDurable();
+  RestartLater(server, random.Between(absl::Milliseconds(100), absl::Seconds(5)));
+}
+
+void SimCluster::HealAll() {
+  faults_on_ = false;
+  network_.UnblockAll();
+  network_.weather = LinkWeather{};
+  for (const auto& node : world_.nodes()) {
+    node->PauseFor(absl::ZeroDuration());
+    node->disk().SetSlowness(1);
+    node->disk().FailSyncs(0);
+    node->disk().FailReads(0);
+    node->disk().SetFreeBytes(UINT64_MAX);
+    if (node->alive()) node->disk().Revive();
+  }
+  churn_->HurryUp();
+  StartMeta();
+  for (auto& server : servers_) StartServer(*server);
+}
+
+}  // namespace arion::sim

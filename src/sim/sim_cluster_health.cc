@@ -1,0 +1,164 @@
+// What must be true of a SimCluster once its troubles are over.
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "sim/sim_cluster.h"
+
+namespace arion::sim {
+namespace {
+
+constexpr absl::Duration kHealthLimit = absl::Seconds(60);
+
+// Whether two engines hold the same records, expired ones included.
+bool HoldTheSame(const Engine& a, const Engine& b) {
+  const auto view_a = a.View(), view_b = b.View();
+  const auto walk_a = view_a->Walk({}, Direction::kForward);
+  const auto walk_b = view_b->Walk({}, Direction::kForward);
+  for (; walk_a->Valid() && walk_b->Valid(); walk_a->Next(), walk_b->Next()) {
+    if (walk_a->key() != walk_b->key() || walk_a->value() != walk_b->value() ||
+        walk_a->expire_ts() != walk_b->expire_ts())
+      return false;
+  }
+  return !walk_a->Valid() && !walk_b->Valid();
+}
+
+}  // namespace
+
+bool SimCluster::IsWanted(PartitionId pid) const {
+  return std::any_of(tables_.begin(), tables_.end(),
+                     [pid](const WorkloadTable& table) { return table.app_id == pid.app_id; });
+}
+
+bool SimCluster::IsWhole() const {
+  int whole = 0;
+  for (const auto& [pid, config] : stored_) {
+    whole += IsWanted(pid) && config.primary.IsValid() &&
+             config.MemberCount() == static_cast<size_t>(replica_count_);
+  }
+  return whole == options_.topology.partitions * options_.topology.tables;
+}
+
+bool SimCluster::MembersAreEqual() const {
+  std::vector<std::pair<const Engine*, const Engine*>> pairs;
+  for (const auto& [pid, config] : stored_) {
+    if (!IsWanted(pid)) continue;
+    const Engine* first = nullptr;
+    for (const auto& server : servers_) {
+      if (!config.IsMember(server->endpoint)) continue;
+      auto it = engines_.find({server->name, pid});
+      if (it == engines_.end()) return false;
+      if (first == nullptr) first = it->second;
+      if (it->second->last_applied() != first->last_applied()) return false;
+      if (it->second != first) pairs.emplace_back(first, it->second);
+    }
+  }
+  return std::all_of(pairs.begin(), pairs.end(),
+                     [](const auto& pair) { return HoldTheSame(*pair.first, *pair.second); });
+}
+
+bool SimCluster::DroppedTablesAreGone() const {
+  return churn_->IsIdle() &&
+         std::none_of(engines_.begin(), engines_.end(), [this](const auto& open) {
+           return churn_->dropped().contains(open.first.second.app_id);
+         });
+}
+
+uint64_t SimCluster::DiskBytesOf(const Server& server) const {
+  uint64_t bytes = 0;
+  for (const std::string& path : server.node->disk().AllFiles())
+    bytes += (*server.node->disk().Find(path))->content.size();
+  return bytes;
+}
+
+void SimCluster::CheckThatNobodyLearns() {
+  struct Tally {
+    size_t left = 0;
+    std::string learners;
+  };
+  auto tally = std::make_shared<Tally>();
+  for (auto& server : servers_) {
+    if (!server->server) return Violate(absl::StrCat(server->name, " is gone"));
+    ++tally->left;
+    server->server->Snapshot([this, tally, name = server->name](auto replicas) {
+      for (const ReplicaSnapshot& replica : replicas) {
+        if (replica.status == PartitionStatus::kPotentialSecondary && IsWanted(replica.pid))
+          absl::StrAppend(&tally->learners, " ", name, " ", replica.pid.ToString());
+      }
+      --tally->left;
+    });
+  }
+  if (!world_.RunUntil([&tally] { return tally->left == 0; }, absl::Seconds(5)))
+    return Violate("H: a server does not tell what its replicas do");
+  if (!tally->learners.empty())
+    Violate(absl::StrCat("H: all members are there, and yet somebody learns:", tally->learners));
+}
+
+// Where acknowledged writes may be lost with the power, meta does not choose among members that
+// contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does.
+bool SimCluster::IsLeftToOperator() const {
+  return server_options_.durability == Durability::kOs &&
+         std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
+           return IsWanted(entry.first) && entry.second.MemberCount() == 0;
+         });
+}
+
+std::string SimCluster::WhatIsMissing() const {
+  std::string text;
+  for (const auto& [pid, config] : stored_) {
+    if (!IsWanted(pid)) continue;
+    absl::StrAppend(&text, " [", pid.ToString(), " ballot ", config.ballot.value(), " primary ",
+                    config.primary.ToString(), " members ", config.MemberCount());
+    for (const auto& server : servers_) {
+      auto it = engines_.find({server->name, pid});
+      absl::StrAppend(&text, " ", server->name, "@",
+                      it == engines_.end() ? std::string("none")
+                                           : absl::StrCat(it->second->last_applied().value()));
+    }
+    absl::StrAppend(&text, "]");
+  }
+  if (!churn_->IsIdle()) absl::StrAppend(&text, " ", churn_->table(), " is not dropped");
+  for (const auto& [where, engine] : engines_)
+    if (churn_->dropped().contains(where.second.app_id))
+      absl::StrAppend(&text, " ", where.first, " still has ", where.second.ToString());
+  return text;
+}
+
+void SimCluster::AwaitHealth() {
+  Instant begin = world_.now();
+  // What was to last longer ends now; restarts that were planned find their server alive.
+  world_.RunFor(absl::Seconds(3));
+  workload_->Stop();
+  bool is_verified = false, is_verifying = false;
+  while (world_.now() - begin < kHealthLimit) {
+    for (auto& server : servers_) {
+      if (!server->node->alive()) StartServer(*server);
+    }
+    if (!meta_.node->alive()) StartMeta();
+    if (IsWhole() && !is_verified && !is_verifying) {
+      is_verifying = true;
+      workload_->Verify([&is_verified, &is_verifying](bool ok) {
+        is_verified = ok;
+        is_verifying = false;
+      });
+    }
+    if (is_verified && IsWhole() && MembersAreEqual() && DroppedTablesAreGone()) {
+      healed_after_ = world_.now() - begin;
+      world_.RunFor(absl::Seconds(3));
+      return CheckThatNobodyLearns();
+    }
+    world_.RunFor(absl::Milliseconds(100));
+  }
+  if (IsLeftToOperator()) return;
+  Violate(absl::StrCat("H: 60 s after all faults ended ",
+                       !IsWhole()                ? "members are missing:"
+                       : !is_verified            ? "not every key can be read and written:"
+                       : !DroppedTablesAreGone() ? "a dropped table is still there:"
+                                                 : "members differ:",
+                       WhatIsMissing()));
+}
+
+}  // namespace arion::sim
