@@ -194,7 +194,7 @@ void ClusterClient::Start(const std::string& table, OperationPtr operation) {
   operation->deadline = Deadline(options);
   // Never inline: what may be over already waits for its turn.
   const bool may_end_at_once =
-      *operation->question.name == '\0' || operation->deadline - environment_.clock().Now() < kSoon;
+      *operation->question.name == '\0' || options.timeout.value_or(options_.timeout) < kSoon;
   if (!may_end_at_once) return Advance(operation);
   strand_->Post([operation] {
     if (auto self = operation->client.lock()) self->Advance(operation);

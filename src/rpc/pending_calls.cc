@@ -9,8 +9,9 @@ constexpr std::string_view kAck = "_ACK";
 // A name with _ACK, cut to what fits the header's field.
 bool IsAckOf(std::string_view ack, std::string_view name) {
   constexpr size_t kNameBytesMax = 47;
-  std::string whole = std::string(name).append(kAck).substr(0, kNameBytesMax);
-  return ack == whole;
+  name = name.substr(0, kNameBytesMax);
+  return ack.starts_with(name) &&
+         ack.substr(name.size()) == kAck.substr(0, kNameBytesMax - name.size());
 }
 
 }  // namespace
