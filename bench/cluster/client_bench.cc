@@ -4,6 +4,7 @@
 #include <arion/client.h>
 #include <gflags/gflags.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -19,7 +20,7 @@ DEFINE_string(table, "temp", "table");
 DEFINE_string(
     op, "get",
     "put, get, check_and_set: one record each; multi_get: --rows sort keys of one hash key; "
-    "fill: --keys hash keys of --rows sort keys; scan: the whole table");
+    "fill: --keys hash keys of --rows sort keys, whatever --ops; scan: the whole table");
 DEFINE_int64(ops, 100000, "operations; of scan: scans");
 DEFINE_int32(outstanding, 50, "operations under way");
 DEFINE_int32(keys, 100000, "hash keys");
@@ -44,6 +45,8 @@ class Run {
  public:
   explicit Run(arion::AsyncTable& table) : table_(table), value_(FLAGS_size, 'v') {}
 
+  // MULTI_PUTs that fill one hash key: a request holds at most 1 MiB.
+  static int PartsOfKey() { return (FLAGS_rows + kRowsOfPart - 1) / kRowsOfPart; }
   void All(uint64_t count) {
     count_ = count;
     for (int i = 0; i < FLAGS_outstanding; ++i) Start();
@@ -81,16 +84,19 @@ class Run {
         Done(result.ok() && result->rows.size() == static_cast<size_t>(FLAGS_rows), bytes);
       });
     } else {
-      Fill(key);
+      Fill(n);
     }
   }
 
-  void Fill(const std::string& key) {
+  void Fill(uint64_t n) {
+    const int first = static_cast<int>(n % PartsOfKey()) * kRowsOfPart;
     std::vector<std::string> sort_keys;
-    for (int row = 0; row < FLAGS_rows; ++row) sort_keys.push_back(SortKey(row));
+    for (int row = first; row < std::min(first + kRowsOfPart, FLAGS_rows); ++row)
+      sort_keys.push_back(SortKey(row));
     std::vector<arion::SortKeyValue> rows;
     for (const std::string& sort_key : sort_keys) rows.push_back({sort_key, value_});
-    table_.MultiPut(key, rows, {}, [this](absl::Status status) { Done(status.ok(), 0); });
+    table_.MultiPut(HashKey(n / PartsOfKey()), rows, {},
+                    [this](absl::Status status) { Done(status.ok(), 0); });
   }
 
   void Done(bool is_good, uint64_t bytes) {
@@ -101,6 +107,7 @@ class Run {
     if (++done_ == count_) all_done_.notify_one();
   }
 
+  static constexpr int kRowsOfPart = 500;
   arion::AsyncTable& table_;
   const std::string value_;
   uint64_t count_ = 0;
@@ -147,6 +154,7 @@ int main(int argc, char** argv) {
       ops += scanned->first, bytes += scanned->second;
     }
   } else {
+    if (FLAGS_op == "fill") ops = uint64_t{1} * FLAGS_keys * Run::PartsOfKey();
     Run run((*table)->async());
     run.All(ops);
     failed = run.failed(), bytes = run.bytes();

@@ -1,5 +1,6 @@
 // Clients that never send again add distinct amounts to a few records, by INCR and by CHECK_AND_SET
-// in turn, until standard input closes. Then a line for each amount on standard output: "added
+// in turn, until standard input closes; every few seconds to other records, so that no record
+// gathers more undecided amounts than can be told apart. Then a line for each amount on standard output: "added
 // <record> <amount>", or "undecided <record> <amount>" where no answer came. What was refused is not
 // listed: it did not happen. SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/numbers.h>
@@ -7,6 +8,7 @@
 #include <gflags/gflags.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -19,7 +21,8 @@ DEFINE_string(meta, "127.0.0.1:34601", "meta server");
 DEFINE_string(table, "temp", "table");
 DEFINE_string(prefix, "sum", "prefix of the records' hash keys");
 DEFINE_int32(clients, 64, "clients, each with a connection of its own to every server");
-DEFINE_int32(records, 10, "records they add to");
+DEFINE_int32(records, 10, "records they add to at a time");
+DEFINE_double(period, 2, "seconds until they turn to other records");
 
 namespace {
 
@@ -28,7 +31,7 @@ uint64_t Amount(uint64_t number) {
   uint64_t x = number * 0x9e3779b97f4a7c15;
   x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
   x = (x ^ x >> 27) * 0x94d049bb133111eb;
-  return ((x ^ x >> 31) & ((uint64_t{1} << 42) - 1)) | 1;
+  return ((x ^ x >> 31) & ((uint64_t{1} << 48) - 1)) | 1;
 }
 
 enum class Outcome { kAdded, kRefused, kUndecided };
@@ -41,8 +44,7 @@ class Adder {
   void Run(const std::atomic<bool>& stopped) {
     for (uint64_t i = 0; !stopped; ++i) {
       const uint64_t amount = Amount(uint64_t{1} + number_ + i * FLAGS_clients);
-      const std::string record =
-          FLAGS_prefix + "-" + std::to_string(Amount(~amount) % FLAGS_records);
+      const std::string record = Record(amount);
       const Outcome outcome =
           i % 2 == 0 ? Incr(record, amount) : CheckAndSet(record, amount, stopped);
       if (outcome == Outcome::kRefused) continue;
@@ -54,6 +56,12 @@ class Adder {
   const std::string& results() const { return results_; }
 
  private:
+  std::string Record(uint64_t amount) const {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
+    return FLAGS_prefix + "-" + std::to_string(static_cast<int>(elapsed.count() / FLAGS_period)) +
+           "-" + std::to_string(Amount(~amount) % FLAGS_records);
+  }
+
   static Outcome OutcomeOf(const absl::Status& status) {
     if (status.ok()) return Outcome::kAdded;
     return absl::IsDeadlineExceeded(status) ? Outcome::kUndecided : Outcome::kRefused;
@@ -84,6 +92,7 @@ class Adder {
   const int number_;
   const std::unique_ptr<arion::Client> client_;
   const std::shared_ptr<arion::Table> table_;
+  const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::string results_;
 };
 

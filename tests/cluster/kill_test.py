@@ -1,15 +1,21 @@
 #!/usr/bin/env python3
-"""Every acknowledged write survives SIGKILL of any server and of all at once.
+"""Every acknowledged write survives SIGKILL of any server and of all at once, and every amount is added at most once.
 
     tests/cluster/kill_test.py [--minutes N] [--seed N]
 
 Writers run through the Go client (a new process after each fault: that client waits 60 s before it dials a lost server
 again) and through ours (one process throughout). Every 5 s a random server is killed and restarted, every sixth time
 all of them. At the end every acknowledged write is read back. A run that did too little does not count.
+
+Beside them 64 clients of ours add distinct amounts to ten records at a time, by INCR and CHECK_AND_SET in turn, and never
+send again. Each sum must be what was acknowledged plus some of what was left undecided, each at most once. The amounts
+are large and look random, so that a wrong sum is none of those. The Go client sends an INCR again by itself: of its sums
+nothing acknowledged may be missing.
 SPDX-License-Identifier: Apache-2.0
 """
 
 import argparse
+import collections
 import os
 import random
 import subprocess
@@ -19,11 +25,14 @@ import threading
 import time
 import unittest
 
+import data_api
 import harness
 
 INTERVAL = 5.0
 ACKNOWLEDGED_MIN = 2000
-SECONDS = 60
+ADDED_MIN = 500
+UNDECIDED_MAX = 40  # of one record: more could not be told apart by their sums
+SECONDS = 45
 SEED = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
 
 
@@ -54,7 +63,69 @@ class Writer:
         self.process.stdout.close()
 
 
+def sums_of(amounts):
+    """{sum: which of them, as bits} of every choice of the amounts."""
+    sums = {0: 0}
+    for bit, amount in enumerate(amounts):
+        sums.update({total + amount: chosen | 1 << bit for total, chosen in sums.items()})
+    return sums
+
+
+def subset_with_sum(amounts, wanted):
+    """Those of the amounts whose sum it is, or None. Half of them are tried against the other half."""
+    if len(amounts) > UNDECIDED_MAX:
+        raise AssertionError(f"{len(amounts)} undecided amounts of one record: too many for a verdict")
+    middle = len(amounts) // 2
+    low, high = sums_of(amounts[:middle]), sums_of(amounts[middle:])
+    for total, chosen in low.items():
+        if wanted - total in high:
+            chosen |= high[wanted - total] << middle
+            return [amount for bit, amount in enumerate(amounts) if chosen >> bit & 1]
+    return None
+
+
 class Kill(harness.ClusterTest):
+    def adders(self):
+        return Writer([os.path.join(harness.BUILD, "tests", "cluster", "adders"),
+                       f"--meta={self.cluster.meta.address}"], self.amounts)
+
+    def go_adder(self, round_number):
+        return Writer([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-threads", "4", "-prefix", "gosum",
+                       "-first", str(round_number * 1000000), "-timeout", "5s", "add"], self.go_amounts)
+
+    def check_sums(self):
+        added, undecided = collections.Counter(), collections.defaultdict(list)
+        count = 0
+        for line in self.amounts:
+            outcome, record, amount = line.split()
+            if outcome == "added":
+                added[record] += int(amount)
+                count += 1
+            else:
+                undecided[record].append(int(amount))
+        table = data_api.DataApi(self.cluster.meta.address, "temp")
+        self.addCleanup(table.close)
+        happened = 0
+        for record in sorted(added.keys() | undecided.keys()):
+            total = int(table.value(record.encode(), b"n") or 0)
+            chosen = subset_with_sum(undecided[record], total - added[record])
+            self.assertIsNotNone(chosen, f"{record} is {total}: {added[record]} were acknowledged, undecided are "
+                                         f"{undecided[record]}, and no choice of them gives the difference")
+            happened += len(chosen)
+        left = sum(map(len, undecided.values()))
+        most = max(map(len, undecided.values()), default=0)
+        print(f"sums: {count} amounts acknowledged in {len(added)} records; {left} undecided, at most {most} of a record; "
+              f"{happened} of them happened", flush=True)
+        self.assertGreaterEqual(count, ADDED_MIN, "too little for a verdict")
+        go_added = collections.Counter()
+        for line in self.go_amounts:
+            record, amount = line.split()
+            go_added[record] += int(amount)
+        for record, amount in go_added.items():
+            self.assertGreaterEqual(int(table.value(record.encode(), b"n") or 0), amount, f"{record} lacks amounts")
+        print(f"Go's sums: {len(self.go_amounts)} amounts acknowledged, none is missing", flush=True)
+        self.assertGreater(len(self.go_amounts), 0)
+
     def go(self, round_number):
         return Writer([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-threads", "4", "-prefix",
                        f"go{round_number}", "-timeout", "5s", "write"], self.go_keys)
@@ -76,25 +147,26 @@ class Kill(harness.ClusterTest):
         print(f"seed {SEED}, {SECONDS:.0f} s", flush=True)
         self.random = random.Random(SEED)
         self.started = time.monotonic()
-        self.go_keys, self.our_keys = [], []
-        ours = self.ours()
-        go = self.go(0)
+        self.go_keys, self.our_keys, self.amounts, self.go_amounts = [], [], [], []
+        ours, adders = self.ours(), self.adders()
+        go, go_adder = self.go(0), self.go_adder(0)
         counts, kills, round_number = [], 0, 0
         while time.monotonic() - self.started < SECONDS:
             round_number += 1
             before = len(self.go_keys) + len(self.our_keys)
             time.sleep(INTERVAL)
             go.stop()
+            go_adder.stop()
             counts.append(len(self.go_keys) + len(self.our_keys) - before)
             victims = self.cluster.servers() if round_number % 6 == 0 else [self.random.choice(self.cluster.servers())]
             kills += len(victims)
             self.kill(victims)
             for server in victims:
                 self.cluster.wait_listening(server)
-            go = self.go(round_number)
+            go, go_adder = self.go(round_number), self.go_adder(round_number)
         time.sleep(INTERVAL)
-        go.stop()
-        ours.stop()
+        for writer in (go, go_adder, ours, adders):
+            writer.stop()
         self.check_all_alive()
         self.cluster.wait_healthy("temp", seconds=60)
         print(f"acknowledged: Go {len(self.go_keys)}, ours {len(self.our_keys)}; per interval {counts}; {kills} kills",
@@ -107,6 +179,20 @@ class Kill(harness.ClusterTest):
         self.assertGreater(min(counts), 0, f"an interval without acknowledged writes: {counts}")
         self.assertGreater(len(self.go_keys), 0)
         self.assertGreater(len(self.our_keys), 0)
+        self.check_sums()
+
+
+class Verdict(unittest.TestCase):
+    """The check itself: that it can fail."""
+
+    def test_a_sum_is_explained_by_at_most_one_of_each(self):
+        chance = random.Random(7)
+        amounts = [chance.getrandbits(48) | 1 for _ in range(30)]
+        self.assertEqual(subset_with_sum(amounts, 0), [])
+        self.assertEqual(sorted(subset_with_sum(amounts, amounts[3] + amounts[8])), sorted((amounts[3], amounts[8])))
+        self.assertIsNone(subset_with_sum(amounts, 2 * amounts[3]))
+        self.assertIsNone(subset_with_sum(amounts, -amounts[3]))
+        self.assertIsNone(subset_with_sum([], 5))
 
 
 if __name__ == "__main__":
