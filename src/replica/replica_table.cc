@@ -417,7 +417,9 @@ void ReplicaTable::Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>
                                   : ReplicaSnapshot{.pid = pid,
                                                     .status = PartitionStatus::kInactive,
                                                     .directory = slot.found.path,
-                                                    .loading = slot.phase == Phase::kLoading});
+                                                    // Opened while the others were asked: too.
+                                                    .loading = slot.phase == Phase::kLoading ||
+                                                               slot.phase == Phase::kOpen});
         }
         done(std::move(snapshots));
       });
