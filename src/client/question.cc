@@ -32,7 +32,7 @@ absl::Status StatusOfStorage(int32_t error, Kind kind) {
       return absl::NotFoundError("no such record");
     case StorageError::kInvalidArgument:
     case StorageError::kNotSupported:
-      return absl::InvalidArgumentError(text());
+      return absl::InvalidArgumentError(text() + ": the server calls it not valid");
     default:
       break;
   }
@@ -40,6 +40,13 @@ absl::Status StatusOfStorage(int32_t error, Kind kind) {
   if (kind == Kind::kWrite)
     return absl::DeadlineExceededError(text() + "; the write may or may not have happened");
   return absl::InternalError(text());
+}
+
+// What INCR and the checks call not valid is nearly always this.
+template <class Response>
+absl::StatusOr<Response> OrNoNumber(absl::StatusOr<Response> answer) {
+  if (!absl::IsInvalidArgument(answer.status())) return answer;
+  return absl::InvalidArgumentError("a value that is to be a number is none, or goes beyond int64");
 }
 
 // `fine`: an error that is an answer.
@@ -119,7 +126,7 @@ absl::StatusOr<int32_t> TtlAnswer(const Body& body) {
   return answer.ttl_seconds;
 }
 absl::StatusOr<int64_t> IncrAnswer(const Body& body) {
-  ASSIGN_OR_RETURN(const IncrResponse answer, Read<IncrResponse>(body, Kind::kWrite));
+  ASSIGN_OR_RETURN(const IncrResponse answer, OrNoNumber(Read<IncrResponse>(body, Kind::kWrite)));
   return answer.new_value;
 }
 absl::StatusOr<int64_t> CountAnswer(const Body& body) {
@@ -128,7 +135,7 @@ absl::StatusOr<int64_t> CountAnswer(const Body& body) {
   return answer.count;
 }
 absl::StatusOr<CheckResponse> CheckAnswer(const Body& body) {
-  return Read<CheckResponse>(body, Kind::kWrite, StorageError::kTryAgain);
+  return OrNoNumber(Read<CheckResponse>(body, Kind::kWrite, StorageError::kTryAgain));
 }
 absl::StatusOr<MultiGetResponse> MultiGetAnswer(const Body& body) {
   return Read<MultiGetResponse>(body, Kind::kRead, StorageError::kIncomplete);
