@@ -9,6 +9,7 @@ import base64
 import concurrent.futures
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,6 +56,8 @@ def print_matrix(rows_by_client):
 
 class Clients(harness.ClusterTest):
     data_dirs = 2
+    # The logs of both data directories in one place; the other tests' lie beside their data.
+    replica_settings = {"log_placement": "home", "log_home_directory": "{directory}/logs"}
 
     def client(self, version, mode, *options, timeout=180, **kwargs):
         with tempfile.TemporaryDirectory() as scratch:
@@ -80,6 +83,10 @@ class Clients(harness.ClusterTest):
         rows = data_api_cases.run(table, f"v{header_version}") + captured_frames.run(table)
         table.close()
         return rows
+
+    @staticmethod
+    def log_files(directory):
+        return [name for _, _, names in os.walk(directory) for name in names if re.fullmatch(r"log\.\d+\.\d+", name)]
 
     def test_every_operation_and_edge_by_every_client(self):
         harness.go_client("xiaomi"), harness.go_client("apache")  # built before anything is timed
@@ -128,6 +135,9 @@ class Clients(harness.ClusterTest):
         table.close()
         for server in self.cluster.replicas:
             self.assertEqual(server.stop(), 0, f"{server.name}: not a clean stop")
+            self.assertGreater(len(self.log_files(os.path.join(server.directory, "logs"))), 0)
+            for directory in server.data_directories():
+                self.assertEqual(self.log_files(directory), [], "a log beside the data in spite of its home")
         self.assertEqual(self.cluster.meta.stop(), 0)
         self.cluster.start()
         self.cluster.wait_healthy("temp")

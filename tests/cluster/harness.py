@@ -82,8 +82,14 @@ class Server:
                       "replica_assign_delay_for_dropouts = 10s", "max_successive_unstable_restarts = 0"]
         else:
             disks = ",".join(f"d{i}:{path}" for i, path in enumerate(self.data_directories()))
-            lines += ["[arion.replica]", f"data_dirs = {disks}", "beacon_interval = 500ms",
-                      "config_sync_interval = 3s", "block_cache_size = 64 MiB"]
+            settings = {"beacon_interval": "500ms", "config_sync_interval": "3s", "block_cache_size": "64 MiB",
+                        **self.cluster.replica_settings}
+            lines += ["[arion.replica]", f"data_dirs = {disks}"]
+            for key, value in settings.items():
+                if "{directory}" in value:
+                    value = value.replace("{directory}", self.directory)
+                    os.makedirs(value, exist_ok=True)
+                lines.append(f"{key} = {value}")
         with open(self.config, "w") as file:
             file.write("\n".join(lines) + "\n")
 
@@ -126,9 +132,12 @@ class Server:
 
 
 class Cluster:
-    def __init__(self, servers=3, data_dirs=1):
+    """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make."""
+
+    def __init__(self, servers=3, data_dirs=1, replica_settings=None):
         self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
         self.data_dirs = data_dirs
+        self.replica_settings = replica_settings or {}
         ports = free_ports(servers + 1)
         self.meta = None
         self.meta = Server(self, "meta", 1, ports[0])
@@ -260,10 +269,11 @@ class ClusterTest(unittest.TestCase):
     """Tests that share one cluster with table temp, 8 x 3."""
 
     data_dirs = 1
+    replica_settings = {}
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(data_dirs=cls.data_dirs)
+        cls.cluster = Cluster(data_dirs=cls.data_dirs, replica_settings=cls.replica_settings)
         try:
             cls.cluster.start()
             cls.cluster.create_table("temp")
