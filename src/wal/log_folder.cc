@@ -31,7 +31,7 @@ absl::Status LogFolder::WriteIdentity() {
 }
 
 absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
-  if (spare_ && spare_->index == index) return absl::OkStatus();
+  if (spare_) return absl::OkStatus();
   const std::string path = PathOf(SpareName(index));
   // What an attempt without space left behind.
   if (Exists(files_, path)) RETURN_IF_ERROR(Final(files_.Remove(path)));
@@ -46,7 +46,7 @@ absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
       identity_.Remove(status);
       return written;
     }
-    spare_ = Spare{index, std::move(file)};
+    spare_ = Spare{path, std::move(file)};
     return absl::OkStatus();
   };
   const absl::Status made = make();
@@ -57,7 +57,7 @@ absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
 
 absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_t fill_bytes) {
   RETURN_IF_ERROR(MakeSpare(name.index, fill_bytes));
-  RETURN_IF_ERROR(Final(files_.Rename(PathOf(SpareName(name.index)), PathOf(name.ToString()))));
+  RETURN_IF_ERROR(Final(files_.Rename(spare_->path, PathOf(name.ToString()))));
   OpenLogFile file = std::move(spare_->file);
   spare_.reset();
   // Even a lack of space is final here: after a crash the name may or may not be there.
@@ -85,19 +85,50 @@ absl::Status LogFolder::Trim(std::shared_ptr<LogFile> file, uint64_t content_byt
   return absl::OkStatus();
 }
 
-absl::Status LogFolder::Remove(const std::vector<std::string>& names) {
+absl::Status LogFolder::Remove(const std::vector<std::string>& names, uint64_t capacity_bytes) {
   to_remove_.insert(to_remove_.end(), names.begin(), names.end());
   while (!to_remove_.empty()) {
-    const std::string path = PathOf(to_remove_.front());
-    const auto status = files_.Stat(path);
-    const absl::Status removed = files_.Remove(path);
-    if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
-    // One by one: of several unsynced removals a power cut may keep any, and leave a hole.
-    RETURN_IF_ERROR(files_.SyncDirectory(directory_));
-    if (status.ok()) identity_.Remove(*status);
+    const std::string& name = to_remove_.front();
+    const auto status = files_.Stat(PathOf(name));
+    if (status.ok() && MayBecomeSpare(*status, capacity_bytes)) {
+      RETURN_IF_ERROR(MakeSpareOf(name, capacity_bytes));
+    } else {
+      const absl::Status removed = files_.Remove(PathOf(name));
+      if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+      // One by one: of several unsynced removals a power cut may keep any, and leave a hole.
+      RETURN_IF_ERROR(files_.SyncDirectory(directory_));
+      if (status.ok()) identity_.Remove(*status);
+    }
     to_remove_.pop_front();
   }
   return absl::OkStatus();
+}
+
+bool LogFolder::MayBecomeSpare(const FileStatus& status, uint64_t capacity_bytes) const {
+  // A trim that waits would cut what the file holds then.
+  return capacity_bytes > 0 && !spare_ && to_trim_.empty() && status.size >= capacity_bytes / 2 &&
+         status.size <= capacity_bytes && identity_.Find(status) == Durability::kFsync;
+}
+
+absl::Status LogFolder::MakeSpareOf(const std::string& name, uint64_t capacity_bytes) {
+  // Named by its old index, which no spare to be made has.
+  ASSIGN_OR_RETURN(const auto parsed, ParseLogFileName(name));
+  const std::string path = PathOf(SpareName(parsed->index));
+  RETURN_IF_ERROR(files_.Rename(PathOf(name), path));
+  RETURN_IF_ERROR(files_.SyncDirectory(directory_));
+  const auto make = [&]() -> absl::Status {
+    OpenLogFile file;
+    ASSIGN_OR_RETURN(file.file, device_.Open(path, direct_));
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
+    file.synced_bytes = status.size;
+    RETURN_IF_ERROR(Grow(&file, capacity_bytes));
+    RETURN_IF_ERROR(device_.FillWithZeros(*file.file, 0, AlignedBuffer::kAlignment));
+    spare_ = Spare{path, std::move(file)};
+    return absl::OkStatus();
+  };
+  if (make().ok()) return absl::OkStatus();
+  // It would have been welcome; nothing depends on it.
+  return files_.Remove(path);
 }
 
 absl::Status LogFolder::CheckPresent(const std::vector<std::string>& names) {

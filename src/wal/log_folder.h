@@ -37,8 +37,7 @@ class LogFolder {
  public:
   LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity);
 
-  // Makes the spare that file `index` will be: `fill_bytes` of zeros, named in the identity file.
-  // Nothing if it is there.
+  // Makes a spare: `fill_bytes` of zeros, named in the identity file. Nothing if there is one.
   absl::Status MakeSpare(int64_t index, uint64_t fill_bytes);
   // Gives the spare (made if missing) its name, durably.
   absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
@@ -47,8 +46,10 @@ class LogFolder {
   // Cuts to the content, durably, and before it what earlier found no space for that.
   absl::Status Trim(std::shared_ptr<LogFile> file, uint64_t content_bytes);
   // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
-  // appears.
-  absl::Status Remove(const std::vector<std::string>& names);
+  // appears. One of them may become the spare instead: `capacity_bytes` long, written and synced
+  // before, its first page zeros, so that no old header is taken for the new one; what else it held
+  // is known by its offsets (decision 9). 0: none does.
+  absl::Status Remove(const std::vector<std::string>& names, uint64_t capacity_bytes);
   // DataLoss: one of these files is gone.
   absl::Status CheckPresent(const std::vector<std::string>& names);
   absl::Status MarkClean();
@@ -56,6 +57,8 @@ class LogFolder {
  private:
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
+  bool MayBecomeSpare(const FileStatus& status, uint64_t capacity_bytes) const;
+  absl::Status MakeSpareOf(const std::string& name, uint64_t capacity_bytes);
 
   FileSystem& files_;
   LogDevice& device_;
@@ -65,7 +68,7 @@ class LogFolder {
   const bool direct_;
   LogIdentity identity_;
   struct Spare {
-    int64_t index = 0;
+    std::string path;
     OpenLogFile file;
   };
   std::optional<Spare> spare_;

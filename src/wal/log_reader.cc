@@ -143,9 +143,14 @@ absl::StatusOr<bool> LogReader::Next(LogBlockView* block) {
   return true;
 }
 
-absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file, uint64_t from,
-                                                       uint64_t size, int64_t start_offset,
-                                                       PartitionId pid) {
+namespace {
+
+// The first position in [from, size) with magic, its own position, a length that fits, and
+// mutations of `pid`, all readable, the first of which says an offset that `accepts` takes for that
+// position.
+template <class Accepts>
+absl::StatusOr<std::optional<uint64_t>> FindBlock(const ReadableFile& file, uint64_t from,
+                                                  uint64_t size, PartitionId pid, Accepts accepts) {
   constexpr size_t kNeeded =
       kBlockHeaderBytes + kMutationHeaderBytes;  // less can't hold a mutation
   char magic[4];
@@ -165,12 +170,12 @@ absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file,
       if (header.length < static_cast<int32_t>(kMutationHeaderBytes)) continue;
       if (kBlockHeaderBytes + static_cast<uint64_t>(header.length) > size - position) continue;
       // Cheap before dear: hostile bytes may hold many magics that claim long bodies.
-      const int64_t body_at = start_offset + static_cast<int64_t>(position + kBlockHeaderBytes);
       const char* first = view.data() + i + kBlockHeaderBytes;
       if (LoadLittle<int32_t>(first + 8) != pid.app_id ||
           LoadLittle<int32_t>(first + 12) != pid.index)
         continue;
-      if (LoadLittle<int64_t>(first + 32) != body_at) continue;
+      const int64_t body_at = LoadLittle<int64_t>(first + 32);
+      if (!accepts(body_at, static_cast<int64_t>(position + kBlockHeaderBytes))) continue;
       RETURN_IF_ERROR(
           file.ReadAt(position + kBlockHeaderBytes, static_cast<size_t>(header.length), &body));
       if (IsValidBody(body, body_at, pid)) return position;
@@ -178,6 +183,26 @@ absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file,
     at += searched;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file, uint64_t from,
+                                                       uint64_t size, int64_t start_offset,
+                                                       PartitionId pid) {
+  return FindBlock(file, from, size, pid, [start_offset](int64_t offset, int64_t position) {
+    return offset == start_offset + position;
+  });
+}
+
+absl::StatusOr<uint64_t> EndOfTornBytes(const ReadableFile& file, uint64_t from, uint64_t size,
+                                        int64_t start_offset, PartitionId pid) {
+  ASSIGN_OR_RETURN(
+      const auto older,
+      FindBlock(file, from, size, pid, [start_offset](int64_t offset, int64_t position) {
+        return offset >= position && offset < start_offset + position;
+      }));
+  return EndOfNonZeroBytes(file, from, older.value_or(size));
 }
 
 absl::StatusOr<uint64_t> EndOfNonZeroBytes(const ReadableFile& file, uint64_t from, uint64_t size) {

@@ -105,6 +105,11 @@ absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file,
                                                        uint64_t size, int64_t start_offset,
                                                        PartitionId pid);
 
+// Where what a torn write left in [from, size) ends: behind it lie zeros, or what an older log that
+// this file was before left there, known by its blocks' smaller offsets.
+absl::StatusOr<uint64_t> EndOfTornBytes(const ReadableFile& file, uint64_t from, uint64_t size,
+                                        int64_t start_offset, PartitionId pid);
+
 // The end of the last byte in [from, size) that is not zero; `from` when all are.
 absl::StatusOr<uint64_t> EndOfNonZeroBytes(const ReadableFile& file, uint64_t from, uint64_t size);
 

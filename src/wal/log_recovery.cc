@@ -19,6 +19,8 @@
 namespace arion {
 namespace {
 
+constexpr uint64_t kFirstWriteBytes = 4096;  // a page at most: the first block alone
+
 constexpr size_t kFirstChunkBytes = 4096;  // for a first block alone
 constexpr std::string_view kSparePrefix = "spare.";
 // No log ever comes near, and what is appended to one can still be counted.
@@ -178,7 +180,10 @@ class Recovery {
       if (later) return Damaged(*file, absl::StrCat("no first block, but a valid one at ", *later));
     }
     file->fate = File::Fate::kSetAside;
-    ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(bytes, 0, file->size));
+    // Nothing is written behind a first block that is not durable (W1); an older log may lie there.
+    const uint64_t written =
+        file->is_durable() ? std::min(file->size, kFirstWriteBytes) : file->size;
+    ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(bytes, 0, written));
     return absl::OkStatus();
   }
 
@@ -265,8 +270,8 @@ class Recovery {
     file->cut_end = file->entry.content_bytes;
     if (!file->is_ours() || file->size == file->entry.content_bytes) return absl::OkStatus();
     ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
-    ASSIGN_OR_RETURN(file->cut_end,
-                     EndOfNonZeroBytes(*bytes, file->entry.content_bytes, file->size));
+    ASSIGN_OR_RETURN(file->cut_end, EndOfTornBytes(*bytes, file->entry.content_bytes, file->size,
+                                                   file->entry.name.start_offset, options_.pid));
     return absl::OkStatus();
   }
 
@@ -325,7 +330,8 @@ class Recovery {
         return Damaged(*file, absl::StrCat("damaged ", reader.reason(),
                                            ", but a valid block lies at ", *later));
     }
-    ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(*bytes, reader.position(), file->size));
+    ASSIGN_OR_RETURN(file->cut_end, EndOfTornBytes(*bytes, reader.position(), file->size,
+                                                   file->entry.name.start_offset, options_.pid));
     return absl::OkStatus();
   }
 

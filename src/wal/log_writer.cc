@@ -393,7 +393,8 @@ void LogWriter::End(absl::Status status) {
 void LogWriter::DropOldest(size_t files) {
   CHECK_ON_STRAND(strand_);
   if (std::vector<std::string> names = catalog_->DropOldest(files); !names.empty())
-    Enqueue({.work = [names = std::move(names)](LogFolder& folder) { return folder.Remove(names); },
+    Enqueue({.work = [names = std::move(names), capacity = prewrites_ ? capacity_bytes_ : 0](
+                         LogFolder& folder) { return folder.Remove(names, capacity); },
              .then =
                  [this](const absl::Status& status) {
                    // The next removal takes up where this one stopped.
