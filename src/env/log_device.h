@@ -25,6 +25,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/counter.h"
 #include "base/histogram.h"
@@ -97,6 +98,35 @@ class ZerosAhead {
  private:
   const uint64_t bytes_max_;
   std::atomic<uint64_t> bytes_{0};
+};
+
+// A part of ZerosAhead, given back at its end.
+class ZerosTaken {
+ public:
+  ZerosTaken() = default;  // nothing can be taken
+  explicit ZerosTaken(std::shared_ptr<ZerosAhead> from) : from_(std::move(from)) {}
+  ZerosTaken(ZerosTaken&& other) noexcept
+      : from_(other.from_), bytes_(std::exchange(other.bytes_, 0)) {}
+  ZerosTaken& operator=(ZerosTaken&& other) noexcept {
+    ShrinkTo(0);
+    from_ = other.from_;
+    bytes_ = std::exchange(other.bytes_, 0);
+    return *this;
+  }
+  ~ZerosTaken() { ShrinkTo(0); }
+
+  bool Take(uint64_t more) {
+    if (from_ == nullptr || !from_->Take(more)) return false;
+    bytes_ += more;
+    return true;
+  }
+  void ShrinkTo(uint64_t bytes) {
+    if (bytes < bytes_) from_->GiveBack(std::exchange(bytes_, bytes) - bytes);
+  }
+
+ private:
+  std::shared_ptr<ZerosAhead> from_;
+  uint64_t bytes_ = 0;
 };
 
 class LogDevice {

@@ -17,13 +17,16 @@ absl::Status Final(const absl::Status& status) {
 
 }  // namespace
 
-LogFolder::LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity)
+LogFolder::LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity,
+                     uint64_t capacity_bytes)
     : files_(env.files()),
       device_(env.log_device(options.directory)),
       directory_(options.directory),
       identity_path_(options.identity_path),
       durability_(options.durability),
       direct_(options.preallocate && options.durability == Durability::kFsync),
+      capacity_bytes_(capacity_bytes),
+      zeros_ahead_(device_.zeros_ahead()),
       identity_(std::move(identity)) {}
 
 absl::Status LogFolder::WriteIdentity() {
@@ -32,31 +35,76 @@ absl::Status LogFolder::WriteIdentity() {
 
 absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
   if (spare_) return absl::OkStatus();
+  if (!kept_.empty()) return MakeSpareOfKept();
+  ZerosTaken taken(zeros_ahead_);
+  if (!taken.Take(fill_bytes)) return absl::OkStatus();
+  return CreateSpare(index, fill_bytes, std::move(taken));
+}
+
+absl::Status LogFolder::CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken) {
   const std::string path = PathOf(SpareName(index));
   // What an attempt without space left behind.
   if (Exists(files_, path)) RETURN_IF_ERROR(Final(files_.Remove(path)));
-  const auto make = [&]() -> absl::Status {
-    OpenLogFile file;
-    ASSIGN_OR_RETURN(file.file, device_.Open(path, direct_));
-    if (fill_bytes > 0) RETURN_IF_ERROR(Grow(&file, fill_bytes));
-    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
-    identity_.Add(status, durability_);
-    identity_.clean = false;
-    if (absl::Status written = WriteIdentity(); !written.ok()) {
-      identity_.Remove(status);
-      return written;
-    }
-    spare_ = Spare{path, std::move(file)};
-    return absl::OkStatus();
-  };
-  const absl::Status made = make();
+  const absl::Status created = CreateFilled(path, fill_bytes, std::move(taken));
   // Best effort: the next attempt or the next start removes it, too.
-  if (!made.ok()) (void)files_.Remove(path);
-  return Final(made);
+  if (!created.ok()) (void)files_.Remove(path);
+  return Final(created);
+}
+
+absl::Status LogFolder::CreateFilled(const std::string& path, uint64_t fill_bytes,
+                                     ZerosTaken taken) {
+  OpenLogFile file;
+  file.zeros_taken = std::move(taken);
+  ASSIGN_OR_RETURN(file.file, device_.Open(path, direct_));
+  if (fill_bytes > 0) RETURN_IF_ERROR(Grow(&file, fill_bytes));
+  ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
+  identity_.Add(status, durability_);
+  identity_.clean = false;
+  if (absl::Status written = WriteIdentity(); !written.ok()) {
+    identity_.Remove(status);
+    return written;
+  }
+  spare_.emplace(Spare{path, std::move(file)});
+  return absl::OkStatus();
+}
+
+absl::Status LogFolder::MakeSpareOfKept() {
+  Kept kept = std::move(kept_.front());
+  kept_.pop_front();
+  const std::string path = kept.path;
+  const absl::Status prepared = Prepare(std::move(kept));
+  if (prepared.ok()) return prepared;
+  if (const auto status = files_.Stat(path); status.ok()) identity_.Remove(*status);
+  (void)files_.Remove(path);
+  return Final(prepared);
+}
+
+absl::Status LogFolder::Prepare(Kept kept) {
+  ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(kept.path));
+  OpenLogFile file;
+  file.zeros_taken = std::move(kept.zeros_taken);
+  ASSIGN_OR_RETURN(file.file, device_.Open(kept.path, direct_));
+  RETURN_IF_ERROR(device_.FillWithZeros(*file.file, 0, AlignedBuffer::kAlignment));
+  // It was trimmed to its content: the page that holds its end is not a whole one.
+  const uint64_t alignment = file.file->alignment();
+  file.synced_bytes = status.size / alignment * alignment;
+  if (file.synced_bytes < capacity_bytes_) {
+    const absl::Status grown = Grow(&file, capacity_bytes_);
+    if (!grown.ok() && !absl::IsResourceExhausted(grown)) return grown;
+  }
+  // It is named there since it was first made.
+  if (identity_.clean) {
+    identity_.clean = false;
+    RETURN_IF_ERROR(WriteIdentity());
+  }
+  spare_.emplace(Spare{std::move(kept.path), std::move(file)});
+  return absl::OkStatus();
 }
 
 absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_t fill_bytes) {
-  RETURN_IF_ERROR(MakeSpare(name.index, fill_bytes));
+  if (!spare_)
+    RETURN_IF_ERROR(kept_.empty() ? CreateSpare(name.index, fill_bytes, ZerosTaken(zeros_ahead_))
+                                  : MakeSpareOfKept());
   RETURN_IF_ERROR(Final(files_.Rename(spare_->path, PathOf(name.ToString()))));
   OpenLogFile file = std::move(spare_->file);
   spare_.reset();
@@ -85,13 +133,14 @@ absl::Status LogFolder::Trim(std::shared_ptr<LogFile> file, uint64_t content_byt
   return absl::OkStatus();
 }
 
-absl::Status LogFolder::Remove(const std::vector<std::string>& names, uint64_t capacity_bytes) {
+absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep) {
   to_remove_.insert(to_remove_.end(), names.begin(), names.end());
   while (!to_remove_.empty()) {
     const std::string& name = to_remove_.front();
     const auto status = files_.Stat(PathOf(name));
-    if (status.ok() && MayBecomeSpare(*status, capacity_bytes)) {
-      RETURN_IF_ERROR(MakeSpareOf(name, capacity_bytes));
+    ZerosTaken taken(zeros_ahead_);
+    if (keep == Keep::kSome && status.ok() && MayKeep(*status) && taken.Take(capacity_bytes_)) {
+      RETURN_IF_ERROR(KeepFile(name, std::move(taken)));
     } else {
       const absl::Status removed = files_.Remove(PathOf(name));
       if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
@@ -104,31 +153,36 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, uint64_t c
   return absl::OkStatus();
 }
 
-bool LogFolder::MayBecomeSpare(const FileStatus& status, uint64_t capacity_bytes) const {
-  // A trim that waits would cut what the file holds then.
-  return capacity_bytes > 0 && !spare_ && to_trim_.empty() && status.size >= capacity_bytes / 2 &&
-         status.size <= capacity_bytes && identity_.Find(status) == Durability::kFsync;
+bool LogFolder::MayKeep(const FileStatus& status) const {
+  // Small files are not worth it. A trim that waits would cut what the file holds then.
+  return status.size >= capacity_bytes_ / 2 && status.size <= capacity_bytes_ && direct_ &&
+         capacity_bytes_ > 0 && to_trim_.empty() && !status.is_symlink && !status.is_directory &&
+         identity_.Find(status) == Durability::kFsync;
 }
 
-absl::Status LogFolder::MakeSpareOf(const std::string& name, uint64_t capacity_bytes) {
-  // Named by its old index, which no spare to be made has.
+absl::Status LogFolder::KeepFile(const std::string& name, ZerosTaken taken) {
+  // Named by its old index, which no spare that is made has.
   ASSIGN_OR_RETURN(const auto parsed, ParseLogFileName(name));
-  const std::string path = PathOf(SpareName(parsed->index));
+  std::string path = PathOf(SpareName(parsed->index));
   RETURN_IF_ERROR(files_.Rename(PathOf(name), path));
-  RETURN_IF_ERROR(files_.SyncDirectory(directory_));
-  const auto make = [&]() -> absl::Status {
-    OpenLogFile file;
-    ASSIGN_OR_RETURN(file.file, device_.Open(path, direct_));
-    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
-    file.synced_bytes = status.size;
-    RETURN_IF_ERROR(Grow(&file, capacity_bytes));
-    RETURN_IF_ERROR(device_.FillWithZeros(*file.file, 0, AlignedBuffer::kAlignment));
-    spare_ = Spare{path, std::move(file)};
-    return absl::OkStatus();
-  };
-  if (make().ok()) return absl::OkStatus();
-  // It would have been welcome; nothing depends on it.
-  return files_.Remove(path);
+  // What it holds is not touched before it has lost its name for good.
+  if (absl::Status synced = files_.SyncDirectory(directory_); !synced.ok()) {
+    (void)files_.Remove(path);
+    return synced;
+  }
+  kept_.push_back({std::move(path), std::move(taken)});
+  return absl::OkStatus();
+}
+
+absl::Status LogFolder::RemoveKept() {
+  while (!kept_.empty()) {
+    const std::string& path = kept_.front().path;
+    const auto status = files_.Stat(path);
+    RETURN_IF_ERROR(files_.Remove(path));
+    if (status.ok()) identity_.Remove(*status);
+    kept_.pop_front();
+  }
+  return absl::OkStatus();
 }
 
 absl::Status LogFolder::CheckPresent(const std::vector<std::string>& names) {

@@ -1,6 +1,10 @@
 // LogFolder: the blocking steps of a log's files: making the next one, growing, trimming, removing,
 // the clean stop.
 //
+// Shapes    A file that is dropped may be kept under a spare's name and become the next log file:
+//           its first page is zeros then, so that no old header is taken for the new one; what else
+//           it held is known by its smaller offsets (decision 9). Readers may have it open still:
+//           they ask the catalog whether it was theirs (private_log.cc).
 // Errors    ResourceExhausted: no space; nothing changed that a later attempt minds. Anything else
 //           is DataLoss: what lies in the folder is unknown.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
@@ -29,36 +33,50 @@ namespace arion {
 // An open file that the log writes.
 struct OpenLogFile {
   std::shared_ptr<LogFile> file;
-  uint64_t synced_bytes =
-      0;  // from the start: written and synced, so an overwrite needs only a flush
+  // From the start: written and synced, so an overwrite needs only a flush.
+  uint64_t synced_bytes = 0;
+  ZerosTaken zeros_taken;
 };
 
 class LogFolder {
  public:
-  LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity);
+  // Files are filled up to `capacity_bytes`; 0: none is written before it is used.
+  LogFolder(Environment& env, const PrivateLogOptions& options, LogIdentity identity,
+            uint64_t capacity_bytes);
 
-  // Makes a spare: `fill_bytes` of zeros, named in the identity file. Nothing if there is one.
+  // Makes a spare of a file that was dropped, else of `fill_bytes` of zeros, if ZerosAhead allows
+  // that. Nothing if there is one.
   absl::Status MakeSpare(int64_t index, uint64_t fill_bytes);
-  // Gives the spare (made if missing) its name, durably.
+  // Gives the spare (made if missing, whatever ZerosAhead says) its name, durably.
   absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
   // Fills [file->synced_bytes, to) with zeros and syncs.
   absl::Status Grow(OpenLogFile* file, uint64_t to);
   // Cuts to the content, durably, and before it what earlier found no space for that.
   absl::Status Trim(std::shared_ptr<LogFile> file, uint64_t content_bytes);
   // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
-  // appears. One of them may become the spare instead: `capacity_bytes` long, written and synced
-  // before, its first page zeros, so that no old header is taken for the new one; what else it held
-  // is known by its offsets (decision 9). 0: none does.
-  absl::Status Remove(const std::vector<std::string>& names, uint64_t capacity_bytes);
+  // appears. `keep`: some become spares instead, as many as ZerosAhead allows.
+  enum class Keep { kNone, kSome };
+  absl::Status Remove(const std::vector<std::string>& names, Keep keep);
+  // Removes what was kept and not used.
+  absl::Status RemoveKept();
   // DataLoss: one of these files is gone.
   absl::Status CheckPresent(const std::vector<std::string>& names);
   absl::Status MarkClean();
 
  private:
+  // A dropped file under a spare's name.
+  struct Kept {
+    std::string path;
+    ZerosTaken zeros_taken;
+  };
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
-  bool MayBecomeSpare(const FileStatus& status, uint64_t capacity_bytes) const;
-  absl::Status MakeSpareOf(const std::string& name, uint64_t capacity_bytes);
+  absl::Status CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken);
+  absl::Status CreateFilled(const std::string& path, uint64_t fill_bytes, ZerosTaken taken);
+  bool MayKeep(const FileStatus& status) const;
+  absl::Status KeepFile(const std::string& name, ZerosTaken taken);
+  absl::Status MakeSpareOfKept();
+  absl::Status Prepare(Kept kept);
 
   FileSystem& files_;
   LogDevice& device_;
@@ -66,12 +84,15 @@ class LogFolder {
   const std::string identity_path_;
   const Durability durability_;
   const bool direct_;
+  const uint64_t capacity_bytes_;
+  const std::shared_ptr<ZerosAhead> zeros_ahead_;
   LogIdentity identity_;
   struct Spare {
     std::string path;
     OpenLogFile file;
   };
   std::optional<Spare> spare_;
+  std::deque<Kept> kept_;
   std::deque<std::string> to_remove_;
   std::deque<std::pair<std::shared_ptr<LogFile>, uint64_t>> to_trim_;
 };

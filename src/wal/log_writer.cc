@@ -21,6 +21,7 @@ constexpr size_t kFreeBufferBytesMax = 4 << 20;
 constexpr size_t kSmallBufferBytes = 64 << 10;
 constexpr absl::Duration kReactionTime = absl::Microseconds(50);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
+constexpr absl::Duration kKeepFor = absl::Minutes(10);           // dropped files, to be used again
 
 }  // namespace
 
@@ -31,19 +32,17 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
       clock_(env.clock()),
       pool_(env.disk_pool(options.directory)),
       device_(env.log_device(options.directory)),
-      zeros_ahead_(device_.zeros_ahead()),
       catalog_(std::move(catalog)),
-      folder_(std::make_shared<LogFolder>(env, options, recovered.identity)),
       prewrites_(options.preallocate && options.durability == Durability::kFsync),
-      capacity_bytes_((options.segment_bytes_max + kPageBytes - 1) / kPageBytes * kPageBytes) {
+      capacity_bytes_((options.segment_bytes_max + kPageBytes - 1) / kPageBytes * kPageBytes),
+      folder_(std::make_shared<LogFolder>(env, options, recovered.identity,
+                                          prewrites_ ? capacity_bytes_ : 0)) {
   // The recovered files are closed: what comes starts a file at their end.
   plan_.name = {.index = recovered.next_index - 1, .start_offset = recovered.end_offset};
   plan_.max_decree = recovered.max_decree;
   plan_.valid_start_offset = options.valid_start_offset;
   current_name_ = plan_.name;
 }
-
-LogWriter::~LogWriter() { zeros_ahead_->GiveBack(zeros_taken_ + spare_taken_); }
 
 // ---- planning: what goes where ----
 
@@ -165,29 +164,29 @@ void LogWriter::MakeFileFor(const Block& block) {
   waiting_ = true;
   auto made = std::make_shared<OpenLogFile>();
   const uint64_t fill = prewrites_ ? std::min(kFirstStepBytes, capacity_bytes_) : 0;
-  Enqueue(
-      {.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
-         auto file = folder.MakeFile(name, fill);
-         // Too little for the zeros: it may do for the block.
-         if (fill > 0 && absl::IsResourceExhausted(file.status())) file = folder.MakeFile(name, 0);
-         ASSIGN_OR_RETURN(*made, std::move(file));
-         return absl::OkStatus();
-       },
-       .then =
-           [this, made, name = block.name](const absl::Status& status) {
-             waiting_ = false;
-             if (absl::IsResourceExhausted(status)) return WaitForSpace(status);
-             if (!status.ok()) return Fail(status);
-             OpenLogFile old = std::exchange(current_, std::move(*made));
-             const uint64_t old_content = std::exchange(content_bytes_, 0);
-             current_name_ = name;
-             next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
-             growing_ = grow_refused_ = false;
-             zeros_ahead_->GiveBack(std::exchange(zeros_taken_, std::exchange(spare_taken_, 0)));
-             // W3 holds: the old file's last write is flushed. Its zero tail is legal until
-             // this is done.
-             if (old.file != nullptr)
-               Enqueue({.work = [file = std::move(old.file), old_content](
+  Enqueue({.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
+             auto file = folder.MakeFile(name, fill);
+             // Too little for the zeros: it may do for the block.
+             if (fill > 0 && absl::IsResourceExhausted(file.status()))
+               file = folder.MakeFile(name, 0);
+             ASSIGN_OR_RETURN(*made, std::move(file));
+             return absl::OkStatus();
+           },
+           .then =
+               [this, made, name = block.name](const absl::Status& status) {
+                 waiting_ = false;
+                 if (absl::IsResourceExhausted(status)) return WaitForSpace(status);
+                 if (!status.ok()) return Fail(status);
+                 OpenLogFile old = std::exchange(current_, std::move(*made));
+                 const uint64_t old_content = std::exchange(content_bytes_, 0);
+                 current_name_ = name;
+                 next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
+                 growing_ = grow_refused_ = false;
+                 // W3 holds: the old file's last write is flushed. Its zero tail is legal until
+                 // this is done.
+                 if (old.file != nullptr)
+                   Enqueue(
+                       {.work = [file = std::move(old.file), old_content](
                                     LogFolder& folder) { return folder.Trim(file, old_content); },
                         .then =
                             [this](const absl::Status& trimmed) {
@@ -195,19 +194,19 @@ void LogWriter::MakeFileFor(const Block& block) {
                               if (!trimmed.ok() && !absl::IsResourceExhausted(trimmed))
                                 Fail(trimmed);
                             }});
-           }});
+               }});
 }
 
 void LogWriter::GrowTo(uint64_t bytes) {
   growing_ = true;
-  auto file = std::make_shared<OpenLogFile>(current_);
+  auto file = std::make_shared<OpenLogFile>();
+  file->file = current_.file;
+  file->synced_bytes = current_.synced_bytes;
   const auto end = [&](uint64_t step) {
     return std::min(capacity_bytes_, std::max(bytes, current_.synced_bytes + step));
   };
   uint64_t to = end(next_step_bytes_);
-  const uint64_t taken = to - current_.synced_bytes;
-  if (zeros_ahead_->Take(taken)) {
-    zeros_taken_ += taken;
+  if (current_.zeros_taken.Take(to - current_.synced_bytes)) {
     next_step_bytes_ = std::min(kStepBytesMax, next_step_bytes_ * 2);
   } else {
     to = end(kFirstStepBytes);
@@ -239,14 +238,10 @@ void LogWriter::MakeSpareAhead() {
   if (!prewrites_ || grow_refused_ || spare_asked_ > current_name_.index) return;
   if (content_bytes_ < capacity_bytes_ / 2) return;
   spare_asked_ = current_name_.index + 1;
-  const uint64_t fill = std::min(kSpareStepBytes, capacity_bytes_);
-  if (!zeros_ahead_->Take(fill)) return;
-  spare_taken_ = fill;
-  Enqueue({.work = [index = spare_asked_,
-                    fill](LogFolder& folder) { return folder.MakeSpare(index, fill); },
+  Enqueue({.work = [index = spare_asked_, fill = std::min(kSpareStepBytes, capacity_bytes_)](
+                       LogFolder& folder) { return folder.MakeSpare(index, fill); },
            .then =
                [this](const absl::Status& status) {
-                 if (!status.ok()) zeros_ahead_->GiveBack(std::exchange(spare_taken_, 0));
                  // Without space the switch tries again; a sync that failed on a file without
                  // content harms nothing yet, but the identity file may be half replaced.
                  if (!status.ok() && !absl::IsResourceExhausted(status)) Fail(status);
@@ -308,8 +303,7 @@ void LogWriter::OnDurable() {
   current_.synced_bytes =
       std::max(current_.synced_bytes, block->position - block->prefix_bytes + block->buffer.size());
   content_bytes_ = block->end();
-  if (const uint64_t ahead = current_.synced_bytes - content_bytes_; zeros_taken_ > ahead)
-    zeros_ahead_->GiveBack(std::exchange(zeros_taken_, ahead) - ahead);
+  current_.zeros_taken.ShrinkTo(current_.synced_bytes - content_bytes_);
   catalog_->Add({.file = block->name,
                  .header_max_decree = block->max_decree_before,
                  .at = {.position = block->position,
@@ -392,21 +386,40 @@ void LogWriter::End(absl::Status status) {
 
 void LogWriter::DropOldest(size_t files) {
   CHECK_ON_STRAND(strand_);
-  if (std::vector<std::string> names = catalog_->DropOldest(files); !names.empty())
-    Enqueue({.work = [names = std::move(names), capacity = prewrites_ ? capacity_bytes_ : 0](
-                         LogFolder& folder) { return folder.Remove(names, capacity); },
-             .then =
-                 [this](const absl::Status& status) {
-                   // The next removal takes up where this one stopped.
-                   if (!status.ok())
-                     LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
-                 }});
+  if (std::vector<std::string> names = catalog_->DropOldest(files); !names.empty()) {
+    // What is dropped serves again, unless the disk is full.
+    const bool keeps = prewrites_ && !is_out_of_space_;
+    Remove([names = std::move(names),
+            keep = keeps ? LogFolder::Keep::kSome : LogFolder::Keep::kNone](LogFolder& folder) {
+      return folder.Remove(names, keep);
+    });
+    if (keeps) ReleaseKeptLater();
+  }
   Enqueue({.work = [names = catalog_->FileNames()](
                        LogFolder& folder) { return folder.CheckPresent(names); },
            .then =
                [this](const absl::Status& status) {
                  if (!status.ok()) Fail(status);
                }});
+}
+
+void LogWriter::Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work) {
+  Enqueue({.work = std::move(work), .then = [this](const absl::Status& status) {
+             // The next removal takes up where this one stopped.
+             if (!status.ok()) LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
+           }});
+}
+
+// A log that is written uses the files again before it drops others.
+void LogWriter::ReleaseKeptLater() {
+  strand_->Cancel(release_kept_);
+  release_kept_ = strand_->PostAfter(kKeepFor, [self = weak_from_this()] {
+    const auto writer = self.lock();
+    if (writer == nullptr || writer->abandoned_) return;
+    writer->release_kept_ = kNoTimer;
+    if (writer->drain_.empty())
+      writer->Remove([](LogFolder& folder) { return folder.RemoveKept(); });
+  });
 }
 
 // ---- steps in the disk pool ----

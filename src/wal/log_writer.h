@@ -46,12 +46,11 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // `catalog` holds the recovered files and is kept up to date.
   LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions& options,
             const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog);
-  ~LogWriter();
 
   void Append(MutationPtr mutation, DurableCallback on_durable);
   bool IsBusy() const { return !queue_.empty(); }
-  // These many files at the log's front are no longer part of it; removed in the background. The
-  // others are looked for: one that somebody else removed fails the log.
+  // These many files at the log's front are no longer part of it; removed, or kept to be written
+  // again, in the background. The others are looked for: one that somebody else removed fails the log.
   void DropOldest(size_t files);
   void StartAnew(Decree max_decree);
   int64_t end_offset() const {
@@ -115,6 +114,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void GrowTo(uint64_t bytes);
   void GrowAhead();
   void MakeSpareAhead();
+  void Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work);
+  void ReleaseKeptLater();
   void Prepare(Block& block);
   void Submit(Block& block);
   void OnWritten(absl::Status status, AlignedBuffer buffer);
@@ -140,18 +141,18 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   const Clock& clock_;
   DiskPool& pool_;
   LogDevice& device_;
-  const std::shared_ptr<ZerosAhead> zeros_ahead_;
   const std::shared_ptr<LogCatalog> catalog_;
-  const std::shared_ptr<LogFolder> folder_;
   const bool prewrites_;
   const uint64_t capacity_bytes_;  // a pre-written file is filled up to here
+  const std::shared_ptr<LogFolder> folder_;
 
   Plan plan_;
   std::vector<BlockPtr> queue_;  // front: in flight or next; back: may be open
   bool in_flight_ = false;
-  bool answering_ = false;        // callbacks run: what they append becomes one block
-  bool waiting_ = false;          // for a job that clears the front block's way
-  TimerId retry_ = kNoTimer;      // runs while the front block waits for space
+  bool answering_ = false;    // callbacks run: what they append becomes one block
+  bool waiting_ = false;      // for a job that clears the front block's way
+  TimerId retry_ = kNoTimer;  // runs while the front block waits for space
+  TimerId release_kept_ = kNoTimer;
   bool is_out_of_space_ = false;  // the owner was told so
   absl::Status failed_;
 
@@ -162,8 +163,6 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   bool growing_ = false;
   bool grow_refused_ = false;                  // no space: this file's writes sync themselves
   int64_t spare_asked_ = 0;                    // index of the last spare asked for
-  uint64_t zeros_taken_ = 0;                   // of ZerosAhead, for the newest file
-  uint64_t spare_taken_ = 0;                   // for the spare
   char last_page_[AlignedBuffer::kAlignment];  // the page that holds the end of the last block
 
   std::deque<Job> jobs_;

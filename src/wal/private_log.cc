@@ -101,7 +101,9 @@ class RecoveredPrivateLog : public PrivateLog {
     Decree max_decree = piece.from.max_decree;
     LogBlockView block;
     while (!reading->is_full) {
-      ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+      const auto more_or = reader.Next(&block);
+      if (!more_or.ok()) return DroppedOr(piece, more_or.status());
+      const bool more = *more_or;
       if (!more) break;
       index.Add({block.position, block.crc_before, max_decree}, block.position + block.size);
       for (const MutationView& mutation : block.mutations) {
@@ -112,15 +114,21 @@ class RecoveredPrivateLog : public PrivateLog {
     }
     if (!piece.is_indexed) catalog_->SetIndex(piece.name, std::move(index));
     if (reading->is_full || reader.end() == LogEnd::kEof) return absl::OkStatus();
-    return absl::DataLossError(
-        absl::StrCat(path, ": ", Text(LogEndName(reader.end())), " ", reader.reason()));
+    return DroppedOr(piece, absl::DataLossError(absl::StrCat(
+                                path, ": ", Text(LogEndName(reader.end())), " ", reader.reason())));
   }
 
   absl::Status Gone(const std::string& path, const LogCatalog::Piece& piece) const {
-    if (!catalog_->Holds(piece.name))
-      return absl::OutOfRangeError(absl::StrCat(path, " was dropped meanwhile"));
-    return absl::DataLossError(absl::StrCat(
-        path, " is gone, and not by us: the replica must be learned anew from another member"));
+    return DroppedOr(piece, absl::DataLossError(absl::StrCat(
+                                path,
+                                " is gone, and not by us: the replica must be learned anew "
+                                "from another member")));
+  }
+
+  // A file that was dropped while it was read may be a newer one's by now.
+  absl::Status DroppedOr(const LogCatalog::Piece& piece, absl::Status status) const {
+    if (catalog_->Holds(piece.name)) return status;
+    return absl::OutOfRangeError(absl::StrCat(piece.file_name, " was dropped meanwhile"));
   }
 
   Environment& env_;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "wal/log_recovery.h"
+
 namespace arion::crash {
 namespace {
 
@@ -28,11 +30,13 @@ FaultPlan PlanFor(Kind kind, int64_t nth) {
 
 bool EndsLife(OpKind kind) { return kind == OpKind::kPowerCut || kind == OpKind::kProcessEnd; }
 
-// The removal of a dropped file may fail and be tried again: nothing depends on it.
+// The removal of a dropped file, or that it becomes a spare, may fail and be tried again: nothing
+// depends on it.
 bool IsInRemoval(const Ops& ops, size_t fault) {
   while (fault > 0 && (ops[fault].kind >= OpKind::kAppended || ops[fault].kind == OpKind::kWritten))
     --fault;
-  return ops[fault].kind == OpKind::kName && ops[fault].inode == 0;
+  if (ops[fault].kind != OpKind::kName) return false;
+  return ops[fault].inode == 0 || (IsSpareName(ops[fault].name) && !ops[fault].from.empty());
 }
 
 std::string JudgeReports(const Recording& recording, Kind kind, size_t fault) {

@@ -108,6 +108,31 @@ RecordingPtr Equal(uint64_t seed, const FaultPlan& plan) {
   return log;
 }
 
+// Dropped files are written again: with blocks at the positions of the old ones and elsewhere, after
+// a clean stop, and after a power cut.
+RecordingPtr Recycled(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan, kSmallFiles);
+  const auto fill = [&](int files) {
+    for (int i = 0; i < 8 * files; ++i) {
+      log->Append(log->random().Percent(70) ? 8000 : 1 + log->random().Below(9000));
+      log->WaitForReports();
+    }
+  };
+  fill(3);
+  log->Checkpoint(1);
+  fill(2);
+  log->Close();
+  log->Open();
+  log->Checkpoint(0);
+  fill(2);
+  log->Checkpoint(static_cast<int64_t>(seed % 3));
+  log->CutPower();
+  log->Open();
+  log->AppendTogether(2, 1, 900);
+  log->WaitForReports();
+  return log;
+}
+
 // A learner's new beginning, with the old log's writes still under way or done.
 RecordingPtr Anew(uint64_t seed, const FaultPlan& plan) {
   RecordingPtr log = Start(seed, plan, kSmallFiles);
@@ -211,10 +236,19 @@ RecordingPtr Upgraded(uint64_t seed, const FaultPlan& plan) {
 
 const std::vector<Workload>& Workloads() {
   static const std::vector<Workload> workloads = {
-      {"appends", Appends},      {"switches", Switches}, {"growing", Growing},
-      {"large", Large},          {"steps", Steps},       {"retention", Retention},
-      {"equal", Equal},          {"anew", Anew},         {"clean-stops", CleanStops},
-      {"power-cuts", PowerCuts}, {"restarts", Restarts}, {"page-cache", PageCache},
+      {"appends", Appends},
+      {"switches", Switches},
+      {"growing", Growing},
+      {"large", Large},
+      {"steps", Steps},
+      {"retention", Retention},
+      {"equal", Equal},
+      {"recycled", Recycled},
+      {"anew", Anew},
+      {"clean-stops", CleanStops},
+      {"power-cuts", PowerCuts},
+      {"restarts", Restarts},
+      {"page-cache", PageCache},
       {"upgraded", Upgraded},
   };
   return workloads;
