@@ -95,7 +95,13 @@ void CrashModel::Settle(const Change& change) {
   // What is older and still unsynced does not come back above this.
   for (Change& older : changes_) {
     if (&older == &change) break;
-    if (older.op.inode != op.inode || older.op.kind != OpKind::kWrite) continue;
+    if (older.op.inode != op.inode || older.op.kind == OpKind::kName) continue;
+    if (older.op.kind == OpKind::kTruncate) {
+      // One whose sync failed: the size is on the disk anew now.
+      if (op.kind == OpKind::kTruncate || (change.extends && dead_to > older.op.size))
+        older.op.size = node.content->bytes.size();
+      continue;
+    }
     std::erase_if(older.sectors, [&](uint32_t sector) {
       const auto [from, to] = PartOf(older.op, sector);
       return dead_from <= from && to <= dead_to;

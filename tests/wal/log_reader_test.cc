@@ -146,6 +146,27 @@ TEST(FindValidBlockTest, SeesABlockAcrossChunks) {
             good.blocks[3].position);
 }
 
+TEST(EndOfTornBytesTest, IsWhereAnOlderLogsBlocksBegin) {
+  constexpr int64_t kNewStart = 1 << 20;
+  const std::string older = TestLogBytes(
+      {{MakeMutation(1, 400)}, {MakeMutation(2, 400)}, {MakeMutation(3, 400)}}, 1000);
+  const ReadFileResult old_blocks = ReadAll(older, 1000);
+  const uint64_t second = old_blocks.blocks[2].position;
+  const uint64_t third = old_blocks.blocks[3].position;
+  const auto end = [&](std::string bytes, uint64_t from) {
+    MemoryFile file(std::move(bytes));
+    return *EndOfTornBytes(file, from, older.size(), kNewStart, kTestPid);
+  };
+  EXPECT_EQ(end(older, second), second);
+  // What was torn over it counts, up to the first whole block behind.
+  std::string torn = older;
+  torn.replace(second, 100, std::string(100, 't'));
+  EXPECT_EQ(end(torn, second), third);
+  // A newer offset is no older log's.
+  MemoryFile newer(older);
+  EXPECT_EQ(*EndOfTornBytes(newer, second, older.size(), 999, kTestPid), older.size());
+}
+
 TEST(EndOfNonZeroBytesTest, SkipsTrailingZeros) {
   std::string bytes(3 << 20, '\0');
   MemoryFile empty(bytes);

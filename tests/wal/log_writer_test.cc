@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -413,6 +414,52 @@ TEST(LogWriterTest, ALoneRecordIsWrittenAtOnce) {
   EXPECT_EQ(logs.env->device.stats().queued.value(), 0);
   EXPECT_EQ(logs.env->device.stats().records_per_write.Read().max, 1u);
   EXPECT_GT(logs.env->device.stats().sync_nanos.Read().count, 0u);
+}
+
+TEST(LogWriterTest, DroppedFilesAreWrittenAgain) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  std::set<uint64_t> inodes;
+  std::set<std::string> names;
+  for (int64_t d = 1; d <= 200; ++d) {
+    w.Append(MakeMutation(d, 8000));
+    w.Settle(absl::Milliseconds(50));
+    if (d % 10 == 0) w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(d)); });
+    for (const std::string& name : w.Names()) {
+      if (IsSpareName(name)) continue;
+      names.insert(name);
+      inodes.insert(w.files().Stat(JoinPath(kLogDirectory, name))->inode);
+    }
+  }
+  EXPECT_GT(names.size(), 20u);
+  EXPECT_LT(inodes.size(), 6u);
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.ReplayedDecrees().back(), 200);
+}
+
+// A log that is not written any more does not keep them.
+TEST(LogWriterTest, DroppedFilesThatNobodyWritesAgainGo) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 40; ++d) w.Append(MakeMutation(d, 8000));
+  w.Settle();
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(40)); });
+  w.Settle();
+  const auto count_spares = [&] {
+    const std::vector<std::string> names = w.Names();
+    return std::count_if(names.begin(), names.end(), IsSpareName);
+  };
+  EXPECT_GT(count_spares(), 2);
+  w.Settle(absl::Minutes(11));
+  EXPECT_LT(count_spares(), 2);
+  w.Append(MakeMutation(41, 8000));
+  w.Settle();
+  EXPECT_TRUE(w.answers.back().second.ok());
 }
 
 TEST(LogWriterTest, TheZerosAheadOfADisksLogsAreBounded) {

@@ -250,6 +250,26 @@ TEST_F(PrivateLogReadingTest, AFileThatSomebodyRemovedMayBeDropped) {
   EXPECT_TRUE(w.answers.back().second.ok()) << w.answers.back().second;
 }
 
+// What is dropped is written again, also while a reader has it open.
+TEST_F(PrivateLogReadingTest, AFileThatIsDroppedAndWrittenAgainWhileItIsReadIsNoDamage) {
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  Fill(1, 200, 1000);
+  bool is_dropped = false;
+  w.watched().on_read = [&](const std::string& path, uint64_t) {
+    if (path != PathOf("log.1.0") || std::exchange(is_dropped, true)) return absl::OkStatus();
+    w.env().RunOn(w.strand(), [&] { w.log->DropUnneeded({.checkpoint = Decree(200)}); });
+    for (int64_t d = 201; d <= 400; ++d) w.Append(MakeMutation(d, 1000));
+    w.Settle();
+    EXPECT_FALSE(Exists(w.files(), path));
+    return absl::OkStatus();
+  };
+  Read(1);
+  EXPECT_TRUE(is_dropped);
+  EXPECT_TRUE(absl::IsOutOfRange(status)) << status;
+}
+
 TEST_F(PrivateLogReadingTest, TheWholeFolderMayVanish) {
   ASSERT_TRUE(w.Open().ok());
   Fill(1, 200, 1000);
