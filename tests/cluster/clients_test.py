@@ -11,7 +11,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import tempfile
 import unittest
 
@@ -19,22 +18,6 @@ import captured_frames
 import data_api
 import data_api_cases
 import harness
-
-REQUIREMENTS = ["pypegasus3==0.0.1.1"]  # pins Twisted, thrift and cryptography itself
-
-
-def python_with_client():
-    """A virtual environment with the Python client, made once a build directory."""
-    home = os.path.join(harness.BUILD, "tests", "cluster", "pypegasus3")
-    python = os.path.join(home, "bin", "python")
-    done = os.path.join(home, "complete")
-    if not os.path.exists(done):
-        harness.run([sys.executable, "-m", "venv", "--clear", home])
-        harness.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *REQUIREMENTS], timeout=300)
-        with open(done, "w"):
-            pass
-    return python
-
 
 def rows_of(output):
     """What a client's program printed of its cases: (operation, edge, None or what is wrong)."""
@@ -74,7 +57,7 @@ class Clients(harness.ClusterTest):
         self.cluster.create_table("python")  # of its own: that client can't scan keys that aren't UTF-8
         program = os.path.join(harness.HERE, "pypegasus_check.py")
         with tempfile.TemporaryDirectory() as scratch:  # the client writes its log into the current directory
-            done = subprocess.run([python_with_client(), program, self.cluster.meta.address, "python"], cwd=scratch,
+            done = subprocess.run([harness.python_with_packages(), program, self.cluster.meta.address, "python"], cwd=scratch,
                                   capture_output=True, text=True, timeout=120 * harness.PATIENCE)
         return rows_of(done.stdout) or [("check", "runs", (done.stdout + done.stderr)[-2000:])]
 

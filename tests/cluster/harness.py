@@ -265,6 +265,22 @@ def go_client(version):
     return go_program(version, "-overlay", overlay)
 
 
+PYTHON_PACKAGES = ["pypegasus3==0.0.1.1", "prometheus-client==0.21.1"]  # the first pins Twisted, thrift, cryptography
+
+
+def python_with_packages():
+    """The interpreter of a virtual environment with these, made once a build directory."""
+    home = os.path.join(BUILD, "tests", "cluster", "python")
+    python = os.path.join(home, "bin", "python")
+    done = os.path.join(home, "complete")
+    if not os.path.exists(done):
+        run([sys.executable, "-m", "venv", "--clear", home])
+        run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PYTHON_PACKAGES], timeout=300)
+        with open(done, "w"):
+            pass
+    return python
+
+
 class ClusterTest(unittest.TestCase):
     """Tests that share one cluster with table temp, 8 x 3."""
 

@@ -38,6 +38,14 @@ class Metrics(harness.ClusterTest):
             self.assertGreater(harness.value_of(samples, "arion_process_resident_memory_bytes"), 1 << 20)
             self.assertGreater(harness.value_of(samples, "arion_process_open_fds"), 3)
 
+    def test_prometheus_own_parser_likes_it(self):
+        self.write(1)
+        python = harness.python_with_packages()
+        for server in self.cluster.servers():
+            _, body = self.ask(server)
+            found = harness.run([python, os.path.join(harness.HERE, "metrics_check.py")], input=body)
+            self.assertEqual(found, "", f"{server.name}:\n{found}")
+
     def test_the_logs_numbers_move_with_writes(self):
         before = [harness.metrics(server) for server in self.cluster.replicas]
         self.write(8)
