@@ -34,11 +34,12 @@ def machine_seconds():
     return (sum(fields) - fields[3] - fields[4]) / TICK  # without idle and iowait
 
 
-def run(cluster, client, op, threads, seconds, keys):
+def run(cluster, client, op, threads, seconds, keys, operations=0):
     servers = sum(process_seconds(s) for s in cluster.replicas)
     machine = machine_seconds()
     out = harness.run([harness.go_client(client), "-meta", cluster.meta.address, "-threads", str(threads), "-seconds",
-                       str(seconds), "-keys", str(keys), "-op", op, "bench"], timeout=seconds + 60)
+                       str(seconds), "-keys", str(keys), "-op", op, "-ops", str(operations), "bench"],
+                      timeout=seconds + 120)
     row = {k: float(v) for k, v in re.findall(r"(\w+(?:/s)?)=([\d.]+)", out)}
     row["server_us"] = (sum(process_seconds(s) for s in cluster.replicas) - servers) * 1e6 / row["ops"]
     row["machine_us"] = (machine_seconds() - machine) * 1e6 / row["ops"]
@@ -59,7 +60,7 @@ def main():
     columns = ["ops/s", "avg_us", "p50_us", "p99_us", "p999_us", "max_us", "server_us", "machine_us"]
     print(f"{'':14}" + "".join(f"{c:>12}" for c in columns))
     rows = {"put": [], "get": []}
-    run(cluster, options.client, "put", 45, 5, options.keys)  # every key exists, files are warm
+    run(cluster, options.client, "put", 45, 0, options.keys, options.keys)  # every key exists, files are warm
     for _ in range(options.rounds):
         for op, threads in (("put", 45), ("get", 50)):
             rows[op].append(run(cluster, options.client, op, threads, options.seconds, options.keys))
