@@ -67,6 +67,10 @@ std::string TableJson(const AppInfo& info) {
   json.Int(info.is_bulk_loading ? 1 : 0);
   json.Key("atomic_idempotent");
   json.Int(info.atomic_idempotent.value_or(false) ? 1 : 0);
+  if (info.version) {
+    json.Key("arion_version");
+    json.Int64(*info.version);
+  }
   json.EndObject();
   return {buffer.GetString(), buffer.GetSize()};
 }
@@ -210,6 +214,9 @@ absl::StatusOr<AppInfo> ParseTable(std::string_view path, const std::string& tex
   reader.Read("is_bulk_loading", &info.is_bulk_loading);
   reader.Read("atomic_idempotent", &atomic_idempotent);
   if (atomic_idempotent) info.atomic_idempotent = true;
+  int64_t version = 0;
+  reader.Read("arion_version", &version);
+  if (version > 0) info.version = version;
   std::optional<AppStatus> known = AppStatusFromText(status);
   if (!known) {
     reader.Fail("status");
@@ -396,14 +403,14 @@ size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
 }
 
-FunctionLevel ClusterState::Level(const LivenessLimits& limits) const {
+FunctionLevel ClusterState::Level(FunctionLevel set, const LivenessLimits& limits) const {
   int64_t known = static_cast<int64_t>(nodes.size());
   int64_t alive = static_cast<int64_t>(AliveCount());
   int64_t needed = limits.min_live_node_count > 0
                        ? limits.min_live_node_count
                        : std::max<int64_t>(1, std::min<int64_t>(3, known - 1));
   bool enough = alive >= needed && alive * 100 >= limits.live_percentage * known;
-  return enough ? FunctionLevel::kSteady : FunctionLevel::kFreezed;
+  return enough ? set : std::min(set, FunctionLevel::kFreezed);
 }
 
 MetaStore::Change ClusterState::ChangeOf(const AppInfo& info) const {

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "messages/admin_messages.h"
 #include "messages/configuration.h"
 #include "messages/meta_messages.h"
 #include "meta/meta_store.h"
@@ -56,6 +57,7 @@ struct Partition {
   // -- Memory only.
   std::optional<PartitionConfiguration> pending;  // being stored
   std::optional<Intent> intent;
+  std::vector<Intent> planned;  // an administrator's or the balancer's, in this order, before cures
   std::vector<DroppedReplica> dropped;
   int32_t learn_failures = 0;  // how many of `dropped`, from its end, learning failed with
   // Members whose present process is known to hold everything acknowledged: they kept running since
@@ -77,6 +79,11 @@ struct Partition {
 struct Table {
   AppInfo info;
   std::vector<Partition> partitions;  // by index
+
+  // -- Memory only.
+  bool partitions_change = false;  // all of them are about to: no configuration is accepted
+  std::set<Endpoint> untold;       // servers that have not confirmed `info` as it is now
+  Instant tell_at;                 // when they are told (again)
 };
 
 struct Node {
@@ -90,8 +97,6 @@ struct Node {
   const ReplicaInfo* LoadedReplica(PartitionId pid) const;
   bool IsLoading(PartitionId pid) const;
 };
-
-enum class FunctionLevel { kFreezed, kSteady };
 
 struct LivenessLimits {
   int32_t min_live_node_count = 0;  // 0: min(3, servers - 1), at least 1
@@ -116,7 +121,8 @@ struct ClusterState {
   bool IsAlive(Endpoint node) const;
   const Node* FindNode(Endpoint node) const;
   size_t AliveCount() const;
-  FunctionLevel Level(const LivenessLimits& limits) const;
+  // What holds now, where `set` is what was wished for.
+  FunctionLevel Level(FunctionLevel set, const LivenessLimits& limits) const;
 
   MetaStore::Change ChangeOf(const AppInfo& info) const;
   MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;

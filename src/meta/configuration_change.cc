@@ -92,12 +92,12 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   const Partition* partition = state.FindPartition(wanted.pid);
   if (partition == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown partition"};
   if (state.FindNode(request.node) == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown node"};
-  if (level == FunctionLevel::kFreezed) return {UpdateVerdict::kFreezed, {}, "freezed"};
+  if (level <= FunctionLevel::kFreezed) return {UpdateVerdict::kFreezed, {}, "freezed"};
 
   const PartitionConfiguration& now = partition->config;
   if (IsRepeat(now, wanted)) return {UpdateVerdict::kRepeat, {}, "repeated"};
   if (wanted.ballot != now.ballot + 1) return {UpdateVerdict::kOutdated, {}, "ballot"};
-  if (partition->pending || table->info.status == AppStatus::kDropping) {
+  if (partition->pending || table->partitions_change) {
     return {UpdateVerdict::kPendingSilence, {}, "another change is being stored"};
   }
   auto refuse = [](const char* reason) {
@@ -107,8 +107,8 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
 
   std::optional<Members> expected = ExpectedMembers(now, request.type, request.node);
   if (!expected) return refuse("not applicable to the current configuration");
-  if (Members{wanted.primary, Sorted(wanted.secondaries)} != *expected ||
-      wanted.max_replica_count != now.max_replica_count) {
+  // The count wished for may have changed since the sender was told.
+  if (Members{wanted.primary, Sorted(wanted.secondaries)} != *expected) {
     return refuse("members are not those of this change");
   }
   if (now.primary.IsValid() && !state.IsAlive(now.primary)) return refuse("the primary is dead");
@@ -168,7 +168,27 @@ PartitionConfiguration Emptied(const PartitionConfiguration& config) {
   return next;
 }
 
+PartitionConfiguration Recalled(const PartitionConfiguration& config) {
+  PartitionConfiguration next = config;
+  ++next.ballot;
+  next.partition_flags &= ~kPartitionDropped;
+  return next;
+}
+
+PartitionChange WithReplicaCount(int32_t count) {
+  return {.next = [count](const PartitionConfiguration& config) {
+    PartitionConfiguration next = config;
+    next.max_replica_count = count;
+    return next;
+  }};
+}
+
 void Install(Partition& partition, PartitionConfiguration next, ConfigType cause, Instant now) {
+  if (next.ballot == partition.config.ballot) {
+    partition.config = std::move(next);
+    partition.pending.reset();
+    return;
+  }
   const PartitionConfiguration former = std::move(partition.config);
   partition.config = std::move(next);
   partition.pending.reset();

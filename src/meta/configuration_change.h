@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "meta/cluster_state.h"
@@ -37,6 +38,17 @@ PartitionConfiguration WithoutPrimary(const PartitionConfiguration& config);
 PartitionConfiguration PrimaryAmongSecondaries(const PartitionConfiguration& config);
 // Ballot + 1, flagged dropped, all members in last_drops, the primary last.
 PartitionConfiguration Emptied(const PartitionConfiguration& config);
+
+// Ballot + 1, no longer flagged; whoever was a member last is asked to serve again.
+PartitionConfiguration Recalled(const PartitionConfiguration& config);
+
+// How a change of a table changes each of its partitions. The same ballot: the members stay, and
+// with them all that is known of them.
+struct PartitionChange {
+  ConfigType cause = ConfigType::kInvalid;
+  std::function<PartitionConfiguration(const PartitionConfiguration&)> next;
+};
+PartitionChange WithReplicaCount(int32_t count);
 
 // Carries the memory-only part of `partition` over from its present configuration to `next` and
 // installs that. `cause` is what kind of update it was; kInvalid: meta's own.

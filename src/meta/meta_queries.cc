@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/status.h"
+#include "meta/balance_planner.h"
 
 namespace arion {
 namespace {
@@ -32,6 +33,21 @@ std::string StandardDeviation(const std::vector<int64_t>& counts) {
     deviation = std::sqrt(deviation);
   }
   return absl::StrFormat("%.2f", deviation);
+}
+
+// What the balancer would do, as far as one look tells.
+std::string BalanceCounts(const ClusterState& state) {
+  constexpr size_t kCountedMax = 100;
+  int copy_primary = 0, copy_secondary = 0, move_primary = 0;
+  for (const BalanceMove& move : PlanBalance(state, kCountedMax)) {
+    copy_primary += move.kind == BalanceMove::Kind::kCopyPrimary ? 1 : 0;
+    copy_secondary += move.kind == BalanceMove::Kind::kCopySecondary ? 1 : 0;
+    move_primary += move.kind == BalanceMove::Kind::kMovePrimary ? 1 : 0;
+  }
+  return absl::StrCat("{\n    \"copy_pri\": ", copy_primary,
+                      ",\n    \"copy_sec\": ", copy_secondary,
+                      ",\n    \"move_pri\": ", move_primary,
+                      ",\n    \"total\": ", copy_primary + copy_secondary + move_primary, "\n}");
 }
 
 }  // namespace
@@ -123,6 +139,86 @@ ListNodesResponse AnswerListNodes(const ClusterState& state, const ListNodesRequ
   return response;
 }
 
+MaxReplicaCountResponse AnswerMaxReplicaCount(const ClusterState& state, const std::string& name) {
+  const Table* table = state.FindTableByName(name);
+  if (table == nullptr) return {ErrorCode::kAppNotExist, 0, "there is no such table"};
+  for (const Partition& partition : table->partitions) {
+    if (partition.config.max_replica_count != table->info.max_replica_count) {
+      return {ErrorCode::kInconsistentState, 0, "its partitions have different counts"};
+    }
+  }
+  return {ErrorCode::kOk, table->info.max_replica_count};
+}
+
+DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianOptions& options,
+                                      const DddDiagnoseRequest& request, Instant now,
+                                      int64_t unix_ms) {
+  DddDiagnoseResponse response;
+  const PartitionId wanted = request.pid;
+  if (wanted.app_id != -1 && state.FindTable(wanted.app_id) == nullptr) {
+    response.err = ErrorCode::kAppNotExist;
+    return response;
+  }
+  if (wanted.index != -1 && state.FindPartition(wanted) == nullptr) {
+    response.err = ErrorCode::kInvalidParameters;
+    return response;
+  }
+  // As if it might act: what it would not revive even then is for an administrator.
+  const GuardianPlan plan = PlanPartitions(state, FunctionLevel::kSteady, options, now);
+  for (const GuardianPlan::Step& step : plan.steps) {
+    const Partition& partition = *state.FindPartition(step.pid);
+    const PartitionConfiguration& config = partition.config;
+    const bool is_wanted = (wanted.app_id == -1 || wanted.app_id == step.pid.app_id) &&
+                           (wanted.index == -1 || wanted.index == step.pid.index);
+    if (!is_wanted || config.MemberCount() > 0 || config.last_drops.empty() || step.intent ||
+        step.write) {
+      continue;
+    }
+    DddPartition dead{.config = config, .reason = step.reason};
+    for (Endpoint endpoint : config.last_drops) {
+      DddNode known{.node = endpoint,
+                    .ballot = Ballot(-1),
+                    .last_committed_decree = Decree(-1),
+                    .last_prepared_decree = Decree(-1)};
+      for (const DroppedReplica& dropped : partition.dropped) {
+        if (dropped.node == endpoint && dropped.at) {
+          known.drop_time_ms = unix_ms - absl::ToInt64Milliseconds(now - *dropped.at);
+        }
+      }
+      if (const Node* node = state.FindNode(endpoint)) {
+        known.is_alive = node->alive;
+        known.is_collected = node->collected;
+        const ReplicaInfo* report = node->alive ? node->LoadedReplica(config.pid) : nullptr;
+        if (report != nullptr) {
+          known.ballot = report->ballot;
+          known.last_committed_decree = report->last_committed_decree;
+          known.last_prepared_decree = report->last_prepared_decree;
+        }
+      }
+      dead.dropped.push_back(std::move(known));
+    }
+    response.partitions.push_back(std::move(dead));
+  }
+  return response;
+}
+
+std::string_view FunctionLevelName(FunctionLevel level) {
+  switch (level) {
+    case FunctionLevel::kStopped:
+      return "stopped";
+    case FunctionLevel::kBlind:
+      return "blind";
+    case FunctionLevel::kFreezed:
+      return "freezed";
+    case FunctionLevel::kSteady:
+      return "steady";
+    case FunctionLevel::kLively:
+      return "lively";
+    default:
+      return "invalid";
+  }
+}
+
 ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFacts& facts) {
   std::map<Endpoint, int64_t> primaries, replicas;
   for (const auto& [app_id, table] : state.tables) {
@@ -147,9 +243,8 @@ ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFa
   add("primary_meta_server", facts.meta_server.ToString());
   add("zookeeper_hosts", "");
   add("zookeeper_root", "");
-  add("meta_function_level", facts.level == FunctionLevel::kFreezed ? "freezed" : "steady");
-  add("balance_operation_count",
-      "{\n    \"copy_pri\": 0,\n    \"copy_sec\": 0,\n    \"move_pri\": 0,\n    \"total\": 0\n}");
+  add("meta_function_level", std::string(FunctionLevelName(facts.level)));
+  add("balance_operation_count", BalanceCounts(state));
   add("primary_replica_count_stddev", StandardDeviation(primary_counts));
   add("total_replica_count_stddev", StandardDeviation(replica_counts));
   add("cluster_name", facts.cluster_name);

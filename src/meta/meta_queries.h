@@ -5,7 +5,9 @@
 #include <set>
 #include <string>
 
+#include "messages/admin_messages.h"
 #include "meta/cluster_state.h"
+#include "meta/partition_guardian.h"
 
 namespace arion {
 
@@ -27,6 +29,14 @@ QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
 ListAppsResponse AnswerListApps(const ClusterState& state, const ListAppsRequest& request);
 ListNodesResponse AnswerListNodes(const ClusterState& state, const ListNodesRequest& request);
 
+MaxReplicaCountResponse AnswerMaxReplicaCount(const ClusterState& state, const std::string& name);
+// Partitions that lost all their members and that the guardian doesn't revive by itself, with what
+// is known of those who left.
+DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianOptions& options,
+                                      const DddDiagnoseRequest& request, Instant now,
+                                      int64_t unix_ms);
+
+std::string_view FunctionLevelName(FunctionLevel level);  // "steady"
 struct ClusterFacts {
   Endpoint meta_server;
   std::string cluster_name;

@@ -8,22 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "base/log.h"
-#include "base/status.h"
-#include "messages/meta_messages.h"
-#include "meta/cluster_state.h"
+#include "meta/balance_planner.h"
 #include "meta/configuration_change.h"
-#include "meta/failure_detector.h"
-#include "meta/meta_queries.h"
-#include "meta/partition_guardian.h"
+#include "meta/meta_server_state.h"
+#include "meta/replica_garbage.h"
 #include "meta/replica_reports.h"
-#include "meta/table_lifecycle.h"
 
 namespace arion {
 namespace {
 
 constexpr size_t kNodesMax = 2000;  // a stranger's beacons must not fill the memory
 constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
+constexpr size_t kMovesAtOnce = 2;
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
 
 std::string Describe(const PartitionConfiguration& config) {
@@ -40,514 +36,367 @@ bool SameIntent(const std::optional<Intent>& a, const std::optional<Intent>& b) 
 
 }  // namespace
 
-class MetaServer::State : public std::enable_shared_from_this<MetaServer::State> {
- public:
-  State(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options)
-      : env_(env),
-        transport_(transport),
-        store_(store),
-        options_(std::move(options)),
-        strand_(env.NewStrand("meta")),
-        detector_({.grace = options_.grace,
-                   .stable_running = options_.stable_running,
-                   .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}) {
-  }
+MetaServer::State::State(Environment& env, Transport& transport, MetaStore& store,
+                         MetaServerOptions options)
+    : env_(env),
+      transport_(transport),
+      store_(store),
+      options_(std::move(options)),
+      strand_(env.NewStrand("meta")),
+      detector_({.grace = options_.grace,
+                 .stable_running = options_.stable_running,
+                 .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}) {}
 
-  absl::Status Start() {
-    // Until the state is loaded, requests are told so.
-    transport_.SetHandler([weak = weak_from_this(), strand = strand_](InboundRequest request) {
-      auto shared = std::make_shared<InboundRequest>(std::move(request));
-      strand->Post([weak, shared] {
-        if (auto self = weak.lock()) self->OnRequest(std::move(*shared));
-      });
+absl::Status MetaServer::State::Start() {
+  // Until the state is loaded, requests are told so.
+  transport_.SetHandler([weak = weak_from_this(), strand = strand_](InboundRequest request) {
+    auto shared = std::make_shared<InboundRequest>(std::move(request));
+    strand->Post([weak, shared] {
+      if (auto self = weak.lock()) self->OnRequest(std::move(*shared));
     });
-    ASSIGN_OR_RETURN(auto entries, store_.Load());
-    ASSIGN_OR_RETURN(ClusterState loaded, ClusterState::Load(entries));
-    strand_->Post([weak = weak_from_this(), loaded = std::move(loaded)]() mutable {
-      if (auto self = weak.lock()) self->Begin(std::move(loaded));
-    });
-    return absl::OkStatus();
+  });
+  ASSIGN_OR_RETURN(auto entries, store_.Load());
+  ASSIGN_OR_RETURN(ClusterState loaded, ClusterState::Load(entries));
+  strand_->Post([weak = weak_from_this(), loaded = std::move(loaded)]() mutable {
+    if (auto self = weak.lock()) self->Begin(std::move(loaded));
+  });
+  return absl::OkStatus();
+}
+
+void MetaServer::State::Stop(std::function<void()> done) {
+  strand_->Post([self = shared_from_this(), done = std::move(done)] {
+    self->phase_ = Phase::kStopped;
+    self->strand_->Cancel(self->timer_);
+    if (done) done();
+  });
+}
+
+void MetaServer::State::Begin(ClusterState loaded) {
+  state_ = std::move(loaded);
+  for (auto& [endpoint, node] : state_.nodes) {
+    node.alive = true;  // until a grace from now
+    detector_.AssumeAlive(endpoint, Now());
   }
-
-  void Stop(std::function<void()> done) {
-    strand_->Post([self = shared_from_this(), done = std::move(done)] {
-      self->phase_ = Phase::kStopped;
-      self->strand_->Cancel(self->timer_);
-      if (done) done();
-    });
-  }
-
- private:
-  enum class Phase { kStarting, kServing, kStopped };
-  using Handler = void (State::*)(InboundRequest&);
-
-  Instant Now() const { return env_.clock().Now(); }
-  int64_t UnixSeconds() const { return env_.clock().WallMicros() / 1000000; }
-  FunctionLevel Level() const {
-    return state_.Level({.min_live_node_count = options_.min_live_node_count_for_unfreeze,
-                         .live_percentage = options_.node_live_percentage_threshold_for_update});
-  }
-  TableLimits Limits() const {
-    return {.min_replica_count = options_.min_allowed_replica_count,
-            .max_replica_count = options_.max_allowed_replica_count,
-            .hold_dropped = options_.hold_dropped_app};
-  }
-  GuardianOptions Guardian() const {
-    return {.grace = options_.grace,
-            .replica_assign_delay_for_dropouts = options_.replica_assign_delay_for_dropouts,
-            .mutation_2pc_min_replica_count = options_.mutation_2pc_min_replica_count};
-  }
-
-  void Begin(ClusterState loaded) {
-    state_ = std::move(loaded);
-    for (auto& [endpoint, node] : state_.nodes) {
-      node.alive = true;  // until a grace from now
-      detector_.AssumeAlive(endpoint, Now());
-    }
-    for (auto& [app_id, table] : state_.tables) {
-      for (Partition& partition : table.partitions) {
-        if (!partition.config.primary.IsValid()) partition.headless_since = Now();
-      }
-    }
-    phase_ = Phase::kServing;
-    LOG(INFO) << "meta: serving " << state_.tables.size() << " tables, " << state_.nodes.size()
-              << " known servers";
-    RunPlan();
-  }
-
-  // ---- Requests
-
-  void OnRequest(InboundRequest request) {
-    CHECK_ON_STRAND(strand_);
-    static const std::map<std::string, Handler, std::less<>>& handlers =
-        *new std::map<std::string, Handler, std::less<>>{
-            {kRpcBeacon, &State::OnBeacon},
-            {kRpcConfigSync, &State::OnConfigSync},
-            {kRpcUpdateConfiguration, &State::OnUpdate},
-            {kRpcQueryConfig, &State::OnQueryConfig},
-            {kRpcCreateApp, &State::OnCreate},
-            {kRpcDropApp, &State::OnDrop},
-            {kRpcListApps, &State::OnListApps},
-            {kRpcListNodes, &State::OnListNodes},
-            {kRpcClusterInfo, &State::OnClusterInfo},
-            {kRpcDuplicationSync, &State::OnDuplicationSync},
-        };
-    auto handler = handlers.find(request.header.name);
-    if (handler == handlers.end()) {
-      return request.responder.Reply(ErrorCode::kHandlerNotFound);
-    }
-    if (phase_ == Phase::kServing) return (this->*handler->second)(request);
-    if (request.header.name == kRpcQueryConfig) {
-      return Answer(request, QueryConfigResponse{.err = ErrorCode::kServiceNotActive});
-    }
-    request.responder.Reply(ErrorCode::kServiceNotActive);
-  }
-
-  // nullopt: it did not decode and was answered.
-  template <class Request>
-  std::optional<Request> Decode(InboundRequest& request) {
-    absl::StatusOr<Request> decoded = DecodeWrapped<Request>(request.body);
-    if (decoded.ok()) return std::move(*decoded);
-    LOG_EVERY_N(WARNING, 100) << "meta: " << request.header.name << " from " << request.header.from
-                              << ": " << decoded.status();
-    request.responder.Reply(ErrorCode::kInvalidData);
-    return std::nullopt;
-  }
-
-  template <class Response>
-  void Answer(InboundRequest& request, const Response& response) {
-    bool is_thrift = request.header.framing != Framing::kRdsn;
-    request.responder.Reply(
-        ErrorCode::kOk,
-        EncodeWrapped(response, is_thrift ? PeerGeneration::kNone : options_.peer_generation));
-  }
-
-  void OnQueryConfig(InboundRequest& request) {
-    auto query = Decode<QueryConfigRequest>(request);
-    if (!query) return;
-    QueryAudience audience = request.header.framing == Framing::kRdsn
-                                 ? QueryAudience::kServersAndTools
-                                 : QueryAudience::kThriftClients;
-    Answer(request, AnswerQueryConfig(state_, being_created_, *query, audience));
-  }
-
-  void OnListApps(InboundRequest& request) {
-    if (auto list = Decode<ListAppsRequest>(request))
-      Answer(request, AnswerListApps(state_, *list));
-  }
-
-  void OnListNodes(InboundRequest& request) {
-    if (auto list = Decode<ListNodesRequest>(request)) {
-      Answer(request, AnswerListNodes(state_, *list));
-    }
-  }
-
-  void OnClusterInfo(InboundRequest& request) {
-    if (!Decode<ClusterInfoRequest>(request)) return;
-    Answer(request, AnswerClusterInfo(state_, {.meta_server = transport_.local(),
-                                               .cluster_name = options_.cluster_name,
-                                               .level = Level()}));
-  }
-
-  void OnDuplicationSync(InboundRequest& request) {
-    // Nothing is duplicated.
-    if (Decode<DuplicationSyncRequest>(request)) Answer(request, DuplicationSyncResponse{});
-  }
-
-  // ---- Tables
-
-  void OnCreate(InboundRequest& request) {
-    auto create = Decode<CreateAppRequest>(request);
-    if (!create) return;
-    CreateJudgement judgement =
-        JudgeCreate(state_, Level(), Limits(), being_created_, *create, UnixSeconds());
-    if (judgement.table && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
-    if (!judgement.table) {
-      return Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
-    }
-    Table& table = *judgement.table;
-    std::vector<MetaStore::Change> batch = {state_.ChangeOf(table.info)};
-    for (const Partition& partition : table.partitions) {
-      batch.push_back(state_.ChangeOf(partition.config));
-    }
-    being_created_.insert(table.info.app_name);
-    state_.last_reserved_app_id = table.info.app_id;
-    store_.Commit(std::move(batch), strand_,
-                  [weak = weak_from_this(), table = std::move(table),
-                   request = std::move(request)](const absl::Status& stored) mutable {
-                    auto self = weak.lock();
-                    if (!self) return;
-                    CreateAppResponse response{.appid = table.info.app_id};
-                    self->being_created_.erase(table.info.app_name);
-                    if (self->NoteStored(stored)) {
-                      LOG(INFO) << "meta: created table " << table.info.app_name << ", id "
-                                << table.info.app_id << ", " << table.info.partition_count
-                                << " partitions x " << table.info.max_replica_count;
-                      self->state_.tables[table.info.app_id] = std::move(table);
-                      self->SchedulePlan();
-                    } else {
-                      response = {ErrorCode::kFileOperationFailed};
-                    }
-                    self->Answer(request, response);
-                  });
-  }
-
-  void OnDrop(InboundRequest& request) {
-    auto drop = Decode<DropAppRequest>(request);
-    if (!drop) return;
-    DropJudgement judgement = JudgeDrop(state_, Limits(), being_created_, *drop, UnixSeconds());
-    if (judgement.dropped && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
-    if (!judgement.dropped) return Answer(request, DropAppResponse{judgement.error});
-    int32_t app_id = judgement.dropped->app_id;
-    state_.FindTable(app_id)->info.status = AppStatus::kDropping;  // no change starts any more
-    drops_.insert_or_assign(app_id, Drop{std::move(*judgement.dropped), std::move(request)});
-    ContinueDrop(app_id);
-  }
-
-  // Once no change of its partitions is on its way to the store.
-  void ContinueDrop(int32_t app_id) {
-    auto found = drops_.find(app_id);
-    if (found == drops_.end()) return;
-    Table& table = *state_.FindTable(app_id);
-    if (std::any_of(table.partitions.begin(), table.partitions.end(),
-                    [](const Partition& partition) { return partition.pending.has_value(); })) {
-      return;
-    }
-    Drop drop = std::move(found->second);
-    drops_.erase(found);
-    std::vector<MetaStore::Change> batch = {state_.ChangeOf(drop.dropped)};
+  for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
-      partition.intent.reset();
-      partition.pending = Emptied(partition.config);
-      batch.push_back(state_.ChangeOf(*partition.pending));
+      if (!partition.config.primary.IsValid()) partition.headless_since = Now();
     }
-    store_.Commit(
-        std::move(batch), strand_,
-        [weak = weak_from_this(), drop = std::move(drop)](const absl::Status& stored) mutable {
-          auto self = weak.lock();
-          if (!self) return;
-          ErrorCode error = ErrorCode::kFileOperationFailed;
-          if (self->NoteStored(stored)) {
-            error = ErrorCode::kOk;
-            LOG(INFO) << "meta: dropped table " << drop.dropped.app_name << ", id "
-                      << drop.dropped.app_id;
-            Table& table = *self->state_.FindTable(drop.dropped.app_id);
-            table.info = drop.dropped;
-            for (Partition& partition : table.partitions) {
-              Install(partition, *partition.pending, ConfigType::kDropPartition, self->Now());
-            }
-          }
-          self->Answer(drop.request, DropAppResponse{error});
-        });
+    if (table.info.version) TellServers(table);  // the change may have been the last thing stored
   }
+  phase_ = Phase::kServing;
+  LOG(INFO) << "meta: serving " << state_.tables.size() << " tables, " << state_.nodes.size()
+            << " known servers";
+  RunPlan();
+}
 
-  // ---- Servers
+void MetaServer::State::OnRequest(InboundRequest request) {
+  CHECK_ON_STRAND(strand_);
+  static const std::map<std::string, Handler, std::less<>>& handlers =
+      *new std::map<std::string, Handler, std::less<>>{
+          {kRpcBeacon, &State::OnBeacon},
+          {kRpcConfigSync, &State::OnConfigSync},
+          {kRpcUpdateConfiguration, &State::OnUpdate},
+          {kRpcQueryConfig, &State::OnQueryConfig},
+          {kRpcCreateApp, &State::OnCreate},
+          {kRpcDropApp, &State::OnDrop},
+          {kRpcRecallApp, &State::OnRecall},
+          {kRpcRenameApp, &State::OnRename},
+          {kRpcUpdateAppEnv, &State::OnUpdateAppEnv},
+          {kRpcGetMaxReplicaCount, &State::OnGetMaxReplicaCount},
+          {kRpcSetMaxReplicaCount, &State::OnSetMaxReplicaCount},
+          {kRpcGetAtomicIdempotent, &State::OnGetAtomicIdempotent},
+          {kRpcSetAtomicIdempotent, &State::OnSetAtomicIdempotent},
+          {kRpcControlMeta, &State::OnControlMeta},
+          {kRpcProposeBalancer, &State::OnProposeBalancer},
+          {kRpcDddDiagnose, &State::OnDddDiagnose},
+          {kRpcStartRecovery, &State::OnStartRecovery},
+          {kRpcListApps, &State::OnListApps},
+          {kRpcListNodes, &State::OnListNodes},
+          {kRpcClusterInfo, &State::OnClusterInfo},
+          {kRpcDuplicationSync, &State::OnDuplicationSync},
+      };
+  auto handler = handlers.find(request.header.name);
+  if (handler == handlers.end()) {
+    if (phase_ == Phase::kServing && AnswersAsDisabled(request)) return;
+    return request.responder.Reply(ErrorCode::kHandlerNotFound);
+  }
+  if (phase_ == Phase::kServing) return (this->*handler->second)(request);
+  if (request.header.name == kRpcQueryConfig) {
+    return Answer(request, QueryConfigResponse{.err = ErrorCode::kServiceNotActive});
+  }
+  request.responder.Reply(ErrorCode::kServiceNotActive);
+}
 
-  void OnBeacon(InboundRequest& request) {
-    auto beacon = Decode<BeaconMessage>(request);
-    if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
-    Endpoint from = beacon->from_node;
-    if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
-    switch (detector_.OnBeacon(from, beacon->start_time, Now())) {
-      case FailureDetector::Verdict::kRefused:
-        LOG_EVERY_N(WARNING, 100) << "meta: " << from << " restarts again and again: not answered "
-                                  << "until it has been up for "
-                                  << absl::FormatDuration(options_.stable_running);
-        return;
-      case FailureDetector::Verdict::kAlive:
-        break;
-      case FailureDetector::Verdict::kCameAlive:
-        NodeCameAlive(from, "alive");
-        break;
-      case FailureDetector::Verdict::kRestarted:
-        NodeCameAlive(from, "restarted");
-        EndIncarnation(from);
-        break;
+// ---- servers ----
+
+void MetaServer::State::OnBeacon(InboundRequest& request) {
+  auto beacon = Decode<BeaconMessage>(request);
+  if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
+  Endpoint from = beacon->from_node;
+  if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
+  switch (detector_.OnBeacon(from, beacon->start_time, Now())) {
+    case FailureDetector::Verdict::kRefused:
+      LOG_EVERY_N(WARNING, 100) << "meta: " << from << " restarts again and again: not answered "
+                                << "until it has been up for "
+                                << absl::FormatDuration(options_.stable_running);
+      return;
+    case FailureDetector::Verdict::kAlive:
+      break;
+    case FailureDetector::Verdict::kCameAlive:
+      NodeCameAlive(from, "alive");
+      break;
+    case FailureDetector::Verdict::kRestarted:
+      NodeCameAlive(from, "restarted");
+      EndIncarnation(from);
+      break;
+  }
+  Answer(request, BeaconAck{.time = beacon->time,
+                            .this_node = beacon->to_node,
+                            .primary_node = beacon->to_node,
+                            .is_master = true,
+                            .allowed = true});
+}
+
+void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
+  LOG(INFO) << "meta: " << endpoint << " " << what;
+  Node& node = state_.nodes[endpoint];
+  node.alive = true;
+  node.collected = false;
+  node.replicas.clear();
+  SchedulePlan();
+}
+
+void MetaServer::State::EndIncarnation(Endpoint endpoint) {
+  ++state_.nodes[endpoint].incarnation;
+  for (auto& [app_id, table] : state_.tables) {
+    for (Partition& partition : table.partitions) {
+      NoteRestart(partition, endpoint, detector_.FormerServiceEnd(endpoint) + options_.grace);
     }
-    Answer(request, BeaconAck{.time = beacon->time,
-                              .this_node = beacon->to_node,
-                              .primary_node = beacon->to_node,
-                              .is_master = true,
-                              .allowed = true});
   }
+}
 
-  void NodeCameAlive(Endpoint endpoint, const char* what) {
-    LOG(INFO) << "meta: " << endpoint << " " << what;
+void MetaServer::State::ExpireNodes() {
+  for (Endpoint endpoint : detector_.Expire(Now())) {
+    LOG(WARNING) << "meta: " << endpoint << " is dead: no beacon for "
+                 << absl::FormatDuration(options_.grace);
     Node& node = state_.nodes[endpoint];
-    node.alive = true;
+    node.alive = false;
     node.collected = false;
-    node.replicas.clear();
+  }
+}
+
+void MetaServer::State::OnConfigSync(InboundRequest& request) {
+  auto sync = Decode<ConfigSyncRequest>(request);
+  if (!sync) return;
+  if (!state_.IsAlive(sync->node)) {
+    return Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
+  }
+  NoteReports(state_, *sync, options_.grace, Now());
+  ConfigSyncResponse response;
+  for (auto& [app_id, table] : state_.tables) {
+    for (Partition& partition : table.partitions) {
+      const PartitionConfiguration& config = partition.config;
+      if (partition.intent && partition.intent->target == sync->node) {
+        partition.intent->times_sent = 0;  // what it ignored before it was connected
+      }
+      bool leaves_or_joins = partition.pending && partition.pending->IsMember(sync->node);
+      if (!config.IsMember(sync->node) && !leaves_or_joins) continue;
+      if (partition.pending) response.err = ErrorCode::kBusy;
+      response.partitions.push_back(
+          {.info = table.info, .config = config, .host_node = sync->node});
+    }
+  }
+  if (response.err != ErrorCode::kOk) {
+    response.partitions.clear();
+  } else if (auto garbage = GarbageOf(state_, Level(), sync->node, UnixSeconds());
+             !garbage.empty()) {
+    response.gc_replicas = std::move(garbage);
+  }
+  Answer(request, response);
+  SchedulePlan();
+}
+
+void MetaServer::State::OnUpdate(InboundRequest& request) {
+  auto update = Decode<ConfigurationUpdateRequest>(request);
+  if (!update) return;
+  UpdateJudgement judgement = JudgeUpdate(state_, Level(), *update);
+  Partition* partition = state_.FindPartition(update->config.pid);
+  ConfigurationUpdateResponse response;
+  if (partition != nullptr) response.config = partition->config;
+  switch (judgement.verdict) {
+    case UpdateVerdict::kApply:
+      if (store_failed_) return;
+      StoreConfiguration(*partition, std::move(judgement.next), update->type, update->node,
+                         std::move(request));
+      return;
+    case UpdateVerdict::kPendingSilence:
+      return;
+    case UpdateVerdict::kRepeat:
+      break;
+    case UpdateVerdict::kOutdated:
+      response.err = ErrorCode::kInvalidVersion;
+      break;
+    case UpdateVerdict::kUnknown:
+      response.err = ErrorCode::kObjectNotFound;
+      break;
+    case UpdateVerdict::kFreezed:
+      response.err = ErrorCode::kStateFreezed;
+      break;
+  }
+  if (response.err != ErrorCode::kOk) {
+    LOG_EVERY_N(INFO, 20) << "meta: [" << update->config.pid << " " << update->config.ballot
+                          << "] update from " << request.header.from
+                          << " refused: " << judgement.reason;
+  }
+  Answer(request, response);
+}
+
+void MetaServer::State::OnDuplicationSync(InboundRequest& request) {
+  // Nothing is duplicated.
+  if (Decode<DuplicationSyncRequest>(request)) Answer(request, DuplicationSyncResponse{});
+}
+
+// ---- changes of configurations ----
+
+// M1: the store first, then memory, then the answer.
+void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfiguration next,
+                                           ConfigType cause, Endpoint node,
+                                           std::optional<InboundRequest> request) {
+  CHECK(!partition.pending) << Describe(next);
+  CHECK_EQ(next.ballot, partition.config.ballot + 1) << Describe(next);  // M2
+  partition.pending = next;
+  int64_t incarnation = node.IsValid() ? state_.nodes[node].incarnation : 0;
+  std::vector<MetaStore::Change> batch = {state_.ChangeOf(next)};
+  store_.Commit(std::move(batch), strand_,
+                [weak = weak_from_this(), next = std::move(next), cause, node, incarnation,
+                 request = std::move(request)](const absl::Status& stored) mutable {
+                  auto self = weak.lock();
+                  if (!self || !self->NoteStored(stored)) return;
+                  PartitionId pid = next.pid;
+                  self->InstallStored(std::move(next), cause, node, incarnation);
+                  if (!request) return;
+                  self->Answer(*request, ConfigurationUpdateResponse{
+                                             .config = self->state_.FindPartition(pid)->config});
+                });
+}
+
+void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
+                                      int64_t incarnation) {
+  Partition& partition = *state_.FindPartition(next.pid);
+  int32_t app_id = next.pid.app_id;
+  Install(partition, std::move(next), cause, Now());
+  LOG(INFO) << "meta: " << Describe(partition.config);
+  if (partition.intent) partition.intent->times_sent = 0;  // now with another ballot
+  if (node.IsValid() && state_.nodes[node].incarnation != incarnation) {
+    NoteRestart(partition, node, detector_.FormerServiceEnd(node) + options_.grace);
+  }
+  ContinueChange(app_id);
+  SchedulePlan();
+}
+
+// False: nothing may be assumed durable any more. What is in memory was durable: it is served on,
+// but not changed.
+bool MetaServer::State::NoteStored(const absl::Status& stored) {
+  if (stored.ok()) return true;
+  if (!store_failed_) {
+    LOG(ERROR) << "meta: the state can't be stored any more, restart this server: " << stored;
+  }
+  store_failed_ = true;
+  return false;
+}
+
+// ---- plans ----
+
+void MetaServer::State::SchedulePlan() {
+  if (plan_is_scheduled_) return;
+  plan_is_scheduled_ = true;
+  strand_->Post([weak = weak_from_this()] {
+    auto self = weak.lock();
+    if (self && self->plan_is_scheduled_) self->RunPlan();
+  });
+}
+
+void MetaServer::State::RunPlan() {
+  plan_is_scheduled_ = false;
+  if (phase_ != Phase::kServing) return;
+  Instant now = Now();
+  GuardianPlan plan = PlanPartitions(state_, Level(), Guardian(), now);
+  Instant wake =
+      std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
+  for (GuardianPlan::Step& step : plan.steps) {
+    Partition& partition = *state_.FindPartition(step.pid);
+    if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
+    if (step.planned) partition.planned = *std::move(step.planned);
+    if (step.write && !store_failed_) {
+      LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
+      StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {}, std::nullopt);
+    } else if (partition.intent) {
+      wake = std::min(wake, SendWhenDue(partition, now));
+    }
+  }
+  BalanceWhenDue(now);
+  for (auto& [app_id, table] : state_.tables) {
+    if (!table.untold.empty()) wake = std::min(wake, TellWhenDue(table, now));
+  }
+  WakeAt(wake);
+}
+
+void MetaServer::State::BalanceWhenDue(Instant now) {
+  if (now < balance_at_ || Level() < FunctionLevel::kLively) return;
+  balance_at_ = now + options_.guardian_interval;
+  for (const BalanceMove& move : PlanBalance(state_, kMovesAtOnce)) {
+    LOG(INFO) << "meta: [" << move.pid << "] moves for balance, "
+              << (move.kind == BalanceMove::Kind::kCopySecondary ? "a copy" : "the primary")
+              << " from " << move.from << " to " << move.to;
+    state_.FindPartition(move.pid)->planned = StepsOf(move);
     SchedulePlan();
   }
+}
 
-  void EndIncarnation(Endpoint endpoint) {
-    ++state_.nodes[endpoint].incarnation;
-    for (auto& [app_id, table] : state_.tables) {
-      for (Partition& partition : table.partitions) {
-        NoteRestart(partition, endpoint, detector_.FormerServiceEnd(endpoint) + options_.grace);
-      }
-    }
-  }
+// Says when it is due next.
+Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
+  Intent& intent = *partition.intent;
+  auto delay = [&] {
+    absl::Duration doubled = kFirstResendDelay * (1 << std::clamp(intent.times_sent - 1, 0, 10));
+    return std::min(doubled, options_.guardian_interval);
+  };
+  if (intent.times_sent > 0 && now < intent.last_sent + delay()) return intent.last_sent + delay();
+  ++intent.times_sent;
+  intent.last_sent = now;
+  const PartitionConfiguration& config = partition.config;
+  ConfigurationUpdateRequest proposal{.info = state_.FindTable(config.pid.app_id)->info,
+                                      .config = config,
+                                      .type = intent.type,
+                                      .node = intent.node};
+  transport_.SendOneWay(intent.target, {.name = kRpcConfigProposal,
+                                        .body = EncodeWrapped(proposal, options_.peer_generation),
+                                        .thread_hash = config.pid.thread_hash()});
+  return now + delay();
+}
 
-  void ExpireNodes() {
-    for (Endpoint endpoint : detector_.Expire(Now())) {
-      LOG(WARNING) << "meta: " << endpoint << " is dead: no beacon for "
-                   << absl::FormatDuration(options_.grace);
-      Node& node = state_.nodes[endpoint];
-      node.alive = false;
-      node.collected = false;
-    }
-  }
+void MetaServer::State::WakeAt(Instant when) {
+  strand_->Cancel(timer_);
+  absl::Duration delay = std::max(when - Now(), absl::Milliseconds(1));
+  wake_at_ = Now() + delay;
+  timer_ = strand_->PostAfter(delay, [weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->OnWake();
+  });
+}
 
-  void OnConfigSync(InboundRequest& request) {
-    auto sync = Decode<ConfigSyncRequest>(request);
-    if (!sync) return;
-    if (!state_.IsAlive(sync->node)) {
-      return Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
-    }
-    NoteReports(state_, *sync, options_.grace, Now());
-    ConfigSyncResponse response;
-    for (auto& [app_id, table] : state_.tables) {
-      for (Partition& partition : table.partitions) {
-        const PartitionConfiguration& config = partition.config;
-        if (partition.intent && partition.intent->target == sync->node) {
-          partition.intent->times_sent = 0;  // what it ignored before it was connected
-        }
-        bool leaves_or_joins = partition.pending && partition.pending->IsMember(sync->node);
-        if (!config.IsMember(sync->node) && !leaves_or_joins) continue;
-        if (partition.pending) response.err = ErrorCode::kBusy;
-        response.partitions.push_back(
-            {.info = table.info, .config = config, .host_node = sync->node});
-      }
-    }
-    if (response.err != ErrorCode::kOk) response.partitions.clear();
-    Answer(request, response);
-    SchedulePlan();
-  }
-
-  void OnUpdate(InboundRequest& request) {
-    auto update = Decode<ConfigurationUpdateRequest>(request);
-    if (!update) return;
-    UpdateJudgement judgement = JudgeUpdate(state_, Level(), *update);
-    Partition* partition = state_.FindPartition(update->config.pid);
-    ConfigurationUpdateResponse response;
-    if (partition != nullptr) response.config = partition->config;
-    switch (judgement.verdict) {
-      case UpdateVerdict::kApply:
-        if (store_failed_) return;
-        StoreConfiguration(*partition, std::move(judgement.next), update->type, update->node,
-                           std::move(request));
-        return;
-      case UpdateVerdict::kPendingSilence:
-        return;
-      case UpdateVerdict::kRepeat:
-        break;
-      case UpdateVerdict::kOutdated:
-        response.err = ErrorCode::kInvalidVersion;
-        break;
-      case UpdateVerdict::kUnknown:
-        response.err = ErrorCode::kObjectNotFound;
-        break;
-      case UpdateVerdict::kFreezed:
-        response.err = ErrorCode::kStateFreezed;
-        break;
-    }
-    if (response.err != ErrorCode::kOk) {
-      LOG_EVERY_N(INFO, 20) << "meta: [" << update->config.pid << " " << update->config.ballot
-                            << "] update from " << request.header.from
-                            << " refused: " << judgement.reason;
-    }
-    Answer(request, response);
-  }
-
-  // ---- Changes
-
-  // M1: the store first, then memory, then the answer.
-  void StoreConfiguration(Partition& partition, PartitionConfiguration next, ConfigType cause,
-                          Endpoint node, std::optional<InboundRequest> request) {
-    CHECK(!partition.pending) << Describe(next);
-    CHECK_EQ(next.ballot, partition.config.ballot + 1) << Describe(next);  // M2
-    partition.pending = next;
-    int64_t incarnation = node.IsValid() ? state_.nodes[node].incarnation : 0;
-    std::vector<MetaStore::Change> batch = {state_.ChangeOf(next)};
-    store_.Commit(std::move(batch), strand_,
-                  [weak = weak_from_this(), next = std::move(next), cause, node, incarnation,
-                   request = std::move(request)](const absl::Status& stored) mutable {
-                    auto self = weak.lock();
-                    if (!self || !self->NoteStored(stored)) return;
-                    PartitionId pid = next.pid;
-                    self->InstallStored(std::move(next), cause, node, incarnation);
-                    if (!request) return;
-                    self->Answer(*request, ConfigurationUpdateResponse{
-                                               .config = self->state_.FindPartition(pid)->config});
-                  });
-  }
-
-  void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
-                     int64_t incarnation) {
-    Partition& partition = *state_.FindPartition(next.pid);
-    int32_t app_id = next.pid.app_id;
-    Install(partition, std::move(next), cause, Now());
-    LOG(INFO) << "meta: " << Describe(partition.config);
-    if (partition.intent) partition.intent->times_sent = 0;  // now with another ballot
-    if (node.IsValid() && state_.nodes[node].incarnation != incarnation) {
-      NoteRestart(partition, node, detector_.FormerServiceEnd(node) + options_.grace);
-    }
-    ContinueDrop(app_id);
-    SchedulePlan();
-  }
-
-  // False: nothing may be assumed durable any more. What is in memory was durable: it is served on,
-  // but not changed.
-  bool NoteStored(const absl::Status& stored) {
-    if (stored.ok()) return true;
-    if (!store_failed_) {
-      LOG(ERROR) << "meta: the state can't be stored any more, restart this server: " << stored;
-    }
-    store_failed_ = true;
-    return false;
-  }
-
-  // ---- Plans
-
-  void SchedulePlan() {
-    if (plan_is_scheduled_) return;
-    plan_is_scheduled_ = true;
-    strand_->Post([weak = weak_from_this()] {
-      auto self = weak.lock();
-      if (self && self->plan_is_scheduled_) self->RunPlan();
-    });
-  }
-
-  void RunPlan() {
-    plan_is_scheduled_ = false;
-    if (phase_ != Phase::kServing) return;
-    Instant now = Now();
-    GuardianPlan plan = PlanPartitions(state_, Level(), Guardian(), now);
-    Instant wake =
-        std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
-    for (GuardianPlan::Step& step : plan.steps) {
-      Partition& partition = *state_.FindPartition(step.pid);
-      if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
-      if (step.write && !store_failed_) {
-        LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
-        StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {},
-                           std::nullopt);
-      } else if (partition.intent) {
-        wake = std::min(wake, SendWhenDue(partition, now));
-      }
-    }
-    WakeAt(wake);
-  }
-
-  // Says when it is due next.
-  Instant SendWhenDue(Partition& partition, Instant now) {
-    Intent& intent = *partition.intent;
-    auto delay = [&] {
-      absl::Duration doubled = kFirstResendDelay * (1 << std::clamp(intent.times_sent - 1, 0, 10));
-      return std::min(doubled, options_.guardian_interval);
-    };
-    if (intent.times_sent > 0 && now < intent.last_sent + delay())
-      return intent.last_sent + delay();
-    ++intent.times_sent;
-    intent.last_sent = now;
-    const PartitionConfiguration& config = partition.config;
-    ConfigurationUpdateRequest proposal{.info = state_.FindTable(config.pid.app_id)->info,
-                                        .config = config,
-                                        .type = intent.type,
-                                        .node = intent.node};
-    transport_.SendOneWay(intent.target, {.name = kRpcConfigProposal,
-                                          .body = EncodeWrapped(proposal, options_.peer_generation),
-                                          .thread_hash = config.pid.thread_hash()});
-    return now + delay();
-  }
-
-  void WakeAt(Instant when) {
-    strand_->Cancel(timer_);
-    absl::Duration delay = std::max(when - Now(), absl::Milliseconds(1));
-    wake_at_ = Now() + delay;
-    timer_ = strand_->PostAfter(delay, [weak = weak_from_this()] {
+void MetaServer::State::OnWake() {
+  if (phase_ != Phase::kServing) return;
+  // A meta server that stood still has heard nobody: what arrived meanwhile is read first.
+  if (!is_excused_ && Now() - wake_at_ > options_.grace / 4) {
+    is_excused_ = true;
+    timer_ = strand_->PostAfter(kStandstillExcuse, [weak = weak_from_this()] {
       if (auto self = weak.lock()) self->OnWake();
     });
+    return;
   }
-
-  void OnWake() {
-    if (phase_ != Phase::kServing) return;
-    // A meta server that stood still has heard nobody: what arrived meanwhile is read first.
-    if (!is_excused_ && Now() - wake_at_ > options_.grace / 4) {
-      is_excused_ = true;
-      timer_ = strand_->PostAfter(kStandstillExcuse, [weak = weak_from_this()] {
-        if (auto self = weak.lock()) self->OnWake();
-      });
-      return;
-    }
-    is_excused_ = false;
-    ExpireNodes();
-    RunPlan();
-  }
-
-  struct Drop {
-    AppInfo dropped;
-    InboundRequest request;
-  };
-
-  Environment& env_;
-  Transport& transport_;
-  MetaStore& store_;
-  const MetaServerOptions options_;
-  const StrandPtr strand_;
-
-  Phase phase_ = Phase::kStarting;
-  ClusterState state_;
-  FailureDetector detector_;
-  std::set<std::string> being_created_;
-  std::map<int32_t, Drop> drops_;  // waiting for changes on their way to the store
-  bool store_failed_ = false;
-  bool plan_is_scheduled_ = false;
-  TimerId timer_ = kNoTimer;
-  Instant wake_at_;
-  bool is_excused_ = false;
-};
+  is_excused_ = false;
+  ExpireNodes();
+  RunPlan();
+}
 
 MetaServer::MetaServer(Environment& env, Transport& transport, MetaStore& store,
                        MetaServerOptions options)

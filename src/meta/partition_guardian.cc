@@ -18,8 +18,9 @@ class Look {
 
   GuardianPlan Plan() {
     std::vector<GuardianPlan::Step> lonely, rest;
+    if (level_ < FunctionLevel::kFreezed) return {};
     for (const auto& [app_id, table] : state_.tables) {
-      if (table.info.status != AppStatus::kAvailable) continue;
+      if (table.info.status != AppStatus::kAvailable || table.partitions_change) continue;
       for (const Partition& partition : table.partitions) {
         if (partition.pending || partition.IsDropped() || partition.config.ballot < Ballot(0)) {
           continue;
@@ -36,6 +37,11 @@ class Look {
     return std::move(plan_);
   }
 
+  bool Begins(const Partition& partition) const {
+    const Intent& first = partition.planned.front();
+    return !IsDone(partition.config, first) && TakePlanned(partition, first).has_value();
+  }
+
  private:
   using Step = GuardianPlan::Step;
 
@@ -44,14 +50,88 @@ class Look {
     if (config.primary.IsValid()) {
       if (std::optional<Step> step = JudgePrimary(partition)) return *step;
     }
-    if (level_ == FunctionLevel::kFreezed) return {};
+    if (level_ <= FunctionLevel::kFreezed) return {};
+    if (partition.planned.empty()) return Cure(partition);
+    std::vector<Intent> rest = partition.planned;
+    while (!rest.empty() && IsDone(config, rest.front())) rest.erase(rest.begin());
+    std::optional<Step> step;
+    if (!rest.empty()) step = TakePlanned(partition, rest.front());
+    if (!step) {
+      rest.clear();
+      step = Cure(partition);
+    }
+    if (rest.size() != partition.planned.size()) step->planned = std::move(rest);
+    return *std::move(step);
+  }
+
+  static bool IsDone(const PartitionConfiguration& config, const Intent& intent) {
+    switch (intent.type) {
+      case ConfigType::kAssignPrimary:
+      case ConfigType::kUpgradeToPrimary:
+        return config.primary == intent.node;
+      case ConfigType::kAddSecondary:
+      case ConfigType::kAddSecondaryForLoadBalance:
+        return config.IsSecondary(intent.node);
+      case ConfigType::kDowngradeToSecondary:
+        return config.primary != intent.node;
+      default:
+        return !config.IsMember(intent.node);
+    }
+  }
+
+  // nullopt: it does not apply.
+  std::optional<Step> TakePlanned(const Partition& partition, Intent intent) const {
+    const PartitionConfiguration& config = partition.config;
+    if (!intent.target.IsValid()) intent.target = config.primary;
+    if (!MayPropose(partition, intent)) return std::nullopt;
+    if (partition.intent && partition.intent->type == intent.type &&
+        partition.intent->target == intent.target && partition.intent->node == intent.node) {
+      return Step{.intent = partition.intent};
+    }
+    return Step{.intent = std::move(intent)};
+  }
+
+  bool MayPropose(const Partition& partition, const Intent& intent) const {
+    const PartitionConfiguration& config = partition.config;
+    const Endpoint node = intent.node;
+    const size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
+    if (!state_.IsAlive(intent.target)) return false;
+    switch (intent.type) {
+      case ConfigType::kAssignPrimary: {
+        const Node* alive = state_.FindNode(node);
+        return intent.target == node && config.MemberCount() == 0 &&
+               (config.ballot == Ballot(0) || alive->LoadedReplica(config.pid) != nullptr);
+      }
+      case ConfigType::kUpgradeToPrimary:
+        return intent.target == node && !config.primary.IsValid() && IsIntact(partition, node);
+      case ConfigType::kAddSecondary:
+        return intent.target == config.primary && MayLearn(partition, node) &&
+               config.MemberCount() < factor;
+      case ConfigType::kAddSecondaryForLoadBalance:
+        return intent.target == config.primary && MayLearn(partition, node) &&
+               config.MemberCount() <= factor;
+      case ConfigType::kDowngradeToSecondary:  // somebody must be there to follow
+        return intent.target == config.primary && node == config.primary &&
+               !Intact(partition).empty();
+      case ConfigType::kDowngradeToInactive:
+      case ConfigType::kRemove:  // never the last one
+        return intent.target == config.primary && config.IsMember(node) && config.MemberCount() > 1;
+      default:
+        return false;
+    }
+  }
+
+  Step Cure(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
     if (partition.intent && StillApplies(partition, *partition.intent)) {
       return {.intent = partition.intent};
     }
     if (!config.primary.IsValid()) {
       if (!config.secondaries.empty()) return UpgradeOne(partition);
       if (config.last_drops.empty()) return AssignNew(partition);
-      return AssignFromDrops(partition);
+      Step step = AssignFromDrops(partition);
+      if (!step.intent) step.reason = WhyNobody(partition);
+      return step;
     }
     for (Endpoint node : config.secondaries) {
       if (!state_.IsAlive(node)) {
@@ -105,11 +185,15 @@ class Look {
     return Step{};
   }
 
-  // Alive secondaries that hold everything acknowledged for certain.
+  // An alive secondary that holds everything acknowledged for certain.
+  bool IsIntact(const Partition& partition, Endpoint node) const {
+    return partition.config.IsSecondary(node) && state_.IsAlive(node) &&
+           partition.serving.contains(node);
+  }
   std::vector<Endpoint> Intact(const Partition& partition) const {
     std::vector<Endpoint> intact;
     for (Endpoint node : partition.config.secondaries) {
-      if (state_.IsAlive(node) && partition.serving.contains(node)) intact.push_back(node);
+      if (IsIntact(partition, node)) intact.push_back(node);
     }
     return intact;
   }
@@ -223,6 +307,21 @@ class Look {
     return assign(rank(earlier) > rank(last) ? earlier : last);
   }
 
+  // For people: why AssignFromDrops found nobody it may choose by itself.
+  const char* WhyNobody(const Partition& partition) const {
+    const PartitionId pid = partition.config.pid;
+    const Node* node = state_.FindNode(partition.config.last_drops.back());
+    if (node == nullptr || !node->alive) return "the member that left last is dead";
+    if (!node->collected) return "the member that left last has not reported its replicas yet";
+    if (node->IsLoading(pid)) return "the member that left last is still loading its replica";
+    if (node->LoadedReplica(pid) != nullptr)
+      return "the last members' logs end before what was committed, or contradict each other, or "
+             "one of them has not reported";
+    if (node->has_unreadable_disks)
+      return "the member that left last has a disk that can't be read";
+    return "the member that left last has lost its replica";
+  }
+
   // Where logs are durable, the last member alone holds everything acknowledged, and the rules of
   // an unclean restart apply: the other one counts when it has more (what the last one's damaged
   // end may lack), and is waited for one grace at most. Committed decrees say nothing here: what a
@@ -314,6 +413,13 @@ class Look {
 };
 
 }  // namespace
+
+bool MayBePlanned(const ClusterState& state, const GuardianOptions& options,
+                  const Partition& partition, const std::vector<Intent>& planned, Instant now) {
+  Partition copy = partition;
+  copy.planned = planned;
+  return Look(state, FunctionLevel::kSteady, options, now).Begins(copy);
+}
 
 GuardianPlan PlanPartitions(const ClusterState& state, FunctionLevel level,
                             const GuardianOptions& options, Instant now) {

@@ -5,12 +5,14 @@
 // Shapes    One step per partition: a proposal (an Intent, kept until it happened or can't any
 //           more), or a write, or waiting. Partitions with a change being stored are left alone.
 //           The plan of an unchanged state is the same.
+//           What was planned by others (Partition::planned) goes before a cure, one after the other,
+//           while it applies; when the first of it doesn't, all of it is given up.
 // Promises  P1  A primary that is dead, or whose present process may not resume, leaves the
 //               configuration first (a write, ballot + 1); only then somebody is upgraded.
 //           P2  While a member kept running (or came back clean) only such a member is upgraded.
 //               Otherwise, once every alive member has reported or one grace has passed: the
 //               largest (ballot of the last mutation, last prepared); the former primary wins ties.
-//           P3  Freezed: no proposals. Writes happen at every level.
+//           P3  Freezed: no proposals, but writes. Below: nothing at all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,7 +33,8 @@ struct GuardianPlan {
     PartitionId pid;
     std::optional<Intent> intent;                 // nullopt: none applies now
     std::optional<PartitionConfiguration> write;  // meta's own change
-    const char* reason = "";
+    std::optional<std::vector<Intent>> planned;   // what remains of them, where that changed
+    const char* reason = "";                      // of the write, or why nothing can be done
   };
   std::vector<Step>
       steps;  // in the order to carry out; partitions whose intent stays are listed too
@@ -40,5 +43,9 @@ struct GuardianPlan {
 
 GuardianPlan PlanPartitions(const ClusterState& state, FunctionLevel level,
                             const GuardianOptions& options, Instant now);
+
+// Whether the guardian would begin to carry out `planned`.
+bool MayBePlanned(const ClusterState& state, const GuardianOptions& options,
+                  const Partition& partition, const std::vector<Intent>& planned, Instant now);
 
 }  // namespace arion

@@ -54,12 +54,14 @@ void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& repor
 }
 
 void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report) {
-  if (partition.intent && partition.intent->type == ConfigType::kAddSecondary &&
-      partition.intent->node == node) {
+  if (partition.intent && partition.intent->node == node &&
+      (partition.intent->type == ConfigType::kAddSecondary ||
+       partition.intent->type == ConfigType::kAddSecondaryForLoadBalance)) {
     if (report.status == PartitionStatus::kPotentialSecondary) {
       partition.intent->learner_seen = true;
     } else if (partition.intent->learner_seen) {  // learning failed
       partition.intent.reset();
+      partition.planned.clear();
       ++partition.learn_failures;
     }
   }

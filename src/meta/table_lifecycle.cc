@@ -61,7 +61,7 @@ CreateJudgement JudgeCreate(const ClusterState& state, FunctionLevel level,
                             const TableLimits& limits, const std::set<std::string>& being_created,
                             const CreateAppRequest& request, int64_t unix_seconds) {
   const CreateAppOptions& options = request.options;
-  if (level == FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed};
+  if (level <= FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed};
   bool envs_ok = std::all_of(options.envs.begin(), options.envs.end(), [](const auto& env) {
     return !env.first.starts_with("rocksdb.") || IsLegalRocksDbVariable(env.first, env.second);
   });
@@ -121,9 +121,92 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
   if (reserve <= 0) reserve = absl::ToInt64Seconds(limits.hold_dropped);
   AppInfo dropped = table->info;
   dropped.status = AppStatus::kDropped;
+  dropped.version = dropped.version.value_or(0) + 1;
   dropped.drop_second = unix_seconds;
   dropped.expire_second = unix_seconds + std::min(reserve, kReserveSecondsMax);
   return {ErrorCode::kOk, std::move(dropped)};
+}
+
+TableJudgement JudgeRecall(const ClusterState& state, const std::set<std::string>& being_created,
+                           const RecallAppRequest& request, int64_t unix_seconds) {
+  const Table* table = state.FindTable(request.app_id);
+  if (table == nullptr) return {ErrorCode::kAppNotExist};
+  switch (table->info.status) {
+    case AppStatus::kDropped:
+      break;
+    case AppStatus::kDropping:
+      return {ErrorCode::kBusyDropping};
+    case AppStatus::kAvailable:
+      return {ErrorCode::kAppExist};
+    default:
+      return {ErrorCode::kBusyCreating};
+  }
+  if (table->info.expire_second <= unix_seconds) return {ErrorCode::kAppNotExist};
+  AppInfo next = table->info;
+  if (!request.new_app_name.empty()) next.app_name = request.new_app_name;
+  const bool is_taken =
+      state.FindTableByName(next.app_name) != nullptr || being_created.contains(next.app_name);
+  if (is_taken || !IsTableName(next.app_name)) return {ErrorCode::kInvalidParameters};
+  next.status = AppStatus::kAvailable;
+  next.expire_second = 0;
+  next.drop_second = 0;
+  next.version = next.version.value_or(0) + 1;
+  return {.next = std::move(next)};
+}
+
+TableJudgement JudgeRename(const ClusterState& state, const std::set<std::string>& being_created,
+                           const RenameAppRequest& request) {
+  const std::string& from = request.old_app_name;
+  const std::string& to = request.new_app_name;
+  const Table* table = state.FindTableByName(from);
+  if (std::optional<ErrorCode> busy = Busy(table, being_created, from)) {
+    return {*busy, absl::StrCat("ERROR: app(", from, ") is being created or dropped")};
+  }
+  if (table == nullptr) {
+    return {ErrorCode::kAppNotExist, absl::StrCat("ERROR: app(", from, ") does not exist")};
+  }
+  if (state.FindTableByName(to) != nullptr || being_created.contains(to)) {
+    return {ErrorCode::kInvalidParameters, absl::StrCat("ERROR: app(", to, ") exists already")};
+  }
+  if (!IsTableName(to)) {
+    return {ErrorCode::kInvalidParameters,
+            "ERROR: app(new name) needs 1 to 128 letters, digits, and _ . :"};
+  }
+  AppInfo next = table->info;
+  next.app_name = to;
+  next.version = next.version.value_or(0) + 1;
+  return {.next = std::move(next)};
+}
+
+TableJudgement JudgeReplicaCount(const ClusterState& state, FunctionLevel level,
+                                 const TableLimits& limits,
+                                 const SetMaxReplicaCountRequest& request) {
+  const Table* table = state.FindTableByName(request.app_name);
+  if (table == nullptr) return {ErrorCode::kAppNotExist, "there is no such table"};
+  const bool agree = std::all_of(
+      table->partitions.begin(), table->partitions.end(), [&](const Partition& partition) {
+        return partition.config.max_replica_count == table->info.max_replica_count;
+      });
+  if (!agree) return {ErrorCode::kInconsistentState, "its partitions have different counts"};
+  if (table->info.status != AppStatus::kAvailable) {
+    return {ErrorCode::kInvalidState,
+            absl::StrCat("it is ", Text(AppStatusName(table->info.status)))};
+  }
+  if (level <= FunctionLevel::kFreezed) return {ErrorCode::kStateFreezed, "the cluster is freezed"};
+  const int32_t count = request.max_replica_count;
+  const auto alive = static_cast<int64_t>(state.AliveCount());
+  if (count < limits.min_replica_count || count > limits.max_replica_count || count > alive) {
+    return {ErrorCode::kInvalidParameters,
+            absl::StrCat("it may be ", limits.min_replica_count, " to ", limits.max_replica_count,
+                         ", and at most the ", alive, " servers that are alive")};
+  }
+  if (count == table->info.max_replica_count) {
+    return {ErrorCode::kOk, absl::StrCat("it is ", count, " already")};
+  }
+  AppInfo next = table->info;
+  next.max_replica_count = count;
+  next.version = next.version.value_or(0) + 1;
+  return {.next = std::move(next)};
 }
 
 }  // namespace arion

@@ -37,4 +37,18 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
                         const std::set<std::string>& being_created, const DropAppRequest& request,
                         int64_t unix_seconds);
 
+// What changes of a table; `hint` is for a person.
+struct TableJudgement {
+  ErrorCode error = ErrorCode::kOk;
+  std::string hint;
+  std::optional<AppInfo> next;  // to be stored; nullopt with kOk: nothing to do
+};
+TableJudgement JudgeRecall(const ClusterState& state, const std::set<std::string>& being_created,
+                           const RecallAppRequest& request, int64_t unix_seconds);
+TableJudgement JudgeRename(const ClusterState& state, const std::set<std::string>& being_created,
+                           const RenameAppRequest& request);
+TableJudgement JudgeReplicaCount(const ClusterState& state, FunctionLevel level,
+                                 const TableLimits& limits,
+                                 const SetMaxReplicaCountRequest& request);
+
 }  // namespace arion

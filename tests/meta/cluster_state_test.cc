@@ -143,11 +143,13 @@ TEST(ClusterStateTest, TheLevelFollowsHowManyServersLive) {
     for (int i = 0; i < row.known; ++i) {
       state.nodes[{static_cast<uint32_t>(i + 1), 1}].alive = i < row.alive;
     }
-    EXPECT_EQ(state.Level({}), row.level) << row.alive << " of " << row.known;
+    EXPECT_EQ(state.Level(FunctionLevel::kSteady, {}), row.level)
+        << row.alive << " of " << row.known;
   }
   ClusterState state;
   state.nodes[{1, 1}].alive = true;
-  EXPECT_EQ(state.Level({.min_live_node_count = 2}), FunctionLevel::kFreezed);
+  EXPECT_EQ(state.Level(FunctionLevel::kSteady, {.min_live_node_count = 2}),
+            FunctionLevel::kFreezed);
 }
 
 TEST(ClusterStateTest, IdsOfDroppedTablesStayTaken) {

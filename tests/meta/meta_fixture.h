@@ -32,12 +32,23 @@ class RecordingTransport : public Transport {
   };
   Endpoint local() const override { return {0x7f000001, 34601}; }
   void SetHandler(RequestHandler handler) override { this->handler = std::move(handler); }
-  void Call(Endpoint, OutboundRequest, StrandPtr, absl::AnyInvocable<void(RpcResult)>) override {}
+  // Answered when the test says so, if at all.
+  struct Called {
+    Endpoint to;
+    OutboundRequest request;
+    StrandPtr reply_on;
+    absl::AnyInvocable<void(RpcResult)> done;
+  };
+  void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
+            absl::AnyInvocable<void(RpcResult)> done) override {
+    called.push_back({to, std::move(request), std::move(reply_on), std::move(done)});
+  }
   void SendOneWay(Endpoint to, OutboundRequest request) override {
     sent.push_back({to, std::move(request)});
   }
   RequestHandler handler;
   std::deque<Sent> sent;
+  std::deque<Called> called;
 };
 
 class MetaFixture : public testing::Test {
@@ -73,6 +84,7 @@ class MetaFixture : public testing::Test {
     return started;
   }
   void StopMeta(sim::CrashMode mode) {
+    transport_.called.clear();
     node_.Crash(mode);
     server_.reset();
     store_.reset();
@@ -160,7 +172,16 @@ class MetaFixture : public testing::Test {
       case ConfigType::kUpgradeToPrimary:
         config.primary = update.node;
         break;
+      case ConfigType::kDowngradeToSecondary:
+        config.primary = {};
+        config.secondaries.push_back(update.node);
+        break;
+      case ConfigType::kRemove:
+      case ConfigType::kDowngradeToInactive:
+        if (config.primary == update.node) config.primary = {};
+        break;
       case ConfigType::kAddSecondary:
+      case ConfigType::kAddSecondaryForLoadBalance:
         config.secondaries.push_back(update.node);
         update.type = ConfigType::kUpgradeToSecondary;
         break;

@@ -270,7 +270,7 @@ TEST_F(MetaServerTest, HostileMessagesAreRefusedAndChangeNothing) {
       }
     }
   }
-  EXPECT_EQ(AskBytes("RPC_CM_START_RECOVERY", "")->error, ErrorCode::kHandlerNotFound);
+  EXPECT_EQ(AskBytes("RPC_CM_REGISTER_CHILD_REPLICA", "")->error, ErrorCode::kHandlerNotFound);
   EXPECT_EQ(Query("t").partitions, before);
 }
 

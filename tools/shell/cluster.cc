@@ -117,9 +117,17 @@ absl::StatusOr<int> Cluster::CreateTable(const std::string& name, int partitions
   return answer.appid;
 }
 
-absl::Status Cluster::DropTable(const std::string& name) {
+absl::StatusOr<std::vector<AppInfo>> Cluster::DroppedTables() {
   ASSIGN_OR_RETURN(AdminClient * admin, Admin());
-  RETURN_IF_ERROR(admin->DropTable({.app_name = name}).status());
+  ASSIGN_OR_RETURN(auto answer, admin->ListTables({.status = AppStatus::kDropped}));
+  return std::move(answer.infos);
+}
+
+absl::Status Cluster::DropTable(const std::string& name, int64_t reserve_seconds) {
+  ASSIGN_OR_RETURN(AdminClient * admin, Admin());
+  DropAppRequest request{.app_name = name};
+  if (reserve_seconds > 0) request.options.reserve_seconds = reserve_seconds;
+  RETURN_IF_ERROR(admin->DropTable(request).status());
   open_tables_.erase(name);
   return absl::OkStatus();
 }

@@ -52,12 +52,16 @@ class Cluster {
   absl::StatusOr<TableState> FindTable(const std::string& name);
   absl::StatusOr<std::vector<NodeState>> Nodes(const std::vector<TableState>& tables);
   absl::StatusOr<int> CreateTable(const std::string& name, int partitions, int replicas);  // its id
-  absl::Status DropTable(const std::string& name);
+  // `reserve_seconds` 0: as long as the meta server is configured to.
+  absl::Status DropTable(const std::string& name, int64_t reserve_seconds);
+  absl::StatusOr<std::vector<AppInfo>> DroppedTables();
+  // For everything else.
+  absl::StatusOr<AdminClient*> Admin();
+  void ForgetOpenTable(const std::string& name) { open_tables_.erase(name); }
   // The table's records; the connection to it is kept.
   absl::StatusOr<std::shared_ptr<Table>> OpenTable(const std::string& name);
 
  private:
-  absl::StatusOr<AdminClient*> Admin();
   absl::Status ReadPartitions(TableState* table);
 
   std::vector<Endpoint> meta_servers_;

@@ -6,7 +6,8 @@ namespace arion::shell {
 namespace {
 
 absl::StatusOr<Outcome> Nodes(Session& session, const Words& arguments) {
-  if (!arguments.empty()) return UsageError("it takes nothing");
+  const bool detailed = arguments == Words{"-d"};
+  if (!arguments.empty() && !detailed) return UsageError("nothing, or -d");
   ASSIGN_OR_RETURN(std::vector<TableState> tables, session.cluster().Tables());
   ASSIGN_OR_RETURN(std::vector<NodeState> nodes, session.cluster().Nodes(tables));
   Outcome outcome;
@@ -16,6 +17,15 @@ absl::StatusOr<Outcome> Nodes(Session& session, const Words& arguments) {
                          int64_t{node.primaries}, int64_t{node.secondaries}});
     if (!node.alive) outcome.health = Health::kBad;
   }
+  if (detailed) {
+    // Under the columns that scripts of older versions read.
+    list = {
+        "details", {"address", "status", "replica_count", "primary_count", "secondary_count"}, {}};
+    for (const NodeState& node : nodes)
+      list.rows.push_back({node.address.ToString(), std::string(node.alive ? "ALIVE" : "UNALIVE"),
+                           int64_t{node.primaries + node.secondaries}, int64_t{node.primaries},
+                           int64_t{node.secondaries}});
+  }
   outcome.answer.AddList(std::move(list));
   return outcome;
 }
@@ -23,7 +33,7 @@ absl::StatusOr<Outcome> Nodes(Session& session, const Words& arguments) {
 }  // namespace
 
 std::vector<Command> NodeCommands() {
-  return {{"nodes", "", "replica servers, alive or dead, and what they serve",
+  return {{"nodes", "[-d]", "replica servers, alive or dead, and what they serve",
            Command::Completes::kNothing, Nodes}};
 }
 

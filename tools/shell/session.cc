@@ -6,14 +6,15 @@
 
 #include "base/nearest_name.h"
 #include "base/status.h"
+#include "messages/table_environments.h"
 
 namespace arion::shell {
 namespace {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (auto commands :
-       {ClusterCommands, NodeCommands, TableCommands, RecordCommands, SessionCommands}) {
+  for (auto commands : {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands,
+                        PlanCommands, RecordCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -128,6 +129,33 @@ std::string Session::Prompt() const {
                       healthy_ ? "> " : " !> ");
 }
 
+std::vector<std::string> Session::CompletionsOf(Command::Completes completes, const Words& before) {
+  std::vector<std::string> found;
+  switch (completes) {
+    case Command::Completes::kTables:
+      if (auto tables = cluster_->Tables(); tables.ok())
+        for (const TableState& table : *tables) found.push_back(table.info.app_name);
+      break;
+    case Command::Completes::kNodes:
+      if (auto nodes = cluster_->Nodes({}); nodes.ok())
+        for (const NodeState& node : *nodes) found.push_back(node.address.ToString());
+      break;
+    case Command::Completes::kLevels:
+      found = {"stopped", "blind", "freezed", "steady", "lively"};
+      break;
+    case Command::Completes::kEnvironments:
+      // After a key stands its value, of which one is shown.
+      if (std::string_view example = ExampleOf(before.back()); !example.empty())
+        found.emplace_back(example);
+      else
+        for (std::string_view key : ActingTableEnvironments()) found.emplace_back(key);
+      break;
+    case Command::Completes::kNothing:
+      break;
+  }
+  return found;
+}
+
 std::vector<std::string> Session::Complete(const std::string& line) {
   size_t command_start = line.find_last_of(';') + 1;
   command_start = std::min(line.find_first_not_of(' ', command_start), line.size());
@@ -137,12 +165,10 @@ std::vector<std::string> Session::Complete(const std::string& line) {
   if (word_start == command_start) {
     for (const Command& command : commands_) candidates.emplace_back(command.name);
   } else {
-    std::string name = line.substr(command_start, line.find(' ', command_start) - command_start);
+    auto words = SplitCommands(line.substr(command_start, word_start - command_start));
     for (const Command& command : commands_) {
-      if (command.name != name || command.completes != Command::Completes::kTables) continue;
-      auto tables = cluster_->Tables();
-      if (!tables.ok()) break;
-      for (const TableState& table : *tables) candidates.push_back(table.info.app_name);
+      if (!words.ok() || words->empty() || command.name != (*words)[0][0]) continue;
+      candidates = CompletionsOf(command.completes, (*words)[0]);
     }
   }
   std::vector<std::string> matches;

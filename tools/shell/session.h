@@ -36,7 +36,7 @@ struct Command {
   std::string_view name;
   std::string_view usage;  // what follows the name
   std::string_view help;
-  enum class Completes { kNothing, kTables } completes;
+  enum class Completes { kNothing, kTables, kNodes, kEnvironments, kLevels } completes;
   // InvalidArgument: usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
 };
@@ -67,6 +67,7 @@ class Session {
 
  private:
   ExitCode RunOne(const Words& words);
+  std::vector<std::string> CompletionsOf(Command::Completes completes, const Words& before);
   ExitCode Fail(ExitCode code, const absl::Status& status);
 
   Cluster* const cluster_;
@@ -83,6 +84,8 @@ class Session {
 std::vector<Command> ClusterCommands();
 std::vector<Command> NodeCommands();
 std::vector<Command> TableCommands();
+std::vector<Command> EnvironmentCommands();
+std::vector<Command> PlanCommands();
 std::vector<Command> RecordCommands();
 std::vector<Command> SessionCommands();
 

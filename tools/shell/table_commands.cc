@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/numbers.h>
 
+#include <absl/time/time.h>
+
+#include <algorithm>
+
 #include "base/nearest_name.h"
 #include "base/status.h"
+#include "tools/shell/arguments.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -29,8 +34,52 @@ absl::StatusOr<TableState> FindTable(Session& session, const std::string& name) 
       near.empty() ? "ls lists them" : absl::StrCat("did you mean ", Text(near), "?")));
 }
 
-absl::StatusOr<Outcome> List(Session& session, const Words& arguments) {
-  if (!arguments.empty()) return UsageError("it takes nothing");
+std::string TimeText(int64_t unix_seconds) {
+  if (unix_seconds <= 0) return "-";
+  return absl::FormatTime("%Y-%m-%d_%H:%M:%S", absl::FromUnixSeconds(unix_seconds),
+                          absl::LocalTimeZone());
+}
+
+absl::StatusOr<Outcome> ListDropped(Session& session) {
+  ASSIGN_OR_RETURN(std::vector<AppInfo> dropped, session.cluster().DroppedTables());
+  Answer::List list{
+      "tables", {"id", "name", "status", "partitions", "replicas", "drop_time", "expires"}, {}};
+  for (const AppInfo& info : dropped)
+    list.rows.push_back({int64_t{info.app_id}, Escape(info.app_name),
+                         std::string(AppStatusName(info.status)), int64_t{info.partition_count},
+                         int64_t{info.max_replica_count}, TimeText(info.drop_second),
+                         TimeText(info.expire_second)});
+  Outcome outcome;
+  outcome.answer.AddList(std::move(list));
+  return outcome;
+}
+
+// Under the columns that scripts of older versions read.
+Answer::List HealthList(const std::vector<TableState>& tables) {
+  Answer::List list{"general_info",
+                    {"app_id", "app_name", "partition_count", "replica_count", "fully_healthy",
+                     "unhealthy", "write_unhealthy", "read_unhealthy"},
+                    {}};
+  for (const TableState& table : tables) {
+    int64_t healthy = 0, write_unhealthy = 0, read_unhealthy = 0;
+    const size_t enough = std::min(2, table.info.max_replica_count);
+    for (const PartitionConfiguration& partition : table.partitions) {
+      healthy += table.IsHealthy(partition) ? 1 : 0;
+      read_unhealthy += partition.primary.IsValid() ? 0 : 1;
+      write_unhealthy += partition.primary.IsValid() && partition.MemberCount() >= enough ? 0 : 1;
+    }
+    list.rows.push_back({int64_t{table.info.app_id}, Escape(table.info.app_name),
+                         int64_t{table.info.partition_count}, int64_t{table.info.max_replica_count},
+                         healthy, table.info.partition_count - healthy, write_unhealthy,
+                         read_unhealthy});
+  }
+  return list;
+}
+
+absl::StatusOr<Outcome> List(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(Arguments arguments, Arguments::Parse(words, {}, {"-d", "--drop"}));
+  if (!arguments.words().empty()) return UsageError("options only");
+  if (arguments.Has("--drop")) return ListDropped(session);
   ASSIGN_OR_RETURN(std::vector<TableState> tables, session.cluster().Tables());
   Outcome outcome;
   Answer::List list{"tables", {"id", "name", "status", "partitions", "replicas", "healthy"}, {}};
@@ -42,6 +91,7 @@ absl::StatusOr<Outcome> List(Session& session, const Words& arguments) {
     if (!table.IsHealthy()) outcome.health = Health::kBad;
   }
   outcome.answer.AddList(std::move(list));
+  if (arguments.Has("-d")) outcome.answer.AddList(HealthList(tables));
   return outcome;
 }
 
@@ -120,31 +170,105 @@ absl::StatusOr<Outcome> Create(Session& session, const Words& arguments) {
   return outcome;
 }
 
-absl::StatusOr<Outcome> Drop(Session& session, const Words& arguments) {
-  std::string name;
-  bool sure = false;
-  for (const std::string& word : arguments) {
-    if (word == "-y") {
-      sure = true;
-    } else if (name.empty()) {
-      name = word;
-    } else {
-      return UsageError(absl::StrCat("what is ", Escape(word), "?"));
-    }
-  }
-  if (name.empty()) return UsageError("which table?");
+absl::StatusOr<Outcome> Drop(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(Arguments arguments, Arguments::Parse(words, {"-r"}, {"-y", "--dry-run"}));
+  if (arguments.words().size() != 1) return UsageError("which table?");
+  const std::string name = arguments.words()[0];
+  int64_t reserve_seconds = 0;
+  const std::string reserve = arguments.Value("-r");
+  if (!reserve.empty() && (!absl::SimpleAtoi(reserve, &reserve_seconds) || reserve_seconds < 1))
+    return UsageError("-r needs the seconds for which it can be recalled");
   ASSIGN_OR_RETURN(TableState table, FindTable(session, name));
-  if (!sure &&
+  if (arguments.Has("--dry-run")) {
+    Outcome outcome;
+    outcome.answer.Add("name", name)
+        .Add("id", int64_t{table.info.app_id})
+        .Add("partitions", int64_t{table.info.partition_count})
+        .Say(absl::StrCat("would drop table ", name, ": id ", table.info.app_id, ", ",
+                          table.info.partition_count, " partitions; recall ", table.info.app_id,
+                          " brings it back until it expires"));
+    return outcome;
+  }
+  if (!arguments.Has("-y") &&
       !session.IsConfirmed(absl::StrCat("drop table ", name, " (id ", table.info.app_id, ", ",
                                         table.info.partition_count, " partitions)?"))) {
     return absl::AbortedError("not dropped; drop NAME -y does not ask");
   }
-  RETURN_IF_ERROR(session.cluster().DropTable(name));
+  RETURN_IF_ERROR(session.cluster().DropTable(name, reserve_seconds));
   if (session.table_name() == name) session.set_table_name("");
   Outcome outcome;
   outcome.answer.Add("name", name)
       .Add("id", int64_t{table.info.app_id})
       .Say(absl::StrCat("table ", name, " dropped"));
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Recall(Session& session, const Words& arguments) {
+  RecallAppRequest request;
+  if (arguments.empty() || arguments.size() > 2 ||
+      !absl::SimpleAtoi(arguments[0], &request.app_id)) {
+    return UsageError("the id of a dropped table (ls --drop), and a new name if it needs one");
+  }
+  if (arguments.size() == 2) request.new_app_name = arguments[1];
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  absl::StatusOr<RecallAppResponse> answer = admin->RecallTable(request);
+  if (absl::IsInvalidArgument(answer.status()))
+    return absl::FailedPreconditionError("its name is taken, or none: say recall ID NEW_NAME");
+  RETURN_IF_ERROR(answer.status());
+  const std::string name = Escape(answer->info.app_name);
+  Outcome outcome;
+  outcome.answer.Add("name", name)
+      .Add("id", int64_t{request.app_id})
+      .Say(absl::StrCat("table ", name, " recalled; ls shows when it is healthy"));
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Rename(Session& session, const Words& arguments) {
+  if (arguments.size() != 2) return UsageError("the name it has and the new one");
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  const absl::Status renamed = admin->RenameTable({arguments[0], arguments[1]}).status();
+  if (absl::IsInvalidArgument(renamed)) return absl::FailedPreconditionError(renamed.message());
+  RETURN_IF_ERROR(renamed);
+  session.cluster().ForgetOpenTable(arguments[0]);
+  if (session.table_name() == arguments[0]) session.set_table_name(arguments[1]);
+  Outcome outcome;
+  outcome.answer.Add("name", arguments[1])
+      .Say(absl::StrCat("table ", arguments[0], " is now ", arguments[1]));
+  return outcome;
+}
+
+absl::StatusOr<Outcome> GetReplicaCount(Session& session, const Words& arguments) {
+  if (arguments.size() != 1) return UsageError("which table?");
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  ASSIGN_OR_RETURN(MaxReplicaCountResponse answer, admin->GetReplicaCount({arguments[0]}));
+  Outcome outcome;
+  outcome.answer.Add("name", Escape(arguments[0]))
+      .Add("max_replica_count", int64_t{answer.max_replica_count});
+  return outcome;
+}
+
+absl::StatusOr<Outcome> SetReplicaCount(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(Arguments arguments, Arguments::Parse(words, {}, {"-y", "--dry-run"}));
+  int32_t count = 0;
+  if (arguments.words().size() != 2 || !absl::SimpleAtoi(arguments.words()[1], &count))
+    return UsageError("a table and a number");
+  const std::string& name = arguments.words()[0];
+  ASSIGN_OR_RETURN(TableState table, FindTable(session, name));
+  const std::string change =
+      absl::StrCat("table ", name, ": ", table.info.max_replica_count, " replicas become ", count,
+                   ", in ", table.info.partition_count, " partitions");
+  Outcome outcome;
+  outcome.answer.Add("name", Escape(name))
+      .Add("old_max_replica_count", int64_t{table.info.max_replica_count})
+      .Add("max_replica_count", int64_t{count})
+      .Say(change);
+  if (arguments.Has("--dry-run")) return outcome;
+  if (!arguments.Has("-y") && !session.IsConfirmed(absl::StrCat(change, "?")))
+    return absl::AbortedError("nothing was changed; -y does not ask");
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  const absl::Status set = admin->SetReplicaCount({name, count}).status();
+  if (absl::IsInvalidArgument(set)) return absl::FailedPreconditionError(set.message());
+  RETURN_IF_ERROR(set);
   return outcome;
 }
 
@@ -163,11 +287,21 @@ absl::StatusOr<Outcome> Use(Session& session, const Words& arguments) {
 std::vector<Command> TableCommands() {
   using Completes = Command::Completes;
   return {
-      {"ls", "", "tables and how many of their partitions are healthy", Completes::kNothing, List},
+      {"ls", "[-d] [--drop]",
+       "tables and how many of their partitions are healthy; --drop: those that can be recalled",
+       Completes::kNothing, List},
       {"app", "NAME [-d]", "one table; -d: each partition", Completes::kTables, App},
       {"create", "NAME [-p PARTITIONS] [-r REPLICAS]", "makes a table (8 partitions, 3 replicas)",
        Completes::kNothing, Create},
-      {"drop", "NAME [-y]", "drops a table; -y: does not ask", Completes::kTables, Drop},
+      {"drop", "NAME [-r SECONDS] [-y] [--dry-run]",
+       "drops a table, which can be recalled for SECONDS; -y: does not ask", Completes::kTables,
+       Drop},
+      {"recall", "ID [NEW_NAME]", "brings a dropped table back", Completes::kNothing, Recall},
+      {"rename", "NAME NEW_NAME", "gives a table another name", Completes::kTables, Rename},
+      {"get_replica_count", "NAME", "how many replicas each partition shall have",
+       Completes::kTables, GetReplicaCount},
+      {"set_replica_count", "NAME COUNT [-y] [--dry-run]", "changes that", Completes::kTables,
+       SetReplicaCount},
       {"use", "NAME", "the table that set, get, del, ttl mean", Completes::kTables, Use}};
 }
 

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/balance_planner.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <set>
+
+namespace arion {
+namespace {
+
+bool IsQuietAndWhole(const ClusterState& state, const Table& table, const Partition& partition) {
+  const PartitionConfiguration& config = partition.config;
+  if (partition.pending || partition.intent || !partition.planned.empty()) return false;
+  if (!config.primary.IsValid() || partition.primary_deadline) return false;
+  if (config.MemberCount() != static_cast<size_t>(table.info.max_replica_count)) return false;
+  auto holds_all = [&](Endpoint node) {
+    return state.IsAlive(node) && partition.serving.contains(node);
+  };
+  return holds_all(config.primary) &&
+         std::all_of(config.secondaries.begin(), config.secondaries.end(), holds_all);
+}
+
+// One table's members as they will be when what is planned so far is done.
+class TableBalance {
+ public:
+  TableBalance(const Table& table, const std::vector<Endpoint>& nodes) : nodes_(nodes) {
+    for (Endpoint node : nodes_) primaries_[node] = replicas_[node] = 0;
+    for (const Partition& partition : table.partitions) {
+      const PartitionConfiguration& config = partition.config;
+      partitions_.push_back(config);
+      ++primaries_[config.primary];
+      ++replicas_[config.primary];
+      for (Endpoint node : config.secondaries) ++replicas_[node];
+    }
+  }
+
+  // Appends moves of primaries; false: none is needed.
+  bool BalancePrimaries(std::vector<BalanceMove>* moves, size_t moves_max) {
+    bool any = false;
+    while (moves->size() < moves_max) {
+      const Endpoint most = Most(primaries_), fewest = Fewest(primaries_);
+      if (primaries_[most] - primaries_[fewest] <= 1) break;
+      std::vector<BalanceMove> chain = ChainBetween(most);
+      if (chain.empty()) chain = CopyOfPrimary(most, fewest);
+      if (chain.empty()) break;
+      // From its end: done in part it does no harm.
+      for (const BalanceMove& move : chain) {
+        if (moves->size() == moves_max) break;
+        Carry(move);
+        moves->push_back(move);
+      }
+      any = true;
+    }
+    return any;
+  }
+
+  void BalanceCopies(std::vector<BalanceMove>* moves, size_t moves_max) {
+    while (moves->size() < moves_max) {
+      const Endpoint most = Most(replicas_), fewest = Fewest(replicas_);
+      if (replicas_[most] - replicas_[fewest] <= 1) return;
+      auto may_move = [&](const PartitionConfiguration& config) {
+        return !moved_.contains(config.pid) && config.IsSecondary(most) && !config.IsMember(fewest);
+      };
+      auto found = std::find_if(partitions_.begin(), partitions_.end(), may_move);
+      if (found == partitions_.end()) return;
+      const BalanceMove move{BalanceMove::Kind::kCopySecondary, found->pid, most, fewest};
+      Carry(move);
+      moves->push_back(move);
+    }
+  }
+
+ private:
+  using Counts = std::map<Endpoint, int64_t>;
+
+  Endpoint Most(const Counts& counts) const {
+    return std::max_element(counts.begin(), counts.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+  Endpoint Fewest(const Counts& counts) const {
+    return std::min_element(counts.begin(), counts.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
+  // A chain of moves to existing secondaries that takes a primary from `most` and gives one to the
+  // server with the fewest of all that can be reached, if that has at least two fewer.
+  std::vector<BalanceMove> ChainBetween(Endpoint most) const {
+    std::map<Endpoint, BalanceMove> came_by;
+    std::deque<Endpoint> reached = {most};
+    Endpoint best = most;
+    while (!reached.empty()) {
+      const Endpoint from = reached.front();
+      reached.pop_front();
+      for (const PartitionConfiguration& config : partitions_) {
+        if (config.primary != from || moved_.contains(config.pid)) continue;
+        for (Endpoint to : config.secondaries) {
+          if (to == most || came_by.contains(to)) continue;
+          came_by[to] = {BalanceMove::Kind::kMovePrimary, config.pid, from, to};
+          reached.push_back(to);
+          if (primaries_.at(to) < primaries_.at(best)) best = to;
+        }
+      }
+    }
+    if (primaries_.at(most) - primaries_.at(best) < 2) return {};
+    return ChainTo(best, most, came_by);
+  }
+  static std::vector<BalanceMove> ChainTo(Endpoint end, Endpoint start,
+                                          const std::map<Endpoint, BalanceMove>& came_by) {
+    std::vector<BalanceMove> chain;
+    for (Endpoint node = end; node != start; node = chain.back().from) {
+      chain.push_back(came_by.at(node));
+    }
+    return chain;
+  }
+
+  std::vector<BalanceMove> CopyOfPrimary(Endpoint from, Endpoint to) const {
+    for (const PartitionConfiguration& config : partitions_) {
+      if (config.primary == from && !config.IsMember(to) && !moved_.contains(config.pid)) {
+        return {{BalanceMove::Kind::kCopyPrimary, config.pid, from, to}};
+      }
+    }
+    return {};
+  }
+
+  void Carry(const BalanceMove& move) {
+    auto found = std::find_if(partitions_.begin(), partitions_.end(),
+                              [&](const auto& config) { return config.pid == move.pid; });
+    moved_.insert(move.pid);
+    const bool is_primary = move.kind != BalanceMove::Kind::kCopySecondary;
+    if (is_primary) {
+      --primaries_[move.from];
+      ++primaries_[move.to];
+      found->primary = move.to;
+    }
+    if (move.kind == BalanceMove::Kind::kMovePrimary) {
+      std::replace(found->secondaries.begin(), found->secondaries.end(), move.to, move.from);
+      return;
+    }
+    --replicas_[move.from];
+    ++replicas_[move.to];
+    if (!is_primary) {
+      std::replace(found->secondaries.begin(), found->secondaries.end(), move.from, move.to);
+    }
+  }
+
+  const std::vector<Endpoint>& nodes_;
+  std::vector<PartitionConfiguration> partitions_;
+  Counts primaries_, replicas_;
+  std::set<PartitionId> moved_;
+};
+
+}  // namespace
+
+std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max) {
+  std::vector<Endpoint> nodes;
+  for (const auto& [endpoint, node] : state.nodes) {
+    if (node.alive && !node.collected) return {};
+    if (node.alive) nodes.push_back(endpoint);
+  }
+  if (nodes.size() < 2) return {};
+  for (const auto& [app_id, table] : state.tables) {
+    if (table.info.status == AppStatus::kDropped) continue;
+    if (table.info.status != AppStatus::kAvailable || table.partitions_change) return {};
+    for (const Partition& partition : table.partitions) {
+      if (!IsQuietAndWhole(state, table, partition)) return {};
+    }
+  }
+  std::vector<BalanceMove> moves;
+  std::vector<TableBalance> tables;
+  bool primaries_move = false;
+  for (const auto& [app_id, table] : state.tables) {
+    if (table.info.status != AppStatus::kAvailable) continue;
+    tables.emplace_back(table, nodes);
+    primaries_move |= tables.back().BalancePrimaries(&moves, moves_max);
+  }
+  if (primaries_move) return moves;
+  for (TableBalance& table : tables) table.BalanceCopies(&moves, moves_max);
+  return moves;
+}
+
+std::vector<Intent> StepsOf(const BalanceMove& move) {
+  using enum ConfigType;
+  const Endpoint a = move.from, b = move.to;
+  switch (move.kind) {
+    case BalanceMove::Kind::kMovePrimary:
+      return {{kDowngradeToSecondary, a, a}, {kUpgradeToPrimary, b, b}};
+    case BalanceMove::Kind::kCopyPrimary:
+      return {{kAddSecondaryForLoadBalance, a, b},
+              {kDowngradeToSecondary, a, a},
+              {kUpgradeToPrimary, b, b},
+              {kRemove, b, a}};
+    case BalanceMove::Kind::kCopySecondary:
+      return {{kAddSecondaryForLoadBalance, {}, b}, {kRemove, {}, a}};
+  }
+  return {};
+}
+
+}  // namespace arion

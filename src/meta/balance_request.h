@@ -1,0 +1,20 @@
+// Plans that administrators make for a partition: the judgement over a request. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "messages/admin_messages.h"
+#include "meta/partition_guardian.h"
+
+namespace arion {
+
+struct BalanceJudgement {
+  ErrorCode error = ErrorCode::kOk;
+  const char* reason = "";      // of a refusal, for the log
+  std::vector<Intent> planned;  // kOk: what is to be done, in this order
+};
+BalanceJudgement JudgeBalanceRequest(const ClusterState& state, const GuardianOptions& options,
+                                     const ProposeBalancerRequest& request, Instant now);
+
+}  // namespace arion

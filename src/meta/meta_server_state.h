@@ -1,0 +1,171 @@
+// MetaServer::State: the meta server's one strand: what it knows, what is on its way to the store,
+// and what it does with each request.
+//
+// Parts     meta_server.cc start, servers, changes of configurations, plans · table_requests.cc
+//           changes of tables · admin_requests.cc what administrators ask and tell
+// Threads   Strand-bound, except Start and Stop.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "messages/admin_messages.h"
+#include "meta/cluster_state.h"
+#include "meta/configuration_change.h"
+#include "meta/failure_detector.h"
+#include "meta/meta_server.h"
+#include "meta/partition_guardian.h"
+#include "meta/table_lifecycle.h"
+
+namespace arion {
+
+class MetaServer::State : public std::enable_shared_from_this<MetaServer::State> {
+ public:
+  State(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);
+
+  absl::Status Start();
+  void Stop(std::function<void()> done);
+
+ private:
+  enum class Phase { kStarting, kServing, kStopped };
+  using Handler = void (State::*)(InboundRequest&);
+
+  // A change of a table's description, and perhaps of all its partitions, from the request to the
+  // answer. One at a time for each table; requests that come meanwhile wait.
+  struct TableChange {
+    AppInfo next;
+    // nullopt: partitions stay as they are.
+    std::optional<PartitionChange> of_partitions;
+    absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or kFileOperationFailed
+    bool is_being_stored = false;
+  };
+
+  Instant Now() const { return env_.clock().Now(); }
+  int64_t UnixSeconds() const { return env_.clock().WallMicros() / 1000000; }
+  FunctionLevel Level() const {
+    return state_.Level(set_level_,
+                        {.min_live_node_count = options_.min_live_node_count_for_unfreeze,
+                         .live_percentage = options_.node_live_percentage_threshold_for_update});
+  }
+  TableLimits Limits() const {
+    return {.min_replica_count = options_.min_allowed_replica_count,
+            .max_replica_count = options_.max_allowed_replica_count,
+            .hold_dropped = options_.hold_dropped_app};
+  }
+  GuardianOptions Guardian() const {
+    return {.grace = options_.grace,
+            .replica_assign_delay_for_dropouts = options_.replica_assign_delay_for_dropouts,
+            .mutation_2pc_min_replica_count = options_.mutation_2pc_min_replica_count};
+  }
+
+  void Begin(ClusterState loaded);
+
+  // ---- requests ----
+  void OnRequest(InboundRequest request);
+  // nullopt: it did not decode and was answered.
+  template <class Request>
+  std::optional<Request> Decode(InboundRequest& request) {
+    absl::StatusOr<Request> decoded = DecodeWrapped<Request>(request.body);
+    if (decoded.ok()) return std::move(*decoded);
+    LOG_EVERY_N(WARNING, 100) << "meta: " << request.header.name << " from " << request.header.from
+                              << ": " << decoded.status();
+    request.responder.Reply(ErrorCode::kInvalidData);
+    return std::nullopt;
+  }
+  template <class Response>
+  void Answer(InboundRequest& request, const Response& response) {
+    bool is_thrift = request.header.framing != Framing::kRdsn;
+    request.responder.Reply(
+        ErrorCode::kOk,
+        EncodeWrapped(response, is_thrift ? PeerGeneration::kNone : options_.peer_generation));
+  }
+
+  // ---- servers ----
+  void OnBeacon(InboundRequest& request);
+  void OnConfigSync(InboundRequest& request);
+  void OnUpdate(InboundRequest& request);
+  void OnDuplicationSync(InboundRequest& request);
+  void NodeCameAlive(Endpoint endpoint, const char* what);
+  void EndIncarnation(Endpoint endpoint);
+  void ExpireNodes();
+
+  // ---- changes of configurations ----
+  // M1: the store first, then memory, then the answer.
+  void StoreConfiguration(Partition& partition, PartitionConfiguration next, ConfigType cause,
+                          Endpoint node, std::optional<InboundRequest> request);
+  void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
+                     int64_t incarnation);
+  // False: nothing may be assumed durable any more. What is in memory was durable: it is served on,
+  // but not changed.
+  bool NoteStored(const absl::Status& stored);
+
+  // ---- changes of tables (table_requests.cc) ----
+  void OnCreate(InboundRequest& request);
+  void OnDrop(InboundRequest& request);
+  void OnRecall(InboundRequest& request);
+  void OnRename(InboundRequest& request);
+  void OnUpdateAppEnv(InboundRequest& request);
+  void OnSetMaxReplicaCount(InboundRequest& request);
+  // True: a change of that table is under way, the request waits for its end.
+  bool Defers(const Table* table, InboundRequest& request);
+  void BeginChange(TableChange change);
+  void ContinueChange(int32_t app_id);
+  void FinishChange(int32_t app_id, const absl::Status& stored);
+  // What the table is like now goes to every server, again and again until it has answered.
+  void TellServers(Table& table);
+  Instant TellWhenDue(Table& table, Instant now);  // says when it is due next
+
+  // ---- administrators (admin_requests.cc) ----
+  void OnQueryConfig(InboundRequest& request);
+  void OnListApps(InboundRequest& request);
+  void OnListNodes(InboundRequest& request);
+  void OnClusterInfo(InboundRequest& request);
+  void OnControlMeta(InboundRequest& request);
+  void OnProposeBalancer(InboundRequest& request);
+  void OnDddDiagnose(InboundRequest& request);
+  void OnStartRecovery(InboundRequest& request);
+  void OnGetMaxReplicaCount(InboundRequest& request);
+  void OnGetAtomicIdempotent(InboundRequest& request);
+  void OnSetAtomicIdempotent(InboundRequest& request);
+  bool AnswersAsDisabled(InboundRequest& request);
+
+  // ---- plans ----
+  void SchedulePlan();
+  // At level lively, once each interval.
+  void BalanceWhenDue(Instant now);
+  void RunPlan();
+  Instant SendWhenDue(Partition& partition, Instant now);  // says when it is due next
+  void WakeAt(Instant when);
+  void OnWake();
+
+  Environment& env_;
+  Transport& transport_;
+  MetaStore& store_;
+  const MetaServerOptions options_;
+  const StrandPtr strand_;
+
+  Phase phase_ = Phase::kStarting;
+  ClusterState state_;
+  FunctionLevel set_level_ = FunctionLevel::kSteady;
+  FailureDetector detector_;
+  std::set<std::string> reserved_names_;  // of tables that are being stored
+  std::map<int32_t, TableChange> changes_;
+  std::deque<InboundRequest> deferred_;  // for tables in changes_
+  bool store_failed_ = false;
+  bool plan_is_scheduled_ = false;
+  TimerId timer_ = kNoTimer;
+  Instant wake_at_;
+  Instant balance_at_{0};
+  bool is_excused_ = false;
+};
+
+}  // namespace arion

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/replica_garbage.h"
+
+#include <algorithm>
+
+namespace arion {
+namespace {
+
+bool IsWholeWithout(const ClusterState& state, const Partition& partition, Endpoint node) {
+  const PartitionConfiguration& config = partition.config;
+  const size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
+  auto holds_all = [&](Endpoint member) {
+    return state.IsAlive(member) && partition.serving.contains(member);
+  };
+  return !partition.pending && !partition.intent && partition.planned.empty() &&
+         config.primary.IsValid() && !config.IsMember(node) && config.MemberCount() >= factor &&
+         holds_all(config.primary) &&
+         std::all_of(config.secondaries.begin(), config.secondaries.end(), holds_all);
+}
+
+}  // namespace
+
+std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel level, Endpoint node,
+                                   int64_t unix_seconds) {
+  std::vector<ReplicaInfo> garbage;
+  const Node* known = state.FindNode(node);
+  if (level < FunctionLevel::kLively || known == nullptr) return garbage;
+  for (const auto& [pid, report] : known->replicas) {
+    const Table* table = state.FindTable(pid.app_id);
+    const Partition* partition = state.FindPartition(pid);
+    const bool is_idle =
+        report.status == PartitionStatus::kInactive || report.status == PartitionStatus::kError;
+    if (partition == nullptr || !is_idle || report.loading.value_or(false)) continue;
+    const AppInfo& info = table->info;
+    const bool is_expired = info.status == AppStatus::kDropped && info.expire_second > 0 &&
+                            info.expire_second <= unix_seconds;
+    const bool is_replaced = info.status == AppStatus::kAvailable && !table->partitions_change &&
+                             report.ballot <= partition->config.ballot &&
+                             IsWholeWithout(state, *partition, node);
+    if (is_expired || is_replaced) garbage.push_back(report);
+  }
+  return garbage;
+}
+
+}  // namespace arion

@@ -1,0 +1,19 @@
+// Which of a server's replicas nobody needs any more (decision 28; spec/meta-and-admin.md 1.5 and
+// 1.8). Pure.
+//
+// Shapes    Only what the server reported as inactive and loaded: of a dropped table whose time is
+//           over, or of a partition all of whose members are alive and known to hold everything.
+//           Of a table or partition the meta server doesn't know: never.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel level, Endpoint node,
+                                   int64_t unix_seconds);
+
+}  // namespace arion

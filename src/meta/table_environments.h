@@ -1,0 +1,21 @@
+// Changing a table's environments (spec/meta-and-admin.md 1.9): the judgement over a request. Pure.
+//
+// Promises  A request is carried out whole or not at all.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "messages/admin_messages.h"
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+struct EnvironmentJudgement {
+  UpdateAppEnvResponse response;
+  std::optional<AppInfo> next;  // to be stored; nullopt: nothing changes
+};
+EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvRequest& request);
+
+}  // namespace arion

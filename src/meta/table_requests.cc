@@ -1,0 +1,250 @@
+// Creating, dropping and changing tables.
+// SPDX-License-Identifier: Apache-2.0
+#include <utility>
+
+#include "meta/configuration_change.h"
+#include "meta/meta_server_state.h"
+#include "meta/table_environments.h"
+
+namespace arion {
+namespace {
+
+constexpr absl::Duration kTellAgain = absl::Milliseconds(300);
+
+}  // namespace
+
+void MetaServer::State::OnCreate(InboundRequest& request) {
+  auto create = Decode<CreateAppRequest>(request);
+  if (!create) return;
+  CreateJudgement judgement =
+      JudgeCreate(state_, Level(), Limits(), reserved_names_, *create, UnixSeconds());
+  if (judgement.table && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
+  if (!judgement.table) {
+    return Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
+  }
+  Table& table = *judgement.table;
+  std::vector<MetaStore::Change> batch = {state_.ChangeOf(table.info)};
+  for (const Partition& partition : table.partitions) {
+    batch.push_back(state_.ChangeOf(partition.config));
+  }
+  reserved_names_.insert(table.info.app_name);
+  state_.last_reserved_app_id = table.info.app_id;
+  store_.Commit(std::move(batch), strand_,
+                [weak = weak_from_this(), table = std::move(table),
+                 request = std::move(request)](const absl::Status& stored) mutable {
+                  auto self = weak.lock();
+                  if (!self) return;
+                  CreateAppResponse response{.appid = table.info.app_id};
+                  self->reserved_names_.erase(table.info.app_name);
+                  if (self->NoteStored(stored)) {
+                    LOG(INFO) << "meta: created table " << table.info.app_name << ", id "
+                              << table.info.app_id << ", " << table.info.partition_count
+                              << " partitions x " << table.info.max_replica_count;
+                    self->state_.tables[table.info.app_id] = std::move(table);
+                    self->SchedulePlan();
+                  } else {
+                    response = {ErrorCode::kFileOperationFailed};
+                  }
+                  self->Answer(request, response);
+                });
+}
+
+void MetaServer::State::OnDrop(InboundRequest& request) {
+  auto drop = Decode<DropAppRequest>(request);
+  if (!drop || Defers(state_.FindTableByName(drop->app_name), request)) return;
+  DropJudgement judgement = JudgeDrop(state_, Limits(), reserved_names_, *drop, UnixSeconds());
+  if (judgement.dropped && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
+  if (!judgement.dropped) return Answer(request, DropAppResponse{judgement.error});
+  const int32_t app_id = judgement.dropped->app_id;
+  state_.FindTable(app_id)->info.status = AppStatus::kDropping;
+  BeginChange({.next = *std::move(judgement.dropped),
+               .of_partitions = PartitionChange{ConfigType::kDropPartition, Emptied},
+               .done = [this, request = std::move(request)](ErrorCode error) mutable {
+                 Answer(request, DropAppResponse{error});
+               }});
+}
+
+void MetaServer::State::OnRecall(InboundRequest& request) {
+  auto recall = Decode<RecallAppRequest>(request);
+  if (!recall || Defers(state_.FindTable(recall->app_id), request)) return;
+  TableJudgement judgement = JudgeRecall(state_, reserved_names_, *recall, UnixSeconds());
+  if (judgement.next && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
+  if (!judgement.next) return Answer(request, RecallAppResponse{judgement.error});
+  const int32_t app_id = recall->app_id;
+  const std::string name = judgement.next->app_name;
+  reserved_names_.insert(name);
+  state_.FindTable(app_id)->info.status = AppStatus::kRecalling;
+  BeginChange({.next = *std::move(judgement.next),
+               .of_partitions = PartitionChange{ConfigType::kInvalid, Recalled},
+               .done = [this, app_id, name, request = std::move(request)](ErrorCode error) mutable {
+                 reserved_names_.erase(name);
+                 Answer(request, RecallAppResponse{error, state_.FindTable(app_id)->info});
+               }});
+}
+
+void MetaServer::State::OnRename(InboundRequest& request) {
+  auto rename = Decode<RenameAppRequest>(request);
+  if (!rename || Defers(state_.FindTableByName(rename->old_app_name), request)) return;
+  TableJudgement judgement = JudgeRename(state_, reserved_names_, *rename);
+  if (judgement.next && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
+  if (!judgement.next) {
+    return Answer(request, RenameAppResponse{judgement.error, std::move(judgement.hint)});
+  }
+  const std::string name = judgement.next->app_name;
+  reserved_names_.insert(name);
+  BeginChange({.next = *std::move(judgement.next),
+               .done = [this, name, request = std::move(request)](ErrorCode error) mutable {
+                 reserved_names_.erase(name);
+                 Answer(request, RenameAppResponse{error});
+               }});
+}
+
+void MetaServer::State::OnUpdateAppEnv(InboundRequest& request) {
+  auto update = Decode<UpdateAppEnvRequest>(request);
+  if (!update) return;
+  const Table* table = state_.FindTableByName(update->app_name);
+  if (Defers(table, request)) return;
+  EnvironmentJudgement judgement = JudgeEnvironments(table, *update);
+  if (judgement.next && store_failed_) {
+    judgement = {.response = {ErrorCode::kFileOperationFailed, "the state can't be stored"}};
+  }
+  if (!judgement.next) return Answer(request, judgement.response);
+  BeginChange({.next = *std::move(judgement.next),
+               .done = [this, response = std::move(judgement.response),
+                        request = std::move(request)](ErrorCode error) mutable {
+                 response.err = error;
+                 Answer(request, response);
+               }});
+}
+
+void MetaServer::State::OnSetMaxReplicaCount(InboundRequest& request) {
+  auto set = Decode<SetMaxReplicaCountRequest>(request);
+  if (!set) return;
+  const Table* table = state_.FindTableByName(set->app_name);
+  if (Defers(table, request)) return;
+  TableJudgement judgement = JudgeReplicaCount(state_, Level(), Limits(), *set);
+  if (judgement.next && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
+  const int32_t before =
+      table != nullptr && judgement.error == ErrorCode::kOk ? table->info.max_replica_count : 0;
+  if (!judgement.next) {
+    return Answer(request,
+                  MaxReplicaCountResponse{judgement.error, before, std::move(judgement.hint)});
+  }
+  BeginChange({.next = *std::move(judgement.next),
+               .of_partitions = WithReplicaCount(set->max_replica_count),
+               .done = [this, before, request = std::move(request)](ErrorCode error) mutable {
+                 Answer(request, MaxReplicaCountResponse{error, before});
+               }});
+}
+
+// ---- one change after the other ----
+
+bool MetaServer::State::Defers(const Table* table, InboundRequest& request) {
+  if (table == nullptr || !changes_.contains(table->info.app_id)) return false;
+  // While it is dropped or recalled the answer is that.
+  if (table->info.status != AppStatus::kAvailable) return false;
+  constexpr size_t kDeferredMax = 1000;
+  if (deferred_.size() >= kDeferredMax) {
+    request.responder.Reply(ErrorCode::kBusy);
+    return true;
+  }
+  deferred_.push_back(std::move(request));
+  return true;
+}
+
+void MetaServer::State::BeginChange(TableChange change) {
+  const int32_t app_id = change.next.app_id;
+  state_.FindTable(app_id)->partitions_change = change.of_partitions.has_value();
+  const bool is_first = changes_.emplace(app_id, std::move(change)).second;
+  CHECK(is_first) << app_id;
+  ContinueChange(app_id);
+}
+
+// Once no change of its partitions is on its way to the store.
+void MetaServer::State::ContinueChange(int32_t app_id) {
+  auto found = changes_.find(app_id);
+  if (found == changes_.end() || found->second.is_being_stored) return;
+  TableChange& change = found->second;
+  Table& table = *state_.FindTable(app_id);
+  std::vector<MetaStore::Change> batch = {state_.ChangeOf(change.next)};
+  if (change.of_partitions) {
+    for (const Partition& partition : table.partitions) {
+      if (partition.pending) return;
+    }
+    for (Partition& partition : table.partitions) {
+      partition.pending = change.of_partitions->next(partition.config);
+      batch.push_back(state_.ChangeOf(*partition.pending));
+    }
+  }
+  change.is_being_stored = true;
+  store_.Commit(std::move(batch), strand_,
+                [weak = weak_from_this(), app_id](const absl::Status& stored) {
+                  if (auto self = weak.lock()) self->FinishChange(app_id, stored);
+                });
+}
+
+void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored) {
+  auto found = changes_.find(app_id);
+  CHECK(found != changes_.end()) << app_id;
+  TableChange change = std::move(found->second);
+  changes_.erase(found);
+  // Otherwise nothing is known any more: what was about to change stays as it is, and pending.
+  if (NoteStored(stored)) {
+    Table& table = *state_.FindTable(app_id);
+    table.info = change.next;
+    table.partitions_change = false;
+    for (Partition& partition : table.partitions) {
+      if (!change.of_partitions) break;
+      const bool members_stay = partition.pending->ballot == partition.config.ballot;
+      if (!members_stay) {
+        partition.intent.reset();
+        partition.planned.clear();
+      }
+      Install(partition, *partition.pending, change.of_partitions->cause, Now());
+    }
+    LOG(INFO) << "meta: table " << table.info.app_name << ", id " << app_id << ", is now "
+              << AppStatusName(table.info.status) << ", " << table.info.max_replica_count
+              << " replicas, " << table.info.envs.size() << " environments";
+    TellServers(table);
+    SchedulePlan();
+  }
+  change.done(stored.ok() ? ErrorCode::kOk : ErrorCode::kFileOperationFailed);
+  for (InboundRequest& request : std::exchange(deferred_, {})) OnRequest(std::move(request));
+}
+
+// ---- telling ----
+
+void MetaServer::State::TellServers(Table& table) {
+  table.untold.clear();
+  for (const auto& [endpoint, node] : state_.nodes) {
+    if (node.alive) table.untold.insert(endpoint);
+  }
+  table.tell_at = Now();
+}
+
+Instant MetaServer::State::TellWhenDue(Table& table, Instant now) {
+  // The dead hear of it by the config sync of their return.
+  std::erase_if(table.untold, [&](Endpoint node) { return !state_.IsAlive(node); });
+  if (table.untold.empty()) return Instant::InfiniteFuture();
+  if (now < table.tell_at) return table.tell_at;
+  table.tell_at = now + kTellAgain;
+  const int32_t app_id = table.info.app_id;
+  const std::string body = EncodeWrapped(TableChangedRequest{table.info}, options_.peer_generation);
+  for (Endpoint node : table.untold) {
+    transport_.Call(node, {.name = kRpcTableChanged, .body = body, .timeout = kTellAgain}, strand_,
+                    [weak = weak_from_this(), app_id, version = table.info.version,
+                     node](const RpcResult& result) {
+                      auto self = weak.lock();
+                      if (!self) return;
+                      // A Pegasus server doesn't know the message: its config sync must do.
+                      const bool heard = result.error == ErrorCode::kOk ||
+                                         result.error == ErrorCode::kHandlerNotFound;
+                      Table* table = self->state_.FindTable(app_id);
+                      if (heard && table != nullptr && table->info.version == version)
+                        table->untold.erase(node);
+                    });
+  }
+  return table.tell_at;
+}
+
+}  // namespace arion

@@ -1,0 +1,473 @@
+// What administrators ask of a whole meta server: tables changed, levels, plans, dead partitions.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "messages/admin_messages.h"
+#include "tests/meta/meta_fixture.h"
+
+namespace arion {
+namespace {
+
+class AdminRequestsTest : public MetaFixture {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(StartMeta().ok());
+    StartAndSync(4);
+    ASSERT_EQ(Create("t", 1, 3).err, ErrorCode::kOk);
+    Obey();
+    ASSERT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
+  }
+  UpdateAppEnvResponse SetEnv(const std::string& key, const std::string& value) {
+    return *Ask<UpdateAppEnvResponse>(
+        kRpcUpdateAppEnv, UpdateAppEnvRequest{.app_name = "t",
+                                              .op = EnvOperation::kSet,
+                                              .keys = std::vector<std::string>{key},
+                                              .values = std::vector<std::string>{value}});
+  }
+  AppInfo Info(int32_t app_id = 1) {
+    const auto list = *Ask<ListAppsResponse>(kRpcListApps, ListAppsRequest());
+    for (const AppInfo& info : list.infos)
+      if (info.app_id == app_id) return info;
+    return {};
+  }
+  // Who was told of the table's change since the last time.
+  std::multiset<Endpoint> TakeTold(int64_t version) {
+    std::multiset<Endpoint> told;
+    for (auto& call : transport_.called) {
+      EXPECT_EQ(call.request.name, kRpcTableChanged);
+      const auto change = DecodeWrapped<TableChangedRequest>(call.request.body);
+      if (change->info.version == version) told.insert(call.to);
+    }
+    transport_.called.clear();
+    return told;
+  }
+  void Confirm(RecordingTransport::Called& call, ErrorCode error = ErrorCode::kOk) {
+    call.reply_on->Post([done = std::move(call.done), error]() mutable {
+      done({.error = error, .body = EncodeWrapped(TableChangedResponse{})});
+    });
+    world_.RunFor(absl::Milliseconds(1));
+  }
+  ErrorCode Plan(std::vector<ProposedAction> actions, bool force = false) {
+    return Ask<ProposeBalancerResponse>(
+               kRpcProposeBalancer,
+               ProposeBalancerRequest{.pid = {1, 0}, .actions = actions, .force = force})
+        ->err;
+  }
+  ControlMetaResponse Level(FunctionLevel level) {
+    return *Ask<ControlMetaResponse>(kRpcControlMeta, ControlMetaRequest{level});
+  }
+  Endpoint Outsider() {
+    for (int n = 1; n <= 4; ++n)
+      if (!ConfigOf("t", 0).IsMember(ServerAt(n))) return ServerAt(n);
+    return {};
+  }
+  std::string ClusterFact(const std::string& key) {
+    const auto info = *Ask<ClusterInfoResponse>(kRpcClusterInfo, ClusterInfoRequest());
+    for (size_t i = 0; i < info.keys.size(); ++i)
+      if (info.keys[i] == key) return info.values[i];
+    return "?";
+  }
+};
+
+// ---- environments ----
+
+TEST_F(AdminRequestsTest, AnEnvironmentIsStoredListedAndToldToEveryServerAtOnce) {
+  EXPECT_EQ(SetEnv("default_ttl", "60").err, ErrorCode::kOk);
+  EXPECT_EQ(Info().envs.at("default_ttl"), "60");
+  world_.RunFor(absl::Milliseconds(20));
+  EXPECT_EQ(TakeTold(1), (std::multiset{ServerAt(1), ServerAt(2), ServerAt(3), ServerAt(4)}));
+  EXPECT_EQ(Sync(1, {})->partitions.size() + Sync(2, {})->partitions.size() +
+                Sync(3, {})->partitions.size() + Sync(4, {})->partitions.size(),
+            3u);
+
+  StopMeta(sim::CrashMode::kPowerNone);
+  transport_.called.clear();
+  ASSERT_TRUE(StartMeta().ok());
+  EXPECT_EQ(Info().envs.at("default_ttl"), "60");
+  EXPECT_EQ(Info().version, 1);
+  EXPECT_EQ(TakeTold(1).size(), 3u) << "the change may not have reached the members before";
+}
+
+TEST_F(AdminRequestsTest, AServerThatDidNotConfirmIsToldAgainWithinASecond) {
+  SetEnv("default_ttl", "60");
+  world_.RunFor(absl::Milliseconds(20));
+  ASSERT_EQ(transport_.called.size(), 4u);
+  Confirm(transport_.called[0]);
+  Confirm(transport_.called[1], ErrorCode::kHandlerNotFound);  // a Pegasus server
+  Confirm(transport_.called[2], ErrorCode::kTimeout);
+  const std::multiset<Endpoint> missing{transport_.called[2].to, transport_.called[3].to};
+  transport_.called.clear();
+  world_.RunFor(absl::Milliseconds(400));
+  EXPECT_EQ(TakeTold(1), missing);
+
+  // What is confirmed late is not what the table is now.
+  world_.RunFor(absl::Milliseconds(300));
+  RecordingTransport::Called late = std::move(transport_.called.front());
+  SetEnv("default_ttl", "70");
+  Confirm(late);
+  transport_.called.clear();
+  world_.RunFor(absl::Milliseconds(400));
+  EXPECT_EQ(TakeTold(2).size(), 4u);
+
+  // The dead are not told: their return is a config sync.
+  KillServer(1);
+  Pass(absl::Seconds(4));
+  transport_.called.clear();
+  world_.RunFor(absl::Milliseconds(700));
+  EXPECT_EQ(TakeTold(2).count(ServerAt(1)), 0u);
+}
+
+TEST_F(AdminRequestsTest, TwoAdministratorsAtOnceBothSucceed) {
+  auto ask = [&](const char* value) {
+    InboundRequest request;
+    request.header.name = kRpcUpdateAppEnv;
+    request.body = EncodeWrapped(UpdateAppEnvRequest{
+        .app_name = "t", .op = EnvOperation::kSet, .keys = {{"default_ttl"}}, .values = {{value}}});
+    auto error = std::make_shared<ErrorCode>(ErrorCode::kUnknown);
+    request.responder = Responder([error](ErrorCode, std::string body) {
+      *error = DecodeWrapped<UpdateAppEnvResponse>(body)->err;
+    });
+    transport_.handler(std::move(request));
+    return error;
+  };
+  auto first = ask("1"), second = ask("2");
+  world_.RunFor(absl::Milliseconds(50));
+  EXPECT_EQ(*first, ErrorCode::kOk);
+  EXPECT_EQ(*second, ErrorCode::kOk);
+  EXPECT_EQ(Info().envs.at("default_ttl"), "2");
+  EXPECT_EQ(Info().version, 2);
+}
+
+// ---- tables ----
+
+TEST_F(AdminRequestsTest, ADroppedTableIsRecalledUnderAnotherName) {
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
+            ErrorCode::kOk);
+  EXPECT_EQ(Info().status, AppStatus::kDropped);
+  ASSERT_EQ(Create("t", 1, 3).err, ErrorCode::kOk);
+  Obey();
+  auto recalled = *Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1});
+  EXPECT_EQ(recalled.err, ErrorCode::kInvalidParameters) << "the name is taken";
+  recalled =
+      *Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1, .new_app_name = "old"});
+  EXPECT_EQ(recalled.err, ErrorCode::kOk);
+  EXPECT_EQ(recalled.info.app_name, "old");
+  EXPECT_EQ(recalled.info.expire_second, 0);
+  PartitionConfiguration config = ConfigOf("old", 0);
+  EXPECT_EQ(config.ballot, before.ballot + 2);
+  EXPECT_EQ(config.partition_flags, 0);
+  EXPECT_EQ(config.last_drops.back(), before.primary);
+
+  // Whoever was primary serves again once it has reported what it kept.
+  ReplicaInfo kept = Report(before, PartitionStatus::kInactive);
+  kept.durability = static_cast<int8_t>(Durability::kFsync);
+  for (int n = 1; n <= 4; ++n)
+    if (before.IsMember(ServerAt(n))) Sync(n, {kept});
+  Obey();
+  EXPECT_EQ(ConfigOf("old", 0).MemberCount(), 3u);
+  EXPECT_EQ(Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1})->err,
+            ErrorCode::kAppExist);
+  EXPECT_EQ(Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 9})->err,
+            ErrorCode::kAppNotExist);
+}
+
+TEST_F(AdminRequestsTest, ARenamedTableKeepsItsPartitionsOverARestart) {
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  auto renamed = *Ask<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{"t", "u"});
+  EXPECT_EQ(renamed.err, ErrorCode::kOk);
+  EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
+  EXPECT_EQ(ConfigOf("u", 0), before);
+  renamed = *Ask<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{"t", "v"});
+  EXPECT_EQ(renamed.err, ErrorCode::kAppNotExist);
+  EXPECT_TRUE(renamed.hint_message.starts_with("ERROR: app("));
+  StopMeta(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(StartMeta().ok());
+  EXPECT_EQ(ConfigOf("u", 0), before);
+}
+
+TEST_F(AdminRequestsTest, TheReplicaCountChangesWithoutANewBallotAndIsCarriedOut) {
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  auto set = [&](int32_t count) {
+    return *Ask<MaxReplicaCountResponse>(kRpcSetMaxReplicaCount,
+                                         SetMaxReplicaCountRequest{"t", count});
+  };
+  EXPECT_EQ(set(4), (MaxReplicaCountResponse{ErrorCode::kOk, 3, ""}));
+  EXPECT_EQ(ConfigOf("t", 0).ballot, before.ballot);
+  Sync(4);
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 4u);
+  EXPECT_EQ(set(2).err, ErrorCode::kOk);
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 2u);
+  EXPECT_EQ(set(2).hint_message, "it is 2 already");
+  EXPECT_EQ(set(5).err, ErrorCode::kInvalidParameters) << "more than are alive";
+  EXPECT_EQ(set(0).err, ErrorCode::kInvalidParameters);
+  const auto got = *Ask<MaxReplicaCountResponse>(kRpcGetMaxReplicaCount, TableNameRequest{"t"});
+  EXPECT_EQ(got.max_replica_count, 2);
+  StopMeta(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(StartMeta().ok());
+  EXPECT_EQ(Info().max_replica_count, 2);
+  EXPECT_EQ(ConfigOf("t", 0).max_replica_count, 2);
+}
+
+TEST_F(AdminRequestsTest, AnUpdateSentBeforeTheCountChangedIsAccepted) {
+  ConfigurationUpdateRequest update{.config = ConfigOf("t", 0), .type = ConfigType::kRemove};
+  Ask<MaxReplicaCountResponse>(kRpcSetMaxReplicaCount, SetMaxReplicaCountRequest{"t", 2});
+  update.node = update.config.secondaries.back();
+  update.config.secondaries.pop_back();
+  ++update.config.ballot;
+  EXPECT_EQ(update.config.max_replica_count, 3);
+  EXPECT_EQ(Update(update)->err, ErrorCode::kOk);
+  EXPECT_EQ(ConfigOf("t", 0).max_replica_count, 2);
+}
+
+TEST_F(AdminRequestsTest, AtomicOperationsStayIdempotent) {
+  EXPECT_TRUE(Ask<AtomicIdempotentResponse>(kRpcGetAtomicIdempotent, TableNameRequest{"t"})
+                  ->atomic_idempotent);
+  EXPECT_EQ(
+      Ask<AtomicIdempotentResponse>(kRpcSetAtomicIdempotent, SetAtomicIdempotentRequest{"t", true})
+          ->err,
+      ErrorCode::kOk);
+  EXPECT_EQ(
+      Ask<AtomicIdempotentResponse>(kRpcSetAtomicIdempotent, SetAtomicIdempotentRequest{"t", false})
+          ->err,
+      ErrorCode::kOperationDisabled);
+}
+
+// ---- levels ----
+
+TEST_F(AdminRequestsTest, BelowFreezedNothingHappensAndFreezedNothingIsProposed) {
+  EXPECT_EQ(Level(FunctionLevel::kInvalid).old_level, FunctionLevel::kSteady);
+  EXPECT_EQ(Level(static_cast<FunctionLevel>(123)).err, ErrorCode::kInvalidParameters);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  const int primary = static_cast<int>(before.primary.ip & 0xff);
+
+  EXPECT_EQ(Level(FunctionLevel::kBlind).old_level, FunctionLevel::kSteady);
+  EXPECT_EQ(ClusterFact("meta_function_level"), "blind");
+  KillServer(primary);
+  Pass(absl::Seconds(4));
+  EXPECT_EQ(ConfigOf("t", 0), before);
+  EXPECT_EQ(Create("u", 1, 3).err, ErrorCode::kStateFreezed);
+
+  Level(FunctionLevel::kFreezed);
+  Pass(absl::Seconds(1));
+  EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
+  EXPECT_FALSE(TakeProposal());
+  Level(FunctionLevel::kSteady);
+  EXPECT_TRUE(TakeProposal());
+}
+
+// ---- plans ----
+
+TEST_F(AdminRequestsTest, APrimaryIsMovedStepByStepAsPlanned) {
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  const Endpoint from = before.primary, to = before.secondaries[1];
+  EXPECT_EQ(Plan({{from, from, ConfigType::kDowngradeToSecondary},
+                  {to, to, ConfigType::kUpgradeToPrimary}}),
+            ErrorCode::kOk);
+  Obey();
+  const PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_EQ(after.primary, to);
+  EXPECT_TRUE(after.IsSecondary(from));
+  EXPECT_EQ(after.ballot, before.ballot + 2);
+}
+
+TEST_F(AdminRequestsTest, ACopyIsMovedToANewServerAndTheOldOneGoes) {
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  const Endpoint from = before.secondaries[0], to = Outsider();
+  // As the Go tools say it: the target is whoever is primary.
+  EXPECT_EQ(Plan({{{}, to, ConfigType::kAddSecondaryForLoadBalance},
+                  {{}, from, ConfigType::kDowngradeToInactive}}),
+            ErrorCode::kOk);
+  EXPECT_EQ(Plan({{{}, to, ConfigType::kAddSecondaryForLoadBalance}}),
+            ErrorCode::kInvalidParameters)
+      << "one plan at a time";
+  Obey();
+  const PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_TRUE(after.IsSecondary(to));
+  EXPECT_FALSE(after.IsMember(from));
+  EXPECT_EQ(after.MemberCount(), 3u);
+}
+
+TEST_F(AdminRequestsTest, AtLivelyThePrimariesAreBalancedAndBelowOnlyCounted) {
+  ASSERT_EQ(Create("many", 4, 3).err, ErrorCode::kOk);
+  Obey();
+  // One server gets all primaries.
+  const Endpoint all = ConfigOf("many", 0).primary;
+  for (int32_t i = 0; i < 4; ++i) {
+    const PartitionConfiguration config = ConfigOf("many", i);
+    if (config.primary == all || !config.IsSecondary(all)) continue;
+    const ProposeBalancerRequest move{
+        .pid = config.pid,
+        .actions = {{config.primary, config.primary, ConfigType::kDowngradeToSecondary},
+                    {all, all, ConfigType::kUpgradeToPrimary}}};
+    EXPECT_EQ(Ask<ProposeBalancerResponse>(kRpcProposeBalancer, move)->err, ErrorCode::kOk);
+  }
+  Obey();
+  const auto most = [&] {
+    std::map<Endpoint, int> primaries;
+    int most = 0;
+    for (const PartitionConfiguration& config : Query("many").partitions)
+      most = std::max(most, ++primaries[config.primary]);
+    return most;
+  };
+  const int before = most();
+  ASSERT_GT(before, 1);
+  Pass(absl::Seconds(30));
+  EXPECT_FALSE(TakeProposal());
+  EXPECT_EQ(ClusterFact("balance_operation_count").find("\"total\": 0"), std::string::npos);
+  Level(FunctionLevel::kLively);
+  for (int round = 0; round < 20; ++round) {
+    Obey();
+    Pass(absl::Seconds(5));
+  }
+  EXPECT_EQ(most(), 1);
+}
+
+TEST_F(AdminRequestsTest, PlansThatCantBeginOrMakeNoSenseAreRefused) {
+  const PartitionConfiguration config = ConfigOf("t", 0);
+  const Endpoint primary = config.primary, member = config.secondaries[0], other = Outsider();
+  for (const ProposedAction& action : {
+           ProposedAction{other, other, ConfigType::kUpgradeToPrimary},
+           ProposedAction{member, member, ConfigType::kUpgradeToPrimary},
+           ProposedAction{primary, member, ConfigType::kAddSecondary},
+           ProposedAction{primary, other, ConfigType::kAddSecondary},
+           ProposedAction{member, other, ConfigType::kAddSecondaryForLoadBalance},
+           ProposedAction{primary, {}, ConfigType::kRemove},
+           ProposedAction{primary, member, ConfigType::kRegisterChild},
+           ProposedAction{member, member, ConfigType::kDowngradeToSecondary},
+       })
+    EXPECT_EQ(Plan({action}), ErrorCode::kInvalidParameters) << static_cast<int>(action.type);
+  EXPECT_EQ(Plan({}), ErrorCode::kInvalidParameters);
+  EXPECT_EQ(
+      Ask<ProposeBalancerResponse>(kRpcProposeBalancer, ProposeBalancerRequest{.pid = {7, 0}})->err,
+      ErrorCode::kAppNotExist);
+  EXPECT_EQ(ConfigOf("t", 0), config);
+  EXPECT_FALSE(TakeProposal());
+}
+
+TEST_F(AdminRequestsTest, APlanIsGivenUpWhenItsServerDies) {
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  const Endpoint to = Outsider();
+  EXPECT_EQ(Plan({{{}, to, ConfigType::kAddSecondaryForLoadBalance},
+                  {{}, before.secondaries[0], ConfigType::kRemove}}),
+            ErrorCode::kOk);
+  KillServer(static_cast<int>(to.ip & 0xff));
+  Pass(absl::Seconds(4));
+  transport_.sent.clear();
+  Pass(absl::Seconds(15));
+  EXPECT_FALSE(TakeProposal());
+  EXPECT_EQ(ConfigOf("t", 0), before);
+}
+
+// ---- dead partitions ----
+
+TEST_F(AdminRequestsTest, ADeadPartitionIsShownWithItsCandidatesAndRevivedOnlyByAnAdministrator) {
+  const PartitionConfiguration whole = ConfigOf("t", 0);
+  // All members die, one after the other; only the first returns, which others have outgrown.
+  auto diagnose = [&](PartitionId pid) {
+    return *Ask<DddDiagnoseResponse>(kRpcDddDiagnose, DddDiagnoseRequest{pid});
+  };
+  EXPECT_TRUE(diagnose({-1, -1}).partitions.empty());
+  StartServer(9);  // so that enough servers are alive; they hold nothing
+  StartServer(10);
+  for (Endpoint node : {Outsider(), whole.secondaries[0], whole.secondaries[1], whole.primary}) {
+    KillServer(static_cast<int>(node.ip & 0xff));
+    Pass(absl::Seconds(4));
+    Obey();
+  }
+  const PartitionConfiguration dead = ConfigOf("t", 0);
+  ASSERT_EQ(dead.MemberCount(), 0u);
+  const Endpoint survivor = dead.last_drops.front();
+  const int n = static_cast<int>(survivor.ip & 0xff);
+  StartServer(n);
+  ReplicaInfo kept = Report(whole, PartitionStatus::kInactive);
+  Sync(n, {kept});
+  Pass(absl::Seconds(12));
+  EXPECT_FALSE(TakeProposal()) << "it may lack what the others acknowledged";
+
+  const DddDiagnoseResponse shown = diagnose({1, 0});
+  ASSERT_EQ(shown.partitions.size(), 1u);
+  EXPECT_EQ(shown.partitions[0].reason, "the member that left last is dead");
+  ASSERT_EQ(shown.partitions[0].dropped.size(), 3u);
+  for (const DddNode& node : shown.partitions[0].dropped) {
+    EXPECT_EQ(node.is_alive, node.node == survivor);
+    EXPECT_EQ(node.ballot, node.node == survivor ? whole.ballot : Ballot(-1));
+    EXPECT_GT(node.drop_time_ms, 0);
+  }
+  EXPECT_EQ(diagnose({2, -1}).err, ErrorCode::kAppNotExist);
+
+  EXPECT_EQ(Plan({{survivor, survivor, ConfigType::kAssignPrimary}}, true), ErrorCode::kOk);
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).primary, survivor);
+}
+
+// ---- garbage ----
+
+TEST_F(AdminRequestsTest, GarbageIsNamedOnlyWhenLivelyAndOthersHoldEverything) {
+  const PartitionConfiguration config = ConfigOf("t", 0);
+  const int outsider = static_cast<int>(Outsider().ip & 0xff);
+  const ReplicaInfo left = Report(config, PartitionStatus::kInactive);
+  auto garbage = [&](ReplicaInfo report) {
+    return Sync(outsider, {report})->gc_replicas.value_or(std::vector<ReplicaInfo>()).size();
+  };
+  EXPECT_EQ(garbage(left), 0u);
+  Level(FunctionLevel::kLively);
+  EXPECT_EQ(garbage(left), 1u);
+  ReplicaInfo loading = left;
+  loading.loading = true;
+  EXPECT_EQ(garbage(loading), 0u);
+  ReplicaInfo unknown = left;
+  unknown.pid = {99, 0};
+  EXPECT_EQ(garbage(unknown), 0u) << "of a table the meta server doesn't know";
+  ReplicaInfo ahead = left;
+  ahead.ballot = config.ballot + 5;
+  EXPECT_EQ(garbage(ahead), 0u);
+
+  // A member whose process is new has yet to show what it holds.
+  StartServer(static_cast<int>(config.secondaries[0].ip & 0xff));
+  EXPECT_EQ(garbage(left), 0u);
+}
+
+TEST_F(AdminRequestsTest, AnExpiredTablesReplicasAreGarbageAndItIsNotRecalled) {
+  const PartitionConfiguration config = ConfigOf("t", 0);
+  Level(FunctionLevel::kLively);
+  DropAppRequest drop{.app_name = "t"};
+  drop.options.reserve_seconds = 100;
+  ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, drop)->err, ErrorCode::kOk);
+  const ReplicaInfo left = Report(config, PartitionStatus::kInactive);
+  EXPECT_FALSE(Sync(1, {left})->gc_replicas);
+  Pass(absl::Seconds(101));
+  EXPECT_EQ(Sync(1, {left})->gc_replicas.value().size(), 1u);
+  EXPECT_EQ(Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1})->err,
+            ErrorCode::kAppNotExist);
+}
+
+// ---- what there is not ----
+
+TEST_F(AdminRequestsTest, WhatArionDoesNotDoSaysSoInItsAnswer) {
+  struct Row {
+    const char* code;
+    std::optional<std::string> DisabledResponse::*text;
+  };
+  for (const Row& row : {Row{"RPC_CM_START_BULK_LOAD", &DisabledResponse::hint_at_2},
+                         Row{"RPC_CM_QUERY_PARTITION_SPLIT", &DisabledResponse::hint_at_4},
+                         Row{"RPC_CM_QUERY_BULK_LOAD_STATUS", &DisabledResponse::hint_at_7}}) {
+    for (Framing framing : {Framing::kRdsn, Framing::kThriftV0}) {
+      const auto response = Ask<DisabledResponse>(row.code, TableNameRequest{"t"}, framing);
+      ASSERT_TRUE(response) << row.code;
+      EXPECT_EQ(response->err, ErrorCode::kOperationDisabled);
+      EXPECT_TRUE(((*response).*row.text).has_value()) << row.code;
+    }
+  }
+  EXPECT_EQ(Ask<HintResponse>(kRpcStartRecovery, TableNameRequest{""})->err,
+            ErrorCode::kServiceAlreadyRunning);
+  EXPECT_EQ(AskBytes("RPC_CM_NONSENSE", "")->error, ErrorCode::kHandlerNotFound);
+  EXPECT_EQ(AskBytes(kRpcUpdateAppEnv, "xx")->error, ErrorCode::kInvalidData);
+}
+
+}  // namespace
+}  // namespace arion

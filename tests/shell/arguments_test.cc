@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shell/arguments.h"
+
+#include <gtest/gtest.h>
+
+namespace arion::shell {
+namespace {
+
+TEST(ArgumentsTest, OptionsMayStandAnywhere) {
+  const auto parsed = Arguments::Parse({"a", "-g", "1.2", "b", "-y", "-5"}, {"-g", "-n"}, {"-y"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->words(), (Words{"a", "b", "-5"}));
+  EXPECT_TRUE(parsed->Has("-y"));
+  EXPECT_EQ(parsed->Value("-g"), "1.2");
+  EXPECT_EQ(parsed->Value("-n"), "");
+  EXPECT_EQ(*parsed->Partition("-g"), (PartitionId{1, 2}));
+  EXPECT_FALSE(parsed->Node("-n")->IsValid());
+}
+
+TEST(ArgumentsTest, WhatIsNoOptionOrHasNoValueIsRefused) {
+  EXPECT_FALSE(Arguments::Parse({"-x"}, {}, {}).ok());
+  EXPECT_FALSE(Arguments::Parse({"-g"}, {"-g"}, {}).ok());
+  for (const char* bad : {"", "1", "1.", "0.1", "1.-1", "1.2.3", "a.b"})
+    EXPECT_FALSE(Arguments::Parse({"-g", bad}, {"-g"}, {})->Partition("-g").ok()) << bad;
+  EXPECT_FALSE(Arguments::Parse({"-n", "host"}, {"-n"}, {})->Node("-n").ok());
+}
+
+}  // namespace
+}  // namespace arion::shell

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shell/arguments.h"
+
+#include <absl/strings/ascii.h>
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+
+#include "base/status.h"
+
+namespace arion::shell {
+
+absl::StatusOr<Arguments> Arguments::Parse(const Words& words, const std::set<std::string>& valued,
+                                           const std::set<std::string>& flags) {
+  Arguments parsed;
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (flags.contains(word)) {
+      parsed.flags_.insert(word);
+    } else if (valued.contains(word)) {
+      if (i + 1 == words.size())
+        return absl::InvalidArgumentError(absl::StrCat(word, " needs a value"));
+      parsed.values_[word] = words[++i];
+    } else if (word.size() > 1 && word[0] == '-' && !absl::ascii_isdigit(word[1])) {
+      return absl::InvalidArgumentError(absl::StrCat("there is no option ", Escape(word)));
+    } else {
+      parsed.words_.push_back(word);
+    }
+  }
+  return parsed;
+}
+
+absl::StatusOr<PartitionId> Arguments::Partition(const std::string& option) const {
+  const std::vector<std::string> parts = absl::StrSplit(Value(option), '.');
+  PartitionId pid;
+  if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &pid.app_id) ||
+      !absl::SimpleAtoi(parts[1], &pid.index) || pid.app_id < 1 || pid.index < 0)
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " needs a partition, as 2.0 (table id, index)"));
+  return pid;
+}
+
+absl::StatusOr<Endpoint> Arguments::Node(const std::string& option) const {
+  if (Value(option).empty()) return Endpoint();
+  const std::optional<Endpoint> node = Endpoint::Parse(Value(option));
+  if (!node)
+    return absl::InvalidArgumentError(absl::StrCat(option, " needs a server, as 10.0.0.1:34801"));
+  return *node;
+}
+
+}  // namespace arion::shell

@@ -1,0 +1,43 @@
+// What stands after a command's name: options, and the words in between.
+//
+// Errors    InvalidArgument: an option there isn't, one without its value, too many words.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "tools/shell/words.h"
+
+namespace arion::shell {
+
+class Arguments {
+ public:
+  // `valued` options take a value ("-g"), `flags` none ("-y").
+  static absl::StatusOr<Arguments> Parse(const Words& words, const std::set<std::string>& valued,
+                                         const std::set<std::string>& flags);
+
+  const Words& words() const { return words_; }
+  bool Has(const std::string& flag) const { return flags_.contains(flag); }
+  // Empty: not given.
+  std::string Value(const std::string& option) const {
+    const auto it = values_.find(option);
+    return it == values_.end() ? std::string() : it->second;
+  }
+  absl::StatusOr<PartitionId> Partition(const std::string& option) const;  // "1.0"
+  // "10.0.0.1:34801"; invalid: not given.
+  absl::StatusOr<Endpoint> Node(const std::string& option) const;
+
+ private:
+  Words words_;
+  std::set<std::string> flags_;
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace arion::shell

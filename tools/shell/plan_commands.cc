@@ -1,0 +1,249 @@
+// What the meta server is told to do: levels, moves of replicas, dead partitions revived.
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <tuple>
+
+#include "base/status.h"
+#include "tools/shell/arguments.h"
+#include "tools/shell/session.h"
+
+namespace arion::shell {
+namespace {
+
+constexpr std::pair<std::string_view, FunctionLevel> kLevels[] = {
+    {"stopped", FunctionLevel::kStopped}, {"blind", FunctionLevel::kBlind},
+    {"freezed", FunctionLevel::kFreezed}, {"steady", FunctionLevel::kSteady},
+    {"lively", FunctionLevel::kLively},
+};
+constexpr std::pair<std::string_view, ConfigType> kActions[] = {
+    {"ASSIGN_PRIMARY", ConfigType::kAssignPrimary},
+    {"UPGRADE_TO_PRIMARY", ConfigType::kUpgradeToPrimary},
+    {"ADD_SECONDARY", ConfigType::kAddSecondary},
+    {"DOWNGRADE_TO_SECONDARY", ConfigType::kDowngradeToSecondary},
+    {"DOWNGRADE_TO_INACTIVE", ConfigType::kDowngradeToInactive},
+    {"REMOVE", ConfigType::kRemove},
+    {"ADD_SECONDARY_FOR_LB", ConfigType::kAddSecondaryForLoadBalance},
+};
+
+std::string ActionName(ConfigType type) {
+  for (const auto& [name, known] : kActions)
+    if (known == type) return std::string(name);
+  return "?";
+}
+std::string LevelName(FunctionLevel level) {
+  for (const auto& [name, known] : kLevels)
+    if (known == level) return std::string(name);
+  return "?";
+}
+
+absl::StatusOr<Outcome> ControlMeta(Session& session, FunctionLevel level) {
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  ASSIGN_OR_RETURN(ControlMetaResponse answer, admin->ControlMeta({level}));
+  Outcome outcome;
+  const std::string old_level = LevelName(answer.old_level);
+  if (level == FunctionLevel::kInvalid) {
+    outcome.answer.Add("level", old_level).Say(absl::StrCat("current level: ", old_level));
+  } else {
+    outcome.answer.Add("old_level", old_level)
+        .Add("level", LevelName(level))
+        .Say(absl::StrCat("level ", old_level, " became ", LevelName(level)));
+  }
+  return outcome;
+}
+
+absl::StatusOr<Outcome> GetLevel(Session& session, const Words& arguments) {
+  if (!arguments.empty()) return UsageError("it takes nothing");
+  return ControlMeta(session, FunctionLevel::kInvalid);
+}
+
+absl::StatusOr<Outcome> SetLevel(Session& session, const Words& arguments) {
+  for (const auto& [name, level] : kLevels)
+    if (arguments.size() == 1 && arguments[0] == name) return ControlMeta(session, level);
+  return UsageError("stopped, blind, freezed, steady or lively");
+}
+
+absl::StatusOr<Outcome> MetaLevel(Session& session, const Words& arguments) {
+  if (arguments.empty()) return GetLevel(session, {});
+  if (arguments[0] != "set") return UsageError("nothing, or: set LEVEL");
+  return SetLevel(session, Words(arguments.begin() + 1, arguments.end()));
+}
+
+// ---- moves ----
+
+absl::StatusOr<PartitionConfiguration> FindPartition(Session& session, PartitionId pid) {
+  ASSIGN_OR_RETURN(std::vector<TableState> tables, session.cluster().Tables());
+  for (const TableState& table : tables)
+    for (const PartitionConfiguration& partition : table.partitions)
+      if (partition.pid == pid) return partition;
+  return absl::NotFoundError(absl::StrCat("there is no partition ", pid.ToString()));
+}
+
+Answer::List StepsOf(const std::vector<ProposedAction>& actions) {
+  Answer::List steps{"steps", {"action", "node", "target"}, {}};
+  for (const ProposedAction& action : actions)
+    steps.rows.push_back({ActionName(action.type), action.node.ToString(),
+                          action.target.IsValid() ? action.target.ToString() : "primary"});
+  return steps;
+}
+
+// Shows the plan, asks, and hands it to the meta server, which carries it out step by step.
+absl::StatusOr<Outcome> CarryOut(Session& session, const Arguments& arguments, PartitionId pid,
+                                 std::vector<ProposedAction> actions, bool force) {
+  Outcome outcome;
+  outcome.answer.Add("partition", pid.ToString()).AddList(StepsOf(actions));
+  if (arguments.Has("--dry-run")) return outcome;
+  std::string question = absl::StrCat("partition ", pid.ToString(), ":");
+  for (const ProposedAction& action : actions)
+    absl::StrAppend(&question, " ", ActionName(action.type), " ", action.node.ToString(), ",");
+  question.back() = '?';
+  if (!arguments.Has("-y") && !session.IsConfirmed(question))
+    return absl::AbortedError("nothing was done; -y does not ask, --dry-run only shows");
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  const absl::Status proposed =
+      admin->ProposePlan({.pid = pid, .actions = std::move(actions), .force = force}).status();
+  if (absl::IsInvalidArgument(proposed))
+    return absl::FailedPreconditionError(
+        absl::StrCat(proposed.message(),
+                     ": the first step does not fit the partition as it is, or an earlier plan is "
+                     "still being carried out"));
+  RETURN_IF_ERROR(proposed);
+  outcome.answer.Add("result", std::string("queued; app TABLE -d shows when it is done"));
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Propose(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(Arguments arguments,
+                   Arguments::Parse(words, {"-g", "-p", "-t", "-n"}, {"-f", "-y", "--dry-run"}));
+  if (!arguments.words().empty()) return UsageError("options only");
+  ASSIGN_OR_RETURN(PartitionId pid, arguments.Partition("-g"));
+  ProposedAction action;
+  for (const auto& [name, type] : kActions)
+    if (arguments.Value("-p") == name) action.type = type;
+  if (action.type == ConfigType::kInvalid)
+    return UsageError("-p needs an action, as UPGRADE_TO_PRIMARY or REMOVE");
+  ASSIGN_OR_RETURN(action.target, arguments.Node("-t"));
+  ASSIGN_OR_RETURN(action.node, arguments.Node("-n"));
+  if (!action.node.IsValid()) return UsageError("-n needs the server it is about");
+  return CarryOut(session, arguments, pid, {action}, arguments.Has("-f"));
+}
+
+absl::StatusOr<Outcome> Balance(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(Arguments arguments,
+                   Arguments::Parse(words, {"-g", "-p", "-f", "-t"}, {"-y", "--dry-run"}));
+  if (!arguments.words().empty()) return UsageError("options only");
+  ASSIGN_OR_RETURN(PartitionId pid, arguments.Partition("-g"));
+  ASSIGN_OR_RETURN(Endpoint from, arguments.Node("-f"));
+  ASSIGN_OR_RETURN(Endpoint to, arguments.Node("-t"));
+  if (!from.IsValid() || !to.IsValid() || from == to)
+    return UsageError("-f and -t name two servers");
+  ASSIGN_OR_RETURN(PartitionConfiguration partition, FindPartition(session, pid));
+  const std::string what = arguments.Value("-p");
+  const bool moves_primary = what == "move_pri" || what == "copy_pri";
+  if (moves_primary && partition.primary != from)
+    return absl::FailedPreconditionError(
+        absl::StrCat(from.ToString(), " is not primary of ", pid.ToString()));
+  if (what == "copy_sec" && !partition.IsSecondary(from))
+    return absl::FailedPreconditionError(
+        absl::StrCat(from.ToString(), " is not secondary of ", pid.ToString()));
+  if (partition.IsMember(to) != (what == "move_pri"))
+    return absl::FailedPreconditionError(
+        absl::StrCat(to.ToString(), partition.IsMember(to) ? " has" : " does not have",
+                     " a copy of ", pid.ToString(), " already"));
+  using enum ConfigType;
+  if (what == "move_pri")
+    return CarryOut(session, arguments, pid,
+                    {{from, from, kDowngradeToSecondary}, {to, to, kUpgradeToPrimary}}, false);
+  if (what == "copy_pri")
+    return CarryOut(session, arguments, pid,
+                    {{from, to, kAddSecondaryForLoadBalance},
+                     {from, from, kDowngradeToSecondary},
+                     {to, to, kUpgradeToPrimary},
+                     {to, from, kRemove}},
+                    false);
+  if (what == "copy_sec")
+    return CarryOut(session, arguments, pid,
+                    {{{}, to, kAddSecondaryForLoadBalance}, {{}, from, kDowngradeToInactive}},
+                    false);
+  return UsageError("-p is move_pri, copy_pri or copy_sec");
+}
+
+// ---- dead partitions ----
+
+// Who has most of those that are alive: by ballot, then decree, then log. Null: nobody.
+const DddNode* BestCandidate(const DddPartition& partition) {
+  const DddNode* best = nullptr;
+  const auto rank = [](const DddNode& node) {
+    return std::tuple(node.ballot, node.last_committed_decree, node.last_prepared_decree);
+  };
+  for (const DddNode& node : partition.dropped) {
+    if (!node.is_alive || node.ballot < Ballot(0)) continue;
+    if (best == nullptr || rank(node) >= rank(*best)) best = &node;  // the later one wins a tie
+  }
+  return best;
+}
+
+absl::StatusOr<Outcome> DddDiagnose(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(Arguments arguments,
+                   Arguments::Parse(words, {"-g"}, {"-a", "-d", "-y", "--dry-run"}));
+  if (!arguments.words().empty()) return UsageError("options only");
+  DddDiagnoseRequest request;
+  if (!arguments.Value("-g").empty()) {
+    ASSIGN_OR_RETURN(request.pid, arguments.Partition("-g"));
+  }
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  ASSIGN_OR_RETURN(DddDiagnoseResponse dead, admin->DiagnoseDead(request));
+  Outcome outcome;
+  Answer::List list{
+      "partitions",
+      {"partition", "reason", "node", "alive", "ballot", "committed", "prepared", "candidate"},
+      {}};
+  int64_t proposed = 0;
+  for (const DddPartition& partition : dead.partitions) {
+    const DddNode* best = BestCandidate(partition);
+    for (const DddNode& node : partition.dropped)
+      list.rows.push_back({partition.config.pid.ToString(), partition.reason, node.node.ToString(),
+                           std::string(node.is_alive ? "yes" : "no"), node.ballot.value(),
+                           node.last_committed_decree.value(), node.last_prepared_decree.value(),
+                           std::string(&node == best ? "yes" : "no")});
+    if (!arguments.Has("-a") || best == nullptr || arguments.Has("--dry-run")) continue;
+    const std::string question = absl::StrCat(
+        "partition ", partition.config.pid.ToString(), ": serve from ", best->node.ToString(),
+        " (prepared ", best->last_prepared_decree.value(), ", committed at least ",
+        partition.config.last_committed_decree.value(), ")? What only others had is lost");
+    if (!arguments.Has("-y") && !session.IsConfirmed(question)) continue;
+    RETURN_IF_ERROR(
+        admin
+            ->ProposePlan({.pid = partition.config.pid,
+                           .actions = {{best->node, best->node, ConfigType::kAssignPrimary}},
+                           .force = true})
+            .status());
+    ++proposed;
+  }
+  if (!dead.partitions.empty()) outcome.health = Health::kBad;
+  outcome.answer.Add("dead", static_cast<int64_t>(dead.partitions.size()))
+      .Add("proposed", proposed)
+      .AddList(std::move(list));
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Command> PlanCommands() {
+  using Completes = Command::Completes;
+  return {
+      {"get_meta_level", "", "what the meta server does by itself", Completes::kNothing, GetLevel},
+      {"set_meta_level", "stopped|blind|freezed|steady|lively",
+       "steady heals; lively also throws garbage away; freezed and below do nothing",
+       Completes::kLevels, SetLevel},
+      {"meta-level", "[set LEVEL]", "the same, as admin-cli says it", Completes::kLevels,
+       MetaLevel},
+      {"propose", "-g PARTITION -p ACTION [-t TARGET] -n NODE [-f] [-y] [--dry-run]",
+       "one step for a partition", Completes::kNodes, Propose},
+      {"balance", "-g PARTITION -p move_pri|copy_pri|copy_sec -f FROM -t TO [-y] [--dry-run]",
+       "moves a primary, or a copy", Completes::kNodes, Balance},
+      {"ddd_diagnose", "[-g PARTITION] [-a] [-y] [--dry-run]",
+       "partitions that lost all members; -a: serve from the best candidate", Completes::kNothing,
+       DddDiagnose}};
+}
+
+}  // namespace arion::shell
