@@ -166,10 +166,10 @@ class Cluster:
                 return probe.connect_ex((host, int(port))) == 0
         wait_for(f"{server.name} listens", listens, 30)
 
-    def create_table(self, name, partitions=8, replicas=3):
+    def create_table(self, name, partitions=8, replicas=3, environments=None):
         def created():
             try:
-                return thft.create_table(self.meta.address, name, partitions, replicas) == "ERR_OK"
+                return thft.create_table(self.meta.address, name, partitions, replicas, environments) == "ERR_OK"
             except OSError:
                 return False
         wait_for(f"table {name} is created", created, 30)

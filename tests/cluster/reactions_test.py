@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What the Go clients do when a server refuses them (wire-protocol.md 7.4): both versions against a scripted server that
 speaks the frames, because a real one can't be brought to give every answer when a test wants it. What is checked is
-what our servers may count on: who comes back, when, and whether the table is looked up again first.
+what our servers may count on: who comes back, when, and whether the table is looked up again first. Then what real
+servers say by themselves: throttled, denied, silent, dead.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -24,9 +25,9 @@ KEY = "h1"  # partition 2 of 4 and of 8
 class Client:
     """A Go client that lives through several operations."""
 
-    def __init__(self, version, server):
+    def __init__(self, version, server, table="temp"):
         self.scratch = tempfile.TemporaryDirectory()
-        self.process = subprocess.Popen([harness.go_client(version), "-meta", server.address, "react"],
+        self.process = subprocess.Popen([harness.go_client(version), "-meta", server.address, "-table", table, "react"],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         cwd=self.scratch.name)
 
@@ -180,6 +181,44 @@ class Reactions(unittest.TestCase):
                 if error is not None:
                     wrong[what, version] = error
         self.assertEqual(wrong, {})
+
+
+class RealServers(harness.ClusterTest):
+    def test_a_throttled_table_answers_busy(self):
+        self.cluster.create_table("throttled", environments={"replica.read_throttling": "1*reject*0"})
+        with Client("apache", self.cluster.meta, "throttled") as client:
+            self.assertEqual(client.do("set")[1], "ok")
+            verdicts = [client.do("get") for _ in range(20)]  # more than one in a second
+        busy = [took for took, verdict in verdicts if "ERR_BUSY" in verdict]
+        self.assertGreater(len(busy), 0, verdicts)
+        self.assertTrue(all("ERR_BUSY" in verdict or verdict == "ok" for _, verdict in verdicts), verdicts)
+        self.assertLess(min(busy), AT_ONCE_MS * harness.PATIENCE)
+
+    def test_a_denied_table_says_so_or_is_silent(self):
+        self.cluster.create_table("moved", environments={"replica.deny_client_request": "reconfig*all"})
+        table = data_api.DataApi(self.cluster.meta.address, "moved")
+        self.addCleanup(table.close)
+        with self.assertRaisesRegex(data_api.Refused, "ERR_INVALID_STATE"):
+            table.get(data_api.raw_key(b"h", b"s"))
+        self.cluster.create_table("silent", environments={"replica.deny_client_request": "timeout*write"})
+        with Client("apache", self.cluster.meta, "silent") as client:
+            took, verdict = client.do("set", milliseconds=500)
+            self.assertNotEqual(verdict, "ok")
+            self.assertGreaterEqual(took, 450)
+            self.assertEqual(client.do("get")[1], "ok")  # on the same connection
+
+    def test_a_client_follows_a_primary_that_died(self):
+        partition = self.cluster.partitions("temp")[data_api.crc64(KEY.encode()) % 8]
+        victim = next(server for server in self.cluster.replicas if server.address == partition["primary"])
+        with Client("xiaomi", self.cluster.meta) as xiaomi, Client("apache", self.cluster.meta) as apache:
+            for client in (xiaomi, apache):
+                self.assertEqual(client.do("set")[1], "ok")
+            victim.kill()
+            for client in (xiaomi, apache):
+                harness.wait_for("another primary serves it", lambda: client.do("set", milliseconds=2000)[1] == "ok", 40)
+        victim.start()
+        self.cluster.wait_listening(victim)
+        self.cluster.wait_healthy("temp")
 
 
 if __name__ == "__main__":

@@ -157,10 +157,12 @@ def ask_config(meta, table):
     return answer.get(1, "ERR_OK"), answer.get(2, 0), answer.get(5, [])
 
 
-def create_table(meta, table, partitions, replicas):
+def create_table(meta, table, partitions, replicas, environments=None):
     """The error name of the answer."""
+    environments = environments or {}
     options = (i32_field(1, partitions) + i32_field(2, replicas) + b"\x02\x00\x03\x01" + string_field(4, "pegasus") +
-               b"\x02\x00\x05\x01" + b"\x0d" + struct.pack(">hbbi", 6, 11, 11, 0) + STOP)
+               b"\x02\x00\x05\x01" + b"\x0d" + struct.pack(">hbbi", 6, 11, 11, len(environments)) +
+               b"".join(string(text) for pair in environments.items() for text in pair) + STOP)
     request = string_field(1, table) + struct_field(2, options) + STOP
     with connect(meta, timeout=15) as connection:
         connection.sendall(frame(body("RPC_CM_CREATE_APP", struct_field(1, request) + STOP)))
