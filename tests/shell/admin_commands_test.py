@@ -1,0 +1,106 @@
+"""arion_shell administers a cluster of four real servers: environments act, tables change, replicas move.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cluster"))
+import harness  # noqa: E402
+
+
+class AdminCommandsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = harness.Cluster(servers=4)
+        try:
+            cls.cluster.start()
+            cls.cluster.create_table("t", partitions=4)
+            cls.cluster.wait_healthy("t")
+        except Exception:
+            cls.cluster.print_logs()
+            cls.cluster.destroy()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.destroy()
+
+    def shell(self, *commands, exit_code=0):
+        """The JSON answers, one a command."""
+        binary = os.path.join(harness.BUILD, "arion_shell")
+        done = subprocess.run([binary, "--meta", self.cluster.meta.address, "-j", "-e", "; ".join(commands)],
+                              capture_output=True, text=True, timeout=60 * harness.PATIENCE)
+        self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def one(self, command, exit_code=0):
+        return self.shell(command, exit_code=exit_code)[-1]
+
+    def partition(self, index=0):
+        return self.one("app t -d")["partitions"][index]
+
+    def test_environments_are_checked_and_act_within_a_second(self):
+        self.shell("use t", "set_app_envs default_ttl 100 business.info ours")
+        time.sleep(1)
+        self.shell("use t", "set k s v")
+        self.assertIn(self.shell("use t", "ttl k s")[-1]["ttl_seconds"], range(90, 101))
+        listed = self.shell("use t", "get_app_envs")[-1]["app_envs"]
+        self.assertEqual([(row["key"], row["value"], row["acts"]) for row in listed],
+                         [("business.info", "ours", "yes"), ("default_ttl", "100", "yes")])
+        for words in ("nonsense 1", "default_ttl -1", "rocksdb.usage_scenario normal"):
+            error = self.shell("use t", f"set_app_envs {words}", exit_code=1)[-1]["error"]
+            self.assertIn(words.split()[0], error)
+        self.shell("use t", "del_app_envs default_ttl", "clear_app_envs -a")
+        self.assertEqual(self.shell("use t", "table-env list")[-1]["app_envs"], [])
+        time.sleep(1)
+        self.shell("use t", "set k s v")
+        self.assertNotIn(self.shell("use t", "ttl k s")[-1].get("ttl_seconds"), range(0, 1000))
+
+    def test_a_table_is_renamed_dropped_and_recalled_with_its_records(self):
+        self.shell("use t", "set kept s v")
+        self.shell("rename t u", "drop u --dry-run")
+        self.assertEqual(self.one("ls")["tables"][0]["name"], "u")
+        self.shell("drop u -y -r 1000")
+        dropped = self.one("ls --drop")["tables"]
+        self.assertEqual([(row["id"], row["name"]) for row in dropped], [(1, "u")])
+        self.shell("recall 1 t")
+        self.cluster.wait_healthy("t")
+        self.assertIn("v", json.dumps(self.shell("use t", "get kept s")[-1]))
+
+    def test_replicas_are_added_moved_and_counted(self):
+        self.assertEqual(self.one("set_replica_count t 4 --dry-run")["old_max_replica_count"], 3)
+        self.shell("set_replica_count t 4 -y")
+        self.cluster.wait_healthy("t", replicas=4)
+        self.shell("set_replica_count t 3 -y")
+        harness.wait_for("three members", lambda: all(
+            row["members"] == 3 for row in self.one("app t -d")["partitions"]))
+        self.assertEqual(self.one("get_replica_count t")["max_replica_count"], 3)
+
+        before = self.partition()
+        move = f"balance -g 1.0 -p move_pri -f {before['primary']} -t {before['secondaries'][0]}"
+        self.assertEqual(len(self.one(move + " --dry-run")["steps"]), 2)
+        self.assertEqual(self.partition()["ballot"], before["ballot"])
+        self.shell(move + " -y")
+        harness.wait_for("another primary", lambda: self.partition()["primary"] == before["secondaries"][0])
+        self.one(move + " -y", exit_code=1)
+        self.assertEqual(self.one("ddd_diagnose")["dead"], 0)
+        nodes = self.one("nodes -d")["details"]
+        self.assertEqual(sum(row["primary_count"] for row in nodes), 4)
+        self.assertEqual(sum(row["replica_count"] for row in nodes), 12)
+
+    def test_the_level_is_asked_and_set(self):
+        self.assertEqual(self.one("get_meta_level")["level"], "steady")
+        self.assertEqual(self.one("set_meta_level lively")["old_level"], "steady")
+        self.assertEqual(self.one("cluster_info")["meta_function_level"], "lively")
+        self.assertEqual(self.one("set_meta_level steady")["level"], "steady")
+        self.one("set_meta_level loud", exit_code=2)
+
+
+if __name__ == "__main__":
+    unittest.main()
