@@ -125,6 +125,19 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
   add(MetricKind::kGauge,
       {.name = "disk_available_min_bytes", .help = "Below this much space new writes are refused."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.available_bytes_min); });
+  add(MetricKind::kGauge,
+      {.name = "disk_failed_replicas", .help = "Replicas' directories set aside as failed, *.err."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.failed_replicas); });
+  add(MetricKind::kGauge,
+      {.name = "disk_unneeded_replicas",
+       .help = "Replicas' directories that nobody needs any more, *.gar."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.unneeded_replicas); });
+  add(MetricKind::kCounter,
+      {.name = "disk_copy_sent_bytes_total", .help = "Bytes of checkpoints read for learners."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.copy_sent_bytes); });
+  add(MetricKind::kCounter,
+      {.name = "disk_copy_received_bytes_total", .help = "Bytes of checkpoints copied to here."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.copy_received_bytes); });
   add(MetricKind::kGauge, {.name = "disk_reserve_bytes", .help = "Size of the reserve file."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.reserve_bytes); });
   add(MetricKind::kGauge,

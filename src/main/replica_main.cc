@@ -1,10 +1,15 @@
 // arion_replica: one replica server. Composition only.
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -62,6 +67,21 @@ class LateRefusal {
   absl::Status status_;  // guarded by mutex_
 };
 
+HttpResponse AnswerCheckpoint(ReplicaServer& server, const HttpRequest& request) {
+  if (request.method != "POST") return {.status = 405, .body = "use POST\n"};
+  std::optional<PartitionId> only;
+  for (const auto& [name, value] : request.arguments) {
+    PartitionId pid;
+    const std::vector<std::string> parts = absl::StrSplit(value, '.');
+    if (name != "partition" || parts.size() != 2 || !absl::SimpleAtoi(parts[0], &pid.app_id) ||
+        !absl::SimpleAtoi(parts[1], &pid.index))
+      return {.status = 400, .body = "write ?partition=2.1, or nothing for all\n"};
+    only = pid;
+  }
+  server.AskForCheckpoints(only);
+  return {.body = "triggered\n"};
+}
+
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
   const LateRefusal refusal(server);
   if (absl::Status status = server.Start(); !status.ok()) {
@@ -88,6 +108,8 @@ int Main(int argc, char** argv) {
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), env, config.disks);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
+  pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",
+            [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
   pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();

@@ -219,6 +219,34 @@ absl::Status SetReplayMax(Draft& draft, std::string_view value, const std::strin
   return absl::OkStatus();
 }
 
+template <auto Member>
+absl::Status SetKeep(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.garbage.*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetOlderKeep(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t seconds, ParseInteger(value, 0, kInt32Max));
+  draft.config.replica.garbage.*Member = absl::Seconds(seconds);
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetCopyRate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(const uint64_t bytes, ParseSize(value));
+  draft.config.replica.send_limits.*Member = bytes;
+  draft.config.replica.receive_limits.*Member = bytes;
+  return absl::OkStatus();
+}
+
+template <auto Limits>
+absl::Status SetOlderCopyRate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 0, kInt32Max));
+  (draft.config.replica.*Limits).disk = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
 absl::Status SetLogReserveSize(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.replica.log_reserve.bytes_max, ParseSize(value));
   return absl::OkStatus();
@@ -459,6 +487,24 @@ const std::vector<Rule>& Rules() {
         "a disk whose flushes take longer (p99 of a second, five in a row) is called slow",
         "500ms"},
        SetSlowSync},
+      {{"arion.replica", "copy_rate_per_disk",
+        "bytes a second that learners' files take of one disk, read and written each; 0: as fast "
+        "as "
+        "those who read and write allow",
+        "0"},
+       SetCopyRate<&CopyLimits::disk>},
+      {{"arion.replica", "copy_rate_per_server", "the same for the whole server, sent and received",
+        "0"},
+       SetCopyRate<&CopyLimits::server>},
+      {{"arion.replica", "max_concurrent_copies", "checkpoints copied to this server at a time",
+        "5"},
+       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},
+      {{"arion.replica", "keep_failed_replicas",
+        "how long directories of replicas that failed are kept (*.err)", "168h"},
+       SetKeep<&GarbageOptions::keep_failed>},
+      {{"arion.replica", "keep_unneeded_replicas",
+        "how long directories of replicas that nobody needs are kept (*.gar)", "24h"},
+       SetKeep<&GarbageOptions::keep_unneeded>},
       {{"arion.replica", "block_cache_size",
         "RocksDB's block cache, shared by all replicas; 0: the engine's default", "0"},
        SetServerSize<&ServerConfig::block_cache_bytes>},
@@ -498,6 +544,17 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
        SetOlderInterval<kReplica, &R::checkpoint_interval, 1000>},
       {"", "gc_memory_replica_interval_ms",
        SetOlderInterval<kReplica, &R::closed_replica_linger, 1>},
+      {"", "gc_disk_error_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_failed>},
+      {"", "gc_disk_garbage_replica_interval_seconds",
+       SetOlderKeep<&GarbageOptions::keep_unneeded>},
+      {"", "gc_disk_migration_tmp_replica_interval_seconds",
+       SetOlderKeep<&GarbageOptions::keep_move_target>},
+      {"", "gc_disk_migration_origin_replica_interval_seconds",
+       SetOlderKeep<&GarbageOptions::keep_move_source>},
+      {"", "max_copy_rate_megabytes_per_disk", SetOlderCopyRate<&R::receive_limits>},
+      {"", "max_send_rate_megabytes_per_disk", SetOlderCopyRate<&R::send_limits>},
+      {"", "learn_app_max_concurrent_count",
+       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},
       {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
       {"", "log_private_file_size_mb", SetOlderLogFileMegabytes},
       {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes},

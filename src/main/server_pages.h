@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "env/environment.h"
 #include "env/posix_disk_pool.h"
@@ -25,6 +26,10 @@ class ServerPages {
               AsioTransport& transport);
 
   MetricRegistry& registry() { return registry_; }
+  // Before the transport listens.
+  void Add(std::string path, std::string help, Page page) {
+    pages_.Add(std::move(path), std::move(help), std::move(page));
+  }
   // Runs before each reading of the registry, on a page's thread. Before the transport listens.
   void BeforeReading(std::function<void()> refresh) { refresh_ = std::move(refresh); }
 

@@ -195,6 +195,11 @@ DiskStatus DiskWatch::StateForPeers(size_t disk) const {
   return HasSpace(disk) ? StateOf(disk) : DiskStatus::kSpaceInsufficient;
 }
 
+absl::Duration DiskWatch::FlushWait(size_t disk) const {
+  std::lock_guard lock(disks_[disk]->mutex);
+  return absl::Nanoseconds(disks_[disk]->health.sync_p99_nanos());
+}
+
 std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
   std::vector<DiskSnapshot> all;
   const Instant now = env_.clock().Now();

@@ -2,7 +2,9 @@
 #include "replica/file_fetcher.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include "base/crc.h"
 #include "base/status.h"
@@ -12,8 +14,84 @@ namespace arion {
 namespace {
 
 constexpr uint64_t kChunkBytes = 4 << 20;
-constexpr int kChunkAttemptsMax = 3;
+constexpr int kChunkAttemptsMax = 3;  // of a chunk that comes damaged
+constexpr int kOutagesMax = 10;       // of a chunk that does not come
+constexpr absl::Duration kOutagePause = absl::Seconds(1);
 constexpr absl::Duration kTimeout = absl::Seconds(20);
+
+// Of all files, below the target; the target first.
+std::set<std::string> DirectoriesOf(const FetchPlan& plan) {
+  std::set<std::string> directories = {plan.target_directory};
+  for (const FileToFetch& file : plan.files)
+    for (std::string path = ParentDirectory(JoinPath(plan.target_directory, file.name));
+         directories.insert(path).second;)
+      path = ParentDirectory(path);
+  return directories;
+}
+
+// What may be the beginning of the file wanted; no bytes where nothing is.
+absl::StatusOr<FilePiece> ReadPiece(FileSystem& files, const std::string& path,
+                                    const FileToFetch& wanted) {
+  const absl::StatusOr<FileStatus> status = files.Stat(path);
+  if (!status.ok() || status->is_directory || status->is_symlink || !wanted.crc32c ||
+      !wanted.size || status->size > *wanted.size)
+    return FilePiece{};
+  ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
+  FilePiece piece;
+  for (std::string bytes; piece.bytes < status->size; piece.bytes += bytes.size()) {
+    RETURN_IF_ERROR(file->ReadAt(piece.bytes, kChunkBytes, &bytes));
+    if (bytes.empty()) break;
+    piece.crc = Crc32c(bytes, piece.crc);
+  }
+  if (piece.bytes == *wanted.size && piece.crc != *wanted.crc32c) return FilePiece{};
+  return piece;
+}
+
+// A file that an earlier copy brought into another directory (of another checkpoint, where most
+// files are the same) comes to where this one wants it; if it is another, that will show.
+absl::Status TakeOver(FileSystem& files, const FetchPlan& plan) {
+  std::map<std::string, std::string> by_name;
+  ASSIGN_OR_RETURN(const std::vector<std::string> directories, files.List(plan.target_directory));
+  for (const std::string& name : directories) {
+    const std::string directory = JoinPath(plan.target_directory, name);
+    ASSIGN_OR_RETURN(const FileStatus status, files.Stat(directory));
+    if (!status.is_directory) continue;
+    ASSIGN_OR_RETURN(const std::vector<std::string> inside, files.List(directory));
+    for (const std::string& file : inside) by_name[file] = JoinPath(directory, file);
+  }
+  for (const FileToFetch& file : plan.files) {
+    const std::string path = JoinPath(plan.target_directory, file.name);
+    const auto other = by_name.find(BaseName(path));
+    if (other != by_name.end() && !Exists(files, path))
+      RETURN_IF_ERROR(files.Rename(other->second, path));
+  }
+  return absl::OkStatus();
+}
+
+// Makes the target's directories, finds what of the plan's files is there, and removes all else.
+absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const FetchPlan& plan) {
+  const std::set<std::string> directories = DirectoriesOf(plan);
+  std::set<std::string> kept = directories;
+  for (const std::string& directory : directories) {
+    const absl::StatusOr<FileStatus> status = files.Stat(directory);
+    if (status.ok() && !status->is_directory) RETURN_IF_ERROR(files.Remove(directory));
+    RETURN_IF_ERROR(files.CreateDirectories(directory));
+  }
+  RETURN_IF_ERROR(TakeOver(files, plan));
+  std::vector<FilePiece> pieces;
+  for (const FileToFetch& file : plan.files) {
+    const std::string path = JoinPath(plan.target_directory, file.name);
+    ASSIGN_OR_RETURN(pieces.emplace_back(), ReadPiece(files, path, file));
+    if (pieces.back().bytes > 0) kept.insert(path);
+  }
+  for (const std::string& directory : directories) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(directory));
+    for (const std::string& name : names)
+      if (const std::string path = JoinPath(directory, name); !kept.contains(path))
+        RETURN_IF_ERROR(files.RemoveAll(path));
+  }
+  return pieces;
+}
 
 }  // namespace
 
@@ -37,21 +115,20 @@ void FileFetcher::InPool(absl::AnyInvocable<absl::Status()> work, absl::AnyInvoc
 void FileFetcher::Start(Done done) {
   CHECK_ON_STRAND(strand_);
   done_ = std::move(done);
-  std::set<std::string> directories = {plan_.target_directory};
-  for (const FileToFetch& file : plan_.files) {
+  for (const FileToFetch& file : plan_.files)
     if (!IsSafeRelativeName(file.name))
       return Finish(
           absl::UnavailableError(absl::StrCat("the source names a file '", file.name, "'")));
-    directories.insert(ParentDirectory(JoinPath(plan_.target_directory, file.name)));
-  }
+  auto pieces = std::make_shared<std::vector<FilePiece>>();
   InPool(
-      [&files = env_.files(), directories, target = plan_.target_directory]() -> absl::Status {
-        RETURN_IF_ERROR(files.RemoveAll(target));
-        for (const std::string& directory : directories)
-          RETURN_IF_ERROR(files.CreateDirectories(directory));
+      [self = shared_from_this(), pieces]() -> absl::Status {
+        ASSIGN_OR_RETURN(*pieces, PrepareTarget(self->env_.files(), self->plan_));
         return absl::OkStatus();
       },
-      [this] { AskSizes(); });
+      [this, pieces] {
+        pieces_ = std::move(*pieces);
+        AskSizes();
+      });
 }
 
 void FileFetcher::AskSizes() {
@@ -92,30 +169,46 @@ void FileFetcher::OnSizes(const RpcResult& result) {
 }
 
 void FileFetcher::NextFile() {
-  offset_ = 0;
-  crc_ = 0;
   attempts_ = 0;
-  if (file_index_ == plan_.files.size()) {
-    std::set<std::string> directories = {plan_.target_directory,
-                                         ParentDirectory(plan_.target_directory)};
-    for (const FileToFetch& file : plan_.files)
-      directories.insert(ParentDirectory(JoinPath(plan_.target_directory, file.name)));
-    return InPool(
-        [&files = env_.files(), directories]() -> absl::Status {
-          for (const std::string& directory : directories)
-            RETURN_IF_ERROR(files.SyncDirectory(directory));
-          return absl::OkStatus();
-        },
-        [this] { Finish(absl::OkStatus()); });
-  }
+  if (file_index_ < plan_.files.size()) return OpenNext();
   InPool(
-      [&files = env_.files(), open = open_,
+      [self = shared_from_this()]() -> absl::Status {
+        FileSystem& files = self->env_.files();
+        for (const std::string& directory : DirectoriesOf(self->plan_))
+          RETURN_IF_ERROR(files.SyncDirectory(directory));
+        return files.SyncDirectory(ParentDirectory(self->plan_.target_directory));
+      },
+      [this] { Finish(absl::OkStatus()); });
+}
+
+void FileFetcher::OpenNext() {
+  const FilePiece& piece = pieces_[file_index_];
+  offset_ = piece.bytes;
+  crc_ = piece.crc;
+  bytes_kept_ += piece.bytes;
+  const auto mode = piece.bytes > 0 ? FileSystem::CreateMode::kOpenExisting
+                                    : FileSystem::CreateMode::kMustNotExist;
+  InPool(
+      [&files = env_.files(), open = open_, mode,
        path = JoinPath(plan_.target_directory, plan_.files[file_index_].name)]() -> absl::Status {
-        ASSIGN_OR_RETURN(open->file,
-                         files.OpenForWrite(path, FileSystem::CreateMode::kMustNotExist));
+        ASSIGN_OR_RETURN(open->file, files.OpenForWrite(path, mode));
         return absl::OkStatus();
       },
-      [this] { sizes_[file_index_] == 0 ? FinishFile() : AskChunk(); });
+      [this] { NextChunk(); });
+}
+
+void FileFetcher::NextChunk() {
+  if (offset_ == sizes_[file_index_]) return FinishFile();
+  const uint64_t size = std::min(kChunkBytes, sizes_[file_index_] - offset_);
+  const absl::Duration delay = plan_.pace ? plan_.pace(size) : absl::ZeroDuration();
+  if (delay == absl::ZeroDuration()) return AskChunk();
+  AskChunkAfter(delay);
+}
+
+void FileFetcher::AskChunkAfter(absl::Duration delay) {
+  strand_->PostAfter(delay, [self = weak_from_this()] {
+    if (const auto fetcher = self.lock(); fetcher && !fetcher->is_cancelled()) fetcher->AskChunk();
+  });
 }
 
 void FileFetcher::AskChunk() {
@@ -131,7 +224,6 @@ void FileFetcher::AskChunk() {
                       .source_disk_tag = plan_.source_disk_tag,
                       .pid = plan_.pid};
   if (plan_.generation == PeerGeneration::k26) request.hp_source = HostPort::From(plan_.source);
-  ++attempts_;
   transport_.Call(plan_.source,
                   {.name = kRpcCopyFile,
                    .body = EncodeWrapped(request, plan_.generation),
@@ -144,7 +236,8 @@ void FileFetcher::AskChunk() {
 }
 
 void FileFetcher::OnChunk(const RpcResult& result) {
-  if (result.error != ErrorCode::kOk) return RetryChunk(std::string(ErrorCodeName(result.error)));
+  if (result.error != ErrorCode::kOk) return OnOutage(ErrorCodeName(result.error));
+  ++attempts_;
   absl::StatusOr<CopyResponse> response = DecodeWrapped<CopyResponse>(result.body);
   if (!response.ok()) return RetryChunk(std::string(response.status().message()));
   if (response->error != ErrorCode::kOk)
@@ -158,12 +251,22 @@ void FileFetcher::OnChunk(const RpcResult& result) {
   StoreChunk(std::move(bytes));
 }
 
+std::string FileFetcher::Position() const {
+  return absl::StrCat(plan_.files[file_index_].name, " at ", offset_, " from ",
+                      plan_.source.ToString());
+}
+
 void FileFetcher::RetryChunk(const std::string& why) {
-  const std::string message = absl::StrCat(plan_.files[file_index_].name, " at ", offset_, " from ",
-                                           plan_.source.ToString(), ": ", why);
+  const std::string message = absl::StrCat(Position(), ": ", why);
   if (attempts_ >= kChunkAttemptsMax) return Finish(absl::UnavailableError(message));
   LOG(WARNING) << "[" << plan_.pid << "] copy " << message << "; asking again";
   AskChunk();
+}
+
+void FileFetcher::OnOutage(std::string_view why) {
+  if (++outages_ > kOutagesMax)
+    return Finish(absl::UnavailableError(absl::StrCat(Position(), ": ", Text(why))));
+  AskChunkAfter(kOutagePause);
 }
 
 void FileFetcher::StoreChunk(std::string bytes) {
@@ -172,24 +275,32 @@ void FileFetcher::StoreChunk(std::string bytes) {
   bytes_fetched_ += bytes.size();
   crc_ = Crc32c(bytes, crc_);
   attempts_ = 0;
+  outages_ = 0;
   InPool([open = open_, at, bytes = std::move(bytes)] { return open->file->WriteAt(at, bytes); },
-         [this] { offset_ == sizes_[file_index_] ? FinishFile() : AskChunk(); });
+         [this] { NextChunk(); });
 }
 
 void FileFetcher::FinishFile() {
   const FileToFetch& file = plan_.files[file_index_];
-  if (file.crc32c && *file.crc32c != crc_)
+  const bool is_damaged = file.crc32c && *file.crc32c != crc_;
+  FilePiece& piece = pieces_[file_index_];
+  if (is_damaged && piece.bytes == 0)
     return Finish(absl::UnavailableError(absl::StrCat(file.name, " from ", plan_.source.ToString(),
                                                       " has a wrong checksum as a whole")));
+  // What was here before did not belong to it: all of it once more.
+  const bool again = is_damaged;
+  if (again) bytes_kept_ -= piece.bytes;
   InPool(
-      [open = open_]() -> absl::Status {
-        RETURN_IF_ERROR(open->file->Sync());
+      [&files = env_.files(), open = open_, again,
+       path = JoinPath(plan_.target_directory, file.name)]() -> absl::Status {
+        if (!again) RETURN_IF_ERROR(open->file->Sync());
         RETURN_IF_ERROR(open->file->Close());
         open->file.reset();
-        return absl::OkStatus();
+        return again ? files.Remove(path) : absl::OkStatus();
       },
-      [this] {
-        ++file_index_;
+      [this, again] {
+        pieces_[file_index_] = FilePiece{};
+        if (!again) ++file_index_;
         NextFile();
       });
 }

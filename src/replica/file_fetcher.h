@@ -1,9 +1,10 @@
-// FileFetcher copies a list of files from another server into an empty directory, in checked
+// FileFetcher copies a list of files from another server into a directory of its own, in checked
 // chunks.
 //
 // Shapes    Each chunk is checked by the crc32c the source sends with it, each file by its
 //           length and, where the source named one, by the checksum of the whole file. Chunks go
-//           over Lane::kBulk.
+//           over Lane::kBulk. What an interrupted copy left in the target is taken over where it
+//           may be a piece of a file with a checksum, and removed elsewhere.
 // Errors    Unavailable: the source can't be reached, or what it sends stays damaged after the
 //           retries. Others: our disk.
 // Threads   Strand-bound; `done` comes on the strand, exactly once, never after Cancel. Files
@@ -16,9 +17,11 @@
 #include <absl/status/status.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "env/environment.h"
@@ -34,15 +37,23 @@ struct FileToFetch {
   std::optional<uint32_t> crc32c;
 };
 
+// What of a file is here already.
+struct FilePiece {
+  uint64_t bytes = 0;
+  uint32_t crc = 0;
+};
+
 struct FetchPlan {
   Endpoint source;
   PartitionId pid;
   std::string source_directory;
   std::string source_disk_tag;
-  std::string target_directory;  // removed and made anew
+  std::string target_directory;  // holds nothing else
   std::vector<FileToFetch> files;
   std::string pool_path;  // exists, on the target's device
   PeerGeneration generation = PeerGeneration::k25;
+  // When so many bytes may be asked for; empty: at once.
+  std::function<absl::Duration(uint64_t bytes)> pace;
 };
 
 class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
@@ -54,6 +65,8 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   // Nothing is reported any more; what is being written finishes and stays in the target directory.
   void Cancel() { done_ = nullptr; }
   uint64_t bytes_fetched() const { return bytes_fetched_; }
+  // Of an earlier copy; they did not have to be fetched.
+  uint64_t bytes_kept() const { return bytes_kept_; }
 
  private:
   struct OpenFile {
@@ -63,12 +76,17 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   void AskSizes();
   void OnSizes(const RpcResult& result);
   void NextFile();
+  void OpenNext();
+  void NextChunk();
   void AskChunk();
+  void AskChunkAfter(absl::Duration delay);
   void OnChunk(const RpcResult& result);
   void RetryChunk(const std::string& why);
+  void OnOutage(std::string_view why);
   void StoreChunk(std::string bytes);
   void FinishFile();
   void Finish(const absl::Status& status);
+  std::string Position() const;  // for messages
   bool is_cancelled() const { return done_ == nullptr; }
 
   Environment& env_;
@@ -76,12 +94,15 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   StrandPtr strand_;
   const FetchPlan plan_;
   Done done_;
-  std::vector<uint64_t> sizes_;  // of plan_.files
+  std::vector<uint64_t> sizes_;    // of plan_.files
+  std::vector<FilePiece> pieces_;  // of plan_.files
   size_t file_index_ = 0;
   uint64_t offset_ = 0;
   uint32_t crc_ = 0;
   int attempts_ = 0;  // of the current chunk
+  int outages_ = 0;   // of the current chunk
   uint64_t bytes_fetched_ = 0;
+  uint64_t bytes_kept_ = 0;
   std::shared_ptr<OpenFile> open_ = std::make_shared<OpenFile>();
 };
 

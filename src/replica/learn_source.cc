@@ -12,8 +12,10 @@ namespace {
 
 constexpr uint64_t kLogBytesMin = 4 << 20;
 constexpr uint64_t kLogBytesMax = 64 << 20;
-constexpr uint64_t kSummedBytesMax = 512 << 20;
 constexpr size_t kReadBytes = 4 << 20;
+// Of a copy: what it costs whatever its size, and how many bytes a second it brings.
+constexpr absl::Duration kCopyOverhead = absl::Seconds(1);
+constexpr double kCopyRate = 100 << 20;
 
 absl::StatusOr<std::string> ChecksumOf(FileSystem& files, const std::string& path) {
   ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
@@ -27,7 +29,13 @@ absl::StatusOr<std::string> ChecksumOf(FileSystem& files, const std::string& pat
   return absl::StrFormat("%08x", crc);
 }
 
+bool IsTable(std::string_view name) { return name.ends_with(".sst"); }
+
 }  // namespace
+
+bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes) {
+  return replay > kCopyOverhead + absl::Seconds(static_cast<double>(engine_bytes) / kCopyRate);
+}
 
 LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
                          std::string data_path, std::string disk_tag)
@@ -76,25 +84,39 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   RETURN_IF_ERROR(AddChecksums(*checkpoint, &state));
   response.base_local_dir = data_path_;
   response.replica_disk_tag = disk_tag_;
-  *share = served_->Share(data_path_, std::move(names), std::move(hold));
+  *share = newest_share_decree_ == checkpoint->decree ? newest_share_.lock() : nullptr;
+  if (*share == nullptr) *share = served_->Share(data_path_, std::move(names), std::move(hold));
+  newest_share_ = *share;
+  newest_share_decree_ = checkpoint->decree;
   return absl::OkStatus();
 }
 
 absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint,
                                        LearnState* state) {
-  uint64_t total = 0;
-  for (const int64_t size : *state->file_sizes) total += static_cast<uint64_t>(size);
-  if (total > kSummedBytesMax) return absl::OkStatus();
-  if (summed_decree_ != checkpoint.decree) {
-    checksums_.clear();
-    for (const std::string& name : checkpoint.names) {
-      ASSIGN_OR_RETURN(checksums_[name], ChecksumOf(files_, JoinPath(checkpoint.directory, name)));
+  std::map<std::string, Sum> tables;
+  std::vector<std::string> checksums;
+  uint64_t summed_bytes = 0;
+  bool is_complete = true;
+  for (size_t i = 0; i < checkpoint.names.size(); ++i) {
+    const std::string& name = checkpoint.names[i];
+    Sum sum{.size = (*state->file_sizes)[i]};
+    const auto known = tables_.find(name);
+    if (known != tables_.end() && known->second.size == sum.size) {
+      sum = known->second;
+    } else {
+      is_complete =
+          is_complete &&
+          (summed_bytes == 0 || summed_bytes + static_cast<uint64_t>(sum.size) <= kSummedBytesMax);
+      if (!is_complete) continue;
+      summed_bytes += static_cast<uint64_t>(sum.size);
+      ASSIGN_OR_RETURN(sum.crc, ChecksumOf(files_, JoinPath(checkpoint.directory, name)));
     }
-    summed_decree_ = checkpoint.decree;
+    checksums.push_back(sum.crc);
+    if (IsTable(name)) tables[name] = std::move(sum);
   }
-  state->file_checksums.emplace();
-  for (const std::string& name : checkpoint.names)
-    state->file_checksums->push_back(checksums_.at(name));
+  tables_ = std::move(tables);
+  if (!is_complete) return absl::UnavailableError("the checksums of its files are being computed");
+  state->file_checksums = std::move(checksums);
   return absl::OkStatus();
 }
 

@@ -2,9 +2,10 @@
 // newest checkpoint, whose files are then served while the learner is one.
 //
 // Shapes    Files are named relative to the replica's `data` directory:
-//           checkpoint.<decree>/<name>. file_sizes is always sent; file_checksums (crc32c, 8 hex
-//           digits) while the checkpoint is small enough to read within the learner's patience.
-//           Chunks are checksummed in any case.
+//           checkpoint.<decree>/<name>. file_sizes and file_checksums (crc32c, 8 hex digits) are
+//           always sent. Table files never change: each is read for its checksum once, and not more
+//           than kSummedBytesMax for one request (of a large checkpoint the next one gets further).
+//           Learners of one checkpoint share the open files and the checksums.
 // Threads   Strand-bound, except the two Read functions: in the pool, one at a time.
 // Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner
 //           out.
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/time/time.h>
 #include <absl/types/span.h>
 
 #include <map>
@@ -26,15 +28,21 @@
 
 namespace arion {
 
+// Whether a learner that lacks this much of the log is brought up sooner by a checkpoint: the replay
+// of the log against the copy of the engine's files.
+bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes);
+
 class LearnSource {
  public:
+  static constexpr uint64_t kSummedBytesMax = 512 << 20;
+
   LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
               std::string data_path, std::string disk_tag);
 
   // Fills ship->response.state. OutOfRange: the log no longer goes back that far.
   absl::Status ReadLog(PrivateLog& log, ShipState* ship) const;
   // Fills ship->response; *share serves the files while it lives. Makes a checkpoint when there is
-  // none.
+  // none. Unavailable: its checksums take longer than one request, ask again.
   absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
 
   void KeepShare(Endpoint learner, std::shared_ptr<void> share) {
@@ -43,9 +51,16 @@ class LearnSource {
   // Learners that are none any more get nothing more.
   void KeepOnly(absl::Span<const Endpoint> learners);
   // The engine's content was exchanged: a checkpoint of the same decree is another one now.
-  void Forget() { summed_decree_ = kInvalidDecree; }
+  void Forget() {
+    tables_.clear();
+    newest_share_.reset();
+  }
 
  private:
+  struct Sum {
+    int64_t size = 0;
+    std::string crc;
+  };
   absl::Status AddChecksums(const Engine::CheckpointFiles& checkpoint, LearnState* state);
 
   FileSystem& files_;
@@ -54,9 +69,11 @@ class LearnSource {
   const std::string data_path_;
   const std::string disk_tag_;
   std::map<Endpoint, std::shared_ptr<void>> shares_;
-  // Of the checkpoint last shipped; its files never change.
-  Decree summed_decree_ = kInvalidDecree;
-  std::map<std::string, std::string> checksums_;
+  // Of the table files of the checkpoint last shipped, by name.
+  std::map<std::string, Sum> tables_;
+  // Of the checkpoint last shipped.
+  std::weak_ptr<void> newest_share_;
+  Decree newest_share_decree_ = kInvalidDecree;
 };
 
 }  // namespace arion

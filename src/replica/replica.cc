@@ -133,8 +133,7 @@ void Replica::Learn(LearnRequest request, Responder responder) {
   if (is_closed_)
     return responder.Reply(ErrorCode::kOk,
                            EncodeWrapped(LearnResponse{.err = ErrorCode::kInvalidState}));
-  const LogCoverage coverage =
-      log_->Covers(core_->LearnStart(request)) ? LogCoverage::kCovered : LogCoverage::kDropped;
+  const LogCoverage coverage = CoverageFrom(core_->LearnStart(request));
   const ReplyToken token = Keep(std::move(responder));
   learners_asking_[token] = request.learner;
   Step(LearnReceived{token, std::move(request), coverage});
@@ -222,6 +221,8 @@ void Replica::CarryOut(Effects& effects) {
               << change.why;
   if (!effects.role_changes.empty()) {
     source_.KeepOnly(core_->learners());
+    const PartitionStatus role = core_->role();
+    if (role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary) DropCopies();
     if (!MayBePrimaryAgain()) {
       scans_.Clear();
       RefuseUndecidedWrites(ErrorCode::kInvalidState);

@@ -83,7 +83,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void OnLeaseLost();
 
   // Somebody waits for what is applied to be durable.
-  void CheckpointNow() { CheckpointIfNeeded(); }
+  void CheckpointNow();
   // No file of an older version's shared log is left.
   void ForgetSharedLog();
 
@@ -134,11 +134,15 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void AnswerClient(const ClientReply& reply);
   void Ship(ShipState ship);
   void ReplyLearn(ReplyToken token, const LearnResponse& response);
+  LogCoverage CoverageFrom(Decree start) const;
   void AskToClose(Effects::Close close, const std::string& why);
 
   // ---- learner's work ----
   void StartLearnerWork(LearnerWork work);
   void InstallCheckpoint(LearnerWork work);
+  void Fetch(uint64_t serial, FetchPlan plan, Decree decree);
+  // What an interrupted copy left is of no use to a member.
+  void DropCopies();
   void Discard(uint64_t serial);
   void FlushForLearner(uint64_t serial);
   // Closes the engine, lets `exchange` change what lies in data/, opens it again; it must then
@@ -294,6 +298,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool is_replay_watched_ = false;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;
+  bool is_dropping_copies_ = false;
 
   Instant wakeup_at_ = Instant::InfiniteFuture();
   TimerId wakeup_timer_ = kNoTimer;

@@ -15,6 +15,7 @@
 #include "engine/engine.h"
 #include "env/environment.h"
 #include "pacifica/effects.h"
+#include "replica/copy_throttle.h"
 #include "replica/disk_watch.h"
 #include "replica/replica_server.h"
 #include "replica/served_files.h"
@@ -34,6 +35,12 @@ struct ReplicaHost {
   // By position in options.data_directories; behind them the log home, if there is one.
   std::shared_ptr<DiskWatch> disks;
   std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
+  // Files of checkpoints, by the data directory they are read from or written to.
+  std::shared_ptr<CopyThrottle> sending = nullptr;
+  std::shared_ptr<CopyThrottle> receiving = nullptr;
+  // Checkpoints that are being copied to this server.
+  std::shared_ptr<std::atomic<int>> copies = std::make_shared<std::atomic<int>>(0);
+
   // The global offset behind an older version's shared log; 0: there is none (any more).
   std::shared_ptr<std::atomic<int64_t>> shared_log_end = std::make_shared<std::atomic<int64_t>>(0);
 

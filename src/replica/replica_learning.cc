@@ -3,6 +3,7 @@
 #include <absl/strings/numbers.h>
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "base/log.h"
@@ -12,7 +13,23 @@
 
 namespace arion {
 
+namespace {
+
+constexpr absl::Duration kSlotPause = absl::Seconds(1);  // then a copy looks for a free slot again
+
+}  // namespace
+
 // ---- the member that is asked ----
+
+// The log where it reaches back far enough, and is the shorter way.
+LogCoverage Replica::CoverageFrom(Decree start) const {
+  if (!log_->Covers(start)) return LogCoverage::kDropped;
+  const bool has_checkpoint = engine_ != nullptr && start <= engine_->last_durable();
+  return has_checkpoint &&
+                 CheckpointIsCheaper(log_->EstimatedReplay(start - 1), engine_->size_bytes())
+             ? LogCoverage::kDropped
+             : LogCoverage::kCovered;
+}
 
 void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
   const auto it = peers_.find(token);
@@ -41,9 +58,10 @@ void Replica::Ship(ShipState ship) {
     };
   Maintain(std::move(work), [this, shipped, share](const absl::Status& status) {
     if (!status.ok()) {
-      LOG(WARNING) << Tag() << " nothing to ship to a learner: " << status;
+      LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;
       if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's checkpoint", status);
-      shipped->response.err = ErrorCode::kGetLearnStateFailed;
+      shipped->response.err =
+          absl::IsUnavailable(status) ? ErrorCode::kTryAgain : ErrorCode::kGetLearnStateFailed;
       shipped->response.state = LearnState{};
     } else if (const auto learner = learners_asking_.find(shipped->token);
                learner != learners_asking_.end() && *share != nullptr) {
@@ -97,7 +115,10 @@ void Replica::InstallCheckpoint(LearnerWork work) {
                  .source_disk_tag = response.replica_disk_tag.value_or(""),
                  .target_directory = LearnPathOf(directory_),
                  .pool_path = directory_,
-                 .generation = host_->options.peer_generation};
+                 .generation = host_->options.peer_generation,
+                 .pace = [host = host_, disk = disk_](uint64_t bytes) {
+                   return host->receiving->Take(disk, bytes, host->env.clock().Now());
+                 }};
   bool is_sound = !state.files.empty();
   const std::string directory = is_sound ? ParentDirectory(state.files.front()) : "";
   for (size_t i = 0; i < state.files.size(); ++i) {
@@ -115,12 +136,23 @@ void Replica::InstallCheckpoint(LearnerWork work) {
     LOG(WARNING) << Tag() << " " << response.learnee << " offers files that are no checkpoint";
     return FinishLearnerWork(work.serial, LearnerWorkDone::Result::kRemoteFailed);
   }
+  Fetch(work.serial, std::move(plan), state.to_decree_included);
+}
+
+void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
+  std::atomic<int>& copies = *host_->copies;
+  if (is_dropping_copies_ || copies.load() >= host_->options.max_concurrent_copies)
+    return After(kSlotPause, [serial, plan = std::move(plan), decree](Replica& replica) mutable {
+      replica.Fetch(serial, std::move(plan), decree);
+    });
+  ++copies;
+  const std::shared_ptr<void> slot(nullptr, [all = host_->copies](void*) { --*all; });
   LOG(INFO) << Tag() << " copies " << plan.files.size() << " files of the checkpoint at decree "
-            << state.to_decree_included << " from " << response.learnee;
-  const Decree decree = state.to_decree_included;
-  const std::string source = ParentDirectory(JoinPath(plan.target_directory, state.files.front()));
+            << decree << " from " << plan.source;
+  const std::string source =
+      ParentDirectory(JoinPath(plan.target_directory, plan.files.front().name));
   fetcher_ = std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
-  fetcher_->Start([this, serial = work.serial, decree, source](const absl::Status& status) {
+  fetcher_->Start([this, serial, decree, source, slot](const absl::Status& status) {
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " learning: " << status;
       if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's copy", status);
@@ -128,6 +160,8 @@ void Replica::InstallCheckpoint(LearnerWork work) {
       return FinishLearnerWork(serial, may_pass ? LearnerWorkDone::Result::kRemoteFailed
                                                 : LearnerWorkDone::Result::kLocalFailed);
     }
+    LOG(INFO) << Tag() << " copied " << fetcher_->bytes_fetched() << " bytes; "
+              << fetcher_->bytes_kept() << " were here";
     ExchangeEngine(
         serial, decree,
         [&engines = host_->engines, &files = host_->env.files(), source, decree,
@@ -136,6 +170,18 @@ void Replica::InstallCheckpoint(LearnerWork work) {
           return files.RemoveAll(LearnPathOf(directory));
         });
   });
+}
+
+void Replica::DropCopies() {
+  is_dropping_copies_ = true;
+  InPool(
+      [&files = host_->env.files(), path = LearnPathOf(directory_)] {
+        return Exists(files, path) ? files.RemoveAll(path) : absl::OkStatus();
+      },
+      [this](const absl::Status& status) {
+        is_dropping_copies_ = false;
+        LOG_IF(WARNING, !status.ok()) << Tag() << " an earlier copy stays: " << status;
+      });
 }
 
 void Replica::Discard(uint64_t serial) {

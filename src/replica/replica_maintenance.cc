@@ -112,6 +112,11 @@ void Replica::WatchReplay() {
   });
 }
 
+void Replica::CheckpointNow() {
+  CHECK_ON_STRAND(strand_);
+  if (!is_closed_) CheckpointIfNeeded();
+}
+
 void Replica::CheckpointIfNeeded() {
   source_.KeepOnly(core_->learners());
   const PartitionStatus role = core_->role();

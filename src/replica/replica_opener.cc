@@ -114,8 +114,6 @@ absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const Repl
     return absl::DataLossError(
         absl::StrCat("the engine stands at decree ", opened.engine->last_durable().value(),
                      ", but ", kInitInfoName, " demands ", opened.info.durable.value()));
-  // What an interrupted learning session copied is of no use to the next one.
-  RETURN_IF_ERROR(files.RemoveAll(LearnPathOf(replica_directory)));
   std::unique_ptr<ReplicaOpening> opening(
       new ReplicaOpening(host, std::move(strand), std::move(opened), origin));
   RETURN_IF_ERROR(opening->ReplayPrivateLog());

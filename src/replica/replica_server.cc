@@ -9,6 +9,7 @@
 #include "replica/config_sync.h"
 #include "replica/data_directory_claim.h"
 #include "replica/failure_detector_client.h"
+#include "replica/garbage_collector.h"
 #include "replica/log_place.h"
 #include "replica/replica_host.h"
 #include "replica/replica_table.h"
@@ -49,16 +50,30 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
     if (!options.log_home_directory.empty())
       watched.push_back({kLogHomeTag, options.log_home_directory});
     auto disks = std::make_shared<DiskWatch>(env, strand_, options.disk, watched);
+    const auto flush_wait = [disks](size_t disk) { return disks->FlushWait(disk); };
+    const size_t count = options.data_directories.size();
+    const auto sending = std::make_shared<CopyThrottle>(options.send_limits, count, flush_wait);
+    const auto receiving =
+        std::make_shared<CopyThrottle>(options.receive_limits, count, flush_wait);
     host_ = std::make_shared<const ReplicaHost>(
-        ReplicaHost{env, transport, engines, std::move(options), transport.local(),
-                    std::make_shared<ServerLease>(), std::make_shared<ServedFiles>(env.files()),
-                    std::move(disks)});
+        ReplicaHost{.env = env,
+                    .transport = transport,
+                    .engines = engines,
+                    .options = std::move(options),
+                    .self = transport.local(),
+                    .lease = std::make_shared<ServerLease>(),
+                    .served = std::make_shared<ServedFiles>(env.files()),
+                    .disks = std::move(disks),
+                    .sending = sending,
+                    .receiving = receiving});
+    garbage_ = std::make_shared<GarbageCollector>(host_, strand_);
   }
 
   absl::Status Start();
   void Stop(std::function<void(absl::Status)> done);
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
-  std::vector<DiskSnapshot> Disks() const { return host_->disks->Snapshot(); }
+  void AskForCheckpoints(std::optional<PartitionId> only);
+  std::vector<DiskSnapshot> Disks() const;
   const LogReplayStats& replay() const { return *host_->replay; }
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
   void OnRefused(std::function<void(const absl::Status&)> refused) {
@@ -87,6 +102,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   std::shared_ptr<ConfigSync> sync_;
   std::shared_ptr<RequestRouter> router_;
   std::shared_ptr<FailureDetectorClient> detector_;
+  std::shared_ptr<GarbageCollector> garbage_;
 };
 
 absl::Status ReplicaServer::State::Start() {
@@ -105,7 +121,7 @@ absl::Status ReplicaServer::State::Start() {
   LOG(INFO) << "replica server " << host_->self << " loads " << found.size() << " replicas from "
             << claims_.size() - unreadable_tags_.size() << " data directories; durability "
             << DurabilityName(host_->options.durability) << ", " << host_->engines.description();
-  strand_->Post([self = shared_from_this(), found = std::move(found)]() mutable {
+  strand_->Post([self = shared_from_this(), found = std::move(found), readable]() mutable {
     if (self->take_over_ != nullptr) {
       std::set<PartitionId> expected;
       for (const FoundReplica& replica : found) expected.insert(replica.pid);
@@ -113,6 +129,7 @@ absl::Status ReplicaServer::State::Start() {
     }
     for (FoundReplica& replica : found) self->table_->Load(std::move(replica));
     self->detector_->Start();
+    self->garbage_->Start(std::move(readable));
   });
   return absl::OkStatus();
 }
@@ -254,6 +271,7 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     LOG(INFO) << "replica server " << self->host_->self << " stops";
     self->host_->disks->Stop();
+    self->garbage_->Stop();
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
     if (self->take_over_ != nullptr) self->take_over_->Stop();
@@ -270,6 +288,25 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
           });
     });
   });
+}
+
+void ReplicaServer::State::AskForCheckpoints(std::optional<PartitionId> only) {
+  strand_->Post([self = shared_from_this(), only] {
+    if (self->table_ != nullptr) self->table_->AskForCheckpoints(only);
+  });
+}
+
+std::vector<DiskSnapshot> ReplicaServer::State::Disks() const {
+  std::vector<DiskSnapshot> disks = host_->disks->Snapshot();
+  const std::vector<GarbageCollector::Count> garbage = garbage_->Counts();
+  for (size_t i = 0; i < disks.size(); ++i) {
+    disks[i].failed_replicas = garbage[i].failed;
+    disks[i].unneeded_replicas = garbage[i].unneeded;
+    if (i == host_->options.data_directories.size()) break;  // the log home
+    disks[i].copy_sent_bytes = host_->sending->BytesOf(i);
+    disks[i].copy_received_bytes = host_->receiving->BytesOf(i);
+  }
+  return disks;
 }
 
 void ReplicaServer::State::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done) {
@@ -290,6 +327,9 @@ absl::Status ReplicaServer::Start() { return state_->Start(); }
 void ReplicaServer::Stop(std::function<void(absl::Status)> done) { state_->Stop(std::move(done)); }
 void ReplicaServer::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done) {
   state_->Snapshot(std::move(done));
+}
+void ReplicaServer::AskForCheckpoints(std::optional<PartitionId> only) {
+  state_->AskForCheckpoints(only);
 }
 std::vector<DiskSnapshot> ReplicaServer::Disks() const { return state_->Disks(); }
 const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@
 #include "env/environment.h"
 #include "messages/configuration.h"
 #include "messages/replication_messages.h"
+#include "replica/copy_throttle.h"
 #include "replica/disk_health.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
@@ -36,6 +38,15 @@ namespace arion {
 struct DataDirectory {
   std::string tag;
   std::string path;  // <configured path>/replica/reps
+};
+
+// How long what was set aside is kept, and how often it is looked for.
+struct GarbageOptions {
+  absl::Duration interval = absl::Minutes(10);
+  absl::Duration keep_failed = absl::Hours(7 * 24);
+  absl::Duration keep_unneeded = absl::Hours(24);
+  absl::Duration keep_move_target = absl::Hours(24);
+  absl::Duration keep_move_source = absl::Hours(7 * 24);
 };
 
 struct ReplicaServerOptions {
@@ -63,6 +74,9 @@ struct ReplicaServerOptions {
   LogReserve log_reserve;
   std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
+  GarbageOptions garbage;
+  CopyLimits send_limits, receive_limits;  // of checkpoints' files, to and from other servers
+  int32_t max_concurrent_copies = 5;       // checkpoints copied to this server
   // Where an older version's shared log may lie; all are looked at (legacy/README.md).
   std::vector<std::string> shared_log_directories;
   enum class DamagedSharedLog : uint8_t {
@@ -119,6 +133,10 @@ struct DiskSnapshot {
   int64_t io_errors = 0;
   int64_t logs_waiting = 0;  // logs whose write waits for space
   std::string log_method;
+  int64_t failed_replicas = 0;    // set aside here: *.err
+  int64_t unneeded_replicas = 0;  // *.gar
+  // Of checkpoints' files, for learners and as one, since the start.
+  int64_t copy_sent_bytes = 0, copy_received_bytes = 0;
 };
 
 class ReplicaServer {
@@ -140,6 +158,8 @@ class ReplicaServer {
   // The disks of the data directories, in configuration order, then that of the log home, if there
   // is one, under the tag log_home. Thread-safe.
   std::vector<DiskSnapshot> Disks() const;
+  // Has one replica, or all, make a checkpoint now; Snapshot tells when there is one.
+  void AskForCheckpoints(std::optional<PartitionId> only);
   // Both live as long as the server does.
   const LogReplayStats& replay() const;
   const SharedLogStats& shared_log() const;

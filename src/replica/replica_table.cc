@@ -357,6 +357,13 @@ void ReplicaTable::OnLeaseLost() {
 
 // ---- questions ----
 
+void ReplicaTable::AskForCheckpoints(std::optional<PartitionId> only) {
+  CHECK_ON_STRAND(strand_);
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen && (!only || pid == *only))
+      slot.replica->strand()->Post([replica = slot.replica] { replica->CheckpointNow(); });
+}
+
 template <class T>
 void ReplicaTable::Gather(T (Replica::*ask)() const,
                           absl::AnyInvocable<void(std::map<PartitionId, T>)> done) {

@@ -66,6 +66,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnConnected(uint64_t term);
   void OnLeaseLost();
 
+  // Of one open replica, or of all.
+  void AskForCheckpoints(std::optional<PartitionId> only);
   // All replicas, those loading and closed included, ordered by partition.
   void Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> done);
   void Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/request_router.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -282,12 +283,29 @@ bool RequestRouter::RouteCopies(InboundRequest& request) {
                             EncodeWrapped(CopyResponse{.error = ErrorCode::kObjectNotFound}));
     return true;
   }
-  host_->env.disk_pool(copy->source_dir)
-      .Submit([host = host_, copy = *std::move(copy),
+  const auto bytes = static_cast<uint64_t>(std::clamp(copy->size, 0, ServedFiles::kReadBytesMax));
+  const absl::Duration delay =
+      host_->sending->Take(DiskOf(copy->source_dir), bytes, host_->env.clock().Now());
+  auto read = [host = host_, copy = *std::move(copy),
                responder = std::move(request.responder)]() mutable {
-        responder.Reply(ErrorCode::kOk, EncodeWrapped(host->served->Read(copy)));
-      });
+    host->env.disk_pool(copy.source_dir)
+        .Submit([host, copy = std::move(copy), responder = std::move(responder)]() mutable {
+          responder.Reply(ErrorCode::kOk, EncodeWrapped(host->served->Read(copy)));
+        });
+  };
+  if (delay == absl::ZeroDuration())
+    read();
+  else
+    server_strand_->PostAfter(delay, std::move(read));
   return true;
+}
+
+// Served directories lie below the data directories.
+size_t RequestRouter::DiskOf(std::string_view path) const {
+  const auto& directories = host_->options.data_directories;
+  for (size_t i = 0; i < directories.size(); ++i)
+    if (path.starts_with(directories[i].path)) return i;
+  return 0;
 }
 
 }  // namespace arion

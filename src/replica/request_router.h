@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string_view>
 
 #include "messages/meta_messages.h"
 #include "replica/config_sync.h"
@@ -33,6 +34,7 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   bool RouteData(InboundRequest& request);
   bool RouteProtocol(InboundRequest& request);
   bool RouteCopies(InboundRequest& request);
+  size_t DiskOf(std::string_view path) const;
   void ClearScanner(InboundRequest request);
   void Prepare(InboundRequest request);
   void GroupCheck(InboundRequest request);

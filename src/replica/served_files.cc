@@ -12,7 +12,7 @@
 namespace arion {
 namespace {
 
-constexpr int32_t kCopyBytesMax = 16 << 20;
+constexpr size_t kOpenFilesMax = 8;  // of one share
 
 }  // namespace
 
@@ -25,11 +25,13 @@ bool IsSafeRelativeName(std::string_view name) {
 
 std::shared_ptr<void> ServedFiles::Share(std::string directory, Names names,
                                          std::shared_ptr<void> hold) {
-  auto shared = std::make_shared<const Shared>(Shared{std::move(names), std::move(hold)});
+  const auto shared = std::make_shared<Shared>();
+  shared->names = std::move(names);
+  shared->hold = std::move(hold);
   const std::lock_guard lock(mutex_);
   directories_[directory].push_back(shared);
   // The share's last owner takes the entry out again.
-  return std::shared_ptr<void>(const_cast<Shared*>(shared.get()),
+  return std::shared_ptr<void>(shared.get(),
                                [self = weak_from_this(), directory, kept = shared.get()](void*) {
                                  if (const auto files = self.lock())
                                    files->Unshare(directory, kept);
@@ -86,6 +88,21 @@ GetFileSizeResponse ServedFiles::Sizes(const GetFileSizeRequest& request) const 
   return response;
 }
 
+absl::StatusOr<std::shared_ptr<const ReadableFile>> ServedFiles::Open(
+    const Shared& shared, const CopyRequest& request) const {
+  {
+    const std::lock_guard lock(shared.mutex);
+    if (const auto it = shared.open.find(request.file_name); it != shared.open.end())
+      return it->second;
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<const ReadableFile> file,
+                   files_.OpenForRead(JoinPath(request.source_dir, request.file_name)));
+  const std::lock_guard lock(shared.mutex);
+  // Only a few: a learner copies one file after the other.
+  if (shared.open.size() >= kOpenFilesMax) shared.open.clear();
+  return shared.open.try_emplace(request.file_name, std::move(file)).first->second;
+}
+
 CopyResponse ServedFiles::Read(const CopyRequest& request) const {
   CopyResponse response{.offset = request.offset, .size = request.size};
   const auto share = Find(request.source_dir, request.file_name);
@@ -94,19 +111,19 @@ CopyResponse ServedFiles::Read(const CopyRequest& request) const {
     return response;
   }
   const auto file_size = static_cast<int64_t>(share->names.at(request.file_name));
-  if (request.offset < 0 || request.size < 0 || request.size > kCopyBytesMax ||
+  if (request.offset < 0 || request.size < 0 || request.size > kReadBytesMax ||
       request.offset > file_size || request.size > file_size - request.offset) {
     response.error = ErrorCode::kHandleEof;
     return response;
   }
-  const std::string path = JoinPath(request.source_dir, request.file_name);
-  auto file = files_.OpenForRead(path);
+  const auto file = Open(*share, request);
   absl::Status read = file.status();
   if (read.ok())
     read = (*file)->ReadAt(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size),
                            &response.file_content.bytes);
   if (!read.ok()) {
-    LOG(WARNING) << "copy " << path << " for another server: " << read;
+    LOG(WARNING) << "copy " << request.file_name << " of " << request.source_dir
+                 << " for another server: " << read;
     response.error = ErrorCode::kFileOperationFailed;
     response.file_content.bytes.clear();
     return response;

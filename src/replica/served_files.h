@@ -3,6 +3,7 @@
 //
 // Shapes    A file is named by the directory it was handed out with and its relative name. Sizes
 //           are those of the moment it was handed out; nothing beyond is served.
+//           A file is opened once for all who copy it from the same share.
 // Threads   Thread-safe. Sizes, Read wait for the disk.
 // Lifetime  Files are served while the returned share lives; it keeps `hold` (a checkpoint's).
 // SPDX-License-Identifier: Apache-2.0
@@ -22,6 +23,8 @@ namespace arion {
 
 class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
  public:
+  static constexpr int32_t kReadBytesMax = 16 << 20;
+
   explicit ServedFiles(FileSystem& files) : files_(files) {}
 
   // File name (relative to `directory`) -> size.
@@ -37,7 +40,11 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
   struct Shared {
     Names names;
     std::shared_ptr<void> hold;
+    mutable std::mutex mutex = {};
+    mutable std::map<std::string, std::shared_ptr<const ReadableFile>> open = {};  // guarded by it
   };
+  absl::StatusOr<std::shared_ptr<const ReadableFile>> Open(const Shared& shared,
+                                                           const CopyRequest& request) const;
   // The share that serves this file; keeps it while the file is read.
   std::shared_ptr<const Shared> Find(const std::string& directory, const std::string& name) const;
   void Unshare(const std::string& directory, const Shared* shared);

@@ -178,6 +178,31 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kBest);
 }
 
+TEST(ServerConfigTest, CopiesAndGarbageHaveKeysOldAndNew) {
+  absl::StatusOr<ServerConfig> config = MakeReplica(
+      "copy_rate_per_disk = 50 MiB\ncopy_rate_per_server = 200 MiB\nmax_concurrent_copies = 2\n"
+      "keep_failed_replicas = 48h\nkeep_unneeded_replicas = 1h\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.send_limits.disk, 50u << 20);
+  EXPECT_EQ(config->replica.receive_limits.disk, 50u << 20);
+  EXPECT_EQ(config->replica.receive_limits.server, 200u << 20);
+  EXPECT_EQ(config->replica.max_concurrent_copies, 2);
+  EXPECT_EQ(config->replica.garbage.keep_failed, absl::Hours(48));
+  EXPECT_EQ(config->replica.garbage.keep_unneeded, absl::Hours(1));
+
+  config = MakeReplica(
+      "[nfs]\nmax_copy_rate_megabytes_per_disk = 30\nmax_send_rate_megabytes_per_disk = 40\n"
+      "[replication]\ngc_disk_error_replica_interval_seconds = 100\n"
+      "gc_disk_garbage_replica_interval_seconds = 200\nlearn_app_max_concurrent_count = 7\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_TRUE(config->warnings.empty());
+  EXPECT_EQ(config->replica.receive_limits.disk, 30u << 20);
+  EXPECT_EQ(config->replica.send_limits.disk, 40u << 20);
+  EXPECT_EQ(config->replica.garbage.keep_failed, absl::Seconds(100));
+  EXPECT_EQ(config->replica.garbage.keep_unneeded, absl::Seconds(200));
+  EXPECT_EQ(config->replica.max_concurrent_copies, 7);
+}
+
 TEST(ServerConfigTest, BadDiskAndLogKeysNameLineValueAndRemedy) {
   EXPECT_EQ(ErrorOf(MakeReplica("log_method = uring\n")),
             "a.ini:3: [arion.replica] log_method = \"uring\": unknown; write best (io_uring where "

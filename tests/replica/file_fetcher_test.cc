@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <climits>
+#include <utility>
+
 #include "base/crc.h"
 #include "replica/served_files.h"
 #include "sim/sim_environment.h"
@@ -29,6 +32,9 @@ class FileFetcherTest : public testing::Test {
         const auto sizes = served_->Sizes(*DecodeWrapped<GetFileSizeRequest>(request.body));
         return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(sizes));
       }
+      if (chunks_ == serves_chunks_)
+        return request.responder.Reply(
+            ErrorCode::kOk, EncodeWrapped(CopyResponse{.error = ErrorCode::kObjectNotFound}));
       CopyResponse chunk = served_->Read(*DecodeWrapped<CopyRequest>(request.body));
       ++chunks_;
       if (chunks_to_damage_ > 0 && !chunk.file_content.bytes.empty()) {
@@ -46,6 +52,7 @@ class FileFetcherTest : public testing::Test {
     env_.RunOn(strand_,
                [&] { fetcher->Start([&](const absl::Status& status) { result = status; }); });
     EXPECT_TRUE(world_.RunUntil([&] { return result.has_value(); }, absl::Minutes(2)));
+    bytes_kept_ = fetcher->bytes_kept();
     return result.value_or(absl::UnknownError("no answer"));
   }
   FetchPlan Plan() {
@@ -75,6 +82,8 @@ class FileFetcherTest : public testing::Test {
   sim::SimTransport transport_{network_, node_, *Endpoint::Parse("10.0.0.2:34801")};
   StrandPtr strand_ = env_.NewStrand("learner");
   int chunks_ = 0;
+  int serves_chunks_ = INT_MAX;
+  uint64_t bytes_kept_ = 0;  // by the last Fetch
   int chunks_to_damage_ = 0;
   bool hides_damage_ = false;
 };
@@ -104,6 +113,66 @@ TEST_F(FileFetcherTest, TheWholeFilesChecksumCatchesWhatNoChunkShows) {
   chunks_to_damage_ = 1;
   hides_damage_ = true;
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+// Three chunks: 4, 4 and 1 MiB.
+TEST_F(FileFetcherTest, AnInterruptedCopyGoesOnWhereItStopped) {
+  serves_chunks_ = 2;
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+  EXPECT_EQ(std::exchange(chunks_, 0), 2);
+  serves_chunks_ = INT_MAX;
+  ASSERT_TRUE(Fetch(Plan()).ok());
+  EXPECT_EQ(chunks_, 1);
+  EXPECT_EQ(bytes_kept_, uint64_t{8} << 20);
+  EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
+}
+
+TEST_F(FileFetcherTest, WhatAPowerCutLeftOfACopyIsNeverTakenForTheFile) {
+  serves_chunks_ = 2;
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+  for (const char* torn : {"/replica/learn/checkpoint.5/big", "/replica/learn/checkpoint.5/empty"})
+    ASSERT_TRUE(WriteFileDurably(env_.files(), torn, std::string(5 << 20, '\0')).ok());
+  serves_chunks_ = INT_MAX;
+  ASSERT_TRUE(Fetch(Plan()).ok());
+  EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
+  EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/empty").value(), "");
+  EXPECT_EQ(bytes_kept_, 0u);
+}
+
+TEST_F(FileFetcherTest, AFileOfAnEarlierCheckpointIsNotCopiedAgain) {
+  ASSERT_TRUE(env_.files().CreateDirectories("/replica/learn/checkpoint.4").ok());
+  ASSERT_TRUE(WriteFileDurably(env_.files(), "/replica/learn/checkpoint.4/big", big_).ok());
+  ASSERT_TRUE(WriteFileDurably(env_.files(), "/replica/learn/checkpoint.4/other", "x").ok());
+  ASSERT_TRUE(Fetch(Plan()).ok());
+  EXPECT_EQ(chunks_, 0);
+  EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
+  EXPECT_FALSE(Exists(env_.files(), "/replica/learn/checkpoint.4"));
+  node_.Crash(sim::CrashMode::kPowerNone);
+  EXPECT_EQ(ReadFile(node_.Start().files(), "/replica/learn/checkpoint.5/big").value(), big_);
+}
+
+TEST_F(FileFetcherTest, ASourceThatIsAwayForAMomentIsWaitedFor) {
+  network_.Block(source_transport_.local(), transport_.local());
+  world_.After(absl::Seconds(70), sim::EventKind::kFault, [this] { network_.UnblockAll(); });
+  FetchPlan plan = Plan();
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(plan))) << "whose sizes nobody tells";
+  network_.UnblockAll();
+  world_.After(absl::Milliseconds(3), sim::EventKind::kFault,
+               [this] { network_.Block(source_transport_.local(), transport_.local()); });
+  EXPECT_TRUE(Fetch(plan).ok());
+}
+
+TEST_F(FileFetcherTest, APaceIsKept) {
+  FetchPlan plan = Plan();
+  uint64_t asked = 0;
+  plan.pace = [&](uint64_t bytes) {
+    asked += bytes;
+    return absl::Seconds(10);
+  };
+  const Instant begin = world_.now();
+  ASSERT_TRUE(Fetch(std::move(plan)).ok());
+  EXPECT_EQ(asked, big_.size());
+  EXPECT_GE(world_.now() - begin, absl::Seconds(30));
 }
 
 TEST_F(FileFetcherTest, FilesThatAreNoLongerServedEndTheSession) {

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <functional>
+
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -143,6 +146,75 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   for (int i = 0; i < 300; ++i)
     ASSERT_EQ(Get(c, i), std::string(1000, static_cast<char>('a' + i % 26))) << i;
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Get(c, i), "late") << i;
+}
+
+TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
+  options_.log_segment_bytes = 1 << 20;
+  options_.checkpoint_interval = absl::Seconds(1);
+  options_.send_limits.disk = 1 << 20;  // so that the copy takes 4 s and 1 s, a chunk each
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_TRUE(MakePrimary(a));
+  ASSERT_TRUE(AddSecondary(a, b));
+  for (int i = 0; i < 100; ++i)
+    ASSERT_EQ(Put(a, i, std::string(50 << 10, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(10));
+  meta_.Propose(a.address, ConfigType::kAddSecondary, c.address);
+  const auto is_copying = [&] {
+    for (const auto& directory : options_.data_directories)
+      if (Exists(c.node.environment().files(), directory.path + "/2.1.pegasus/learn")) return true;
+    return false;
+  };
+  ASSERT_TRUE(world_.RunUntil(is_copying, absl::Seconds(10)));
+  world_.RunFor(absl::Seconds(4.5));
+  c.Crash(sim::CrashMode::kProcess);
+  Restart(c);
+  ASSERT_TRUE(AddSecondary(a, c));
+  int64_t copied = 0;
+  for (const DiskSnapshot& disk : c.server->Disks()) copied += disk.copy_received_bytes;
+  EXPECT_GT(copied, 500 << 10);
+  EXPECT_LT(copied, 2 << 20) << "the first chunk was there";
+  for (int i = 500; i < 520; ++i) ASSERT_EQ(Put(a, i, "late"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(15));
+  EXPECT_GE(Snapshot(c).last_applied, last_decree_);
+  EXPECT_FALSE(is_copying());
+}
+
+TEST_F(ReplicaServerTest, ALearnerIsAdmittedWhileWritesGoOnAndNoneStalls) {
+  options_.log_segment_bytes = 64 << 10;
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_TRUE(MakePrimary(a));
+  ASSERT_TRUE(AddSecondary(a, b));
+  for (int i = 0; i < 300; ++i)
+    ASSERT_EQ(Put(a, i, std::string(1000, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(10));  // checkpoints; the log's old files go
+  int done = 0;
+  absl::Duration longest;
+  bool goes_on = true;
+  std::function<void()> put = [&] {
+    const Instant begin = world_.now();
+    client_->Call(a.address,
+                  {.name = kRpcPut,
+                   .body = EncodeWrapped(UpdateRequest{Key(done % 300), std::string(500, 'x'), 0}),
+                   .pid = kPid,
+                   .timeout = absl::Seconds(20)},
+                  client_strand_, [&, begin](const RpcResult& result) {
+                    EXPECT_EQ(result.error, ErrorCode::kOk);
+                    ++done;
+                    longest = std::max(longest, world_.now() - begin);
+                    if (goes_on) put();
+                  });
+  };
+  client_strand_->Post([&] { put(); });
+  ASSERT_TRUE(AddSecondary(a, c));
+  goes_on = false;
+  world_.RunFor(absl::Seconds(15));
+  EXPECT_GT(done, 1000);
+  EXPECT_LT(longest, absl::Milliseconds(300));
+  EXPECT_EQ(Snapshot(c).last_committed, Snapshot(a).last_committed);
 }
 
 TEST_F(ReplicaServerTest, WithoutALeaseNothingIsServed) {

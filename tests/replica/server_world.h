@@ -54,6 +54,9 @@ class FakeMeta {
     app_.max_replica_count = configuration().max_replica_count = n;
     for (auto& [pid, configuration] : configurations_) configuration.max_replica_count = n;
   }
+  // No server is told of the partition any more; of garbage only those that SetGarbage names.
+  void Forget(PartitionId pid) { configurations_.erase(pid); }
+  void SetGarbage(PartitionId pid) { garbage_.push_back({.pid = pid}); }
   void SetSilent(bool silent) { is_silent_ = silent; }
   void Propose(Endpoint to, ConfigType type, Endpoint node, PartitionId pid = kPid) {
     const ConfigurationUpdateRequest proposal{
@@ -83,6 +86,7 @@ class FakeMeta {
         if (configuration.IsMember(sync->node))
           response.partitions.push_back(
               {.info = app_, .config = configuration, .host_node = sync->node});
+      if (!garbage_.empty()) response.gc_replicas = garbage_;
       return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
     }
     if (name == kRpcUpdateConfiguration) {
@@ -103,6 +107,7 @@ class FakeMeta {
   sim::SimTransport transport_;
   AppInfo app_;
   std::map<PartitionId, PartitionConfiguration> configurations_;
+  std::vector<ReplicaInfo> garbage_;
   bool is_silent_ = false;
   std::map<Endpoint, std::vector<ReplicaInfo>> reports_;
 };

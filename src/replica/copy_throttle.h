@@ -1,0 +1,81 @@
+// CopyThrottle: when the next piece of a file may be copied for a learner: a token bucket for each
+// disk and one for the server, and a pace for each disk that falls while those who read and write
+// there wait longer than they did without copies.
+//
+// Shapes    A disk is named by its position among the data directories. Take may run into debt: who
+//           took waits until it is paid off, so a piece larger than a bucket passes too. A bucket
+//           holds what comes in in 100 ms. The pace is looked at once a second of copying: the
+//           foreground's wait above kUnhurried and kPatience times what it was when the copies
+//           began: half of what was copied in that second, at least kPaceMin; else a quarter more,
+//           until the limit is reached again.
+// Units     Rates: bytes a second; 0: no limit.
+// Threads   Thread-safe. Pure otherwise: time comes by argument, the wait by the function given.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/base/thread_annotations.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "base/instant.h"
+
+namespace arion {
+
+struct CopyLimits {
+  uint64_t disk = 0;
+  uint64_t server = 0;
+};
+
+class CopyThrottle {
+ public:
+  static constexpr double kPaceMin = 4 << 20;
+  static constexpr double kPatience = 1.5;
+  static constexpr absl::Duration kUnhurried = absl::Milliseconds(5);
+
+  // How long the foreground waits for this disk: p99 of the last second; 0: nothing was waiting.
+  using ForegroundWait = std::function<absl::Duration(size_t disk)>;
+
+  CopyThrottle(CopyLimits limits, size_t disks, ForegroundWait foreground_wait);
+
+  // Takes room for `bytes`, and says when they may be copied.
+  absl::Duration Take(size_t disk, uint64_t bytes, Instant now);
+
+  // The disk's present pace; 0: without limit.
+  double PaceOf(size_t disk) const;
+  // Copied since the start.
+  int64_t BytesOf(size_t disk) const;
+
+ private:
+  class Bucket {
+   public:
+    void SetRate(double bytes_per_second) { rate_ = bytes_per_second; }
+    double rate() const { return rate_; }
+    absl::Duration Take(double bytes, Instant now);
+
+   private:
+    double rate_ = 0;
+    double tokens_ = 0;
+    Instant at_{0};
+  };
+  struct Disk {
+    Bucket bucket;
+    absl::Duration calm_wait;  // the foreground's, before the copies
+    Instant second_began{0};
+    double copied = 0;  // in this second
+    int64_t bytes = 0;
+    Instant granted_until{0};  // no copies for a while after it: they begin anew
+  };
+  void Reconsider(Disk& disk, absl::Duration wait, Instant now) const;
+
+  const CopyLimits limits_;
+  const ForegroundWait foreground_wait_;
+  mutable std::mutex mutex_;
+  Bucket server_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Disk> disks_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace arion

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/garbage_collector.h"
+
+#include <absl/strings/numbers.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "replica/replica_directory.h"
+
+namespace arion {
+namespace {
+
+constexpr absl::Duration kSeenMin = absl::Hours(1);
+// Removed in slices, so that a large directory takes neither the pool nor the disk for long.
+constexpr int kFilesPerSlice = 32;
+constexpr uint64_t kBytesPerSlice = 256 << 20;
+constexpr absl::Duration kPause = absl::Milliseconds(200);
+
+struct Budget {
+  int files = kFilesPerSlice;
+  uint64_t bytes = kBytesPerSlice;
+};
+
+// True when all of it is gone.
+absl::StatusOr<bool> RemoveSome(FileSystem& files, const std::string& path, Budget* budget) {
+  const absl::StatusOr<FileStatus> status = files.Stat(path);
+  if (absl::IsNotFound(status.status())) return true;
+  RETURN_IF_ERROR(status.status());
+  if (status->is_directory) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
+    for (const std::string& name : names) {
+      ASSIGN_OR_RETURN(const bool is_gone, RemoveSome(files, JoinPath(path, name), budget));
+      if (!is_gone) return false;
+    }
+  }
+  if (budget->files == 0 || budget->bytes == 0) return false;
+  --budget->files;
+  if (!status->is_directory) budget->bytes -= std::min(budget->bytes, status->size);
+  RETURN_IF_ERROR(files.Remove(path));
+  return true;
+}
+
+}  // namespace
+
+std::optional<GarbageName> ParseGarbageName(std::string_view name) {
+  if (name.ends_with(".disk.migrate.tmp")) return GarbageName{GarbageKind::kMoveTarget, {}};
+  if (name.ends_with(".disk.migrate.ori")) return GarbageName{GarbageKind::kMoveSource, {}};
+  GarbageName garbage;
+  if (name.ends_with(".gar"))
+    garbage.kind = GarbageKind::kUnneeded;
+  else if (!name.ends_with(".err"))
+    return std::nullopt;
+  name.remove_suffix(4);
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  int64_t micros = 0;
+  const std::string_view digits = name.substr(dot + 1);
+  const bool is_number = !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
+  if (!is_number || !absl::SimpleAtoi(Text(digits), &micros)) return std::nullopt;
+  if (!ParseReplicaDirectoryName(name.substr(0, dot))) return std::nullopt;
+  garbage.set_aside_us = micros;
+  return garbage;
+}
+
+GarbageCollector::GarbageCollector(std::shared_ptr<const ReplicaHost> host, StrandPtr strand)
+    : host_(std::move(host)), strand_(std::move(strand)) {
+  for (const DataDirectory& directory : host_->options.data_directories)
+    places_.push_back({.path = directory.path});
+  if (!host_->options.log_home_directory.empty())
+    places_.push_back({.path = host_->options.log_home_directory});
+  counts_.resize(places_.size());
+}
+
+void GarbageCollector::Start(std::vector<bool> is_readable) {
+  CHECK_ON_STRAND(strand_);
+  for (size_t i = 0; i < places_.size(); ++i) places_[i].is_readable = is_readable[i];
+  Look();
+}
+
+void GarbageCollector::Stop() {
+  CHECK_ON_STRAND(strand_);
+  is_stopped_ = true;
+  if (timer_ != kNoTimer) strand_->Cancel(timer_);
+}
+
+absl::Duration GarbageCollector::KeepOf(GarbageKind kind) const {
+  const GarbageOptions& options = host_->options.garbage;
+  switch (kind) {
+    case GarbageKind::kFailed:
+      return options.keep_failed;
+    case GarbageKind::kUnneeded:
+      return options.keep_unneeded;
+    case GarbageKind::kMoveTarget:
+      return options.keep_move_target;
+    case GarbageKind::kMoveSource:
+      return options.keep_move_source;
+  }
+  return absl::InfiniteDuration();
+}
+
+// ---- looking ----
+
+void GarbageCollector::Look() {
+  for (size_t i = 0; i < places_.size(); ++i) LookAt(i);
+  timer_ = strand_->PostAfter(host_->options.garbage.interval, [self = weak_from_this()] {
+    const auto collector = self.lock();
+    if (collector != nullptr && !collector->is_stopped_) collector->Look();
+  });
+}
+
+void GarbageCollector::LookAt(size_t index) {
+  const Place& place = places_[index];
+  if (!place.is_readable || host_->disks->StateOf(index) == DiskStatus::kIoError) return;
+  host_->env.disk_pool(place.path).Submit([self = shared_from_this(), index, path = place.path] {
+    const auto list = [&]() -> absl::StatusOr<std::vector<Entry>> {
+      FileSystem& files = self->host_->env.files();
+      std::vector<Entry> entries;
+      ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
+      for (const std::string& name : names) {
+        const std::optional<GarbageName> garbage = ParseGarbageName(name);
+        if (!garbage) continue;
+        const absl::StatusOr<FileStatus> status = files.Stat(JoinPath(path, name));
+        if (!status.ok() || !status->is_directory) continue;
+        entries.push_back(
+            {.name = name,
+             .kind = garbage->kind,
+             .since_us = garbage->set_aside_us.value_or(status->modified_unix_nanos / 1000)});
+      }
+      return entries;
+    };
+    self->strand_->Post([self, index, listed = list()] {
+      if (!self->is_stopped_) self->OnListed(index, listed);
+    });
+  });
+}
+
+void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<Entry>>& listed) {
+  Place& place = places_[index];
+  if (!listed.ok()) {
+    LOG(WARNING) << "what was set aside in " << place.path << " is not known: " << listed.status();
+    return;
+  }
+  const Instant now = host_->env.clock().Now();
+  const absl::Time wall = absl::FromUnixMicros(host_->env.clock().WallMicros());
+  Count count;
+  std::map<std::string, Instant> seen;
+  for (const Entry& entry : *listed) {
+    (entry.kind == GarbageKind::kFailed ? count.failed : count.unneeded) += 1;
+    const auto before = place.seen.find(entry.name);
+    const Instant since = before == place.seen.end() ? now : before->second;
+    seen[entry.name] = since;
+    const absl::Duration keep = KeepOf(entry.kind);
+    if (wall - absl::FromUnixMicros(entry.since_us) >= keep &&
+        now - since >= std::min(keep, kSeenMin))
+      place.due.insert(entry.name);
+  }
+  place.seen = std::move(seen);
+  {
+    const std::lock_guard lock(mutex_);
+    counts_[index] = count;
+  }
+  if (!place.is_removing) RemoveNext(index);
+}
+
+std::vector<GarbageCollector::Count> GarbageCollector::Counts() const {
+  const std::lock_guard lock(mutex_);
+  return counts_;
+}
+
+// ---- removing ----
+
+void GarbageCollector::RemoveNext(size_t index) {
+  Place& place = places_[index];
+  place.is_removing = !place.due.empty();
+  if (place.due.empty()) return;
+  const std::string path = JoinPath(place.path, *place.due.begin());
+  place.due.erase(place.due.begin());
+  LOG(INFO) << "removes " << path << ": it was kept long enough";
+  RemoveSlice(index, path);
+}
+
+void GarbageCollector::RemoveSlice(size_t index, std::string path) {
+  host_->env.disk_pool(path).Submit([self = shared_from_this(), index, path] {
+    FileSystem& files = self->host_->env.files();
+    Budget budget;
+    absl::StatusOr<bool> is_gone = RemoveSome(files, path, &budget);
+    if (is_gone.ok() && *is_gone)
+      if (const absl::Status synced = files.SyncDirectory(ParentDirectory(path)); !synced.ok())
+        is_gone = synced;
+    self->strand_->PostAfter(kPause, [self, index, path, is_gone] {
+      if (self->is_stopped_) return;
+      LOG_IF(WARNING, !is_gone.ok()) << "remove " << path << ": " << is_gone.status();
+      if (is_gone.ok() && !*is_gone) return self->RemoveSlice(index, path);
+      self->RemoveNext(index);  // what failed is tried again after the next look
+    });
+  });
+}
+
+}  // namespace arion

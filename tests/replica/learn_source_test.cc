@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/learn_source.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/memory_engine.h"
+#include "sim/sim_environment.h"
+
+namespace arion {
+namespace {
+
+class LearnSourceTest : public testing::Test {
+ protected:
+  LearnSourceTest() {
+    env_.RunInPool([&] {
+      EXPECT_TRUE(env_.files().CreateDirectories("/r/data").ok());
+      engine_ = *engines_.Open("/r/data");
+    });
+    Apply(1);
+  }
+  void Apply(int64_t decree) {
+    env_.RunInPool([&] {
+      const WriteOp op{.key = "k", .value = "v"};
+      EXPECT_TRUE(engine_->Apply(Decree(decree), 1, {&op, 1}).ok());
+      EXPECT_TRUE(engine_->Checkpoint().ok());
+    });
+  }
+  std::shared_ptr<void> Ship(LearnState* state) {
+    std::shared_ptr<void> share;
+    env_.RunInPool([&] {
+      ShipState ship;
+      EXPECT_TRUE(source_.ReadCheckpoint(*engine_, &ship, &share).ok());
+      *state = ship.response.state;
+    });
+    return share;
+  }
+
+  sim::SimWorld world_{3};
+  sim::SimNode& node_ = world_.AddNode("r1");
+  sim::SimEnvironment& env_ = node_.Start();
+  MemoryEngineFactory engines_{env_};
+  std::unique_ptr<Engine> engine_;
+  std::shared_ptr<ServedFiles> served_ = std::make_shared<ServedFiles>(env_.files());
+  LearnSource source_{env_.files(), served_, {2, 1}, "/r/data", "ssd"};
+};
+
+TEST_F(LearnSourceTest, LearnersOfOneCheckpointShareItsFiles) {
+  LearnState first, second, third;
+  const std::shared_ptr<void> share = Ship(&first);
+  EXPECT_EQ(Ship(&second), share);
+  EXPECT_EQ(first, second);
+  Apply(2);
+  EXPECT_NE(Ship(&third), share);
+  EXPECT_EQ(third.to_decree_included, Decree(2));
+}
+
+TEST_F(LearnSourceTest, ALearnersCheckpointStaysUntilItIsDone) {
+  LearnState state;
+  std::shared_ptr<void> share = Ship(&state);
+  for (int64_t decree = 2; decree < 8; ++decree) Apply(decree);
+  const auto is_there = [&] {
+    bool all = true;
+    env_.RunInPool([&] {
+      for (const std::string& file : state.files)
+        all = all && Exists(env_.files(), "/r/data/" + file);
+    });
+    return all;
+  };
+  const auto serves = [&] {
+    return served_->Read({.source_dir = "/r/data", .file_name = state.files[0], .size = 1}).error ==
+           ErrorCode::kOk;
+  };
+  EXPECT_TRUE(is_there());
+  EXPECT_TRUE(serves());
+  share.reset();
+  for (int64_t decree = 8; decree < 12; ++decree) Apply(decree);
+  EXPECT_FALSE(is_there());
+  EXPECT_FALSE(serves());
+}
+
+TEST_F(LearnSourceTest, EachFileIsNamedWithItsSizeAndChecksum) {
+  LearnState state;
+  const std::shared_ptr<void> share = Ship(&state);
+  ASSERT_FALSE(state.files.empty());
+  ASSERT_EQ(state.file_sizes->size(), state.files.size());
+  ASSERT_EQ(state.file_checksums->size(), state.files.size());
+  for (const std::string& checksum : *state.file_checksums) EXPECT_EQ(checksum.size(), 8u);
+}
+
+TEST(CheapestWayTest, TheLogUnlessItsReplayTakesLongerThanACopy) {
+  EXPECT_FALSE(CheckpointIsCheaper(absl::Milliseconds(900), 0)) << "a little of the log";
+  EXPECT_TRUE(CheckpointIsCheaper(absl::Seconds(20), 100 << 20)) << "the same keys over and over";
+  EXPECT_FALSE(CheckpointIsCheaper(absl::Seconds(20), uint64_t{10} << 30)) << "a large table";
+}
+
+}  // namespace
+}  // namespace arion
