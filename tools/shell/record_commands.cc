@@ -2,6 +2,7 @@
 #include <absl/strings/numbers.h>
 
 #include "base/status.h"
+#include "tools/shell/record_list_commands.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -17,7 +18,7 @@ absl::StatusOr<Outcome> Set(Session& session, const Words& arguments) {
     options.ttl = absl::Seconds(seconds);
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  RETURN_IF_ERROR(table->Put(arguments[0], arguments[1], arguments[2], options));
+  RETURN_IF_ERROR(Refusal(table->Put(arguments[0], arguments[1], arguments[2], options)));
   Outcome outcome;
   outcome.answer.Add("hash_key", Escape(arguments[0]))
       .Add("sort_key", Escape(arguments[1]))
@@ -66,15 +67,33 @@ absl::StatusOr<Outcome> Ttl(Session& session, const Words& arguments) {
   return outcome;
 }
 
+absl::StatusOr<Outcome> Increment(Session& session, const Words& arguments) {
+  int64_t by = 1;
+  if (arguments.size() < 2 || arguments.size() > 3 ||
+      (arguments.size() == 3 && !absl::SimpleAtoi(arguments[2], &by)))
+    return UsageError("a hash key, a sort key and a number to add (1 without one)");
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  ASSIGN_OR_RETURN(const int64_t value, Refusal(table->Incr(arguments[0], arguments[1], by)));
+  Outcome outcome;
+  outcome.answer.Add("hash_key", Escape(arguments[0]))
+      .Add("sort_key", Escape(arguments[1]))
+      .Add("value", value)
+      .Say(absl::StrCat(value));
+  return outcome;
+}
+
 }  // namespace
 
 std::vector<Command> RecordCommands() {
   using Completes = Command::Completes;
-  return {
+  std::vector<Command> commands = {
       {"set", "HASH_KEY SORT_KEY VALUE [TTL_SECONDS]", "writes a record", Completes::kNothing, Set},
       {"get", "HASH_KEY SORT_KEY", "reads a record", Completes::kNothing, Get},
       {"del", "HASH_KEY SORT_KEY", "removes a record", Completes::kNothing, Delete},
-      {"ttl", "HASH_KEY SORT_KEY", "how long a record lives", Completes::kNothing, Ttl}};
+      {"ttl", "HASH_KEY SORT_KEY", "how long a record lives", Completes::kNothing, Ttl},
+      {"incr", "HASH_KEY SORT_KEY [NUMBER]", "adds to a number", Completes::kNothing, Increment}};
+  for (Command& command : RecordListCommands()) commands.push_back(std::move(command));
+  return commands;
 }
 
 }  // namespace arion::shell
