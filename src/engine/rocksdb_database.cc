@@ -26,7 +26,7 @@ absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   if (status.IsNoSpace() || absl::StrContains(text, "Too many open files")) {
     return absl::ResourceExhaustedError(text);
   }
-  if (status.IsIOError() && absl::StrContains(text, "/LOCK")) {
+  if (absl::StrContains(text, "is locked by process")) {
     return absl::FailedPreconditionError(text);
   }
   if (absl::StrContains(text, "unknown tag")) {

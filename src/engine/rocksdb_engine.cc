@@ -108,7 +108,9 @@ class RocksdbEngine : public Engine {
     if (last_flushed() == last_applied()) return absl::OkStatus();
     RETURN_IF_ERROR(GoOnAfterNoSpace());
     const Decree target = last_applied();
-    RETURN_IF_ERROR(database_->Flush());
+    const absl::Status flushed = database_->Flush();
+    if (absl::IsResourceExhausted(flushed)) watcher_->lacks_space.store(true);
+    RETURN_IF_ERROR(flushed);
     RETURN_IF_ERROR(RefreshFlushed().status());
     return AwaitFlushed(target);
   }
@@ -163,9 +165,18 @@ class RocksdbEngine : public Engine {
       }
       Notify();
     }
-    void OnBackgroundError(rocksdb::BackgroundErrorReason, rocksdb::Status* error) override {
+    void OnBackgroundError(rocksdb::BackgroundErrorReason reason, rocksdb::Status* error) override {
       if (error->IsShutdownInProgress()) return;
-      const bool said = error->IsNoSpace() ? lacks_space.exchange(true) : failed.exchange(true);
+      // It is tried again by itself, a second later. Were it an error of the database, 7.8.3 would
+      // forget the memory tables of a flush under way, and the next one wait for them for ever.
+      if (reason == rocksdb::BackgroundErrorReason::kCompaction && error->IsNoSpace()) {
+        *error = rocksdb::Status::OK();
+        return;
+      }
+      // Likewise, where a compaction cannot name its result: but this error RocksDB insists on.
+      const bool may_resume =
+          error->IsNoSpace() && reason != rocksdb::BackgroundErrorReason::kManifestWrite;
+      const bool said = may_resume ? lacks_space.exchange(true) : failed.exchange(true);
       LOG_IF(ERROR, !said) << "RocksDB stops writing: " << error->ToString();
       Notify();
     }
@@ -230,9 +241,11 @@ class RocksdbEngine : public Engine {
     return absl::DataLossError(text);
   }
 
-  // After a flush or compaction found no space: tries it again, and if it succeeds the database
+  // After a flush found no space: tries it again, and if it succeeds the database
   // takes writes as before.
   absl::Status GoOnAfterNoSpace() {
+    if (watcher_->failed.load())
+      return absl::DataLossError(absl::StrCat(directory_.path(), ": RocksDB has failed"));
     if (!watcher_->lacks_space.load()) return absl::OkStatus();
     std::lock_guard lock(resume_mutex_);  // Apply and Flush may both come
     if (!watcher_->lacks_space.load()) return absl::OkStatus();
