@@ -62,10 +62,10 @@ class Run {
     if (n >= count_) return;
     const std::string key = HashKey(n);
     if (FLAGS_op == "put") {
-      table_.Put(key, "s", value_, {}, [this](absl::Status status) { Done(status.ok(), 0); });
+      table_.Put(key, "s", value_, {}, [this](absl::Status status) { Done(status, 0); });
     } else if (FLAGS_op == "get") {
       table_.Get(key, "s", {}, [this](absl::StatusOr<std::string> value) {
-        Done(value.ok(), value.ok() ? value->size() : 0);
+        Done(value.status(), value.ok() ? value->size() : 0);
       });
     } else if (FLAGS_op == "check_and_set") {
       table_.CheckAndSet({.hash_key = key,
@@ -73,7 +73,10 @@ class Run {
                           .check = arion::Check::Exist(),
                           .set_value = value_},
                          [this](absl::StatusOr<arion::CheckOutcome> outcome) {
-                           Done(outcome.ok() && outcome->is_passed, 0);
+                           Done(outcome.ok() && !outcome->is_passed
+                                    ? absl::NotFoundError("there is no such record")
+                                    : outcome.status(),
+                                0);
                          });
     } else if (FLAGS_op == "multi_get") {
       table_.MultiGet(key, {}, [this](absl::StatusOr<arion::MultiGetResult> result) {
@@ -81,7 +84,8 @@ class Run {
         if (result.ok())
           for (const arion::Row& row : result->rows)
             bytes += row.sort_key.size() + row.value.size();
-        Done(result.ok() && result->rows.size() == static_cast<size_t>(FLAGS_rows), bytes);
+        const bool is_short = result.ok() && result->rows.size() != static_cast<size_t>(FLAGS_rows);
+        Done(is_short ? absl::NotFoundError("rows are missing") : result.status(), bytes);
       });
     } else {
       Fill(n);
@@ -96,11 +100,11 @@ class Run {
     std::vector<arion::SortKeyValue> rows;
     for (const std::string& sort_key : sort_keys) rows.push_back({sort_key, value_});
     table_.MultiPut(HashKey(n / PartsOfKey()), rows, {},
-                    [this](absl::Status status) { Done(status.ok(), 0); });
+                    [this](absl::Status status) { Done(status, 0); });
   }
 
-  void Done(bool is_good, uint64_t bytes) {
-    if (!is_good) ++failed_;
+  void Done(const absl::Status& status, uint64_t bytes) {
+    if (!status.ok() && failed_++ == 0) fprintf(stderr, "%s\n", status.ToString().c_str());
     bytes_ += bytes;
     Start();
     std::lock_guard<std::mutex> lock(mutex_);

@@ -92,7 +92,7 @@ def fill(cluster):
             measure(cluster, "C++", "put", ROWS)
             continue
         harness.run([os.path.join(harness.BUILD, "bench", "client_bench"), f"--meta={cluster.meta.address}",
-                     f"--table={table}", "--op=fill", f"--keys={keys}", f"--rows={rows}"], timeout=600)
+                     f"--table={table}", "--op=fill", f"--keys={keys}", f"--rows={rows}", "--outstanding=4"], timeout=600)
 
 
 def median(values):
