@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,13 +23,15 @@
 #include "tools/log/progress.h"
 #include "tools/log/repair.h"
 #include "tools/log/report.h"
+#include "tools/log/server_commands.h"
 #include "tools/log/verdict.h"
 
 DEFINE_bool(j, false, "JSON, a line each");
 DEFINE_bool(json, false, "the same");
 DEFINE_bool(keys, false, "dump: show the keys that updates name");
 DEFINE_int64(applied, 0, "verify, repair: the engine holds every decree up to this one");
-DEFINE_bool(yes, false, "repair: do it");
+DEFINE_bool(yes, false, "repair, prepare-rollback: do it");
+DEFINE_string(to, "2.4", "prepare-rollback: the older version, 2.3, 2.4 or 2.5");
 
 // Of gflags, though not in its header: how it ends the process when a flag is wrong.
 namespace google {
@@ -43,6 +46,7 @@ enum class ExitCode { kOk = 0, kDamaged = 1, kUsage = 2, kUnreadable = 3 };
 constexpr char kHelp[] = R"(arion_log looks at mutation logs, private (plog) and shared (slog).
 
 usage: arion_log dump|verify|stat|repair [flags] PATH...
+       arion_log who|coverage|upgrade-check|prepare-rollback [flags] DIRECTORY...
 
   PATH    a log file, a folder of log files, a replica's directory, or a data directory
 
@@ -54,11 +58,22 @@ usage: arion_log dump|verify|stat|repair [flags] PATH...
           <file>.tail; deletes nothing. Says what it would do; --yes does it, not while a server
           holds the data directory
 
+All of a server's data at once; name every directory its replicas and its shared log lie below:
+
+  who               which replicas have which decrees in which file of the shared log
+  coverage          what each replica's private log lacks and would take from the shared log
+  upgrade-check     would our server start on these data, and what would it take over?
+  prepare-rollback  after our server was stopped or killed: makes of the data what an older version
+                    opens: torn ends cut, spare files removed; with --to=2.3 the shared log's files
+                    are renamed .set-aside too and the offsets set to 0. Says what it would do;
+                    --yes does it. May be repeated
+
   -j, --json    a line of JSON each
   --keys        dump: the keys that updates name, escaped
   --applied=N   verify, repair: the engine holds every decree up to N: files with only older ones need
                 not be whole
-  --yes         repair: do it
+  --yes         repair, prepare-rollback: do it
+  --to=VERSION  prepare-rollback: 2.3 (and older), 2.4 (the default) or 2.5
 
 exit codes: 0 fine (a torn tail is), 1 something is damaged or refused, 2 usage,
             3 something can't be read, or is held by a server
@@ -245,6 +260,34 @@ class Program {
   bool is_unreadable_ = false;
 };
 
+std::optional<ServerCommand::Kind> ServerCommandOf(const std::string& word) {
+  if (word == "who") return ServerCommand::Kind::kWho;
+  if (word == "coverage") return ServerCommand::Kind::kCoverage;
+  if (word == "upgrade-check") return ServerCommand::Kind::kUpgradeCheck;
+  if (word == "prepare-rollback") return ServerCommand::Kind::kPrepareRollback;
+  return std::nullopt;
+}
+
+ExitCode RunOnServer(ServerCommand::Kind kind, const std::vector<std::string>& directories) {
+  if (FLAGS_to != "2.3" && FLAGS_to != "2.4" && FLAGS_to != "2.5") {
+    PrintError("--to: write 2.3, 2.4 or 2.5");
+    return ExitCode::kUsage;
+  }
+  PosixFileSystem files;
+  const absl::Status done = RunServerCommand(
+      files,
+      {.kind = kind,
+       .directories = directories,
+       .form = IsJson() ? OutputForm::kJson : OutputForm::kText,
+       .target = FLAGS_to == "2.3" ? RollbackTarget::k23 : RollbackTarget::k24,
+       .doing = FLAGS_yes ? ServerCommand::Doing::kDoes : ServerCommand::Doing::kSaysOnly},
+      PrintOut);
+  if (done.ok()) return ExitCode::kOk;
+  PrintError(View(done.message()));
+  return absl::IsDataLoss(done) || absl::IsFailedPrecondition(done) ? ExitCode::kDamaged
+                                                                    : ExitCode::kUnreadable;
+}
+
 ExitCode Main(int argc, char** argv) {
   FLAGS_minloglevel = google::GLOG_FATAL;  // what recovery warns of is in the verdict
   FLAGS_logtostderr = true;
@@ -259,18 +302,20 @@ ExitCode Main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
   const std::vector<std::string> words(argv + 1, argv + argc);
   const std::string command = words.empty() ? "" : words[0];
-  const bool is_known =
-      command == "dump" || command == "verify" || command == "stat" || command == "repair";
+  const auto server_command = ServerCommandOf(command);
+  const bool is_known = server_command || command == "dump" || command == "verify" ||
+                        command == "stat" || command == "repair";
   if (!is_known || words.size() < 2) {
     PrintError(words.empty() ? "say what to do; arion_log --help"
                : !is_known   ? absl::StrCat("\"", command, "\" is no command; arion_log --help")
                              : std::string("name a log file or a directory; arion_log --help"));
     return ExitCode::kUsage;
   }
-  if (FLAGS_yes && command != "repair") {
-    PrintError("--yes is for repair");
+  if (FLAGS_yes && command != "repair" && command != "prepare-rollback") {
+    PrintError("--yes is for repair and prepare-rollback");
     return ExitCode::kUsage;
   }
+  if (server_command) return RunOnServer(*server_command, {words.begin() + 1, words.end()});
   return Program(command).Run({words.begin() + 1, words.end()});
 }
 

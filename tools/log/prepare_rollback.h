@@ -1,0 +1,31 @@
+// `arion_log prepare-rollback`: makes of a stopped server's data what an older version opens
+// (decision 10).
+//
+// Shapes    Each private log: torn and zero tails cut (kept as <file>.tail), spares removed, then
+//           .arion-log. For 2.3: besides, the shared log's files are renamed <file>.set-aside and
+//           init_offset_in_shared_log becomes 0 in every .init-info. Nothing is deleted but spares,
+//           zeros and .arion-log.
+// Errors    FailedPrecondition: the shared log has what a private log lacks: our server must have
+//           been started once. DataLoss: a log is damaged.
+// Threads   Waits for the disk.
+// Promises  May end anywhere: begun again it does what is left, and nothing where nothing is left.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <string>
+#include <vector>
+
+#include "env/file_system.h"
+#include "tools/log/server_data.h"
+
+namespace arion::logtool {
+
+enum class RollbackTarget { k24, k23 };  // 2.4 and 2.5; 2.3 and older
+
+// What it does, a line each ("2.1: cut ..."), in order. With a DryRunFiles: what it would do.
+absl::Status PrepareRollback(FileSystem& files, const ServerData& data, RollbackTarget target,
+                             std::vector<std::string>* report);
+
+}  // namespace arion::logtool

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/log/server_commands.h"
+
+#include <memory>
+#include <set>
+
+#include "base/status.h"
+#include "tools/log/dry_run_files.h"
+#include "tools/log/server_data.h"
+#include "tools/log/verdict.h"
+
+namespace arion::logtool {
+namespace {
+
+constexpr char kLockName[] = ".arion-lock";  // data_directory_claim.h
+
+bool IsJson(const ServerCommand& command) { return command.form == OutputForm::kJson; }
+
+absl::Status Who(FileSystem& files, const ServerCommand& command, const Print& print) {
+  ASSIGN_OR_RETURN(const ServerData data, FindServerData(files, command.directories));
+  if (data.shared_log.empty()) return absl::NotFoundError("no shared log there");
+  return PrintWho(files, data.shared_log, IsJson(command), print);
+}
+
+absl::Status Cover(FileSystem& files, const ServerData& data, const ServerCommand& command,
+                   const Print& print) {
+  std::map<PartitionId, Decree> elsewhere;
+  ASSIGN_OR_RETURN(const auto coverage, CoverageOf(files, data, &elsewhere));
+  PrintCoverage(data, coverage, elsewhere, IsJson(command), print);
+  return absl::OkStatus();
+}
+
+// What a start would do, and what would keep it from starting.
+absl::Status CheckUpgrade(FileSystem& files, const ServerCommand& command, const Print& print) {
+  ASSIGN_OR_RETURN(const ServerData data, FindServerData(files, command.directories));
+  int damaged = 0;
+  for (const ServerReplica& replica : data.replicas) {
+    const LogPlace place = replica.Log();
+    if (!Exists(files, place.directory)) continue;
+    const Verdict verdict = Judge(files, place, {.applied = replica.checkpoint});
+    if (verdict.judgement == Judgement::kOk || verdict.judgement == Judgement::kTornTail) continue;
+    ++damaged;
+    print(absl::StrCat(replica.pid.ToString(), "  ", Text(JudgementName(verdict.judgement)), ": ",
+                       verdict.reason, "; it would be set aside and learned anew\n"));
+  }
+  if (damaged > 0)
+    return absl::DataLossError(
+        absl::StrCat(damaged, " of ", data.replicas.size(), " replicas can't be opened"));
+  RETURN_IF_ERROR(Cover(files, data, command, print));
+  if (!IsJson(command))
+    print(absl::StrCat("READY: ", data.replicas.size(), " replicas, shared log ",
+                       data.shared_log.empty() ? "none" : data.shared_log, "\n"));
+  return absl::OkStatus();
+}
+
+absl::Status Prepare(FileSystem& files, const ServerCommand& command, const Print& print) {
+  ASSIGN_OR_RETURN(const ServerData data, FindServerData(files, command.directories));
+  // The whole of it on files that can't be changed first: an error there changes nothing at all.
+  DryRunFiles dry(files, {});
+  std::vector<std::string> report;
+  RETURN_IF_ERROR(PrepareRollback(dry, data, command.target, &report));
+  const bool does = command.doing == ServerCommand::Doing::kDoes;
+  std::vector<std::unique_ptr<WritableFile>> locks;
+  if (does) {
+    std::set<std::string> directories;
+    for (const ServerReplica& replica : data.replicas)
+      directories.insert(ParentDirectory(replica.directory));
+    for (const std::string& directory : directories) {
+      auto lock = files.Lock(JoinPath(directory, kLockName));
+      if (!lock.ok())
+        return absl::UnavailableError(
+            absl::StrCat("a server holds ", directory, ": ", lock.status().message()));
+      locks.push_back(*std::move(lock));
+    }
+    report.clear();
+    RETURN_IF_ERROR(PrepareRollback(files, data, command.target, &report));
+  }
+  for (const std::string& line : report)
+    print(IsJson(command) ? absl::StrCat("{\"step\":\"", line, "\"}\n") : absl::StrCat(line, "\n"));
+  if (IsJson(command)) return absl::OkStatus();
+  if (report.empty()) print("nothing to do\n");
+  print(absl::StrCat(data.replicas.size(), " replicas ",
+                     does ? "prepared" : "looked at; --yes does it", "\n"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status RunServerCommand(FileSystem& files, const ServerCommand& command, const Print& print) {
+  DryRunFiles looking(files, {});
+  switch (command.kind) {
+    case ServerCommand::Kind::kWho:
+      return Who(looking, command, print);
+    case ServerCommand::Kind::kCoverage: {
+      ASSIGN_OR_RETURN(const ServerData data, FindServerData(looking, command.directories));
+      return Cover(looking, data, command, print);
+    }
+    case ServerCommand::Kind::kUpgradeCheck:
+      return CheckUpgrade(looking, command, print);
+    case ServerCommand::Kind::kPrepareRollback:
+      return Prepare(files, command, print);
+  }
+  return absl::InvalidArgumentError("no such command");
+}
+
+}  // namespace arion::logtool

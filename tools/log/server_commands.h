@@ -1,0 +1,28 @@
+// The commands of arion_log that look at all of a server's data at once: who, coverage, upgrade-check,
+// prepare-rollback. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <string>
+#include <vector>
+
+#include "env/file_system.h"
+#include "tools/log/dump.h"
+#include "tools/log/json_line.h"
+#include "tools/log/prepare_rollback.h"
+
+namespace arion::logtool {
+
+struct ServerCommand {
+  enum class Kind { kWho, kCoverage, kUpgradeCheck, kPrepareRollback } kind = Kind::kWho;
+  std::vector<std::string> directories;
+  OutputForm form = OutputForm::kText;
+  RollbackTarget target = RollbackTarget::k24;
+  enum class Doing { kSaysOnly, kDoes } doing = Doing::kSaysOnly;
+};
+
+// Its errors are what keeps the data from being opened, or prepared.
+absl::Status RunServerCommand(FileSystem& files, const ServerCommand& command, const Print& print);
+
+}  // namespace arion::logtool
