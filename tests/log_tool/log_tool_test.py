@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -193,7 +194,8 @@ class Repair(Case):
     def test_refuses_while_a_server_holds_the_data_directory(self):
         plog = self.replica("plog-bad-crc")
         with open(os.path.join(self.directory, "data/.arion-lock"), "w") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX)
+            # Of the open file, as a server's: reading the file beside it does not let go of it.
+            fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhlli", fcntl.F_WRLCK, 0, 0, 0, 0))
             for path in (os.path.join(self.directory, "data"), plog):
                 self.only_looks(["repair", "--yes", path], 3, "a server holds the data directory")
 
