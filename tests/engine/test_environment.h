@@ -1,5 +1,5 @@
-// TestEnvironment: real files below a directory of its own, a wall clock moved by hand, and nothing
-// else. SPDX-License-Identifier: Apache-2.0
+// TestEnvironment: a wall clock moved by hand, real files below a directory of its own, or files
+// that are given, and nothing else. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <filesystem>
@@ -18,7 +18,11 @@ class TestEnvironment : public Environment, private Clock {
     CHECK(mkdtemp(name.data()) != nullptr);
     root_ = name;
   }
-  ~TestEnvironment() override { std::filesystem::remove_all(root_); }
+  explicit TestEnvironment(FileSystem& files) : files_(&files) {}
+  ~TestEnvironment() override {
+    if (root_.empty()) return;
+    std::filesystem::remove_all(root_);
+  }
 
   const std::string& root() const { return root_; }
   void set_expiry_now(uint32_t seconds) {
@@ -26,7 +30,7 @@ class TestEnvironment : public Environment, private Clock {
   }
 
   const Clock& clock() const override { return *this; }
-  FileSystem& files() override { return files_; }
+  FileSystem& files() override { return *files_; }
   Random& random() override { Refuse("no random numbers here"); }
   StrandPtr NewStrand(std::string_view) override { Refuse("no strands here"); }
   DiskPool& disk_pool(const std::string&) override { Refuse("no pools here"); }
@@ -41,7 +45,8 @@ class TestEnvironment : public Environment, private Clock {
   int64_t WallMicros() const override { return wall_micros_; }
 
   std::string root_;
-  PosixFileSystem files_;
+  PosixFileSystem posix_files_;
+  FileSystem* const files_ = &posix_files_;
   int64_t wall_micros_ = kExpiryEpochUnixSeconds * 1000000;
 };
 
