@@ -1,6 +1,10 @@
 // Pieces of the log benchmarks: closed loops over private logs and over a raw loop beside them, and
 // what a run cost.
 //
+// Private logs are measured in the steady state of a server: decrees rise, a checkpoint now and then
+// drops files, and these are written again (BenchLog). The raw loop's files are written beforehand,
+// too.
+//
 // Shapes    A loop keeps `outstanding` records in flight, shared evenly by its logs. Log i lies in
 //           directories[i % n]: several directories may be several (emulated) disks.
 // SPDX-License-Identifier: Apache-2.0
@@ -22,6 +26,7 @@
 #include <latch>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/crc.h"
@@ -62,6 +67,68 @@ inline MutationPtr BenchRecord(size_t bytes) {
       {.code = WriteCode::kPut, .serialization = 1, .data = std::string(bytes, 'x')});
   return std::make_shared<Mutation>(std::move(m));
 }
+
+// With many logs files are small, so that a steady state is reached soon: they switch more often
+// than a server's do.
+inline uint64_t BenchSegmentBytes(int logs) { return logs > 8 ? 8 << 20 : 32 << 20; }
+
+// A PrivateLog as a replica uses it: each record has the next decree, and whenever half a file was
+// appended what was appended before that counts as held by a checkpoint.
+class BenchLog {
+ public:
+  BenchLog(Environment& env, StrandPtr strand, const std::string& home, PartitionId pid,
+           Durability durability, uint64_t segment_bytes)
+      : strand_(std::move(strand)), segment_bytes_(segment_bytes) {
+    PrivateLogOptions options;
+    options.directory = home + "/plog";
+    options.identity_path = home + "/.arion-log";
+    options.pid = pid;
+    options.durability = durability;
+    options.segment_bytes_max = segment_bytes;
+    auto log = PrivateLog::Open(
+        env, strand_, options, [](MutationPtr) { return absl::OkStatus(); }, nullptr);
+    CHECK(log.ok()) << log.status();
+    log_ = *std::move(log);
+  }
+
+  // Writes a few files full and drops them.
+  void ReachSteadyState() {
+    const MutationPtr large = BenchRecord(segment_bytes_ - (64 << 10));
+    for (int i = 0; i < 3; ++i) {
+      std::latch durable(1);
+      strand_->Post([&] {
+        Append(large, [&](const absl::Status& status) {
+          CHECK(status.ok()) << status;
+          durable.count_down();
+        });
+      });
+      durable.wait();
+    }
+    record_.reset();
+  }
+
+  void Append(const MutationPtr& like, PrivateLog::DurableCallback on_durable) {
+    if (record_ == nullptr) record_ = std::make_shared<Mutation>(*like);
+    record_->decree = Decree(++decree_);
+    appended_bytes_ += EncodedSize(*record_);
+    log_->Append(record_, std::move(on_durable));
+    if (appended_bytes_ < segment_bytes_ / 2) return;
+    appended_bytes_ = 0;
+    log_->DropThrough(Decree(std::exchange(checkpoint_, decree_)));
+  }
+
+  const StrandPtr& strand() const { return strand_; }
+  PrivateLog::Stats stats() const { return log_->stats(); }
+
+ private:
+  const StrandPtr strand_;
+  const uint64_t segment_bytes_;
+  std::unique_ptr<PrivateLog> log_;
+  std::shared_ptr<Mutation> record_;  // encoded by Append, so one does for all
+  int64_t decree_ = 0;
+  int64_t checkpoint_ = 0;
+  uint64_t appended_bytes_ = 0;
+};
 
 inline int64_t BenchNanos() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -124,18 +191,11 @@ class PrivateLogLoop {
         all_(static_cast<size_t>(shape.logs)) {
     for (size_t i = 0; i < all_.size(); ++i) {
       One& one = all_[i];
-      one.strand = env.NewStrand("log");
       one.begun.resize(static_cast<size_t>(outstanding_));
-      PrivateLogOptions options;
-      const std::string& directory = directories[i % directories.size()];
-      options.directory = absl::StrCat(directory, "/", i, "/plog");
-      options.identity_path = absl::StrCat(directory, "/", i, "/.arion-log");
-      options.pid = {1, 0};
-      options.durability = shape.durability;
-      auto log = PrivateLog::Open(
-          env, one.strand, options, [](MutationPtr) { return absl::OkStatus(); }, nullptr);
-      CHECK(log.ok()) << log.status();
-      one.log = *std::move(log);
+      one.log = std::make_unique<BenchLog>(
+          env, env.NewStrand("log"), absl::StrCat(directories[i % directories.size()], "/", i),
+          PartitionId{1, 0}, shape.durability, BenchSegmentBytes(shape.logs));
+      if (shape.durability == Durability::kFsync) one.log->ReachSteadyState();
     }
   }
 
@@ -143,15 +203,14 @@ class PrivateLogLoop {
   void Run(int64_t records, Histogram& latency) {
     Feed feed(records, static_cast<int>(all_.size()));
     for (One& one : all_)
-      one.strand->Post([this, &one, &feed, &latency] { Append(one, feed, latency); });
+      one.log->strand()->Post([this, &one, &feed, &latency] { Append(one, feed, latency); });
     feed.done.wait();
   }
   std::string method() const { return all_[0].log->stats().method; }
 
  private:
   struct One {
-    StrandPtr strand;
-    std::unique_ptr<PrivateLog> log;
+    std::unique_ptr<BenchLog> log;
     int in_flight = 0;
     std::vector<int64_t> begun;  // a ring: reports come in the order of appends
     size_t next = 0;

@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "bench/wal/bench_log.h"
+#include "env/flush_pacing.h"
 
 namespace arion {
 namespace {
@@ -34,7 +36,10 @@ class EmulatedDisk::DeviceThread : public Strand {
 };
 
 EmulatedDisk::EmulatedDisk(LogDevice& real, EmulatedDiskOptions options)
-    : real_(real), options_(options), device_thread_(std::make_shared<DeviceThread>()) {
+    : real_(real),
+      options_(options),
+      bytes_per_second_(options.bytes_per_second),
+      device_thread_(std::make_shared<DeviceThread>()) {
   thread_ = std::thread([this] { RunFlushes(); });
 }
 
@@ -92,10 +97,11 @@ void EmulatedDisk::OnWritten(std::unique_ptr<Written> written) {
 }
 
 void EmulatedDisk::AddWritten(uint64_t bytes) {
-  if (options_.bytes_per_second == 0) return;
+  const int64_t bytes_per_second = bytes_per_second_;
+  if (bytes_per_second == 0) return;
   std::lock_guard lock(mutex_);
   cache_empty_nanos_ = std::max(cache_empty_nanos_, BenchNanos()) +
-                       static_cast<int64_t>(bytes) * 1'000'000'000 / options_.bytes_per_second;
+                       static_cast<int64_t>(bytes) * 1'000'000'000 / bytes_per_second;
 }
 
 void EmulatedDisk::Flush() {
@@ -115,6 +121,7 @@ void EmulatedDisk::RunFlushes() {
   pthread_setname_np(pthread_self(), "emulated_disk");
   prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   std::vector<std::unique_ptr<Written>> covered;
+  FlushPacing pacing;
   while (true) {
     int64_t taken;
     int64_t begun;
@@ -124,18 +131,25 @@ void EmulatedDisk::RunFlushes() {
       work_.wait(
           lock, [&] { return stopping_ || !written_.empty() || flushes_wanted_ > flushes_taken_; });
       if (written_.empty() && flushes_wanted_ == flushes_taken_) return;
+      // As the log device on io_uring does; who calls Flush does not wait.
+      while (!stopping_ && flushes_wanted_ == flushes_taken_) {
+        const int64_t left = pacing.BeginAt(written_.size()) - BenchNanos();
+        if (left <= 0) break;
+        work_.wait_for(lock, std::chrono::nanoseconds(left));
+      }
       covered.swap(written_);
       taken = flushes_wanted_;
       begun = BenchNanos();
       cache_empty = cache_empty_nanos_;
     }
     SleepUntil(std::max(begun, cache_empty) + options_.flush_nanos);
+    const int64_t now = BenchNanos();
     {
       std::lock_guard lock(mutex_);
       flushes_taken_ = taken;
+      pacing.OnFlushed(now, now - begun, covered.size(), written_.size());
     }
     flushed_.notify_all();
-    const int64_t now = BenchNanos();
     stats_.syncs.Add();
     stats_.sync_nanos.Record(static_cast<uint64_t>(now - begun));
     stats_.writes_per_sync.Record(covered.size());
@@ -157,12 +171,11 @@ absl::StatusOr<std::shared_ptr<LogFile>> EmulatedDisk::Open(const std::string& p
 
 absl::Status EmulatedDisk::FillWithZeros(LogFile& file, uint64_t from, uint64_t to) {
   while (from < to) {
-    const uint64_t step =
-        options_.bytes_per_second > 0 ? std::min(kFillStepBytes, to - from) : to - from;
+    const uint64_t step = bytes_per_second_ > 0 ? std::min(kFillStepBytes, to - from) : to - from;
     RETURN_IF_ERROR(real_.FillWithZeros(file, from, from + step));
     from += step;
     AddWritten(step);
-    if (options_.bytes_per_second == 0) continue;
+    if (bytes_per_second_ == 0) continue;
     int64_t cache_empty;
     {
       std::lock_guard lock(mutex_);
@@ -188,8 +201,7 @@ absl::Status EmulatedDisk::Sync(LogFile& file) {
 
 std::string EmulatedDisk::method() const {
   std::string method = absl::StrCat("emulated flush of ", options_.flush_nanos / 1000, " us");
-  if (options_.bytes_per_second > 0)
-    absl::StrAppend(&method, ", ", options_.bytes_per_second / 1'000'000, " MB/s");
+  if (bytes_per_second_ > 0) absl::StrAppend(&method, ", ", bytes_per_second_ / 1'000'000, " MB/s");
   return method;
 }
 

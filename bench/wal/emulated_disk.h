@@ -4,7 +4,8 @@
 // What is emulated
 //   flush     At most one is in flight per disk. It covers what was written before it began, ends
 //             for all that at once, and takes `flush_time`; what is written meanwhile waits for the
-//             next. That is a drive with a volatile cache.
+//             next. That is a drive with a volatile cache. When the next begins is the log device's
+//             choice and as there (env/flush_pacing.h).
 //   bandwidth Optional. Written bytes (padding and rewritten pages included) go into the drive's
 //             cache at once and leave it at `bytes_per_second`, always; a flush first waits until
 //             what came before it has left. Zero-filling is held to the same rate.
@@ -22,6 +23,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
@@ -58,6 +60,9 @@ class EmulatedDisk : public LogDevice {
   // Waits for a flush that begins from now on.
   void Flush();
   double cpu_micros() const;
+  // Without limits while logs are prepared.
+  void Unlimit() { bytes_per_second_ = 0; }
+  void LimitAgain() { bytes_per_second_ = options_.bytes_per_second; }
 
  private:
   class DeviceThread;  // the real device's thread as a strand: what is posted runs there
@@ -74,6 +79,7 @@ class EmulatedDisk : public LogDevice {
 
   LogDevice& real_;
   const EmulatedDiskOptions options_;
+  std::atomic<int64_t> bytes_per_second_;
   const StrandPtr device_thread_;
   LogDeviceStats stats_;
 
@@ -104,6 +110,12 @@ class EmulatedEnvironment : public Environment {
   const std::vector<std::string>& directories() const { return directories_; }
   EmulatedDisk& disk(size_t i) { return *disks_[i]; }
   double cpu_micros() const;  // of the emulation itself
+  void Unlimit() {
+    for (auto& disk : disks_) disk->Unlimit();
+  }
+  void LimitAgain() {
+    for (auto& disk : disks_) disk->LimitAgain();
+  }
 
  private:
   size_t DiskOf(const std::string& path) const;

@@ -143,29 +143,22 @@ class LogLoad {
   std::vector<std::unique_ptr<One>> all_;
 };
 
-// Private logs opened for a load; log i in directories[i % n].
+// Private logs opened for a load, in a steady state; log i in directories[i % n].
 class BenchPrivateLogs {
  public:
   BenchPrivateLogs(Environment& env, const std::vector<std::string>& directories, int logs,
                    Durability durability = Durability::kFsync) {
     for (int i = 0; i < logs; ++i) {
-      strands_.push_back(env.NewStrand("log"));
-      const std::string home =
-          absl::StrCat(directories[static_cast<size_t>(i) % directories.size()], "/", i);
-      PrivateLogOptions options;
-      options.directory = home + "/plog";
-      options.identity_path = home + "/.arion-log";
-      options.pid = {1, i};
-      options.durability = durability;
-      auto log = PrivateLog::Open(
-          env, strands_.back(), options, [](MutationPtr) { return absl::OkStatus(); }, nullptr);
-      CHECK(log.ok()) << log.status();
-      logs_.push_back(*std::move(log));
+      logs_.push_back(std::make_unique<BenchLog>(
+          env, env.NewStrand("log"),
+          absl::StrCat(directories[static_cast<size_t>(i) % directories.size()], "/", i),
+          PartitionId{1, i}, durability, BenchSegmentBytes(logs)));
+      if (durability == Durability::kFsync) logs_.back()->ReachSteadyState();
     }
   }
 
-  void AddTo(LogLoad<PrivateLog>& load) {
-    for (size_t i = 0; i < logs_.size(); ++i) load.Add(strands_[i], logs_[i].get());
+  void AddTo(LogLoad<BenchLog>& load) {
+    for (const auto& log : logs_) load.Add(log->strand(), log.get());
   }
   // Mutations per block; the first block of a file is one, too.
   double RecordsPerWrite() const {
@@ -179,8 +172,7 @@ class BenchPrivateLogs {
   std::string method() const { return logs_[0]->stats().method; }
 
  private:
-  std::vector<StrandPtr> strands_;
-  std::vector<std::unique_ptr<PrivateLog>> logs_;
+  std::vector<std::unique_ptr<BenchLog>> logs_;
 };
 
 }  // namespace arion

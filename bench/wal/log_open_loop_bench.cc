@@ -34,7 +34,7 @@ template <class Log>
 struct Bed;
 
 template <>
-struct Bed<PrivateLog> {
+struct Bed<BenchLog> {
   Bed(const std::string& directory, int logs, size_t bytes, Durability durability)
       : load(bytes), private_logs(env, {directory}, logs, durability) {
     private_logs.AddTo(load);
@@ -42,7 +42,7 @@ struct Bed<PrivateLog> {
   ~Bed() { env.StopLoops(); }
   double RecordsPerWrite() const { return private_logs.RecordsPerWrite(); }
   PosixEnvironment env{{}};
-  LogLoad<PrivateLog> load;
+  LogLoad<BenchLog> load;
   BenchPrivateLogs private_logs;
 };
 
@@ -91,7 +91,7 @@ double HalfOfCapacity(int logs, size_t bytes, Durability durability) {
   static std::map<std::tuple<int, size_t, Durability>, double> known;
   double& rate = known[{logs, bytes, durability}];
   if (rate > 0) return rate;
-  rate = ClosedLoopRate<PrivateLog>(logs, bytes, durability) / 2;
+  rate = ClosedLoopRate<BenchLog>(logs, bytes, durability) / 2;
   if (durability == Durability::kFsync)
     rate = std::min(rate, ClosedLoopRate<MinimalLog>(logs, bytes, durability) / 2);
   return rate;
@@ -141,11 +141,11 @@ void Shapes(benchmark::internal::Benchmark* b) {
     for (const int64_t bytes : {128, 1024, 16384}) b->Args({logs, bytes, durable});
   b->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 }
-BENCHMARK_TEMPLATE(BM_OpenLoop, PrivateLog)->Apply(Shapes<1>);
+BENCHMARK_TEMPLATE(BM_OpenLoop, BenchLog)->Apply(Shapes<1>);
 BENCHMARK_TEMPLATE(BM_OpenLoop, MinimalLog)->Apply(Shapes<1>);
 BENCHMARK(BM_OpenLoopRawRing)->Apply(Shapes<1>);
 BENCHMARK_TEMPLATE(BM_OpenLoop, NoLog)->Apply(Shapes<1>);
-BENCHMARK_TEMPLATE(BM_OpenLoop, PrivateLog)->Apply(Shapes<0>);
+BENCHMARK_TEMPLATE(BM_OpenLoop, BenchLog)->Apply(Shapes<0>);
 
 }  // namespace
 }  // namespace arion

@@ -270,7 +270,7 @@ def slow_flush(runs, goals):
 
 
 def open_loop(runs, goals):
-    ours, minimal = "BM_OpenLoop<PrivateLog>", "BM_OpenLoop<MinimalLog>"
+    ours, minimal = "BM_OpenLoop<BenchLog>", "BM_OpenLoop<MinimalLog>"
     ring, nothing = "BM_OpenLoopRawRing", "BM_OpenLoop<NoLog>"
     rows = []
     for a in (a for a in runs.arguments(ours) if "durable:0" not in a):

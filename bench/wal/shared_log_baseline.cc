@@ -135,7 +135,11 @@ std::string SharedLogBaseline::SparePath(int64_t index) const {
 
 std::unique_ptr<SharedLogBaseline::File> SharedLogBaseline::MakeSpare(int64_t index) {
   const std::string path = SparePath(index);
-  if (method_ == SharedLogMethod::kPrewritten) {
+  // The log is dropped as fast as it is written: what it held two files ago is written again.
+  if (method_ == SharedLogMethod::kPrewritten && index > 2) {
+    std::filesystem::rename(dropped_.front(), path);
+    dropped_.pop_front();
+  } else if (method_ == SharedLogMethod::kPrewritten) {
     auto file = device_.Open(path, /*direct=*/true);
     CHECK(file.ok()) << file.status();
     CHECK(device_.FillWithZeros(**file, 0, kSegmentBytes).ok());
@@ -176,6 +180,7 @@ void SharedLogBaseline::SwitchFile() {
   ++index_;
   const std::string name = LogFileName{.index = index_, .start_offset = start_offset_}.ToString();
   std::filesystem::rename(SparePath(index_), absl::StrCat(directory_, "/", name));
+  dropped_.push_back(absl::StrCat(directory_, "/", name));
   const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   PCHECK(::fsync(directory) == 0);
   ::close(directory);
@@ -197,23 +202,13 @@ void SharedLogBaseline::SwitchFile() {
   pool_.Submit([this, made, index = index_ + 1] { made->set_value(MakeSpare(index)); });
 }
 
-// Cuts a full file to its content, in the background.
-void SharedLogBaseline::Trim(std::shared_ptr<File> file) {
-  if (method_ == SharedLogMethod::kAppend) return;
-  pool_.Submit([file = std::move(file), disk = disk_] {
-    PCHECK(::ftruncate(file->fd(), static_cast<off_t>(file->position())) == 0);
-    PCHECK(::fsync(file->fd()) == 0);
-    if (disk != nullptr) disk->Flush();
-  });
-}
-
 void SharedLogBaseline::WriteBlock(const std::vector<Pending>& block) {
   size_t body_bytes = 0;
   for (const Pending& pending : block) body_bytes += EncodedSize(*pending.mutation);
   if (!file_->HasRoomFor(body_bytes)) {
     start_offset_ += static_cast<int64_t>(file_->position());
     AlignedBuffer buffer = std::move(file_->buffer());
-    Trim(std::exchange(file_, next_file_.get()));
+    file_ = next_file_.get();
     file_->buffer() = std::move(buffer);
     SwitchFile();
   }

@@ -17,8 +17,9 @@
 // Two ways of writing it
 //   kAppend      growing file, fdatasync: the old versions'. On an emulated disk the journal commit
 //                that goes with it is left out: one flush, as for the others.
-//   kPrewritten  zero-filled one file ahead, O_DIRECT, packed, RWF_DSYNC: the old design with the
-//                new method, so that the comparison is of designs. Its zeros are written by a pool.
+//   kPrewritten  written before, one file ahead, O_DIRECT, packed, RWF_DSYNC: the old design with the
+//                new method, so that the comparison is of designs. Two files of zeros are made by a
+//                pool; then what it held two files ago is written again.
 // Left out    Retention, replay, recovery, failures: they end the process.
 //
 // Threads   Append is strand-bound, per partition; reports come there in append order.
@@ -29,6 +30,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -70,7 +72,6 @@ class SharedLogBaseline {
   void Append(Pending pending);
   void RunWriter();
   void SwitchFile();
-  void Trim(std::shared_ptr<File> file);
   void WriteBlock(const std::vector<Pending>& block);
   void MakeDurable(uint64_t bytes);
   static void Report(std::vector<Pending> block);
@@ -93,6 +94,7 @@ class SharedLogBaseline {
   // On thread_ only.
   std::unique_ptr<File> file_;
   std::future<std::unique_ptr<File>> next_file_;
+  std::deque<std::string> dropped_;  // paths; the pool's while it makes a file
   int64_t index_ = 0;
   int64_t start_offset_ = 0;
   std::atomic<int64_t> blocks_{0};

@@ -86,8 +86,9 @@ struct LogDeviceStats {
   Gauge queued;      // Write() was called, the answer not yet posted
 };
 
-// The zeros that the logs of one disk hold ready beyond what they wrote: spares, and the steps by
-// which their files grow. Each log may have small steps without asking. Thread-safe.
+// What the logs of one disk hold ready beyond what they wrote: spares, dropped files that will be
+// written again, and the steps by which files grow. Each log may have small steps without asking.
+// Thread-safe.
 class ZerosAhead {
  public:
   explicit ZerosAhead(uint64_t bytes_max) : bytes_max_(bytes_max) {}
@@ -142,7 +143,7 @@ class LogDevice {
     absl::AnyInvocable<void(absl::Status, AlignedBuffer)> done;
   };
 
-  static constexpr uint64_t kZerosAheadBytesMax = uint64_t{1} << 30;
+  static constexpr uint64_t kZerosAheadBytesMax = uint64_t{8} << 30;
   LogDevice() : LogDevice(kZerosAheadBytesMax) {}
   explicit LogDevice(uint64_t zeros_ahead_bytes_max)
       : zeros_ahead_(std::make_shared<ZerosAhead>(zeros_ahead_bytes_max)) {}

@@ -84,7 +84,8 @@ class PosixLogDevice : public LogDevice {
   // Why the request can't be written at all; OK otherwise.
   static absl::Status Refusal(const WriteRequest& request);
   // The status of a write or sync that ended with `error` (an errno). Fails the file unless a write
-  // lacks space. A write that carries a flush can't say which of the two failed, so that is final.
+  // lacks space. A write that carries a flush can't say which of the two found no space; written
+  // whole again, it does not matter.
   static absl::Status WriteFailed(const PendingWrite& write, int error);
   static absl::Status SyncFailed(PosixLogFile& file, int error);
   // Nanoseconds of no particular beginning, for the statistics.

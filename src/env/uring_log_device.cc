@@ -1,7 +1,8 @@
 // The log device on io_uring: one ring and one thread a device. Writes come in through a lock-free
 // list; everything that is there when the thread looks is submitted together. At most one shared
 // fdatasync is in flight: it covers every write that completed before it was submitted; what
-// completes meanwhile waits for the next. A write that finds the disk idle carries its own flush.
+// completes meanwhile waits for the next, which waits a little for more where flushes are slow
+// (flush_pacing.h). A write that finds the disk idle carries its own flush.
 //
 // Threads   Write is thread-safe; all else of this class happens on its thread.
 // SPDX-License-Identifier: Apache-2.0
@@ -10,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <future>
@@ -20,6 +22,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/flush_pacing.h"
 #include "env/posix_log_file.h"
 
 namespace arion {
@@ -142,7 +145,12 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void MaybeSubmitFlush() {
+    wait_until_nanos_ = 0;
     if (!flushing_.empty() || written_.empty()) return;
+    if (const int64_t begin = pacing_.BeginAt(written_.size()); begin > 0 && begin > NowNanos()) {
+      wait_until_nanos_ = begin;
+      return;
+    }
     flushing_.swap(written_);
     flush_begun_nanos_ = NowNanos();
     io_uring_sqe* sqe = NextSqe();
@@ -152,6 +160,8 @@ class UringLogDevice : public PosixLogDevice {
 
   void OnFlushed(int result) {
     CountSync(flush_begun_nanos_, flushing_.size(), result >= 0);
+    const int64_t now = NowNanos();
+    pacing_.OnFlushed(now, now - flush_begun_nanos_, flushing_.size(), written_.size());
     for (PendingWrite* write : flushing_)
       Complete(write, result < 0 ? SyncFailed(FileOf(write->request), -result) : absl::OkStatus());
     flushing_.clear();
@@ -219,15 +229,26 @@ class UringLogDevice : public PosixLogDevice {
     io_uring_queue_exit(&ring_);
   }
 
-  // Submits, and waits for a completion unless there is something to do already.
+  // Submits, and waits for a completion, or until a flush is to begin, unless there is something to
+  // do already.
   void Wait() {
     asleep_.store(true);
     const bool may_sleep = incoming_.load() == nullptr;
     if (!may_sleep) asleep_.store(false);
-    const int submitted = io_uring_submit_and_wait(&ring_, may_sleep ? 1 : 0);
+    const int submitted = may_sleep && wait_until_nanos_ > 0
+                              ? SubmitAndWaitUntil(wait_until_nanos_)
+                              : io_uring_submit_and_wait(&ring_, may_sleep ? 1 : 0);
     asleep_.store(false);
-    CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY)
+    CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY ||
+          submitted == -ETIME)
         << "io_uring: " << submitted;
+  }
+
+  int SubmitAndWaitUntil(int64_t nanos) {
+    const int64_t left = std::max<int64_t>(1, nanos - NowNanos());
+    __kernel_timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+    io_uring_cqe* cqe;
+    return io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
   }
 
   io_uring ring_;
@@ -243,6 +264,8 @@ class UringLogDevice : public PosixLogDevice {
   std::vector<PendingWrite*> written_;   // completed, no flush submitted since
   std::vector<PendingWrite*> flushing_;  // covered by the flush in flight
   int64_t flush_begun_nanos_ = 0;
+  FlushPacing pacing_;
+  int64_t wait_until_nanos_ = 0;  // a flush waits for more writes until then; 0: none does
   std::vector<std::pair<void*, int>> completions_;
 };
 

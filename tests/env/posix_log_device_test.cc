@@ -8,6 +8,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fstream>
@@ -19,6 +20,7 @@
 
 #include "env/event_loops.h"
 #include "env/posix_file_system.h"
+#include "env/posix_log_file.h"
 #include "tests/env/temp_directory.h"
 
 namespace arion {
@@ -241,6 +243,28 @@ INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest,
                          ::testing::Values(Method::kBest, Method::kThreads), [](const auto& info) {
                            return info.param == Method::kBest ? "Best" : "Threads";
                          });
+
+// The log writes the same bytes again, so it does not matter whether the write or the flush that it
+// carried found no space.
+TEST(PosixLogDeviceErrorsTest, AWriteThatCarriesItsFlushMayLackSpaceToo) {
+  class Device : public PosixLogDevice {
+   public:
+    using PosixLogDevice::PosixLogDevice;
+    using PosixLogDevice::WriteFailed;
+    void Write(WriteRequest) override {}
+    std::string method() const override { return ""; }
+  };
+  TempDirectory directory;
+  Device device(directory.path(), {});
+  PendingWrite write;
+  write.request.file = *device.Open(directory.path() + "/log", /*direct=*/true);
+  write.carries_flush = true;
+  auto& file = static_cast<PosixLogFile&>(*write.request.file);
+  EXPECT_TRUE(absl::IsResourceExhausted(Device::WriteFailed(write, ENOSPC)));
+  EXPECT_FALSE(file.has_failed());
+  EXPECT_TRUE(absl::IsDataLoss(Device::WriteFailed(write, EIO)));
+  EXPECT_TRUE(file.has_failed());
+}
 
 }  // namespace
 }  // namespace arion

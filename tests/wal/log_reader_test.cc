@@ -148,8 +148,8 @@ TEST(FindValidBlockTest, SeesABlockAcrossChunks) {
 
 TEST(EndOfTornBytesTest, IsWhereAnOlderLogsBlocksBegin) {
   constexpr int64_t kNewStart = 1 << 20;
-  const std::string older = TestLogBytes(
-      {{MakeMutation(1, 400)}, {MakeMutation(2, 400)}, {MakeMutation(3, 400)}}, 1000);
+  const std::string older =
+      TestLogBytes({{MakeMutation(1, 400)}, {MakeMutation(2, 400)}, {MakeMutation(3, 400)}}, 1000);
   const ReadFileResult old_blocks = ReadAll(older, 1000);
   const uint64_t second = old_blocks.blocks[2].position;
   const uint64_t third = old_blocks.blocks[3].position;

@@ -1,0 +1,40 @@
+// FlushPacing says when a device's next flush should begin.
+//
+// Whoever hears that its write is durable writes the next. Did a flush begin with the first of
+// these, the others would wait for the flush after it: a closed loop falls into two halves that take
+// turns, and each record waits for two flushes. So after a flush that took long the next waits a
+// little for as many writes as there were. Where flushes are quick it begins at once.
+// Pure; one thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace arion {
+
+class FlushPacing {
+ public:
+  // A flush that took `took_nanos` and covered `covered` writes ended; `waiting` others are written
+  // already.
+  void OnFlushed(int64_t now_nanos, int64_t took_nanos, size_t covered, size_t waiting) {
+    typical_nanos_ += (took_nanos - typical_nanos_) / 8;
+    expected_ = covered + waiting;
+    wait_until_ =
+        typical_nanos_ < kSlowNanos ? 0 : now_nanos + std::min(typical_nanos_ / 6, kWaitNanosMax);
+  }
+
+  // When a flush for `waiting` writes should begin; in the past: now.
+  int64_t BeginAt(size_t waiting) const { return waiting >= expected_ ? 0 : wait_until_; }
+
+ private:
+  static constexpr int64_t kSlowNanos = 400'000;
+  static constexpr int64_t kWaitNanosMax = 300'000;
+
+  int64_t typical_nanos_ = 0;
+  size_t expected_ = 0;
+  int64_t wait_until_ = 0;
+};
+
+}  // namespace arion
