@@ -77,9 +77,9 @@ class ClientRuntime {
       std::function<void(ClusterClient&, TableAdmin&, absl::AnyInvocable<void(T)>)> start) {
     ClientCore& core = NearestCore();
     if (core.IsMine()) return absl::FailedPreconditionError("a callback must not wait");
-    std::promise<T> promise;
-    std::future<T> future = promise.get_future();
-    Once<T> done([&promise](T value) { promise.set_value(std::move(value)); });
+    auto promise = std::make_shared<std::promise<T>>();
+    std::future<T> future = promise->get_future();
+    Once<T> done([promise](T value) { promise->set_value(std::move(value)); });
     core.Run([start = std::move(start), done = std::move(done)](ClusterClient& client,
                                                                 TableAdmin& admin) mutable {
       start(client, admin, std::move(done));

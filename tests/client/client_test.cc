@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <future>
 #include <map>
 #include <mutex>
@@ -20,6 +21,8 @@
 namespace arion {
 namespace {
 
+const std::string kLongKey(65535, 'k');
+
 // A meta server and the primary of every partition at one address.
 class TinyServer {
  public:
@@ -34,12 +37,18 @@ class TinyServer {
   }
   std::string address() const { return transport_.local().ToString(); }
   std::atomic<bool> silent{false};
+  // Until so many came while it was silent.
+  void WaitForRequests(size_t count) {
+    std::unique_lock lock(mutex_);
+    kept_more_.wait(lock, [&] { return kept_.size() >= count; });
+  }
 
  private:
   void Serve(InboundRequest request) {
-    if (silent && request.header.name == kRpcPut) {
+    if (silent && request.header.name != kRpcQueryConfig) {
       std::lock_guard lock(mutex_);
       kept_.push_back(std::move(request.responder));
+      kept_more_.notify_all();
       return;
     }
     request.responder.Reply(ErrorCode::kOk, Answer(request));
@@ -81,6 +90,7 @@ class TinyServer {
   std::mutex mutex_;
   std::map<std::string, std::string> rows_;
   std::vector<Responder> kept_;
+  std::condition_variable kept_more_;
   PosixEnvironment environment_{PosixEnvironmentOptions{.event_loop_threads = 1}};
   AsioTransport transport_{&environment_.loops(),
                            AsioTransportOptions{.listen = Endpoint{.ip = 0x7f000001, .port = 0}}};
@@ -155,8 +165,64 @@ TEST(Client, WhatIsUnderWayWhenItGoesIsUndecided) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(table->Get("h", "s").status()));
 }
 
+TEST(Client, ScansAndBatchesUnderWayWhenItGoesEndToo) {
+  TinyServer server;
+  auto client = *Client::Create({.meta_servers = {server.address()}, .threads = 2});
+  auto table = *client->OpenTable("temp");
+  server.silent = true;
+  std::vector<absl::Status> ends(5);
+  const std::vector<Key> keys = {{"a", "s"}, {"abc", "s"}, {std::string_view(kLongKey), "s"}};
+  std::vector<std::thread> threads;
+  threads.emplace_back([&] {
+    for (auto& row : table->ScanTable()) ends[0] = row.status();
+  });
+  threads.emplace_back([&] {
+    for (auto& row : table->Scan("h")) ends[1] = row.status();
+  });
+  threads.emplace_back([&] { ends[2] = table->CountTable().status(); });
+  threads.emplace_back([&] { ends[3] = table->BatchGet(keys).at(1).status(); });
+  threads.emplace_back([&] { ends[4] = table->BatchRemove(keys).at(2); });
+  server.WaitForRequests(7);  // a scanner, a scanner, a count, two partitions, two removes
+  client.reset();
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::Status& end : ends) EXPECT_TRUE(absl::IsDeadlineExceeded(end)) << end;
+  for (auto& row : table->ScanTable()) EXPECT_TRUE(absl::IsDeadlineExceeded(row.status()));
+  EXPECT_EQ(table->BatchGet(keys).size(), 3u) << "later too";
+}
+
+TEST(Client, SeveralThreadsShareTheWork) {
+  TinyServer server;
+  auto client = *Client::Create({.meta_servers = {server.address()}, .threads = 3});
+  auto table = *client->OpenTable("temp");
+  std::atomic<int> right = 0;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 6; ++t) {
+    threads.emplace_back([&, t] {
+      const std::string key = std::to_string(t);
+      for (int i = 0; i < 50; ++i) {
+        right += table->Put(key, "s", std::to_string(i)).ok();
+        right += table->Get(key, "s").value_or("") == std::to_string(i);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 600);
+}
+
+TEST(Client, WhatCannotBeIsRefused) {
+  TinyServer server;
+  auto client = *Client::Create({.meta_servers = {server.address()}});
+  auto table = *client->OpenTable("temp");
+  EXPECT_TRUE(absl::IsInvalidArgument(table->Get(kLongKey, "s").status()));
+  for (auto& row : table->ScanTable({.part = 3, .parts = 2}))
+    EXPECT_TRUE(absl::IsInvalidArgument(row.status()));
+}
+
 TEST(Client, RefusesOptionsThatCannotBe) {
   EXPECT_TRUE(absl::IsInvalidArgument(Client::Create({}).status()));
+  for (int threads : {0, -1, 65})
+    EXPECT_TRUE(absl::IsInvalidArgument(
+        Client::Create({.meta_servers = {"127.0.0.1:1"}, .threads = threads}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(Client::Create({.meta_servers = {"nonsense"}}).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(
       Client::Create({.meta_servers = {"127.0.0.1:1"}, .timeout = absl::ZeroDuration()}).status()));
