@@ -1,12 +1,15 @@
 // StrongInt<Tag> is an int64_t that does not mix with other ints: Decree + Ballot does not compile.
 //
-// Immutable after construction, except by ++ and +=. SPDX-License-Identifier: Apache-2.0
+// Sums and differences end at int64's ends instead of overflowing: numbers off the network may be any.
+//
+// Immutable after construction, except by ++. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <compare>
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <ostream>
+#include <utility>
 
 namespace arion {
 
@@ -19,12 +22,12 @@ class StrongInt {
   constexpr int64_t value() const { return value_; }
 
   constexpr StrongInt& operator++() {
-    ++value_;
+    value_ = Sum(value_, 1);
     return *this;
   }
-  constexpr StrongInt operator+(int64_t n) const { return StrongInt(value_ + n); }
-  constexpr StrongInt operator-(int64_t n) const { return StrongInt(value_ - n); }
-  constexpr int64_t operator-(StrongInt other) const { return value_ - other.value_; }
+  constexpr StrongInt operator+(int64_t n) const { return StrongInt(Sum(value_, n)); }
+  constexpr StrongInt operator-(int64_t n) const { return StrongInt(Difference(value_, n)); }
+  constexpr int64_t operator-(StrongInt other) const { return Difference(value_, other.value_); }
   constexpr auto operator<=>(const StrongInt&) const = default;
 
   template <class H>
@@ -34,6 +37,18 @@ class StrongInt {
   friend std::ostream& operator<<(std::ostream& out, StrongInt v) { return out << v.value_; }
 
  private:
+  using Limits = std::numeric_limits<int64_t>;
+  static constexpr int64_t Sum(int64_t a, int64_t b) {
+    int64_t sum = 0;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    return b < 0 ? Limits::min() : Limits::max();
+  }
+  static constexpr int64_t Difference(int64_t a, int64_t b) {
+    int64_t difference = 0;
+    if (!__builtin_sub_overflow(a, b, &difference)) return difference;
+    return b < 0 ? Limits::max() : Limits::min();
+  }
+
   int64_t value_ = 0;
 };
 
