@@ -6,8 +6,7 @@ log knows nothing of FUSE, so it syncs each write by itself (RWF_DSYNC) where ex
 client writes all the while; at the end every acknowledged write is read back.
 
 Needs root that may mount, loop devices, mkfs.ext4, /dev/fuse and Debian's python3-fusepy. Where one of them is missing, the tests say
-"not run: needs ..." and count as skipped; they fail when all are there and a mount does not work. Debian's RocksDB is built with
-assertions, one of which ends the process at the first write of its own that fails: with it, only the log's files fail.
+"not run: needs ..." and count as skipped; they fail when all are there and a mount does not work.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -217,9 +216,6 @@ class DiskFaults(unittest.TestCase):
         self.assertIn(" 0 lost", verified)
         return len(keys)
 
-    def has_release_rocksdb(self):
-        return not any("debian build" in line for line in self.victim.last_lines(1000))
-
     def check_same_processes(self, pids):
         self.assertEqual([s.process.pid for s in self.cluster.servers() if s.is_running()], pids, "nobody died")
 
@@ -242,8 +238,6 @@ class FullDisk(DiskFaults):
 
     def test_a_checkpoint_that_meets_the_end_of_the_disk_is_made_later(self):
         self.start(lambda path: SmallDisk(path, 256 * MIB), flags=[*self.unguarded, "--checkpoint_interval=1s"])
-        if not self.has_release_rocksdb():
-            self.skipTest("not run: needs RocksDB without assertions (thirdparty/build-rocksdb)")
         self.fill_and_free()
 
     def fill_and_free(self, wait_until_met=lambda: None):
@@ -341,11 +335,10 @@ class FailingDisk(DiskFaults):
     def test_failures_of_every_kind_by_chance(self):
         self.start(FaultyDisk, flags=["--checkpoint_interval=2s", "--log_segment_size=1MiB"])
         pids = self.pids()
-        where = {} if self.has_release_rocksdb() else {"path": "/plog"}
         for kind in ("EIO", "ENOSPC", "short"):
-            self.disk.rules({"op": "write", "errno": kind, "one_in": 100, **where},
-                            {"op": "fsync", "errno": "EIO", "one_in": 300, **where},
-                            {"op": "fsyncdir", "errno": "EIO", "one_in": 10, **where})
+            self.disk.rules({"op": "write", "errno": kind, "one_in": 100},
+                            {"op": "fsync", "errno": "EIO", "one_in": 300},
+                            {"op": "fsyncdir", "errno": "EIO", "one_in": 10})
             harness.wait_for(f"{kind} was injected", lambda: any(
                 line.startswith("write ") and line.endswith(kind) for line in self.disk.injected()), 60)
             self.wait_written(300)
@@ -370,8 +363,7 @@ class FailingDisk(DiskFaults):
     def test_a_disk_that_fails_for_good_stops_nobody_else(self):
         self.start(FaultyDisk)
         pids = self.pids()
-        where = {} if self.has_release_rocksdb() else {"path": "/plog"}
-        self.disk.rules({"op": "fsync", "errno": "EIO", **where}, {"op": "write", "errno": "EIO", **where})
+        self.disk.rules({"op": "fsync", "errno": "EIO"}, {"op": "write", "errno": "EIO"})
         harness.wait_for("a failure was injected", self.disk.injected)
         self.wait_written(300)
         self.assertIsNone(self.sets("without"), "two of three go on")
