@@ -35,7 +35,8 @@ struct RocksdbEngineOptions {
 
 class RocksdbEngineFactory : public EngineFactory {
  public:
-  // `environment` outlives the factory and its engines: all their files are the environment's, its wall clock tells compactions what has expired.
+  // `environment` outlives the factory and its engines: all their files are the environment's, its
+  // wall clock tells compactions what has expired.
   explicit RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options = {});
   ~RocksdbEngineFactory() override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/log_metrics.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -85,6 +86,33 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
     held.push_back(registry.Add(
         {.name = "log_info", .help = "Always 1; how logs are written to this disk."},
         MetricKind::kGauge, {{"disk", tags}, {"method", device->method()}}, [] { return 1.0; }));
+  }
+  return held;
+}
+
+MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& env,
+                                        RocksdbEngineFactory& engines,
+                                        const std::vector<ConfiguredDisk>& disks) {
+  MetricRegistrations held;
+  for (const auto& [device, tags] : DevicesOf(env, disks)) {
+    const std::string first_tag = tags.substr(0, tags.find(','));
+    const auto disk = std::find_if(disks.begin(), disks.end(),
+                                   [&](const auto& other) { return other.tag == first_tag; });
+    const EngineIoStats& stats = engines.io_stats(disk->path);
+    auto add = [&, labels = MetricLabels{{"disk", tags}}](MetricInfo info, const auto& instrument) {
+      held.push_back(registry.Add(std::move(info), labels, instrument));
+    };
+    add({.name = "engine_reads_total", .help = "Reads of the engines' files."}, stats.reads);
+    add({.name = "engine_read_bytes_total", .help = "Bytes read from the engines' files."},
+        stats.read_bytes);
+    add({.name = "engine_writes_total", .help = "Writes to the engines' files."}, stats.writes);
+    add({.name = "engine_written_bytes_total", .help = "Bytes written to the engines' files."},
+        stats.written_bytes);
+    add(LatencyInfo("engine_sync_seconds", "Time of one sync of an engine's file."),
+        stats.sync_nanos);
+    add({.name = "engine_file_failures_total",
+         .help = "Calls for the engines' files that the disk failed or had no space for."},
+        stats.failures);
   }
   return held;
 }

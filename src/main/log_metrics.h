@@ -1,4 +1,4 @@
-// What /metrics says of the logs and their disks. Label `disk` is the data directory's tag; tags
+// What /metrics says of the logs, the engines' files and their disks. Label `disk` is the data directory's tag; tags
 // that share a device share its log device's numbers, which stand once, under the tags joined.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/rocksdb_engine.h"
 #include "env/environment.h"
 #include "main/process_metrics.h"
 #include "main/server_config.h"
@@ -20,6 +21,11 @@ namespace arion {
 // is returned.
 MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
                                        const std::vector<ConfiguredDisk>& disks);
+
+// What the engines' own files cost each device. The factory outlives what is returned.
+MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& env,
+                                        RocksdbEngineFactory& engines,
+                                        const std::vector<ConfiguredDisk>& disks);
 
 // State and space of each disk. The server outlives what is returned.
 MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer& server);

@@ -106,6 +106,8 @@ int Main(int argc, char** argv) {
   ReplicaServer server(env, transport, engines, config.replica);
   ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), env, config.disks);
+  MetricRegistrations engine_files =
+      RegisterEngineFiles(pages.registry(), env, engines, config.disks);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
   pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",

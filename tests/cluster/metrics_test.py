@@ -58,6 +58,8 @@ class Metrics(harness.ClusterTest):
             self.assertGreater(harness.value_of(new, "arion_log_files", disk="d0"), 0)
             self.assertGreater(harness.value_of(new, "arion_log_bytes", disk="d0"), 0)
             self.assertEqual(harness.value_of(new, "arion_log_failures_total", disk="d0"), 0)
+            self.assertGreater(harness.value_of(new, "arion_engine_written_bytes_total", disk="d0"), 0)
+            self.assertEqual(harness.value_of(new, "arion_engine_file_failures_total", disk="d0"), 0)
             self.assertEqual(harness.value_of(new, "arion_disk_state", disk="d0", state="normal"), 1)
             self.assertGreater(harness.value_of(new, "arion_disk_available_bytes", disk="d0"), 0)
             info = [labels for name, labels, _ in new if name == "arion_log_info"]
