@@ -222,7 +222,11 @@ class Planner {
               .size = file.survey.content_bytes,
               .holds = file.survey.reason};
     ASSIGN_OR_RETURN(const auto bytes, files_.OpenForRead(step.path));
-    ASSIGN_OR_RETURN(step.saved_end, EndOfNonZeroBytes(*bytes, step.size, file.log.size));
+    // A file of ours may have been another log before: what is left of that is not kept.
+    ASSIGN_OR_RETURN(step.saved_end, file.is_ours && place_.pid
+                                         ? EndOfTornBytes(*bytes, step.size, file.log.size,
+                                                          file.log.name.start_offset, *place_.pid)
+                                         : EndOfNonZeroBytes(*bytes, step.size, file.log.size));
     if (step.saved_end > step.size) {
       if (!file.is_ours) step.saved_end = file.log.size;  // none of it was written ahead
       step.to = step.path + ".tail";
