@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "sim/data_model.h"
 
@@ -21,6 +22,7 @@ struct Step {
   const DataOperation* operation = nullptr;
   WallWindow wall;
   bool is_decided = false;
+  bool is_seen = false;  // somebody read a value that it wrote
 };
 
 class Search {
@@ -28,11 +30,20 @@ class Search {
   Search(std::vector<Step> steps, int64_t limit) : all_(std::move(steps)), limit_(limit) {}
 
   enum class Result { kOrdered, kImpossible, kGaveUp };
+  // What nobody decided need not have happened: an order without it is an order, and one with few of
+  // those that nobody saw is found long before all have been tried.
   Result Run() {
-    int left = 0;
-    for (const Step& step : all_) left += step.is_decided;
-    if (Visit(Done(), left, DataState())) return Result::kOrdered;
-    return taken_ > limit_ ? Result::kGaveUp : Result::kImpossible;
+    int left = 0, unseen = 0;
+    for (const Step& step : all_) {
+      left += step.is_decided;
+      unseen += !step.is_decided && !step.is_seen;
+    }
+    for (int allowed = 0;; allowed = std::min(unseen, allowed == 0 ? 1 : 2 * allowed)) {
+      taken_ = 0;
+      seen_.clear();
+      if (Visit(Done(), left, allowed, DataState())) return Result::kOrdered;
+      if (allowed == unseen) return taken_ > limit_ ? Result::kGaveUp : Result::kImpossible;
+    }
   }
   int64_t taken() const { return taken_; }
   // Of the deepest attempt: who could not be put into an order.
@@ -72,7 +83,8 @@ class Search {
       if (!done[i] && all_[i].operation->returned == horizon) stuck_ = all_[i].operation;
   }
 
-  bool Visit(Done done, int left, const DataState& state) {
+  // `allowed`: how many that are neither decided nor seen may still be put into the order.
+  bool Visit(Done done, int left, int allowed, const DataState& state) {
     TakeReads(state, &done, &left);
     if (left == 0) return true;
     NoteStuck(done, left);
@@ -82,9 +94,11 @@ class Search {
     for (bool decided : {true, false}) {
       for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= horizon; ++i) {
         if (done[i] || all_[i].is_decided != decided || all_[i].operation->IsRead()) continue;
+        const int cost = !decided && !all_[i].is_seen;
+        if (cost > allowed) continue;
         done.set(i);
         for (const DataState& next : StatesAfter(state, *all_[i].operation, all_[i].wall)) {
-          if (Visit(done, left - decided, next)) return true;
+          if (Visit(done, left - decided, allowed - cost, next)) return true;
           if (taken_ > limit_) return false;
         }
         done.reset(i);
@@ -116,36 +130,24 @@ std::string Describe(const std::string& key, const Search& search, const std::ve
   return text;
 }
 
-// What nobody decided need not have happened: an order without it is an order. So the search begins
-// with what somebody saw the value of, and looks at all the rest only if it must.
-enum class Undecided { kSeen, kSeenOrCounting, kAll };
-
-std::vector<Step> Choose(const std::vector<Step>& steps, const std::set<std::string>& seen,
-                         Undecided which) {
-  std::vector<Step> chosen;
-  for (const Step& step : steps) {
-    const DataOperation& o = *step.operation;
-    const bool is_seen =
-        std::any_of(o.writes.begin(), o.writes.end(), [&seen](const DataOperation::Write& write) {
-          return write.value && !write.value->empty() && seen.contains(*write.value);
+// Marks the operations of which somebody read a value.
+void MarkSeen(std::vector<Step>* steps) {
+  std::set<std::string> values;
+  for (const Step& step : *steps) {
+    if (step.operation->value) values.insert(*step.operation->value);
+    for (const auto& [sort_key, value] : step.operation->rows) values.insert(value);
+  }
+  for (Step& step : *steps) {
+    const std::vector<DataOperation::Write>& writes = step.operation->writes;
+    step.is_seen =
+        std::any_of(writes.begin(), writes.end(), [&values](const DataOperation::Write& write) {
+          return write.value && !write.value->empty() && values.contains(*write.value);
         });
-    const bool counts = o.kind == DataOperation::Kind::kIncr && which != Undecided::kSeen;
-    if (step.is_decided || is_seen || counts || which == Undecided::kAll) chosen.push_back(step);
   }
-  return chosen;
 }
 
-std::set<std::string> ValuesSeen(const std::vector<Step>& steps) {
-  std::set<std::string> seen;
-  for (const Step& step : steps) {
-    if (step.operation->value) seen.insert(*step.operation->value);
-    for (const auto& [sort_key, value] : step.operation->rows) seen.insert(value);
-  }
-  return seen;
-}
-
-void CheckHashKey(const std::string& key, const std::vector<Step>& steps,
-                  const DataCheckOptions& options, DataCheckResult* result) {
+void CheckHashKey(const std::string& key, std::vector<Step> steps, const DataCheckOptions& options,
+                  DataCheckResult* result) {
   ++result->keys;
   if (steps.size() > kOperationsMax) {
     ++result->undecided_keys;
@@ -153,26 +155,17 @@ void CheckHashKey(const std::string& key, const std::vector<Step>& steps,
         absl::StrCat("C4: key ", key, " has too many operations to check: ", steps.size()));
     return;
   }
-  const std::set<std::string> seen = ValuesSeen(steps);
-  size_t tried = 0;
-  for (Undecided which : {Undecided::kSeen, Undecided::kSeenOrCounting, Undecided::kAll}) {
-    const std::vector<Step> chosen = Choose(steps, seen, which);
-    if (chosen.size() == tried) continue;
-    tried = chosen.size();
-    Search search(chosen, options.steps_per_key);
-    const Search::Result found = search.Run();
-    result->steps = std::max(result->steps, search.taken());
-    if (found == Search::Result::kOrdered) return;
-    if (chosen.size() < steps.size()) continue;
-    if (found == Search::Result::kImpossible) {
-      result->violations.push_back(Describe(key, search, steps));
-      return;
-    }
-    ++result->undecided_keys;
-    result->violations.push_back(absl::StrCat("C4: key ", key, " stayed undecided after ",
-                                              search.taken(), " steps, ", steps.size(),
-                                              " operations"));
-  }
+  MarkSeen(&steps);
+  Search search(steps, options.steps_per_key);
+  const Search::Result found = search.Run();
+  result->steps = std::max(result->steps, search.taken());
+  if (found == Search::Result::kImpossible)
+    result->violations.push_back(Describe(key, search, steps));
+  if (found != Search::Result::kGaveUp) return;
+  ++result->undecided_keys;
+  result->violations.push_back(absl::StrCat("C4: key ", key, " stayed undecided after ",
+                                            search.taken(), " steps, ", steps.size(),
+                                            " operations"));
 }
 
 }  // namespace
@@ -197,7 +190,7 @@ DataCheckResult CheckData(const DataHistory& history, const DataCheckOptions& op
     std::stable_sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
       return a.operation->invoked < b.operation->invoked;
     });
-    CheckHashKey(key, steps, options, &result);
+    CheckHashKey(key, std::move(steps), options, &result);
   }
   return result;
 }

@@ -50,7 +50,7 @@ struct SimClusterOptions {
   };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
   // A run that did less proves nothing and fails.
-  int64_t acknowledged_writes_min = 50;
+  int64_t acknowledged_writes_min = 20;
   int64_t data_operations_min = 30;
 
   static SimClusterOptions Swarm(uint64_t seed);

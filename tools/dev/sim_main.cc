@@ -36,7 +36,7 @@ DEFINE_bool(verbose, false, "print what the servers log, and a summary of each s
 DEFINE_bool(coverage, false, "print how often the rare was reached");
 DEFINE_bool(stop_at_first, false, "stop at the first seed with a violation");
 DEFINE_int32(shrink, 0, "attempts to make each red seed's run smaller; --hours: at least 100");
-DEFINE_int64(writes_min, 50, "acknowledged writes below which a seed fails");
+DEFINE_int64(writes_min, 20, "acknowledged writes below which a seed fails");
 DEFINE_int64(data_min, 30, "operations of the whole data API below which a seed fails");
 
 namespace arion::sim {
