@@ -1,8 +1,9 @@
 // Clients that never send again add distinct amounts to a few records, by INCR and by CHECK_AND_SET
-// in turn, until standard input closes; every few seconds to other records, so that no record
-// gathers more undecided amounts than can be told apart. Then a line for each amount on standard output: "added
-// <record> <amount>", or "undecided <record> <amount>" where no answer came. What was refused is not
-// listed: it did not happen. SPDX-License-Identifier: Apache-2.0
+// in turn, until standard input closes; to other records every few seconds and where some are
+// undecided, so that no record gathers more of these than can be told apart. Then a line for each
+// amount on standard output: "added <record> <amount>", or "undecided <record> <amount>" where no
+// answer came. What was refused is not listed: it did not happen.
+// SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/numbers.h>
 #include <arion/client.h>
 #include <gflags/gflags.h>
@@ -34,6 +35,9 @@ uint64_t Amount(uint64_t number) {
   return ((x ^ x >> 31) & ((uint64_t{1} << 48) - 1)) | 1;
 }
 
+constexpr int kUndecidedOfARecord = 8;  // more are under way by then
+std::vector<std::atomic<int>>* undecided_of_slot = nullptr;
+
 enum class Outcome { kAdded, kRefused, kUndecided };
 
 class Adder {
@@ -48,6 +52,7 @@ class Adder {
       const Outcome outcome =
           i % 2 == 0 ? Incr(record, amount) : CheckAndSet(record, amount, stopped);
       if (outcome == Outcome::kRefused) continue;
+      if (outcome == Outcome::kUndecided) ++(*undecided_of_slot)[Slot(amount)];
       results_ += (outcome == Outcome::kAdded ? "added " : "undecided ") + record + " " +
                   std::to_string(amount) + "\n";
     }
@@ -56,10 +61,15 @@ class Adder {
   const std::string& results() const { return results_; }
 
  private:
+  static size_t Slot(uint64_t amount) {
+    return Amount(~amount) % static_cast<uint64_t>(FLAGS_records);
+  }
+
   std::string Record(uint64_t amount) const {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - started_;
     return FLAGS_prefix + "-" + std::to_string(static_cast<int>(elapsed.count() / FLAGS_period)) +
-           "-" + std::to_string(Amount(~amount) % FLAGS_records);
+           "-" + std::to_string(Slot(amount)) + "-" +
+           std::to_string((*undecided_of_slot)[Slot(amount)] / kUndecidedOfARecord);
   }
 
   static Outcome OutcomeOf(const absl::Status& status) {
@@ -100,6 +110,8 @@ class Adder {
 
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
+  std::vector<std::atomic<int>> undecided(static_cast<size_t>(FLAGS_records));
+  undecided_of_slot = &undecided;
   std::vector<std::unique_ptr<Adder>> adders;
   for (int i = 0; i < FLAGS_clients; ++i) {
     auto client = arion::Client::Create({.meta_servers = {FLAGS_meta},

@@ -141,6 +141,7 @@ class Ycsb(harness.ClusterTest):
     RECORDS, OPERATIONS, FIELDS, FIELD_LENGTH = 1000, 2000, 10, 100
 
     def ycsb(self, command, workload, **settings):
+        program = harness.go_program("ycsb")  # fetches the module
         module = harness.run(["go", "list", "-m", "-f", "{{.Dir}}", "github.com/pingcap/go-ycsb"],
                              cwd=os.path.join(harness.HERE, "go", "ycsb"), env=harness.GO_ENVIRONMENT).strip()
         with open(os.path.join(module, "workloads", f"workload{workload}")) as file:
@@ -150,7 +151,7 @@ class Ycsb(harness.ClusterTest):
                        "recordcount": self.RECORDS, "operationcount": self.OPERATIONS, "dataintegrity": "true",
                        "fieldlength": self.FIELD_LENGTH, **settings}
         with tempfile.TemporaryDirectory() as scratch:  # its client writes a log into the current directory
-            out = harness.run([harness.go_program("ycsb"), command, *(f"{k}={v}" for k, v in properties.items())],
+            out = harness.run([program, command, *(f"{k}={v}" for k, v in properties.items())],
                               cwd=scratch, timeout=120)
         self.assertNotIn("operation err", out)
         self.assertNotIn("_ERROR", out)  # go-ycsb counts failed operations under such names
