@@ -114,7 +114,6 @@ TEST_F(BalancePlannerTest, ANewServerGetsCopiesAndPrimaries) {
 
 TEST_F(BalancePlannerTest, NothingMovesWhileAnythingIsWrongOrUnderWay) {
   for (int i = 0; i < 6; ++i) Add(kA, {kB, kC});
-  Partition& partition = state_.tables[1].partitions[5];
   ASSERT_FALSE(PlanBalance(state_, 2).empty());
   const ClusterState good = state_;
   const auto idle = [&](auto spoil) {
@@ -126,7 +125,10 @@ TEST_F(BalancePlannerTest, NothingMovesWhileAnythingIsWrongOrUnderWay) {
   idle([&] { state_.nodes[kB].collected = false; });
   idle([&] { state_.tables[1].partitions[5].config.secondaries.pop_back(); });
   idle([&] { state_.tables[1].partitions[5].serving.erase(kB); });
-  idle([&] { state_.tables[1].partitions[5].pending = partition.config; });
+  idle([&] {
+    Partition& partition = state_.tables[1].partitions[5];
+    partition.pending = partition.config;
+  });
   idle([&] { state_.tables[1].partitions[5].intent = Intent{}; });
   idle([&] { state_.tables[1].partitions[5].planned = {Intent{}}; });
   idle([&] { state_.tables[1].partitions[5].primary_deadline = Instant(1); });
