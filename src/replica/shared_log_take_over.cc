@@ -222,11 +222,15 @@ void SharedLogTakeOver::Append(PartitionId pid, const std::shared_ptr<Taker>& ta
       [self = shared_from_this(), pid, taker, bytes, records = std::move(records)] {
         for (size_t i = 0; i < records.size(); ++i) {
           const bool is_last = i + 1 == records.size();  // the log reports in order (L2)
+          // The log is the taker's: what it holds must not hold the taker.
           taker->opening->log().Append(
-              records[i], [self, pid, taker, bytes, is_last](const absl::Status& status) {
-                if (status.ok() && !is_last) return;
-                self->strand_->Post([self, pid, taker, bytes, is_last, status] {
-                  if (!status.ok() && taker->status.ok()) taker->status = status;
+              records[i], [weak = self->weak_from_this(), pid, mine = std::weak_ptr<Taker>(taker),
+                           bytes, is_last](const absl::Status& status) {
+                const auto self = weak.lock();
+                if (self == nullptr || (status.ok() && !is_last)) return;
+                self->strand_->Post([self, pid, mine, bytes, is_last, status] {
+                  if (const auto taker = mine.lock(); taker != nullptr && taker->status.ok())
+                    taker->status = status;
                   if (is_last) self->OnBatchDone(pid, bytes);
                 });
               });
@@ -263,11 +267,18 @@ void SharedLogTakeOver::Finish(PartitionId pid, std::shared_ptr<Taker> taker) {
   if (taker->status.ok() && is_stopped_) taker->status = absl::AbortedError("the server stops");
   if (!taker->status.ok()) {
     // The directory may be opened again, or moved.
-    taker->opening->strand()->Post([self = shared_from_this(), taker] {
-      taker->opening->log().Drain([self, taker] {
+    ending_.insert(taker);
+    taker->opening->strand()->Post([weak = weak_from_this(), taker] {
+      taker->opening->log().Drain([weak, mine = std::weak_ptr<Taker>(taker)] {
+        const auto self = weak.lock();
+        const auto taker = mine.lock();
+        if (self == nullptr || taker == nullptr) return;
         self->host_->env.disk_pool(taker->opening->directory()).Submit([self, taker] {
           taker->opening = nullptr;
-          self->strand_->Post([taker] { taker->done(taker->status); });
+          self->strand_->Post([self, taker] {
+            self->ending_.erase(taker);
+            taker->done(taker->status);
+          });
         });
       });
     });

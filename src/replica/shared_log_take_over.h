@@ -92,6 +92,7 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
   std::set<PartitionId> done_;
   std::map<PartitionId, std::shared_ptr<Taker>> waiting_;  // for the next pass
   std::map<PartitionId, std::shared_ptr<Taker>> takers_;   // of this pass
+  std::set<std::shared_ptr<Taker>> ending_;                // failed; their logs come to rest
   std::shared_ptr<Pass> pass_;                             // while it reads
   bool was_read_ = false;
   bool is_stopped_ = false;
