@@ -3,6 +3,8 @@
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 JOBS=${JOBS:-$(nproc)}
+# Trees at other places (tools/dev/mutants) share what is compiled.
+export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
 
 # packages_of GROUP...: names from tools/packages.txt.
 packages_of() {
