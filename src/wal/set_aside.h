@@ -4,6 +4,7 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/status/statusor.h>
 
 #include <cstdint>
 #include <string>
@@ -12,8 +13,18 @@
 
 namespace arion {
 
-// Copies [begin, end) of `path` to <path>.tail (.tail.1, ... where another tail lies already). The
-// file itself stays as it is.
+// `name`, or with the first number behind it (name.1, ...) that is free.
+std::string FreeName(FileSystem& files, const std::string& name);
+
+// Where [begin, end) of `path` goes: <path>.tail (.tail.1, ... where another tail lies already).
+struct TailPlace {
+  std::string path;
+  bool is_saved = false;  // it holds these bytes, since before a crash
+};
+absl::StatusOr<TailPlace> FindTailPlace(FileSystem& files, const std::string& path, uint64_t begin,
+                                        uint64_t end);
+
+// Copies [begin, end) of `path` to that place. The file itself stays as it is.
 absl::Status SaveTail(FileSystem& files, const std::string& path, uint64_t begin, uint64_t end);
 
 // Renames the file to <path>.removed (.removed.1, ... where that is taken).

@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <source_location>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -76,10 +78,13 @@ inline std::vector<std::string> HexFixtures(std::string_view folder) {
   return all;
 }
 
-// A claim of a fuzz target that does not hold ends the process, which is how libFuzzer learns of
-// it.
-inline void FuzzRequire(bool holds) {
-  if (!holds) std::abort();
+// A claim of a fuzz target that does not hold is named and ends the process, which is how libFuzzer
+// learns of it.
+inline void FuzzRequire(bool holds,
+                        std::source_location where = std::source_location::current()) {
+  if (holds) return;
+  std::fprintf(stderr, "%s:%u: does not hold\n", where.file_name(), where.line());
+  std::abort();
 }
 
 }  // namespace arion

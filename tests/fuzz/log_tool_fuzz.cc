@@ -25,6 +25,7 @@
 #include "tools/log/report.h"
 #include "tools/log/verdict.h"
 #include "wal/log_identity.h"
+#include "wal/log_reader.h"
 #include "wal/log_recovery.h"
 
 namespace arion {
@@ -160,8 +161,19 @@ bool Opens(const MemoryFiles& files, Decree applied) {
       .ok();
 }
 
-// Every byte of a file lies in it, in a part of it that was set aside, or was a zero at the end.
-void RequireKept(const MemoryFiles& before, const MemoryFiles& after) {
+// At `from` begins what the log that this file was before left in it.
+bool IsOlderLogFrom(MemoryFiles& files, const std::string& path, size_t from) {
+  const auto name = ParseLogFileName(BaseName(path));
+  const auto bytes = files.OpenForRead(path);
+  if (!name.ok() || !*name || !bytes.ok()) return false;
+  const auto end = EndOfTornBytes(**bytes, from, files.Content(path).size(), (*name)->start_offset,
+                                  kFuzzPid);
+  return end.ok() && *end == from;
+}
+
+// Every byte of a file lies in it, in a part of it that was set aside, was a zero at the end, or, in
+// a file of ours, belongs to the log that this file was before.
+void RequireKept(MemoryFiles& before, const MemoryFiles& after, bool is_ours) {
   for (const auto& [path, file] : before.all()) {
     const auto now = after.all().find(path);
     if (now == after.all().end()) {
@@ -172,7 +184,8 @@ void RequireKept(const MemoryFiles& before, const MemoryFiles& after) {
     if (kept.size() < file->bytes.size()) kept += after.Content(path + ".tail");
     FuzzRequire(kept.size() <= file->bytes.size());
     FuzzRequire(file->bytes.compare(0, kept.size(), kept) == 0);
-    FuzzRequire(file->bytes.find_first_not_of('\0', kept.size()) == std::string::npos);
+    FuzzRequire(file->bytes.find_first_not_of('\0', kept.size()) == std::string::npos ||
+                (is_ours && IsOlderLogFrom(before, path, kept.size())));
   }
 }
 
@@ -184,8 +197,9 @@ void CheckVerdict(MemoryFiles& files, const LogPlace& place, const Input& input)
   if (!input.is_shared) FuzzRequire(IsOpened(verdict.judgement) == Opens(files, input.applied));
 }
 
-// Carries the plan out, once or killed in between and planned anew.
-void CarryOutAll(MemoryFiles& files, const LogPlace& place, const Input& input,
+// Carries the plan out, once or killed in between and planned anew. False where what the rest needs
+// is refused, a file name that no log of ours can have for one.
+bool CarryOutAll(MemoryFiles& files, const LogPlace& place, const Input& input,
                  const logtool::RepairPlan& plan) {
   if (input.act == Act::kRepairKilled) {
     files.FailAfter(input.kill_after % 8);
@@ -193,13 +207,15 @@ void CarryOutAll(MemoryFiles& files, const LogPlace& place, const Input& input,
       FuzzCount("repair killed in between");
       files.FailAfter(INT64_MAX);
       const auto rest = logtool::PlanRepair(files, place, {.applied = input.applied});
-      FuzzRequire(rest.ok() && logtool::CarryOut(files, *rest).ok());
-      return;
+      FuzzRequire(rest.ok() || absl::IsFailedPrecondition(rest.status()));
+      if (rest.ok()) FuzzRequire(logtool::CarryOut(files, *rest).ok());
+      return rest.ok();
     }
     files.FailAfter(INT64_MAX);
-    return;
+    return true;
   }
   FuzzRequire(logtool::CarryOut(files, plan).ok());
+  return true;
 }
 
 void CheckRepair(MemoryFiles& files, const LogPlace& place, const Input& input) {
@@ -214,9 +230,10 @@ void CheckRepair(MemoryFiles& files, const LogPlace& place, const Input& input) 
   FuzzRequire(!logtool::RepairText(place, *plan, logtool::RepairState::kPlanned).empty());
   logtool::PrintRepairJson(place, *plan, logtool::RepairState::kPlanned, [](std::string_view) {});
   if (plan->steps.empty()) return FuzzCount("repair: nothing to do");
-  const MemoryFiles before = files.Copy();
-  CarryOutAll(files, place, input, *plan);
-  RequireKept(before, files);
+  MemoryFiles before = files.Copy();
+  const bool is_done = CarryOutAll(files, place, input, *plan);
+  RequireKept(before, files, input.origin != 0);
+  if (!is_done) return FuzzCount("repair killed, then refused");
   FuzzRequire(Opens(files, input.applied));
   const auto again = logtool::PlanRepair(files, place, {.applied = input.applied});
   FuzzRequire(again.ok() && again->steps.empty());

@@ -178,9 +178,21 @@ TEST(Repair, OverwritesNothingThatWasSetAsideBefore) {
   ASSERT_TRUE(CarryOut(folder.files, *folder.Planned()).ok());
   EXPECT_EQ(folder.files.Content(folder.path(1) + ".tail"), "older");
   EXPECT_EQ(folder.files.Content(folder.path(2) + ".removed"), "older");
-  EXPECT_NE(folder.files.Content(folder.path(1) + ".tail.2"), "");
-  EXPECT_NE(folder.files.Content(folder.path(2) + ".removed.2"), "");
+  EXPECT_NE(folder.files.Content(folder.path(1) + ".tail.1"), "");
+  EXPECT_NE(folder.files.Content(folder.path(2) + ".removed.1"), "");
   EXPECT_EQ(folder.Judged().judgement, Judgement::kOk);
+}
+
+TEST(Verdict, IsTheSameWithATailKeptBefore) {
+  Folder folder(Durability::kFsync);
+  folder.Damage(2, 100);
+  const Verdict before = folder.Judged();
+  const uint64_t size = folder.files.Content(folder.path(2)).size();
+  for (uint64_t begin = 0; begin < size; ++begin) {
+    folder.files.Put(folder.path(2) + ".tail", std::string(size - begin, 'x'));
+    const Verdict after = folder.Judged();
+    ASSERT_EQ(after.judgement, before.judgement) << begin << ": " << after.reason;
+  }
 }
 
 TEST(Repair, MayBeKilledAnywhere) {

@@ -10,11 +10,11 @@
 #include "wal/log_identity.h"
 #include "wal/log_reader.h"
 #include "wal/log_survey.h"
+#include "wal/set_aside.h"
 
 namespace arion::logtool {
 namespace {
 
-constexpr size_t kCopyChunkBytes = 1 << 20;
 using Step = RepairPlan::Step;
 
 struct File {
@@ -47,56 +47,14 @@ std::string HoldsText(const SurveyedFile& survey) {
                                     : absl::StrCat(decrees, ", then damage ", survey.reason);
 }
 
-// <path><suffix>, or with a number behind where that is taken.
-std::string FreeName(FileSystem& files, const std::string& path, const std::string& suffix) {
-  std::string name = path + suffix;
-  for (int n = 2; Exists(files, name); ++n) name = absl::StrCat(path, suffix, ".", n);
-  return name;
-}
-
-absl::StatusOr<bool> HoldsSameBytes(FileSystem& files, const Step& step) {
-  const auto there = files.Stat(step.to);
-  if (!there.ok() || there->size != step.saved_end - step.size) return false;
-  ASSIGN_OR_RETURN(const auto from, files.OpenForRead(step.path));
-  ASSIGN_OR_RETURN(const auto saved, files.OpenForRead(step.to));
-  std::string a, b;
-  for (uint64_t at = 0; at < there->size; at += a.size()) {
-    const auto n = static_cast<size_t>(std::min<uint64_t>(kCopyChunkBytes, there->size - at));
-    RETURN_IF_ERROR(from->ReadAt(step.size + at, n, &a));
-    RETURN_IF_ERROR(saved->ReadAt(at, n, &b));
-    if (a != b || a.empty()) return false;
-  }
-  return true;
-}
-
 absl::Status Rename(FileSystem& files, const Step& step) {
   RETURN_IF_ERROR(files.Rename(step.path, step.to));
   return files.SyncDirectory(ParentDirectory(step.path));
 }
 
-absl::Status SaveTail(FileSystem& files, const Step& step) {
-  ASSIGN_OR_RETURN(const auto from, files.OpenForRead(step.path));
-  const std::string temporary = step.to + ".tmp";
-  ASSIGN_OR_RETURN(auto to, files.OpenForWrite(temporary, FileSystem::CreateMode::kTruncate));
-  std::string chunk;
-  for (uint64_t at = step.size; at < step.saved_end; at += chunk.size()) {
-    RETURN_IF_ERROR(
-        from->ReadAt(at, std::min<uint64_t>(kCopyChunkBytes, step.saved_end - at), &chunk));
-    if (chunk.empty())
-      return absl::DataLossError(absl::StrCat(step.path, ": became shorter while it was copied"));
-    RETURN_IF_ERROR(to->WriteAt(at - step.size, chunk));
-  }
-  RETURN_IF_ERROR(to->Sync());
-  RETURN_IF_ERROR(to->Close());
-  RETURN_IF_ERROR(files.Rename(temporary, step.to));
-  return files.SyncDirectory(ParentDirectory(step.path));
-}
-
 absl::Status Cut(FileSystem& files, const Step& step) {
-  if (!step.to.empty()) {
-    ASSIGN_OR_RETURN(const bool is_saved, HoldsSameBytes(files, step));
-    if (!is_saved) RETURN_IF_ERROR(SaveTail(files, step));
-  }
+  if (!step.to.empty())
+    RETURN_IF_ERROR(SaveTail(files, step.path, step.size, step.saved_end));
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(step.path, FileSystem::CreateMode::kOpenExisting));
   RETURN_IF_ERROR(file->Truncate(step.size));
   RETURN_IF_ERROR(file->Sync());
@@ -147,7 +105,7 @@ class Planner {
     if (!absl::IsDataLoss(identity.status())) return identity.status();
     identity_step_ = Step{.kind = Step::Kind::kRename,
                           .path = path,
-                          .to = FreeName(files_, path, ".removed"),
+                          .to = FreeName(files_, path + ".removed"),
                           .holds = "which files Arion wrote; all count as an older version's now"};
     return absl::OkStatus();
   }
@@ -212,7 +170,7 @@ class Planner {
     const std::string path = JoinPath(place_.directory, file.log.file_name);
     plan_.steps.push_back({.kind = Step::Kind::kRename,
                            .path = path,
-                           .to = FreeName(files_, path, ".removed"),
+                           .to = FreeName(files_, path + ".removed"),
                            .holds = HoldsText(file.survey)});
   }
 
@@ -229,9 +187,9 @@ class Planner {
                                          : EndOfNonZeroBytes(*bytes, step.size, file.log.size));
     if (step.saved_end > step.size) {
       if (!file.is_ours) step.saved_end = file.log.size;  // none of it was written ahead
-      step.to = step.path + ".tail";
-      ASSIGN_OR_RETURN(const bool is_saved, HoldsSameBytes(files_, step));
-      if (!is_saved) step.to = FreeName(files_, step.path, ".tail");
+      ASSIGN_OR_RETURN(const TailPlace place,
+                       FindTailPlace(files_, step.path, step.size, step.saved_end));
+      step.to = place.path;
     }
     plan_.steps.push_back(std::move(step));
     return absl::OkStatus();
