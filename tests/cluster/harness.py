@@ -282,17 +282,20 @@ def python_with_packages():
 
 
 class ClusterTest(unittest.TestCase):
-    """Tests that share one cluster with table temp, 8 x 3."""
+    """Tests that share one cluster with one table, of three replicas a partition."""
 
+    servers = 3
     data_dirs = 1
     replica_settings = {}
+    table = "temp"
+    partitions = 8
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(data_dirs=cls.data_dirs, replica_settings=cls.replica_settings)
+        cls.cluster = Cluster(servers=cls.servers, data_dirs=cls.data_dirs, replica_settings=cls.replica_settings)
         try:
             cls.cluster.start()
-            cls.cluster.create_table("temp")
+            cls.cluster.create_table(cls.table, partitions=cls.partitions)
         except Exception:
             cls.cluster.print_logs()
             cls.cluster.destroy()

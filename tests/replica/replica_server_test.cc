@@ -11,7 +11,19 @@
 namespace arion {
 namespace {
 
-using ReplicaServerTest = ReplicaServerWorld;
+class ReplicaServerTest : public ReplicaServerWorld {
+ protected:
+  static std::string Value(int row, size_t bytes) {
+    return std::string(bytes, static_cast<char>('a' + row % 26));
+  }
+  // a, the primary, and b hold 300 rows and have made checkpoints; their logs' old files are gone.
+  void FillTwo(Server& a, Server& b, size_t value_bytes) {
+    ASSERT_TRUE(MakePrimary(a));
+    ASSERT_TRUE(AddSecondary(a, b));
+    for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, Value(i, value_bytes)), ErrorCode::kOk);
+    world_.RunFor(absl::Seconds(10));
+  }
+};
 
 TEST_F(ReplicaServerTest, AWriteIsReadBackAndSurvivesACleanRestart) {
   meta_.SetReplicaCount(1);
@@ -121,11 +133,7 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   Server& a = AddServer();
   Server& b = AddServer();
   Server& c = AddServer();
-  ASSERT_TRUE(MakePrimary(a));
-  ASSERT_TRUE(AddSecondary(a, b));
-  for (int i = 0; i < 300; ++i)
-    ASSERT_EQ(Put(a, i, std::string(1000, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
-  world_.RunFor(absl::Seconds(10));  // checkpoints; the log's old files go
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 1000));
   ASSERT_TRUE(AddSecondary(a, c));
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Put(a, i, "late"), ErrorCode::kOk);
   world_.RunFor(absl::Seconds(15));
@@ -143,8 +151,7 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   meta_.SetReplicaCount(1);
   Restart(c);
   ASSERT_TRUE(WaitFor(c, PartitionStatus::kPrimary));
-  for (int i = 0; i < 300; ++i)
-    ASSERT_EQ(Get(c, i), std::string(1000, static_cast<char>('a' + i % 26))) << i;
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(Get(c, i), Value(i, 1000)) << i;
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Get(c, i), "late") << i;
 }
 
@@ -155,11 +162,7 @@ TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   Server& a = AddServer();
   Server& b = AddServer();
   Server& c = AddServer();
-  ASSERT_TRUE(MakePrimary(a));
-  ASSERT_TRUE(AddSecondary(a, b));
-  for (int i = 0; i < 300; ++i)
-    ASSERT_EQ(Put(a, i, std::string(17 << 10, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
-  world_.RunFor(absl::Seconds(10));
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 17 << 10));
   meta_.Propose(a.address, ConfigType::kAddSecondary, c.address);
   const auto is_copying = [&] {
     for (const auto& directory : options_.data_directories)
@@ -186,11 +189,7 @@ TEST_F(ReplicaServerTest, ALearnerIsAdmittedWhileWritesGoOnAndNoneStalls) {
   Server& a = AddServer();
   Server& b = AddServer();
   Server& c = AddServer();
-  ASSERT_TRUE(MakePrimary(a));
-  ASSERT_TRUE(AddSecondary(a, b));
-  for (int i = 0; i < 300; ++i)
-    ASSERT_EQ(Put(a, i, std::string(1000, static_cast<char>('a' + i % 26))), ErrorCode::kOk);
-  world_.RunFor(absl::Seconds(10));  // checkpoints; the log's old files go
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 1000));
   int done = 0;
   absl::Duration longest;
   bool goes_on = true;

@@ -14,22 +14,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import harness  # noqa: E402
 
 
-class AdminCommandsTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.cluster = harness.Cluster(servers=4)
-        try:
-            cls.cluster.start()
-            cls.cluster.create_table("t", partitions=4)
-            cls.cluster.wait_healthy("t")
-        except Exception:
-            cls.cluster.print_logs()
-            cls.cluster.destroy()
-            raise
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.cluster.destroy()
+class AdminCommandsTest(harness.ClusterTest):
+    servers = 4
+    table = "t"
+    partitions = 4
 
     def shell(self, *commands, exit_code=0):
         """The JSON answers, one a command."""
