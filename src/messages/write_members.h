@@ -1,0 +1,18 @@
+// How many members a partition needs for a write (spec/replication.md 1.5): asked by its primary,
+// shown by the meta server.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace arion {
+
+// `configured`: mutation_2pc_min_replica_count; 0 is a majority. Never more than the table has.
+inline int32_t WriteMembersMin(int32_t configured, int32_t replica_count) {
+  const int32_t factor = std::max(replica_count, 1);
+  if (configured <= 0) configured = factor <= 2 ? 1 : factor / 2 + 1;
+  return std::min(configured, factor);
+}
+
+}  // namespace arion
