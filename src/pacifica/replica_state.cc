@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "messages/write_members.h"
 
 namespace arion {
 
@@ -20,10 +21,7 @@ ReplicaState::ReplicaState(CoreOptions options_in)
 }
 
 int32_t ReplicaState::MembersMin() const {
-  const int32_t factor = std::max(configuration.max_replica_count, 1);
-  int32_t wanted = options.replica_count_min;
-  if (wanted <= 0) wanted = factor <= 2 ? 1 : factor / 2 + 1;
-  return std::min(wanted, factor);
+  return WriteMembersMin(options.replica_count_min, configuration.max_replica_count);
 }
 
 Watermarks ReplicaState::marks() const {
