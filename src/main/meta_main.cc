@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "env/posix_environment.h"
+#include "main/meta_metrics.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
@@ -33,6 +34,8 @@ int Main(int argc, char** argv) {
              {"grace", absl::FormatDuration(config.meta.grace)}});
   JournalMetaStore store(env, config.meta_data_directory);
   MetaServer server(env, transport, store, config.meta);
+  MetaMetrics metrics(pages.registry(), server);
+  pages.BeforeReading([&] { metrics.Refresh(); });
   int exit_code = Serve(server, transport);
   transport.Stop();
   pages.Stop();

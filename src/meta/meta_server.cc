@@ -71,6 +71,13 @@ void MetaServer::State::Stop(std::function<void()> done) {
   });
 }
 
+void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
+  strand_->Post([weak = weak_from_this(), done = std::move(done)] {
+    if (auto self = weak.lock())
+      done(OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count));
+  });
+}
+
 void MetaServer::State::Begin(ClusterState loaded) {
   state_ = std::move(loaded);
   for (auto& [endpoint, node] : state_.nodes) {
@@ -179,6 +186,7 @@ void MetaServer::State::ExpireNodes() {
   for (Endpoint endpoint : detector_.Expire(Now())) {
     LOG(WARNING) << "meta: " << endpoint << " is dead: no beacon for "
                  << absl::FormatDuration(options_.grace);
+    stats_.server_deaths.Add(1);
     Node& node = state_.nodes[endpoint];
     node.alive = false;
     node.collected = false;
@@ -285,6 +293,7 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
   Partition& partition = *state_.FindPartition(next.pid);
   int32_t app_id = next.pid.app_id;
   Install(partition, std::move(next), cause, Now());
+  stats_.configuration_changes.Add(1);
   LOG(INFO) << "meta: " << Describe(partition.config);
   if (partition.intent) partition.intent->times_sent = 0;  // now with another ballot
   if (node.IsValid() && state_.nodes[node].incarnation != incarnation) {
@@ -406,5 +415,9 @@ MetaServer::~MetaServer() = default;
 
 absl::Status MetaServer::Start() { return state_->Start(); }
 void MetaServer::Stop(std::function<void()> done) { state_->Stop(std::move(done)); }
+void MetaServer::Overview(std::function<void(ClusterOverview)> done) {
+  state_->Overview(std::move(done));
+}
+const MetaServerStats& MetaServer::stats() const { return state_->stats(); }
 
 }  // namespace arion

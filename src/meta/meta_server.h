@@ -1,6 +1,6 @@
 // MetaServer owns the cluster's configuration: tables, partitions, who serves them, who is alive.
 //
-// Threads   Start, Stop: any thread; everything else on one strand. Judgement is pure
+// Threads   Start, Stop, Overview, stats: any thread; everything else on one strand. Judgement is pure
 //           (cluster_state.h, failure_detector.h, placement_planner.h).
 // Lifetime  Environment, Transport and MetaStore outlive it.
 // Promises  M1  A configuration is durable in the store before memory holds it and before anyone is
@@ -18,7 +18,9 @@
 #include <memory>
 #include <string>
 
+#include "base/counter.h"
 #include "env/environment.h"
+#include "meta/cluster_overview.h"
 #include "meta/meta_store.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
@@ -41,6 +43,11 @@ struct MetaServerOptions {
   PeerGeneration peer_generation = PeerGeneration::k25;
 };
 
+struct MetaServerStats {
+  Counter configuration_changes;
+  Counter server_deaths;
+};
+
 class MetaServer {
  public:
   MetaServer(Environment& env, Transport& transport, MetaStore& store, MetaServerOptions options);
@@ -50,6 +57,10 @@ class MetaServer {
   // nothing was changed.
   absl::Status Start();
   void Stop(std::function<void()> done);
+
+  // Any thread; `done` runs on the strand.
+  void Overview(std::function<void(ClusterOverview)> done);
+  const MetaServerStats& stats() const;
 
  private:
   class State;

@@ -3,7 +3,7 @@
 //
 // Parts     meta_server.cc start, servers, changes of configurations, plans · table_requests.cc
 //           changes of tables · admin_requests.cc what administrators ask and tell
-// Threads   Strand-bound, except Start and Stop.
+// Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -34,6 +34,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
 
   absl::Status Start();
   void Stop(std::function<void()> done);
+  void Overview(std::function<void(ClusterOverview)> done);
+  const MetaServerStats& stats() const { return stats_; }
 
  private:
   enum class Phase { kStarting, kServing, kStopped };
@@ -153,6 +155,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   const MetaServerOptions options_;
   const StrandPtr strand_;
 
+  MetaServerStats stats_;
   Phase phase_ = Phase::kStarting;
   ClusterState state_;
   FunctionLevel set_level_ = FunctionLevel::kSteady;

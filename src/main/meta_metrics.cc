@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/meta_metrics.h"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <utility>
+
+#include "meta/meta_queries.h"
+
+namespace arion {
+namespace {
+
+constexpr std::chrono::seconds kRefreshMax{1};
+
+const char* HelpOf(PartitionHealth health) {
+  switch (health) {
+    case PartitionHealth::kDead:
+      return "Partitions without any member.";
+    case PartitionHealth::kUnreadable:
+      return "Partitions without a primary.";
+    case PartitionHealth::kUnwritable:
+      return "Partitions with too few members for a write.";
+    case PartitionHealth::kWritableIll:
+      return "Partitions that serve with fewer members than the table's replica count.";
+    case PartitionHealth::kHealthy:
+      return "Partitions with all their members.";
+  }
+  return "";
+}
+
+}  // namespace
+
+MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server) : server_(server) {
+  const auto add = [&](MetricInfo info, auto of) {
+    held_.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
+                                 [this, of] { return static_cast<double>(of(Latest())); }));
+  };
+  add({.name = "alive_replica_servers", .help = "Replica servers whose beacons arrive."},
+      [](const ClusterOverview& overview) { return overview.alive_servers; });
+  add({.name = "unalive_replica_servers", .help = "Known replica servers that are silent."},
+      [](const ClusterOverview& overview) { return overview.dead_servers; });
+  for (size_t i = 0; i < kPartitionHealths; ++i) {
+    const auto health = static_cast<PartitionHealth>(i);
+    held_.push_back(registry.AddTable(
+        {.name = std::string(PartitionHealthName(health)) + "_partitions", .help = HelpOf(health)},
+        MetricKind::kGauge, [this, i] {
+          std::vector<LabeledValue> rows;
+          for (const TableOverview& table : Latest().tables)
+            rows.push_back({{{"table", table.name}}, static_cast<double>(table.partitions[i])});
+          return rows;
+        }));
+  }
+  held_.push_back(
+      registry.AddTable({.name = "meta_function_level", .help = "1 for the level that holds."},
+                        MetricKind::kGauge, [this] {
+                          return std::vector<LabeledValue>{
+                              {{{"level", std::string(FunctionLevelName(Latest().level))}}, 1.0}};
+                        }));
+  held_.push_back(registry.Add({.name = "partition_configuration_changes_total",
+                                .help = "Configurations of partitions stored since the start.",
+                                .old = {.name = "partition_configuration_changes"}},
+                               {}, server.stats().configuration_changes));
+  held_.push_back(registry.Add({.name = "replica_server_disconnections_total",
+                                .help = "Replica servers declared dead since the start.",
+                                .old = {.name = "replica_server_disconnections"}},
+                               {}, server.stats().server_deaths));
+}
+
+void MetaMetrics::Refresh() {
+  struct Answer {
+    ClusterOverview overview;
+    std::promise<void> arrived;
+  };
+  auto answer = std::make_shared<Answer>();
+  const std::future<void> arrived = answer->arrived.get_future();
+  server_.Overview([answer](ClusterOverview overview) {
+    answer->overview = std::move(overview);
+    answer->arrived.set_value();
+  });
+  if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return;
+  const std::lock_guard lock(mutex_);
+  latest_ = std::move(answer->overview);
+}
+
+ClusterOverview MetaMetrics::Latest() const {
+  const std::lock_guard lock(mutex_);
+  return latest_;
+}
+
+}  // namespace arion
