@@ -29,6 +29,8 @@ find_library(HTTP_PARSER_ARCHIVE libhttp_parser.a REQUIRED)
 target_link_libraries(tp_http_parser INTERFACE ${HTTP_PARSER_ARCHIVE})
 add_library(tp_crypto INTERFACE)
 target_link_libraries(tp_crypto INTERFACE crypto)
+add_library(tp_zlib INTERFACE)
+target_link_libraries(tp_zlib INTERFACE z)
 add_library(tp_edit INTERFACE)
 target_link_libraries(tp_edit INTERFACE edit)
 

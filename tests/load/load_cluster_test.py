@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""arion_load against real servers: workloads with verification, the files it writes, its exit codes.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cluster"))
+import harness
+
+PROGRAM = os.path.join(harness.BUILD, "arion_load")
+
+
+class Load(harness.ClusterTest):
+    def load(self, *words, table=None):
+        command = [PROGRAM, *words, f"--meta={self.cluster.meta.address}", f"--table={table or self.table}"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=100 * harness.PATIENCE)
+
+    def report(self, *words):
+        """The JSON of a run that keeps everything."""
+        done = self.load("-j", *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_workloads_are_verified(self):
+        for letter, kinds in (("a", {"READ", "UPDATE"}), ("b", {"READ", "UPDATE"}), ("f", {"READ", "READMODIFYWRITE"})):
+            with self.subTest(workload=letter):
+                report = self.report("--workload", letter, "-p", "recordcount=1000", "--operations=6000", "--verify")
+                load, run, check = report["phases"]
+                self.assertEqual((load["operations"], run["operations"], check["operations"]), (1000, 6000, 1000))
+                self.assertEqual({kind["operation"] for kind in run["kinds"]}, kinds)
+                self.assertEqual(report["ended"], "done")
+                self.assertEqual([report["verify"][what] for what in ("lost", "stale", "mixed")], [0, 0, 0])
+                self.assertGreater(report["verify"]["reads"], 3000)
+                for kind in run["kinds"]:
+                    self.assertEqual(kind["not_found"], 0)
+                    latencies = kind["service_us"]
+                    self.assertLess(0, latencies["p50"])
+                    self.assertLessEqual(latencies["p99"], latencies["max"])
+
+    def test_every_kind_of_operation_is_verified(self):
+        report = self.report("-p", "recordcount=1000", "-p", "readproportion=0.2", "-p", "updateproportion=0.1",
+                             "-p", "insertproportion=0.1", "-p", "scanproportion=0.2", "-p", "deleteproportion=0.1",
+                             "-p", "multigetproportion=0.15", "-p", "multiputproportion=0.15", "-p", "maxscanlength=20",
+                             "-p", "requestdistribution=zipfian", "-p", "ttlproportion=0.1", "-p", "ttlseconds=600",
+                             "-p", "keyprefix=every", "--operations=5000", "--verify", "--clients=2")
+        self.assertEqual(len(report["phases"][1]["kinds"]), 7)
+        self.assertEqual([report["verify"][what] for what in ("lost", "stale", "mixed")], [0, 0, 0])
+
+    def test_an_open_loop_and_the_files_it_writes(self):
+        from_pypi = harness.python_with_packages()
+        with tempfile.TemporaryDirectory() as scratch:
+            hdr, html, reported = (os.path.join(scratch, name) for name in ("log.hlog", "report.html", "report.json"))
+            done = self.load("--workload=a", "-p", "recordcount=500", "--rate=500-1500/1s,1500", "--seconds=2",
+                             f"--hdr={hdr}", f"--html={html}", f"--json={reported}", "--slo=p50<5s,errors<1%,ops>100")
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("slo: p50<5s: kept", done.stdout)
+            with open(reported) as file:
+                report = json.load(file)
+            run = report["phases"][1]
+            self.assertEqual((run["loop"], run["not_started"]), ("open", 0))
+            self.assertAlmostEqual(run["operations"], 2500, delta=5)
+            script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "read_hdr.py")
+            merged = json.loads(harness.run([from_pypi, script, hdr]))
+            for kind in run["kinds"]:
+                for tag, latencies in ((kind["operation"], kind["service_us"]),
+                                       ("Intended-" + kind["operation"], kind["intended_us"])):
+                    self.assertEqual(merged[tag]["count"], kind["succeeded"])
+                    for name, value in merged[tag]["us"].items():
+                        self.assertAlmostEqual(value, latencies[name], delta=latencies[name] / 900 + 0.001, msg=f"{tag} {name}")
+            with open(html) as file:
+                text = file.read()
+            self.assertIn("<polyline", text)
+            self.assertTrue(text.endswith("</html>\n"))
+
+    def test_exit_codes_say_what_happened(self):
+        done = self.load("run", "--workload=a", "-p", "recordcount=10", "--operations=10", "--slo=max<1us")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("MISSED", done.stdout)
+        done = self.load("run", "--workload=a", "-p", "recordcount=10", "--operations=10", "--html=/nonexistent/x.html")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("run: ", done.stdout)
+        self.assertIn("can't write /nonexistent/x.html: No such file", done.stderr)
+        done = self.load("--workload=a", "--threads=0")
+        self.assertEqual((done.returncode, done.stderr), (2, "error: --threads=0: 1 or more\n"))
+        done = self.load("--workload=a", "-p", "recordcoun=1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean recordcount?", done.stderr)
+        done = self.load("--workload=a", table="nosuch")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("table nosuch", done.stderr)
+
+    def test_a_rate_beyond_capacity_is_said(self):
+        done = self.load("run", "--workload=c", "-p", "recordcount=10", "--rate=1000000", "--threads=2", "--seconds=1")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("RATE NOT REACHED", done.stdout)
+
+    def test_a_signal_still_gives_the_summary(self):
+        command = [PROGRAM, "run", "--workload=c", "-p", "recordcount=10", "--seconds=60",
+                   f"--meta={self.cluster.meta.address}", f"--table={self.table}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as program:
+            for line in program.stdout:
+                if "1s" in line and "|" in line:
+                    break
+            began = time.monotonic()
+            program.send_signal(signal.SIGINT)
+            rest = program.stdout.read()
+        self.assertEqual(program.returncode, 1)
+        self.assertIn("ended early: told to stop", rest)
+        self.assertIn("p99.9 ", rest)
+        self.assertLess(time.monotonic() - began, 20 * harness.PATIENCE)
+
+
+if __name__ == "__main__":
+    unittest.main()

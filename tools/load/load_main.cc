@@ -1,0 +1,205 @@
+// arion_load: YCSB's workloads, and more, on a cluster: load, measure, verify.
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/time/time.h>
+#include <gflags/gflags.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "tools/load/report.h"
+#include "tools/load/report_text.h"
+#include "tools/load/session.h"
+#include "tools/load/settings.h"
+
+DEFINE_string(meta, "127.0.0.1:34601", "meta servers, commas between");
+DEFINE_string(table, "temp", "the table; it must be there");
+DEFINE_string(workload, "",
+              "a to f: YCSB's core workloads, with 100000 records unless -p says else");
+DEFINE_string(P, "", "a property file of YCSB; may be given several times");
+DEFINE_string(p, "", "key=value, over what files say; may be given several times");
+DEFINE_int64(threads, 50, "operations under way (open loop: at most; 1000)");
+DEFINE_int64(clients, 1, "clients, each with a thread and connections of its own");
+DEFINE_string(rate, "", "open loop: operations/s, or stages as 1000-20000/30s,20000");
+DEFINE_string(seconds, "", "length of the run phase beside the warm-up: 30 (or 2m)");
+DEFINE_int64(operations, 0, "operations of the run phase");
+DEFINE_string(warmup, "", "seconds before anything counts");
+DEFINE_int64(seed, 1, "the same seed gives the same operations");
+DEFINE_string(timeout, "", "seconds an operation may take: 5");
+DEFINE_string(give_up, "", "seconds without any success after which a phase ends: 30");
+DEFINE_bool(verify, false, "judge every read by what was acknowledged, read all back at the end");
+DEFINE_string(slo, "", "what the run must keep, as \"READ p99<5ms,errors<0.1%,ops>10000\"");
+DEFINE_bool(j, false, "the report as JSON on standard output, all else on standard error");
+DEFINE_string(json, "", "file for the report as JSON");
+DEFINE_string(hdr, "", "file for the latencies as HdrHistogram's log");
+DEFINE_string(html, "", "file for the report with plots");
+
+namespace arion::load {
+namespace {
+
+enum class ExitCode { kOk = 0, kNotKept = 1, kUsage = 2, kCannotConnect = 3 };
+
+std::atomic<bool> stop = false;
+
+void StopOnSignal(int signal) {
+  stop = true;
+  std::signal(signal, SIG_DFL);  // the second one means it
+}
+
+// Takes -P FILE and -p key=value, which may come several times, out of the command line.
+absl::StatusOr<Properties> TakeProperties(int* argc, char** argv) {
+  Properties properties;
+  int kept = 1;
+  for (int i = 1; i < *argc; ++i) {
+    std::string_view word = argv[i];
+    const size_t dashes = word.starts_with("--") ? 2 : 1;
+    const std::string_view name = word.substr(std::min(dashes, word.size()), 1);
+    const std::string_view rest = word.substr(std::min(dashes + 1, word.size()));
+    const bool is_ours = word.starts_with('-') && (name == "P" || name == "p") &&
+                         (rest.empty() || rest.starts_with('='));
+    if (!is_ours) {
+      argv[kept++] = argv[i];
+      continue;
+    }
+    if (rest.empty() && i + 1 == *argc) {
+      return absl::InvalidArgumentError(absl::StrCat("-", Text(name), " needs a value"));
+    }
+    const std::string value(rest.empty() ? std::string_view(argv[++i]) : rest.substr(1));
+    RETURN_IF_ERROR(name == "P" ? properties.ReadFile(value) : properties.Parse(value, "-p"));
+  }
+  *argc = kept;
+  return properties;
+}
+
+bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+
+// "30" is seconds, "2m" what it says.
+absl::StatusOr<std::optional<absl::Duration>> DurationOf(const char* name,
+                                                         const std::string& text) {
+  if (text.empty()) return std::optional<absl::Duration>();
+  absl::Duration duration;
+  const bool is_number = text.find_first_not_of("0123456789.") == std::string::npos;
+  if (!absl::ParseDuration(is_number ? text + "s" : text, &duration) ||
+      duration == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", name, "=", text, ": write 30, 500ms or 2m"));
+  }
+  return std::optional<absl::Duration>(duration);
+}
+
+absl::StatusOr<Flags> FlagsGiven(int argc, char** argv) {
+  Flags flags;
+  flags.commands.assign(argv + 1, argv + argc);
+  if (IsGiven("meta")) flags.meta = FLAGS_meta;
+  if (IsGiven("table")) flags.table = FLAGS_table;
+  if (IsGiven("workload")) flags.workload = FLAGS_workload;
+  if (IsGiven("rate")) flags.rate = FLAGS_rate;
+  if (IsGiven("slo")) flags.slo = FLAGS_slo;
+  if (IsGiven("threads")) flags.threads = FLAGS_threads;
+  if (IsGiven("clients")) flags.clients = FLAGS_clients;
+  if (IsGiven("operations")) flags.operations = FLAGS_operations;
+  flags.seed = FLAGS_seed;
+  ASSIGN_OR_RETURN(flags.seconds, DurationOf("seconds", FLAGS_seconds));
+  ASSIGN_OR_RETURN(flags.warm_up, DurationOf("warmup", FLAGS_warmup));
+  ASSIGN_OR_RETURN(flags.timeout, DurationOf("timeout", FLAGS_timeout));
+  ASSIGN_OR_RETURN(flags.give_up, DurationOf("give_up", FLAGS_give_up));
+  if (FLAGS_verify) flags.verify = Flags::Verify::kYes;
+  flags.json_file = FLAGS_json;
+  flags.hdr_file = FLAGS_hdr;
+  flags.html_file = FLAGS_html;
+  return flags;
+}
+
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::trunc);
+  if (file && (file << text) && file.flush()) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("can't write ", path, ": ", strerror(errno)));
+}
+
+ExitCode Fail(const absl::Status& status, ExitCode code) {
+  fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
+  return code;
+}
+
+bool IsKept(const Report& report) {
+  return report.ended == "done" && (!report.verdict || report.verdict->Total() == 0) &&
+         std::all_of(report.slos.begin(), report.slos.end(),
+                     [](const SloOutcome& slo) { return slo.is_kept; }) &&
+         std::all_of(report.phases.begin(), report.phases.end(),
+                     [](const PhaseResult& phase) { return phase.not_started == 0; });
+}
+
+// After the summary, so that no full disk can take that away.
+ExitCode WriteReports(const Report& report, const Settings& settings) {
+  ExitCode code = ExitCode::kOk;
+  if (!settings.json_file.empty()) {
+    absl::Status status = WriteFile(settings.json_file, JsonOf(report));
+    if (!status.ok()) code = Fail(status, ExitCode::kNotKept);
+  }
+  if (!settings.html_file.empty()) {
+    absl::Status status = WriteFile(settings.html_file, HtmlOf(report));
+    if (!status.ok()) code = Fail(status, ExitCode::kNotKept);
+  }
+  return code;
+}
+
+ExitCode RunWith(const Settings& settings) {
+  FILE* const people = FLAGS_j ? stderr : stdout;
+  Session session(
+      settings,
+      [people](std::string_view text) {
+        fwrite(text.data(), 1, text.size(), people);
+        fflush(people);
+      },
+      stop);
+  absl::Status opened = session.Open();
+  if (absl::IsNotFound(opened)) {
+    return Fail(Annotate(opened, "create it with arion_shell"), ExitCode::kCannotConnect);
+  }
+  if (!opened.ok()) {
+    return Fail(opened,
+                absl::IsInvalidArgument(opened) ? ExitCode::kUsage : ExitCode::kCannotConnect);
+  }
+  std::signal(SIGINT, StopOnSignal);
+  std::signal(SIGTERM, StopOnSignal);
+  const Report report = session.Run();
+  fputs(SummaryText(report).c_str(), people);
+  if (report.ended != "done") fprintf(people, "\nended early: %s\n", report.ended.c_str());
+  fflush(people);
+  if (FLAGS_j) fputs(JsonOf(report).c_str(), stdout);
+  const ExitCode written = WriteReports(report, settings);
+  if (written != ExitCode::kOk || !session.hdr_status().ok()) return ExitCode::kNotKept;
+  return IsKept(report) ? ExitCode::kOk : ExitCode::kNotKept;
+}
+
+int Main(int argc, char** argv) {
+  gflags::SetUsageMessage(
+      "[load|run] --workload a | -P FILE [-p key=value]... [flags]\n"
+      "without a command: load, then run. Exit codes: 0 ok, 1 not all was kept (slo, verify, rate, "
+      "a report), 2 usage, 3 cannot connect");
+  FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is counted and said in the summary
+  FLAGS_logtostderr = true;
+  absl::StatusOr<Properties> properties = TakeProperties(&argc, argv);
+  if (!properties.ok()) return static_cast<int>(Fail(properties.status(), ExitCode::kUsage));
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  absl::StatusOr<Flags> flags = FlagsGiven(argc, argv);
+  if (!flags.ok()) return static_cast<int>(Fail(flags.status(), ExitCode::kUsage));
+  absl::StatusOr<Settings> settings = Settings::From(*flags, *properties);
+  if (!settings.ok()) return static_cast<int>(Fail(settings.status(), ExitCode::kUsage));
+  return static_cast<int>(RunWith(*settings));
+}
+
+}  // namespace
+}  // namespace arion::load
+
+int main(int argc, char** argv) { return arion::load::Main(argc, argv); }

@@ -1,0 +1,34 @@
+// Report: all that a run of the tool has to say at its end, and its forms for programs and browsers
+// (for people: report_text.h).
+//
+// Shapes    JSON: latencies in microseconds, one object. HTML: one file, its plots are SVG drawn here:
+//           it needs no network and no script.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/load/ledger.h"
+#include "tools/load/phase.h"
+#include "tools/load/slo.h"
+
+namespace arion::load {
+
+struct Report {
+  std::vector<std::pair<std::string, std::string>> configuration;
+  std::vector<PhaseResult> phases;
+  std::optional<Ledger::Verdict> verdict;
+  Instant began;  // what violations' times count from
+  std::vector<SloOutcome> slos;
+  std::string ended;  // "done", or what cut it short
+};
+
+inline constexpr double kPercentiles[] = {50, 90, 95, 99, 99.9, 99.99};
+
+std::string JsonOf(const Report& report);
+std::string HtmlOf(const Report& report);
+
+}  // namespace arion::load

@@ -1,0 +1,61 @@
+// Session: a cluster's table, the phases upon it one after the other, and the report of all.
+//
+// Errors    Open: NotFound: no such table; Unavailable, DeadlineExceeded: no meta server answers.
+// Threads   Call from one thread; `stop` may be set by a signal's handler.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <arion/client.h>
+
+#include <atomic>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "env/posix_clock.h"
+#include "tools/load/ledger.h"
+#include "tools/load/report.h"
+#include "tools/load/settings.h"
+
+namespace arion::load {
+
+class Session {
+ public:
+  using Print = std::function<void(std::string_view)>;
+  // `print` gets what people read while it goes on.
+  Session(const Settings& settings, Print print, const std::atomic<bool>& stop);
+
+  absl::Status Open();
+  // All phases; each is in the report, however it ended.
+  Report Run();
+  // What went wrong with the HdrHistogram log; it says so once and goes on.
+  const absl::Status& hdr_status() const { return hdr_status_; }
+
+ private:
+  PhaseResult RunPhaseOf(Phase phase);
+  PhaseResult RunCheck();
+  PhaseResult Drive(Driver::Next next, DriverOptions options, const PhaseRules& rules,
+                    std::vector<Kind> kinds);
+  void OpenHdrLog();
+  void WriteHdr(const Interval& interval, LoopKind loop, Instant phase_began);
+  void WriteHdrText(const std::string& text);
+
+  const Settings& settings_;
+  const Print print_;
+  const std::atomic<bool>& stop_;
+  const PosixClock clock_;
+  const KeyNames keys_;
+  const uint64_t run_;
+  const Instant began_;
+  std::unique_ptr<Ledger> ledger_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::vector<std::shared_ptr<Table>> tables_;
+  std::ofstream hdr_;
+  absl::Status hdr_status_;
+};
+
+}  // namespace arion::load

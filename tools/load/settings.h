@@ -1,0 +1,61 @@
+// Settings: what the command line and the property files ask for together, checked.
+//
+// Shapes    Flags go before properties: --threads before threadcount, --rate before target, --seconds
+//           before maxexecutiontime, --operations before operationcount, --warmup before warmuptime,
+//           --meta before meta_servers, --table before table, --verify before dataintegrity.
+// Errors    InvalidArgument: what is wrong, and what may stand there.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/load/pacing.h"
+#include "tools/load/properties.h"
+#include "tools/load/slo.h"
+#include "tools/load/workload.h"
+
+namespace arion::load {
+
+// As given; none: not given.
+struct Flags {
+  std::vector<std::string> commands;  // "load", "run"; none: both
+  std::optional<std::string> meta, table, workload, rate, slo;
+  std::optional<int64_t> threads, operations, clients, seed;
+  std::optional<absl::Duration> seconds, warm_up, timeout, give_up;
+  std::optional<std::string> json_file, hdr_file, html_file;
+  enum class Verify { kNo, kYes } verify = Verify::kNo;
+};
+
+struct Settings {
+  std::vector<std::string> meta_servers;
+  std::string table;
+  Workload workload;
+  bool loads = true;
+  bool runs = true;
+  bool verifies = false;
+  int64_t threads = 50;
+  int64_t clients = 1;
+  uint64_t seed = 1;
+  std::optional<Pacing> pacing;
+  std::string rate_text;
+  int64_t operations = INT64_MAX;
+  absl::Duration run_time = absl::InfiniteDuration();  // with the warm-up
+  absl::Duration warm_up;
+  absl::Duration timeout = absl::Seconds(5);
+  absl::Duration give_up = absl::Seconds(30);
+  std::vector<Slo> slos;
+  std::string json_file, hdr_file, html_file;  // empty: none
+
+  // `properties`: what was read for -P and -p; --workload's lie beneath them.
+  static absl::StatusOr<Settings> From(const Flags& flags, const Properties& properties);
+  std::vector<std::pair<std::string, std::string>> Describe() const;
+};
+
+}  // namespace arion::load
