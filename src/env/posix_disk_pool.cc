@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/posix_disk_pool.h"
 
+#include <absl/strings/str_cat.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace arion {
+namespace {
+
+int64_t NanosOf(std::chrono::steady_clock::duration time) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
+}
+
+}  // namespace
 
 PosixDiskPool::PosixDiskPool(int threads) {
   CHECK_GE(threads, 1);
   for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] { Run(); });
-    pthread_setname_np(threads_.back().native_handle(), "disk_pool");
+    Worker& worker = workers_.emplace_back();
+    worker.thread = std::thread([this, &worker] { Run(worker); });
+    pthread_setname_np(worker.thread.native_handle(), "disk_pool");
   }
 }
 
@@ -21,29 +31,56 @@ PosixDiskPool::~PosixDiskPool() {
     stopping_ = true;
   }
   wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
+  for (Worker& worker : workers_) worker.thread.join();
 }
 
 void PosixDiskPool::Submit(Task work) {
+  stats_.queued.Add(1);
   {
     std::lock_guard lock(mutex_);
-    queue_.push_back(std::move(work));
+    queue_.push_back({std::move(work), Clock::now()});
   }
   wake_.notify_one();
 }
 
-void PosixDiskPool::Run() {
+void PosixDiskPool::Run(Worker& self) {
+  const CallRecordMark mark(&self.call);
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
     if (queue_.empty()) return;
-    Task work = std::move(queue_.front());
+    Waiting next = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
-    work();
-    work = nullptr;  // what it holds may be the last reference: not under the lock
+    const Clock::time_point begun = Clock::now();
+    stats_.queued.Add(-1);
+    stats_.busy.Add(1);
+    stats_.wait_nanos.Record(NanosOf(begun - next.since));
+    self.busy_since_nanos.store(NanosOf(begun.time_since_epoch()), std::memory_order_relaxed);
+    next.work();
+    next.work = nullptr;  // what it holds may be the last reference: not under the lock
+    self.busy_since_nanos.store(0, std::memory_order_relaxed);
+    stats_.busy.Add(-1);
+    stats_.service_nanos.Record(NanosOf(Clock::now() - begun));
     lock.lock();
   }
+}
+
+std::vector<StuckWork> PosixDiskPool::Stuck(absl::Duration limit, const std::string& name) const {
+  std::vector<StuckWork> stuck;
+  const int64_t now = NanosOf(Clock::now().time_since_epoch());
+  int number = 0;
+  for (const Worker& worker : workers_) {
+    ++number;
+    const int64_t begun = worker.busy_since_nanos.load(std::memory_order_relaxed);
+    const int64_t since = std::max(begun, worker.call.changed_nanos());
+    if (begun == 0 || absl::Nanoseconds(now - since) <= limit) continue;
+    const std::string call = worker.call.Now();
+    stuck.push_back({.where = absl::StrCat("pool of ", name, ", thread ", number),
+                     .what = call.empty() ? "in no file call" : call,
+                     .age = absl::Nanoseconds(now - since)});
+  }
+  return stuck;
 }
 
 }  // namespace arion

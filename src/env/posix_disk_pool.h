@@ -5,15 +5,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "base/counter.h"
+#include "base/histogram.h"
+#include "env/blocking_call.h"
 #include "env/environment.h"
+#include "env/stuck_work.h"
 
 namespace arion {
+
+struct PoolStats {
+  Gauge queued;             // submitted, not begun
+  Gauge busy;               // threads that work
+  Histogram wait_nanos;     // from Submit to the beginning
+  Histogram service_nanos;  // from there to the end
+};
 
 class PosixDiskPool : public DiskPool {
  public:
@@ -22,14 +36,31 @@ class PosixDiskPool : public DiskPool {
 
   void Submit(Task work) override;
 
+  int threads() const { return static_cast<int>(workers_.size()); }
+  const PoolStats& stats() const { return stats_; }
+  // Work that for longer than `limit` neither ended nor began or ended a call; `name` is this
+  // pool's.
+  std::vector<StuckWork> Stuck(absl::Duration limit, const std::string& name) const;
+
  private:
-  void Run();
+  using Clock = std::chrono::steady_clock;
+  struct Waiting {
+    Task work;
+    Clock::time_point since;
+  };
+  struct Worker {
+    std::thread thread;
+    CallRecord call;
+    std::atomic<int64_t> busy_since_nanos{0};  // 0: idle
+  };
+  void Run(Worker& self);
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Task> queue_;  // guarded by mutex_
-  bool stopping_ = false;   // guarded by mutex_
-  std::vector<std::thread> threads_;
+  std::deque<Waiting> queue_;  // guarded by mutex_
+  bool stopping_ = false;      // guarded by mutex_
+  PoolStats stats_;
+  std::deque<Worker> workers_;  // each stays where it is
 };
 
 }  // namespace arion

@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "env/loop_thread.h"
+
 namespace arion {
 namespace {
 
@@ -47,11 +49,16 @@ DiskPool& PosixEnvironment::disk_pool(const std::string& path) { return *DeviceO
 
 LogDevice& PosixEnvironment::log_device(const std::string& path) { return *DeviceOf(path).log; }
 
+// A path's device is asked for once, and never under the lock: that may wait for the disk. A loop
+// thread must not wait: for a path nobody asked for yet it takes the nearest known directory above.
 PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   auto known = device_of_path_.find(path);
+  if (known == device_of_path_.end() && OnLoopThread()) known = NearestKnownAbove(path);
   if (known == device_of_path_.end()) {
-    absl::StatusOr<uint64_t> device = files_.DeviceOf(path);
+    lock.unlock();
+    const absl::StatusOr<uint64_t> device = files_.DeviceOf(path);
+    lock.lock();
     // A disk that vanished between its check and now: its work fails by itself, in a pool of its
     // own.
     known = device_of_path_.emplace(path, device.ok() ? *device : UINT64_MAX).first;
@@ -59,10 +66,34 @@ PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
   std::unique_ptr<Device>& device = devices_[known->second];
   if (device == nullptr) {
     device = std::make_unique<Device>();
+    device->path = path;
     device->pool = std::make_unique<PosixDiskPool>(options_.disk_threads_per_device);
     device->log = NewPosixLogDevice(path, options_.log_device);
   }
   return *device;
+}
+
+std::map<std::string, uint64_t>::iterator PosixEnvironment::NearestKnownAbove(
+    const std::string& path) {
+  for (std::string above = path; above.size() > 1;) {
+    above = ParentDirectory(above);
+    if (const auto known = device_of_path_.find(above); known != device_of_path_.end())
+      return known;
+  }
+  return device_of_path_.end();
+}
+
+const PosixDiskPool& PosixEnvironment::pool_of(const std::string& path) {
+  return *DeviceOf(path).pool;
+}
+
+std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
+  std::vector<StuckWork> stuck;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [number, device] : devices_)
+    for (StuckWork& work : device->pool->Stuck(limit, device->path))
+      stuck.push_back(std::move(work));
+  return stuck;
 }
 
 }  // namespace arion

@@ -38,15 +38,21 @@ class PosixEnvironment : public Environment {
   LogDevice& log_device(const std::string& path) override;
 
   EventLoops& loops() { return loops_; }
+  // The very pool of disk_pool(path), for displays.
+  const PosixDiskPool& pool_of(const std::string& path);
+  // PosixDiskPool::Stuck of all pools. Waits for no disk.
+  std::vector<StuckWork> StuckInPools(absl::Duration limit);
   // Nothing runs on any strand after it returned; work in disk pools goes on.
   void StopLoops() { loops_.Stop(); }
 
  private:
   struct Device {
+    std::string path;  // the first that was asked for
     std::unique_ptr<LogDevice> log;
     std::unique_ptr<PosixDiskPool> pool;  // ends first: its work uses the log device
   };
   Device& DeviceOf(const std::string& path);
+  std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path);
 
   const PosixEnvironmentOptions options_;
   PosixClock clock_;

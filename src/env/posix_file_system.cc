@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/status.h"
+#include "env/blocking_call.h"
 
 namespace arion {
 
@@ -43,6 +44,7 @@ absl::Status SyncFailed(int error, std::string_view path) {
 }
 
 int OpenRetrying(const std::string& path, int flags, mode_t mode = 0644) {
+  const BlockingCall call("open", path);
   int fd;
   do {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
@@ -69,6 +71,7 @@ class PosixReadableFile : public ReadableFile {
   }
 
   absl::StatusOr<size_t> ReadInto(uint64_t offset, size_t n, char* to) const override {
+    const BlockingCall call("read", path_);
     size_t done = 0;
     while (done < n) {
       const ssize_t got = ::pread(fd_, to + done, n - done, static_cast<off_t>(offset + done));
@@ -103,6 +106,7 @@ class PosixWritableFile : public WritableFile {
   }
 
   absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
+    const BlockingCall call("write", path_);
     while (!bytes.empty()) {
       const ssize_t put = ::pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (put < 0) {
@@ -115,6 +119,7 @@ class PosixWritableFile : public WritableFile {
     return absl::OkStatus();
   }
   absl::Status Truncate(uint64_t size) override {
+    const BlockingCall call("truncate", path_);
     if (::ftruncate(fd_, static_cast<off_t>(size)) != 0)
       return PosixError(errno, "truncate", path_);
     return absl::OkStatus();
@@ -128,6 +133,7 @@ class PosixWritableFile : public WritableFile {
     return PosixError(errno, "write back", path_);
   }
   absl::Status Sync() override {
+    const BlockingCall call("sync", path_);
     if (sync_failed_) return absl::DataLossError(absl::StrCat("sync ", path_, ": failed before"));
     if (::fdatasync(fd_) == 0) return absl::OkStatus();
     sync_failed_ = true;
@@ -183,6 +189,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForWrite(cons
 }
 
 absl::StatusOr<FileStatus> PosixFileSystem::Stat(const std::string& path) {
+  const BlockingCall call("stat", path);
   struct statx s;
   if (::statx(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS | STATX_BTIME, &s) !=
       0)
@@ -201,6 +208,7 @@ absl::StatusOr<FileStatus> PosixFileSystem::Stat(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string& directory) {
+  const BlockingCall call("list", directory);
   DIR* dir = ::opendir(directory.c_str());
   if (dir == nullptr) return PosixError(errno, "list", directory);
   std::vector<std::string> names;
@@ -217,6 +225,7 @@ absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string
 }
 
 absl::Status PosixFileSystem::CreateDirectories(const std::string& path) {
+  const BlockingCall call("mkdir", path);
   if (::mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
   if (errno == ENOENT) {
     const std::string parent = ParentDirectory(path);
@@ -233,12 +242,14 @@ absl::Status PosixFileSystem::CreateDirectories(const std::string& path) {
 }
 
 absl::Status PosixFileSystem::Rename(const std::string& from, const std::string& to) {
+  const BlockingCall call("rename", from);
   if (::rename(from.c_str(), to.c_str()) != 0)
     return PosixError(errno, "rename to " + to + " of", from);
   return absl::OkStatus();
 }
 
 absl::Status PosixFileSystem::Remove(const std::string& path) {
+  const BlockingCall call("remove", path);
   if (std::remove(path.c_str()) != 0) return PosixError(errno, "remove", path);
   return absl::OkStatus();
 }
@@ -256,6 +267,7 @@ absl::Status PosixFileSystem::RemoveAll(const std::string& path) {
 }
 
 absl::Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
+  const BlockingCall call("link", from);
   if (::link(from.c_str(), to.c_str()) != 0)
     return PosixError(errno, "link to " + to + " of", from);
   return absl::OkStatus();
@@ -264,6 +276,7 @@ absl::Status PosixFileSystem::Link(const std::string& from, const std::string& t
 absl::Status PosixFileSystem::SyncDirectory(const std::string& path) {
   const int fd = OpenRetrying(path, O_RDONLY | O_DIRECTORY);
   if (fd < 0) return PosixError(errno, "open directory", path);
+  const BlockingCall call("sync directory", path);
   const int result = ::fsync(fd);
   const int error = errno;
   ::close(fd);
@@ -271,6 +284,7 @@ absl::Status PosixFileSystem::SyncDirectory(const std::string& path) {
 }
 
 absl::StatusOr<FileSystem::Space> PosixFileSystem::SpaceOf(const std::string& path) {
+  const BlockingCall call("statvfs", path);
   struct statvfs s;
   if (::statvfs(path.c_str(), &s) != 0) return PosixError(errno, "statvfs", path);
   return Space{.total_bytes = static_cast<uint64_t>(s.f_blocks) * s.f_frsize,
@@ -278,6 +292,7 @@ absl::StatusOr<FileSystem::Space> PosixFileSystem::SpaceOf(const std::string& pa
 }
 
 absl::StatusOr<uint64_t> PosixFileSystem::DeviceOf(const std::string& path) {
+  const BlockingCall call("stat", path);
   struct stat s;
   if (::stat(path.c_str(), &s) != 0) return PosixError(errno, "stat", path);
   return static_cast<uint64_t>(s.st_dev);

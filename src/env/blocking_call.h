@@ -1,0 +1,56 @@
+// BlockingCall: names the call that a thread may be waiting in, for as long as it lives. On a loop
+// thread it is a mistake: counted, and where ARION_CHECK_LOOP_THREADS is defined (builds with a
+// sanitizer) the process ends there.
+//
+// Threads   Each on its own thread; CallRecord::Now from any.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "base/counter.h"
+
+namespace arion {
+
+// What one thread is in, if anything.
+class CallRecord {
+ public:
+  void Enter(std::string_view step, std::string_view path);
+  void Leave();
+  std::string Now() const;  // "read /data/1/x", empty: in none
+  // When a call last began or ended, of the steady clock; 0: never.
+  int64_t changed_nanos() const { return changed_nanos_.load(std::memory_order_relaxed); }
+
+ private:
+  void Changed();
+
+  std::atomic<int64_t> changed_nanos_{0};
+  mutable std::mutex mutex_;
+  std::string step_, path_;  // guarded by mutex_
+};
+
+// The calling thread's calls go to `record` while this lives.
+class CallRecordMark {
+ public:
+  explicit CallRecordMark(CallRecord* record);
+  ~CallRecordMark();
+  CallRecordMark(const CallRecordMark&) = delete;
+  CallRecordMark& operator=(const CallRecordMark&) = delete;
+};
+
+class BlockingCall {
+ public:
+  BlockingCall(std::string_view step, std::string_view path);
+  ~BlockingCall();
+  BlockingCall(const BlockingCall&) = delete;
+  BlockingCall& operator=(const BlockingCall&) = delete;
+};
+
+// How many were made on loop threads.
+const Counter& BlockingCallsOnLoops();
+
+}  // namespace arion

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/blocking_call.h"
+
+#include <gtest/gtest.h>
+
+#include "env/loop_thread.h"
+#include "env/posix_file_system.h"
+
+namespace arion {
+namespace {
+
+TEST(BlockingCall, TheRecordNamesTheCallWhileItLasts) {
+  CallRecord record;
+  const CallRecordMark mark(&record);
+  {
+    const BlockingCall call("read", "/data/1/x");
+    EXPECT_EQ(record.Now(), "read /data/1/x");
+  }
+  EXPECT_EQ(record.Now(), "");
+}
+
+TEST(BlockingCall, OffLoopsNothingIsCounted) {
+  const int64_t before = BlockingCallsOnLoops().value();
+  EXPECT_TRUE(PosixFileSystem().Stat("/tmp").ok());
+  EXPECT_EQ(BlockingCallsOnLoops().value(), before);
+}
+
+#ifdef ARION_CHECK_LOOP_THREADS
+TEST(BlockingCallDeathTest, AFileCallOnALoopThreadEndsTheProcess) {
+  EXPECT_DEATH(
+      {
+        const LoopThreadMark loop;
+        (void)PosixFileSystem().Stat("/tmp");
+      },
+      "an event loop waits for a disk: stat /tmp");
+}
+#else
+TEST(BlockingCall, AFileCallOnALoopThreadIsCounted) {
+  const int64_t before = BlockingCallsOnLoops().value();
+  const LoopThreadMark loop;
+  EXPECT_TRUE(PosixFileSystem().Stat("/tmp").ok());
+  EXPECT_EQ(BlockingCallsOnLoops().value(), before + 1);
+}
+#endif
+
+}  // namespace
+}  // namespace arion

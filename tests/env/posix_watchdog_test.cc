@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "env/posix_watchdog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <functional>
+#include <latch>
+
+namespace arion {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr absl::Duration kLimit = absl::Milliseconds(40);
+
+// Looks until the watchdog says what is wanted, for ten seconds at most.
+StuckWork WaitFor(const PosixWatchdog& watchdog, const std::function<bool(const StuckWork&)>& is) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (std::chrono::steady_clock::now() < end)
+    for (StuckWork& work : watchdog.Stuck())
+      if (is(work)) return std::move(work);
+  return {};
+}
+
+TEST(PosixWatchdogTest, ALoopThatDoesNotTurnIsNamedWithItsStack) {
+  PosixEnvironment env({.event_loop_threads = 1});
+  PosixWatchdog watchdog(env, kLimit);
+  std::latch turned(1), released(1);
+  const StrandPtr strand = env.NewStrand("stuck");
+  strand->Post([&] { turned.count_down(); });
+  turned.wait();
+  strand->Post([&] { released.wait(); });
+  const StuckWork stuck =
+      WaitFor(watchdog, [](const StuckWork& work) { return !work.stack.empty(); });
+  released.count_down();
+  EXPECT_EQ(stuck.where, "loop 0");
+  EXPECT_GT(stuck.age, kLimit);
+  EXPECT_GE(watchdog.stats().stuck.value(), 1);
+}
+
+TEST(PosixWatchdogTest, WorkThatHangsInAPoolIsNamedWithItsCallAndPath) {
+  PosixEnvironment env({.event_loop_threads = 1});
+  PosixWatchdog watchdog(env, kLimit);
+  std::latch released(1);
+  env.disk_pool("/tmp").Submit([&] {
+    const BlockingCall call("read", "/tmp/some/file");
+    released.wait();
+  });
+  const StuckWork stuck =
+      WaitFor(watchdog, [](const StuckWork& work) { return work.where.starts_with("pool of"); });
+  released.count_down();
+  EXPECT_THAT(stuck.where, HasSubstr("/tmp, thread "));
+  EXPECT_EQ(stuck.what, "read /tmp/some/file");
+}
+
+TEST(PosixWatchdogTest, WhereNothingIsStuckLagIsMeasuredAndNothingTold) {
+  PosixEnvironment env({.event_loop_threads = 2});
+  PosixWatchdog watchdog(env, absl::Seconds(60));
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (watchdog.stats().loop_lag_nanos.Read().count < 2 &&
+         std::chrono::steady_clock::now() < end) {
+  }
+  EXPECT_GE(watchdog.stats().loop_lag_nanos.Read().count, 2u);
+  EXPECT_TRUE(watchdog.Stuck().empty());
+  EXPECT_EQ(watchdog.stats().stuck.value(), 0);
+}
+
+}  // namespace
+}  // namespace arion
