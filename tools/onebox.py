@@ -430,7 +430,8 @@ class OneBox:
         configured = run_bash("configure", self.build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
         if configured.returncode != 0:
             raise Failure("the build can't be configured\n" + configured.stderr.strip()[-4000:])
-        command = ["ninja", "-C", self.build, "arion_meta_bin", "arion_replica_bin", "arion_shell_bin"]
+        command = ["ninja", "-C", self.build, "arion_meta_bin", "arion_replica_bin", "arion_shell_bin",
+                   "arion_load_bin"]
         environment = dict(os.environ, NINJA_STATUS="%f/%t ")
         lines = []
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -511,6 +512,7 @@ class OneBox:
         where = "" if os.path.relpath(self.directory, ROOT) == "onebox" else f" --dir {os.path.relpath(self.directory)}"
         for name, text in [
                 ("Shell", f"{shell} --meta {self.meta_address}      try: nodes, use {TABLE}, set k s hello, get k s"),
+                ("Load", f"{os.path.join(os.path.dirname(shell), 'arion_load')} --meta {self.meta_address} --workload a --seconds 30"),
                 ("Break it", f"tools/onebox kill replica{min(2, self.servers)}{where}      then watch: tools/onebox status{where}"),
                 ("Stop", f"tools/onebox stop{where}      (data kept; tools/onebox clean{where} removes it)")]:
             self.screen.line(f"  {name:<10} {text}" if name != "Shell" else f"\n  {name:<10} {text}")
