@@ -72,6 +72,7 @@ void LogWriter::PlanNewFile() {
   first.crc = plan_.crc;
   first.sealed = true;
   plan_.position = kFirstBlockBytes;
+  NameNextFile(plan_.name);
 }
 
 LogWriter::Block& LogWriter::OpenBlock() {
@@ -146,11 +147,14 @@ void LogWriter::StartAnew(Decree max_decree) {
 // ---- carrying it out ----
 
 void LogWriter::Pump() {
-  if (abandoned_ || !failed_.ok() || in_flight_ || waiting_ || answering_ || retry_ != kNoTimer ||
+  if (abandoned_ || !failed_.ok() || in_flight_ || answering_ || retry_ != kNoTimer ||
       queue_.empty())
     return;
   Block& block = *queue_.front();
-  if (block.name != current_name_ || current_.file == nullptr) return MakeFileFor(block);
+  if (block.name != current_name_ || current_.file == nullptr) {
+    if (next_.file == nullptr) return NameNextFile(block.name);
+    SwitchToNextFile();
+  }
   const uint64_t end = RoundUpToPage(block.end());
   if (prewrites_ && end > current_.synced_bytes) {
     if (growing_) return;  // its end comes back here
@@ -159,12 +163,14 @@ void LogWriter::Pump() {
   Submit(block);
 }
 
-void LogWriter::MakeFileFor(const Block& block) {
-  CHECK(block.is_first());
-  waiting_ = true;
+void LogWriter::NameNextFile(const LogFileName& name) {
+  const bool is_next = name.index == current_name_.index + 1;
+  if (!is_next || naming_next_ || next_.file != nullptr || !failed_.ok()) return;
+  naming_next_ = true;
+  next_name_ = name;
   auto made = std::make_shared<OpenLogFile>();
   const uint64_t fill = prewrites_ ? std::min(kFirstStepBytes, capacity_bytes_) : 0;
-  Enqueue({.work = [made, name = block.name, fill](LogFolder& folder) -> absl::Status {
+  Enqueue({.work = [made, name, fill](LogFolder& folder) -> absl::Status {
              auto file = folder.MakeFile(name, fill);
              // Too little for the zeros: it may do for the block.
              if (fill > 0 && absl::IsResourceExhausted(file.status()))
@@ -173,27 +179,33 @@ void LogWriter::MakeFileFor(const Block& block) {
              return absl::OkStatus();
            },
            .then =
-               [this, made, name = block.name](const absl::Status& status) {
-                 waiting_ = false;
-                 if (absl::IsResourceExhausted(status)) return WaitForSpace(status);
-                 if (!status.ok()) return Fail(status);
-                 OpenLogFile old = std::exchange(current_, std::move(*made));
-                 const uint64_t old_content = std::exchange(content_bytes_, 0);
-                 current_name_ = name;
-                 next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
-                 growing_ = grow_refused_ = false;
-                 // W3 holds: the old file's last write is flushed. Its zero tail is legal until
-                 // this is done.
-                 if (old.file != nullptr)
-                   Enqueue(
-                       {.work = [file = std::move(old.file), old_content](
-                                    LogFolder& folder) { return folder.Trim(file, old_content); },
-                        .then =
-                            [this](const absl::Status& trimmed) {
-                              // The next trim takes up what found no space.
-                              if (!trimmed.ok() && !absl::IsResourceExhausted(trimmed))
-                                Fail(trimmed);
-                            }});
+               [this, made](const absl::Status& status) {
+                 naming_next_ = false;
+                 if (status.ok()) {
+                   next_ = std::move(*made);
+                 } else if (!absl::IsResourceExhausted(status)) {
+                   Fail(status);
+                 } else if (!in_flight_ && !queue_.empty() && queue_.front()->name == next_name_) {
+                   WaitForSpace(status);
+                 }  // else it is tried again when its first block is in front
+               }});
+}
+
+void LogWriter::SwitchToNextFile() {
+  CHECK(queue_.front()->is_first() && queue_.front()->name == next_name_);
+  OpenLogFile old = std::exchange(current_, std::exchange(next_, {}));
+  const uint64_t old_content = std::exchange(content_bytes_, 0);
+  current_name_ = next_name_;
+  next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
+  growing_ = grow_refused_ = false;
+  if (old.file == nullptr) return;
+  // W3: the old file's last write is flushed. Its zero tail is legal until this is done.
+  Enqueue({.work = [file = std::move(old.file),
+                    old_content](LogFolder& folder) { return folder.Trim(file, old_content); },
+           .then =
+               [this](const absl::Status& trimmed) {
+                 // The next trim takes up what found no space.
+                 if (!trimmed.ok() && !absl::IsResourceExhausted(trimmed)) Fail(trimmed);
                }});
 }
 
@@ -277,6 +289,7 @@ void LogWriter::Submit(Block& block) {
     if (auto writer = self.lock()) writer->OnWritten(std::move(status), std::move(buffer));
   };
   in_flight_ = true;
+  submitted_ = clock_.Now();
   device_.Write(std::move(request));
 }
 
@@ -312,36 +325,54 @@ void LogWriter::OnDurable() {
                  .end = block->end(),
                  .max_decree = plan_.max_decree});
   ++blocks_written_;
-  // Whoever hears that its record is durable appends the next: together with what queued up
-  // meanwhile that is one block. Were the queue written first, a closed loop would alternate between
-  // two halves. But the disk does not stand idle for long because somebody reacts slowly.
-  answering_ = true;
-  const Instant disk_waits_until = clock_.Now() + kReactionTime;
-  if (is_out_of_space_) {
-    is_out_of_space_ = grow_refused_ = false;
-    LOG(INFO) << "[" << options_.pid << "] log: there is space again";
-    if (options_.on_no_space) options_.on_no_space(false);
-  }
-  for (DurableCallback& callback : block->callbacks) {
-    if (abandoned_) return;
-    callback(absl::OkStatus());
-    if (!answering_ || clock_.Now() < disk_waits_until) continue;
-    answering_ = false;
-    Pump();
-  }
-  answering_ = false;
-  Recycle(std::move(block));
+  answers_.swap(block->callbacks);
+  Recycle(std::move(block));  // before the callbacks: its memory, still warm, is their block's
+  Answer(clock_.Now() - submitted_);
+  if (abandoned_) return;
   Pump();
   GrowAhead();
   MakeSpareAhead();
 }
 
+// Whoever hears that its record is durable appends the next: together with what queued up meanwhile
+// that is one block. Were the queue written first, a closed loop would alternate between two halves,
+// and each record wait for two writes. But the disk does not stand idle because somebody reacts
+// slowly, nor for a block that is full, nor for longer than the write took.
+void LogWriter::Answer(absl::Duration write_took) {
+  answering_ = true;
+  if (is_out_of_space_) {
+    is_out_of_space_ = grow_refused_ = false;
+    LOG(INFO) << "[" << options_.pid << "] log: there is space again";
+    if (options_.on_no_space) options_.on_no_space(false);
+  }
+  const Instant begun = clock_.Now();
+  Instant disk_waits_until = begun + kReactionTime;
+  int64_t appended = mutations_written_;
+  for (DurableCallback& callback : answers_) {
+    if (abandoned_) break;
+    callback(absl::OkStatus());
+    if (!answering_) continue;
+    const Instant now = clock_.Now();
+    if (mutations_written_ > appended) {
+      appended = mutations_written_;
+      disk_waits_until = std::min(now, begun + write_took) + kReactionTime;
+    }
+    const bool is_full = !queue_.empty() && queue_.front()->sealed;
+    if (now < disk_waits_until && !is_full) continue;
+    answering_ = false;
+    Pump();
+  }
+  answers_.clear();
+  answering_ = false;
+}
+
 void LogWriter::Recycle(BlockPtr block) {
+  recent_block_bytes_ = std::max(block->size, recent_block_bytes_ - recent_block_bytes_ / 32);
   if (free_blocks_.size() >= kFreeBlocksMax) return;
   // A burst's large buffer is not kept for small blocks.
-  const bool keeps_buffer = block->buffer.capacity() <= kSmallBufferBytes ||
-                            (block->buffer.capacity() <= kFreeBufferBytesMax &&
-                             block->buffer.capacity() / 16 <= block->buffer.size());
+  const size_t capacity = block->buffer.capacity();
+  const bool keeps_buffer = capacity <= kSmallBufferBytes || (capacity <= kFreeBufferBytesMax &&
+                                                              capacity / 16 <= recent_block_bytes_);
   AlignedBuffer buffer = keeps_buffer ? std::move(block->buffer) : AlignedBuffer();
   buffer.Resize(0);
   std::vector<DurableCallback> callbacks = std::move(block->callbacks);

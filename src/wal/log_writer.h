@@ -15,7 +15,9 @@
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
 // Promises  W1  at most one write is in flight; each is one block of one file
 //           W2  the next write is submitted after the flush that covers the one before succeeded
-//           W3  a file's first write waits until its name and all of the file before are durable
+//           W3  a file's first write waits until its name and all of the file before are durable.
+//               It is named as soon as its start is known: until then it is a last file without a
+//               first block, which recovery removes
 //           W4  a write reaches past the synced end of its file only with kGrowing
 //           (L1 and L2 of private_log.h follow)
 // SPDX-License-Identifier: Apache-2.0
@@ -109,7 +111,10 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
 
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
-  void MakeFileFor(const Block& block);
+  // Makes the file that `name` is planned for, if no other is on its way.
+  void NameNextFile(const LogFileName& name);
+  // All of the newest file is durable, and the next has its name.
+  void SwitchToNextFile();
   // At least to `bytes`.
   void GrowTo(uint64_t bytes);
   void GrowAhead();
@@ -120,6 +125,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void Submit(Block& block);
   void OnWritten(absl::Status status, AlignedBuffer buffer);
   void OnDurable();
+  void Answer(absl::Duration write_took);
   void Recycle(BlockPtr block);
   // The front block's way is closed: tries again after a while.
   void WaitForSpace(const absl::Status& status);
@@ -149,15 +155,19 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   Plan plan_;
   std::vector<BlockPtr> queue_;  // front: in flight or next; back: may be open
   bool in_flight_ = false;
-  bool answering_ = false;    // callbacks run: what they append becomes one block
-  bool waiting_ = false;      // for a job that clears the front block's way
-  TimerId retry_ = kNoTimer;  // runs while the front block waits for space
+  bool answering_ = false;                // callbacks run: what they append becomes one block
+  Instant submitted_;                     // when the write in flight was
+  std::vector<DurableCallback> answers_;  // of the block that is durable now
+  TimerId retry_ = kNoTimer;              // runs while the front block waits for space
   TimerId release_kept_ = kNoTimer;
   bool is_out_of_space_ = false;  // the owner was told so
   absl::Status failed_;
 
   OpenLogFile current_;  // the newest file; null before the first
   LogFileName current_name_;
+  OpenLogFile next_;  // has its name, and is empty; null: there is none
+  LogFileName next_name_;
+  bool naming_next_ = false;    // its end comes back to Pump
   uint64_t content_bytes_ = 0;  // durable content of the newest file
   uint64_t next_step_bytes_ = 0;
   bool growing_ = false;
@@ -170,6 +180,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   bool abandoned_ = false;
   std::vector<Task> drain_;
   std::vector<BlockPtr> free_blocks_;
+  size_t recent_block_bytes_ = 0;  // the largest block lately: decays
 
   int64_t blocks_written_ = 0;
   int64_t mutations_written_ = 0;

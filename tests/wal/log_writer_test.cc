@@ -401,6 +401,42 @@ TEST(LogWriterTest, WhatIsAppendedByTheAnsweredJoinsWhatQueuedUp) {
   EXPECT_LE(logs.env->device.writes, 12);
 }
 
+TEST(LogWriterTest, ANextFileNamedBeforeTheLastBlockIsDurableIsRemovedWhenThatNeverCame) {
+  for (const sim::CrashMode mode : {sim::CrashMode::kProcess, sim::CrashMode::kPowerNone,
+                                    sim::CrashMode::kPowerRandom, sim::CrashMode::kPowerPrefix}) {
+    for (const bool goes_on : {true, false}) {
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(mode), " ", goes_on));
+      Logs logs;
+      PrivateLogOptions options = TestLogOptions();
+      options.segment_bytes_max = 64 << 10;
+      ASSERT_TRUE(logs.Open(1, options).ok());
+      logs.Append(1, 1, 20000);
+      logs.w.Settle();
+      // The second fills the file, but only a part of it gets to the disk.
+      logs.env->device.fault = {Logs::Directory(1), goes_on ? 3 : 1000000, 8192,
+                                absl::ResourceExhaustedError("no space")};
+      logs.AppendMany(1, 2, 2, 40000);
+      logs.w.Settle(absl::Milliseconds(150));
+      const auto count_files = [&] {
+        const std::vector<std::string> names = *logs.w.files().List(Logs::Directory(1));
+        return std::count_if(names.begin(), names.end(), [](const std::string& name) {
+          const auto parsed = ParseLogFileName(name);
+          return parsed.ok() && parsed->has_value();
+        });
+      };
+      EXPECT_EQ(count_files(), 2) << "the next file has its name already";
+      logs.w.Settle();
+      EXPECT_EQ(logs.durable[1].size(), goes_on ? 3u : 1u);
+      logs.Crash(mode);
+      ASSERT_TRUE(logs.Open(1, options).ok());
+      ASSERT_EQ(logs.replayed.size(), goes_on ? 3u : 1u);
+      logs.Append(1, static_cast<int64_t>(logs.replayed.size()) + 1, 10);
+      logs.w.Settle();
+      EXPECT_TRUE(logs.events.back().ends_with(" ok"));
+    }
+  }
+}
+
 TEST(LogWriterTest, ALoneRecordIsWrittenAtOnce) {
   Logs logs;
   ASSERT_TRUE(logs.Open(1).ok());
