@@ -29,6 +29,7 @@ struct RocksdbEngineOptions {
   uint64_t write_buffers_total_bytes = 512 << 20;  // likewise; beyond it the engines flush
   uint64_t write_buffer_bytes = 64 << 20;          // one engine's; up to three of them
   int background_jobs = 4;                         // threads of flushes and compactions
+  int open_files_max = -1;                         // of one engine's tables; -1: all stay open
   size_t checkpoints_kept = 2;
   uint8_t cluster_id = 1;  // goes into the values' time tags
 };

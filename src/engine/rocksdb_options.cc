@@ -96,6 +96,7 @@ rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
   db.write_buffer_manager = shared.write_buffers;
   db.max_background_jobs = options.background_jobs;
   db.bytes_per_sync = 1 << 20;
+  db.max_open_files = options.open_files_max;
   // One thread writes at a time: nothing to hand over, nobody to yield to.
   db.enable_write_thread_adaptive_yield = false;
   db.allow_concurrent_memtable_write = false;

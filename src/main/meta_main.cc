@@ -16,11 +16,12 @@
 namespace arion {
 namespace {
 
-int Serve(MetaServer& server, AsioTransport& transport) {
+int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport) {
   if (absl::Status status = server.Start(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
-  return RunUntilStopped(
-      "arion_meta", [&](const StopDone& done) { server.Stop([done] { done(absl::OkStatus()); }); });
+  return RunUntilStopped("arion_meta", config.stop_time_max, [&](const StopDone& done) {
+    server.Stop([done] { done(absl::OkStatus()); });
+  });
 }
 
 int Main(int argc, char** argv) {
@@ -36,7 +37,7 @@ int Main(int argc, char** argv) {
   MetaServer server(env, transport, store, config.meta);
   MetaMetrics metrics(pages.registry(), server);
   pages.BeforeReading([&] { metrics.Refresh(); });
-  int exit_code = Serve(server, transport);
+  int exit_code = Serve(config, server, transport);
   transport.Stop();
   pages.Stop();
   env.StopLoops();

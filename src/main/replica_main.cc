@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,25 +16,37 @@
 #include "base/status.h"
 #include "engine/rocksdb_engine.h"
 #include "env/posix_environment.h"
+#include "env/posix_watchdog.h"
+#include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
+#include "main/pool_metrics.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
+#include "replica/recovery_text.h"
 #include "replica/replica_server.h"
 #include "rpc/asio_transport.h"
 
 namespace arion {
 namespace {
 
-RocksdbEngineOptions EngineOptions(const ServerConfig& config) {
+RocksdbEngineOptions EngineOptions(const ServerConfig& config, const DescriptorShares& files) {
   RocksdbEngineOptions options;
+  options.open_files_max = files.tables_per_engine;
   if (config.block_cache_bytes != 0) options.block_cache_bytes = config.block_cache_bytes;
   if (config.write_buffer_bytes != 0) options.write_buffer_bytes = config.write_buffer_bytes;
   return options;
 }
 
-BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines) {
+// Beside those that recovery may take, two for the replicas that serve already.
+int DiskThreads(const ServerConfig& config) {
+  return std::max(4, config.replica.recovery_threads_per_disk + 2);
+}
+
+BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines,
+                   const DescriptorShares& files) {
   BannerLines lines = {{"engine", engines.description()},
+                       {"file descriptors", files.description},
                        {"durability", std::string(DurabilityName(config.replica.durability))}};
   for (const ConfiguredDisk& disk : config.disks) {
     lines.emplace_back("disk " + disk.tag,
@@ -82,14 +95,34 @@ HttpResponse AnswerCheckpoint(ReplicaServer& server, const HttpRequest& request)
   return {.body = "triggered\n"};
 }
 
+// As /metrics does: text for who accepts no JSON.
+HttpResponse AnswerRecovery(const ReplicaServer& server, const HttpRequest& request) {
+  const RecoveryReport report = server.RecoveryNow();
+  const std::string_view accept = request.Header("accept");
+  if (!accept.empty() && accept.find("json") == std::string_view::npos)
+    return {.body = RecoveryText(report)};
+  return {.content_type = "application/json", .body = RecoveryJson(report)};
+}
+
+HttpResponse AnswerStuck(const PosixWatchdog& watchdog) {
+  const std::vector<StuckWork> stuck = watchdog.Stuck();
+  HttpResponse response;
+  if (stuck.empty()) response.body = "nothing is stuck\n";
+  for (const StuckWork& work : stuck)
+    absl::StrAppend(&response.body, work.where, ": ", work.what, ", for ",
+                    absl::FormatDuration(work.age), "\n", work.stack);
+  return response;
+}
+
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
   const LateRefusal refusal(server);
+  // First: pages answer while the server starts, and requests are told that it does.
+  if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = server.Start(); !status.ok()) {
     return FailedToStart(WithOrigin(status, config));
   }
-  if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
-  const int exit_code =
-      RunUntilStopped("arion_replica", [&](StopDone done) { server.Stop(std::move(done)); });
+  const int exit_code = RunUntilStopped("arion_replica", config.stop_time_max,
+                                        [&](StopDone done) { server.Stop(std::move(done)); });
   const absl::Status refused = refusal.status();
   return refused.ok() ? exit_code : FailedToStart(refused);
 }
@@ -97,21 +130,31 @@ int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& tran
 int Main(int argc, char** argv) {
   BlockStopSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
-  PosixEnvironment env(
-      {.event_loop_threads = EventLoopThreads(config), .log_device = config.log_device});
+  PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
+                        .disk_threads_per_device = DiskThreads(config),
+                        .log_device = config.log_device});
   AsioTransport transport(&env.loops(), {.listen = config.listen});
   ServerPages pages(ServerKind::kReplica, config, env, transport);
-  RocksdbEngineFactory engines(env, EngineOptions(config));
-  LogBanner("arion_replica", config, Banner(config, env, engines));
+  const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), config.disks);
+  if (!files.ok()) return FailedToStart(files.status());
+  RocksdbEngineFactory engines(env, EngineOptions(config, *files));
+  LogBanner("arion_replica", config, Banner(config, env, engines, *files));
   ReplicaServer server(env, transport, engines, config.replica);
   ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), env, config.disks);
   MetricRegistrations engine_files =
       RegisterEngineFiles(pages.registry(), env, engines, config.disks);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
+  PosixWatchdog watchdog(env, config.stuck_after);
+  MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
+  MetricRegistrations recovery = RegisterRecovery(pages.registry(), server);
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
   pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",
             [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
+  pages.Add("/recovery", "how far the opening of the replicas is; text, or JSON",
+            [&server](const HttpRequest& request) { return AnswerRecovery(server, request); });
+  pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
+            [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
   pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();

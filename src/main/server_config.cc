@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <thread>
 
 #include "base/nearest_name.h"
 #include "base/status.h"
@@ -140,6 +141,12 @@ absl::Status SetServerSize(Draft& draft, std::string_view value, const std::stri
   return absl::OkStatus();
 }
 
+template <auto Member>
+absl::Status SetServerInterval(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
 template <uint64_t kFirst, uint64_t kLast, auto Member>
 absl::Status SetReplicaSize(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
@@ -216,6 +223,16 @@ absl::Status SetSlowSync(Draft& draft, std::string_view value, const std::string
 absl::Status SetReplayMax(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(int64_t seconds, ParseInteger(value, 1, 86400));
   draft.config.replica.replay_max = absl::Seconds(seconds);
+  return absl::OkStatus();
+}
+
+absl::Status SetRecoveryMode(Draft& draft, std::string_view value, const std::string&) {
+  if (value != "parallel" && value != "sequential") {
+    return absl::InvalidArgumentError(
+        "unknown; write parallel (all disks at once) or sequential (one replica at a time)");
+  }
+  draft.config.replica.recovery_mode =
+      value == "parallel" ? RecoveryMode::kParallel : RecoveryMode::kSequential;
   return absl::OkStatus();
 }
 
@@ -369,6 +386,14 @@ const std::vector<Rule>& Rules() {
        SetLogDirectory},
       {{"arion.server", "log_file_size", "size at which a log file is full", "64 MiB"},
        SetLogFileSize},
+      {{"arion.server", "stop_time_max",
+        "a clean stop that takes longer is given up; the next start replays what was not closed",
+        "2m"},
+       SetServerInterval<&ServerConfig::stop_time_max>},
+      {{"arion.server", "stuck_after",
+        "an event loop or a disk's work that does not move for so long is reported as stuck",
+        "10s"},
+       SetServerInterval<&ServerConfig::stuck_after>},
       {{"arion.server", "peer_generation", "25: peers of 2.5 and older may be present; 26: none",
         "25"},
        SetPeerGeneration},
@@ -447,7 +472,8 @@ const std::vector<Rule>& Rules() {
         "how logs are written: best (io_uring where the kernel has it), threads", "best"},
        SetLogMethod},
       {{"arion.replica", "log_zeros_ahead_max",
-        "what all logs of a disk hold ready beyond 1 MiB each, dropped files included; 0: no spares",
+        "what all logs of a disk hold ready beyond 1 MiB each, dropped files included; 0: no "
+        "spares",
         "8 GiB"},
        SetLogZerosAhead},
       {{"arion.replica", "log_placement",
@@ -477,6 +503,17 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "replay_seconds_max",
         "a log whose replay would take longer asks for a checkpoint", "10"},
        SetReplayMax},
+      {{"arion.replica", "recovery",
+        "how a starting server opens its replicas: parallel (all disks at once, several of each), "
+        "sequential (one at a time)",
+        "parallel"},
+       SetRecoveryMode},
+      {{"arion.replica", "recovery_threads_per_disk",
+        "replicas of a disk opened at a time; 0: cores by disks, at least 2 and at most 8", "0"},
+       SetNumber<kReplica, &R::recovery_threads_per_disk, 0, 64>},
+      {{"arion.replica", "recovery_memory",
+        "what the openings under way may need together; each disk has its share", "1 GiB"},
+       SetReplicaSize<1 << 20, uint64_t{1} << 40, &R::recovery_memory_bytes>},
       {{"arion.replica", "disk_space_min",
         "a disk with less available takes no new writes; 0: until a write fails", "256 MiB"},
        SetDiskSize<&DiskHealthOptions::available_bytes_min>},
@@ -789,6 +826,7 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
                                               const std::map<std::string, std::string>& flags) {
   Draft draft;
   ServerConfig& config = draft.config;
+  config.replica.recovery_threads_per_disk = 0;
   config.listen = {INADDR_LOOPBACK,
                    static_cast<uint16_t>(kind == ServerKind::kMeta ? 34601 : 34801)};
   config.meta_servers = {{INADDR_LOOPBACK, 34601}};
@@ -805,6 +843,11 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   config.meta.cluster_name = config.cluster_name;
   config.replica.cluster_name = config.cluster_name;
   config.replica.meta_servers = config.meta_servers;
+  if (config.replica.recovery_threads_per_disk == 0)
+    config.replica.recovery_threads_per_disk =
+        std::clamp(static_cast<int32_t>(std::thread::hardware_concurrency() /
+                                        std::max<size_t>(1, config.disks.size())),
+                   2, 8);
   for (const ConfiguredDisk& disk : config.disks) {
     config.replica.data_directories.push_back({disk.tag, absl::StrCat(disk.path, "/replica/reps")});
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -117,7 +118,8 @@ int FailedToStart(const absl::Status& status) {
   return kExitFailed;
 }
 
-int RunUntilStopped(std::string_view program, const std::function<void(StopDone)>& stop) {
+int RunUntilStopped(std::string_view program, absl::Duration limit,
+                    const std::function<void(StopDone)>& stop) {
   sigset_t signals = StopSignals();
   int signal = 0;
   while (sigwait(&signals, &signal) != 0) {
@@ -126,7 +128,13 @@ int RunUntilStopped(std::string_view program, const std::function<void(StopDone)
   auto result = std::make_shared<std::promise<absl::Status>>();
   std::future<absl::Status> stopped = result->get_future();
   stop([result](absl::Status status) { result->set_value(std::move(status)); });
+  const auto end = std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(limit);
   while (stopped.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready) {
+    if (std::chrono::steady_clock::now() > end) {
+      LOG(ERROR) << program << " did not stop within stop_time_max = " << limit
+                 << " and ends: what was not closed is replayed at the next start";
+      _exit(kExitFailed);
+    }
     timespec tick{0, 20'000'000};
     if (sigtimedwait(&signals, nullptr, &tick) > 0) {
       LOG(WARNING) << program << " was told to stop at once";

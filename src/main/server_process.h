@@ -1,6 +1,6 @@
 // What both server programs do around their server: logging, the banner, signals, exit codes.
 //
-// Exit codes  0 stopped as asked · 1 could not start, or the stop failed · 2 the configuration or
+// Exit codes  0 stopped as asked · 1 could not start, or the stop failed or took too long · 2 the configuration or
 // command line is wrong ·
 //             143 a second SIGTERM (or SIGINT, SIGHUP) ended a stop that was under way.
 // Threads     On the main thread. BlockStopSignals before any other thread is made, so that all
@@ -42,9 +42,10 @@ absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config);
 // Says why on standard error and in the log; the exit code.
 int FailedToStart(const absl::Status& status);
 
-// Waits for the first stop signal, calls `stop` and waits until it says it is done. Returns the
-// exit code.
+// Waits for the first stop signal, calls `stop` and waits until it says it is done, but not longer
+// than `limit`: then the process ends at once, as if it were killed. Returns the exit code.
 using StopDone = std::function<void(absl::Status)>;
-int RunUntilStopped(std::string_view program, const std::function<void(StopDone)>& stop);
+int RunUntilStopped(std::string_view program, absl::Duration limit,
+                    const std::function<void(StopDone)>& stop);
 
 }  // namespace arion

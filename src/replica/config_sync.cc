@@ -133,8 +133,10 @@ void ConfigSync::Adopt(const ConfigurationUpdateRequest& entry) {
   if (route && route->phase == ReplicaTable::Phase::kOpen)
     return route->replica->strand()->Post(
         [replica = route->replica, entry] { replica->Notify(ConfigurationSynced{entry}); });
-  if (route && route->phase != ReplicaTable::Phase::kClosed)
-    return;  // its turn comes when it is open
+  if (route && route->phase != ReplicaTable::Phase::kClosed)  // its turn comes when it is open
+    return table_->LearnRole(entry.config.pid, entry.config.primary == host_->self
+                                                   ? LastRole::kPrimary
+                                                   : LastRole::kSecondary);
   if (!entry.config.IsMember(host_->self)) return;
   if (route)
     return table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,

@@ -17,6 +17,7 @@
 #include "pacifica/effects.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_watch.h"
+#include "replica/recovery_progress.h"
 #include "replica/replica_server.h"
 #include "replica/served_files.h"
 #include "replica/server_lease.h"
@@ -35,6 +36,7 @@ struct ReplicaHost {
   // By position in options.data_directories; behind them the log home, if there is one.
   std::shared_ptr<DiskWatch> disks;
   std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
+  std::shared_ptr<RecoveryProgress> recovery = std::make_shared<RecoveryProgress>();
   // Files of checkpoints, by the data directory they are read from or written to.
   std::shared_ptr<CopyThrottle> sending = nullptr;
   std::shared_ptr<CopyThrottle> receiving = nullptr;

@@ -2,6 +2,7 @@
 #include "replica/replica_opener.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -86,12 +87,13 @@ absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& 
 }
 
 ReplicaOpening::ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened,
-                               Origin origin)
+                               Origin origin, std::shared_ptr<RecoveryTicket> ticket)
     : host_(host),
       strand_(std::move(strand)),
       origin_(origin),
       opened_(std::move(opened)),
       planner_(opened_.info.offset_in_shared_log),
+      ticket_(std::move(ticket)),
       replay_(std::make_unique<Replay>(opened_.pid, *opened_.engine)) {}
 
 ReplicaOpening::~ReplicaOpening() = default;
@@ -102,6 +104,8 @@ absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const Repl
                                                                       Origin origin) {
   FileSystem& files = host.env.files();
   const std::string& replica_directory = found.path;
+  auto ticket = host.recovery->TicketOf(found.pid);
+  ticket->Enter(RecoveryStep::kEngine, host.env.clock().Now());
   OpenedReplica opened{
       .pid = found.pid, .directory = replica_directory, .disk = found.data_directory};
   RETURN_IF_ERROR(CheckLogPlace(files, host.options.log_home_directory, replica_directory));
@@ -115,7 +119,7 @@ absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const Repl
         absl::StrCat("the engine stands at decree ", opened.engine->last_durable().value(),
                      ", but ", kInitInfoName, " demands ", opened.info.durable.value()));
   std::unique_ptr<ReplicaOpening> opening(
-      new ReplicaOpening(host, std::move(strand), std::move(opened), origin));
+      new ReplicaOpening(host, std::move(strand), std::move(opened), origin, std::move(ticket)));
   RETURN_IF_ERROR(opening->ReplayPrivateLog());
   return opening;
 }
@@ -133,9 +137,14 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
                             .applied = opened_.engine->last_applied(),
                             .valid_start_offset = opened_.info.offset_in_private_log};
   const Instant replay_started = host_.env.clock().Now();
+  std::optional<int64_t> first_offset;
+  Enter(RecoveryStep::kReplay);
   ASSIGN_OR_RETURN(opened_.log, PrivateLog::Open(
                                     host_.env, strand_, std::move(options),
-                                    [this](MutationPtr m) {
+                                    [this, &first_offset](MutationPtr m) {
+                                      if (!first_offset) first_offset = m->log_offset;
+                                      ticket_->SetBytesRead(
+                                          static_cast<uint64_t>(m->log_offset - *first_offset));
                                       planner_.OnPrivate(m->ballot, m->decree, m->last_committed);
                                       return replay_->Take(std::move(m));
                                     },
@@ -162,6 +171,7 @@ absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
 
 absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
   OpenedReplica& opened = opened_;
+  Enter(RecoveryStep::kCheckpoint);
   if (opened.engine->last_applied() > opened.engine->last_durable())
     RETURN_IF_ERROR(opened.engine->Checkpoint().status());
   opened.recovered.logged = replay_->Uncommitted();

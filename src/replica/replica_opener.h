@@ -77,7 +77,9 @@ class ReplicaOpening {
 
  private:
   class Replay;
-  ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened, Origin origin);
+  ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened, Origin origin,
+                 std::shared_ptr<RecoveryTicket> ticket);
+  void Enter(RecoveryStep step) { ticket_->Enter(step, host_.env.clock().Now()); }
   absl::Status ReplayPrivateLog();
 
   const ReplicaHost& host_;
@@ -85,6 +87,7 @@ class ReplicaOpening {
   const Origin origin_;
   OpenedReplica opened_;
   TakeOverPlanner planner_;
+  std::shared_ptr<RecoveryTicket> ticket_;
   std::unique_ptr<Replay> replay_;
   ReplaySummary summary_;
   int64_t taken_ = 0;  // from the shared log

@@ -11,6 +11,7 @@
 #include "replica/failure_detector_client.h"
 #include "replica/garbage_collector.h"
 #include "replica/log_place.h"
+#include "replica/recovery.h"
 #include "replica/replica_host.h"
 #include "replica/replica_table.h"
 #include "replica/request_router.h"
@@ -38,6 +39,24 @@ bool MustRefuse(const absl::Status& status) {
       return false;
   }
 }
+
+// Where requests come in: there as long as the server is, open once there is who answers.
+class Door {
+ public:
+  void Open(std::shared_ptr<RequestRouter> router) {
+    router_ = std::move(router);
+    is_open_.store(true, std::memory_order_release);
+  }
+  void Handle(InboundRequest request) const {
+    if (!is_open_.load(std::memory_order_acquire))
+      return request.responder.Reply(ErrorCode::kInactiveState);
+    if (const auto router = router_.lock()) router->Handle(std::move(request));
+  }
+
+ private:
+  std::weak_ptr<RequestRouter> router_;  // as it is from Open on
+  std::atomic<bool> is_open_{false};
+};
 
 }  // namespace
 
@@ -67,6 +86,8 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
                     .sending = sending,
                     .receiving = receiving});
     garbage_ = std::make_shared<GarbageCollector>(host_, strand_);
+    host_->transport.SetHandler(
+        [door = door_](InboundRequest request) { door->Handle(std::move(request)); });
   }
 
   absl::Status Start();
@@ -74,6 +95,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   void AskForCheckpoints(std::optional<PartitionId> only);
   std::vector<DiskSnapshot> Disks() const;
+  RecoveryReport RecoveryNow() const { return host_->recovery->Report(host_->env.clock().Now()); }
   const LogReplayStats& replay() const { return *host_->replay; }
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
   void OnRefused(std::function<void(const absl::Status&)> refused) {
@@ -84,18 +106,22 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   absl::Status ClaimDirectories();
   absl::StatusOr<std::vector<FoundReplica>> ScanDirectories();
   absl::StatusOr<SharedLogCatalog> FindOldSharedLog();
+  void LearnDevices(const std::string& shared_log) const;
   void MarkUnreadable(size_t index, const absl::Status& status);
   std::vector<bool> UsableDirectories() const;
   void MakeParts();
+  void Recover(std::vector<FoundReplica> found);
   void TakeOver(SharedLogCatalog catalog);
   void Collect();
 
   const StrandPtr strand_;
+  const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   std::shared_ptr<const ReplicaHost> host_;
   std::vector<std::unique_ptr<DataDirectoryClaim>> claims_;  // by position; null: unreadable
   std::unique_ptr<DataDirectoryClaim> home_claim_;           // null: logs lie beside the data
   std::vector<std::string> unreadable_tags_;
   std::shared_ptr<ReplicaTable> table_;
+  std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;   // null: there is no shared log
   std::shared_ptr<SharedLogCollector> collector_;  // the same
   std::function<void(const absl::Status&)> on_refused_;
@@ -109,15 +135,12 @@ absl::Status ReplicaServer::State::Start() {
   RETURN_IF_ERROR(ClaimDirectories());
   ASSIGN_OR_RETURN(std::vector<FoundReplica> found, ScanDirectories());
   ASSIGN_OR_RETURN(SharedLogCatalog shared_log, FindOldSharedLog());
+  LearnDevices(shared_log.directory);
   MakeParts();
   if (!shared_log.directory.empty()) TakeOver(std::move(shared_log));
   std::vector<bool> readable = UsableDirectories();
   if (home_claim_ != nullptr) readable.push_back(true);
   host_->disks->Start(readable);
-  host_->transport.SetHandler(
-      [router = std::weak_ptr<RequestRouter>(router_)](InboundRequest request) {
-        if (const auto live = router.lock()) live->Handle(std::move(request));
-      });
   LOG(INFO) << "replica server " << host_->self << " loads " << found.size() << " replicas from "
             << claims_.size() - unreadable_tags_.size() << " data directories; durability "
             << DurabilityName(host_->options.durability) << ", " << host_->engines.description();
@@ -127,10 +150,11 @@ absl::Status ReplicaServer::State::Start() {
       for (const FoundReplica& replica : found) expected.insert(replica.pid);
       self->take_over_->Start(std::move(expected));
     }
-    for (FoundReplica& replica : found) self->table_->Load(std::move(replica));
+    self->Recover(std::move(found));
     self->detector_->Start();
     self->garbage_->Start(std::move(readable));
   });
+  door_->Open(router_);
   return absl::OkStatus();
 }
 
@@ -198,6 +222,25 @@ absl::StatusOr<SharedLogCatalog> ReplicaServer::State::FindOldSharedLog() {
                    FindSharedLog(files, host_->options.shared_log_directories));
   if (directory.empty()) return SharedLogCatalog();
   return ListSharedLog(files, directory);
+}
+
+// Which disk a path lies on is found out here, where that may wait for the disk.
+void ReplicaServer::State::LearnDevices(const std::string& shared_log) const {
+  std::vector<std::string> paths = {host_->options.log_home_directory, shared_log};
+  for (size_t i = 0; i < claims_.size(); ++i)
+    if (claims_[i] != nullptr) paths.push_back(host_->options.data_directories[i].path);
+  for (const std::string& path : paths)
+    if (!path.empty()) host_->env.disk_pool(path);
+}
+
+void ReplicaServer::State::Recover(std::vector<FoundReplica> found) {
+  recovery_ = std::make_shared<Recovery>(
+      host_, strand_, found, [table = std::weak_ptr<ReplicaTable>(table_)](PartitionId pid) {
+        if (const auto live = table.lock()) live->Recover(pid);
+      });
+  table_->SetRecovery(recovery_);
+  for (FoundReplica& replica : found) table_->Expect(std::move(replica));
+  recovery_->Start();
 }
 
 void ReplicaServer::State::TakeOver(SharedLogCatalog catalog) {
@@ -274,6 +317,7 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
     self->garbage_->Stop();
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
+    if (self->recovery_ != nullptr) self->recovery_->Stop();
     if (self->take_over_ != nullptr) self->take_over_->Stop();
     if (self->collector_ != nullptr) self->collector_->Stop();
     self->table_->CloseAll([self, done = std::move(done)](const absl::Status& status) {
@@ -332,6 +376,7 @@ void ReplicaServer::AskForCheckpoints(std::optional<PartitionId> only) {
   state_->AskForCheckpoints(only);
 }
 std::vector<DiskSnapshot> ReplicaServer::Disks() const { return state_->Disks(); }
+RecoveryReport ReplicaServer::RecoveryNow() const { return state_->RecoveryNow(); }
 const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }
 const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_log(); }
 void ReplicaServer::OnRefused(std::function<void(const absl::Status&)> refused) {

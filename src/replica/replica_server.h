@@ -29,6 +29,8 @@
 #include "messages/replication_messages.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_health.h"
+#include "replica/recovery_plan.h"
+#include "replica/recovery_progress.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 #include "wal/log_retention.h"
@@ -77,6 +79,9 @@ struct ReplicaServerOptions {
   GarbageOptions garbage;
   CopyLimits send_limits, receive_limits;  // of checkpoints' files, to and from other servers
   int32_t max_concurrent_copies = 5;       // checkpoints copied to this server
+  RecoveryMode recovery_mode = RecoveryMode::kParallel;
+  int32_t recovery_threads_per_disk = 2;
+  uint64_t recovery_memory_bytes = uint64_t{1} << 30;  // of all disks' openings under way
   // Where an older version's shared log may lie; all are looked at (legacy/README.md).
   std::vector<std::string> shared_log_directories;
   enum class DamagedSharedLog : uint8_t {
@@ -160,6 +165,8 @@ class ReplicaServer {
   std::vector<DiskSnapshot> Disks() const;
   // Has one replica, or all, make a checkpoint now; Snapshot tells when there is one.
   void AskForCheckpoints(std::optional<PartitionId> only);
+  // How far the opening of what Start found is. Thread-safe, waits for nothing.
+  RecoveryReport RecoveryNow() const;
   // Both live as long as the server does.
   const LogReplayStats& replay() const;
   const SharedLogStats& shared_log() const;

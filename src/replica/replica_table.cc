@@ -72,11 +72,26 @@ const std::string& ReplicaTable::TagOf(const FoundReplica& found) const {
 
 // ---- opening ----
 
-void ReplicaTable::Load(FoundReplica found) {
+void ReplicaTable::Expect(FoundReplica found) {
   CHECK_ON_STRAND(strand_);
   const PartitionId pid = found.pid;
-  slots_[pid].found = std::move(found);
+  Slot& slot = slots_[pid];
+  slot.found = std::move(found);
+  slot.recovery = Slot::Recovery::kWaits;
+  SetPhase(pid, slot, Phase::kLoading);
+}
+
+void ReplicaTable::Recover(PartitionId pid) {
+  CHECK_ON_STRAND(strand_);
+  slots_.at(pid).recovery = Slot::Recovery::kOpens;
   Open(pid, Origin::kFound);
+}
+
+void ReplicaTable::LeftPool(PartitionId pid) {
+  const auto it = slots_.find(pid);
+  if (it == slots_.end() || it->second.recovery != Slot::Recovery::kOpens) return;
+  it->second.recovery = Slot::Recovery::kNone;
+  recovery_->LeftPool(pid);
 }
 
 void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event) {
@@ -154,7 +169,10 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
         else
           *opened = Annotate(created, "create");
         reply_on->Post([self, strand, pid = found.pid, opened] {
-          if (const auto table = self.lock()) table->OnOpened(pid, strand, std::move(*opened));
+          const auto table = self.lock();
+          if (table == nullptr) return;
+          table->LeftPool(pid);
+          table->OnOpened(pid, strand, std::move(*opened));
         });
       });
 }
@@ -168,6 +186,7 @@ void ReplicaTable::OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplic
         reply_on->Post([self, strand, pid = found.pid, opening] {
           const auto table = self.lock();
           if (table == nullptr) return;
+          table->LeftPool(pid);
           if (!opening->ok()) {
             table->take_over_->GiveUp(pid);
             return table->OnOpened(pid, strand, opening->status());
@@ -213,6 +232,7 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
       replica->Notify(event);
     });
   SetPhase(pid, slot, Phase::kOpen);
+  recovery_->Ended(pid, RecoveryStep::kServing);
   if (is_stopping_) return OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
   on_changed_();
 }
@@ -220,6 +240,7 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
 void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   Slot& slot = slots_.at(pid);
   LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
+  recovery_->Ended(pid, RecoveryStep::kFailed);
   if (absl::IsResourceExhausted(status)) host_->disks->OnNoSpace(slot.found.data_directory);
   if (IsDamage(status)) {
     failed_to_open_.insert(pid);
@@ -323,7 +344,9 @@ void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
   for (const PartitionId pid : open)
     OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
   for (auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kLoading && slot.rest_until) SetPhase(pid, slot, Phase::kClosed);
+    if (slot.phase == Phase::kLoading &&
+        (slot.rest_until || slot.recovery == Slot::Recovery::kWaits))
+      SetPhase(pid, slot, Phase::kClosed);
   CheckAllClosed();
 }
 

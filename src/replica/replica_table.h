@@ -5,8 +5,8 @@
 //           directory and is still reported, until meta lists it as garbage.
 // Threads   Strand-bound to the server's strand, except Find: any thread.
 // Lifetime  Held by shared_ptr. The host outlives it.
-// Promises  T1  Each directory is opened in its disk's pool, all at once; one that can't be
-//               understood is renamed <dir>.<µs>.err, and the others go on.
+// Promises  T1  Each directory is opened in its disk's pool, in the order of the Recovery; one that
+//               can't be understood is renamed <dir>.<µs>.err, and the others go on.
 //           T2  A replica is created only where the caller says that nothing can have been lost.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "replica/recovery.h"
 #include "replica/replica.h"
 #include "replica/replica_directory.h"
 #include "replica/replica_host.h"
@@ -46,9 +47,14 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // The open ones of a table. Thread-safe.
   std::vector<std::shared_ptr<Replica>> OpenOf(int32_t app_id) const;
 
-  // Opens what a scan found, with what a shared log has of it. `take_over`: null, or set before the
-  // first Load; held until ForgetSharedLog.
-  void Load(FoundReplica found);
+  // What a scan found: here, and loading until Recover opens it, with what a shared log has of it.
+  // `recovery`: set before the first Expect. `take_over`: null, or set before the first Recover;
+  // held until ForgetSharedLog.
+  void Expect(FoundReplica found);
+  void Recover(PartitionId pid);
+  // What the meta server says of one that is not open yet.
+  void LearnRole(PartitionId pid, LastRole role) { recovery_->SetRole(pid, role); }
+  void SetRecovery(std::shared_ptr<Recovery> recovery) { recovery_ = std::move(recovery); }
   void SetTakeOver(std::shared_ptr<SharedLogTakeOver> take_over) {
     take_over_ = std::move(take_over);
   }
@@ -78,6 +84,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   struct Slot {
     Phase phase = Phase::kLoading;
     FoundReplica found;
+    enum class Recovery : uint8_t { kNone, kWaits, kOpens } recovery = Recovery::kNone;
     std::shared_ptr<Replica> replica;
     std::optional<Event> deferred;  // for when it is open
     ReplicaInfo last_report;        // while closed
@@ -87,6 +94,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
 
   void Open(PartitionId pid, Origin origin);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
+  void LeftPool(PartitionId pid);
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
@@ -111,6 +119,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   uint64_t lease_term_ = 0;
   bool is_stopping_ = false;
   absl::Status close_status_;
+  std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;
   std::set<PartitionId> failed_to_open_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;

@@ -203,6 +203,23 @@ TEST(ServerConfigTest, CopiesAndGarbageHaveKeysOldAndNew) {
   EXPECT_EQ(config->replica.max_concurrent_copies, 7);
 }
 
+TEST(ServerConfigTest, RecoveryKeysAct) {
+  absl::StatusOr<ServerConfig> config = MakeReplica(
+      "recovery = sequential\nrecovery_threads_per_disk = 5\nrecovery_memory = 256 MiB\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.recovery_mode, RecoveryMode::kSequential);
+  EXPECT_EQ(config->replica.recovery_threads_per_disk, 5);
+  EXPECT_EQ(config->replica.recovery_memory_bytes, 256u << 20);
+  config = MakeReplica("");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.recovery_mode, RecoveryMode::kParallel);
+  EXPECT_GE(config->replica.recovery_threads_per_disk, 2);
+  EXPECT_LE(config->replica.recovery_threads_per_disk, 8);
+  EXPECT_EQ(ErrorOf(MakeReplica("recovery = fast\n")),
+            "a.ini:3: [arion.replica] recovery = \"fast\": unknown; write parallel (all disks at "
+            "once) or sequential (one replica at a time)");
+}
+
 TEST(ServerConfigTest, BadDiskAndLogKeysNameLineValueAndRemedy) {
   EXPECT_EQ(ErrorOf(MakeReplica("log_method = uring\n")),
             "a.ini:3: [arion.replica] log_method = \"uring\": unknown; write best (io_uring where "

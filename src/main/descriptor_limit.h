@@ -1,0 +1,33 @@
+// How many file descriptors the process may have, and who gets how many.
+//
+// Errors    ResourceExhausted: too few to serve at all; names the limit and the remedy.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "env/file_system.h"
+#include "main/server_config.h"
+
+namespace arion {
+
+struct DescriptorShares {
+  int64_t limit = 0;
+  int tables_per_engine = -1;  // -1: as many as it has
+  std::string description;     // for the banner
+};
+
+// Half of the limit is the engines' tables', shared by the replicas; the rest is for connections,
+// logs and what an engine has open besides. Pure.
+absl::StatusOr<DescriptorShares> SharesOf(int64_t limit, int64_t replicas);
+
+// Raises the process's soft limit to the hard one, counts the replicas in the data directories and
+// shares it out. Waits for the disks.
+absl::StatusOr<DescriptorShares> ShareDescriptors(FileSystem& files,
+                                                  const std::vector<ConfiguredDisk>& disks);
+
+}  // namespace arion

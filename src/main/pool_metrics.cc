@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/pool_metrics.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "replica/recovery_progress.h"
+
+namespace arion {
+
+MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
+                                  const std::vector<ConfiguredDisk>& disks,
+                                  const PosixWatchdog& watchdog) {
+  MetricRegistrations held;
+  std::map<const PosixDiskPool*, std::string> tags;
+  for (const ConfiguredDisk& disk : disks) {
+    std::string& known = tags[&env.pool_of(disk.path)];
+    known += (known.empty() ? "" : ",") + disk.tag;
+  }
+  for (const auto& [pool, tag] : tags) {
+    auto add = [&, labels = MetricLabels{{"disk", tag}}](MetricInfo info, const auto& instrument) {
+      held.push_back(registry.Add(std::move(info), labels, instrument));
+    };
+    held.push_back(registry.Add(
+        {.name = "disk_pool_threads", .help = "Threads of the disk's pool."}, MetricKind::kGauge,
+        {{"disk", tag}}, [pool = pool] { return static_cast<double>(pool->threads()); }));
+    const PoolStats& stats = pool->stats();
+    add({.name = "disk_pool_queued", .help = "Work that waits for a thread of the disk's pool."},
+        stats.queued);
+    add({.name = "disk_pool_busy", .help = "Threads of the disk's pool that work."}, stats.busy);
+    add(LatencyInfo("disk_pool_wait_seconds", "Time that work waited for a thread of the pool."),
+        stats.wait_nanos);
+    add(LatencyInfo("disk_pool_service_seconds", "Time that a thread of the pool worked on it."),
+        stats.service_nanos);
+  }
+  const WatchdogStats& watched = watchdog.stats();
+  held.push_back(registry.Add(
+      LatencyInfo("loop_lag_seconds", "Time from asking an event loop for a turn to that turn."),
+      {}, watched.loop_lag_nanos));
+  held.push_back(
+      registry.Add({.name = "stuck", .help = "Event loops and works of pools that do not move."},
+                   {}, watched.stuck_now));
+  held.push_back(registry.Add({.name = "stuck_total", .help = "How many were found stuck."}, {},
+                              watched.stuck));
+  held.push_back(
+      registry.Add({.name = "loop_blocking_calls_total",
+                    .help = "File calls made on an event loop, where none belongs: an error."},
+                   {}, BlockingCallsOnLoops()));
+  return held;
+}
+
+MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server) {
+  MetricRegistrations held;
+  using Rows = std::vector<LabeledValue>;
+  auto add = [&](MetricInfo info, void (*rows_of)(const RecoveryReport::Disk&, Rows*)) {
+    held.push_back(registry.AddTable(std::move(info), MetricKind::kGauge, [&server, rows_of] {
+      Rows rows;
+      for (const RecoveryReport::Disk& disk : server.RecoveryNow().disks) rows_of(disk, &rows);
+      return rows;
+    }));
+  };
+  add({.name = "recovery_replicas", .help = "Replicas found at the start, by what became of them."},
+      [](const RecoveryReport::Disk& disk, Rows* rows) {
+        const auto row = [&](const char* state, size_t n) {
+          rows->push_back({{{"disk", disk.tag}, {"state", state}}, static_cast<double>(n)});
+        };
+        row("served", disk.done);
+        row("failed", disk.failed);
+        row("under_way", disk.under_way);
+        row("waiting", disk.replicas - disk.done - disk.failed - disk.under_way);
+      });
+  add({.name = "recovery_log_bytes", .help = "Bytes of their logs, read and still to read."},
+      [](const RecoveryReport::Disk& disk, Rows* rows) {
+        const auto row = [&](const char* state, uint64_t n) {
+          rows->push_back({{{"disk", disk.tag}, {"state", state}}, static_cast<double>(n)});
+        };
+        row("read", disk.bytes_done);
+        row("unread", disk.bytes - disk.bytes_done);
+      });
+  auto gauge = [&](MetricInfo info, double (*of)(const RecoveryReport&)) {
+    held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
+                                [&server, of] { return of(server.RecoveryNow()); }));
+  };
+  gauge({.name = "recovery_seconds", .help = "How long the opening took, or takes so far."},
+        [](const RecoveryReport& report) { return absl::ToDoubleSeconds(report.elapsed); });
+  gauge({.name = "recovery_done", .help = "1 once every replica found is served or has failed."},
+        [](const RecoveryReport& report) {
+          return report.phase == RecoveryReport::Phase::kDone ? 1.0 : 0.0;
+        });
+  return held;
+}
+
+}  // namespace arion

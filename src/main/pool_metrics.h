@@ -1,0 +1,24 @@
+// What /metrics says of the disks' pools, the event loops, the watchdog and a start's recovery.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "env/posix_watchdog.h"
+#include "main/process_metrics.h"
+#include "main/server_config.h"
+#include "metrics/metric_registry.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+// Sizes, queues and times of each disk's pool; lag of loops; what is stuck. Environment and
+// watchdog outlive what is returned.
+MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
+                                  const std::vector<ConfiguredDisk>& disks,
+                                  const PosixWatchdog& watchdog);
+
+// How far the opening of the replicas is. The server outlives what is returned.
+MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server);
+
+}  // namespace arion

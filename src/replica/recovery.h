@@ -1,0 +1,59 @@
+// Recovery: opens the replicas that a starting server found, as RecoveryPlan orders them, and tells
+// how far it is.
+//
+// Threads   Strand-bound to the server's strand. Each disk's logs are measured in that disk's pool.
+// Lifetime  Held by shared_ptr.
+// Promises  No disk waits for another (RecoveryMode::kParallel). At most lanes_per_disk openings of
+//           a disk are in its pool, so that those which serve already find a thread there.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "replica/recovery_plan.h"
+#include "replica/recovery_progress.h"
+#include "replica/replica_directory.h"
+#include "replica/replica_host.h"
+
+namespace arion {
+
+class Recovery : public std::enable_shared_from_this<Recovery> {
+ public:
+  // `open` is to open one of `found` and have Ended called.
+  using Open = absl::AnyInvocable<void(PartitionId)>;
+  Recovery(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
+           const std::vector<FoundReplica>& found, Open open);
+
+  void Start();
+  // Nothing more is begun.
+  void Stop();
+  // Of one that waits; what the meta server says.
+  void SetRole(PartitionId pid, LastRole role) { plan_.SetRole(pid, role); }
+  // The opening left the disk's pool: the next may come.
+  void LeftPool(PartitionId pid);
+  // It serves, or could not be opened.
+  void Ended(PartitionId pid, RecoveryStep step);
+
+ private:
+  void Measure(size_t disk);
+  void OnMeasured(size_t disk, const std::map<PartitionId, uint64_t>& log_bytes);
+  void BeginMore();
+  void Tell();
+  Instant Now() const { return host_->env.clock().Now(); }
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  const StrandPtr strand_;
+  std::vector<std::vector<FoundReplica>> found_;  // by data directory
+  std::vector<size_t> device_;                    // of each data directory: the first on its pool
+  Open open_;
+  RecoveryPlan plan_;
+  size_t unmeasured_ = 0;  // data directories
+  bool is_stopped_ = false;
+  bool is_done_ = false;
+};
+
+}  // namespace arion

@@ -1,0 +1,78 @@
+// RecoveryPlan: which replicas a starting server opens next. Pure.
+//
+// Shapes    Parallel: each disk has lanes. One lane takes what has the longest log, so that no disk
+//           ends with a long one; the others take primaries first, then those whose role is
+//           unknown, then secondaries, the longest first. Sequential: one at a time of all, in the
+//           order of disks and partitions.
+// Promises  What is under way on a disk needs no more memory than its share, unless it is alone. A
+//           disk waits for no other (parallel).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace arion {
+
+enum class RecoveryMode : uint8_t { kParallel, kSequential };
+enum class LastRole : uint8_t { kPrimary, kUnknown, kSecondary };  // in the order of haste
+
+struct RecoveryLimits {
+  RecoveryMode mode = RecoveryMode::kParallel;
+  int lanes_per_disk = 2;
+  uint64_t memory_bytes_per_disk = 512 << 20;
+  // What one replay holds at most, however long the log: memtables, blocks.
+  uint64_t memory_bytes_per_replica = 192 << 20;
+};
+
+struct ReplicaToRecover {
+  PartitionId pid;
+  size_t disk = 0;
+  uint64_t log_bytes = 0;
+  LastRole role = LastRole::kUnknown;
+};
+
+class RecoveryPlan {
+ public:
+  explicit RecoveryPlan(RecoveryLimits limits) : limits_(limits) {}
+
+  void Add(const ReplicaToRecover& replica);
+  // Of one that waits, or is still to be added.
+  void SetRole(PartitionId pid, LastRole role);
+  // Takes those that may begin now; each is under way until End.
+  std::vector<PartitionId> Begin();
+  void End(PartitionId pid);
+
+  size_t waiting() const { return waiting_.size(); }
+  size_t under_way() const { return under_way_.size(); }
+
+ private:
+  enum class Lane : uint8_t { kByLength, kByHaste };
+  struct UnderWay {
+    size_t disk = 0;
+    uint64_t memory_bytes = 0;
+    Lane lane = Lane::kByHaste;
+  };
+  struct Disk {
+    int lanes = 0;  // under way
+    uint64_t memory_bytes = 0;
+    bool has_length_lane = false;
+  };
+
+  uint64_t MemoryOf(const ReplicaToRecover& replica) const;
+  std::optional<PartitionId> NextOf(size_t disk, Lane lane) const;
+  void Take(PartitionId pid, Lane lane);
+
+  const RecoveryLimits limits_;
+  std::map<PartitionId, ReplicaToRecover> waiting_;
+  std::map<PartitionId, UnderWay> under_way_;
+  std::map<PartitionId, LastRole> roles_;  // told so far
+  std::map<size_t, Disk> disks_;
+};
+
+}  // namespace arion

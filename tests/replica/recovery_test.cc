@@ -1,0 +1,101 @@
+// What a server tells of its start, and what its replicas do meanwhile.
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/recovery.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "replica/recovery_text.h"
+#include "tests/replica/server_world.h"
+
+namespace arion {
+namespace {
+
+using Phase = RecoveryReport::Phase;
+
+class RecoveryTest : public ReplicaServerWorld {
+ protected:
+  static constexpr int kPartitions = 4;
+  static PartitionId Pid(int32_t index) { return {kPid.app_id, index}; }
+
+  // One server with four replicas, some rows in each.
+  Server& Filled() {
+    meta_.SetReplicaCount(1);
+    Server& server = AddServer();
+    for (int i = 0; i < kPartitions; ++i) {
+      meta_.configuration(Pid(i)).max_replica_count = 1;
+      EXPECT_TRUE(MakePrimary(server, Pid(i)));
+      for (int row = 0; row < 10 * (i + 1); ++row)
+        EXPECT_EQ(Put(server, row, "value", 0, Pid(i)), ErrorCode::kOk);
+    }
+    return server;
+  }
+};
+
+TEST_F(RecoveryTest, AfterAKillTheReportCountsWhatWasReplayed) {
+  options_.checkpoint_interval = absl::Hours(1);
+  Server& server = Filled();
+  server.Crash(sim::CrashMode::kProcess);
+  Restart(server);
+  EXPECT_TRUE(world_.RunUntil([&] { return server.server->RecoveryNow().phase == Phase::kDone; },
+                              absl::Seconds(10)));
+  const RecoveryReport report = server.server->RecoveryNow();
+  EXPECT_EQ(report.all.done, size_t{kPartitions});
+  EXPECT_EQ(report.all.failed, 0u);
+  EXPECT_GT(report.all.bytes, 0u);
+  EXPECT_EQ(report.disks.size(), 2u);
+  EXPECT_EQ(report.disks[0].done + report.disks[1].done, size_t{kPartitions});
+  EXPECT_GT(server.server->replay().mutations.value(), 0);
+  for (int i = 0; i < kPartitions; ++i) {
+    ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary, Pid(i)));
+    EXPECT_EQ(Get(server, 0, Pid(i)), "value");
+  }
+}
+
+TEST_F(RecoveryTest, SequentiallyOneIsOpenedAtATimeAndAllAreServed) {
+  options_.recovery_mode = RecoveryMode::kSequential;
+  Server& server = Filled();
+  server.Crash(sim::CrashMode::kProcess);
+  Restart(server);
+  size_t most = 0;
+  EXPECT_TRUE(world_.RunUntil(
+      [&] {
+        const RecoveryReport report = server.server->RecoveryNow();
+        most = std::max(most, report.all.under_way);
+        return report.phase == Phase::kDone;
+      },
+      absl::Seconds(10)));
+  EXPECT_LE(most, 1u);
+  EXPECT_EQ(server.server->RecoveryNow().all.done, size_t{kPartitions});
+}
+
+TEST_F(RecoveryTest, ACleanStopLeavesNothingToApply) {
+  Server& server = Filled();
+  EXPECT_TRUE(Stop(server).ok());
+  Restart(server);
+  EXPECT_TRUE(world_.RunUntil([&] { return server.server->RecoveryNow().phase == Phase::kDone; },
+                              absl::Seconds(10)));
+  for (int i = 0; i < kPartitions; ++i) {
+    const ReplicaSnapshot snapshot = Snapshot(server, Pid(i));
+    EXPECT_EQ(snapshot.last_applied, snapshot.last_durable);
+    EXPECT_EQ(snapshot.last_logged, snapshot.last_applied) << "no tail whose fate is open";
+  }
+}
+
+TEST_F(RecoveryTest, AStopDuringRecoveryOpensNothingMore) {
+  options_.recovery_mode = RecoveryMode::kSequential;
+  Server& server = Filled();
+  server.Crash(sim::CrashMode::kProcess);
+  Restart(server);
+  EXPECT_TRUE(world_.RunUntil([&] { return server.server->RecoveryNow().all.under_way == 1; },
+                              absl::Seconds(10)));
+  std::optional<absl::Status> stopped;
+  server.server->Stop([&](const absl::Status& status) { stopped = status; });
+  EXPECT_TRUE(world_.RunUntil([&] { return stopped.has_value(); }, absl::Seconds(10)));
+  EXPECT_TRUE(stopped->ok()) << *stopped;
+  EXPECT_LT(server.server->RecoveryNow().all.done, size_t{kPartitions});
+  server.Crash(sim::CrashMode::kProcess);
+}
+
+}  // namespace
+}  // namespace arion
