@@ -87,6 +87,7 @@ std::vector<Command> TableCommands();
 std::vector<Command> EnvironmentCommands();
 std::vector<Command> PlanCommands();
 std::vector<Command> RecordCommands();
+std::vector<Command> RecoveryCommands();
 std::vector<Command> SessionCommands();
 
 absl::Status UsageError(std::string_view what);
