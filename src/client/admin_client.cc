@@ -112,6 +112,14 @@ absl::StatusOr<ProposeBalancerResponse> AdminClient::ProposePlan(
       });
 }
 
+absl::StatusOr<StartRecoveryResponse> AdminClient::StartRecovery(
+    const StartRecoveryRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<StartRecoveryResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.StartRecovery(request, std::move(done));
+      });
+}
+
 absl::StatusOr<DddDiagnoseResponse> AdminClient::DiagnoseDead(const DddDiagnoseRequest& request) {
   return runtime_->RunAndWait<absl::StatusOr<DddDiagnoseResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {

@@ -40,6 +40,7 @@ class AdminClient {
   absl::StatusOr<MaxReplicaCountResponse> SetReplicaCount(const SetMaxReplicaCountRequest& request);
   absl::StatusOr<ControlMetaResponse> ControlMeta(const ControlMetaRequest& request);
   absl::StatusOr<ProposeBalancerResponse> ProposePlan(const ProposeBalancerRequest& request);
+  absl::StatusOr<StartRecoveryResponse> StartRecovery(const StartRecoveryRequest& request);
   absl::StatusOr<DddDiagnoseResponse> DiagnoseDead(const DddDiagnoseRequest& request);
 
  private:

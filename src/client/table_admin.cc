@@ -96,6 +96,11 @@ void TableAdmin::ProposePlan(const ProposeBalancerRequest& request,
        std::move(done));
 }
 
+void TableAdmin::StartRecovery(const StartRecoveryRequest& request,
+                               Callback<StartRecoveryResponse> done) {
+  Call(kRpcStartRecovery, request, "recover", std::move(done));
+}
+
 void TableAdmin::DiagnoseDead(const DddDiagnoseRequest& request,
                               Callback<DddDiagnoseResponse> done) {
   Call(kRpcDddDiagnose, request, "dead partitions", std::move(done));

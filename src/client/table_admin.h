@@ -47,6 +47,7 @@ class TableAdmin {
                        Callback<MaxReplicaCountResponse> done);
   void ControlMeta(const ControlMetaRequest& request, Callback<ControlMetaResponse> done);
   void ProposePlan(const ProposeBalancerRequest& request, Callback<ProposeBalancerResponse> done);
+  void StartRecovery(const StartRecoveryRequest& request, Callback<StartRecoveryResponse> done);
   void DiagnoseDead(const DddDiagnoseRequest& request, Callback<DddDiagnoseResponse> done);
 
  private:

@@ -201,6 +201,11 @@ absl::Status SetSharedLogDirectory(Draft& draft, std::string_view value, const s
   return absl::OkStatus();
 }
 
+absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta.recover_from_replica_servers, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
 absl::Status SetDamagedSharedLog(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(const bool is_set_aside, ParseSwitch(value));
   using Damaged = ReplicaServerOptions::DamagedSharedLog;
@@ -432,6 +437,9 @@ const std::vector<Rule>& Rules() {
        SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
       {{"arion.meta", "hold_dropped_app", "how long a dropped table can be recalled", "168h"},
        SetInterval<kMeta, &M::hold_dropped_app>},
+      {{"arion.meta", "recover_from_replica_servers",
+        "where nothing is stored: serve nothing until arion_shell says recover", "false"},
+       SetRecovery},
       {{"arion.replica", "data_dirs", "existing directories with tags: ssd1:/data/1,ssd2:/data/2",
         "(required)"},
        SetDisks},
@@ -613,6 +621,7 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
       {"", "min_allowed_replica_count", SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
       {"", "max_allowed_replica_count", SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
       {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>},
+      {"", "recover_from_replica_server", SetRecovery},
   };
   static const auto with_port = [](std::string_view section) {
     std::vector<OlderRule> rules = common;

@@ -175,6 +175,20 @@ struct DddDiagnoseResponse {
   bool operator==(const DddDiagnoseResponse&) const = default;
 };
 
+struct StartRecoveryRequest {
+  std::vector<Endpoint> recovery_nodes;  // replica servers to ask
+  bool skip_bad_nodes = false;
+  bool skip_lost_partitions = false;  // those that nobody has are made anew, empty
+  std::optional<std::vector<HostPort>> hp_recovery_nodes;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.recovery_nodes), v(2, s.skip_bad_nodes), v(3, s.skip_lost_partitions),
+        v(4, s.hp_recovery_nodes);
+  }
+  bool operator==(const StartRecoveryRequest&) const = default;
+};
+using StartRecoveryResponse = HintResponse;  // the hint: what is doubtful, a line each
+
 struct TableNameRequest {  // get_max_replica_count, get_atomic_idempotent
   std::string app_name;
   template <class S, class V>

@@ -86,9 +86,11 @@ struct QueryReplicaInfoRequest {
 struct QueryReplicaInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<ReplicaInfo> replicas;
+  // Arion's extension: tags of configured disks that can't be read (decision 28)
+  std::optional<std::vector<std::string>> unreadable_disks;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(2, s.replicas);
+    v(1, s.err), v(2, s.replicas), v(1000, s.unreadable_disks);
   }
   bool operator==(const QueryReplicaInfoResponse&) const = default;
 };

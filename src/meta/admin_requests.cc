@@ -86,13 +86,6 @@ void MetaServer::State::OnDddDiagnose(InboundRequest& request) {
          AnswerDddDiagnose(state_, Guardian(), *diagnose, Now(), env_.clock().WallMicros() / 1000));
 }
 
-void MetaServer::State::OnStartRecovery(InboundRequest& request) {
-  request.body.clear();
-  Answer(request, HintResponse{ErrorCode::kServiceAlreadyRunning,
-                               "this meta server has its state and serves; there is nothing to "
-                               "recover from replica servers"});
-}
-
 void MetaServer::State::OnGetMaxReplicaCount(InboundRequest& request) {
   auto get = Decode<TableNameRequest>(request);
   if (get) Answer(request, AnswerMaxReplicaCount(state_, get->app_name));

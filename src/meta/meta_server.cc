@@ -90,6 +90,12 @@ void MetaServer::State::Begin(ClusterState loaded) {
     }
     if (table.info.version) TellServers(table);  // the change may have been the last thing stored
   }
+  if (options_.recover_from_replica_servers && state_.tables.empty()) {
+    phase_ = Phase::kAwaitsRecovery;
+    LOG(WARNING) << "meta: no table is stored; waits to be told which replica servers to recover "
+                    "from";
+    return;
+  }
   phase_ = Phase::kServing;
   LOG(INFO) << "meta: serving " << state_.tables.size() << " tables, " << state_.nodes.size()
             << " known servers";
@@ -127,11 +133,15 @@ void MetaServer::State::OnRequest(InboundRequest request) {
     if (phase_ == Phase::kServing && AnswersAsDisabled(request)) return;
     return request.responder.Reply(ErrorCode::kHandlerNotFound);
   }
-  if (phase_ == Phase::kServing) return (this->*handler->second)(request);
-  if (request.header.name == kRpcQueryConfig) {
-    return Answer(request, QueryConfigResponse{.err = ErrorCode::kServiceNotActive});
+  const bool recovers = phase_ == Phase::kAwaitsRecovery || phase_ == Phase::kUnderRecovery;
+  if (phase_ == Phase::kServing || (recovers && request.header.name == kRpcStartRecovery)) {
+    return (this->*handler->second)(request);
   }
-  request.responder.Reply(ErrorCode::kServiceNotActive);
+  const ErrorCode why = recovers ? ErrorCode::kUnderRecovery : ErrorCode::kServiceNotActive;
+  if (request.header.name == kRpcQueryConfig) {
+    return Answer(request, QueryConfigResponse{.err = why});
+  }
+  request.responder.Reply(why);
 }
 
 // ---- servers ----

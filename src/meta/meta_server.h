@@ -40,6 +40,8 @@ struct MetaServerOptions {
   int32_t min_allowed_replica_count = 1;
   int32_t max_allowed_replica_count = 5;
   absl::Duration hold_dropped_app = absl::Hours(168);
+  // Where nothing is stored: serves nothing until it was told to recover (RPC_CM_START_RECOVERY).
+  bool recover_from_replica_servers = false;
   PeerGeneration peer_generation = PeerGeneration::k25;
 };
 

@@ -2,7 +2,8 @@
 // and what it does with each request.
 //
 // Parts     meta_server.cc start, servers, changes of configurations, plans · table_requests.cc
-//           changes of tables · admin_requests.cc what administrators ask and tell
+//           changes of tables · admin_requests.cc what administrators ask and tell ·
+//           recovery_requests.cc the state made again
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -38,7 +39,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   const MetaServerStats& stats() const { return stats_; }
 
  private:
-  enum class Phase { kStarting, kServing, kStopped };
+  // kAwaitsRecovery: nothing is stored, and it was configured to be told to recover first.
+  enum class Phase { kStarting, kAwaitsRecovery, kUnderRecovery, kServing, kStopped };
   using Handler = void (State::*)(InboundRequest&);
 
   // A change of a table's description, and perhaps of all its partitions, from the request to the
@@ -134,11 +136,19 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnControlMeta(InboundRequest& request);
   void OnProposeBalancer(InboundRequest& request);
   void OnDddDiagnose(InboundRequest& request);
-  void OnStartRecovery(InboundRequest& request);
   void OnGetMaxReplicaCount(InboundRequest& request);
   void OnGetAtomicIdempotent(InboundRequest& request);
   void OnSetAtomicIdempotent(InboundRequest& request);
   bool AnswersAsDisabled(InboundRequest& request);
+
+  // ---- the state made again (recovery_requests.cc) ----
+  struct Recovery;
+  void OnStartRecovery(InboundRequest& request);
+  template <class Response, class Request, class Take>
+  void AskReplicaServer(size_t index, const char* name, const Request& request, Take take);
+  void StoreRecovered();
+  void InstallRecovered(std::map<int32_t, Table> tables);
+  void FinishRecovery(const StartRecoveryResponse& response);
 
   // ---- plans ----
   void SchedulePlan();
@@ -163,6 +173,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::set<std::string> reserved_names_;  // of tables that are being stored
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;  // for tables in changes_
+  std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
   bool store_failed_ = false;
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;

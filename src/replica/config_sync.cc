@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -126,6 +127,25 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
   }
   if (!response.gc_replicas) return;
   for (const ReplicaInfo& garbage : *response.gc_replicas) table_->SetGarbageAside(garbage.pid);
+}
+
+void ConfigSync::TellReplicas(Responder responder) {
+  CHECK_ON_STRAND(strand_);
+  table_->Report([self = shared_from_this(),
+                  responder = std::move(responder)](std::vector<ReplicaInfo> reports) mutable {
+    QueryReplicaInfoResponse response{.replicas = std::move(reports)};
+    if (!self->unreadable_disks_.empty()) response.unreadable_disks = self->unreadable_disks_;
+    responder.Reply(ErrorCode::kOk, EncodeWrapped(response, self->host_->options.peer_generation));
+  });
+}
+
+void ConfigSync::TellTables(Responder responder) {
+  CHECK_ON_STRAND(strand_);
+  table_->Tables([host = host_,
+                  responder = std::move(responder)](std::vector<AppInfo> tables) mutable {
+    responder.Reply(ErrorCode::kOk, EncodeWrapped(QueryAppInfoResponse{.apps = std::move(tables)},
+                                                  host->options.peer_generation));
+  });
 }
 
 void ConfigSync::Adopt(const ConfigurationUpdateRequest& entry) {

@@ -2,6 +2,7 @@
 // (spec/replication.md 1.9): on connecting, every interval, and soon after a replica opened or
 // closed.
 //
+// Answers   What a meta server asks that lost its state, whichever it is: also without a lease.
 // Threads   Strand-bound to the server's strand.
 // Promises  C1  An answer counts only in the lease term its request was sent in, and for a
 //               replica that answer leaves out only if that replica is still as it was reported.
@@ -27,6 +28,9 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   void OnLeaseLost();
   // What would be reported changed.
   void Soon();
+  // What a meta server that rebuilds its state asks.
+  void TellReplicas(Responder responder);
+  void TellTables(Responder responder);
   // The meta server believes that this server has a replica of `entry`: asks it to take that back.
   void AskRemoval(const ConfigurationUpdateRequest& entry);
 

@@ -388,7 +388,7 @@ void ReplicaTable::AskForCheckpoints(std::optional<PartitionId> only) {
 }
 
 template <class T>
-void ReplicaTable::Gather(T (Replica::*ask)() const,
+void ReplicaTable::Gather(std::function<T(const Replica&)> ask,
                           absl::AnyInvocable<void(std::map<PartitionId, T>)> done) {
   struct Answers {
     size_t missing = 0;
@@ -404,7 +404,7 @@ void ReplicaTable::Gather(T (Replica::*ask)() const,
   if (asked.empty()) return answers->done({});
   for (const auto& replica : asked)
     replica->strand()->Post([replica, ask, answers, reply_on = strand_, self = weak_from_this()] {
-      reply_on->Post([answers, self, pid = replica->pid(), answer = ((*replica).*ask)()] {
+      reply_on->Post([answers, self, pid = replica->pid(), answer = ask(*replica)] {
         answers->by_partition.emplace(pid, answer);
         if (--answers->missing == 0 && self.lock() != nullptr)
           answers->done(std::move(answers->by_partition));
@@ -432,6 +432,24 @@ void ReplicaTable::Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> don
     }
     done(std::move(reports));
   });
+}
+
+void ReplicaTable::Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done) {
+  CHECK_ON_STRAND(strand_);
+  Gather<AppInfo>(&Replica::app,
+                  [this, done = std::move(done)](std::map<PartitionId, AppInfo> open) mutable {
+                    std::map<int32_t, AppInfo> newest;
+                    for (const auto& [pid, app] : open) {
+                      const auto [it, is_first] = newest.emplace(pid.app_id, app);
+                      if (!is_first && app.version.value_or(0) > it->second.version.value_or(0))
+                        it->second = app;
+                    }
+                    for (const auto& [pid, slot] : slots_)
+                      newest.emplace(pid.app_id, slot.found.app);
+                    std::vector<AppInfo> tables;
+                    for (auto& [app_id, app] : newest) tables.push_back(std::move(app));
+                    done(std::move(tables));
+                  });
 }
 
 void ReplicaTable::Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done) {

@@ -14,6 +14,7 @@
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -76,6 +77,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void AskForCheckpoints(std::optional<PartitionId> only);
   // All replicas, those loading and closed included, ordered by partition.
   void Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> done);
+  // The tables of these replicas, each once: as an open one knows it, else as its directory says.
+  void Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done);
   void Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done);
   // Opens nothing more; closes everything cleanly and in parallel. The first error, if any.
   void CloseAll(absl::AnyInvocable<void(absl::Status)> done);
@@ -108,7 +111,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
 
   // Asks each open replica on its strand by `ask`; `done` gets the answers by partition.
   template <class T>
-  void Gather(T (Replica::*ask)() const, absl::AnyInvocable<void(std::map<PartitionId, T>)> done);
+  void Gather(std::function<T(const Replica&)> ask,
+              absl::AnyInvocable<void(std::map<PartitionId, T>)> done);
 
   std::shared_ptr<const ReplicaHost> host_;
   StrandPtr strand_;

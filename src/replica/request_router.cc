@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -131,6 +132,10 @@ bool RequestRouter::RouteProtocol(InboundRequest& request) {
     Propose(std::move(request));
   else if (name == kRpcTableChanged)
     ChangeTable(std::move(request));
+  else if (name == kRpcQueryReplicaInfo)
+    TellRecoveringMeta<QueryReplicaInfoRequest>(&ConfigSync::TellReplicas, std::move(request));
+  else if (name == kRpcQueryAppInfo)
+    TellRecoveringMeta<QueryAppInfoRequest>(&ConfigSync::TellTables, std::move(request));
   else
     return false;
   return true;
@@ -248,6 +253,15 @@ void RequestRouter::ChangeTable(InboundRequest request) {
   for (const auto& replica : table_->OpenOf(change->info.app_id))
     replica->strand()->Post([replica, app = change->info] { replica->Notify(TableChanged{app}); });
   request.responder.Reply(ErrorCode::kOk, EncodeWrapped(TableChangedResponse{}));
+}
+
+template <class Request>
+void RequestRouter::TellRecoveringMeta(void (ConfigSync::*tell)(Responder),
+                                       InboundRequest request) {
+  if (!TakeArgument<Request>(request)) return;
+  server_strand_->Post([sync = sync_, tell, responder = std::move(request.responder)]() mutable {
+    ((*sync).*tell)(std::move(responder));
+  });
 }
 
 void RequestRouter::ProposeToAbsent(const ConfigurationUpdateRequest& proposal) {

@@ -44,6 +44,8 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void Remove(InboundRequest request);
   void Propose(InboundRequest request);
   void ChangeTable(InboundRequest request);
+  template <class Request>
+  void TellRecoveringMeta(void (ConfigSync::*tell)(Responder), InboundRequest request);
   void ProposeToAbsent(const ConfigurationUpdateRequest& proposal);
   void OpenForLearning(GroupCheckRequest request);
   // The open replica, or nullptr and the error that says why not.

@@ -783,6 +783,7 @@ ARION_MESSAGE(ProposeBalancerRequest);
 ARION_MESSAGE(ProposeBalancerResponse);
 ARION_MESSAGE(DddDiagnoseRequest);
 ARION_MESSAGE(DddDiagnoseResponse);
+ARION_MESSAGE(StartRecoveryRequest);
 ARION_MESSAGE(TableNameRequest);
 ARION_MESSAGE(SetMaxReplicaCountRequest);
 ARION_MESSAGE(MaxReplicaCountResponse);

@@ -463,7 +463,7 @@ TEST_F(AdminRequestsTest, WhatArionDoesNotDoSaysSoInItsAnswer) {
       EXPECT_TRUE(((*response).*row.text).has_value()) << row.code;
     }
   }
-  EXPECT_EQ(Ask<HintResponse>(kRpcStartRecovery, TableNameRequest{""})->err,
+  EXPECT_EQ(Ask<HintResponse>(kRpcStartRecovery, StartRecoveryRequest{})->err,
             ErrorCode::kServiceAlreadyRunning);
   EXPECT_EQ(AskBytes("RPC_CM_NONSENSE", "")->error, ErrorCode::kHandlerNotFound);
   EXPECT_EQ(AskBytes(kRpcUpdateAppEnv, "xx")->error, ErrorCode::kInvalidData);

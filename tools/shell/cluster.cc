@@ -43,6 +43,12 @@ absl::StatusOr<AdminClient*> Cluster::Admin() {
   return admin_.get();
 }
 
+absl::StatusOr<StartRecoveryResponse> Cluster::Recover(const StartRecoveryRequest& request,
+                                                       absl::Duration timeout) {
+  ASSIGN_OR_RETURN(auto admin, AdminClient::Create(Names(meta_servers_), timeout));
+  return admin->StartRecovery(request);
+}
+
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Cluster::Info() {
   ASSIGN_OR_RETURN(AdminClient * admin, Admin());
   ASSIGN_OR_RETURN(auto answer, admin->ClusterInfo());

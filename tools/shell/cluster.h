@@ -55,6 +55,8 @@ class Cluster {
   // `reserve_seconds` 0: as long as the meta server is configured to.
   absl::Status DropTable(const std::string& name, int64_t reserve_seconds);
   absl::StatusOr<std::vector<AppInfo>> DroppedTables();
+  absl::StatusOr<StartRecoveryResponse> Recover(const StartRecoveryRequest& request,
+                                                absl::Duration timeout);
   // For everything else.
   absl::StatusOr<AdminClient*> Admin();
   void ForgetOpenTable(const std::string& name) { open_tables_.erase(name); }

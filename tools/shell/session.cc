@@ -14,7 +14,7 @@ namespace {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (auto commands : {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands,
-                        PlanCommands, RecordCommands, RecoveryCommands, SessionCommands}) {
+                        PlanCommands, RecoveryCommands, RecordCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;

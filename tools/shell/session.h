@@ -86,6 +86,7 @@ std::vector<Command> NodeCommands();
 std::vector<Command> TableCommands();
 std::vector<Command> EnvironmentCommands();
 std::vector<Command> PlanCommands();
+std::vector<Command> RecoveryCommands();
 std::vector<Command> RecordCommands();
 std::vector<Command> RecoveryCommands();
 std::vector<Command> SessionCommands();

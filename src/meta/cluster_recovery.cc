@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/cluster_recovery.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+struct Candidate {
+  Endpoint node;
+  const ReplicaInfo* report;
+
+  // A learner's state says -1: however far it is, it may lack what was acknowledged.
+  bool IsWhole() const {
+    return report->status != PartitionStatus::kPotentialSecondary &&
+           report->last_mutation_ballot.value_or(report->ballot) >= Ballot(0);
+  }
+  auto Rank() const {
+    return std::tuple(IsWhole(), report->ballot, report->last_committed_decree,
+                      report->last_prepared_decree);
+  }
+};
+
+class ClusterRecovery {
+ public:
+  ClusterRecovery(const std::vector<HeldByServer>& held, const RecoveryOptions& options)
+      : held_(held), options_(options) {}
+
+  RecoveredCluster Run() {
+    for (const HeldByServer& server : held_) LookAtServer(server);
+    for (const HeldByServer& server : held_)
+      for (const AppInfo& table : server.tables) LookAtTable(server.node, table);
+    if (result_.error != ErrorCode::kOk) return Refused();
+    if (result_.error != ErrorCode::kOk) return std::move(result_);
+    for (const HeldByServer& server : held_)
+      for (const ReplicaInfo& replica : server.replicas) LookAtReplica(server.node, replica);
+    std::vector<std::string> without_environments;
+    for (auto& [app_id, table] : result_.tables) {
+      Name(table);
+      if (table.info.envs.empty()) without_environments.push_back(table.info.app_name);
+      for (int32_t i = 0; i < table.info.partition_count; ++i)
+        table.partitions.push_back(Partition{.config = Configure(table.info, i)});
+    }
+    if (!without_environments.empty())
+      Doubt(
+          absl::StrCat("environments are not on replica servers' disks; set them again where "
+                       "these tables had some: ",
+                       absl::StrJoin(without_environments, " ")));
+    return result_.error == ErrorCode::kOk ? std::move(result_) : Refused();
+  }
+
+ private:
+  RecoveredCluster Refused() {
+    result_.tables.clear();
+    return std::move(result_);
+  }
+  void Doubt(std::string line) { result_.report.push_back(std::move(line)); }
+  void Refuse(ErrorCode error, std::string line) {
+    if (result_.error == ErrorCode::kOk) result_.error = error;
+    Doubt(std::move(line));
+  }
+  void RefuseUnlessSkipped(RecoveryOptions::Incomplete what, ErrorCode error, std::string line) {
+    what == RecoveryOptions::Incomplete::kSkip ? Doubt(std::move(line))
+                                               : Refuse(error, std::move(line));
+  }
+
+  void LookAtServer(const HeldByServer& server) {
+    const std::string name = server.node.ToString();
+    auto lacks = [&](std::string what) {
+      RefuseUnlessSkipped(options_.servers, ErrorCode::kTryAgain,
+                          absl::StrCat(name, " ", std::move(what)));
+    };
+    if (!server.failure.empty()) lacks(absl::StrCat("does not answer: ", server.failure));
+    const auto loading =
+        std::count_if(server.replicas.begin(), server.replicas.end(),
+                      [](const ReplicaInfo& r) { return r.loading.value_or(false); });
+    if (loading > 0) lacks(absl::StrCat("still loads ", loading, " replicas"));
+    if (!server.unreadable_disks.empty())
+      lacks(absl::StrCat("can't read disks ", absl::StrJoin(server.unreadable_disks, " ")));
+  }
+
+  void LookAtTable(Endpoint node, const AppInfo& app) {
+    if (app.app_id < 1 || app.partition_count < 1 || app.partition_count > kPartitionCountMax ||
+        app.max_replica_count < 1)
+      return Refuse(ErrorCode::kInconsistentState,
+                    absl::StrCat(node.ToString(), " describes a table ", app.app_id, " with ",
+                                 app.partition_count, " partitions x ", app.max_replica_count));
+    const auto [it, is_first] = result_.tables.emplace(app.app_id, Table{.info = app});
+    AppInfo& known = it->second.info;
+    if (is_first) {
+      told_by_[app.app_id] = node;
+      return;
+    }
+    const int64_t version = app.version.value_or(0), known_version = known.version.value_or(0);
+    const bool agrees =
+        app.app_type == known.app_type && app.partition_count == known.partition_count &&
+        app.is_stateful == known.is_stateful &&
+        (version != known_version ||
+         (app.app_name == known.app_name && app.max_replica_count == known.max_replica_count));
+    if (!agrees)
+      return Refuse(ErrorCode::kInconsistentState,
+                    absl::StrCat("table ", app.app_id, " is ", Describe(known), " for ",
+                                 told_by_[app.app_id].ToString(), " and ", Describe(app), " for ",
+                                 node.ToString(), "; leave out the server that is wrong"));
+    // An older description knows no environments, and perhaps a former name.
+    if (version > known_version || (version == known_version && known.envs.empty())) {
+      known = app;
+      told_by_[app.app_id] = node;
+    }
+  }
+  static std::string Describe(const AppInfo& app) {
+    return absl::StrCat("'", app.app_name, "' of type ", app.app_type, ", ", app.partition_count,
+                        " partitions x ", app.max_replica_count);
+  }
+
+  void LookAtReplica(Endpoint node, const ReplicaInfo& replica) {
+    if (replica.loading.value_or(false)) return;
+    const auto table = result_.tables.find(replica.pid.app_id);
+    if (table == result_.tables.end() || replica.pid.index < 0 ||
+        replica.pid.index >= table->second.info.partition_count)
+      return Doubt(absl::StrCat(node.ToString(), " has ", replica.pid.ToString(),
+                                ", which belongs to no table"));
+    candidates_[replica.pid].push_back({node, &replica});
+  }
+
+  // Of two tables with one name the later one is the one in use.
+  void Name(Table& table) {
+    AppInfo& info = table.info;
+    if (info.status != AppStatus::kDropped) info.status = AppStatus::kAvailable;
+    if (info.status == AppStatus::kDropped) return;
+    for (auto& [other_id, other] : result_.tables) {
+      if (other_id <= info.app_id || other.info.status == AppStatus::kDropped ||
+          other.info.app_name != info.app_name)
+        continue;
+      info.app_name = absl::StrCat(info.app_name, "__", info.app_id);
+      return Doubt(absl::StrCat("tables ", info.app_id, " and ", other_id, " are both named ",
+                                other.info.app_name, "; the first is ", info.app_name, " now"));
+    }
+  }
+
+  PartitionConfiguration Configure(const AppInfo& info, int32_t index) {
+    const PartitionId pid{info.app_id, index};
+    PartitionConfiguration config{.pid = pid, .max_replica_count = info.max_replica_count};
+    config.ballot = Ballot(0);
+    config.last_committed_decree = Decree(0);
+    if (info.status == AppStatus::kDropped) config.partition_flags = kPartitionDropped;
+    std::vector<Candidate>& found = candidates_[pid];
+    if (found.empty()) {
+      if (info.status != AppStatus::kDropped)
+        RefuseUnlessSkipped(options_.partitions, ErrorCode::kIncompleteData,
+                            absl::StrCat("nobody has ", pid.ToString(), " of ", info.app_name));
+      return config;
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.Rank() < b.Rank(); });
+    for (const Candidate& candidate : found) {
+      config.ballot = std::max(config.ballot, candidate.report->ballot);
+      if (candidate.IsWhole())
+        config.last_committed_decree =
+            std::max(config.last_committed_decree, candidate.report->last_committed_decree);
+      config.last_drops.push_back(candidate.node);
+    }
+    if (config.last_drops.size() > kLastDropsMax)
+      config.last_drops.erase(config.last_drops.begin(), config.last_drops.end() - kLastDropsMax);
+    LookAtPartition(config, found);
+    return config;
+  }
+
+  void LookAtPartition(const PartitionConfiguration& config, const std::vector<Candidate>& found) {
+    const Candidate& best = found.back();
+    auto doubt = [&](std::string what) {
+      Doubt(absl::StrCat(config.pid.ToString(), ": ", std::move(what)));
+    };
+    const auto whole =
+        std::count_if(found.begin(), found.end(), [](const Candidate& c) { return c.IsWhole(); });
+    if (whole < config.max_replica_count)
+      doubt(absl::StrCat(whole, " of ", config.max_replica_count,
+                         " replicas found; a member that is missing may have had more"));
+    if (!best.IsWhole())
+      doubt(
+          absl::StrCat("only replicas that were being copied, the best on ", best.node.ToString()));
+    if (best.report->last_prepared_decree < config.last_committed_decree)
+      doubt(absl::StrCat(best.node.ToString(), " has the largest ballot, but decrees only to ",
+                         best.report->last_prepared_decree.value(), " of ",
+                         config.last_committed_decree.value(),
+                         " that another one has committed: not revived by itself, ddd_diagnose "
+                         "shows it"));
+    if (best.report->ballot < config.ballot)
+      doubt(absl::StrCat("a replica that was being copied has ballot ", config.ballot.value(),
+                         ", the best whole one, on ", best.node.ToString(), ", only ",
+                         best.report->ballot.value()));
+  }
+
+  const std::vector<HeldByServer>& held_;
+  const RecoveryOptions& options_;
+  RecoveredCluster result_;
+  std::map<int32_t, Endpoint> told_by_;
+  std::map<PartitionId, std::vector<Candidate>> candidates_;
+};
+
+}  // namespace
+
+RecoveredCluster RecoverCluster(const std::vector<HeldByServer>& held,
+                                const RecoveryOptions& options) {
+  return ClusterRecovery(held, options).Run();
+}
+
+}  // namespace arion

@@ -1,0 +1,47 @@
+// ClusterRecovery makes the meta server's tables and partitions again from what replica servers hold
+// (spec/meta-and-admin.md 1.8 "Recovery"), and says what is doubtful about it. Pure.
+//
+// Shapes    A partition gets no primary here: its replicas become `last_drops`, the best one last
+//           (who holds everything before learners, then ballot, committed, prepared), under the
+//           largest ballot that any of them has. The guardian then revives it by its own rules, with
+//           the ballot that follows, so that no ballot is used twice.
+//           Ids of tables that nobody holds need no place holders: an id is never given twice here.
+// Errors    kTryAgain: a server did not tell all it has, and that was not to be skipped.
+//           kInconsistentState: servers contradict each other about a table. kIncompleteData: nobody
+//           has a partition, and that was not to be skipped. The report says which.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+// What one replica server said.
+struct HeldByServer {
+  Endpoint node;
+  std::string failure;  // not empty: it did not answer, and the rest is empty
+  std::vector<AppInfo> tables;
+  std::vector<ReplicaInfo> replicas;
+  std::vector<std::string> unreadable_disks;
+};
+
+struct RecoveryOptions {
+  enum class Incomplete { kRefuse, kSkip };
+  Incomplete servers = Incomplete::kRefuse;     // that answer nothing, or not yet all
+  Incomplete partitions = Incomplete::kRefuse;  // that nobody has; kSkip: made anew, empty
+};
+
+struct RecoveredCluster {
+  ErrorCode error = ErrorCode::kOk;
+  std::vector<std::string> report;  // what is wrong, or doubtful, a line each
+  std::map<int32_t, Table> tables;  // kOk
+};
+
+RecoveredCluster RecoverCluster(const std::vector<HeldByServer>& held,
+                                const RecoveryOptions& options);
+
+}  // namespace arion
