@@ -34,6 +34,8 @@ struct CoreOptions {
   absl::Duration commit_notice_delay =
       absl::Milliseconds(500);  // an idle primary tells the committed point after
   absl::Duration update_retry_delay = absl::Seconds(1);
+  absl::Duration hand_over_patience =
+      absl::Milliseconds(200);  // a primary that is to step down lets its writes end first
   absl::Duration learn_retry_delay = absl::Seconds(1);
   absl::Duration closed_linger =
       absl::Minutes(10);  // an INACTIVE replica meta does not know is closed after

@@ -50,6 +50,10 @@ class Primary {
 
   void TryCommit();
   void OnApplied();
+  // Every write it was given is committed.
+  bool IsQuiet() const {
+    return queue_.empty() && s_.list.last_committed() == s_.list.last_prepared();
+  }
   void OnTick() { dispatch_.OnTick(); }
   Instant NextWakeup() const { return dispatch_.NextWakeup(); }
 

@@ -115,7 +115,22 @@ void Reconfiguration::OnTick() {
 }
 
 Instant Reconfiguration::NextWakeup() const {
+  if (hand_over_) return hand_over_->until;
   return IsPending() ? pending_->retry_at : Instant::InfiniteFuture();
+}
+
+void Reconfiguration::ProceedHandOver() {
+  if (!hand_over_) return;
+  const bool is_over =
+      s_.role != PartitionStatus::kPrimary || hand_over_->proposal.config.ballot != s_.ballot;
+  if (is_over) return hand_over_.reset();
+  if (!primary_.IsQuiet() && s_.now < hand_over_->until) return;
+  const ConfigurationUpdateRequest proposal = std::move(hand_over_->proposal);
+  hand_over_.reset();
+  PartitionConfiguration wanted = s_.configuration;
+  RemoveFrom(wanted, s_.options.self);
+  wanted.secondaries.push_back(s_.options.self);
+  Begin(proposal.type, s_.options.self, std::move(wanted));
 }
 
 void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
@@ -315,9 +330,12 @@ void Reconfiguration::ProposedRemoval(const ConfigurationUpdateRequest& proposal
     ++s_.counters.odd_messages;
     return;
   }
+  if (proposal.type == ConfigType::kDowngradeToSecondary) {
+    if (!hand_over_) hand_over_ = HandOver{proposal, s_.now + s_.options.hand_over_patience};
+    return ProceedHandOver();
+  }
   PartitionConfiguration wanted = s_.configuration;
   RemoveFrom(wanted, node);
-  if (proposal.type == ConfigType::kDowngradeToSecondary) wanted.secondaries.push_back(node);
   if (is_learner) {
     sessions_.Erase(node);
     primary_.StopPreparesTo(node);

@@ -4,7 +4,9 @@
 // Shapes    At most one update is pending; meanwhile the replica is INACTIVE and its identical
 //           request is repeated until meta answers OK or says what is true instead. A larger ballot
 //           from anywhere makes it void; a lost lease does not: meta may still accept what was
-//           asked, so nothing may happen under the old ballot any more.
+//           asked, so nothing may happen under the old ballot any more. A primary that is to make
+//           room for another takes no new writes until those under way are committed, for a
+//           moment at most: whose outcome is known needs not be told that it is not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -49,6 +51,9 @@ class Reconfiguration {
   void OnMissing();
 
   bool IsPending() const;
+  bool IsHandingOver() const { return hand_over_.has_value(); }
+  // After every event.
+  void ProceedHandOver();
   void OnTick();
   Instant NextWakeup() const;
 
@@ -72,6 +77,11 @@ class Reconfiguration {
   Learner& learner_;
   LearnerSessions& sessions_;
   std::optional<PendingUpdate> pending_;
+  struct HandOver {
+    ConfigurationUpdateRequest proposal;
+    Instant until;
+  };
+  std::optional<HandOver> hand_over_;
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot
 };

@@ -142,6 +142,7 @@ Effects ReplicaCore::Step(const Event& event, Instant now) {
 // group checks.
 void ReplicaCore::Parts::Settle() {
   if (s.role == kPotentialSecondary) learner.Proceed();
+  reconfiguration.ProceedHandOver();
   if (s.role != kPrimary) {
     if (office_ballot != kInvalidBallot) group_check.End();
     office_ballot = kInvalidBallot;
@@ -476,6 +477,9 @@ PartitionStatus ReplicaCore::role() const { return parts_->s.role; }
 Ballot ReplicaCore::ballot() const { return parts_->s.ballot; }
 Inactivity ReplicaCore::inactivity() const { return parts_->s.inactivity; }
 bool ReplicaCore::IsInitializing() const { return parts_->s.initializing; }
+bool ReplicaCore::IsReconfiguring() const {
+  return parts_->reconfiguration.IsPending() || parts_->reconfiguration.IsHandingOver();
+}
 Ballot ReplicaCore::last_mutation_ballot() const {
   const ReplicaState& s = parts_->s;
   return s.standing == Standing::kLearner ? kInvalidBallot : s.last_mutation_ballot;
@@ -501,7 +505,10 @@ ErrorCode ReplicaCore::ReadGate(ReadKind kind) const {
   return ErrorCode::kOk;
 }
 
-ErrorCode ReplicaCore::WriteGate() const { return parts_->primary.WriteGate(); }
+ErrorCode ReplicaCore::WriteGate() const {
+  if (parts_->reconfiguration.IsHandingOver()) return ErrorCode::kInvalidState;
+  return parts_->primary.WriteGate();
+}
 
 Decree ReplicaCore::LearnStart(const LearnRequest& request) const {
   return parts_->sessions.StartOf(request);

@@ -54,6 +54,8 @@ class ReplicaCore {
   Ballot ballot() const;
   Inactivity inactivity() const;
   bool IsInitializing() const;  // until the first configuration after the start
+  // An own update is in flight, or about to be asked for.
+  bool IsReconfiguring() const;
   // Of the newest mutation prepared here, what meta compares (replica_info 1004); -1 while the
   // state is a learner's or has a hole: it may lack what the group committed, and must not be
   // chosen before a former member.

@@ -193,6 +193,7 @@ void Replica::Drain() {
   if (is_closed_) return;
   ArmWakeup();
   BeginWrites();
+  ReleaseHeld();
 }
 
 bool Replica::CarryOutFirstSteps(Effects& effects) {

@@ -241,8 +241,15 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::optional<absl::Duration> AdmitRead(InboundRequest& request);
   std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
                                       InboundRequest& request, ErrorCode refusal);
-  void Delay(absl::Duration pause, InboundRequest request,
-             absl::AnyInvocable<void(Replica&, InboundRequest)> then);
+  using Again = absl::AnyInvocable<void(Replica&, InboundRequest)>;
+  void Delay(absl::Duration pause, InboundRequest request, Again then);
+  // Its configuration is about to be known: what clients ask meanwhile waits, for a moment and up
+  // to so many bytes, rather than sends them to a meta server that does not know it yet either.
+  bool IsBetweenConfigurations() const;
+  // `error` is its answer where it can't wait.
+  void Hold(InboundRequest request, ErrorCode error, Again then);
+  void ReleaseHeld();
+  void RefuseHeld();
   void WatchSlowness(InboundRequest& request);
   DiskPool& pool() { return host_->env.disk_pool(directory_); }
   std::string Tag() const;  // "[2.1 3 17]"
@@ -281,6 +288,14 @@ class Replica : public std::enable_shared_from_this<Replica> {
   RequestThrottle write_requests_, write_bytes_, read_requests_, backup_requests_;
   ByteBudget read_bytes_;
   uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
+  struct HeldRequest {
+    InboundRequest request;
+    Instant until;
+    Again again;
+  };
+  std::deque<HeldRequest> held_;  // in order of arrival, and so of `until`
+  uint64_t held_bytes_ = 0;
+  TimerId held_timer_ = kNoTimer;
   ScannerTable scans_;
   TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;

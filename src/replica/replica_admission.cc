@@ -1,5 +1,5 @@
 // What the table's environments say of clients' requests before anything is done for them: denied,
-// throttled, watched for slowness.
+// throttled, watched for slowness, held back while the configuration changes.
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
@@ -11,6 +11,9 @@ namespace {
 
 // Of requests that throttles hold back; beyond, they are refused at once.
 constexpr uint64_t kDelayedBytesMax = 64 << 20;
+// Of requests that wait for a configuration, and how long each of them does.
+constexpr uint64_t kHeldBytesMax = 16 << 20;
+constexpr absl::Duration kHeldAtMost = absl::Milliseconds(500);
 
 absl::Duration TimeoutOf(const InboundRequest& request) {
   return absl::Milliseconds(request.header.timeout_ms);
@@ -70,8 +73,7 @@ std::optional<absl::Duration> Replica::Admit(RequestThrottle& throttle, uint64_t
   return std::nullopt;
 }
 
-void Replica::Delay(absl::Duration pause, InboundRequest request,
-                    absl::AnyInvocable<void(Replica&, InboundRequest)> then) {
+void Replica::Delay(absl::Duration pause, InboundRequest request, Again then) {
   const uint64_t bytes = request.body.size() + sizeof(InboundRequest);
   if (delayed_bytes_ + bytes > kDelayedBytesMax) return request.responder.Reply(ErrorCode::kBusy);
   delayed_bytes_ += bytes;
@@ -82,6 +84,60 @@ void Replica::Delay(absl::Duration pause, InboundRequest request,
     replica->delayed_bytes_ -= bytes;
     then(*replica, std::move(request));
   });
+}
+
+// ---- between two configurations ----
+
+bool Replica::IsBetweenConfigurations() const {
+  if (is_closed_ || !HoldsLease()) return false;
+  switch (core_->role()) {
+    case PartitionStatus::kInactive:
+      return core_->inactivity() == Inactivity::kTransient && core_->IsReconfiguring();
+    case PartitionStatus::kPrimary:
+      return core_->IsReconfiguring() || core_->ReadGate(ReadKind::kPrimaryOnly) != ErrorCode::kOk;
+    case PartitionStatus::kSecondary:
+      return !core_->primary().IsValid();
+    default:
+      return false;
+  }
+}
+
+void Replica::Hold(InboundRequest request, ErrorCode error, Again then) {
+  const uint64_t bytes = request.body.size() + sizeof(HeldRequest);
+  if (!IsBetweenConfigurations() || held_bytes_ + bytes > kHeldBytesMax)
+    return request.responder.Reply(error);
+  held_bytes_ += bytes;
+  held_.push_back({std::move(request), host_->env.clock().Now() + kHeldAtMost, std::move(then)});
+  ReleaseHeld();
+}
+
+void Replica::ReleaseHeld() {
+  if (held_.empty()) return;
+  if (!IsBetweenConfigurations()) {
+    held_bytes_ = 0;
+    for (HeldRequest& held : std::exchange(held_, {})) held.again(*this, std::move(held.request));
+    return;
+  }
+  const Instant now = host_->env.clock().Now();
+  while (!held_.empty() && held_.front().until <= now) {
+    HeldRequest held = std::move(held_.front());
+    held_.pop_front();
+    held_bytes_ -= held.request.body.size() + sizeof(HeldRequest);
+    held.request.responder.Reply(ErrorCode::kInvalidState);
+  }
+  if (held_.empty() || held_timer_ != kNoTimer) return;
+  held_timer_ = strand_->PostAfter(held_.front().until - now, [self = weak_from_this()] {
+    const auto replica = self.lock();
+    if (replica == nullptr) return;
+    replica->held_timer_ = kNoTimer;
+    replica->ReleaseHeld();
+  });
+}
+
+void Replica::RefuseHeld() {
+  held_bytes_ = 0;
+  for (HeldRequest& held : std::exchange(held_, {}))
+    held.request.responder.Reply(ErrorCode::kInvalidState);
 }
 
 void Replica::WatchSlowness(InboundRequest& request) {

@@ -165,6 +165,7 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
                               ? ErrorCode::kTimeout
                               : ErrorCode::kInvalidState);
   clients_.clear();
+  RefuseHeld();
   scans_.Clear();
   if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
   peers_.clear();

@@ -78,7 +78,9 @@ void Replica::Read(ReadCode code, InboundRequest request, Instant deadline, Admi
   }
   ReadCall call{.code = code, .kind = KindOf(request), .deadline = deadline};
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
-    return responder.Reply(gate);
+    return Hold(std::move(request), gate, [code, deadline](Replica& replica, InboundRequest held) {
+      replica.Read(code, std::move(held), deadline, Admission::kGranted);
+    });
   call.responder = std::move(responder);
   if (code == ReadCode::kGet || code == ReadCode::kTtl)
     return ReadOne(std::move(call), request.body);

@@ -39,7 +39,11 @@ void Replica::Write(WriteCode code, InboundRequest request, Instant deadline, Ad
     return refuse(ErrorCode::kParentPartitionMisused);
   if (!HoldsLease()) return refuse(ErrorCode::kInvalidState);
   const ErrorCode gate = core_->WriteGate();
-  if (gate == ErrorCode::kInvalidState) return refuse(gate);
+  if (gate == ErrorCode::kInvalidState)
+    return Hold(std::move(request), gate,
+                [code, deadline, admission](Replica& replica, InboundRequest held) {
+                  replica.Write(code, std::move(held), deadline, admission);
+                });
   if (const ErrorCode space = SpaceGate(); space != ErrorCode::kOk) return refuse(space);
   if (gate != ErrorCode::kOk) return refuse(gate);
   if (admission == Admission::kAsked) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/raw_key.h"
@@ -58,6 +59,12 @@ class FakeMeta {
   void Forget(PartitionId pid) { configurations_.erase(pid); }
   void SetGarbage(PartitionId pid) { garbage_.push_back({.pid = pid}); }
   void SetSilent(bool silent) { is_silent_ = silent; }
+  // Updates wait until they are let go.
+  void HoldUpdates() { holds_updates_ = true; }
+  void AnswerUpdates() {
+    holds_updates_ = false;
+    for (InboundRequest& request : std::exchange(held_, {})) Handle(std::move(request));
+  }
   void Propose(Endpoint to, ConfigType type, Endpoint node, PartitionId pid = kPid) {
     const ConfigurationUpdateRequest proposal{
         .info = app_, .config = configuration(pid), .type = type, .node = node};
@@ -69,6 +76,8 @@ class FakeMeta {
   void Handle(InboundRequest request) {
     if (is_silent_) return;
     const std::string& name = request.header.name;
+    if (holds_updates_ && name == kRpcUpdateConfiguration)
+      return held_.push_back(std::move(request));
     if (name == kRpcBeacon) {
       const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
       return request.responder.Reply(ErrorCode::kOk,
@@ -109,6 +118,8 @@ class FakeMeta {
   std::map<PartitionId, PartitionConfiguration> configurations_;
   std::vector<ReplicaInfo> garbage_;
   bool is_silent_ = false;
+  bool holds_updates_ = false;
+  std::vector<InboundRequest> held_;
   std::map<Endpoint, std::vector<ReplicaInfo>> reports_;
 };
 
