@@ -38,7 +38,7 @@ struct CollectionInput {
   // Their directories are there, but they are not open, or failed to open: whatever the log holds of
   // them is kept.
   std::set<PartitionId> unopened;
-  // A data directory can't be read: a replica that is not loaded may lie there.
+  // kSomeMissing: a replica that is not loaded may lie elsewhere, as on a disk that can't be read.
   enum class Disks { kAllReadable, kSomeMissing } disks = Disks::kAllReadable;
 };
 

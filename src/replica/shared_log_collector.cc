@@ -70,6 +70,7 @@ void SharedLogCollector::OnSnapshots(const std::vector<ReplicaSnapshot>& snapsho
     else
       input.unopened.insert(replica.pid);
   }
+  if (IsForeign(input)) input.disks = CollectionInput::Disks::kSomeMissing;
   CollectionPlan plan = PlanCollection(files_, input);
   // A damaged log is set aside as a whole: its parts could not be read without each other.
   if (disposal_ == Disposal::kSetAside && plan.removable < files_.size()) plan.removable = 0;
@@ -77,6 +78,19 @@ void SharedLogCollector::OnSnapshots(const std::vector<ReplicaSnapshot>& snapsho
   ForceFlushes(plan);
   if (plan.removable == 0 && !files_.empty()) return Schedule();
   Remove(plan.removable);
+}
+
+// Of all the replicas it holds not one is here: then these may be another server's files.
+bool SharedLogCollector::IsForeign(const CollectionInput& input) {
+  if (files_.empty() || files_.back().max.empty()) return false;
+  if (input.loaded.empty() && input.unopened.empty()) return false;  // nobody is here at all
+  for (const auto& [pid, max] : files_.back().max)
+    if (input.loaded.contains(pid) || input.unopened.contains(pid)) return false;
+  LOG_IF(ERROR, !std::exchange(is_foreign_said_, true))
+      << "shared log " << catalog_.directory
+      << ": none of the replicas it holds is on this server; it is kept. If these are no other "
+         "server's files, and those replicas are gone for good, remove it by hand";
+  return true;
 }
 
 void SharedLogCollector::Say(const CollectionPlan& plan) {

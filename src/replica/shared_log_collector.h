@@ -37,6 +37,7 @@ class SharedLogCollector : public std::enable_shared_from_this<SharedLogCollecto
   void Schedule();
   void Round();
   void OnSnapshots(const std::vector<ReplicaSnapshot>& snapshots);
+  bool IsForeign(const CollectionInput& input);
   void Say(const CollectionPlan& plan);
   void ForceFlushes(const CollectionPlan& plan);
   void Remove(size_t count);
@@ -51,6 +52,7 @@ class SharedLogCollector : public std::enable_shared_from_this<SharedLogCollecto
   const Disposal disposal_;
   std::vector<CollectionFile> files_;  // as catalog_.files
   FlushLimiter limiter_;
+  bool is_foreign_said_ = false;
   std::string said_;
   bool is_stopped_ = false;
 };

@@ -110,7 +110,7 @@ TEST_F(RocksdbEngineTest, StoresValuesOfVersionOneAndTheDecreeAsText) {
             "2");
 }
 
-TEST_F(RocksdbEngineTest, WritesTablesThatOldReadersKnow) {
+TEST_F(RocksdbEngineTest, A30_S20_WritesTablesThatOldReadersKnow) {
   Open();
   Apply({Put("v")});
   ASSERT_TRUE(engine_->Close().ok());
@@ -231,7 +231,7 @@ TEST_F(RocksdbEngineTest, RefusesWhatIsNotItsOwn) {
   EXPECT_EQ(OpenError("mystery"), absl::StatusCode::kFailedPrecondition);
 }
 
-TEST_F(RocksdbEngineTest, RefusesADatabaseWithoutTheMetaFamily) {
+TEST_F(RocksdbEngineTest, S19_RefusesADatabaseWithoutTheMetaFamily) {
   std::filesystem::create_directories(data_ + "/rdb");
   rocksdb::Options options;
   options.create_if_missing = true;

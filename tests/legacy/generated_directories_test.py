@@ -87,7 +87,7 @@ class Generated(unittest.TestCase):
                 found[opened['directory']] = opened
         return [found[root] for root in roots]
 
-    def test_our_server_finds_what_the_old_version_finds(self):
+    def test_A24_A25_S2_S3_S9_S10_we_find_what_the_old_version_finds_and_it_finds_what_we_leave(self):
         top = tempfile.mkdtemp(prefix='arion-old-', dir=MEMORY if os.path.isdir(MEMORY) else None)
         self.addCleanup(shutil.rmtree, top)
         seeds = range(OPTIONS['first'], OPTIONS['first'] + OPTIONS['count'])

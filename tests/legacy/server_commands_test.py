@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 import old_directory
+import old_version_model as model
 
 ARION_LOG = OPEN_OLD = None
 MEMORY = '/dev/shm'
@@ -90,6 +91,58 @@ class ServerCommands(unittest.TestCase):
             for pid, replica in want.items():
                 self.assertEqual(back[pid].rows, replica.rows, (root, pid))
                 self.assertEqual(back[pid].state(), replica.state(), (root, pid))
+
+    def opened_by_ours(self, roots):
+        subprocess.run([OPEN_OLD, 'killed'] + roots, stdout=subprocess.DEVNULL, timeout=300, check=True)
+
+    def test_A28_S12_servers_that_ours_opened_and_those_it_did_not_go_back_alike(self):
+        expected = [old_directory.start_old_version(root) for root in self.roots]
+        self.opened_by_ours(self.roots[::2])
+        for root in self.roots[::2]:
+            self.assertEqual(arion_log('prepare-rollback', '--yes', root)[0], 0)
+        for root, want in zip(self.roots, expected):
+            back = old_directory.start_old_version(root)
+            for pid, replica in want.items():
+                self.assertEqual((back[pid].rows, back[pid].state()), (replica.rows, replica.state()), (root, pid))
+
+    def write_as_2_3(self, root):
+        """A server of 2.3 writes to each replica and is killed before anything reaches the private logs. The rows then."""
+        shared = model.LogWriter(1, 0)
+        replicas = old_directory.start_old_version(root)
+        pids = {pid: tuple(map(int, pid.split('.'))) for pid in replicas}
+        shared.entries = {pids[pid]: (0, 0) for pid in replicas}
+        shared.new_file()
+        rows = {}
+        for pid, replica in sorted(replicas.items()):
+            for m in replica.prepared.values():
+                for name, _, data in m.updates:
+                    model.apply_update(replica.rows, name, data)
+            last = max(list(replica.prepared) + [replica.applied])
+            for n in range(1, 31):
+                put = model.put(b'\0\1hnew%d' % n, b'%d' % n)
+                shared.append([model.Mutation(pids[pid], replica.ballot, last + n, last + n - 1, [put])])
+                if n < 30:  # the last one is prepared only
+                    model.apply_update(replica.rows, put[0], put[2])
+            rows[pid] = replica.rows
+        shared.save(os.path.join(root, 'd1/replica/slog'))
+        return rows
+
+    def test_A26_S11_what_2_3_writes_after_a_rollback_survives_its_kill_as_offsets_are_zero(self):
+        self.opened_by_ours(self.roots)
+        lost = 0
+        for root in self.roots:
+            self.assertEqual(arion_log('prepare-rollback', '--to=2.3', '--yes', root)[0], 0)
+            rows = self.write_as_2_3(root)
+            back = old_directory.start_old_version(root)
+            self.assertEqual({pid: replica.rows for pid, replica in back.items()}, rows, root)
+            for name, data in contents(root).items():
+                if name.endswith('.init-info'):  # what would be if they were left as they were
+                    info = dict(json.loads(data), init_offset_in_shared_log=6500)
+                    with open(os.path.join(root, name), 'w') as file:
+                        json.dump(info, file)
+            back = old_directory.start_old_version(root)
+            lost += sum(back[pid].rows != rows[pid] for pid in rows)
+        self.assertGreater(lost, 0)
 
     def test_two_shared_logs_are_refused(self):
         root = self.roots[0]

@@ -228,6 +228,18 @@ TEST_F(TakeOverTest, E9_ThePrivateLogsGapUpToTheCheckpointIsFilled) {
   EXPECT_EQ(old_.server().shared_log().mutations_taken, 6) << "3 to 8";
 }
 
+TEST_F(TakeOverTest, A31_AfterThePrivateLogWasLostNothingNewIsVoid) {
+  old_.AddReplica(
+      k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500, .offset_in_private_log = 5000});
+  Store(ThreeFiles());
+  Open();
+  ExpectState(k21, 9, {10}, 3);
+  old_.Crash(sim::CrashMode::kPowerNone);
+  const OldReplicaState state = old_.StateFromPrivateLog(k21);
+  EXPECT_EQ(state.applied, 9);
+  EXPECT_EQ(state.prepared, Decrees{10}) << "written at offset 5000 or behind";
+}
+
 // ---- collection ----
 
 TEST_F(TakeOverTest, A18_A17_TheSharedLogGoesWhenAllIsDurableAndOffsetsAreZeroed) {
@@ -264,6 +276,51 @@ TEST_F(TakeOverTest, A20_G8_WithoutAnyReplicaTheLogGoes) {
   Open();
   old_.RunFor(absl::Seconds(3));
   EXPECT_TRUE(old_.SharedLogFiles().empty());
+}
+
+TEST_F(TakeOverTest, A19_S16_WhileADiskIsMissingTheSharedLogWaitsForItsReplicas) {
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
+  old_.AddReplica(k10, {.ballot = Ballot(3)}, Records(k10, 3, 1, 12), kReps2);
+  Store(ThreeFiles());
+  old_.MakeDurable();
+  const std::string probe = JoinPath(kReps2, "read_write_test_file");
+  ASSERT_TRUE(old_.files().CreateDirectories(probe).ok());  // the disk fails its test
+  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  Open();
+  old_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  old_.Crash(sim::CrashMode::kPowerNone);
+  old_.node().Start();
+  ASSERT_TRUE(old_.files().RemoveAll(probe).ok());
+  Open();
+  EXPECT_EQ(Snapshot(k10).last_prepared, Decree(19)) << "back with its disk";
+}
+
+TEST_F(TakeOverTest, AnotherClustersFilesAreKept) {
+  old_.AddReplica({7, 3}, {.ballot = Ballot(3)}, Records({7, 3}, 3, 1, 5));
+  Store(ThreeFiles());
+  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  Open();
+  old_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_EQ(old_.server().shared_log().mutations_taken, 0);
+  ExpectState({7, 3}, 4, {5}, 3);
+}
+
+TEST_F(TakeOverTest, ANewerLogOfAnotherServerChangesNothingThatIsHere) {
+  old_.AddReplica(k21, {.ballot = Ballot(3)}, Records(k21, 3, 1, 6));
+  SharedLogBytes log(5, 7000);
+  log.Register(k21);
+  log.NewFile();
+  for (const Mutation& m : Records(k21, 6, 50, 60)) log.Add(m);
+  Store(log);
+  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  Open();
+  EXPECT_TRUE(old_.InfoOf(k21).is_learner) << "there is a hole: it can't be served from here";
+  old_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 1u);
+  old_.Crash(sim::CrashMode::kPowerNone);
+  EXPECT_EQ(old_.StateFromPrivateLog(k21).rows.at(JoinRawKey("h", RowOf(5))), ValueOf(3, 5));
 }
 
 TEST_F(TakeOverTest, BothSharedLogDirectoriesAreNamedWhenThereAreTwo) {

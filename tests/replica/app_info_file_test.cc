@@ -20,7 +20,7 @@ AppInfo Table() {
           .init_partition_count = 8};
 }
 
-TEST(AppInfoFile, EncodesExactlyTheFixture) {
+TEST(AppInfoFile, A29_EncodesExactlyTheFixture) {
   const auto fixture = SpecFixture("info/.app-info");
   if (!fixture) GTEST_SKIP() << "no spec fixtures on this machine";
   EXPECT_EQ(EncodeAppInfo(Table()), *fixture);

@@ -8,7 +8,7 @@
 namespace arion {
 namespace {
 
-TEST(InitInfo, EncodesExactlyTheFixture) {
+TEST(InitInfo, A29_EncodesExactlyTheFixture) {
   const auto fixture = SpecFixture("info/.init-info");
   if (!fixture) GTEST_SKIP() << "no spec fixtures on this machine";
   const InitInfo info{.ballot = Ballot(3), .durable = Decree(0), .offset_in_shared_log = 6500};

@@ -67,17 +67,12 @@ absl::StatusOr<uint64_t> SizeOfAll(FileSystem& files, const std::string& directo
 }  // namespace
 
 void LogStat::Add(const LogStat& other) {
-  logs += other.logs;
-  files += other.files;
-  bytes += other.bytes;
-  content_bytes += other.content_bytes;
-  void_bytes += other.void_bytes;
-  set_aside_bytes += other.set_aside_bytes;
-  spare_bytes += other.spare_bytes;
-  blocks += other.blocks;
-  mutations += other.mutations;
-  updates += other.updates;
-  damaged_files += other.damaged_files;
+  for (auto count : {&LogStat::logs, &LogStat::files, &LogStat::blocks, &LogStat::mutations,
+                     &LogStat::updates, &LogStat::damaged_files})
+    this->*count += other.*count;
+  for (auto size : {&LogStat::bytes, &LogStat::content_bytes, &LogStat::void_bytes,
+                    &LogStat::set_aside_bytes, &LogStat::spare_bytes})
+    this->*size += other.*size;
   for (size_t i = 0; i < kSizeClasses; ++i) block_sizes[i] += other.block_sizes[i];
   for (size_t i = 0; i < codes.size(); ++i) {
     codes[i].updates += other.codes[i].updates;
