@@ -43,14 +43,24 @@ void PosixDiskPool::Submit(Task work) {
   wake_.notify_one();
 }
 
+PosixDiskPool::Waiting PosixDiskPool::TakeNext() {
+  constexpr size_t kTakenMax = 64;
+  Waiting taken = std::move(queue_[next_++]);
+  // Also where the queue is never empty what was taken must not pile up.
+  if (next_ == queue_.size() || (next_ >= kTakenMax && next_ * 2 >= queue_.size())) {
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<ptrdiff_t>(next_));
+    next_ = 0;
+  }
+  return taken;
+}
+
 void PosixDiskPool::Run(Worker& self) {
   const CallRecordMark mark(&self.call);
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-    if (queue_.empty()) return;
-    Waiting next = std::move(queue_.front());
-    queue_.pop_front();
+    wake_.wait(lock, [this] { return stopping_ || next_ < queue_.size(); });
+    if (next_ == queue_.size()) return;
+    Waiting next = TakeNext();
     lock.unlock();
     const Clock::time_point begun = Clock::now();
     stats_.queued.Add(-1);

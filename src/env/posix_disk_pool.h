@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -54,11 +55,14 @@ class PosixDiskPool : public DiskPool {
     std::atomic<int64_t> busy_since_nanos{0};  // 0: idle
   };
   void Run(Worker& self);
+  Waiting TakeNext();  // with mutex_ held, and not all taken
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Waiting> queue_;  // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  // Guarded by mutex_. The queue keeps its memory: a task that waits allocates nothing.
+  std::vector<Waiting> queue_;
+  size_t next_ = 0;  // of queue_; what lies before it was taken
+  bool stopping_ = false;
   PoolStats stats_;
   std::deque<Worker> workers_;  // each stays where it is
 };
