@@ -51,8 +51,10 @@ class Load(harness.ClusterTest):
                              "-p", "insertproportion=0.1", "-p", "scanproportion=0.2", "-p", "deleteproportion=0.1",
                              "-p", "multigetproportion=0.15", "-p", "multiputproportion=0.15", "-p", "maxscanlength=20",
                              "-p", "requestdistribution=zipfian", "-p", "ttlproportion=0.1", "-p", "ttlseconds=600",
-                             "-p", "keyprefix=every", "--operations=5000", "--verify", "--clients=2")
+                             "-p", "keyprefix=every", "--operations=5000", "--verify", "--clients=2",
+                             "--chaos", "0s:exit 3")
         self.assertEqual(len(report["phases"][1]["kinds"]), 7)
+        self.assertEqual([event.split(" ", 1)[1] for event in report["events"]], ["began: exit 3", "exit 3: exit 3"])
         self.assertEqual([report["verify"][what] for what in ("lost", "stale", "mixed")], [0, 0, 0])
 
     def test_an_open_loop_and_the_files_it_writes(self):

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tools/load/chaos.h"
 #include "tools/load/hdr_log.h"
 #include "tools/load/pacing.h"
 #include "tools/load/report.h"
@@ -138,6 +139,22 @@ TEST(Slo, WhatCannotBeIsSaid) {
   }
   EXPECT_EQ(Slo::Parse("")->size(), 0u);
   EXPECT_EQ(Slo::Parse("p99<5ms, max<1s")->size(), 2u);
+}
+
+TEST(Chaos, CommandsRunAtTheirTimesAndSayHowTheyEnded) {
+  Chaos chaos({*ChaosCommand::Parse("5s:exit 3"), *ChaosCommand::Parse("7s:kill -9 $$")});
+  EXPECT_THAT(chaos.RunDue(absl::Seconds(4)), testing::IsEmpty());
+  EXPECT_THAT(chaos.RunDue(absl::Seconds(5)), testing::ElementsAre("began: exit 3"));
+  EXPECT_THAT(chaos.Finish(), testing::ElementsAre("exit 3: exit 3"));
+  EXPECT_THAT(chaos.RunDue(absl::Seconds(9)), testing::ElementsAre("began: kill -9 $$"));
+  EXPECT_THAT(chaos.Finish(), testing::ElementsAre("signal 9 ended: kill -9 $$"));
+  EXPECT_THAT(chaos.RunDue(absl::Seconds(99)), testing::IsEmpty());
+}
+
+TEST(Chaos, WhatCannotBeIsSaid) {
+  for (const char* text : {"", "5s", "5s:", "x:ls", "-5s:ls"}) {
+    EXPECT_FALSE(ChaosCommand::Parse(text).ok()) << text;
+  }
 }
 
 TEST(ReportText, NumbersAreReadable) {

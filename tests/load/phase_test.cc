@@ -7,6 +7,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
 
 #include "tests/load/fake_table.h"
 
@@ -33,7 +37,8 @@ class PhaseTest : public testing::Test {
                    .lanes = {&table_},
                    .keys = keys,
                    .measurements = measurements,
-                   .ledger = ledger_.get()},
+                   .ledger = ledger_.get(),
+                   .history = history_.get()},
                   std::move(next), options);
     return RunPhase(driver, measurements, rules,
                     {.clock = clock_,
@@ -73,6 +78,7 @@ class PhaseTest : public testing::Test {
   FakeTable table_{clock_};
   Workload workload_;
   std::unique_ptr<Ledger> ledger_;
+  std::unique_ptr<History> history_;
   std::atomic<bool> stop_ = false;
   std::vector<absl::Duration> intervals_;
 };
@@ -233,6 +239,42 @@ TEST_F(PhaseTest, VerificationFindsValuesOfOtherRecordsAndTornOnes) {
   const Ledger::Verdict verdict = ledger_->verdict();
   EXPECT_EQ(verdict.violations[static_cast<size_t>(Violation::Type::kMixed)], 3);
   EXPECT_EQ(verdict.Total(), 3);
+}
+
+TEST_F(PhaseTest, TheHistoryHasEveryOperationOnARecord) {
+  SetWorkload(kEverything);
+  ledger_ = std::make_unique<Ledger>(kRun);
+  const std::string path = testing::TempDir() + "arion_load_history";
+  history_ = std::make_unique<History>(path);
+  Load();
+  Run({.threads = 16, .operations_max = 2'000});
+  EXPECT_EQ(history_->Close(), absl::OkStatus());
+  std::set<std::pair<std::string, std::string>> written;
+  std::set<std::pair<std::string, std::string>> read;
+  int removed = 0;
+  std::ifstream file(path);
+  for (std::string text; std::getline(file, text);) {
+    const nlohmann::json line = nlohmann::json::parse(text);
+    EXPECT_LT(line["call"], line["return"]);
+    removed += line["op"] == "remove";
+    if (line["value"].is_null()) continue;
+    (line["op"] == "read" ? read : written).emplace(line["key"], line["value"]);
+  }
+  EXPECT_GT(written.size(), 1000u);
+  EXPECT_GT(read.size(), 300u);
+  EXPECT_GT(removed, 50);
+  EXPECT_TRUE(std::includes(written.begin(), written.end(), read.begin(), read.end()));
+  std::filesystem::remove(path);
+}
+
+TEST_F(PhaseTest, AHistoryThatCannotBeWrittenIsSaid) {
+  EXPECT_THAT(std::string(History("/nonexistent/history").Close().message()),
+              testing::HasSubstr("can't write /nonexistent/history: No such file"));
+  SetWorkload("recordcount=1000\nreadproportion=1\n");
+  ledger_ = std::make_unique<Ledger>(kRun);
+  history_ = std::make_unique<History>("/dev/full");
+  EXPECT_EQ(Load().total.Errors(), 0u) << "the load goes on";
+  EXPECT_THAT(std::string(history_->Close().message()), testing::HasSubstr("No space left"));
 }
 
 }  // namespace

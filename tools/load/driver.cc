@@ -21,6 +21,8 @@ struct Driver::UnderWay {
   size_t lane = 0;
   Instant intended;
   Instant started;
+  Instant write_began;
+  Ledger::Write::Means means = Ledger::Write::Means::kPut;
   std::unique_ptr<AsyncScan> scan;
   std::vector<Row> rows;
 };
@@ -146,15 +148,12 @@ void Driver::StartRead(const UnderWayPtr& work) {
   NoteReadBegins(*work, 1);
   world_.lanes[work->lane]->Get(
       work->key.hash_key, work->key.sort_key, {}, [this, work](absl::StatusOr<std::string> value) {
-        if (world_.ledger != nullptr) {
-          const Ledger::Read read{work->operation.record, work->started, options_.read_time};
-          if (value.ok()) {
-            world_.ledger->ReadEnds(read, *value, world_.clock.Now());
-          } else if (absl::IsNotFound(value.status())) {
-            world_.ledger->ReadEnds(read, std::nullopt, world_.clock.Now());
-          } else {
-            world_.ledger->ReadEndsWithout(read);
-          }
+        if (value.ok()) {
+          NoteRead(*work, work->operation.record, *value);
+        } else if (absl::IsNotFound(value.status())) {
+          NoteRead(*work, work->operation.record, std::nullopt);
+        } else {
+          NoteReadFailed(*work, 1);
         }
         const bool goes_on = work->operation.kind == Kind::kReadModifyWrite &&
                              (value.ok() || absl::IsNotFound(value.status()));
@@ -276,10 +275,12 @@ void Driver::End(const UnderWayPtr& work, const absl::Status& status) {
   --under_way_;
 }
 
-void Driver::NoteWriteBegins(const UnderWay& work, Ledger::Write::Means means) {
+void Driver::NoteWriteBegins(UnderWay& work, Ledger::Write::Means means) {
   if (world_.ledger == nullptr) return;
   const Operation& operation = work.operation;
   const Instant now = world_.clock.Now();
+  work.write_began = now;
+  work.means = means;
   for (int64_t i = 0; i < operation.count; ++i) {
     world_.ledger->WriteBegins(
         {.record = operation.record + i,
@@ -297,9 +298,18 @@ void Driver::NoteWriteEnds(const UnderWay& work, const absl::Status& status) {
                                : absl::IsDeadlineExceeded(status) ? WriteOutcome::kUnknown
                                                                   : WriteOutcome::kRefused;
   const Instant now = world_.clock.Now();
+  const int64_t sequence = options_.first_sequence + work.operation.index;
+  const bool is_put = work.means == Ledger::Write::Means::kPut;
   for (int64_t i = 0; i < work.operation.count; ++i) {
-    world_.ledger->WriteEnds(work.operation.record + i,
-                             options_.first_sequence + work.operation.index, outcome, now);
+    const int64_t record = work.operation.record + i;
+    world_.ledger->WriteEnds(record, sequence, outcome, now);
+    if (world_.history == nullptr || outcome == WriteOutcome::kRefused) continue;
+    History::Entry entry{.key = world_.keys.Of(record),
+                         .operation = is_put ? "write" : "remove",
+                         .call = work.write_began};
+    if (is_put) entry.value = History::ValueText(options_.run, sequence);
+    if (outcome == WriteOutcome::kAcknowledged) entry.end = now;
+    world_.history->Add(entry);
   }
 }
 
@@ -313,7 +323,6 @@ void Driver::NoteReadBegins(const UnderWay& work, int64_t count) {
 void Driver::NoteRowsRead(const UnderWay& work, int64_t count, const std::vector<Row>& rows,
                           int64_t complete_before) {
   if (world_.ledger == nullptr) return;
-  const Instant now = world_.clock.Now();
   const int64_t first = work.operation.record;
   std::vector<const Row*> found(static_cast<size_t>(count));
   for (const Row& row : rows) {
@@ -323,15 +332,25 @@ void Driver::NoteRowsRead(const UnderWay& work, int64_t count, const std::vector
     }
   }
   for (int64_t i = 0; i < count; ++i) {
-    const Ledger::Read read{first + i, work.started, options_.read_time};
     if (const Row* row = found[static_cast<size_t>(i)]) {
-      world_.ledger->ReadEnds(read, row->value, now);
+      NoteRead(work, first + i, row->value);
     } else if (first + i < complete_before) {
-      world_.ledger->ReadEnds(read, std::nullopt, now);
+      NoteRead(work, first + i, std::nullopt);
     } else {
-      world_.ledger->ReadEndsWithout(read);
+      world_.ledger->ReadEndsWithout({first + i, work.started, options_.read_time});
     }
   }
+}
+
+void Driver::NoteRead(const UnderWay& work, int64_t record, std::optional<std::string_view> value) {
+  if (world_.ledger == nullptr) return;
+  const Instant now = world_.clock.Now();
+  world_.ledger->ReadEnds({record, work.started, options_.read_time}, value, now);
+  if (world_.history == nullptr) return;
+  History::Entry entry{
+      .key = world_.keys.Of(record), .operation = "read", .call = work.started, .end = now};
+  if (value) entry.value = History::ValueText(*value);
+  world_.history->Add(entry);
 }
 
 void Driver::NoteReadFailed(const UnderWay& work, int64_t count) {

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "env/clock.h"
+#include "tools/load/history.h"
 #include "tools/load/ledger.h"
 #include "tools/load/measurements.h"
 #include "tools/load/operations.h"
@@ -51,6 +52,7 @@ class Driver {
     const KeyNames& keys;
     Measurements& measurements;
     Ledger* ledger = nullptr;
+    History* history = nullptr;  // none: none is written
   };
   Driver(World world, Next next, DriverOptions options);
 
@@ -85,11 +87,12 @@ class Driver {
   void StartMultiPut(const UnderWayPtr& work);
   void End(const UnderWayPtr& work, const absl::Status& status);
   // Verification, where there is a ledger.
-  void NoteWriteBegins(const UnderWay& work, Ledger::Write::Means means);
+  void NoteWriteBegins(UnderWay& work, Ledger::Write::Means means);
   void NoteWriteEnds(const UnderWay& work, const absl::Status& status);
   void NoteReadBegins(const UnderWay& work, int64_t count);
   void NoteRowsRead(const UnderWay& work, int64_t count, const std::vector<Row>& rows,
                     int64_t complete_before);
+  void NoteRead(const UnderWay& work, int64_t record, std::optional<std::string_view> value);
   void NoteReadFailed(const UnderWay& work, int64_t count);
   PutOptions PutOptionsOf(const Operation& operation) const;
   int64_t CountWithinHashKey(const Operation& operation) const;

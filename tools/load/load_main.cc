@@ -36,6 +36,9 @@ DEFINE_int64(seed, 1, "the same seed gives the same operations");
 DEFINE_string(timeout, "", "seconds an operation may take: 5");
 DEFINE_string(give_up, "", "seconds without any success after which a phase ends: 30");
 DEFINE_bool(verify, false, "judge every read by what was acknowledged, read all back at the end");
+DEFINE_string(history, "",
+              "file for every operation, for a checker of linearizability; means --verify");
+DEFINE_string(chaos, "", "10s:COMMAND, run at that time of the run; may be given several times");
 DEFINE_string(slo, "", "what the run must keep, as \"READ p99<5ms,errors<0.1%,ops>10000\"");
 DEFINE_bool(j, false, "the report as JSON on standard output, all else on standard error");
 DEFINE_string(json, "", "file for the report as JSON");
@@ -54,29 +57,39 @@ void StopOnSignal(int signal) {
   std::signal(signal, SIG_DFL);  // the second one means it
 }
 
-// Takes -P FILE and -p key=value, which may come several times, out of the command line.
-absl::StatusOr<Properties> TakeProperties(int* argc, char** argv) {
-  Properties properties;
+// What may come several times, which gflags does not know.
+struct Repeated {
+  Properties properties;           // -P FILE, -p key=value, in their order
+  std::vector<std::string> chaos;  // --chaos
+};
+
+// Takes these out of the command line.
+absl::StatusOr<Repeated> TakeRepeated(int* argc, char** argv) {
+  Repeated repeated;
   int kept = 1;
   for (int i = 1; i < *argc; ++i) {
-    std::string_view word = argv[i];
-    const size_t dashes = word.starts_with("--") ? 2 : 1;
-    const std::string_view name = word.substr(std::min(dashes, word.size()), 1);
-    const std::string_view rest = word.substr(std::min(dashes + 1, word.size()));
-    const bool is_ours = word.starts_with('-') && (name == "P" || name == "p") &&
-                         (rest.empty() || rest.starts_with('='));
-    if (!is_ours) {
+    const std::string_view word = argv[i];
+    const size_t begin = std::min(word.find_first_not_of('-'), word.size());
+    const size_t end = std::min(word.find('='), word.size());
+    const std::string_view name = word.substr(begin, end - begin);
+    if (begin == 0 || (name != "P" && name != "p" && name != "chaos")) {
       argv[kept++] = argv[i];
       continue;
     }
-    if (rest.empty() && i + 1 == *argc) {
-      return absl::InvalidArgumentError(absl::StrCat("-", Text(name), " needs a value"));
+    if (end == word.size() && i + 1 == *argc) {
+      return absl::InvalidArgumentError(absl::StrCat(Text(word), " needs a value"));
     }
-    const std::string value(rest.empty() ? std::string_view(argv[++i]) : rest.substr(1));
-    RETURN_IF_ERROR(name == "P" ? properties.ReadFile(value) : properties.Parse(value, "-p"));
+    const std::string value(end == word.size() ? std::string_view(argv[++i])
+                                               : word.substr(end + 1));
+    if (name == "chaos") {
+      repeated.chaos.push_back(value);
+    } else {
+      RETURN_IF_ERROR(name == "P" ? repeated.properties.ReadFile(value)
+                                  : repeated.properties.Parse(value, "-p"));
+    }
   }
   *argc = kept;
-  return properties;
+  return repeated;
 }
 
 bool IsGiven(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
@@ -115,6 +128,7 @@ absl::StatusOr<Flags> FlagsGiven(int argc, char** argv) {
   flags.json_file = FLAGS_json;
   flags.hdr_file = FLAGS_hdr;
   flags.html_file = FLAGS_html;
+  flags.history_file = FLAGS_history;
   return flags;
 }
 
@@ -177,7 +191,7 @@ ExitCode RunWith(const Settings& settings) {
   fflush(people);
   if (FLAGS_j) fputs(JsonOf(report).c_str(), stdout);
   const ExitCode written = WriteReports(report, settings);
-  if (written != ExitCode::kOk || !session.hdr_status().ok()) return ExitCode::kNotKept;
+  if (written != ExitCode::kOk || !session.file_status().ok()) return ExitCode::kNotKept;
   return IsKept(report) ? ExitCode::kOk : ExitCode::kNotKept;
 }
 
@@ -188,13 +202,14 @@ int Main(int argc, char** argv) {
       "a report), 2 usage, 3 cannot connect");
   FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is counted and said in the summary
   FLAGS_logtostderr = true;
-  absl::StatusOr<Properties> properties = TakeProperties(&argc, argv);
-  if (!properties.ok()) return static_cast<int>(Fail(properties.status(), ExitCode::kUsage));
+  absl::StatusOr<Repeated> repeated = TakeRepeated(&argc, argv);
+  if (!repeated.ok()) return static_cast<int>(Fail(repeated.status(), ExitCode::kUsage));
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   google::InitGoogleLogging(argv[0]);
   absl::StatusOr<Flags> flags = FlagsGiven(argc, argv);
   if (!flags.ok()) return static_cast<int>(Fail(flags.status(), ExitCode::kUsage));
-  absl::StatusOr<Settings> settings = Settings::From(*flags, *properties);
+  flags->chaos = repeated->chaos;
+  absl::StatusOr<Settings> settings = Settings::From(*flags, repeated->properties);
   if (!settings.ok()) return static_cast<int>(Fail(settings.status(), ExitCode::kUsage));
   return static_cast<int>(RunWith(*settings));
 }

@@ -23,7 +23,8 @@ struct Report {
   std::optional<Ledger::Verdict> verdict;
   Instant began;  // what violations' times count from
   std::vector<SloOutcome> slos;
-  std::string ended;  // "done", or what cut it short
+  std::vector<std::string> events;  // of --chaos: "12s began: COMMAND"
+  std::string ended;                // "done", or what cut it short
 };
 
 inline constexpr double kPercentiles[] = {50, 90, 95, 99, 99.9, 99.99};

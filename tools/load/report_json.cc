@@ -160,6 +160,10 @@ std::string JsonOf(const Report& report) {
   out.StartArray();
   for (const PhaseResult& phase : report.phases) WritePhase(out, phase);
   out.EndArray();
+  Key(out, "events");
+  out.StartArray();
+  for (const std::string& event : report.events) Text(out, event);
+  out.EndArray();
   if (report.verdict) WriteVerdict(out, *report.verdict, report.began);
   Key(out, "slos");
   out.StartArray();

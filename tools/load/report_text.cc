@@ -160,6 +160,8 @@ std::string IntervalLines::LineOf(const Interval& interval) const {
 std::string SummaryText(const Report& report) {
   std::string out;
   for (const PhaseResult& phase : report.phases) AppendPhase(out, phase);
+  for (const std::string& event : report.events) absl::StrAppend(&out, "\nchaos: ", event);
+  if (!report.events.empty()) out += "\n";
   if (report.verdict) AppendVerdict(out, *report.verdict, report.began);
   for (const SloOutcome& slo : report.slos) {
     absl::StrAppend(&out, "\nslo: ", slo.text, ": ", slo.is_kept ? "kept" : "MISSED", ", measured ",

@@ -69,6 +69,7 @@ Report Session::Run() {
   report.configuration.emplace_back("machine", MachineText());
   print_(ConfigurationText(report.configuration));
   OpenHdrLog();
+  if (!settings_.history_file.empty()) history_ = std::make_unique<History>(settings_.history_file);
   const auto ended_well = [&](const PhaseResult& phase) {
     if (phase.end == PhaseResult::End::kStopped) report.ended = "told to stop";
     if (phase.end == PhaseResult::End::kGivenUp) report.ended = "nothing succeeded any more";
@@ -93,6 +94,8 @@ Report Session::Run() {
     report.phases.push_back(RunCheck());
     ended_well(report.phases.back());
   }
+  CloseHistory();
+  report.events = events_;
   if (ledger_) {
     report.verdict = ledger_->verdict();
     for (Violation& violation : report.verdict->first) {
@@ -121,8 +124,9 @@ PhaseResult Session::RunPhaseOf(Phase phase) {
     rules.loop = settings_.pacing ? LoopKind::kOpen : LoopKind::kClosed;
     rules.warm_up = settings_.warm_up;
   }
+  Chaos chaos(loads ? std::vector<ChaosCommand>() : settings_.chaos);
   return Drive([source] { return source->Next(); }, options, rules,
-               loads ? std::vector<Kind>{Kind::kInsert} : KindsOf(settings_.workload));
+               loads ? std::vector<Kind>{Kind::kInsert} : KindsOf(settings_.workload), chaos);
 }
 
 PhaseResult Session::RunCheck() {
@@ -133,16 +137,17 @@ PhaseResult Session::RunCheck() {
     const int64_t index = static_cast<int64_t>(at);
     return Operation{.index = index, .kind = Kind::kRead, .record = (*records)[at++]};
   };
+  Chaos none({});
   return Drive(std::move(next),
                {.threads = settings_.threads,
                 .operations_max = count,
                 .run = run_,
                 .read_time = ReadTime::kAfterRun},
-               {.name = "check", .give_up = settings_.give_up}, {Kind::kRead});
+               {.name = "check", .give_up = settings_.give_up}, {Kind::kRead}, none);
 }
 
 PhaseResult Session::Drive(Driver::Next next, DriverOptions options, const PhaseRules& rules,
-                           std::vector<Kind> kinds) {
+                           std::vector<Kind> kinds, Chaos& chaos) {
   Measurements measurements(tables_.size());
   std::vector<AsyncTable*> lanes;
   for (const std::shared_ptr<Table>& table : tables_) lanes.push_back(&table->async());
@@ -155,26 +160,48 @@ PhaseResult Session::Drive(Driver::Next next, DriverOptions options, const Phase
                  .lanes = std::move(lanes),
                  .keys = keys_,
                  .measurements = measurements,
-                 .ledger = ledger_.get()},
+                 .ledger = ledger_.get(),
+                 .history = history_.get()},
                 std::move(next), std::move(options));
   const Instant phase_began = clock_.Now();
   int line = 0;
-  return RunPhase(driver, measurements, rules,
-                  {.clock = clock_,
-                   .sleep_until =
-                       [this](Instant until) {
-                         const absl::Duration left = until - clock_.Now();
-                         if (left > absl::ZeroDuration()) {
-                           std::this_thread::sleep_for(absl::ToChronoNanoseconds(left));
-                         }
-                       },
-                   .on_interval =
-                       [&](const Interval& interval) {
-                         if (line++ % 20 == 0) print_(lines.Head());
-                         print_(lines.LineOf(interval));
-                         WriteHdr(interval, rules.loop, phase_began);
-                       },
-                   .stop = stop_});
+  NoteEvents(absl::ZeroDuration(), chaos.RunDue(absl::ZeroDuration()));
+  PhaseResult result =
+      RunPhase(driver, measurements, rules,
+               {.clock = clock_,
+                .sleep_until =
+                    [this](Instant until) {
+                      const absl::Duration left = until - clock_.Now();
+                      if (left > absl::ZeroDuration()) {
+                        std::this_thread::sleep_for(absl::ToChronoNanoseconds(left));
+                      }
+                    },
+                .on_interval =
+                    [&](const Interval& interval) {
+                      if (line++ % 20 == 0) print_(lines.Head());
+                      print_(lines.LineOf(interval));
+                      WriteHdr(interval, rules.loop, phase_began);
+                      NoteEvents(interval.start + interval.length,
+                                 chaos.RunDue(interval.start + interval.length));
+                    },
+                .stop = stop_});
+  NoteEvents(clock_.Now() - phase_began, chaos.Finish());
+  return result;
+}
+
+void Session::NoteEvents(absl::Duration at, const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    events_.push_back(absl::StrFormat("%.0fs %s", absl::ToDoubleSeconds(at), text));
+    print_(absl::StrCat("chaos: ", events_.back(), "\n"));
+  }
+}
+
+void Session::CloseHistory() {
+  if (history_ == nullptr) return;
+  const absl::Status closed = history_->Close();
+  if (closed.ok()) return;
+  print_(absl::StrCat("error: ", closed.message(), "\n"));
+  file_status_.Update(closed);
 }
 
 void Session::OpenHdrLog() {
@@ -199,12 +226,12 @@ void Session::WriteHdr(const Interval& interval, LoopKind loop, Instant phase_be
 }
 
 void Session::WriteHdrText(const std::string& text) {
-  if (!hdr_status_.ok()) return;
+  if (!file_status_.ok()) return;
   errno = 0;
   if (hdr_ && (hdr_ << text << std::flush)) return;
-  hdr_status_ = absl::UnavailableError(
+  file_status_ = absl::UnavailableError(
       absl::StrCat("can't write ", settings_.hdr_file, ": ", strerror(errno)));
-  print_(absl::StrCat("error: ", hdr_status_.message(), "; going on without it\n"));
+  print_(absl::StrCat("error: ", file_status_.message(), "; going on without it\n"));
 }
 
 }  // namespace arion::load

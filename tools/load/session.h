@@ -32,16 +32,18 @@ class Session {
   absl::Status Open();
   // All phases; each is in the report, however it ended.
   Report Run();
-  // What went wrong with the HdrHistogram log; it says so once and goes on.
-  const absl::Status& hdr_status() const { return hdr_status_; }
+  // What went wrong with a file that is written on the way; said once, and the load went on.
+  const absl::Status& file_status() const { return file_status_; }
 
  private:
   PhaseResult RunPhaseOf(Phase phase);
   PhaseResult RunCheck();
   PhaseResult Drive(Driver::Next next, DriverOptions options, const PhaseRules& rules,
-                    std::vector<Kind> kinds);
+                    std::vector<Kind> kinds, Chaos& chaos);
+  void NoteEvents(absl::Duration at, const std::vector<std::string>& texts);
   void OpenHdrLog();
   void WriteHdr(const Interval& interval, LoopKind loop, Instant phase_began);
+  void CloseHistory();
   void WriteHdrText(const std::string& text);
 
   const Settings& settings_;
@@ -55,7 +57,9 @@ class Session {
   std::vector<std::unique_ptr<Client>> clients_;
   std::vector<std::shared_ptr<Table>> tables_;
   std::ofstream hdr_;
-  absl::Status hdr_status_;
+  absl::Status file_status_;
+  std::unique_ptr<History> history_;
+  std::vector<std::string> events_;
 };
 
 }  // namespace arion::load

@@ -131,10 +131,17 @@ absl::StatusOr<Settings> Settings::From(const Flags& flags, const Properties& gi
   }
   settings.verifies =
       flags.verify == Flags::Verify::kYes || properties.Text("dataintegrity", "") == "true";
+  settings.history_file = flags.history_file.value_or("");
+  if (!settings.history_file.empty()) settings.verifies = true;  // for writes that happen once
   RETURN_IF_ERROR(CheckVerifiable(settings));
+  for (const std::string& text : flags.chaos) {
+    ASSIGN_OR_RETURN(ChaosCommand command, ChaosCommand::Parse(text));
+    settings.chaos.push_back(std::move(command));
+  }
   ASSIGN_OR_RETURN(settings.slos, Slo::Parse(flags.slo.value_or("")));
-  if (!settings.slos.empty() && !settings.runs) {
-    return absl::InvalidArgumentError("--slo speaks of the run phase, and there is none");
+  if ((!settings.slos.empty() || !settings.chaos.empty()) && !settings.runs) {
+    return absl::InvalidArgumentError(
+        "--slo and --chaos speak of the run phase, and there is none");
   }
   settings.json_file = flags.json_file.value_or("");
   settings.hdr_file = flags.hdr_file.value_or("");
@@ -168,6 +175,9 @@ std::vector<std::pair<std::string, std::string>> Settings::Describe() const {
       {"verify", verifies ? "every read, and all records once more at the end; a write without an "
                             "answer is not sent again"
                           : "no"}};
+  for (const ChaosCommand& command : chaos) {
+    lines.emplace_back(absl::StrCat("after ", absl::FormatDuration(command.at)), command.command);
+  }
   const auto of_workload = workload.Describe();
   lines.insert(lines.end(), of_workload.begin(), of_workload.end());
   return lines;

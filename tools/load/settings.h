@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tools/load/chaos.h"
 #include "tools/load/pacing.h"
 #include "tools/load/properties.h"
 #include "tools/load/slo.h"
@@ -29,7 +30,8 @@ struct Flags {
   std::optional<std::string> meta, table, workload, rate, slo;
   std::optional<int64_t> threads, operations, clients, seed;
   std::optional<absl::Duration> seconds, warm_up, timeout, give_up;
-  std::optional<std::string> json_file, hdr_file, html_file;
+  std::optional<std::string> json_file, hdr_file, html_file, history_file;
+  std::vector<std::string> chaos;  // "10s:COMMAND"
   enum class Verify { kNo, kYes } verify = Verify::kNo;
 };
 
@@ -51,7 +53,8 @@ struct Settings {
   absl::Duration timeout = absl::Seconds(5);
   absl::Duration give_up = absl::Seconds(30);
   std::vector<Slo> slos;
-  std::string json_file, hdr_file, html_file;  // empty: none
+  std::string json_file, hdr_file, html_file, history_file;  // empty: none
+  std::vector<ChaosCommand> chaos;
 
   // `properties`: what was read for -P and -p; --workload's lie beneath them.
   static absl::StatusOr<Settings> From(const Flags& flags, const Properties& properties);
