@@ -1,107 +1,91 @@
-// What the replica servers' /recovery and /stuck pages say.
+// A meta server's lost state, made again.
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <fstream>
+#include <iterator>
 
 #include "base/status.h"
+#include "tools/shell/arguments.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
 namespace {
 
-constexpr int kTimeoutSeconds = 3;
+constexpr int kWaitSeconds = 100;
 
-absl::Status Failed(Endpoint server, std::string_view step) {
-  return absl::UnavailableError(
-      absl::StrCat(server.ToString(), ": ", Text(step), ": ", std::strerror(errno)));
-}
-
-absl::StatusOr<std::string> Exchange(int fd, Endpoint server, const std::string& request) {
-  const timeval timeout{.tv_sec = kTimeoutSeconds};
-  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(server.port)};
-  address.sin_addr.s_addr = htonl(server.ip);
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
-    return Failed(server, "connect");
-  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) !=
-      static_cast<ssize_t>(request.size()))
-    return Failed(server, "ask");
-  std::string answer;
-  char buffer[4096];
-  while (true) {
-    const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
-    if (got < 0) return Failed(server, "no answer");
-    if (got == 0) return answer;
-    answer.append(buffer, static_cast<size_t>(got));
+absl::Status AddServers(std::string_view text, std::vector<Endpoint>* servers) {
+  for (const auto word :
+       absl::StrSplit(Text(text), absl::ByAnyChar(", \t\r\n"), absl::SkipEmpty())) {
+    const auto server = Endpoint::Parse(View(word));
+    if (!server)
+      return UsageError(
+          absl::StrCat("'", word, "' is no server; write 10.0.0.1:34801,10.0.0.2:34801"));
+    servers->push_back(*server);
   }
+  return absl::OkStatus();
 }
 
-// The lines of a page that is text.
-absl::StatusOr<std::vector<std::string>> PageOf(Endpoint server, std::string_view page) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return Failed(server, "socket");
-  const absl::StatusOr<std::string> answer =
-      Exchange(fd, server,
-               absl::StrCat("GET ", Text(page), " HTTP/1.1\r\nHost: ", server.ToString(),
-                            "\r\nAccept: text/plain\r\nConnection: close\r\n\r\n"));
-  close(fd);
+absl::StatusOr<std::vector<Endpoint>> ServersOf(const Arguments& arguments) {
+  std::vector<Endpoint> servers;
+  RETURN_IF_ERROR(AddServers(arguments.Value("-s"), &servers));
+  if (const std::string path = arguments.Value("-f"); !path.empty()) {
+    std::ifstream file(path);
+    if (!file) return absl::NotFoundError(absl::StrCat("can't read ", path));
+    RETURN_IF_ERROR(AddServers(std::string(std::istreambuf_iterator<char>(file), {}), &servers));
+  }
+  if (servers.empty()) return UsageError("-s or -f names the replica servers to ask");
+  return servers;
+}
+
+absl::Status WriteTo(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text;
+  if (!file.flush()) return absl::FailedPreconditionError(absl::StrCat("can't write ", path));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(const Arguments arguments,
+                   Arguments::Parse(words, {"-s", "-f", "-w", "-o"}, {"-b", "-l", "-y"}));
+  if (!arguments.words().empty()) return UsageError("options only");
+  int seconds = kWaitSeconds;
+  if (const std::string wait = arguments.Value("-w");
+      !wait.empty() && (!absl::SimpleAtoi(wait, &seconds) || seconds <= 0))
+    return UsageError("-w takes seconds");
+  ASSIGN_OR_RETURN(std::vector<Endpoint> servers, ServersOf(arguments));
+  const std::string question = absl::StrCat("make the meta server's state again from what ",
+                                            servers.size(), " servers hold?");
+  if (!arguments.Has("-y") && !session.IsConfirmed(question))
+    return absl::AbortedError("nothing was done; -y does not ask");
+  const auto answer = session.cluster().Recover({.recovery_nodes = std::move(servers),
+                                                 .skip_bad_nodes = arguments.Has("-b"),
+                                                 .skip_lost_partitions = arguments.Has("-l")},
+                                                absl::Seconds(seconds));
+  // A replica server that does not answer is not the meta server's silence.
+  if (absl::IsUnavailable(answer.status()))
+    return absl::FailedPreconditionError(answer.status().message());
   RETURN_IF_ERROR(answer.status());
-  const size_t body = answer->find("\r\n\r\n");
-  if (body == std::string::npos || answer->find(" 200 ") > answer->find("\r\n"))
-    return absl::UnavailableError(
-        absl::StrCat(server.ToString(), " has no page ", Text(page), "; is it a replica server?"));
-  std::vector<std::string> lines = absl::StrSplit(answer->substr(body + 4), '\n');
-  if (!lines.empty() && lines.back().empty()) lines.pop_back();
-  return lines;
-}
-
-// Without a word: each living server's first line; with one: that server's page.
-absl::StatusOr<Outcome> ShowPage(Session& session, const Words& arguments, std::string_view page) {
+  if (const std::string path = arguments.Value("-o"); !path.empty())
+    RETURN_IF_ERROR(WriteTo(path, answer->hint_message));
   Outcome outcome;
-  if (arguments.size() > 1) return UsageError("nothing, or HOST:PORT of a replica server");
-  if (arguments.size() == 1) {
-    const auto server = Endpoint::Parse(arguments[0]);
-    if (!server) return UsageError("HOST:PORT of a replica server");
-    ASSIGN_OR_RETURN(std::vector<std::string> lines, PageOf(*server, page));
-    Answer::List list{"lines", {"line"}, {}};
-    for (std::string& line : lines) list.rows.push_back({std::move(line)});
-    outcome.answer.AddList(std::move(list));
-    return outcome;
-  }
-  ASSIGN_OR_RETURN(std::vector<TableState> tables, session.cluster().Tables());
-  ASSIGN_OR_RETURN(std::vector<NodeState> nodes, session.cluster().Nodes(tables));
-  Answer::List list{"servers", {"address", "state"}, {}};
-  for (const NodeState& node : nodes) {
-    const absl::StatusOr<std::vector<std::string>> lines = PageOf(node.address, page);
-    if (!lines.ok()) outcome.health = Health::kBad;
-    std::string state = !lines.ok()      ? std::string(lines.status().message())
-                        : lines->empty() ? std::string()
-                                         : lines->front();
-    list.rows.push_back({node.address.ToString(), std::move(state)});
-  }
-  outcome.answer.AddList(std::move(list));
+  Answer::List doubtful{"doubtful", {"line"}, {}};
+  for (const auto line : absl::StrSplit(answer->hint_message, '\n', absl::SkipEmpty()))
+    doubtful.rows.push_back({Escape(View(line))});
+  if (!doubtful.rows.empty()) outcome.health = Health::kBad;
+  outcome.answer.Add("recovered", std::string("yes")).AddList(std::move(doubtful));
   return outcome;
 }
 
 }  // namespace
 
 std::vector<Command> RecoveryCommands() {
-  return {{"recovery", "[HOST:PORT]", "how far the servers' opening of their replicas is",
-           Command::Completes::kNodes,
-           [](Session& session, const Words& arguments) {
-             return ShowPage(session, arguments, "/recovery");
-           }},
-          {"stuck", "[HOST:PORT]", "event loops and disks' work that do not move",
-           Command::Completes::kNodes, [](Session& session, const Words& arguments) {
-             return ShowPage(session, arguments, "/stuck");
-           }}};
+  return {{"recover", "-s SERVER,... | -f FILE [-w SECONDS] [-b] [-l] [-o FILE] [-y]",
+           "make a meta server's lost state again from what replica servers hold; -b without those "
+           "that don't answer, -l with partitions nobody has made empty, -o the doubtful into a "
+           "file",
+           Command::Completes::kNothing, Recover}};
 }
 
 }  // namespace arion::shell

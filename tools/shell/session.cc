@@ -13,8 +13,9 @@ namespace {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (auto commands : {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands,
-                        PlanCommands, RecoveryCommands, RecordCommands, SessionCommands}) {
+  for (auto commands :
+       {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands, PlanCommands,
+        RecoveryCommands, RecordCommands, ServerPageCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;

@@ -88,7 +88,7 @@ std::vector<Command> EnvironmentCommands();
 std::vector<Command> PlanCommands();
 std::vector<Command> RecoveryCommands();
 std::vector<Command> RecordCommands();
-std::vector<Command> RecoveryCommands();
+std::vector<Command> ServerPageCommands();
 std::vector<Command> SessionCommands();
 
 absl::Status UsageError(std::string_view what);
