@@ -49,6 +49,16 @@ class Folder {
     const std::string byte(1, static_cast<char>(files.Content(paths_[file])[at] ^ 1));
     ASSERT_TRUE(open->WriteAt(at, byte).ok());
   }
+  // The file was one that had been dropped: behind its content and the rest of that page, which is
+  // zeros, lies what the other held.
+  void WriteOver(size_t file, const std::string& older) {
+    const size_t content = files.Content(paths_[file]).size();
+    const size_t written = (content + 4095) / 4096 * 4096;
+    ASSERT_LT(written, older.size());
+    auto open = *files.OpenForWrite(paths_[file], FileSystem::CreateMode::kOpenExisting);
+    ASSERT_TRUE(open->WriteAt(content, std::string(written - content, '\0')).ok());
+    ASSERT_TRUE(open->WriteAt(written, older.substr(written)).ok());
+  }
   const std::string& path(size_t file) const { return paths_[file]; }
   Verdict Judged(Decree applied = Decree(0)) {
     return Judge(files, PlaceIn(files), {.applied = applied});
@@ -103,6 +113,30 @@ TEST(Verdict, DamageInTheMiddleIsDamageWithFileAndPositionAndWhatIsReadable) {
     EXPECT_NE(verdict.reason.find("log.2."), std::string::npos) << verdict.reason;
     EXPECT_NE(verdict.reason.find("at 60"), std::string::npos) << verdict.reason;
     EXPECT_EQ(verdict.readable.max_decree, Decree(6));
+  }
+}
+
+// Up to the older log's next whole block nobody can say whose the bytes are: a torn tail at most.
+TEST(Verdict, WhatAFileHeldBeforeItWasWrittenAgainIsHarmlessAndHidesNoDamage) {
+  const std::string older = FuzzLog({.start_offset = 0, .blocks = 100, .mutations_per_block = 2});
+  for (const size_t file : {1, 2}) {
+    Folder folder(Durability::kFsync);
+    const size_t content = folder.files.Content(folder.path(file)).size();
+    folder.WriteOver(file, older);
+    const Verdict whole = folder.Judged();
+    EXPECT_EQ(whole.judgement, Judgement::kTornTail) << whole.reason;
+    EXPECT_EQ(whole.readable.mutations, 9);
+    EXPECT_EQ(whole.readable.max_decree, Decree(9));
+    EXPECT_TRUE(folder.Planned()->steps.empty());
+    folder.Damage(file, content - 1);
+    const Verdict damaged = folder.Judged();
+    if (file == 2) {  // the last block of all may be torn
+      EXPECT_EQ(damaged.judgement, Judgement::kTornTail) << damaged.reason;
+      EXPECT_EQ(damaged.readable.max_decree, Decree(8));
+    } else {
+      EXPECT_EQ(damaged.judgement, Judgement::kDamaged) << damaged.reason;
+      EXPECT_NE(damaged.reason.find("log.2."), std::string::npos) << damaged.reason;
+    }
   }
 }
 
