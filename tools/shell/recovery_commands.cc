@@ -70,7 +70,7 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
   if (const std::string path = arguments.Value("-o"); !path.empty())
     RETURN_IF_ERROR(WriteTo(path, answer->hint_message));
   Outcome outcome;
-  Answer::List doubtful{"doubtful", {"line"}, {}};
+  Answer::List doubtful{"doubtful", {"what"}, {}};
   for (const auto line : absl::StrSplit(answer->hint_message, '\n', absl::SkipEmpty()))
     doubtful.rows.push_back({Escape(View(line))});
   if (!doubtful.rows.empty()) outcome.health = Health::kBad;
