@@ -274,6 +274,11 @@ absl::Status SetLogReserveSize(Draft& draft, std::string_view value, const std::
   return absl::OkStatus();
 }
 
+absl::Status SetLogReserveFiles(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_reserve.files_max, ParseInteger(value, 1, kInt32Max));
+  return absl::OkStatus();
+}
+
 absl::Status SetLogReserveTime(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(absl::Duration time, ParseInterval(value));
   if (time < absl::Seconds(1)) return absl::InvalidArgumentError("too short; write 1s or more");
@@ -493,6 +498,9 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "log_reserve_size",
         "log files kept of a replica though nobody needs them; 0: none", "0"},
        SetLogReserveSize},
+      {{"arion.replica", "log_reserve_files", "of these, at most so many of a replica",
+        "(any number)"},
+       SetLogReserveFiles},
       {{"arion.replica", "log_reserve_time", "of these, only what was written since", "(any age)"},
        SetLogReserveTime},
       {{"arion.replica", "shared_log_directory", "where an older version's shared log lies",

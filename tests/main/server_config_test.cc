@@ -159,6 +159,7 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   absl::StatusOr<ServerConfig> config = MakeReplica(
       "disk_space_min = 2 MiB\ndisk_reserve_size = 0\ndisk_slow_sync = 20ms\n"
       "replay_seconds_max = 3\nlog_reserve_size = 1 GiB\nlog_reserve_time = 10h\n"
+      "log_reserve_files = 7\n"
       "log_method = threads\nlog_zeros_ahead_max = 64 MiB\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->replica.disk.available_bytes_min, 2u << 20);
@@ -167,6 +168,7 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   EXPECT_EQ(config->replica.replay_max, absl::Seconds(3));
   EXPECT_EQ(config->replica.log_reserve.bytes_max, 1u << 30);
   EXPECT_EQ(config->replica.log_reserve.age_max_seconds, 36000);
+  EXPECT_EQ(config->replica.log_reserve.files_max, 7);
   EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kThreads);
   EXPECT_EQ(config->log_device.zeros_ahead_bytes_max, 64u << 20);
 
