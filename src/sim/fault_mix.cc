@@ -94,6 +94,7 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   mix.length_max = random.Between(absl::Seconds(2), absl::Seconds(25));
   mix.clock_drift_percent = random.Coin() ? 0 : 4.0;
   if (random.Percent(25)) mix.always_late_percent = static_cast<double>(random.Between(1, 6));
+  if (random.Percent(40)) mix.balancer = Balancer::kOn;
   return mix;
 }
 
@@ -107,7 +108,8 @@ std::string FaultMix::ToString() const {
   return absl::StrCat(text.empty() ? "calm" : text, ", every ", absl::FormatDuration(interval_min),
                       " to ", absl::FormatDuration(interval_max), ", up to ",
                       absl::FormatDuration(length_max), ", drift ", clock_drift_percent, " %",
-                      always_late_percent > 0 ? ", often late" : "");
+                      always_late_percent > 0 ? ", often late" : "",
+                      balancer == Balancer::kOn ? ", balancer on" : "");
 }
 
 }  // namespace arion::sim

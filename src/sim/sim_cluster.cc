@@ -169,6 +169,18 @@ void SimCluster::StartMeta() {
   meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
   absl::Status status = meta_.server->Start();
   if (!status.ok()) Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
+  if (balances_) SetLevel(env.NewStrand("level"), FunctionLevel::kLively);
+}
+
+void SimCluster::SetLevel(const StrandPtr& strand, FunctionLevel level) {
+  strand->PostAfter(absl::Seconds(1), [this, strand, level] {
+    if (level == FunctionLevel::kLively && !balances_) return;
+    meta_.transport->Call(
+        meta_.endpoint, {.name = kRpcControlMeta, .body = EncodeWrapped(ControlMetaRequest{level})},
+        strand, [this, strand, level](const RpcResult& result) {
+          if (result.error != ErrorCode::kOk) SetLevel(strand, level);
+        });
+  });
 }
 
 void SimCluster::CrashMeta(CrashMode mode) {
@@ -334,6 +346,7 @@ void SimCluster::StartWorkload() {
 }
 
 RunReport SimCluster::Run() {
+  balances_ = options_.faults.balancer == FaultMix::Balancer::kOn;
   StartMeta();
   for (auto& server : servers_) StartServer(*server);
   bool is_whole =

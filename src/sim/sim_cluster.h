@@ -118,6 +118,8 @@ class SimCluster {
   void BuryServer(Server& server, SimNetwork::Farewell farewell);
   void StopServer(Server& server);
   void RestartLater(Server& server, absl::Duration delay);
+  // Asks the meta server of this life until it has said yes.
+  void SetLevel(const StrandPtr& strand, FunctionLevel level);
 
   // ---- faults ----
   void ScheduleFault();
@@ -183,6 +185,7 @@ class SimCluster {
   std::unique_ptr<TableChurn> churn_;
   int replacements_ = 0;
   bool faults_on_ = false;
+  bool balances_ = false;
   int64_t troubles_ = 0;    // that last and have not ended
   bool copy_lost_ = false;  // the one copy a run may lose
   Instant calm_until_{0};

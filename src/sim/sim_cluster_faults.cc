@@ -271,6 +271,8 @@ void SimCluster::HealAll() {
   }
   churn_->HurryUp();
   StartMeta();
+  if (std::exchange(balances_, false))
+    SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kSteady);
   for (auto& server : servers_) StartServer(*server);
 }
 
