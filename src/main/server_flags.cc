@@ -3,6 +3,8 @@
 
 #include <gflags/gflags.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
 
 #include "base/status.h"
@@ -32,6 +34,32 @@ void DefineSettingFlags() {
   }
 }
 
+// By section; the log library's flags are left to --helpfull.
+void PrintHelp(const std::string& program) {
+  constexpr int kHelpColumn = 44;
+  std::printf(
+      "%s --config FILE [--<key>=<value> ...]\n\nEach key of the configuration file's [arion.*] "
+      "sections is also a flag, which overrides it.\n--helpfull lists the log's flags too, "
+      "--version says which build this is.\n",
+      program.c_str());
+  std::string_view section;
+  for (const Setting& setting : Settings()) {
+    if (setting.section != section) {
+      section = setting.section;
+      std::printf("\n[%s]\n", std::string(section).c_str());
+    }
+    const std::string flag = absl::StrCat(
+        "  --", Text(setting.key), "=",
+        setting.default_text.empty() ? absl::string_view("...") : Text(setting.default_text));
+    if (flag.size() > kHelpColumn) {
+      std::printf("%s\n%*s", flag.c_str(), kHelpColumn + 1, "");
+    } else {
+      std::printf("%-*s ", kHelpColumn, flag.c_str());
+    }
+    std::printf("%s\n", std::string(setting.help).c_str());
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv) {
@@ -40,7 +68,12 @@ absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv
   gflags::SetUsageMessage(
       "--config FILE [--<key>=<value> ...]\n\nEvery key of the configuration file's [arion.*] "
       "sections is also a flag, which overrides it.");
-  gflags::ParseCommandLineFlags(argc, argv, /*remove_flags=*/true);
+  gflags::ParseCommandLineNonHelpFlags(argc, argv, /*remove_flags=*/true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    PrintHelp(gflags::ProgramInvocationShortName());
+    std::exit(0);
+  }
+  gflags::HandleCommandLineHelpFlags();
   if (*argc > 1) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", (*argv)[1], "\" is not a flag; write --config FILE and --<key>=<value>"));

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 import http.client
 import json
 import os
+import re
 import shutil
 import subprocess
 import unittest
@@ -66,6 +67,28 @@ class Metrics(harness.ClusterTest):
             self.assertEqual(len(info), 1)
             self.assertIn(f"log: {info[0]['method']}", "\n".join(server.last_lines(1000)),
                           "the banner names the same method")
+
+    def test_the_meta_server_counts_servers_and_partitions(self):
+        samples = harness.metrics(self.cluster.meta)
+        self.assertEqual(harness.value_of(samples, "arion_alive_replica_servers"), 3)
+        self.assertEqual(harness.value_of(samples, "arion_healthy_partitions", table="temp"), 8)
+        self.assertEqual(harness.value_of(samples, "arion_dead_partitions", table="temp"), 0)
+        self.assertEqual(harness.value_of(samples, "arion_meta_function_level", level="steady"), 1)
+        self.assertGreaterEqual(harness.value_of(samples, "arion_partition_configuration_changes_total"), 3 * 8)
+
+    def test_every_name_in_rules_and_dashboard_exists(self):
+        known = {name for server in self.cluster.servers() for name, _, _ in harness.metrics(server)}
+        for file in ("alerts.yml", "dashboard.json"):
+            with open(os.path.join(harness.ROOT, "tools", "monitoring", file)) as text:
+                named = set(re.findall(r"\barion_[a-z_0-9]+", text.read())) - {"arion_shell", "arion_log"}
+            self.assertGreater(len(named), 10)
+            self.assertEqual(sorted(named - known), [], file)
+
+    def test_promtool_runs_the_alert_rules(self):
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("not run: needs promtool (Debian package prometheus)")
+        harness.run([promtool, "test", "rules", os.path.join(harness.ROOT, "tools", "monitoring", "alerts_test.yml")])
 
     def test_a_restart_shows_what_replay_read(self):
         victim = self.cluster.replicas[1]

@@ -21,6 +21,17 @@ DEFINE_bool(j, false, "answers as JSON, one line each");
 namespace arion::shell {
 namespace {
 
+constexpr char kHelp[] =
+    R"(arion_shell [--meta=HOST:PORT,...] [-j] [-e "command; command"]
+
+  --meta=HOST:PORT,...   meta servers (127.0.0.1:34601)
+  -e "command; ..."      runs these commands and ends at the first that fails
+  -j                     answers as JSON, one line each
+
+Without -e it reads commands from the terminal, or a script from standard input. "help" lists
+them. Exit codes: 0 done, 1 failed, 2 usage, 3 no answer, 4 done, but something is not well.
+)";
+
 bool Ask(const std::string& question) {
   if (isatty(STDIN_FILENO) == 0) return false;
   printf("%s [y/N] ", question.c_str());
@@ -71,10 +82,14 @@ ExitCode RunScript(Session& session) {
 }
 
 int Main(int argc, char** argv) {
-  gflags::SetUsageMessage("[--meta HOST:PORT,...] [-j] [-e \"command; command\"]");
   FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is said by the command that failed
   FLAGS_logtostderr = true;
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    printf("%s", kHelp);
+    return static_cast<int>(ExitCode::kOk);
+  }
+  gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   absl::StatusOr<std::vector<Endpoint>> servers = MetaServers();
   if (argc > 1 || !servers.ok()) {
