@@ -62,13 +62,21 @@ enum class Direction { kForward, kBackward };
 class RecordIterator {
  public:
   virtual ~RecordIterator() = default;
-  virtual bool Valid() const = 0;
   virtual void Next() = 0;  // while Valid(); in the direction of the walk
+  bool Valid() const { return is_valid_; }
   // Of the present record, until Next().
-  virtual std::string_view key() const = 0;
-  virtual std::string_view value() const = 0;  // user data
-  virtual uint32_t expire_ts() const = 0;
-  virtual absl::Status status() const = 0;
+  std::string_view key() const { return key_; }
+  std::string_view value() const { return value_; }  // user data
+  uint32_t expire_ts() const { return expire_ts_; }
+  const absl::Status& status() const { return status_; }
+
+ protected:
+  // The present record; a row costs no more virtual calls than Next.
+  bool is_valid_ = false;
+  std::string_view key_;
+  std::string_view value_;
+  uint32_t expire_ts_ = 0;
+  absl::Status status_;
 };
 
 // The engine's content as it stood at one decree, whatever is applied since. Everything got from an

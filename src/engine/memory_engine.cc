@@ -85,11 +85,11 @@ class MapIterator : public RecordIterator {
         end_(range.IsEmpty()     ? begin_
              : range.end.empty() ? map.end()
                                  : map.lower_bound(range.end)),
-        at_(direction == Direction::kForward ? begin_ : end_),
-        is_valid_(begin_ != end_) {
+        at_(direction == Direction::kForward ? begin_ : end_) {
+    is_valid_ = begin_ != end_;
     if (is_valid_ && direction_ == Direction::kBackward) --at_;
+    Look();
   }
-  bool Valid() const override { return is_valid_; }
   void Next() override {
     if (direction_ == Direction::kForward) {
       is_valid_ = ++at_ != end_;
@@ -97,18 +97,21 @@ class MapIterator : public RecordIterator {
       is_valid_ = at_ != begin_;
       if (is_valid_) --at_;
     }
+    Look();
   }
-  std::string_view key() const override { return at_->first; }
-  std::string_view value() const override { return at_->second.value; }
-  uint32_t expire_ts() const override { return at_->second.expire_ts; }
-  absl::Status status() const override { return absl::OkStatus(); }
 
  private:
+  void Look() {
+    if (!is_valid_) return;
+    key_ = at_->first;
+    value_ = at_->second.value;
+    expire_ts_ = at_->second.expire_ts;
+  }
+
   const Direction direction_;
   const RecordMap::const_iterator begin_;
   const RecordMap::const_iterator end_;
   RecordMap::const_iterator at_;
-  bool is_valid_;
 };
 
 // A copy of all there is: what the simulator holds is small.

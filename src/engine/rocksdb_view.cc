@@ -49,7 +49,6 @@ class RocksdbIterator : public RecordIterator {
     Look();
   }
 
-  bool Valid() const override { return is_valid_; }
   void Next() override {
     if (direction_ == Direction::kForward)
       iterator_->Next();
@@ -57,12 +56,6 @@ class RocksdbIterator : public RecordIterator {
       iterator_->Prev();
     Look();
   }
-  std::string_view key() const override {
-    return {iterator_->key().data(), iterator_->key().size()};
-  }
-  std::string_view value() const override { return stored_.user_data; }
-  uint32_t expire_ts() const override { return stored_.expire_ts; }
-  absl::Status status() const override { return status_; }
 
  private:
   void Look() {
@@ -71,13 +64,17 @@ class RocksdbIterator : public RecordIterator {
       status_ = FromRocksdb(iterator_->status(), "walk");
       return;
     }
-    absl::StatusOr<StoredValue> stored =
-        ParseValue(schema_, {iterator_->value().data(), iterator_->value().size()});
+    const rocksdb::Slice key = iterator_->key();
+    const rocksdb::Slice value = iterator_->value();
+    const absl::StatusOr<StoredValue> stored = ParseValue(schema_, {value.data(), value.size()});
     is_valid_ = stored.ok();
-    if (is_valid_)
-      stored_ = *stored;
-    else
+    if (!is_valid_) {
       status_ = stored.status();
+      return;
+    }
+    key_ = {key.data(), key.size()};
+    value_ = stored->user_data;
+    expire_ts_ = stored->expire_ts;
   }
 
   const std::shared_ptr<Database> database_;
@@ -86,9 +83,6 @@ class RocksdbIterator : public RecordIterator {
   const Direction direction_;
   rocksdb::Slice lower_, upper_;  // into range_
   std::unique_ptr<rocksdb::Iterator> iterator_;
-  bool is_valid_ = false;
-  StoredValue stored_;
-  absl::Status status_;
 };
 
 }  // namespace

@@ -80,7 +80,8 @@ KeyRange RangeOf(const MultiGetRequest& request, const KeyFilter& filter) {
 }
 
 absl::StatusOr<MultiGetResponse> GetPoints(const EngineView& view, const MultiGetRequest& request,
-                                           const ReadTerms& terms, ReadTier tier) {
+                                           const ReadTerms& terms, ReadTier tier,
+                                           EncodedRows* rows) {
   auto response = EmptyAnswer<MultiGetResponse>(terms);
   Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records), INT64_MAX,
                 Limit(request.max_kv_size, terms.limits.answer_bytes));
@@ -94,16 +95,16 @@ absl::StatusOr<MultiGetResponse> GetPoints(const EngineView& view, const MultiGe
       response.error = Number(StorageError::kIncomplete);
       break;
     }
-    KeyValue& kv = response.kvs.emplace_back();
-    kv.key = sort_key;
-    if (!request.no_value) kv.value.bytes = std::move(record->value);
-    budget.Returned(kv.key.bytes.size() + kv.value.bytes.size());
+    const std::string_view value = request.no_value ? std::string_view() : record->value;
+    rows->Add(sort_key, value);
+    budget.Returned(sort_key.bytes.size() + value.size());
   }
   return response;
 }
 
 absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGetRequest& request,
-                                          const KeyFilter& filter, const ReadTerms& terms) {
+                                          const KeyFilter& filter, const ReadTerms& terms,
+                                          EncodedRows* rows) {
   auto response = EmptyAnswer<MultiGetResponse>(terms);
   KeyRange range = RangeOf(request, filter);
   if (range.IsEmpty()) return response;
@@ -121,26 +122,26 @@ absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGet
     budget.Examined();
     const std::string_view sort_key = walk->key().substr(prefix_bytes);
     if (IsExpired(walk->expire_ts(), terms.now) || !filter.Passes(sort_key)) continue;
-    KeyValue& kv = response.kvs.emplace_back();
-    kv.key.bytes = sort_key;
-    if (!request.no_value) kv.value.bytes = walk->value();
-    budget.Returned(kv.key.bytes.size() + kv.value.bytes.size());
+    const std::string_view value = request.no_value ? std::string_view() : walk->value();
+    rows->Add(sort_key, value);
+    budget.Returned(sort_key.size() + value.size());
   }
   RETURN_IF_ERROR(walk->status());
-  if (request.reverse) std::reverse(response.kvs.begin(), response.kvs.end());
+  if (request.reverse) rows->Reverse();
   return response;
 }
 
 }  // namespace
 
 absl::StatusOr<MultiGetResponse> MultiGet(const EngineView& view, const MultiGetRequest& request,
-                                          const ReadTerms& terms, ReadTier tier) {
+                                          const ReadTerms& terms, ReadTier tier,
+                                          EncodedRows* rows) {
   const auto filter =
       KeyFilter::Make(request.sort_key_filter_type, request.sort_key_filter_pattern.bytes);
   if (!filter || request.hash_key.bytes.size() > kHashKeyBytesMax)
     return EmptyAnswer<MultiGetResponse>(terms, StorageError::kInvalidArgument);
-  return request.sort_keys.empty() ? GetRange(view, request, *filter, terms)
-                                   : GetPoints(view, request, terms, tier);
+  return request.sort_keys.empty() ? GetRange(view, request, *filter, terms, rows)
+                                   : GetPoints(view, request, terms, tier, rows);
 }
 
 absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
@@ -229,7 +230,8 @@ bool ScanCursor::Passes(std::string_view raw_key) const {
   return owns_ == nullptr || owns_(PartitionHash(raw_key));
 }
 
-absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64_t next_id) {
+absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64_t next_id,
+                                                   EncodedRows* rows) {
   auto response = EmptyAnswer<ScanResponse>(terms);
   if (!is_begun_ && !range_.IsEmpty()) walk_ = view_->Walk(range_, Direction::kForward);
   is_begun_ = true;
@@ -244,12 +246,13 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
       budget.Returned(0);
       continue;
     }
-    KeyValue& kv = response.kvs.emplace_back();
-    kv.key.bytes = walk_->key();
-    if (with_value_) kv.value.bytes = walk_->value();
-    if (with_expiry_) kv.expire_ts_seconds = static_cast<int32_t>(walk_->expire_ts());
-    budget.Returned(kv.key.bytes.size() + kv.value.bytes.size());
+    const std::string_view value = with_value_ ? walk_->value() : std::string_view();
+    rows->Add(
+        walk_->key(), value,
+        with_expiry_ ? std::optional(static_cast<int32_t>(walk_->expire_ts())) : std::nullopt);
+    budget.Returned(walk_->key().size() + value.size());
   }
+  last_answer_bytes_ = rows->bytes();
   if (only_count_) response.kv_count = count;
   if (walk_ != nullptr && !walk_->Valid()) {
     RETURN_IF_ERROR(walk_->status());

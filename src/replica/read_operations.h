@@ -24,6 +24,7 @@
 #include "env/clock.h"
 #include "messages/client_messages.h"
 #include "replica/key_filter.h"
+#include "rpc/encoded_rows.h"
 
 namespace arion {
 
@@ -45,8 +46,9 @@ struct ReadTerms {
   ReadLimits limits;
 };
 
+// MultiGet's and NextBatch's `kvs` stay empty: what belongs there is added to `rows`.
 absl::StatusOr<MultiGetResponse> MultiGet(const EngineView& view, const MultiGetRequest& request,
-                                          const ReadTerms& terms, ReadTier tier);
+                                          const ReadTerms& terms, ReadTier tier, EncodedRows* rows);
 absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
                                           const ReadTerms& terms, ReadTier tier);
 absl::StatusOr<CountResponse> CountSortKeys(const EngineView& view, std::string_view hash_key,
@@ -62,7 +64,9 @@ class ScanCursor {
   static std::unique_ptr<ScanCursor> Make(std::shared_ptr<const EngineView> view,
                                           const GetScannerRequest& request, Owns owns);
   // The next batch. Its context_id is `next_id`, or kScanEnded when nothing is left.
-  absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id);
+  absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id,
+                                         EncodedRows* rows);
+  size_t last_answer_bytes() const { return last_answer_bytes_; }
   bool ended() const { return walk_ == nullptr; }
 
  private:
@@ -74,6 +78,7 @@ class ScanCursor {
   std::unique_ptr<RecordIterator> walk_;  // null: ended, or not begun
   KeyRange range_;
   bool is_begun_ = false;
+  size_t last_answer_bytes_ = 0;
   const int32_t batch_size_;
   const bool with_value_;
   const bool with_expiry_;

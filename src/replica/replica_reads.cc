@@ -51,6 +51,25 @@ absl::StatusOr<std::string> Encoded(const absl::StatusOr<T>& response) {
   if (!response.ok()) return response.status();
   return EncodeWrapped(*response);
 }
+template <class T>
+absl::StatusOr<std::string> Encoded(const absl::StatusOr<T>& response, EncodedRows rows) {
+  if (!response.ok()) return response.status();
+  return std::move(rows).Finish(*response);
+}
+
+// For an answer like the one before, and what differs a little.
+size_t RoomAfter(size_t answer_bytes) { return answer_bytes + answer_bytes / 16 + 256; }
+
+absl::StatusOr<std::string> MultiGetAnswer(const EngineView& view, const MultiGetRequest& request,
+                                           const ReadTerms& terms, ReadTier tier) {
+  EncodedRows rows;
+  const auto response = MultiGet(view, request, terms, tier, &rows);
+  return Encoded(response, std::move(rows));
+}
+absl::StatusOr<std::string> BatchGetAnswer(const EngineView& view, const BatchGetRequest& request,
+                                           const ReadTerms& terms, ReadTier tier) {
+  return Encoded(BatchGet(view, request, terms, tier));
+}
 
 }  // namespace
 
@@ -162,7 +181,7 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
   const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
     auto read = [engine = engine_, operate](const Request& get, const ReadTerms& terms,
                                             ReadTier tier) {
-      return Encoded(operate(*engine->View(), get, terms, tier));
+      return operate(*engine->View(), get, terms, tier);
     };
     if (body.size() > kRequestOnStrandBytesMax)
       return in_pool(
@@ -187,10 +206,10 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
 
   switch (call.code) {
     case ReadCode::kMultiGet:
-      return read_points([](const MultiGetRequest& get) { return get.sort_keys.size(); }, MultiGet,
-                         static_cast<const MultiGetRequest*>(nullptr));
+      return read_points([](const MultiGetRequest& get) { return get.sort_keys.size(); },
+                         MultiGetAnswer, static_cast<const MultiGetRequest*>(nullptr));
     case ReadCode::kBatchGet:
-      return read_points([](const BatchGetRequest& get) { return get.keys.size(); }, BatchGet,
+      return read_points([](const BatchGetRequest& get) { return get.keys.size(); }, BatchGetAnswer,
                          static_cast<const BatchGetRequest*>(nullptr));
     case ReadCode::kSortKeyCount: {
       auto hash_key = DecodeWrapped<Blob>(body);
@@ -286,9 +305,10 @@ void Replica::ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor) {
       std::move(call),
       [scan, next_id, is_read](const ReadTerms& terms) {
         *is_read = true;
-        absl::StatusOr<ScanResponse> batch = (*scan)->NextBatch(terms, next_id);
+        EncodedRows rows(RoomAfter((*scan)->last_answer_bytes()));
+        const auto batch = (*scan)->NextBatch(terms, next_id, &rows);
         if (!batch.ok() || batch->context_id == kScanEnded) scan->reset();
-        return Encoded(batch);
+        return Encoded(batch, std::move(rows));
       },
       [this, scan, kind, next_id, is_read] {
         std::unique_ptr<ScanCursor> kept = std::move(*scan);

@@ -16,6 +16,7 @@
 #include "replica/write_operations.h"
 #include "rpc/thrift_codec.h"
 #include "tests/engine/test_environment.h"
+#include "tests/replica/whole_answers.h"
 
 namespace arion {
 namespace {
@@ -303,7 +304,7 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
       terms.limits.multi_get_records = 1000;
       get.max_kv_count = get.max_kv_size = 0;
     }
-    const auto answer = MultiGet(*engine_->View(), get, terms, ReadTier::kAll);
+    const auto answer = WholeMultiGet(*engine_->View(), get, terms);
     ASSERT_TRUE(answer.ok()) << answer.status();
     if (get.reverse) std::reverse(range.begin(), range.end());
     const auto limit = [](int32_t asked, int64_t ours) {
@@ -350,7 +351,7 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
       if (const Record* record = Find(get.hash_key.bytes, get.sort_keys.back().bytes))
         found.push_back({get.sort_keys.back(), record->value, {}});
     }
-    ASSERT_EQ(MultiGet(*engine_->View(), get, Terms(), ReadTier::kAll)->kvs, found);
+    ASSERT_EQ(WholeMultiGet(*engine_->View(), get, Terms())->kvs, found);
 
     int64_t count = 0;
     const std::string hash = HashKey();
@@ -389,7 +390,7 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
     ASSERT_NE(cursor, nullptr);
     std::vector<KeyValue> got;
     for (int64_t id = 1;; ++id) {
-      const auto batch = cursor->NextBatch(Terms(), id);
+      const auto batch = WholeBatch(*cursor, Terms(), id);
       ASSERT_TRUE(batch.ok()) << batch.status();
       got.insert(got.end(), batch->kvs.begin(), batch->kvs.end());
       if (batch->context_id == kScanEnded) break;

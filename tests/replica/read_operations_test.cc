@@ -13,6 +13,7 @@
 #include "engine/memory_engine.h"
 #include "engine/rocksdb_engine.h"
 #include "tests/engine/test_environment.h"
+#include "tests/replica/whole_answers.h"
 
 namespace arion {
 namespace {
@@ -59,7 +60,7 @@ class ReadOperationsTest : public testing::TestWithParam<MakeFactory> {
   }
 
   MultiGetResponse Get(const MultiGetRequest& request) {
-    auto response = MultiGet(*engine_->View(), request, Terms(), ReadTier::kAll);
+    auto response = WholeMultiGet(*engine_->View(), request, Terms());
     EXPECT_TRUE(response.ok()) << response.status();
     EXPECT_EQ(response->app_id, 2);
     EXPECT_EQ(response->partition_index, 1);
@@ -94,7 +95,7 @@ class ReadOperationsTest : public testing::TestWithParam<MakeFactory> {
     if (cursor == nullptr) return "refused";
     std::string text;
     for (int64_t id = 10; id < 60; ++id) {
-      const auto batch = cursor->NextBatch(Terms(), id);
+      const auto batch = WholeBatch(*cursor, Terms(), id);
       EXPECT_TRUE(batch.ok()) << batch.status();
       EXPECT_EQ(batch->error, 0) << "never kIncomplete";
       for (const KeyValue& kv : batch->kvs) text += SplitRawKey(kv.key)->sort_key;
@@ -341,7 +342,7 @@ TEST_P(ReadOperationsTest, ALateRangeEndsIncompleteButGetsOn) {
   for (int i = 0; i < 200; ++i) Put("h", std::to_string(1000 + i));
   const HastyClock clock;
   const ReadTerms terms{.now = kNow, .clock = clock, .deadline = Instant() + absl::Seconds(1)};
-  const auto response = *MultiGet(*engine_->View(), Range([](auto&) {}), terms, ReadTier::kAll);
+  const auto response = *WholeMultiGet(*engine_->View(), Range([](auto&) {}), terms);
   EXPECT_EQ(response.error, kIncomplete);
   EXPECT_GT(response.kvs.size(), 0u);
   EXPECT_LT(response.kvs.size(), 200u);
@@ -409,7 +410,7 @@ TEST_P(ReadOperationsTest, AFullScanGoesByLengthThenHashKeyThenSortKey) {
   Fill("", {"1"});
   Fill("a", {"2"});
   EXPECT_EQ(Scan(FullScan([](auto&) {})), "12345");
-  const auto batch = *Cursor(FullScan([](auto&) {}))->NextBatch(Terms(), 0);
+  const auto batch = *WholeBatch(*Cursor(FullScan([](auto&) {})), Terms(), 0);
   EXPECT_EQ(batch.kvs[1].key.bytes, JoinRawKey("a", "2")) << "raw keys";
   EXPECT_EQ(batch.kvs[1].value.bytes, "v2");
   EXPECT_FALSE(batch.kvs[1].expire_ts_seconds.has_value());
@@ -512,7 +513,7 @@ TEST_P(ReadOperationsTest, OnlyCountsAndOnlyKeys) {
   Fill("h", {"a", "b", "c"});
   EXPECT_EQ(Scan(FullScan([](auto& r) { r.only_return_count = true, r.batch_size = 2; })), "#2|#1");
   EXPECT_EQ(Scan(FullScan([](auto& r) { r.only_return_count = false; })), "abc");
-  const auto batch = *Cursor(FullScan([](auto& r) { r.no_value = true; }))->NextBatch(Terms(), 0);
+  const auto batch = *WholeBatch(*Cursor(FullScan([](auto& r) { r.no_value = true; })), Terms(), 0);
   EXPECT_EQ(batch.kvs[0].value.bytes, "");
 }
 
@@ -520,7 +521,7 @@ TEST_P(ReadOperationsTest, ExpiriesAreToldOnRequest) {
   Put("h", "a", "v", kNow + 5);
   Put("h", "b", "v");
   const auto batch =
-      *Cursor(FullScan([](auto& r) { r.return_expire_ts = true; }))->NextBatch(Terms(), 0);
+      *WholeBatch(*Cursor(FullScan([](auto& r) { r.return_expire_ts = true; })), Terms(), 0);
   EXPECT_EQ(batch.kvs[0].expire_ts_seconds, static_cast<int32_t>(kNow + 5));
   EXPECT_EQ(batch.kvs[1].expire_ts_seconds, 0);
 }
@@ -537,10 +538,10 @@ TEST_P(ReadOperationsTest, RecordsOfOtherPartitionsAreLeftOutUnlessTheClientWant
 TEST_P(ReadOperationsTest, AScanSeesWhatWasThereWhenItBegan) {
   Fill("h", {"a", "b"});
   const auto cursor = Cursor(FullScan([](auto& r) { r.batch_size = 1; }));
-  EXPECT_EQ(cursor->NextBatch(Terms(), 1)->kvs.size(), 1u);
+  EXPECT_EQ(WholeBatch(*cursor, Terms(), 1)->kvs.size(), 1u);
   Put("h", "b", "changed");
   Put("h", "c");
-  const auto batch = *cursor->NextBatch(Terms(), 2);
+  const auto batch = *WholeBatch(*cursor, Terms(), 2);
   EXPECT_EQ(batch.context_id, kScanEnded);
   EXPECT_EQ(batch.kvs[0].value.bytes, "vb");
 }
@@ -549,8 +550,8 @@ TEST_P(ReadOperationsTest, ALateBatchEndsEarlyWithAnIdAndNoError) {
   for (int i = 0; i < 200; ++i) Put("h", std::to_string(1000 + i));
   const HastyClock clock;
   const auto cursor = Cursor(FullScan([](auto& r) { r.batch_size = 1000; }));
-  const auto batch = *cursor->NextBatch(
-      {.now = kNow, .clock = clock, .deadline = Instant() + absl::Seconds(1)}, 7);
+  const auto batch = *WholeBatch(
+      *cursor, {.now = kNow, .clock = clock, .deadline = Instant() + absl::Seconds(1)}, 7);
   EXPECT_EQ(batch.error, 0);
   EXPECT_EQ(batch.context_id, 7);
   EXPECT_GT(batch.kvs.size(), 0u);
