@@ -276,13 +276,13 @@ void AsioConnection::HandleRequest(Frame frame) {
 
   size_t cost = frame.body.size() + kRequestOverheadBytes;
   unanswered_bytes_ += cost;
-  auto unanswered = std::make_unique<Unanswered>(weak_from_this(), cost);
+  Unanswered unanswered(weak_from_this(), cost);
   InboundRequest request;
   request.header = frame.header;
   request.body = std::exchange(frame.body, {});
   request.responder = Responder([unanswered = std::move(unanswered), frame = std::move(frame)](
                                     ErrorCode error, std::string body) {
-    if (auto open = unanswered->connection.lock()) open->Reply(frame, error, std::move(body));
+    if (auto open = unanswered.connection.lock()) open->Reply(frame, error, std::move(body));
   });
   (*handler)(std::move(request));
 }

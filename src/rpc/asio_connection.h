@@ -98,7 +98,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   // Counts a request as unanswered until its responder is used or dropped.
   struct Unanswered {
     Unanswered(std::weak_ptr<AsioConnection> c, size_t b) : connection(std::move(c)), bytes(b) {}
-    Unanswered(const Unanswered&) = delete;
+    Unanswered(Unanswered&&) = default;  // what is left counts nothing
     ~Unanswered() {
       if (auto open = connection.lock()) open->Answered(bytes);
     }

@@ -23,11 +23,13 @@ class Outbox {
  private:
   static constexpr size_t kLargeBytes = 16 << 10;
   static constexpr size_t kPieceBytesMax = 64 << 10;
+  static constexpr size_t kRoomBytes = 4 << 10;  // at first, for what is put together
 
   void AppendPiece(std::string bytes) {
     if (bytes.size() >= kLargeBytes || pieces_.empty() ||
         pieces_.back().size() + bytes.size() > kPieceBytesMax) {
       pieces_.push_back(std::move(bytes));
+      if (pieces_.back().size() < kLargeBytes) pieces_.back().reserve(kRoomBytes);
     } else {
       pieces_.back() += bytes;
     }
