@@ -1,8 +1,10 @@
 // What becomes of clients' requests before anything is done for them: the protocol's errors
 // (spec/wire-protocol.md 7.2) in their order, throttles and denials (8.2), reads of secondaries
 // (8.3), and requests whose clients have given up. SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/log.h"
 #include "messages/table_environments.h"
 #include "rpc/thrift_codec.h"
 #include "tests/replica/server_world.h"
@@ -35,6 +37,30 @@ class TappedTransport : public Transport {
 
  private:
   Transport& inner_;
+};
+
+// What is logged while it lives and says `what`.
+class LogLines : public google::LogSink {
+ public:
+  explicit LogLines(std::string what) : what_(std::move(what)) {
+    FLAGS_minloglevel = google::GLOG_INFO;
+    google::AddLogSink(this);
+  }
+  ~LogLines() override {
+    google::RemoveLogSink(this);
+    FLAGS_minloglevel = level_before_;
+  }
+  void send(google::LogSeverity, const char*, const char*, int, const google::LogMessageTime&,
+            const char* message, size_t size) override {
+    if (std::string line(message, size); line.find(what_) != std::string::npos)
+      lines_.push_back(std::move(line));
+  }
+  std::vector<std::string> Take() { return std::exchange(lines_, {}); }
+
+ private:
+  const int level_before_ = FLAGS_minloglevel;
+  const std::string what_;
+  std::vector<std::string> lines_;
 };
 
 class RequestAdmissionTest : public ReplicaServerWorld {
@@ -323,6 +349,31 @@ TEST_F(RequestAdmissionTest, WhatWaitedForAnotherWriteTooLongIsDroppedUnlogged) 
   EXPECT_EQ(given_up->error, std::nullopt);
   EXPECT_EQ(patient->error, ErrorCode::kOk);
   EXPECT_EQ(Counter(primary), 2);
+}
+
+// ---- slow ones ----
+
+TEST_F(RequestAdmissionTest, ASlowRequestIsLoggedWithWhatItTookAndAQuickOneIsNot) {
+  meta_.SetReplicaCount(2);
+  Server& primary = AddTapped();
+  Server& secondary = AddServer();
+  ASSERT_TRUE(MakePrimary(primary));
+  ASSERT_TRUE(AddSecondary(primary, secondary));
+  LogLines slow("slow: ");
+  const auto put_slowly = [&] {
+    secondary.node.PauseFor(absl::Seconds(1));
+    return Ask(kRpcPut, PutBody(1));
+  };
+  EXPECT_EQ(put_slowly(), ErrorCode::kOk);
+  EXPECT_THAT(slow.Take(), testing::IsEmpty()) << "nobody asked for it";
+  SetEnvs(primary, {{kEnvSlowQuery, "500"}});
+  EXPECT_EQ(Ask(kRpcPut, PutBody(1)), ErrorCode::kOk);
+  EXPECT_EQ(Ask(kRpcGet, GetBody(1)), ErrorCode::kOk);
+  EXPECT_THAT(slow.Take(), testing::IsEmpty());
+  EXPECT_EQ(put_slowly(), ErrorCode::kOk);
+  EXPECT_THAT(slow.Take(), testing::ElementsAre(testing::ContainsRegex(absl::StrCat(
+                               "slow: .2\\.1. RPC_RRDB_RRDB_PUT from .* took [0-9]{3,4} ms, ",
+                               PutBody(1).size(), " bytes asked, [0-9]+ answered, ERR_OK"))));
 }
 
 }  // namespace
