@@ -303,12 +303,18 @@ CHECKS = [  # type, value (None: no record), operand, error
     for value, operand in ((b"text", b"1"), (b"1", b"text"), (b"", b"1"), (b"1", b""), (b"9223372036854775808", b"1"))]
 
 
-@case("CHECK_AND_SET", "every check type")
-def _(t, h):
+def checks(t, h):
+    """CHECKS, each with a hash key of its own whose record `c` is as the check is to find it."""
     for number, (check_type, value, operand, error) in enumerate(CHECKS):
         key = h + b"-%d" % number
         if value is not None:
             t.set(key, b"c", value)
+        yield key, check_type, value, operand, error
+
+
+@case("CHECK_AND_SET", "every check type")
+def _(t, h):
+    for key, check_type, value, operand, error in checks(t, h):
         answer = t.check_and_set(hash_key=key, check_sort_key=b"c", check_type=check_type, check_operand=operand,
                                  set_diff_sort_key=True, set_sort_key=b"s", set_value=b"set", return_check_value=True)
         got = [answer[name] for name in ("error", "check_value_returned", "check_value_exist", "check_value")]
@@ -418,10 +424,7 @@ def _(t, h):
 
 @case("CHECK_AND_MUTATE", "every check type")
 def _(t, h):
-    for number, (check_type, value, operand, error) in enumerate(CHECKS):
-        key = h + b"-%d" % number
-        if value is not None:
-            t.set(key, b"c", value)
+    for key, check_type, value, operand, error in checks(t, h):
         answer = t.check_and_mutate(hash_key=key, check_sort_key=b"c", check_type=check_type, check_operand=operand,
                                     mutate_list=[{"operation": 0, "sort_key": b"s", "value": b"set"}])
         same((check_type, value, operand, answer["error"]), (check_type, value, operand, error))
