@@ -35,6 +35,7 @@ class FakeTable : public AsyncTable {
   absl::Status refusal;                                      // of every operation
   std::function<bool()> loses_write = [] { return false; };  // acknowledged all the same
   std::function<bool()> reads_stale = [] { return false; };  // the value before the last
+  int64_t asked = 0;
   int64_t most_under_way = 0;
 
   Instant next_answer() const {
@@ -171,6 +172,7 @@ class FakeTable : public AsyncTable {
     return versions.size() > 1 && reads_stale() ? versions[versions.size() - 2] : versions.back();
   }
   void Answer(absl::AnyInvocable<void()> answer) {
+    ++asked;
     Instant at = clock_.now + latency;
     if (at >= pause_begins && at < pause_ends) at = pause_ends;
     answers_.emplace(at, std::move(answer));

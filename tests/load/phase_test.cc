@@ -30,11 +30,11 @@ class PhaseTest : public testing::Test {
   }
   PhaseResult Drive(Driver::Next next, DriverOptions options, PhaseRules rules) {
     const KeyNames keys(workload_);
-    Measurements measurements(1);
+    Measurements measurements(lanes_.size());
     options.run = kRun;
     rules.loop = options.pacing ? LoopKind::kOpen : LoopKind::kClosed;
     Driver driver({.clock = clock_,
-                   .lanes = {&table_},
+                   .lanes = {lanes_.begin(), lanes_.end()},
                    .keys = keys,
                    .measurements = measurements,
                    .ledger = ledger_.get(),
@@ -44,8 +44,10 @@ class PhaseTest : public testing::Test {
                     {.clock = clock_,
                      .sleep_until =
                          [this](Instant until) {
-                           clock_.now = std::max(clock_.now, std::min(until, table_.next_answer()));
-                           table_.AnswerDue();
+                           for (FakeTable* lane : lanes_)
+                             until = std::min(until, lane->next_answer());
+                           clock_.now = std::max(clock_.now, until);
+                           for (FakeTable* lane : lanes_) lane->AnswerDue();
                          },
                      .on_interval = [this](const Interval& i) { intervals_.push_back(i.delay); },
                      .stop = stop_});
@@ -76,6 +78,8 @@ class PhaseTest : public testing::Test {
 
   HandClock clock_;
   FakeTable table_{clock_};
+  FakeTable other_{clock_};
+  std::vector<FakeTable*> lanes_ = {&table_};
   Workload workload_;
   std::unique_ptr<Ledger> ledger_;
   std::unique_ptr<History> history_;
@@ -130,6 +134,17 @@ TEST_F(PhaseTest, ARateBeyondCapacityIsSaid) {
       Run({.threads = 10, .pacing = *Pacing::Parse("50000"), .start_within = absl::Seconds(2)});
   EXPECT_EQ(within.not_started, 0);
   EXPECT_EQ(within.started, 100'000);
+}
+
+TEST_F(PhaseTest, ClientsShareTheWorkInEitherLoop) {
+  SetWorkload("recordcount=100\nupdateproportion=1\n");
+  lanes_ = {&table_, &other_};
+  Run({.threads = 9, .pacing = *Pacing::Parse("1000"), .start_within = absl::Seconds(2)});
+  EXPECT_EQ(table_.asked, 1000);
+  EXPECT_EQ(other_.asked, 1000);
+  Run({.threads = 9, .operations_max = 900});
+  EXPECT_EQ(table_.most_under_way, 5);
+  EXPECT_EQ(other_.most_under_way, 4);
 }
 
 TEST_F(PhaseTest, WarmUpIsNotCounted) {

@@ -42,7 +42,16 @@ void Driver::Begin() {
 }
 
 void Driver::Launch() {
-  for (size_t lane = 0; lane < world_.lanes.size(); ++lane) LaunchOn(lane);
+  // In turns, so that an open loop's operations, due one by one, are shared out among the clients.
+  size_t in_vain = 0;
+  while (in_vain < world_.lanes.size()) {
+    if (UnderWayPtr work = TakeNext(next_lane_++ % world_.lanes.size())) {
+      in_vain = 0;
+      Start(work);
+    } else {
+      ++in_vain;
+    }
+  }
 }
 
 void Driver::LaunchOn(size_t lane) {

@@ -101,6 +101,7 @@ class Driver {
   const Next next_;
   const DriverOptions options_;
 
+  std::atomic<size_t> next_lane_ = 0;
   std::mutex mutex_;  // guards all below
   Instant begin_;
   int64_t started_ = 0;

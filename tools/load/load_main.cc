@@ -177,7 +177,9 @@ ExitCode RunWith(const Settings& settings) {
       stop);
   absl::Status opened = session.Open();
   if (absl::IsNotFound(opened)) {
-    return Fail(Annotate(opened, "create it with arion_shell"), ExitCode::kCannotConnect);
+    return Fail(absl::NotFoundError(absl::StrCat(opened.message(), "; arion_shell -e \"create ",
+                                                 settings.table, "\" makes one")),
+                ExitCode::kCannotConnect);
   }
   if (!opened.ok()) {
     return Fail(opened,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/load/session.h"
 
+#include <absl/strings/str_join.h>
 #include <sys/utsname.h>
 
 #include <cerrno>
@@ -57,7 +58,10 @@ absl::Status Session::Open() {
          .write_retries = ledger_ ? WriteRetries::kAfterRefusals : WriteRetries::kAlways});
     if (!client.ok()) return client.status();
     absl::StatusOr<std::shared_ptr<Table>> table = (*client)->OpenTable(settings_.table);
-    if (!table.ok()) return Annotate(table.status(), "table " + settings_.table);
+    if (!table.ok()) {
+      return Annotate(table.status(), absl::StrCat("open table ", settings_.table, " at ",
+                                                   absl::StrJoin(settings_.meta_servers, ",")));
+    }
     clients_.push_back(*std::move(client));
     tables_.push_back(*std::move(table));
   }
