@@ -51,6 +51,10 @@ struct OldReplicaState {
   std::map<std::string, std::string> rows;
   bool operator==(const OldReplicaState&) const = default;
 };
+inline void PrintTo(const OldReplicaState& state, std::ostream* out) {
+  *out << "applied " << state.applied << " ballot " << state.ballot << " prepared "
+       << testing::PrintToString(state.prepared) << " rows " << state.rows.size();
+}
 
 class OldServer {
  public:

@@ -421,10 +421,4 @@ TEST(TakeOverCrash, A23_S14_A22_KilledAtAnyChangeTheEndIsTheSame) {
 }
 
 }  // namespace
-
-void PrintTo(const OldReplicaState& state, std::ostream* out) {
-  *out << "applied " << state.applied << " ballot " << state.ballot << " prepared "
-       << testing::PrintToString(state.prepared) << " rows " << state.rows.size();
-}
-
 }  // namespace arion
