@@ -6,12 +6,14 @@ SPDX-License-Identifier: Apache-2.0
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cluster"))
 import harness
@@ -80,7 +82,11 @@ class Load(harness.ClusterTest):
                         self.assertAlmostEqual(value, latencies[name], delta=latencies[name] / 900 + 0.001, msg=f"{tag} {name}")
             with open(html) as file:
                 text = file.read()
-            self.assertIn("<polyline", text)
+            plots = re.findall("<svg.*?</svg>", text, re.DOTALL)
+            self.assertEqual(len(plots), 8)  # of each phase its rate, of each of its kinds two
+            for plot in plots:
+                lines = [child for child in xml.etree.ElementTree.fromstring(plot) if child.tag == "polyline"]
+                self.assertTrue(all(line.get("points") for line in lines) and lines)
             self.assertTrue(text.endswith("</html>\n"))
 
     def test_exit_codes_say_what_happened(self):
