@@ -217,6 +217,8 @@ class Look {
       return Propose(ConfigType::kUpgradeToPrimary, node, node);
     };
     if (std::vector<Endpoint> intact = Intact(partition); !intact.empty()) {
+      // Who stepped down wants somebody else to follow.
+      if (intact.size() > 1) std::erase(intact, partition.former_primary);
       return upgrade(placement_.FewestPrimaries(intact));
     }
     Instant deadline = partition.headless_since.value_or(now_) + options_.grace;

@@ -82,6 +82,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void OnConnected(uint64_t term);
   void OnLeaseLost();
 
+  // The server is about to stop: another member may take over, if there is one. Once.
+  void StepDown();
+  // It is primary of others, or an update of its configuration is in flight.
+  bool HoldsOffice() const;
+
   // Somebody waits for what is applied to be durable.
   void CheckpointNow();
   // No file of an older version's shared log is left.
@@ -303,6 +308,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   bool is_connected_ = false;
   uint64_t lease_term_ = 0;
+  bool has_stepped_down_ = false;
 
   int64_t appends_under_way_ = 0;
   uint64_t next_logged_ = 0;  // sequence that the log reports next, while appends are under way

@@ -149,6 +149,25 @@ void Replica::OnDurable(Decree decree) {
 
 // ---- closing ----
 
+void Replica::StepDown() {
+  CHECK_ON_STRAND(strand_);
+  const bool is_primary_of_others =
+      core_->role() == PartitionStatus::kPrimary && !core_->configuration().secondaries.empty();
+  if (is_closed_ || has_stepped_down_ || !is_primary_of_others) return;
+  has_stepped_down_ = true;
+  Step(ProposalReceived{{.info = core_->app(),
+                         .config = core_->configuration(),
+                         .type = ConfigType::kDowngradeToSecondary,
+                         .node = host_->self}});
+}
+
+bool Replica::HoldsOffice() const {
+  CHECK_ON_STRAND(strand_);
+  if (is_closed_ || !HoldsLease()) return false;
+  return core_->IsReconfiguring() || (core_->role() == PartitionStatus::kPrimary &&
+                                      !core_->configuration().secondaries.empty());
+}
+
 void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
   CHECK_ON_STRAND(strand_);
   is_closed_ = true;

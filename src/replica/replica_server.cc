@@ -24,6 +24,8 @@ namespace arion {
 namespace {
 
 constexpr char kLogHomeTag[] = "log_home";
+// Of a server that stops, for others to take over what it is primary of.
+constexpr absl::Duration kStepDownPatience = absl::Seconds(1);
 
 // The operator has to act; a broken disk, which the others can do without, is none of these.
 bool MustRefuse(const absl::Status& status) {
@@ -92,6 +94,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
 
   absl::Status Start();
   void Stop(std::function<void(absl::Status)> done);
+  void StopParts(std::function<void(absl::Status)> done);
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   void AskForCheckpoints(std::optional<PartitionId> only);
   std::vector<DiskSnapshot> Disks() const;
@@ -310,9 +313,17 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
     strand_->Post([done = std::move(done)] { done(absl::OkStatus()); });
     return;
   }
-  router_->Stop();
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     LOG(INFO) << "replica server " << self->host_->self << " stops";
+    self->table_->StepDown(
+        self->host_->env.clock().Now() + kStepDownPatience,
+        [self, done = std::move(done)]() mutable { self->StopParts(std::move(done)); });
+  });
+}
+
+void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
+  router_->Stop();
+  strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     self->host_->disks->Stop();
     self->garbage_->Stop();
     self->detector_->Stop();

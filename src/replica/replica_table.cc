@@ -334,6 +334,27 @@ void ReplicaTable::SetGarbageAside(PartitionId pid) {
   Erase(pid);
 }
 
+void ReplicaTable::StepDown(Instant until, absl::AnyInvocable<void()> done) {
+  CHECK_ON_STRAND(strand_);
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen)
+      slot.replica->strand()->Post([replica = slot.replica] { replica->StepDown(); });
+  AwaitSuccessors(until, std::move(done));
+}
+
+void ReplicaTable::AwaitSuccessors(Instant until, absl::AnyInvocable<void()> done) {
+  constexpr absl::Duration kPause = absl::Milliseconds(10);
+  Gather<bool>(&Replica::HoldsOffice, [this, until, done = std::move(done)](
+                                          std::map<PartitionId, bool> holds) mutable {
+    const bool waits =
+        std::any_of(holds.begin(), holds.end(), [](const auto& replica) { return replica.second; });
+    if (!waits || host_->env.clock().Now() >= until) return done();
+    strand_->PostAfter(kPause, [self = weak_from_this(), until, done = std::move(done)]() mutable {
+      if (const auto table = self.lock()) table->StepDown(until, std::move(done));
+    });
+  });
+}
+
 void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
   CHECK_ON_STRAND(strand_);
   is_stopping_ = true;

@@ -80,6 +80,9 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // The tables of these replicas, each once: as an open one knows it, else as its directory says.
   void Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done);
   void Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done);
+  // Lets other members take over where a replica is primary; `done` when none is any more, or it is
+  // too late.
+  void StepDown(Instant until, absl::AnyInvocable<void()> done);
   // Opens nothing more; closes everything cleanly and in parallel. The first error, if any.
   void CloseAll(absl::AnyInvocable<void(absl::Status)> done);
 
@@ -109,6 +112,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::optional<size_t> ChooseDirectory(int32_t app_id) const;
   const std::string& TagOf(const FoundReplica& found) const;
 
+  void AwaitSuccessors(Instant until, absl::AnyInvocable<void()> done);
   // Asks each open replica on its strand by `ask`; `done` gets the answers by partition.
   template <class T>
   void Gather(std::function<T(const Replica&)> ask,

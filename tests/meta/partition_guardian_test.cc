@@ -117,6 +117,14 @@ TEST_F(PartitionGuardianTest, WithoutPrimaryTheAliveSecondaryWithFewestPrimaries
   ExpectNothing();
 }
 
+TEST_F(PartitionGuardianTest, WhoSteppedDownIsTheLastChoice) {
+  Members({}, {kB, kC}, {});
+  partition().former_primary = kB;
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  Dead(kC);
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
 TEST_F(PartitionGuardianTest, ADeadPrimaryIsRemovedByMetaItself) {
   Members(kA, {kB, kC}, {kD});
   Dead(kA);

@@ -128,5 +128,23 @@ TEST_F(HeldRequestsTest, APlannedMoveLeavesNoWriteUndecidedAndTheGapIsShort) {
   EXPECT_LT(first_refused - begin, absl::Milliseconds(100));
 }
 
+// A clean stop hands over first; the fake meta server lets the first secondary follow.
+TEST_F(HeldRequestsTest, AServerThatStopsHandsItsPartitionsOverFirst) {
+  MakeGroup();
+  Server& from = *servers_[0];
+  Server& to = *servers_[1];
+  std::optional<absl::Status> stopped;
+  from.server->Stop([&](absl::Status status) { stopped = std::move(status); });
+  ASSERT_TRUE(world_.RunUntil([&] { return !meta_.configuration().primary.IsValid(); },
+                              absl::Milliseconds(100)));
+  EXPECT_FALSE(stopped);
+  EXPECT_TRUE(meta_.configuration().IsSecondary(from.address)) << "it comes back";
+  meta_.Propose(to.address, ConfigType::kUpgradeToPrimary, to.address);
+  ASSERT_TRUE(world_.RunUntil([&] { return stopped.has_value(); }, absl::Seconds(10)));
+  EXPECT_TRUE(stopped->ok()) << *stopped;
+  EXPECT_EQ(meta_.configuration().primary, to.address);
+  EXPECT_EQ(Get(to, 0), "v");
+}
+
 }  // namespace
 }  // namespace arion

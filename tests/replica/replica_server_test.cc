@@ -265,6 +265,29 @@ TEST_F(ReplicaServerTest, AnAssignmentNeverReplacesLostDataByNothing) {
   EXPECT_EQ(Snapshot(server).pid, PartitionId{});
 }
 
+// Nobody is left of its partition, and no answer to its reports names it: it closes after a while.
+// What it last was is still reported, and whoever decides may call it back.
+TEST_F(ReplicaServerTest, AClosedReplicaIsReportedAsItWasAndServesAgainWhenItIsAssigned) {
+  meta_.SetReplicaCount(1);
+  options_.closed_replica_linger = absl::Seconds(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  PartitionConfiguration& config = meta_.configuration();
+  config.primary = Endpoint{};
+  config.last_drops = {server.address};
+  config.ballot = config.ballot + 1;
+  world_.RunFor(absl::Minutes(1));
+  EXPECT_EQ(Call(server, kRpcGet, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kObjectNotFound);
+  const std::vector<ReplicaInfo>& reports = meta_.reports().at(server.address);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_FALSE(reports[0].loading.value_or(false));
+  EXPECT_EQ(reports[0].last_prepared_decree, last_decree_);
+  meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  EXPECT_EQ(Get(server, 1), "one");
+}
+
 TEST_F(ReplicaServerTest, AFailedSyncFencesTheReplicaAndAcknowledgesNothing) {
   meta_.SetReplicaCount(1);
   Server& server = AddServer();
