@@ -5,7 +5,7 @@ partition has three members again within 60 s.
 
     tests/cluster/repair_test.py [--times N]      # how often everything is killed at once; by hand 20
 
-The first four share one cluster; so each also begins with what the one before has left.
+The cases share one cluster: each begins with what the one before has left.
 SPDX-License-Identifier: Apache-2.0
 """
 
