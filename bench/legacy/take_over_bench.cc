@@ -37,6 +37,8 @@ DEFINE_string(directory, "",
               "existing directory on the disk to measure; all below it/arion-take-over is removed");
 DEFINE_int32(megabytes, 1024, "of shared log");
 DEFINE_int32(replicas, 64, "that share it");
+DEFINE_int32(write_buffers_megabytes, 512,
+             "that all engines' unflushed records may take; 512 is the server's");
 DEFINE_int32(rounds, 3, "of each run; medians count");
 
 namespace arion {
@@ -167,7 +169,9 @@ double TakeOver() {
   PosixEnvironment env({.event_loop_threads = 2});
   LogFiles(env.files());
   AsioTransport transport(&env.loops(), {.listen = *Endpoint::Parse("127.0.0.1:1")});
-  RocksdbEngineFactory engines(env);
+  RocksdbEngineFactory engines(
+      env,
+      {.write_buffers_total_bytes = static_cast<uint64_t>(FLAGS_write_buffers_megabytes) << 20});
   ReplicaServerOptions options;
   options.data_directories = {{"d", RepsPath()}};
   options.shared_log_directories = {SharedLogPath()};
@@ -251,6 +255,7 @@ void Measure(Need need) {
       "memory\n",
       need == Need::kAll ? "all replicas need all" : "no replica needs anything", a.rate,
       taken.rate, taken.rate / a.rate, taken.memory_kilobytes / 1024);
+  fflush(stdout);
   if (need == Need::kNothing) return;
   const Result b = Median(one);
   printf("  on one processor %.0f MB/s; two are %.2f times as fast\n", b.rate, taken.rate / b.rate);
