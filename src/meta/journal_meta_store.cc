@@ -210,7 +210,11 @@ class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
   Queue(Environment& env, std::shared_ptr<Journal> journal)
       : env_(env), journal_(std::move(journal)) {}
 
-  Journal& journal() { return *journal_; }
+  // May wait for the disk, as may finding out which disk it is.
+  absl::StatusOr<std::map<std::string, std::string>> Load() {
+    pool_ = &env_.disk_pool(journal_->directory());
+    return journal_->Load();
+  }
 
   void Commit(std::vector<Change> batch, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) {
@@ -226,16 +230,15 @@ class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
 
   void WriteWaiting() {
     is_writing_ = true;
-    env_.disk_pool(journal_->directory())
-        .Submit([weak = weak_from_this(), journal = journal_, strand = reply_on_,
-                 changes = std::exchange(waiting_changes_, {}),
-                 callbacks = std::exchange(waiting_, {})]() mutable {
-          absl::Status written = journal->Write(changes);
-          strand->Post([weak, written, callbacks = std::move(callbacks)]() mutable {
-            auto self = weak.lock();
-            if (self) self->Finish(written, std::move(callbacks));
-          });
-        });
+    pool_->Submit([weak = weak_from_this(), journal = journal_, strand = reply_on_,
+                   changes = std::exchange(waiting_changes_, {}),
+                   callbacks = std::exchange(waiting_, {})]() mutable {
+      absl::Status written = journal->Write(changes);
+      strand->Post([weak, written, callbacks = std::move(callbacks)]() mutable {
+        auto self = weak.lock();
+        if (self) self->Finish(written, std::move(callbacks));
+      });
+    });
   }
 
   void Finish(const absl::Status& written, Callbacks callbacks) {
@@ -246,6 +249,7 @@ class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
 
   Environment& env_;
   std::shared_ptr<Journal> journal_;
+  DiskPool* pool_ = nullptr;  // since Load
   std::vector<Change> waiting_changes_;
   Callbacks waiting_;
   StrandPtr reply_on_;
@@ -260,7 +264,7 @@ JournalMetaStore::JournalMetaStore(Environment& env, std::string directory,
 JournalMetaStore::~JournalMetaStore() = default;
 
 absl::StatusOr<std::map<std::string, std::string>> JournalMetaStore::Load() {
-  return queue_->journal().Load();
+  return queue_->Load();
 }
 
 void JournalMetaStore::Commit(std::vector<Change> batch, StrandPtr reply_on,
