@@ -180,6 +180,8 @@ class RealDirectory(OldCluster):
             del expected[name][gone]
         self.stop_servers()
 
+        if not shutil.which('java') or not shutil.which('mvn'):
+            self.skipTest('rocksdbjni did not read the rows again: needs java and mvn')
         now = time.time() - data_api.EPOCH
         for server in self.cluster.replicas:
             with self.subTest(server.name):
@@ -199,7 +201,6 @@ class RealDirectory(OldCluster):
                             self.assertGreater(int(meta[directory]['pegasus_last_flushed_decree']), 0)
                     want = {data_api.raw_key(*key): row for key, row in expected[name].items()}
                     self.assertEqual(got, want)
-
 
     def add_private_log(self, directory, rows, flushed):
         """A member that is no primary knows of the last write's commit only with the next one: it is in its private log."""
