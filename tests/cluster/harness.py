@@ -8,6 +8,7 @@ import atexit
 import functools
 import json
 import os
+import pathlib
 import random
 import re
 import shutil
@@ -272,12 +273,13 @@ def python_with_packages():
     """The interpreter of a virtual environment with these, made once a build directory."""
     home = os.path.join(BUILD, "tests", "cluster", "python")
     python = os.path.join(home, "bin", "python")
-    done = os.path.join(home, "complete")
-    if not os.path.exists(done):
+    done = os.path.join(home, "complete")  # says with which packages
+    wanted = " ".join(PYTHON_PACKAGES)
+    if not os.path.exists(done) or pathlib.Path(done).read_text() != wanted:
         run([sys.executable, "-m", "venv", "--clear", home])
         run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PYTHON_PACKAGES], timeout=300)
-        with open(done, "w"):
-            pass
+        with open(done, "w") as file:
+            file.write(wanted)
     return python
 
 
