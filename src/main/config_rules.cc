@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/config_rules.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/status.h"
+#include "main/config_value.h"
+
+namespace arion {
+namespace {
+
+constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
+
+template <auto Group, auto Member>
+absl::Status SetInterval(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN((draft.config.*Group).*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+template <auto Group, auto Member, int64_t kFirst, int64_t kLast>
+absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, kFirst, kLast));
+  (draft.config.*Group).*Member =
+      static_cast<std::remove_reference_t<decltype((draft.config.*Group).*Member)>>(number);
+  return absl::OkStatus();
+}
+
+// An older key's number of `kUnitMillis` milliseconds each.
+template <auto Group, auto Member, int64_t kUnitMillis>
+absl::Status SetOlderInterval(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, kInt32Max));
+  (draft.config.*Group).*Member = absl::Milliseconds(number * kUnitMillis);
+  return absl::OkStatus();
+}
+
+absl::Status SetClusterName(Draft& draft, std::string_view value, const std::string&) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write the cluster's name");
+  draft.config.cluster_name = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetListen(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.listen, ParseAddress(value));
+  draft.older_port.reset();
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta_servers, ParseAddresses(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetThreads(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 0, 256));
+  draft.config.threads = static_cast<int32_t>(number);
+  return absl::OkStatus();
+}
+
+absl::Status SetLogDirectory(Draft& draft, std::string_view value, const std::string&) {
+  draft.config.log_directory = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogFileSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+  uint64_t megabytes = bytes >> 20;
+  if (megabytes < 1 || megabytes > 4096)
+    return absl::InvalidArgumentError("out of range; write 1 MiB to 4 GiB");
+  draft.config.log_file_size_mb = static_cast<int32_t>(megabytes);
+  return absl::OkStatus();
+}
+
+absl::Status SetPeerGeneration(Draft& draft, std::string_view value, const std::string&) {
+  if (value != "25" && value != "26") return absl::InvalidArgumentError("unknown; write 25 or 26");
+  PeerGeneration generation = value == "25" ? PeerGeneration::k25 : PeerGeneration::k26;
+  draft.config.meta.peer_generation = generation;
+  draft.config.replica.peer_generation = generation;
+  return absl::OkStatus();
+}
+
+absl::Status SetDurability(Draft& draft, std::string_view value, const std::string&) {
+  if (value != "fsync" && value != "os") {
+    return absl::InvalidArgumentError(
+        "unknown; write fsync (an acknowledged write survives a power cut) or os (it survives a "
+        "killed process)");
+  }
+  draft.config.replica.durability = value == "fsync" ? Durability::kFsync : Durability::kOs;
+  return absl::OkStatus();
+}
+
+absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(auto disks, ParseDisks(value));
+  draft.config.disks.clear();
+  for (auto& [tag, path] : disks) draft.config.disks.push_back({tag, path, origin});
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
+  draft.config.meta_data_directory = value;
+  draft.config.meta_data_directory_origin = origin;
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetServerSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.*Member, ParseSize(value));
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetServerInterval(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+template <uint64_t kFirst, uint64_t kLast, auto Member>
+absl::Status SetReplicaSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(uint64_t bytes, ParseSize(value));
+  if (bytes < kFirst || bytes > kLast) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("out of range; write a size between ", kFirst, " and ", kLast, " bytes"));
+  }
+  draft.config.replica.*Member = bytes;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogPreallocate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_preallocate, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetLogMethod(Draft& draft, std::string_view value, const std::string&) {
+  using Method = LogDeviceOptions::Method;
+  if (value != "best" && value != "threads") {
+    return absl::InvalidArgumentError(
+        "unknown; write best (io_uring where the kernel has it) or threads (pwrite and fdatasync)");
+  }
+  draft.config.log_device.method = value == "best" ? Method::kBest : Method::kThreads;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogZerosAhead(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.log_device.zeros_ahead_bytes_max, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetLogPlacement(Draft& draft, std::string_view value, const std::string&) {
+  using Placement = ServerConfig::LogPlacement;
+  if (value != "data" && value != "home") {
+    return absl::InvalidArgumentError(
+        "unknown; write data (each log beside its replica) or home (all in log_home_directory)");
+  }
+  draft.config.log_placement = value == "data" ? Placement::kData : Placement::kHome;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogHome(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
+  draft.config.replica.log_home_directory = value;
+  draft.config.log_home_directory_origin = origin;
+  return absl::OkStatus();
+}
+
+absl::Status SetSharedLogDirectory(Draft& draft, std::string_view value, const std::string&) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write a directory");
+  draft.config.replica.shared_log_directories = {std::string(value)};
+  return absl::OkStatus();
+}
+
+absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta.recover_from_replica_servers, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetDamagedSharedLog(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(const bool is_set_aside, ParseSwitch(value));
+  using Damaged = ReplicaServerOptions::DamagedSharedLog;
+  draft.config.replica.damaged_shared_log = is_set_aside ? Damaged::kSetAside : Damaged::kRefuse;
+  return absl::OkStatus();
+}
+
+// Sizes of the disk's health; 0 is allowed.
+template <auto Member>
+absl::Status SetDiskSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.disk.*Member, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetSlowSync(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.disk.sync_p99_max, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetReplayMax(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t seconds, ParseInteger(value, 1, 86400));
+  draft.config.replica.replay_max = absl::Seconds(seconds);
+  return absl::OkStatus();
+}
+
+absl::Status SetRecoveryMode(Draft& draft, std::string_view value, const std::string&) {
+  if (value != "parallel" && value != "sequential") {
+    return absl::InvalidArgumentError(
+        "unknown; write parallel (all disks at once) or sequential (one replica at a time)");
+  }
+  draft.config.replica.recovery_mode =
+      value == "parallel" ? RecoveryMode::kParallel : RecoveryMode::kSequential;
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetKeep(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.garbage.*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetOlderKeep(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t seconds, ParseInteger(value, 0, kInt32Max));
+  draft.config.replica.garbage.*Member = absl::Seconds(seconds);
+  return absl::OkStatus();
+}
+
+template <auto Member>
+absl::Status SetCopyRate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(const uint64_t bytes, ParseSize(value));
+  draft.config.replica.send_limits.*Member = bytes;
+  draft.config.replica.receive_limits.*Member = bytes;
+  return absl::OkStatus();
+}
+
+template <auto Limits>
+absl::Status SetOlderCopyRate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 0, kInt32Max));
+  (draft.config.replica.*Limits).disk = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
+absl::Status SetLogReserveSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_reserve.bytes_max, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetLogReserveFiles(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_reserve.files_max, ParseInteger(value, 1, kInt32Max));
+  return absl::OkStatus();
+}
+
+absl::Status SetLogReserveTime(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(absl::Duration time, ParseInterval(value));
+  if (time < absl::Seconds(1)) return absl::InvalidArgumentError("too short; write 1s or more");
+  draft.config.replica.log_reserve.age_max_seconds = absl::ToInt64Seconds(time);
+  return absl::OkStatus();
+}
+
+absl::Status SetMinReplicaCount(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, 5));
+  draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+  draft.config.replica.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+  return absl::OkStatus();
+}
+
+// Older keys whose shape differs from ours.
+absl::Status SetOlderPort(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t port, ParseInteger(value.substr(0, value.find(',')), 1, 65535));
+  draft.older_port = static_cast<uint16_t>(port);
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderInterface(Draft& draft, std::string_view value, const std::string&) {
+  draft.older_interface = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
+                                   const std::string& origin) {
+  if (value.empty()) return absl::OkStatus();
+  draft.older_shared_log_homes.emplace_back(value);
+  if (draft.config.disks.empty())
+    draft.config.disks.push_back({"default", std::string(value), origin});
+  return SetMetaDataDirectory(draft, value, origin);
+}
+
+absl::Status SetOlderSharedLogHome(Draft& draft, std::string_view value, const std::string&) {
+  if (!value.empty()) draft.older_shared_log_homes.emplace_back(value);
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 1, 2048));
+  draft.config.replica.log_segment_bytes = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderReserveMegabytes(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 0, kInt32Max));
+  draft.older_reserve_bytes = static_cast<uint64_t>(megabytes) << 20;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.older_reserve_seconds, ParseInteger(value, 0, kInt32Max));
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t percent, ParseInteger(value, 0, 100));
+  draft.config.replica.disk.available_ratio_min = static_cast<double>(percent) / 100;
+  return absl::OkStatus();
+}
+
+absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value != "true") {
+    draft.config.warnings.push_back(
+        absl::StrCat(origin, ": plog_force_flush = ", Text(value),
+                     " is not followed: writes are synced before they are acknowledged; durability "
+                     "= os in [arion.replica] "
+                     "would change that"));
+  }
+  return absl::OkStatus();
+}
+
+constexpr auto kMeta = &ServerConfig::meta;
+constexpr auto kReplica = &ServerConfig::replica;
+using M = MetaServerOptions;
+using R = ReplicaServerOptions;
+
+absl::Status SetLease(Draft& draft, std::string_view value, const std::string& origin) {
+  return SetInterval<kReplica, &R::lease>(draft, value, origin);
+}
+
+}  // namespace
+
+const std::vector<Rule>& Rules() {
+  static const std::vector<Rule> rules = {
+      {{"arion.server", "cluster_name", "name shown to clients and tools", "onebox"},
+       SetClusterName},
+      {{"arion.server", "listen", "address clients and servers reach this server by",
+        "127.0.0.1:34601 (meta), 127.0.0.1:34801 (replica)"},
+       SetListen},
+      {{"arion.server", "meta_servers", "addresses of the meta servers, commas between",
+        "127.0.0.1:34601"},
+       SetMetaServers},
+      {{"arion.server", "threads", "event-loop threads; 0: one a core", "0"}, SetThreads},
+      {{"arion.server", "log_directory", "where the server's log files go; empty: standard error",
+        ""},
+       SetLogDirectory},
+      {{"arion.server", "log_file_size", "size at which a log file is full", "64 MiB"},
+       SetLogFileSize},
+      {{"arion.server", "stop_time_max",
+        "a clean stop that takes longer is given up; the next start replays what was not closed",
+        "2m"},
+       SetServerInterval<&ServerConfig::stop_time_max>},
+      {{"arion.server", "stuck_after",
+        "an event loop or a disk's work that does not move for so long is reported as stuck",
+        "10s"},
+       SetServerInterval<&ServerConfig::stuck_after>},
+      {{"arion.server", "peer_generation", "25: peers of 2.5 and older may be present; 26: none",
+        "25"},
+       SetPeerGeneration},
+      {{"arion.server", "lease",
+        "how long a server serves after its last acknowledged beacon was sent", "9s"},
+       SetLease},
+      {{"arion.server", "grace",
+        "silence after which the meta server takes a server for dead; longer than lease", "10s"},
+       SetInterval<kMeta, &M::grace>},
+      {{"arion.server", "mutation_2pc_min_replica_count",
+        "members a write needs, at most the table's replica count", "2"},
+       SetMinReplicaCount},
+      {{"arion.meta", "meta_data_dir", "existing directory of the meta server's state",
+        "(required)"},
+       SetMetaDataDirectory},
+      {{"arion.meta", "guardian_interval", "period in which partitions are looked after", "10s"},
+       SetInterval<kMeta, &M::guardian_interval>},
+      {{"arion.meta", "min_live_node_count_for_unfreeze",
+        "below it nothing is reconfigured; 0: min(3, servers - 1), at least 1", "0"},
+       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},
+      {{"arion.meta", "node_live_percentage_threshold_for_update",
+        "below it nothing is reconfigured", "50"},
+       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>},
+      {{"arion.meta", "replica_assign_delay_for_dropouts", "how long a lost member is waited for",
+        "10m"},
+       SetInterval<kMeta, &M::replica_assign_delay_for_dropouts>},
+      {{"arion.meta", "stable_running", "a server that ran this long is not in a crash loop",
+        "10m"},
+       SetInterval<kMeta, &M::stable_running>},
+      {{"arion.meta", "max_successive_unstable_restarts", "more make a crash loop; 0: not watched",
+        "5"},
+       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>},
+      {{"arion.meta", "min_allowed_replica_count", "smallest replica count of a table", "1"},
+       SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
+      {{"arion.meta", "max_allowed_replica_count", "largest replica count of a table", "5"},
+       SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
+      {{"arion.meta", "hold_dropped_app", "how long a dropped table can be recalled", "168h"},
+       SetInterval<kMeta, &M::hold_dropped_app>},
+      {{"arion.meta", "recover_from_replica_servers",
+        "where nothing is stored: serve nothing until arion_shell says recover", "false"},
+       SetRecovery},
+      {{"arion.replica", "data_dirs", "existing directories with tags: ssd1:/data/1,ssd2:/data/2",
+        "(required)"},
+       SetDisks},
+      {{"arion.replica", "durability",
+        "fsync: acknowledged writes survive a power cut; os: a killed process", "fsync"},
+       SetDurability},
+      {{"arion.replica", "beacon_interval", "period of the signs of life to the meta servers",
+        "3s"},
+       SetInterval<kReplica, &R::beacon_interval>},
+      {{"arion.replica", "config_sync_interval", "period of the comparison with the meta server",
+        "30s"},
+       SetInterval<kReplica, &R::config_sync_interval>},
+      {{"arion.replica", "group_check_interval",
+        "period in which a primary tells its members where it stands", "10s"},
+       SetInterval<kReplica, &R::group_check_interval>},
+      {{"arion.replica", "prepare_timeout", "silence after which a secondary has failed", "3s"},
+       SetInterval<kReplica, &R::prepare_timeout>},
+      {{"arion.replica", "learner_prepare_timeout", "the same for a learner", "5s"},
+       SetInterval<kReplica, &R::learner_prepare_timeout>},
+      {{"arion.replica", "checkpoint_interval", "period of checkpoints", "100s"},
+       SetInterval<kReplica, &R::checkpoint_interval>},
+      {{"arion.replica", "closed_replica_linger", "how long a closed replica stays in memory",
+        "10m"},
+       SetInterval<kReplica, &R::closed_replica_linger>},
+      {{"arion.replica", "max_mutations_in_flight", "mutations a partition prepares at a time",
+        "20"},
+       SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>},
+      {{"arion.replica", "prepare_list_capacity", "mutations a prepare list holds", "110"},
+       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
+      {{"arion.replica", "max_allowed_write_size", "largest write request", "1 MiB"},
+       SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
+      {{"arion.replica", "log_segment_size", "size of a private log's file", "32 MiB"},
+       SetReplicaSize<1 << 20, uint64_t{2} << 30, &R::log_segment_bytes>},
+      {{"arion.replica", "log_preallocate", "true: log files are written with zeros ahead of use",
+        "true"},
+       SetLogPreallocate},
+      {{"arion.replica", "log_method",
+        "how logs are written: best (io_uring where the kernel has it), threads", "best"},
+       SetLogMethod},
+      {{"arion.replica", "log_zeros_ahead_max",
+        "what all logs of a disk hold ready beyond 1 MiB each, dropped files included; 0: no "
+        "spares",
+        "8 GiB"},
+       SetLogZerosAhead},
+      {{"arion.replica", "log_placement",
+        "where logs lie: data (beside each replica), home (all in log_home_directory)", "data"},
+       SetLogPlacement},
+      {{"arion.replica", "log_home_directory", "existing directory of the logs",
+        "(with log_placement = home)"},
+       SetLogHome},
+      {{"arion.replica", "log_reserve_size",
+        "log files kept of a replica though nobody needs them; 0: none", "0"},
+       SetLogReserveSize},
+      {{"arion.replica", "log_reserve_files", "of these, at most so many of a replica",
+        "(any number)"},
+       SetLogReserveFiles},
+      {{"arion.replica", "log_reserve_time", "of these, only what was written since", "(any age)"},
+       SetLogReserveTime},
+      {{"arion.replica", "shared_log_directory", "where an older version's shared log lies",
+        "(replica/slog below data_dirs, data_dir and slog_dir)"},
+       SetSharedLogDirectory},
+      {{"arion.replica", "set_aside_damaged_shared_log",
+        "true: start although the shared log is damaged; what can't be read of it is lost here",
+        "false"},
+       SetDamagedSharedLog},
+      {{"arion.replica", "shared_log_collection_interval",
+        "period in which files of the shared log that nobody needs are removed", "30s"},
+       SetInterval<kReplica, &R::shared_log_collection_interval>},
+      {{"arion.replica", "shared_log_flushes_max",
+        "replicas asked to flush at a time for the shared log to go; 0: all", "64"},
+       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>},
+      {{"arion.replica", "replay_seconds_max",
+        "a log whose replay would take longer asks for a checkpoint", "10"},
+       SetReplayMax},
+      {{"arion.replica", "recovery",
+        "how a starting server opens its replicas: parallel (all disks at once, several of each), "
+        "sequential (one at a time)",
+        "parallel"},
+       SetRecoveryMode},
+      {{"arion.replica", "recovery_threads_per_disk",
+        "replicas of a disk opened at a time; 0: cores by disks, at least 2 and at most 8", "0"},
+       SetNumber<kReplica, &R::recovery_threads_per_disk, 0, 64>},
+      {{"arion.replica", "recovery_memory",
+        "what the openings under way may need together; each disk has its share", "1 GiB"},
+       SetReplicaSize<1 << 20, uint64_t{1} << 40, &R::recovery_memory_bytes>},
+      {{"arion.replica", "disk_space_min",
+        "a disk with less available takes no new writes; 0: until a write fails", "256 MiB"},
+       SetDiskSize<&DiskHealthOptions::available_bytes_min>},
+      {{"arion.replica", "disk_reserve_size",
+        "size of each data directory's reserve file, at most 1 % of its disk; 0: none", "64 MiB"},
+       SetDiskSize<&DiskHealthOptions::reserve_bytes>},
+      {{"arion.replica", "disk_slow_sync",
+        "a disk whose flushes take longer (p99 of a second, five in a row) is called slow",
+        "500ms"},
+       SetSlowSync},
+      {{"arion.replica", "copy_rate_per_disk",
+        "bytes a second that learners' files take of one disk, read and written each; 0: as fast "
+        "as "
+        "those who read and write allow",
+        "0"},
+       SetCopyRate<&CopyLimits::disk>},
+      {{"arion.replica", "copy_rate_per_server", "the same for the whole server, sent and received",
+        "0"},
+       SetCopyRate<&CopyLimits::server>},
+      {{"arion.replica", "max_concurrent_copies", "checkpoints copied to this server at a time",
+        "5"},
+       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},
+      {{"arion.replica", "keep_failed_replicas",
+        "how long directories of replicas that failed are kept (*.err)", "168h"},
+       SetKeep<&GarbageOptions::keep_failed>},
+      {{"arion.replica", "keep_unneeded_replicas",
+        "how long directories of replicas that nobody needs are kept (*.gar)", "24h"},
+       SetKeep<&GarbageOptions::keep_unneeded>},
+      {{"arion.replica", "block_cache_size",
+        "RocksDB's block cache, shared by all replicas; 0: the engine's default", "0"},
+       SetServerSize<&ServerConfig::block_cache_bytes>},
+      {{"arion.replica", "write_buffer_size",
+        "RocksDB's memtable of one replica; 0: the engine's default", "0"},
+       SetServerSize<&ServerConfig::write_buffer_bytes>},
+  };
+  return rules;
+}
+
+const std::vector<OlderRule>& OlderRules(ServerKind kind) {
+  static const std::vector<OlderRule> common = {
+      {"meta_server", "server_list", SetMetaServers},
+      {"replication", "cluster_name", SetClusterName},
+      {"network", "primary_interface", SetOlderInterface},
+      {"core", "data_dir", SetOlderDataDirectory},
+      {"replication", "data_dirs", SetDisks},
+      {"replication", "slog_dir", SetOlderSharedLogHome},
+      {"", "gc_interval_ms", SetOlderInterval<kReplica, &R::shared_log_collection_interval, 1>},
+      {"", "log_shared_gc_flush_replicas_limit",
+       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>},
+      {"", "fd_beacon_interval_seconds", SetOlderInterval<kReplica, &R::beacon_interval, 1000>},
+      {"", "fd_lease_seconds", SetOlderInterval<kReplica, &R::lease, 1000>},
+      {"", "fd_grace_seconds", SetOlderInterval<kMeta, &M::grace, 1000>},
+      {"", "mutation_2pc_min_replica_count", SetMinReplicaCount},
+      {"", "staleness_for_commit", SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>},
+      {"", "max_mutation_count_in_prepare_list",
+       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
+      {"", "prepare_timeout_ms_for_secondaries",
+       SetOlderInterval<kReplica, &R::prepare_timeout, 1>},
+      {"", "prepare_timeout_ms_for_potential_secondaries",
+       SetOlderInterval<kReplica, &R::learner_prepare_timeout, 1>},
+      {"", "group_check_interval_ms", SetOlderInterval<kReplica, &R::group_check_interval, 1>},
+      {"", "config_sync_interval_ms", SetOlderInterval<kReplica, &R::config_sync_interval, 1>},
+      {"", "checkpoint_interval_seconds",
+       SetOlderInterval<kReplica, &R::checkpoint_interval, 1000>},
+      {"", "gc_memory_replica_interval_ms",
+       SetOlderInterval<kReplica, &R::closed_replica_linger, 1>},
+      {"", "gc_disk_error_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_failed>},
+      {"", "gc_disk_garbage_replica_interval_seconds",
+       SetOlderKeep<&GarbageOptions::keep_unneeded>},
+      {"", "gc_disk_migration_tmp_replica_interval_seconds",
+       SetOlderKeep<&GarbageOptions::keep_move_target>},
+      {"", "gc_disk_migration_origin_replica_interval_seconds",
+       SetOlderKeep<&GarbageOptions::keep_move_source>},
+      {"", "max_copy_rate_megabytes_per_disk", SetOlderCopyRate<&R::receive_limits>},
+      {"", "max_send_rate_megabytes_per_disk", SetOlderCopyRate<&R::send_limits>},
+      {"", "learn_app_max_concurrent_count",
+       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},
+      {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
+      {"", "log_private_file_size_mb", SetOlderLogFileMegabytes},
+      {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes},
+      {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds},
+      {"", "disk_min_available_space_ratio", SetOlderSpaceRatio},
+      {"", "plog_force_flush", SetOlderDurability},
+      {"", "rocksdb_block_cache_capacity", SetServerSize<&ServerConfig::block_cache_bytes>},
+      {"", "rocksdb_write_buffer_size", SetServerSize<&ServerConfig::write_buffer_bytes>},
+      {"", "lb_interval_ms", SetOlderInterval<kMeta, &M::guardian_interval, 1>},
+      {"", "min_live_node_count_for_unfreeze",
+       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},
+      {"", "node_live_percentage_threshold_for_update",
+       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>},
+      {"", "replica_assign_delay_ms_for_dropouts",
+       SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1>},
+      {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000>},
+      {"", "max_succssive_unstable_restart",
+       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>},
+      {"", "min_allowed_replica_count", SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
+      {"", "max_allowed_replica_count", SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
+      {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>},
+      {"", "recover_from_replica_server", SetRecovery},
+  };
+  static const auto with_port = [](std::string_view section) {
+    std::vector<OlderRule> rules = common;
+    rules.push_back({section, "port", SetOlderPort});
+    rules.push_back({section, "ports", SetOlderPort});
+    return rules;
+  };
+  static const std::vector<OlderRule> meta = with_port("apps.meta");
+  static const std::vector<OlderRule> replica = with_port("apps.replica");
+  return kind == ServerKind::kMeta ? meta : replica;
+}
+
+}  // namespace arion
