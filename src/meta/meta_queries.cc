@@ -10,10 +10,17 @@
 namespace arion {
 namespace {
 
-PartitionConfiguration WithLikelyPrimary(const ClusterState& state, PartitionConfiguration config) {
+PartitionConfiguration WithLikelyPrimary(const ClusterState& state, const Partition& partition) {
+  PartitionConfiguration config = partition.config;
   if (config.primary.IsValid() || config.ballot < Ballot(1)) return config;
-  auto likely = std::find_if(config.secondaries.begin(), config.secondaries.end(),
-                             [&](Endpoint node) { return state.IsAlive(node); });
+  const bool is_chosen =
+      partition.intent && partition.intent->type == ConfigType::kUpgradeToPrimary;
+  auto likely = is_chosen ? std::find(config.secondaries.begin(), config.secondaries.end(),
+                                      partition.intent->node)
+                          : config.secondaries.end();
+  if (likely == config.secondaries.end())
+    likely = std::find_if(config.secondaries.begin(), config.secondaries.end(),
+                          [&](Endpoint node) { return state.IsAlive(node); });
   if (likely == config.secondaries.end()) likely = config.secondaries.begin();
   if (likely != config.secondaries.end()) {
     config.primary = *likely;
@@ -81,7 +88,7 @@ QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
   response.is_stateful = true;
   auto add = [&](const Partition& partition) {
     response.partitions.push_back(audience == QueryAudience::kThriftClients
-                                      ? WithLikelyPrimary(state, partition.config)
+                                      ? WithLikelyPrimary(state, partition)
                                       : partition.config);
   };
   std::set<int32_t> wanted(request.partition_indices.begin(), request.partition_indices.end());

@@ -183,10 +183,18 @@ class Cluster:
             return []
         return partitions if error == "ERR_OK" else []
 
+    def lacks_primary(self, table):
+        """Whether a partition has none; what clients are told names who will likely be one."""
+        try:
+            return value_of(metrics(self.meta), "arion_unreadable_partitions", table=table) > 0
+        except (OSError, AssertionError):
+            return True
+
     def wait_healthy(self, table, replicas=3, seconds=60):
         def healthy():
             partitions = self.partitions(table)
-            return partitions and all(p["primary"] and len(p["secondaries"]) + 1 >= replicas for p in partitions)
+            return (partitions and all(p["primary"] and len(p["secondaries"]) + 1 >= replicas for p in partitions)
+                    and not self.lacks_primary(table))
         try:
             wait_for(f"every partition of {table} has {replicas} members", healthy, seconds)
         except AssertionError as error:

@@ -64,6 +64,13 @@ TEST_F(MetaQueriesTest, ThriftClientsSeeAPrimaryWhereThereWasOne) {
   EXPECT_EQ(Query({0}).partitions[0].primary, kC) << "alive, so perhaps the next";
   EXPECT_EQ(Query({0}).partitions[0].secondaries, std::vector{kB});
   EXPECT_EQ(Query({0}, QueryAudience::kServersAndTools).partitions[0], config(0));
+  state_.nodes[kB].alive = true;
+  state_.tables[1].partitions[0].intent = {
+      .type = ConfigType::kUpgradeToPrimary, .target = kC, .node = kC};
+  EXPECT_EQ(Query({0}).partitions[0].primary, kC) << "asked to be the next";
+  state_.tables[1].partitions[0].intent->type = ConfigType::kAddSecondary;
+  EXPECT_EQ(Query({0}).partitions[0].primary, kB);
+  state_.tables[1].partitions[0].intent.reset();
   config(0).secondaries.clear();
   config(0).last_drops = {kB, kA};
   EXPECT_EQ(Query({0}).partitions[0].primary, kA);
