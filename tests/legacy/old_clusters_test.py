@@ -26,7 +26,8 @@ import old_version_model as model  # noqa: E402
 FIXTURE = os.path.join(os.environ.get('ARION_FIXTURES') or os.path.join(harness.ROOT, '../shared/fixtures'),
                        'pegasus-2.5.0')
 ROCKSDB = 'org.rocksdb:rocksdbjni:6.6.4'
-ROCKSDB_JAR = os.path.expanduser('~/.m2/repository/org/rocksdb/rocksdbjni/6.6.4/rocksdbjni-6.6.4.jar')
+MAVEN_REPOSITORY = os.path.join(harness.BUILD, 'tests', 'legacy', 'maven')
+ROCKSDB_JAR = os.path.join(MAVEN_REPOSITORY, 'org/rocksdb/rocksdbjni/6.6.4/rocksdbjni-6.6.4.jar')
 
 # As an older server's configuration reads; what tests need different stands in our own sections.
 OLDER_CONFIG = """[apps.replica]
@@ -134,7 +135,8 @@ def rows_of_fixture():
 
 def rocksdb_jar():
     if not os.path.exists(ROCKSDB_JAR):
-        harness.run(['mvn', '-q', 'dependency:get', '-Dartifact=' + ROCKSDB], timeout=300, cwd=tempfile.gettempdir())
+        harness.run(['mvn', '-q', '-Dmaven.repo.local=' + MAVEN_REPOSITORY, 'dependency:get', '-Dartifact=' + ROCKSDB],
+                    timeout=300, cwd=tempfile.gettempdir())
     return ROCKSDB_JAR
 
 
