@@ -109,11 +109,13 @@ struct EventLoops::Loop {
     Posted* const posted = TakeNode();
     posted->strand = std::move(strand);
     posted->task = std::move(task);
-    posted->next = incoming_.load(std::memory_order_relaxed);
-    while (!incoming_.compare_exchange_weak(posted->next, posted, std::memory_order_acq_rel,
-                                            std::memory_order_relaxed)) {
-    }
-    if (posted->next == nullptr) asio::post(context, Incoming{this});
+    // Once it is in the list the loop may have run it and given it back: it is not looked at again.
+    Posted* before = incoming_.load(std::memory_order_relaxed);
+    do {
+      posted->next = before;
+    } while (!incoming_.compare_exchange_weak(before, posted, std::memory_order_acq_rel,
+                                              std::memory_order_relaxed));
+    if (before == nullptr) asio::post(context, Incoming{this});
   }
 
   // On the loop's thread, or when it has none any more.
