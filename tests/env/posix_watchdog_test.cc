@@ -25,6 +25,9 @@ StuckWork WaitFor(const PosixWatchdog& watchdog, const std::function<bool(const 
 }
 
 TEST(PosixWatchdogTest, ALoopThatDoesNotTurnIsNamedWithItsStack) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer holds back the signal that asks for the stack";
+#endif
   PosixEnvironment env({.event_loop_threads = 1});
   PosixWatchdog watchdog(env, kLimit);
   std::latch turned(1), released(1);
