@@ -54,6 +54,13 @@ class TakeOverTest : public testing::Test {
                                       : prepared.back()));
     EXPECT_EQ(snapshot.ballot, Ballot(ballot));
   }
+  // What k21's private log holds of ThreeFiles after a power cut that loses all that was not durable.
+  OldReplicaState OpenAndCutPower() {
+    Open();
+    ExpectState(k21, 9, {10}, 3);
+    old_.Crash(sim::CrashMode::kPowerNone);
+    return old_.StateFromPrivateLog(k21);
+  }
 
   OldServer old_;
 };
@@ -61,10 +68,7 @@ class TakeOverTest : public testing::Test {
 TEST_F(TakeOverTest, A09_S3_WhatThePrivateLogLacksIsDurableThereBeforeTheReplicaIsOpen) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500});
   Store(ThreeFiles());
-  Open();
-  ExpectState(k21, 9, {10}, 3);
-  old_.Crash(sim::CrashMode::kPowerNone);
-  const OldReplicaState state = old_.StateFromPrivateLog(k21);
+  const OldReplicaState state = OpenAndCutPower();
   EXPECT_EQ(state.applied, 9);
   EXPECT_EQ(state.prepared, Decrees{10});
   EXPECT_EQ(state.rows.at(JoinRawKey("h", RowOf(9))), ValueOf(3, 9));
@@ -232,10 +236,7 @@ TEST_F(TakeOverTest, A31_AfterThePrivateLogWasLostNothingNewIsVoid) {
   old_.AddReplica(
       k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500, .offset_in_private_log = 5000});
   Store(ThreeFiles());
-  Open();
-  ExpectState(k21, 9, {10}, 3);
-  old_.Crash(sim::CrashMode::kPowerNone);
-  const OldReplicaState state = old_.StateFromPrivateLog(k21);
+  const OldReplicaState state = OpenAndCutPower();
   EXPECT_EQ(state.applied, 9);
   EXPECT_EQ(state.prepared, Decrees{10}) << "written at offset 5000 or behind";
 }
