@@ -3,8 +3,9 @@
 //
 //   restart_bench --replicas 16 --log_mib 64 --threads 2 --rounds 3
 //
-// Each round runs raw-1, raw-N, sequential, parallel in turn; medians are told, the last line is
-// JSON. The page cache is warm: it is copied just before. TMPDIR chooses the disk.
+// Each round runs raw-1, raw-N, sequential, parallel in turn; a line of JSON each, which
+// bench/figures/restart.py reads. The page cache is warm: it is copied just before. TMPDIR chooses
+// the disk.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
@@ -13,10 +14,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <latch>
-#include <map>
 #include <thread>
 
 #include "base/log.h"
@@ -221,35 +222,20 @@ ServerRun RunServer(const Template& full, RecoveryMode mode) {
   }
 }
 
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
+void Tell(std::string_view run, const Template& full, ServerRun measured) {
+  absl::PrintF("{\"run\":\"%s\",\"bytes\":%.0f,\"seconds\":%.3f,\"first_seconds\":%.3f}\n",
+               std::string(run), full.bytes(), measured.seconds, measured.first_seconds);
+  std::fflush(stdout);
 }
 
 int Main() {
   const Template full;
-  std::map<std::string, std::vector<double>> seconds;
   for (int round = 0; round < FLAGS_rounds; ++round) {
-    seconds["raw_1"].push_back(RunRaw(full, 1));
-    seconds["raw_n"].push_back(RunRaw(full, FLAGS_threads));
-    const ServerRun sequential = RunServer(full, RecoveryMode::kSequential);
-    const ServerRun parallel = RunServer(full, RecoveryMode::kParallel);
-    seconds["sequential"].push_back(sequential.seconds);
-    seconds["parallel"].push_back(parallel.seconds);
-    seconds["parallel_first"].push_back(parallel.first_seconds);
-    seconds["raw_speedup"].push_back(seconds["raw_1"].back() / seconds["raw_n"].back());
-    seconds["speedup"].push_back(sequential.seconds / parallel.seconds);
-    seconds["of_raw"].push_back(seconds["raw_n"].back() / parallel.seconds);
+    Tell("raw_1", full, {.seconds = RunRaw(full, 1)});
+    Tell("raw_n", full, {.seconds = RunRaw(full, FLAGS_threads)});
+    Tell("sequential", full, RunServer(full, RecoveryMode::kSequential));
+    Tell("parallel", full, RunServer(full, RecoveryMode::kParallel));
   }
-  for (const char* what : {"raw_1", "raw_n", "sequential", "parallel"})
-    absl::PrintF("%-12s %6.2f s  %6.0f MB/s\n", what, Median(seconds[what]),
-                 full.bytes() / 1e6 / Median(seconds[what]));
-  absl::PrintF(
-      "{\"restart\":{\"parallel_speedup\":%.3f,\"raw_speedup\":%.3f,"
-      "\"speedup_of_raw\":%.3f,\"rate_of_raw\":%.3f,\"first_served_seconds\":%.3f}}\n",
-      Median(seconds["speedup"]), Median(seconds["raw_speedup"]),
-      Median(seconds["speedup"]) / Median(seconds["raw_speedup"]), Median(seconds["of_raw"]),
-      Median(seconds["parallel_first"]));
   return 0;
 }
 

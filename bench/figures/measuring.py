@@ -1,0 +1,112 @@
+"""What the sections of tools/figures share: runs in turn, medians and spread, whether a difference is one.
+
+A section is a file beside this one with `measure(run)`, which gets a Run and returns a dictionary of figures.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import itertools
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EXACT_UP_TO = 20000  # ways to divide the values, else a sample of them
+SIGNIFICANT = 0.05
+
+
+class Comparison:
+    """One variant against another, of values measured in the same rounds."""
+
+    def __init__(self, values, base):
+        ratios = [a / b for a, b in zip(values, base)]
+        self.ratio = statistics.median(ratios)
+        self.least, self.most = min(ratios), max(ratios)
+        self.chance = chance_of(values, base)
+
+    @property
+    def is_significant(self):
+        return self.chance < SIGNIFICANT
+
+    def __str__(self):
+        verdict = "significant" if self.is_significant else "not significant"
+        return f"{self.ratio:.2f} ({self.least:.2f}-{self.most:.2f}; p {self.chance:.3f}, {verdict})"
+
+
+def chance_of(a, b):
+    """How often a division of the same values by chance would differ as much as a and b do (permutation test, two-sided).
+    Three against three can't be under 0.1: four repeats are the fewest that can be significant."""
+    values, total = a + b, sum(a) + sum(b)
+
+    def difference(sum_of_a):
+        return abs(sum_of_a / len(a) - (total - sum_of_a) / len(b))
+    seen = difference(sum(a)) * (1 - 1e-9)
+    ways = itertools.combinations(values, len(a))
+    divisions = list(itertools.islice(ways, EXACT_UP_TO + 1))
+    if len(divisions) > EXACT_UP_TO:
+        chosen = random.Random(1)
+        divisions = [chosen.sample(values, len(a)) for _ in range(EXACT_UP_TO)]
+    return sum(difference(sum(division)) >= seen for division in divisions) / len(divisions)
+
+
+def spread(values, digits=2):
+    """Median, and in brackets the smallest and the largest."""
+    return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
+
+
+def in_turn(variants, repeats):
+    """Runs {name: function} once each, round after round: what each returned, by name."""
+    results = {name: [] for name in variants}
+    for _ in range(repeats):
+        for name, function in variants.items():
+            results[name].append(function())
+    return results
+
+
+class Run:
+    """What a section is measured with."""
+
+    def __init__(self, section, build, quick, raw):
+        self.section, self.build, self.quick, self.raw = section, build, quick, raw
+        self.kept = []
+
+    def binary(self, target, path):
+        """A program of the build directory, built first; configures it with benchmarks when that was not done."""
+        cache = os.path.join(self.build, "CMakeCache.txt")
+        if not os.path.exists(cache) or "ARION_BENCH:BOOL=ON" not in open(cache, encoding="utf-8").read():
+            self.command(["cmake", "-S", ROOT, "-B", self.build, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=RelWithDebInfo",
+                          "-DARION_BENCH=ON"])
+        self.command(["cmake", "--build", self.build, "--target", target])
+        return os.path.join(self.build, path)
+
+    def command(self, arguments, **options):
+        """Its standard output; ends the program when it fails."""
+        self.say("+ " + " ".join(arguments))
+        done = subprocess.run(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        if done.returncode != 0:
+            sys.exit(f"figures: {' '.join(arguments)} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
+        return done.stdout
+
+    def keep(self, value):
+        """One raw result, for the file that --raw names."""
+        self.kept.append(value)
+
+    def store(self):
+        if self.raw is None:
+            return
+        os.makedirs(self.raw, exist_ok=True)
+        with open(os.path.join(self.raw, self.section + ".json"), "w", encoding="utf-8") as file:
+            json.dump(self.kept, file, indent=1)
+
+    def table(self, header, rows):
+        cells = [header, *([str(cell) for cell in row] for row in rows)]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+        for row in cells:
+            print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        print(flush=True)
+
+    @staticmethod
+    def say(text):
+        print(text, file=sys.stderr, flush=True)
