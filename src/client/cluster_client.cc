@@ -211,7 +211,7 @@ void ClusterClient::Advance(const OperationPtr& operation) {
   if (!operation->has_fresh_routes) return WaitForRoutes(operation);
   operation->last =
       absl::UnavailableError(absl::StrCat("partition ", route.pid.ToString(), " has no primary"));
-  RetryLater(operation);
+  RetryLater(operation, options_.pause.WithoutPrimary());
 }
 
 void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route) {
@@ -291,7 +291,8 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, RpcResult result) {
       operation->retries == WriteRetries::kAfterRefusals) {
     return Expire(operation);
   }
-  RetryLater(operation);
+  const bool is_right_server = verdict.routes == AttemptVerdict::Routes::kKeep;
+  RetryLater(operation, is_right_server ? options_.pause : options_.pause.WithoutPrimary());
 }
 
 void ClusterClient::Forget(const OperationPtr& operation, AttemptVerdict::Routes routes) {
@@ -308,12 +309,11 @@ void ClusterClient::Forget(const OperationPtr& operation, AttemptVerdict::Routes
   if (operation->done) Refresh(*operation->table);
 }
 
-void ClusterClient::RetryLater(const OperationPtr& operation) {
+void ClusterClient::RetryLater(const OperationPtr& operation, const RetryPause& limits) {
   if (!operation->done) return;
   operation->has_fresh_routes = false;
   ++operation->attempts;
-  const absl::Duration pause =
-      PauseAfter(operation->attempts, options_.pause, environment_.random());
+  const absl::Duration pause = PauseAfter(operation->attempts, limits, environment_.random());
   if (environment_.clock().Now() + pause >= operation->deadline) return Expire(operation);
   strand_->PostAfter(pause, [operation] {
     if (auto self = operation->client.lock()) self->Advance(operation);
@@ -358,7 +358,7 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
       Refuse(operation, status);
     } else {
       operation->last = status;
-      RetryLater(operation);
+      RetryLater(operation, options_.pause);
     }
   }
 }

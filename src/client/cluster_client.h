@@ -124,7 +124,7 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   void OnAnswer(const OperationPtr& operation, RpcResult result);
   void AskSecondaryLater(const OperationPtr& operation);
   void AskSecondary(const OperationPtr& operation);
-  void RetryLater(const OperationPtr& operation);
+  void RetryLater(const OperationPtr& operation, const RetryPause& limits);
   void WaitForRoutes(const OperationPtr& operation);
   void Refresh(Table& table);
   void OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> answer);

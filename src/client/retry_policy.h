@@ -8,6 +8,8 @@
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
+#include <algorithm>
+
 #include "base/error_code.h"
 #include "env/environment.h"
 
@@ -30,7 +32,14 @@ AttemptVerdict JudgeAttempt(ErrorCode error);
 
 struct RetryPause {
   absl::Duration first = absl::Milliseconds(8);
-  absl::Duration most = absl::Seconds(1);
+  absl::Duration most = absl::Seconds(1);  // where the right server can't take it now
+  // While a partition's primary is gone: another may serve at any moment, and one lookup serves all
+  // who wait.
+  absl::Duration most_without_primary = absl::Milliseconds(100);
+
+  RetryPause WithoutPrimary() const {
+    return {.first = first, .most = std::min(most, most_without_primary)};
+  }
 };
 // Before attempt number `attempts` + 1 (attempts >= 1): doubles from `first`, between half and the
 // whole of it by chance, so that clients do not come back together.

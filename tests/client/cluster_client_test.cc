@@ -167,7 +167,7 @@ TEST_F(ClusterClientTest, WaitsForAPrimaryWhenThereIsNone) {
   primary_ = Endpoint();
   cluster_.strand()->PostAfter(absl::Seconds(2), [this] { primary_ = kServer2; });
   EXPECT_TRUE(Put("value").ok());
-  EXPECT_LT(cluster_.CountSent(kRpcQueryConfig), 20);
+  EXPECT_LT(cluster_.CountSent(kRpcQueryConfig), 50);  // with pauses
 }
 
 TEST_F(ClusterClientTest, AWriteRefusedUntilTheDeadlineIsRefused) {

@@ -78,5 +78,14 @@ TEST(RetryPolicy, PausesDoubleUpToTheMostAndAreSpread) {
   EXPECT_EQ(PauseAfter(1, pause, most), absl::Milliseconds(4));
 }
 
+TEST(RetryPolicy, AGonePrimaryIsLookedForMoreOftenThanABusyOneIsAsked) {
+  const RetryPause pause;
+  Fixed none(0);
+  EXPECT_EQ(PauseAfter(20, pause, none), absl::Seconds(1));
+  EXPECT_EQ(PauseAfter(20, pause.WithoutPrimary(), none), absl::Milliseconds(100));
+  const RetryPause short_one{.most = absl::Milliseconds(16)};
+  EXPECT_EQ(short_one.WithoutPrimary().most, absl::Milliseconds(16)) << "never longer";
+}
+
 }  // namespace
 }  // namespace arion
