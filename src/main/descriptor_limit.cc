@@ -25,12 +25,12 @@ absl::StatusOr<DescriptorShares> SharesOf(int64_t limit, int64_t replicas) {
     return absl::ResourceExhaustedError(
         absl::StrCat("the limit of open files is ", limit, ", at least ", kLimitMin,
                      " are needed; raise it: ulimit -n 65536, or LimitNOFILE= of the service"));
-  DescriptorShares shares{.limit = limit};
-  const int64_t each = limit / 2 / std::max(replicas, kReplicasAtLeast);
+  DescriptorShares shares{.limit = limit, .connections = limit / 16 * 9};
+  const int64_t each = limit / 8 * 3 / std::max(replicas, kReplicasAtLeast);
   if (each < kTablesPerEngineEnough)
     shares.tables_per_engine = static_cast<int>(std::max(each, kTablesPerEngineMin));
   shares.description = absl::StrCat(
-      "at most ", limit, ", ",
+      "at most ", limit, ", of them ", shares.connections, " for connections, ",
       shares.tables_per_engine < 0 ? "engines keep all tables open"
                                    : absl::StrCat(shares.tables_per_engine, " tables an engine"));
   return shares;

@@ -18,11 +18,12 @@ namespace arion {
 struct DescriptorShares {
   int64_t limit = 0;
   int tables_per_engine = -1;  // -1: as many as it has
+  int64_t connections = 0;     // more wait until others close
   std::string description;     // for the banner
 };
 
-// Half of the limit is the engines' tables', shared by the replicas; the rest is for connections,
-// logs and what an engine has open besides. Pure.
+// Three eighths of the limit are the engines' tables', shared by the replicas, nine sixteenths are
+// for connections; the rest is for logs and what an engine has open besides. Pure.
 absl::StatusOr<DescriptorShares> SharesOf(int64_t limit, int64_t replicas);
 
 // Raises the process's soft limit to the hard one, counts the replicas in the data directories and

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "env/posix_environment.h"
+#include "main/descriptor_limit.h"
 #include "main/meta_metrics.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
@@ -28,10 +29,14 @@ int Main(int argc, char** argv) {
   BlockStopSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
-  AsioTransport transport(&env.loops(), {.listen = config.listen});
+  const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), {});
+  if (!files.ok()) return FailedToStart(files.status());
+  AsioTransport transport(&env.loops(),
+                          {.listen = config.listen, .connections_max = files->connections});
   ServerPages pages(ServerKind::kMeta, config, env, transport);
   LogBanner("arion_meta", config,
-            {{"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
+            {{"file descriptors", files->description},
+             {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
              {"grace", absl::FormatDuration(config.meta.grace)}});
   JournalMetaStore store(env, config.meta_data_directory);
   MetaServer server(env, transport, store, config.meta);

@@ -50,6 +50,29 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
   return held;
 }
 
+MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTransport& transport) {
+  MetricRegistrations held;
+  auto add = [&](MetricInfo info, const auto& instrument) {
+    held.push_back(registry.Add(std::move(info), {}, instrument));
+  };
+  const TransportStats& stats = transport.stats();
+  add({.name = "connections", .help = "Connections that are open, accepted and opened ones."},
+      stats.connections);
+  add({.name = "connection_backlog_bytes",
+       .help = "Answers that slow clients did not take, above 64 KiB each."},
+      stats.backlog_bytes);
+  add({.name = "connection_pauses_total",
+       .help = "Times that a client's requests were left unread until it took its answers."},
+      stats.pauses);
+  add({.name = "connections_closed_slow_total",
+       .help = "Connections closed because they took too little for too long."},
+      stats.closed_slow);
+  add({.name = "accept_stops_total",
+       .help = "Times that accepting paused: too many connections, or out of descriptors."},
+      stats.accept_stops);
+  return held;
+}
+
 MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server) {
   MetricRegistrations held;
   using Rows = std::vector<LabeledValue>;

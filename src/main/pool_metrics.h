@@ -1,4 +1,5 @@
-// What /metrics says of the disks' pools, the event loops, the watchdog and a start's recovery.
+// What /metrics says of connections, the disks' pools, the event loops, the watchdog and a start's
+// recovery.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,6 +10,7 @@
 #include "main/server_config.h"
 #include "metrics/metric_registry.h"
 #include "replica/replica_server.h"
+#include "rpc/asio_transport.h"
 
 namespace arion {
 
@@ -17,6 +19,10 @@ namespace arion {
 MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
                                   const std::vector<ConfiguredDisk>& disks,
                                   const PosixWatchdog& watchdog);
+
+// Those that are open, and those that do not take what they asked for. The transport outlives what
+// is returned.
+MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTransport& transport);
 
 // How far the opening of the replicas is. The server outlives what is returned.
 MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server);

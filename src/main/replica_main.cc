@@ -133,10 +133,11 @@ int Main(int argc, char** argv) {
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
                         .disk_threads_per_device = DiskThreads(config),
                         .log_device = config.log_device});
-  AsioTransport transport(&env.loops(), {.listen = config.listen});
-  ServerPages pages(ServerKind::kReplica, config, env, transport);
   const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), config.disks);
   if (!files.ok()) return FailedToStart(files.status());
+  AsioTransport transport(&env.loops(),
+                          {.listen = config.listen, .connections_max = files->connections});
+  ServerPages pages(ServerKind::kReplica, config, env, transport);
   RocksdbEngineFactory engines(env, EngineOptions(config, *files));
   LogBanner("arion_replica", config, Banner(config, env, engines, *files));
   ReplicaServer server(env, transport, engines, config.replica);

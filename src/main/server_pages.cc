@@ -2,6 +2,7 @@
 #include "main/server_pages.h"
 
 #include "http/metrics_page.h"
+#include "main/pool_metrics.h"
 #include "main/version.h"
 
 namespace arion {
@@ -34,6 +35,8 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
                                 std::string(kCommit) + "\"}"};
   });
   transport.SetByteSessions(pages_.Sessions());
+  for (auto& connections : RegisterConnections(registry_, transport))
+    held_.push_back(std::move(connections));
 }
 
 }  // namespace arion

@@ -18,8 +18,13 @@ namespace {
 
 using asio::ip::tcp;
 
-constexpr size_t kReadBytesBusy = 128 << 10;   // room for a read of one that filled it before
-constexpr size_t kReadBytesPerTurn = 1 << 20;  // then other connections get their turn
+constexpr size_t kReadBytes = 2 << 10;         // room that a connection keeps for its next request
+constexpr size_t kReadBytesServer = 16 << 10;  // and one of a server
+constexpr size_t kReadBytesBusy = 128 << 10;   // room for what comes behind, lent by the thread
+constexpr size_t kReadBytesPerTurn = 256 << 10;  // then other connections get their turn
+constexpr int kFramesPerTurn = 64;
+constexpr size_t kBehindBytes = 1 << 20;  // queued by one that is closed where the sum is too much
+constexpr int kUnsentBytesMax = 256 << 10;  // of a client's, that the kernel keeps for it
 constexpr size_t kPiecesPerWrite = 64;
 constexpr size_t kRequestOverheadBytes = 256;  // what an unanswered request costs beside its body
 constexpr absl::Duration kFarewell = absl::Seconds(2);  // for a peer to take our last words
@@ -31,6 +36,12 @@ constexpr std::string_view kHttpReply =
     "arion: nothing here for HTTP\n";
 
 Instant Now() { return PosixClock().Now(); }
+
+// What a connection reads into while it has much to read.
+std::string& SpareBuffer() {
+  thread_local std::string buffer;
+  return buffer;
+}
 
 Endpoint FromAsio(const tcp::endpoint& e) {
   return e.address().is_v4() ? Endpoint{.ip = e.address().to_v4().to_uint(), .port = e.port()}
@@ -63,8 +74,37 @@ Checksums ChecksumsFor(std::string_view rpc_name) {
 
 // Sending.
 
+// Of an opened connection never: its peer may be waiting for us to take answers.
+bool AsioConnection::Overloaded() const {
+  if (outgoing_) return false;
+  const AsioTransportOptions& options = host_->options();
+  const size_t queued = queued_bytes_.load();
+  return queued > options.queued_bytes_max * Factor() ||
+         unanswered_bytes_.load() > options.unanswered_bytes_max * Factor() ||
+         unanswered_requests_.load() > options.unanswered_requests_max * Factor() ||
+         (queued > kFreeBytes &&
+          host_->stats().backlog_bytes.value() > static_cast<int64_t>(options.backlog_bytes_max));
+}
+
+bool AsioConnection::IsTooFarBehind(size_t queued) const {
+  const AsioTransportOptions& options = host_->options();
+  return queued > 2 * options.queued_bytes_max * Factor() ||
+         (!outgoing_ && queued > kBehindBytes &&
+          host_->stats().backlog_bytes.value() >
+              2 * static_cast<int64_t>(options.backlog_bytes_max));
+}
+
+void AsioConnection::CountBacklog(size_t before, size_t after) {
+  const auto above = [](size_t n) { return static_cast<int64_t>(n - std::min(n, kFreeBytes)); };
+  if (!outgoing_ && std::max(before, after) > kFreeBytes)
+    host_->stats().backlog_bytes.Add(above(after) - above(before));
+}
+
+// Whether a flush is to be scheduled.
 bool AsioConnection::QueueLocked(std::string header, std::string body) {
-  queued_bytes_ += header.size() + body.size();
+  const size_t more = header.size() + body.size();
+  const size_t before = queued_bytes_.fetch_add(more);
+  CountBacklog(before, before + more);
   outbox_.Append(std::move(header), std::move(body));
   return !std::exchange(flush_scheduled_, true);
 }
@@ -73,7 +113,14 @@ void AsioConnection::Send(std::string header, std::string body) {
   bool schedule;
   {
     std::lock_guard lock(mutex_);
-    if (closed_) return;
+    if (closed_ || given_up_) return;
+    if (const size_t queued = queued_bytes_.load(); IsTooFarBehind(queued)) {
+      given_up_ = true;
+      host_->stats().closed_slow.Add();
+      return asio::post(context_, [self = shared_from_this(), queued] {
+        self->Close(absl::StrCat("too slow: ", queued, " bytes wait for it"));
+      });
+    }
     schedule = QueueLocked(std::move(header), std::move(body));
   }
   // Behind what the loop has to do already: all that this adds to the outbox leaves with the same
@@ -124,7 +171,8 @@ void AsioConnection::Flush() {
     }
     if (error) return Close(error.message());
     last_progress_ = Now();
-    queued_bytes_ -= n;
+    const size_t before = queued_bytes_.fetch_sub(n);
+    CountBacklog(before, before - n);
     n += piece_offset_;
     while (first_piece_ < writing_.size() && n >= writing_[first_piece_].size()) {
       n -= writing_[first_piece_].size();
@@ -189,6 +237,11 @@ void AsioConnection::StartConnect() {
 
 void AsioConnection::Established() {
   SetTcpOptions(socket_, host_->options().stall_timeout);
+  if (!outgoing_) {
+    using UnsentMax = asio::detail::socket_option::integer<IPPROTO_TCP, TCP_NOTSENT_LOWAT>;
+    std::error_code ignored;
+    socket_.set_option(UnsentMax(kUnsentBytesMax), ignored);
+  }
   established_ = true;
   last_progress_ = Now();
   Read();
@@ -198,7 +251,8 @@ void AsioConnection::Established() {
 void AsioConnection::Read() {
   if (closed_ || reading_) return;
   reading_ = true;
-  FrameParser::Room room = parser_.Reserve(room_bytes_);
+  parser_.Rest(&SpareBuffer());
+  FrameParser::Room room = parser_.Reserve(peer_is_server_ ? kReadBytesServer : kReadBytes);
   room_bytes_ = room.size;
   socket_.async_read_some(asio::buffer(room.data, room.size),
                           [self = shared_from_this()](const std::error_code& error, size_t n) {
@@ -219,7 +273,8 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
   size_t total = n;
   bool filled = n == room_bytes_;
   while (filled && total < kReadBytesPerTurn) {
-    FrameParser::Room room = parser_.Reserve(kReadBytesBusy);
+    const size_t kept = std::min(parser_.buffered_bytes(), kReadBytesBusy / 2);
+    FrameParser::Room room = parser_.Reserve(kReadBytesBusy - kept, &SpareBuffer());
     std::error_code later;
     n = socket_.read_some(asio::buffer(room.data, room.size), later);
     if (later) break;  // nothing more now; an error shows again at the next read
@@ -227,18 +282,29 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
     total += n;
     filled = n == room.size;
   }
-  room_bytes_ = total >= kReadBytesBusy ? kReadBytesBusy : kReadBytes;
+  Process();
+}
+
+void AsioConnection::Process() {
   HandleFrames();
-  if (!closed_ && !paused_ && !session_paused_) Read();
+  if (!closed_ && !paused_ && !session_paused_ && !goes_on_) Read();
 }
 
 void AsioConnection::HandleFrames() {
   if (session_ != nullptr) return session_->OnBytes(parser_.TakeBuffered());
-  while (!closed_ && !farewell_) {
+  const size_t frames_max = kFramesPerTurn * Factor();
+  for (size_t handled = 0; !closed_ && !farewell_; ++handled) {
     if (Overloaded()) {
       paused_ = true;
-      if (Overloaded()) return;  // still: Answered or Flush resumes
+      if (Overloaded()) return host_->stats().pauses.Add();  // still: Answered or Flush resumes
       paused_ = false;
+    }
+    if (handled == frames_max) {
+      goes_on_ = true;
+      return asio::post(context_, [self = shared_from_this()] {
+        self->goes_on_ = false;
+        self->Process();
+      });
     }
     Frame frame;
     switch (parser_.Next(&frame)) {
@@ -276,6 +342,7 @@ void AsioConnection::HandleRequest(Frame frame) {
 
   size_t cost = frame.body.size() + kRequestOverheadBytes;
   unanswered_bytes_ += cost;
+  unanswered_requests_ += 1;
   Unanswered unanswered(weak_from_this(), cost);
   InboundRequest request;
   request.header = frame.header;
@@ -289,14 +356,14 @@ void AsioConnection::HandleRequest(Frame frame) {
 
 void AsioConnection::Answered(size_t bytes) {
   unanswered_bytes_ -= bytes;
+  unanswered_requests_ -= 1;
   if (paused_ && !Overloaded())
     asio::post(context_, [self = shared_from_this()] { self->Resume(); });
 }
 
 void AsioConnection::Resume() {
   if (closed_ || !paused_.exchange(false)) return;
-  HandleFrames();
-  if (!closed_ && !paused_) Read();
+  Process();
 }
 
 void AsioConnection::SayFarewell(std::string last_words) {
@@ -346,12 +413,14 @@ void AsioConnection::Tick(Instant now) {
   if (farewell_ && now - last_progress_ > kFarewell) return Close("");
   if (session_ != nullptr && !session_paused_ && now - last_heard_ > kSessionIdle) return Close("");
   size_t queued = queued_bytes_;
-  if (queued > 2 * host_->options().queued_bytes_max * Factor()) {
+  if (IsTooFarBehind(queued)) {
+    host_->stats().closed_slow.Add();
     return Close(absl::StrCat("too slow: ", queued, " bytes wait for it"));
   }
   if (queued == 0 || !established_) {
     last_progress_ = now;
   } else if (now - last_progress_ > host_->options().stall_timeout) {
+    host_->stats().closed_slow.Add();
     Close(absl::StrCat("took nothing for long: ", queued, " bytes wait for it"));
   }
 }
@@ -363,6 +432,7 @@ void AsioConnection::Close(std::string_view why) {
     if (closed_.exchange(true)) return;
     outbox_.Take();
     calls = deadlines_.TakeAll();
+    CountBacklog(queued_bytes_.exchange(0), 0);
   }
   if (!why.empty()) {
     LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_

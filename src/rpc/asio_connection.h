@@ -40,6 +40,7 @@ class ConnectionHost {
   virtual const ByteSessionFactory* byte_sessions() const = 0;  // nullptr: none
   virtual const AsioTransportOptions& options() const = 0;
   virtual PendingCalls& calls() = 0;
+  virtual TransportStats& stats() = 0;
   virtual Endpoint local() const = 0;
   virtual bool stopping() const = 0;
 };
@@ -106,20 +107,18 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
     size_t bytes;
   };
 
-  static constexpr size_t kReadBytes = 16 << 10;  // room for one read of a quiet connection
   static constexpr size_t kServerFactor = 4;      // how much more a server may have queued
+  static constexpr size_t kFreeBytes = 64 << 10;  // queued before it counts as backlog
 
   size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
-  // Of an opened connection never: its peer may be waiting for us to take answers.
-  bool Overloaded() const {
-    if (outgoing_) return false;
-    return queued_bytes_.load() > host_->options().queued_bytes_max * Factor() ||
-           unanswered_bytes_.load() > host_->options().unanswered_bytes_max * Factor();
-  }
+  bool Overloaded() const;
+  bool IsTooFarBehind(size_t queued) const;
+  void CountBacklog(size_t before, size_t after);
   bool QueueLocked(std::string header, std::string body);
   void Established();
   void Read();
   void OnRead(const std::error_code& error, size_t n);
+  void Process();
   void HandleFrames();
   void HandleRequest(Frame frame);
   void Reply(const Frame& request, ErrorCode error, std::string body);
@@ -141,16 +140,19 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   std::atomic<bool> closed_ = false;  // set with mutex_ held
   std::atomic<size_t> queued_bytes_ = 0;
   std::atomic<size_t> unanswered_bytes_ = 0;
+  std::atomic<size_t> unanswered_requests_ = 0;
   std::atomic<bool> paused_ = false;  // frames wait in the parser until the queues shrink
 
   std::mutex mutex_;
   Outbox outbox_;                 // guarded by mutex_
   CallDeadlines deadlines_;       // guarded by mutex_
   bool flush_scheduled_ = false;  // guarded by mutex_
+  bool given_up_ = false;         // guarded by mutex_; too far behind: about to be closed
 
   // The loop's thread.
   bool established_ = false;
   bool reading_ = false;
+  bool goes_on_ = false;  // more frames lie in the parser, for the next turn
   bool waiting_to_write_ = false;
   bool farewell_ = false;                 // only our last words are still to be sent
   std::shared_ptr<ByteSession> session_;  // takes the peer's bytes instead of the parser's frames
@@ -159,7 +161,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   std::vector<std::string> writing_;
   size_t first_piece_ = 0;   // of writing_
   size_t piece_offset_ = 0;  // in the first piece
-  size_t room_bytes_ = kReadBytes;
+  size_t room_bytes_ = 0;
   Instant started_;
   Instant last_progress_;  // of writing
   Instant last_heard_;     // of a session

@@ -70,15 +70,21 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   PendingCalls& calls() override { return calls_; }
   Endpoint local() const override { return local_.load(); }
   bool stopping() const override { return stopping_.load(); }
-  size_t connection_count() const { return connection_count_.load(); }
+  TransportStats& stats() override { return stats_; }
 
  private:
+  using ConnectionSet = std::set<std::shared_ptr<AsioConnection>>;
   struct LoopState {
     explicit LoopState(asio::io_context& context) : tick(context) {}
-    std::set<std::shared_ptr<AsioConnection>> connections;
+    ConnectionSet& SetOf(const AsioConnection& connection) {
+      return connection.outgoing() ? outgoing : accepted;
+    }
+    bool ticking() const { return next_tick != Instant::InfiniteFuture(); }
+    ConnectionSet accepted;
+    ConnectionSet outgoing;  // few, looked at often: calls time out there
     asio::steady_timer tick;
-    bool ticking = false;
-    bool busy = false;  // some connection is outgoing
+    Instant next_tick = Instant::InfiniteFuture();
+    Instant next_accepted_tick;
   };
   struct Pause {
     Instant until;
@@ -91,7 +97,9 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   absl::Status Bind(uint16_t port);
   absl::Status AddressInUse(uint16_t port, const std::error_code& error) const;
   void Accept();
+  void PauseAccepting(std::string_view why);
   void ScheduleTick(int loop);
+  static void TickAll(const ConnectionSet& connections, Instant now);
   void Tick(int loop);
   int NextLoop() { return static_cast<int>(next_loop_.fetch_add(1) % loops_->size()); }
 
@@ -102,7 +110,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   std::atomic<const RequestHandler*> handler_ = nullptr;
   ByteSessionFactory byte_sessions_;
   std::atomic<bool> stopping_ = false;
-  std::atomic<size_t> connection_count_ = 0;
+  TransportStats stats_;
   PendingCalls calls_;
   std::atomic<uint64_t> next_id_ = 1;
   std::atomic<uint32_t> next_loop_ = 0;
@@ -187,26 +195,31 @@ absl::Status AsioTransport::Hub::Listen() {
 }
 
 void AsioTransport::Hub::Accept() {
+  if (stats_.connections.value() >= options_.connections_max)
+    return PauseAccepting("as many connections as the limit of open files leaves room for");
   int loop = NextLoop();
   asio::io_context& context = loops_->context(loop);
   acceptor_->async_accept(context, [self = shared_from_this(), loop, &context](
                                        const std::error_code& error, tcp::socket socket) {
     if (self->stopping() || error == asio::error::operation_aborted) return;
-    if (error) {
-      // Out of descriptors or memory: others may close something meanwhile.
-      LOG_EVERY_T(ERROR, 10) << "accept on " << self->local() << ": " << error.message()
-                             << (error == asio::error::no_descriptors
-                                     ? "; raise the limit of open files (ulimit -n)"
-                                     : "");
-      self->accept_pause_->expires_after(Chrono(kAcceptPause));
-      self->accept_pause_->async_wait([self](const std::error_code& cancelled) {
-        if (!cancelled && !self->stopping()) self->Accept();
-      });
-      return;
-    }
+    if (error) return self->PauseAccepting(error.message());
     auto connection = std::make_shared<AsioConnection>(self, loop, context, std::move(socket));
     asio::post(context, [connection] { connection->StartAccepted(); });
     self->Accept();
+  });
+}
+
+// Out of descriptors or memory: others may close something meanwhile, and who connects waits in the
+// kernel.
+void AsioTransport::Hub::PauseAccepting(std::string_view why) {
+  stats_.accept_stops.Add();
+  LOG_EVERY_T(ERROR, 10) << "accept on " << local() << ": " << why << "; "
+                         << stats_.connections.value()
+                         << " connections are open; for more raise the limit of open files: ulimit "
+                            "-n, or LimitNOFILE= of the service";
+  accept_pause_->expires_after(Chrono(kAcceptPause));
+  accept_pause_->async_wait([self = shared_from_this()](const std::error_code& cancelled) {
+    if (!cancelled && !self->stopping()) self->Accept();
   });
 }
 
@@ -231,9 +244,9 @@ Frame AsioTransport::Hub::RequestFrame(uint64_t id, const OutboundRequest& reque
   Frame frame;
   frame.id = id;
   frame.trace_id = (id ^ local().packed()) * 0x9e3779b97f4a7c15u;
-  frame.context =
-      kRdsnRequest | kRdsnThriftBinary | (IsMetaCall(request.name) ? 0 : kRdsnForwardSupported) |
-      (request.is_backup_request ? kRdsnBackupRequest : 0);
+  frame.context = kRdsnRequest | kRdsnThriftBinary |
+                  (IsMetaCall(request.name) ? 0 : kRdsnForwardSupported) |
+                  (request.is_backup_request ? kRdsnBackupRequest : 0);
   frame.header.name = request.name;
   frame.header.pid = request.pid;
   frame.header.thread_hash = request.thread_hash;
@@ -268,14 +281,14 @@ void AsioTransport::Hub::SendOneWay(Endpoint to, OutboundRequest request) {
 
 void AsioTransport::Hub::Started(const std::shared_ptr<AsioConnection>& connection) {
   LoopState& state = *loop_states_[connection->loop()];
-  state.connections.insert(connection);
-  connection_count_ += 1;
-  bool was_busy = std::exchange(state.busy, state.busy || connection->outgoing());
-  if (!state.ticking || was_busy != state.busy) ScheduleTick(connection->loop());
+  state.SetOf(*connection).insert(connection);
+  stats_.connections.Add(1);
+  if (!state.ticking() || connection->outgoing()) ScheduleTick(connection->loop());
 }
 
 void AsioTransport::Hub::Closed(const std::shared_ptr<AsioConnection>& connection) {
-  if (loop_states_[connection->loop()]->connections.erase(connection) > 0) connection_count_ -= 1;
+  if (loop_states_[connection->loop()]->SetOf(*connection).erase(connection) > 0)
+    stats_.connections.Add(-1);
   if (!connection->outgoing()) return;
   std::lock_guard lock(mutex_);
   auto at = outgoing_.find({connection->peer(), connection->lane()});
@@ -296,8 +309,11 @@ void AsioTransport::Hub::ConnectFailed(Endpoint peer) {
 
 void AsioTransport::Hub::ScheduleTick(int loop) {
   LoopState& state = *loop_states_[loop];
-  state.ticking = true;
-  state.tick.expires_after(Chrono(state.busy ? kTickBusy : kTickIdle));
+  const absl::Duration pause = state.outgoing.empty() ? kTickIdle : kTickBusy;
+  const Instant next = Now() + pause;
+  if (next >= state.next_tick) return;
+  state.next_tick = next;
+  state.tick.expires_after(Chrono(pause));
   state.tick.async_wait([self = shared_from_this(), loop](const std::error_code& cancelled) {
     if (!cancelled && !self->stopping()) self->Tick(loop);
   });
@@ -305,18 +321,20 @@ void AsioTransport::Hub::ScheduleTick(int loop) {
 
 void AsioTransport::Hub::Tick(int loop) {
   LoopState& state = *loop_states_[loop];
-  Instant now = Now();
-  // A tick may close connections, which takes them out of the set.
-  std::vector<std::shared_ptr<AsioConnection>> connections(state.connections.begin(),
-                                                           state.connections.end());
-  for (const auto& connection : connections) connection->Tick(now);
-  state.busy = std::any_of(state.connections.begin(), state.connections.end(),
-                           [](const auto& connection) { return connection->outgoing(); });
-  if (state.connections.empty()) {
-    state.ticking = false;
-  } else {
-    ScheduleTick(loop);
+  const Instant now = Now();
+  state.next_tick = Instant::InfiniteFuture();
+  TickAll(state.outgoing, now);
+  if (now >= state.next_accepted_tick) {
+    state.next_accepted_tick = now + kTickIdle;
+    TickAll(state.accepted, now);
   }
+  if (!state.outgoing.empty() || !state.accepted.empty()) ScheduleTick(loop);
+}
+
+// A tick may close connections, which takes them out of the set.
+void AsioTransport::Hub::TickAll(const ConnectionSet& connections, Instant now) {
+  const std::vector<std::shared_ptr<AsioConnection>> all(connections.begin(), connections.end());
+  for (const auto& connection : all) connection->Tick(now);
 }
 
 void AsioTransport::Hub::Stop() {
@@ -327,8 +345,9 @@ void AsioTransport::Hub::Stop() {
   loops_->RunOnEach([this](int loop) {
     LoopState& state = *loop_states_[loop];
     state.tick.cancel();
-    std::vector<std::shared_ptr<AsioConnection>> connections(state.connections.begin(),
-                                                             state.connections.end());
+    std::vector<std::shared_ptr<AsioConnection>> connections(state.accepted.begin(),
+                                                             state.accepted.end());
+    connections.insert(connections.end(), state.outgoing.begin(), state.outgoing.end());
     for (const auto& connection : connections) connection->Close("");
     if (loop != 0 || acceptor_ == nullptr) return;
     std::error_code ignored;
@@ -366,6 +385,6 @@ void AsioTransport::SendOneWay(Endpoint to, OutboundRequest request) {
   hub_->SendOneWay(to, std::move(request));
 }
 
-size_t AsioTransport::connection_count() const { return hub_->connection_count(); }
+const TransportStats& AsioTransport::stats() const { return hub_->stats(); }
 
 }  // namespace arion

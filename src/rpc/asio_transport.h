@@ -12,18 +12,22 @@
 //           calls fail.
 // Promises  W1  What is sent to one connection within one turn of its loop leaves in one system
 //               call (up to 64 pieces).
-//           W2  Bytes queued for a peer and bytes it sent that are not answered yet are bounded:
+//           W2  Bytes queued for a peer and requests of it that are not answered yet are bounded:
 //               above the limit we stop reading from it; above twice the limit, or stalled for
-//               long, its connection is closed.
+//               long, its connection is closed. So is the sum of what slow peers have queued.
+//           W3  A connection has no more than some 64 requests handled in one turn of its loop;
+//               then others get theirs. One that waits for its next request keeps a few KiB.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>
 #include <absl/time/time.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
+#include "base/counter.h"
 #include "env/event_loops.h"
 #include "rpc/byte_stream.h"
 #include "rpc/transport.h"
@@ -38,11 +42,25 @@ struct AsioTransportOptions {
   // times as much.
   size_t queued_bytes_max = 64 << 20;
   size_t unanswered_bytes_max = 64 << 20;
+  size_t unanswered_requests_max = 4096;
+  // Of all accepted connections together, what each has queued above 64 KiB: beyond, those are
+  // paused, and beyond twice as much closed once they have more than 1 MiB.
+  size_t backlog_bytes_max = 256 << 20;
+  // Accepted and opened ones; more wait in the kernel until others close.
+  int64_t connections_max = INT64_MAX;
   absl::Duration stall_timeout = absl::Seconds(30);
   absl::Duration connect_timeout = absl::Seconds(3);
   // Pause after a failed connect; doubles up to the second value.
   absl::Duration reconnect_pause = absl::Milliseconds(50);
   absl::Duration reconnect_pause_max = absl::Seconds(1);
+};
+
+struct TransportStats {
+  Gauge connections;     // open now, both ways
+  Gauge backlog_bytes;   // answers that clients do not take, above 64 KiB each
+  Counter pauses;        // a connection's requests were left unread until it took its answers
+  Counter closed_slow;   // connections closed because they took too little for too long
+  Counter accept_stops;  // accepting paused: at the limit of connections, or out of descriptors
 };
 
 class AsioTransport : public Transport {
@@ -63,7 +81,7 @@ class AsioTransport : public Transport {
             absl::AnyInvocable<void(RpcResult)> done) override;
   void SendOneWay(Endpoint to, OutboundRequest request) override;
 
-  size_t connection_count() const;
+  const TransportStats& stats() const;
 
  private:
   class Hub;

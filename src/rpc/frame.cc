@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "base/coding.h"
 #include "base/crc.h"
@@ -21,6 +22,8 @@ constexpr uint8_t kReply = 2;
 constexpr uint8_t kOneWay = 4;
 constexpr size_t kNameFieldBytes = 48;
 constexpr size_t kErrorNameBytesMax = 128;
+constexpr size_t kKeptBytes = 256 << 10;   // of a buffer between frames
+constexpr size_t kRestingBytes = 4 << 10;  // of one that rests, beside twice what lies in it
 
 // Offsets in the RDSN header. Between them: 4 version, 8 header length, 88 local code, 92 local
 // hash, 184 error number, 188 error hash, which are written as zero (192 for the length) and never
@@ -142,14 +145,15 @@ FrameParser::FrameParser(Expect expect)
       framing_known_(expect != Expect::kAny),
       frame_bytes_max_(expect == Expect::kAny ? kStrangerFrameBytesMax : kServerFrameBytesMax) {}
 
-FrameParser::Room FrameParser::Reserve(size_t n) {
+FrameParser::Room FrameParser::Reserve(size_t n, std::string* spare) {
   if (begin_ == end_) begin_ = end_ = 0;
   if (buffer_.size() - end_ < n) {
     // The buffer follows what has arrived, not what a header claims: it at most doubles.
     size_t used = end_ - begin_;
     size_t wanted = std::max(used + n, std::min(2 * used, frame_bytes_));
     if (wanted > buffer_.size()) {
-      std::string larger(wanted, '\0');
+      std::string larger = spare != nullptr && spare->size() >= wanted ? std::exchange(*spare, {})
+                                                                       : std::string(wanted, '\0');
       std::memcpy(larger.data(), buffer_.data() + begin_, used);
       buffer_ = std::move(larger);
     } else {
@@ -159,6 +163,16 @@ FrameParser::Room FrameParser::Reserve(size_t n) {
     end_ = used;
   }
   return {buffer_.data() + end_, buffer_.size() - end_};
+}
+
+void FrameParser::Rest(std::string* spare) {
+  const size_t used = end_ - begin_;
+  if (buffer_.size() <= kRestingBytes + 2 * used) return;
+  std::string large = std::exchange(buffer_, {});
+  buffer_.assign(large, begin_, used);
+  begin_ = 0;
+  end_ = used;
+  if (large.size() > spare->size() && large.size() <= kKeptBytes) *spare = std::move(large);
 }
 
 void FrameParser::Commit(size_t n) { end_ += n; }
@@ -194,7 +208,6 @@ FrameParser::Result FrameParser::CheckLength(uint64_t frame_bytes) {
 void FrameParser::Consume(size_t n) {
   begin_ += n;
   frame_bytes_ = 0;
-  constexpr size_t kKeptBytes = 256 << 10;
   if (begin_ == end_ && buffer_.size() > kKeptBytes) {
     buffer_ = {};
     begin_ = end_ = 0;

@@ -79,7 +79,12 @@ class FrameParser {
     char* data;
     size_t size;
   };
-  Room Reserve(size_t n);
+  Room Reserve(size_t n) { return Reserve(n, nullptr); }
+  // Where the buffer must grow, `*spare` takes its place if it is large enough.
+  Room Reserve(size_t n, std::string* spare);
+  // Gives up a buffer that is much larger than what lies in it, to `*spare` if that is smaller: a
+  // connection that waits for its next request keeps a few KiB.
+  void Rest(std::string* spare);
   void Commit(size_t n);  // that many bytes were put there
   void Feed(std::string_view bytes);
   // The next frame. Views nothing: the body is copied out.

@@ -16,10 +16,15 @@ TEST(DescriptorLimit, TooFewAreRefusedWithTheLimitAndTheRemedy) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("ulimit -n"));
 }
 
-TEST(DescriptorLimit, HalfIsSharedByTheEnginesButNeverLessThanTheyTake) {
-  EXPECT_EQ(SharesOf(65536, 100)->tables_per_engine, 327);
-  EXPECT_EQ(SharesOf(65536, 1)->tables_per_engine, 512) << "more replicas may come";
+TEST(DescriptorLimit, TablesAreSharedByTheEnginesButNeverLessThanTheyTake) {
+  EXPECT_EQ(SharesOf(65536, 100)->tables_per_engine, 245);
+  EXPECT_EQ(SharesOf(65536, 1)->tables_per_engine, 384) << "more replicas may come";
   EXPECT_EQ(SharesOf(256, 10)->tables_per_engine, 20);
+}
+
+TEST(DescriptorLimit, TenThousandConnectionsFitIntoTwentyThousand) {
+  EXPECT_GE(SharesOf(20000, 64)->connections, 10000 + 250);
+  EXPECT_THAT(SharesOf(20000, 64)->description, HasSubstr("11250 for connections"));
 }
 
 TEST(DescriptorLimit, WithPlentyAllTablesStayOpen) {

@@ -6,12 +6,15 @@
 #include <gtest/gtest.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <latch>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -453,7 +456,8 @@ TEST_F(AsioTransportTest, AClientThatStopsReadingIsBounded) {
   std::string requests;
   for (int i = 0; i < 4000; ++i) requests += RdsnGet(i, "k");  // answers: 400 MB
   raw.WriteWhileTaken(requests, absl::Milliseconds(100));
-  EXPECT_TRUE(Eventually([&] { return server.connection_count() == 0; })) << "stalled: closed";
+  EXPECT_TRUE(Eventually([&] { return server.stats().connections.value() == 0; }))
+      << "stalled: closed";
   EXPECT_LT(handled, 400) << "not much more was taken in than may be queued";
   server.Stop();
 }
@@ -478,6 +482,125 @@ TEST_F(AsioTransportTest, UnansweredRequestsAreBoundedAndGoOnWhenAnswered) {
   for (int i = 0; i < kRequests; ++i) EXPECT_TRUE(raw.ReadFrame().has_value());
   writer.join();
   server.Stop();
+}
+
+TEST_F(AsioTransportTest, NoMoreRequestsOfOneClientAreTakenInThanMayBeUnanswered) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .unanswered_requests_max = 8});
+  server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local());
+  std::string bytes;
+  for (int i = 0; i < 100; ++i) bytes += RdsnGet(i, "k");
+  ASSERT_TRUE(raw.Write(bytes));
+  ASSERT_TRUE(Eventually([&] { return server.stats().pauses.value() > 0; }));
+  EXPECT_EQ(requests_->size(), 9u);
+  for (int i = 0; i < 100; ++i) requests_->Take()->responder.Reply(ErrorCode::kOk, "x");
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(raw.ReadFrame().has_value());
+  server.Stop();
+}
+
+// One loop; a client's thousands of requests lie there when another client's only one arrives.
+TEST_F(AsioTransportTest, AClientWithThousandsOfRequestsLetsOthersHaveTheirTurn) {
+  EventLoops loops(1);
+  AsioTransport server(&loops, {.listen = kLoopbackAnyPort});
+  std::latch all_sent(1);
+  int handled = 0;
+  std::atomic<int> handled_before = -1;
+  server.SetHandler([&](InboundRequest request) {
+    if (handled++ == 0) all_sent.wait();
+    if (request.header.name == kRpcTtl) handled_before = handled;
+    request.responder.Reply(ErrorCode::kOk, "x");
+  });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient modest(server.local());
+  modest.ExpectThriftReplies();
+  ASSERT_TRUE(Eventually([&] { return server.stats().connections.value() == 1; }));
+  RawClient greedy(server.local());
+  std::string bytes;
+  for (int i = 0; i < 3000; ++i) bytes += ThriftGet(i, "k");
+  greedy.WriteWhileTaken(bytes, absl::Milliseconds(200));
+  ASSERT_TRUE(modest.Write(ThriftGet(1, "k", Framing::kThriftV0, kRpcTtl)));
+  all_sent.count_down();
+  EXPECT_TRUE(modest.ReadFrame().has_value());
+  EXPECT_LT(handled_before, 300);
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, WhatSlowClientsHaveQueuedIsBoundedInSum) {
+  constexpr size_t kBytesMax = 8 << 20;
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .backlog_bytes_max = kBytesMax});
+  server.SetHandler([&](InboundRequest request) {
+    request.responder.Reply(ErrorCode::kOk, std::string(100 << 10, 'x'));
+  });
+  ASSERT_TRUE(server.Listen().ok());
+  constexpr int kRequests = 40;
+  std::string bytes;
+  for (int i = 0; i < kRequests; ++i) bytes += RdsnGet(i, "k");
+  std::vector<std::unique_ptr<RawClient>> slow;
+  for (int i = 0; i < 12; ++i) {
+    slow.push_back(std::make_unique<RawClient>(server.local(), 4096));
+    ASSERT_TRUE(slow.back()->Write(bytes));
+  }
+  ASSERT_TRUE(Eventually([&] { return server.stats().pauses.value() >= 4; }));
+  // Others are served meanwhile, and the sum stays where it is.
+  RawClient good(server.local());
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_TRUE(good.Write(RdsnGet(i, "k")));
+    ASSERT_TRUE(good.ReadFrame().has_value());
+  }
+  EXPECT_LT(server.stats().backlog_bytes.value(), kBytesMax + 13 * (100 << 10));
+  // Paused is not lost: who reads gets everything.
+  for (int i = 0; i < kRequests; ++i) ASSERT_TRUE(slow.back()->ReadFrame().has_value()) << i;
+  slow.clear();
+  EXPECT_TRUE(Eventually([&] { return server.stats().connections.value() == 1; }));
+  EXPECT_TRUE(Eventually([&] { return server.stats().backlog_bytes.value() == 0; }));
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, BeyondTheLimitConnectionsWaitUntilOthersClose) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .connections_max = 2});
+  server.SetHandler(
+      [](InboundRequest request) { request.responder.Reply(ErrorCode::kOk, "here"); });
+  ASSERT_TRUE(server.Listen().ok());
+  auto first = std::make_unique<RawClient>(server.local());
+  RawClient second(server.local());
+  for (RawClient* raw : {first.get(), &second}) {
+    ASSERT_TRUE(raw->Write(RdsnGet(1, "k")));
+    ASSERT_TRUE(raw->ReadFrame().has_value());
+  }
+  RawClient third(server.local());
+  ASSERT_TRUE(third.Write(RdsnGet(1, "k")));
+  ASSERT_TRUE(Eventually([&] { return server.stats().accept_stops.value() > 0; }));
+  first = nullptr;
+  EXPECT_TRUE(third.ReadFrame().has_value());
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, WithoutDescriptorsConnectionsWaitAndNothingSpins) {
+  StartEchoServer();
+  const int waiting = socket(AF_INET, SOCK_STREAM, 0);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(waiting) + 64;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  std::vector<int> fillers;
+  for (int fd = dup(waiting); fd >= 0; fd = dup(waiting)) fillers.push_back(fd);
+  const Endpoint to = server_.local();
+  sockaddr_in address{
+      .sin_family = AF_INET, .sin_port = htons(to.port), .sin_addr = {htonl(to.ip)}};
+  ASSERT_EQ(connect(waiting, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  const std::string request = RdsnGet(1, "k");
+  ASSERT_EQ(send(waiting, request.data(), request.size(), 0), static_cast<ssize_t>(request.size()));
+  const absl::Time begun = absl::Now();
+  EXPECT_TRUE(Eventually([&] { return server_.stats().accept_stops.value() >= 3; }));
+  EXPECT_LE(server_.stats().accept_stops.value(),
+            3 + absl::ToDoubleSeconds(absl::Now() - begun) * 10);
+  for (int fd : fillers) close(fd);
+  setrlimit(RLIMIT_NOFILE, &before);
+  char answer[16];
+  EXPECT_GT(recv(waiting, answer, sizeof(answer), 0), 0);
+  close(waiting);
 }
 
 TEST_F(AsioTransportTest, BeaconsByUdpAreAnsweredToTheirFromAddress) {
@@ -552,7 +675,7 @@ TEST_F(AsioTransportTest, LanesHaveConnectionsOfTheirOwn) {
     Call(server_.local(), std::move(request));
     EXPECT_EQ(results_->Take()->error, ErrorCode::kOk);
   }
-  EXPECT_EQ(client_.connection_count(), 3u);
+  EXPECT_EQ(client_.stats().connections.value(), 3);
 }
 
 }  // namespace

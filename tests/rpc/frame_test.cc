@@ -293,6 +293,25 @@ TEST(FrameTest, ALargeFrameArrivesInPieces) {
   EXPECT_LT(parser.capacity_bytes(), 1u << 20) << "the large buffer is given back";
 }
 
+TEST(FrameTest, ARestingParserLendsItsBufferAndKeepsWhatLiesThere) {
+  std::string spare(128 << 10, '\0');
+  FrameParser parser(Expect::kAny);
+  const FrameParser::Room room = parser.Reserve(100 << 10, &spare);
+  EXPECT_EQ(spare.size(), 0u) << "lent";
+  const std::string bytes = kGetRdsn + kGetRdsn.substr(0, 50);
+  std::memcpy(room.data, bytes.data(), bytes.size());
+  parser.Commit(bytes.size());
+  Frame frame;
+  EXPECT_EQ(parser.Next(&frame), Result::kFrame);
+  EXPECT_EQ(parser.Next(&frame), Result::kNeedMore);
+  parser.Rest(&spare);
+  EXPECT_EQ(spare.size(), 128u << 10) << "given back";
+  EXPECT_LE(parser.capacity_bytes(), 4u << 10);
+  parser.Feed(kGetRdsn.substr(50));
+  EXPECT_EQ(parser.Next(&frame), Result::kFrame);
+  EXPECT_EQ(parser.buffered_bytes(), 0u);
+}
+
 TEST(FrameTest, ChecksumsCoverHeaderAndBody) {
   Frame beacon;
   beacon.context = kRdsnThriftBinary;
