@@ -22,7 +22,8 @@ constexpr size_t kReadBytes = 2 << 10;         // room that a connection keeps f
 constexpr size_t kReadBytesServer = 16 << 10;  // and one of a server
 constexpr size_t kReadBytesBusy = 128 << 10;   // room for what comes behind, lent by the thread
 constexpr size_t kReadBytesPerTurn = 256 << 10;  // then other connections get their turn
-constexpr int kFramesPerTurn = 64;
+constexpr size_t kFramesPerTurn = 64;  // of all connections of a loop that have more than one
+constexpr size_t kFramesAtLeast = 2;
 constexpr size_t kBehindBytes = 1 << 20;  // queued by one that is closed where the sum is too much
 constexpr int kUnsentBytesMax = 256 << 10;  // of a client's, that the kernel keeps for it
 constexpr size_t kPiecesPerWrite = 64;
@@ -36,6 +37,9 @@ constexpr std::string_view kHttpReply =
     "arion: nothing here for HTTP\n";
 
 Instant Now() { return PosixClock().Now(); }
+
+// How many connections of this thread's loop have more frames for their next turn.
+thread_local size_t going_on = 0;
 
 // What a connection reads into while it has much to read.
 std::string& SpareBuffer() {
@@ -292,7 +296,7 @@ void AsioConnection::Process() {
 
 void AsioConnection::HandleFrames() {
   if (session_ != nullptr) return session_->OnBytes(parser_.TakeBuffered());
-  const size_t frames_max = kFramesPerTurn * Factor();
+  const size_t frames_max = std::max(kFramesAtLeast, kFramesPerTurn / (1 + going_on)) * Factor();
   for (size_t handled = 0; !closed_ && !farewell_; ++handled) {
     if (Overloaded()) {
       paused_ = true;
@@ -301,8 +305,10 @@ void AsioConnection::HandleFrames() {
     }
     if (handled == frames_max) {
       goes_on_ = true;
+      ++going_on;
       return asio::post(context_, [self = shared_from_this()] {
         self->goes_on_ = false;
+        --going_on;
         self->Process();
       });
     }

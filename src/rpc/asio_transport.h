@@ -15,8 +15,9 @@
 //           W2  Bytes queued for a peer and requests of it that are not answered yet are bounded:
 //               above the limit we stop reading from it; above twice the limit, or stalled for
 //               long, its connection is closed. So is the sum of what slow peers have queued.
-//           W3  A connection has no more than some 64 requests handled in one turn of its loop;
-//               then others get theirs. One that waits for its next request keeps a few KiB.
+//           W3  Of the connections of a loop that have many requests, one turn handles some 64 in
+//               all; then others get theirs. A connection that waits for its next request keeps a
+//               few KiB.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

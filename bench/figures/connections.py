@@ -1,0 +1,118 @@
+"""Connections: GETs at 50, 1,000 and 5,000 of them; 50 beside 10,000 idle and 200 slow ones; loops against a thread each.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+import measuring
+
+sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
+
+COUNTS = (50, 1000, 5000)
+IDLE, SLOW, ACTIVE = 10000, 200, 50
+CLIENTS = (100, 200, 1000)
+SIZES = {1000: 20000, 32000: 4000}  # bytes of a value: records
+
+
+def measure(run):
+    for target, path in (("cluster_programs", "arion_replica"), ("store_server", "bench/store_server")):
+        binary = run.binary(target, path)
+    os.environ["ARION_BUILD"] = run.build
+    figures = measure_server(run)
+    figures.update(measure_threads(run, binary))
+    return figures
+
+
+def measure_server(run):
+    import many_connections  # needs ARION_BUILD
+    import harness
+    seconds, repeats = (1, 1) if run.quick else (5, 5)
+    target = many_connections.Target(harness.Cluster(servers=1, replica_settings={"block_cache_size": "512 MiB"}))
+
+    def get(count):
+        row = target.get(count, seconds)
+        run.keep(row)
+        return row
+
+    def beside(idle, slow):
+        with target.hold(idle, slow):
+            return get(ACTIVE)
+    rows = measuring.in_turn({count: lambda count=count: get(count) for count in COUNTS}, repeats)
+    crowded = measuring.in_turn({"alone": lambda: get(ACTIVE), "beside idle": lambda: beside(IDLE, 0),
+                                 "beside idle and slow": lambda: beside(IDLE, SLOW)}, repeats)
+    before = target.server.resident_bytes()
+    with target.hold(IDLE):
+        idle_bytes = (target.server.resident_bytes() - before) / IDLE
+    target.cluster.destroy()
+
+    per_s = {count: [row["per_s"] for row in rows[count]] for count in COUNTS}
+    best = max(COUNTS, key=lambda count: statistics.median(per_s[count]))
+    run.table(["connections", "GETs/s", "of the best", "server us", "p50 us", "p99 us"],
+              [(count, measuring.spread(per_s[count], 0), measuring.Comparison(per_s[count], per_s[best]),
+                *(measuring.spread([row[key] for row in rows[count]], 1) for key in ("cpu_us", "p50_us", "p99_us")))
+               for count in COUNTS])
+    p99 = {name: [row["p99_us"] for row in crowded[name]] for name in crowded}
+    run.table([f"{ACTIVE} active", "GETs/s", "p99 us", "p99, of alone's (goal 1.3)"],
+              [(name, measuring.spread([row["per_s"] for row in crowded[name]], 0), measuring.spread(p99[name], 0),
+                measuring.Comparison(p99[name], p99["alone"])) for name in crowded])
+    run.table(["idle connections", "bytes each (goal 8192)"], [(IDLE, round(idle_bytes))])
+    figures = {f"get_{count}_per_s": statistics.median(per_s[count]) for count in COUNTS}
+    figures.update({f"get_{count}_cpu_us": round(statistics.median(row["cpu_us"] for row in rows[count]), 2) for count in COUNTS})
+    figures["get_5000_over_best"] = round(measuring.Comparison(per_s[5000], per_s[best]).ratio, 3)
+    figures["active_p99_ratio"] = round(measuring.Comparison(p99["beside idle and slow"], p99["alone"]).ratio, 3)
+    figures["idle_bytes"] = round(idle_bytes)
+    return figures
+
+
+class StoreServer:
+    """bench/connections/store_server while it is used."""
+
+    def __init__(self, binary, model, size):
+        self.size = size
+        self.process = subprocess.Popen([binary, f"--model={model}", f"--keys={SIZES[size]}", f"--size={size}"],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.port = int(self.process.stdout.readline().split()[1])
+
+    def get(self, build, clients, seconds):
+        import many_connections
+        with subprocess.Popen([os.path.join(build, "tests", "cluster", "connection_load"), "--op=get",
+                               f"--address=127.0.0.1:{self.port}", f"--keys={SIZES[self.size]}", f"--size={self.size}",
+                               f"--connections={clients}", f"--seconds={seconds}"], stdout=subprocess.PIPE, text=True) as load:
+            load.stdout.readline()  # warm
+            before = many_connections.cpu_seconds(self)
+            row = json.loads(load.stdout.readline())
+            row["cpu_us"] = (many_connections.cpu_seconds(self) - before) * 1e6 / row["ops"]
+        return row
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait(timeout=60)
+
+
+def measure_threads(run, binary):
+    seconds, repeats = (1, 1) if run.quick else (4, 5)
+    figures = {}
+    table = []
+    for size in SIZES:
+        servers = {model: StoreServer(binary, model, size) for model in ("loops", "threads")}
+
+        def get(model, clients):
+            row = dict(servers[model].get(run.build, clients, seconds), model=model, size=size)
+            run.keep(row)
+            return row
+        for clients in CLIENTS:
+            rows = measuring.in_turn({model: lambda model=model: get(model, clients) for model in servers}, repeats)
+            per_s, p99, cpu = ({model: [row[key] for row in rows[model]] for model in servers} for key in ("per_s", "p99_us", "cpu_us"))
+            faster = measuring.Comparison(per_s["loops"], per_s["threads"])
+            table.append((size, clients, *(measuring.spread(per_s[model], 0) for model in servers), faster,
+                          measuring.Comparison(p99["loops"], p99["threads"]), measuring.Comparison(cpu["loops"], cpu["threads"])))
+            figures[f"loops_over_threads_{size}_{clients}"] = round(faster.ratio, 3)
+        for server in servers.values():
+            server.stop()
+    run.table(["bytes", "clients", "loops GETs/s", "a thread each GETs/s", "loops : threads", "p99", "server CPU"], table)
+    return figures
