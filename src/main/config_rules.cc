@@ -131,6 +131,11 @@ absl::Status SetLogPreallocate(Draft& draft, std::string_view value, const std::
   return absl::OkStatus();
 }
 
+absl::Status SetLogKeepDuplicated(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.log_keep_duplicated, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
 absl::Status SetLogMethod(Draft& draft, std::string_view value, const std::string&) {
   using Method = LogDeviceOptions::Method;
   if (value != "best" && value != "threads") {
@@ -237,20 +242,23 @@ absl::Status SetOlderCopyRate(Draft& draft, std::string_view value, const std::s
   return absl::OkStatus();
 }
 
-absl::Status SetLogReserveSize(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.config.replica.log_reserve.bytes_max, ParseSize(value));
+template <auto Reserve>
+absl::Status SetReserveSize(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN((draft.config.replica.*Reserve).bytes_max, ParseSize(value));
   return absl::OkStatus();
 }
 
-absl::Status SetLogReserveFiles(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.config.replica.log_reserve.files_max, ParseInteger(value, 1, kInt32Max));
+template <auto Reserve>
+absl::Status SetReserveFiles(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN((draft.config.replica.*Reserve).files_max, ParseInteger(value, 1, kInt32Max));
   return absl::OkStatus();
 }
 
-absl::Status SetLogReserveTime(Draft& draft, std::string_view value, const std::string&) {
+template <auto Reserve>
+absl::Status SetReserveTime(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(absl::Duration time, ParseInterval(value));
   if (time < absl::Seconds(1)) return absl::InvalidArgumentError("too short; write 1s or more");
-  draft.config.replica.log_reserve.age_max_seconds = absl::ToInt64Seconds(time);
+  (draft.config.replica.*Reserve).age_max_seconds = absl::ToInt64Seconds(time);
   return absl::OkStatus();
 }
 
@@ -449,12 +457,25 @@ const std::vector<Rule>& Rules() {
        SetLogHome},
       {{"arion.replica", "log_reserve_size",
         "log files kept of a replica though nobody needs them; 0: none", "0"},
-       SetLogReserveSize},
+       SetReserveSize<&R::log_reserve>},
       {{"arion.replica", "log_reserve_files", "of these, at most so many of a replica",
         "(any number)"},
-       SetLogReserveFiles},
+       SetReserveFiles<&R::log_reserve>},
       {{"arion.replica", "log_reserve_time", "of these, only what was written since", "(any age)"},
-       SetLogReserveTime},
+       SetReserveTime<&R::log_reserve>},
+      {{"arion.replica", "log_for_member_size",
+        "log files kept of a replica for a member that left and may come back; 0: none", "1 GiB"},
+       SetReserveSize<&R::log_for_member>},
+      {{"arion.replica", "log_for_member_files", "of these, at most so many of a replica",
+        "(any number)"},
+       SetReserveFiles<&R::log_for_member>},
+      {{"arion.replica", "log_for_member_time", "of these, only what was written since", "1h"},
+       SetReserveTime<&R::log_for_member>},
+      {{"arion.replica", "log_keep_duplicated",
+        "true: logs of tables that an older version duplicates are kept whole, for going back to "
+        "it",
+        "true"},
+       SetLogKeepDuplicated},
       {{"arion.replica", "shared_log_directory", "where an older version's shared log lies",
         "(replica/slog below data_dirs, data_dir and slog_dir)"},
        SetSharedLogDirectory},

@@ -107,6 +107,11 @@ void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
 void Primary::TakeOffice(Term term) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   dispatch_.Forget();
+  if (IsWhole()) {
+    known_to_absent_.reset();
+  } else if (!known_to_absent_) {
+    known_to_absent_ = KnownToPresentMembers();  // it was present until now
+  }
   if (term == Term::kResumed) {
     for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
       const PrepareList::Entry* entry = s_.list.Find(d);
@@ -131,6 +136,7 @@ void Primary::Pause() { dispatch_.Forget(); }
 
 void Primary::Resign() {
   dispatch_.Forget();
+  known_to_absent_.reset();
   RefuseQueued(ErrorCode::kInvalidState);
   // What is committed already is still answered when it is applied; the rest may or may not
   // survive.
@@ -144,6 +150,22 @@ void Primary::RefuseQueued(ErrorCode err) {
   for (const Draft& draft : queue_) Answer(draft.clients, err, kInvalidDecree);
   queue_.clear();
   queued_bytes_ = 0;
+}
+
+bool Primary::IsWhole() const {
+  return static_cast<int32_t>(s_.configuration.MemberCount()) >= s_.configuration.max_replica_count;
+}
+
+// A member has logged all that is committed; its log's last mutation says what was committed when
+// that was proposed.
+Decree Primary::KnownToPresentMembers() const {
+  return std::max(Decree(0), s_.list.last_committed() - s_.options.mutations_in_flight_max);
+}
+
+std::optional<Decree> Primary::KnownToAllMembers() const {
+  if (s_.configuration.primary != s_.options.self || s_.configuration.max_replica_count <= 1)
+    return std::nullopt;
+  return IsWhole() ? KnownToPresentMembers() : known_to_absent_;
 }
 
 PrepareDispatch::Verdict Primary::OnPrepareAnswer(const PrepareAcked& answer) {

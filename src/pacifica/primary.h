@@ -13,6 +13,7 @@
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -61,6 +62,8 @@ class Primary {
   Decree told_committed() const { return told_committed_; }
   Instant last_start() const { return last_start_; }
   void NoteTold(Decree committed) { told_committed_ = committed; }
+  // See ReplicaCore.
+  std::optional<Decree> KnownToAllMembers() const;
   void Check() const;
 
  private:
@@ -76,6 +79,10 @@ class Primary {
     std::set<Endpoint> awaiting;  // members and learners that have not acknowledged
   };
 
+  // The configuration has as many members as the table wants.
+  bool IsWhole() const;
+  // Each present member knows this much to be committed.
+  Decree KnownToPresentMembers() const;
   bool MayJoinLast(const ClientWrite& write) const;
   MutationPtr Order(Draft draft);  // a draft gets its place
   void Propose(MutationPtr mutation, std::vector<ClientToken> clients);
@@ -90,6 +97,7 @@ class Primary {
   std::map<Decree, Proposal> proposals_;  // from start to apply
   Decree told_committed_;
   Instant last_start_;
+  std::optional<Decree> known_to_absent_;  // from when the group lost a member until it is whole
 };
 
 }  // namespace arion

@@ -516,6 +516,10 @@ Decree ReplicaCore::LearnStart(const LearnRequest& request) const {
 
 Decree ReplicaCore::FirstLogDecreeNeeded() const { return parts_->sessions.FirstLogDecreeNeeded(); }
 
+std::optional<Decree> ReplicaCore::KnownToAllMembers() const {
+  return parts_->primary.KnownToAllMembers();
+}
+
 void ReplicaCore::Check() const {
   Parts& p = *parts_;
   const Watermarks marks = p.s.marks();

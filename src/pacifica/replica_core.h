@@ -22,6 +22,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,10 @@ class ReplicaCore {
   Decree LearnStart(const LearnRequest& request) const;
   // The private log may drop what lies below.
   Decree FirstLogDecreeNeeded() const;
+  // Primary: what every member has logged and knows to be committed, one that left included until
+  // the group is whole again: what comes after it a member that comes back may ask for. nullopt:
+  // not primary, or there is no other member.
+  std::optional<Decree> KnownToAllMembers() const;
 
   struct Counters {
     int64_t odd_messages = 0;    // refused: no correct peer sends them

@@ -142,8 +142,13 @@ void Replica::OnDurable(Decree decree) {
   decree = std::min(decree, core_->marks().last_applied);
   Step(DurableAdvanced{decree});
   if (is_closed_) return;
-  LogNeeds needs{.checkpoint = decree};
+  // An older version left this table duplicated: how far its target is is not known here.
+  if (core_->app().duplicating && host_->options.log_keep_duplicated) return;
+  LogNeeds needs{.checkpoint = decree, .for_member = host_->options.log_for_member};
   if (!core_->learners().empty()) needs.learner = core_->FirstLogDecreeNeeded() - 1;
+  // Not when a member that comes back gets a checkpoint anyway.
+  const std::optional<Decree> known = core_->KnownToAllMembers();
+  if (known && CoverageFrom(*known + 1) == LogCoverage::kCovered) needs.member = known;
   log_->DropUnneeded(needs);
 }
 

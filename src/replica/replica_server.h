@@ -74,6 +74,10 @@ struct ReplicaServerOptions {
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
   LogReserve log_reserve;
+  // Kept at most for a member that left and may come back.
+  LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
+  // Logs of tables that an older version duplicates are kept whole.
+  bool log_keep_duplicated = true;
   std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
   GarbageOptions garbage;

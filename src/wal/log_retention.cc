@@ -6,15 +6,11 @@
 namespace arion {
 namespace {
 
-// Files at the front that nobody needs.
-size_t CountUnneeded(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
-                     int64_t void_before) {
-  const Decree droppable = needs.droppable();
+// Files at the front that are void or hold only decrees <= this.
+size_t CountThrough(absl::Span<const LogFileEntry> files, Decree last, int64_t void_before) {
   for (size_t i = files.size(); i-- > 1;) {
     // files[i - 1] and all before it: files[i]'s header says what they hold at most.
-    const Decree held = files[i].header_max_decree;
-    if (files[i].name.start_offset <= void_before || (held <= droppable && held < needs.checkpoint))
-      return i;
+    if (files[i].name.start_offset <= void_before || files[i].header_max_decree <= last) return i;
   }
   return 0;
 }
@@ -42,16 +38,17 @@ size_t FirstReserved(absl::Span<const LogFileEntry> files, const LogReserve& res
 
 }  // namespace
 
-Decree LogNeeds::droppable() const {
-  return std::min({checkpoint, learner.value_or(checkpoint), member.value_or(checkpoint),
-                   duplication.value_or(checkpoint)});
-}
-
 size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s) {
-  const int64_t void_before = needs.duplication ? 0 : valid_start_offset;
-  return std::min(CountUnneeded(files, needs, void_before),
-                  FirstReserved(files, reserve, void_before, now_unix_s));
+  const Decree checkpoint = needs.checkpoint - 1;
+  size_t n = CountThrough(files, std::min(checkpoint, needs.learner.value_or(checkpoint)),
+                          valid_start_offset);
+  n = std::min(n, FirstReserved(files, reserve, valid_start_offset, now_unix_s));
+  if (needs.member)
+    n = std::min(n,
+                 std::max(CountThrough(files, *needs.member, valid_start_offset),
+                          FirstReserved(files, needs.for_member, valid_start_offset, now_unix_s)));
+  return n;
 }
 
 Decree RetainedAbove(absl::Span<const LogFileEntry> files, int64_t valid_start_offset,

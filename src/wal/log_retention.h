@@ -14,8 +14,8 @@
 
 namespace arion {
 
-// What a log keeps although nobody needs it any more, so that a member that comes back gets the log
-// instead of a checkpoint: files, counted from the newest, while every limit holds.
+// Files, counted from the newest, while every limit holds: what a log keeps although nobody needs it,
+// or at most for one that may never come back.
 struct LogReserve {
   uint64_t bytes_max = 0;       // 0: nothing
   int64_t files_max = 0;        // 0: no limit by count
@@ -24,13 +24,10 @@ struct LogReserve {
 
 // Who needs the log: for each the last decree it does *not* need any more.
 struct LogNeeds {
-  Decree checkpoint;                  // what the last durable checkpoint holds
-  std::optional<Decree> learner;      // nullopt: no such
-  std::optional<Decree> member;       // a secondary that is behind
-  std::optional<Decree> duplication;  // confirmed by every target; kInvalidDecree: not known yet,
-                                      // so nothing goes
-
-  Decree droppable() const;  // the smallest of all
+  Decree checkpoint;              // what the last durable checkpoint holds
+  std::optional<Decree> learner;  // nullopt: no such
+  std::optional<Decree> member;   // of the group, one that is absent included
+  LogReserve for_member;          // what is kept for it at most
 };
 
 // One file of a log, as far as it is known without reading it again.
@@ -45,10 +42,10 @@ struct LogFileEntry {
   int64_t end_offset() const { return name.start_offset + static_cast<int64_t>(content_bytes); }
 };
 
-// How many files at the front hold only decrees <= needs.droppable() or void records (below
-// valid_start_offset; a rule that is off while duplicating). Never the newest; never the one that
-// holds needs.checkpoint, the last decree that is both committed and durable elsewhere; none within
-// `reserve` (void files are no use to a member, so it doesn't hold them). `files` oldest first.
+// How many files at the front hold only decrees that nobody needs, or void records (below
+// valid_start_offset). Never the newest; never the one that holds needs.checkpoint, the last decree
+// that is both committed and durable elsewhere; none within `reserve`. Void files are of no use to a
+// member, so neither limit holds them. `files` oldest first.
 // Headers need not rise: a learner's new beginning sets them back, and voids what was before.
 size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s);

@@ -159,7 +159,8 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   absl::StatusOr<ServerConfig> config = MakeReplica(
       "disk_space_min = 2 MiB\ndisk_reserve_size = 0\ndisk_slow_sync = 20ms\n"
       "replay_seconds_max = 3\nlog_reserve_size = 1 GiB\nlog_reserve_time = 10h\n"
-      "log_reserve_files = 7\n"
+      "log_reserve_files = 7\nlog_for_member_size = 3 GiB\nlog_for_member_time = 2h\n"
+      "log_for_member_files = 9\nlog_keep_duplicated = false\n"
       "log_method = threads\nlog_zeros_ahead_max = 64 MiB\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->replica.disk.available_bytes_min, 2u << 20);
@@ -169,6 +170,10 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   EXPECT_EQ(config->replica.log_reserve.bytes_max, 1u << 30);
   EXPECT_EQ(config->replica.log_reserve.age_max_seconds, 36000);
   EXPECT_EQ(config->replica.log_reserve.files_max, 7);
+  EXPECT_EQ(config->replica.log_for_member.bytes_max, uint64_t{3} << 30);
+  EXPECT_EQ(config->replica.log_for_member.age_max_seconds, 7200);
+  EXPECT_EQ(config->replica.log_for_member.files_max, 9);
+  EXPECT_FALSE(config->replica.log_keep_duplicated);
   EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kThreads);
   EXPECT_EQ(config->log_device.zeros_ahead_bytes_max, 64u << 20);
 
@@ -177,6 +182,9 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   EXPECT_EQ(config->replica.disk.reserve_bytes, 64u << 20);
   EXPECT_EQ(config->replica.replay_max, absl::Seconds(10));
   EXPECT_EQ(config->replica.log_reserve.bytes_max, 0u);
+  EXPECT_EQ(config->replica.log_for_member.bytes_max, uint64_t{1} << 30);
+  EXPECT_EQ(config->replica.log_for_member.age_max_seconds, 3600);
+  EXPECT_TRUE(config->replica.log_keep_duplicated);
   EXPECT_EQ(config->log_device.method, LogDeviceOptions::Method::kBest);
 }
 

@@ -96,6 +96,8 @@ class Scenario {
       return Meta();
     else if (verb == "gate")
       return Gate(c);
+    else if (verb == "members-know")
+      return MembersKnow(c);
     else if (verb == "counters")
       return CountersOf(c);
     else
@@ -256,6 +258,10 @@ class Scenario {
                             NodeAt(c.options.at("from")[0]), PartitionStatus::kSecondary};
     event.request.last_committed_decree = Decree(Number(c.options.at("committed")));
     h_.Step(c.words[1][0], event);
+  }
+  std::string MembersKnow(const Command& c) {
+    const auto known = h_.node(c.words[1][0]).core->KnownToAllMembers();
+    return known ? "  committed through " + std::to_string(known->value()) + "\n" : "  nothing\n";
   }
   std::string State() {
     std::string text;

@@ -1,4 +1,4 @@
-// When a replica makes checkpoints. SPDX-License-Identifier: Apache-2.0
+// When a replica makes checkpoints, and which files of its log stay. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include "tests/replica/server_world.h"
@@ -60,6 +60,99 @@ TEST_F(ReplicaMaintenanceTest, ShortReplaysAskForNoCheckpoint) {
   PutOneMebibyte(server);
   world_.RunFor(absl::Minutes(5));
   EXPECT_EQ(Snapshot(server).last_durable, Decree(0));
+}
+
+// ---- which files of the log stay ----
+
+class LogFilesTest : public ReplicaServerWorld {
+ protected:
+  LogFilesTest() {
+    options_.log_segment_bytes = 64 << 10;
+    options_.log_preallocate = false;
+    options_.checkpoint_interval = absl::Seconds(1);
+  }
+  // Three members, the group is whole; secondaries_ may leave.
+  Server& MakeGroup() {
+    Server& primary = AddServer();
+    secondaries_ = {&AddServer(), &AddServer()};
+    EXPECT_TRUE(MakePrimary(primary));
+    for (Server* secondary : secondaries_) EXPECT_TRUE(AddSecondary(primary, *secondary));
+    return primary;
+  }
+  // Some 10 files.
+  void PutOneMebibyte(Server& server) {
+    for (int i = 0; i < 20; ++i)
+      ASSERT_EQ(Put(server, i, std::string(50 << 10, 'v')), ErrorCode::kOk);
+  }
+  void Leave(Server& primary, Server& secondary) {
+    secondary.Crash(sim::CrashMode::kPowerNone);
+    meta_.Propose(primary.address, ConfigType::kDowngradeToInactive, secondary.address);
+    ASSERT_TRUE(world_.RunUntil(
+        [&] { return !meta_.configuration().IsSecondary(secondary.address); }, absl::Seconds(30)));
+    ASSERT_TRUE(WaitFor(primary, PartitionStatus::kPrimary));
+  }
+  // Once the checkpoint holds everything.
+  size_t FilesAtRest(Server& server) {
+    world_.RunFor(absl::Seconds(5));
+    EXPECT_EQ(Snapshot(server).last_durable, Snapshot(server).last_committed);
+    size_t count = 0;
+    for (const DataDirectory& directory : options_.data_directories) {
+      const auto names =
+          server.node.environment().files().List(directory.path + "/2.1.pegasus/plog");
+      for (const std::string& name : names.value_or(std::vector<std::string>()))
+        count += name.starts_with("log.") ? 1 : 0;
+    }
+    return count;
+  }
+
+  std::vector<Server*> secondaries_;
+};
+
+TEST_F(LogFilesTest, WhatAnAbsentMemberLacksStaysUntilItIsBack) {
+  Server& primary = MakeGroup();
+  PutOneMebibyte(primary);
+  PutOneMebibyte(primary);
+  const size_t whole = FilesAtRest(primary);
+  EXPECT_LE(whole, 21u) << "no more than the mutations that may be in flight";
+  Leave(primary, *secondaries_[1]);
+  PutOneMebibyte(primary);
+  PutOneMebibyte(primary);
+  EXPECT_GE(FilesAtRest(primary), 30u);
+  Restart(*secondaries_[1]);
+  ASSERT_TRUE(AddSecondary(primary, *secondaries_[1]));
+  PutOneMebibyte(primary);
+  EXPECT_LE(FilesAtRest(primary), 21u);
+}
+
+TEST_F(LogFilesTest, AMemberThatIsGoneForGoodHoldsNoMoreThanItsLimit) {
+  options_.log_for_member = {.bytes_max = 400 << 10};
+  Server& primary = MakeGroup();
+  Leave(primary, *secondaries_[1]);
+  PutOneMebibyte(primary);
+  PutOneMebibyte(primary);
+  EXPECT_LE(FilesAtRest(primary), 7u);
+}
+
+TEST_F(LogFilesTest, TheLogOfADuplicatedTableStaysWhole) {
+  meta_.SetReplicaCount(1);
+  meta_.app().duplicating = true;
+  Server& primary = AddServer();
+  ASSERT_TRUE(MakePrimary(primary));
+  PutOneMebibyte(primary);
+  PutOneMebibyte(primary);
+  EXPECT_GE(FilesAtRest(primary), 20u);
+  ASSERT_TRUE(Stop(primary).ok());
+  Restart(primary);
+  ASSERT_TRUE(WaitFor(primary, PartitionStatus::kPrimary));
+  PutOneMebibyte(primary);
+  EXPECT_GE(FilesAtRest(primary), 30u);
+
+  ASSERT_TRUE(Stop(primary).ok());
+  options_.log_keep_duplicated = false;
+  Restart(primary);
+  ASSERT_TRUE(WaitFor(primary, PartitionStatus::kPrimary));
+  PutOneMebibyte(primary);
+  EXPECT_LE(FilesAtRest(primary), 2u);
 }
 
 }  // namespace

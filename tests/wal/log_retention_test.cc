@@ -58,33 +58,43 @@ TEST(LogRetentionTest, TheNewestFileStays) {
 TEST(LogRetentionTest, WhoeverNeedsLeastDecidesNothing) {
   const auto files = Files({0, 10, 20, 30});
   LogNeeds needs = Checkpoint(35);
+  needs.for_member.bytes_max = 1 << 20;
   EXPECT_EQ(Droppable(files, needs), 3u);
   needs.learner = Decree(20);
   EXPECT_EQ(Droppable(files, needs), 2u);
   needs.member = Decree(19);
   EXPECT_EQ(Droppable(files, needs), 1u);
-  needs.duplication = Decree(9);
+  needs.learner = Decree(9);
   EXPECT_EQ(Droppable(files, needs), 0u);
-  needs.duplication = Decree(100);
+  needs.learner = Decree(100);
   EXPECT_EQ(Droppable(files, needs), 1u);
+  needs.member = Decree(30);
+  EXPECT_EQ(Droppable(files, needs), 3u);
+}
+
+TEST(LogRetentionTest, AMemberThatNeverComesBackHoldsNoMoreThanItsLimits) {
+  const auto files = Files({0, 10, 20, 30, 40});
+  LogNeeds needs = Checkpoint(100);
+  needs.member = Decree(5);
+  const auto kept = [&](const LogReserve& for_member) {
+    needs.for_member = for_member;
+    return files.size() - Droppable(files, needs);
+  };
+  EXPECT_EQ(kept({}), 1u);
+  EXPECT_EQ(kept({.bytes_max = 1 << 20}), 5u);
+  EXPECT_EQ(kept({.bytes_max = 399}), 3u);
+  EXPECT_EQ(kept({.bytes_max = 1 << 20, .files_max = 2}), 2u);
+  EXPECT_EQ(kept({.bytes_max = 1 << 20, .age_max_seconds = 121}), 3u);
+  needs.member = Decree(20);  // within the limits only what it needs
+  EXPECT_EQ(kept({.bytes_max = 1 << 20}), 3u);
+  needs.learner = Decree(10);  // who is there is not limited
+  EXPECT_EQ(kept({.bytes_max = 399}), 4u);
 }
 
 TEST(LogRetentionTest, VoidFilesGoWhateverTheyHold) {
   EXPECT_EQ(Droppable(Files({0, 50, 90}), Checkpoint(0), 100), 1u);
   EXPECT_EQ(Droppable(Files({0, 50, 90}), Checkpoint(0), 199), 1u);
   EXPECT_EQ(Droppable(Files({0, 50, 90}), Checkpoint(0), 200), 2u);
-}
-
-// spec/disk-formats.md 6.1.
-TEST(LogRetentionTest, WhileDuplicatingOnlyWhatIsConfirmedCounts) {
-  const auto files = Files({0, 50, 90});
-  LogNeeds needs = Checkpoint(95);
-  needs.duplication = kInvalidDecree;  // not known yet
-  EXPECT_EQ(Droppable(files, needs, 200), 0u);
-  needs.duplication = Decree(0);
-  EXPECT_EQ(Droppable(files, needs, 200), 0u);
-  needs.duplication = Decree(50);
-  EXPECT_EQ(Droppable(files, needs, 200), 1u);
 }
 
 TEST(LogRetentionTest, HeadersMayFallAfterANewBeginning) {
@@ -168,6 +178,20 @@ RandomLog MakeRandomLog(std::mt19937_64& random) {
   return log;
 }
 
+// File i and all newer ones: void files hold no reserve; others do, as long as every limit holds.
+bool IsWithin(const RandomLog& log, size_t i, const LogReserve& limits) {
+  uint64_t bytes = 0;
+  for (size_t k = i; k < log.files.size(); ++k) {
+    const LogFileEntry& file = log.files[k];
+    const bool is_old = k + 1 < log.files.size() && limits.age_max_seconds > 0 &&
+                        kNow - file.last_write_unix_s >= limits.age_max_seconds;
+    if (is_old || file.end_offset() <= log.valid_start_offset) return false;
+    bytes += file.content_bytes;
+  }
+  return limits.bytes_max > 0 && bytes <= limits.bytes_max &&
+         (limits.files_max == 0 || static_cast<int64_t>(log.files.size() - i) <= limits.files_max);
+}
+
 TEST(LogRetentionTest, NothingThatIsNeededIsEverDropped) {
   std::mt19937_64 random(4);
   size_t dropped = 0;
@@ -177,12 +201,13 @@ TEST(LogRetentionTest, NothingThatIsNeededIsEverDropped) {
     LogNeeds needs{.checkpoint = any()};
     if (random() % 3 == 0) needs.learner = any();
     if (random() % 3 == 0) needs.member = any();
-    if (random() % 4 == 0) needs.duplication = random() % 2 == 0 ? any() : kInvalidDecree;
-    LogReserve reserve;
-    if (random() % 2 == 0)
-      reserve = {.bytes_max = random() % 400,
-                 .files_max = static_cast<int64_t>(random() % 5),
-                 .age_max_seconds = static_cast<int64_t>(random() % 1000)};
+    const auto any_limits = [&] {
+      return LogReserve{.bytes_max = random() % 400,
+                        .files_max = static_cast<int64_t>(random() % 5),
+                        .age_max_seconds = static_cast<int64_t>(random() % 1000)};
+    };
+    const LogReserve reserve = random() % 2 == 0 ? any_limits() : LogReserve{};
+    if (needs.member) needs.for_member = any_limits();
     const size_t n = CountDroppable(log.files, needs, reserve, log.valid_start_offset, kNow);
     dropped += n;
     ASSERT_TRUE(log.files.empty() ? n == 0 : n < log.files.size());
@@ -190,10 +215,11 @@ TEST(LogRetentionTest, NothingThatIsNeededIsEverDropped) {
       if (record.file >= n) continue;
       if (record.offset < log.valid_start_offset) continue;
       const Decree d = record.decree;
-      ASSERT_LE(d, needs.duplication.value_or(d));
       ASSERT_LT(d, needs.checkpoint);
       ASSERT_LE(d, needs.learner.value_or(d));
-      ASSERT_LE(d, needs.member.value_or(d));
+      if (d > needs.member.value_or(d)) {
+        ASSERT_FALSE(IsWithin(log, n - 1, needs.for_member));
+      }
     }
     // What is left covers all that is above what was dropped.
     const std::vector<LogFileEntry> left(log.files.begin() + static_cast<ptrdiff_t>(n),
@@ -204,23 +230,8 @@ TEST(LogRetentionTest, NothingThatIsNeededIsEverDropped) {
         ASSERT_LE(record.decree, above);
       }
     }
-    // Void files hold no reserve; others do, as long as every limit holds.
-    if (n > 0 && n < log.files.size() && reserve.bytes_max > 0 && !needs.duplication) {
-      uint64_t bytes = 0;
-      for (size_t i = n - 1; i < log.files.size(); ++i) bytes += log.files[i].content_bytes;
-      const bool within = bytes <= reserve.bytes_max &&
-                          (reserve.files_max == 0 ||
-                           static_cast<int64_t>(log.files.size() - n) < reserve.files_max) &&
-                          (reserve.age_max_seconds == 0 ||
-                           kNow - log.files[n - 1].last_write_unix_s < reserve.age_max_seconds) &&
-                          log.files[n - 1].end_offset() > log.valid_start_offset;
-      bool newer_within = true;
-      for (size_t i = n; i + 1 < log.files.size(); ++i)
-        newer_within = newer_within &&
-                       (reserve.age_max_seconds == 0 ||
-                        kNow - log.files[i].last_write_unix_s < reserve.age_max_seconds) &&
-                       log.files[i].end_offset() > log.valid_start_offset;
-      ASSERT_FALSE(within && newer_within);
+    if (n > 0) {
+      ASSERT_FALSE(IsWithin(log, n - 1, reserve));
     }
   }
   EXPECT_GT(dropped, 10000u);

@@ -169,13 +169,16 @@ TEST_F(PrivateLogReadingTest, WhoNeedsTheLogKeepsIt) {
   options.segment_bytes_max = 64 << 10;
   ASSERT_TRUE(w.Open(options).ok());
   Fill(1, 400, 1000);
-  Drop({.checkpoint = Decree(400), .duplication = kInvalidDecree});
+  Drop({.checkpoint = Decree(400), .learner = Decree(0)});
   EXPECT_TRUE(w.log->Covers(Decree(1)));
   Drop({.checkpoint = Decree(400), .learner = Decree(150), .member = Decree(300)});
   EXPECT_FALSE(w.log->Covers(Decree(1)));
   EXPECT_TRUE(w.log->Covers(Decree(151)));
-  Drop({.checkpoint = Decree(400), .duplication = Decree(390)});
-  EXPECT_FALSE(w.log->Covers(Decree(151)));
+  const LogReserve limits{.bytes_max = 150 << 10};  // two files
+  Drop({.checkpoint = Decree(400), .member = Decree(200), .for_member = {.bytes_max = 1 << 20}});
+  EXPECT_TRUE(w.log->Covers(Decree(201)));
+  Drop({.checkpoint = Decree(400), .member = Decree(200), .for_member = limits});
+  EXPECT_FALSE(w.log->Covers(Decree(201)));
   EXPECT_TRUE(w.log->Covers(Decree(391)));
 }
 
