@@ -10,6 +10,9 @@
 namespace arion {
 namespace {
 
+constexpr int32_t kUpgradeTries = 3;  // sent to one member before another is chosen
+constexpr absl::Duration kUpgradePatience = absl::Seconds(3);  // after the last of them
+
 // One look at all partitions; what it decided so far counts for the next decision.
 class Look {
  public:
@@ -124,6 +127,7 @@ class Look {
   Step Cure(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
     if (partition.intent && StillApplies(partition, *partition.intent)) {
+      if (std::optional<Step> other = UpgradeAnother(partition)) return *other;
       return {.intent = partition.intent};
     }
     if (!config.primary.IsValid()) {
@@ -241,6 +245,23 @@ class Look {
       }
     }
     return best.IsValid() ? upgrade(best) : Step{};
+  }
+
+  // Who sends beacons may still be cut off from all the rest: when the chosen one does nothing,
+  // the next one is asked.
+  std::optional<Step> UpgradeAnother(const Partition& partition) {
+    const Intent& intent = *partition.intent;
+    if (intent.type != ConfigType::kUpgradeToPrimary || intent.times_sent < kUpgradeTries ||
+        now_ < intent.last_sent + kUpgradePatience)
+      return std::nullopt;
+    std::vector<Endpoint> intact = Intact(partition);
+    if (intact.empty()) return std::nullopt;
+    std::sort(intact.begin(), intact.end());
+    const auto next = std::upper_bound(intact.begin(), intact.end(), intent.node);
+    const Endpoint node = next == intact.end() ? intact.front() : *next;
+    if (node == intent.node) return std::nullopt;
+    placement_.AddPromotion(node);
+    return Propose(ConfigType::kUpgradeToPrimary, node, node);
   }
 
   Step AssignNew(const Partition& partition) {

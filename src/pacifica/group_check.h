@@ -23,6 +23,9 @@ class GroupCheck {
   enum class Verdict { kFine, kMemberFailed, kLearnerFailed, kLearnerSucceeded };
   Verdict OnAnswer(const GroupCheckAnswered& answer);
 
+  // It owes the answer to a repeated check.
+  bool IsSilent(Endpoint node) const { return lost_.contains(node); }
+
   // The replica took office under a ballot.
   void Begin();
   void End();

@@ -2,6 +2,7 @@
 #include "pacifica/prepare_dispatch.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace arion {
@@ -10,6 +11,7 @@ namespace {
 constexpr int kBrokenConnectionsMax = 1;
 constexpr int kReconnectDelayFactor =
     20;  // a new connection needs longer than a learner that is about to be ready
+constexpr int kLooksAnAttempt = 4;  // at whether a later one has become the oldest
 
 }  // namespace
 
@@ -21,12 +23,15 @@ void PrepareDispatch::Send(Endpoint to, int64_t signature, MutationPtr mutation)
   outgoing = {.to = to,
               .signature = signature,
               .mutation = std::move(mutation),
-              .deadline = s_.now + timeout};
+              .deadline = s_.now + timeout,
+              .sent_at = s_.now};
   SendNow(serial, outgoing);
 }
 
 void PrepareDispatch::SendNow(uint64_t serial, Outgoing& outgoing) {
   outgoing.retry_at = Instant::InfiniteFuture();
+  const Instant probe_at = s_.now + s_.options.prepare_attempt_timeout;
+  outgoing.probe_at = probe_at < outgoing.deadline ? probe_at : Instant::InfiniteFuture();
   const PartitionStatus receiver =
       outgoing.signature == 0 ? PartitionStatus::kSecondary : PartitionStatus::kPotentialSecondary;
   SendPrepare send;
@@ -35,8 +40,13 @@ void PrepareDispatch::SendNow(uint64_t serial, Outgoing& outgoing) {
   send.request.pid = s_.options.pid;
   send.request.config = s_.ConfigurationFor(receiver, outgoing.signature);
   send.request.mutation = outgoing.mutation;
-  send.timeout = std::min(outgoing.deadline - s_.now, s_.options.prepare_attempt_timeout);
+  send.timeout = outgoing.deadline - s_.now;
   s_.effects.send.push_back(std::move(send));
+}
+
+void PrepareDispatch::SendAgain(uint64_t serial, Outgoing& outgoing) {
+  ++s_.counters.prepares_resent;
+  SendNow(serial, outgoing);
 }
 
 PrepareDispatch::Verdict PrepareDispatch::Finish(uint64_t serial, Outcome outcome) {
@@ -64,10 +74,12 @@ PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
     case ErrorCode::kTryAgain:
       delay = s_.options.prepare_retry_delay;
       break;
-    case ErrorCode::kTimeout:
-      delay = absl::ZeroDuration();
-      break;
+    case ErrorCode::kTimeout:  // each sending has the time that is left
+      return Finish(answer.serial, Outcome::kTimedOut);
     case ErrorCode::kNetworkFailure:
+      // Of two sendings over one connection.
+      if (outgoing.retry_at < Instant::InfiniteFuture())
+        return Finish(answer.serial, Outcome::kPending);
       if (++outgoing.broken_connections > kBrokenConnectionsMax)
         return Finish(answer.serial, Outcome::kFailed);
       delay = s_.options.prepare_retry_delay * kReconnectDelayFactor;
@@ -77,25 +89,37 @@ PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
   }
   if (s_.now + delay >= outgoing.deadline) return Finish(answer.serial, Outcome::kFailed);
   outgoing.retry_at = s_.now + delay;
-  if (delay <= absl::ZeroDuration()) {
-    ++s_.counters.prepares_resent;
-    SendNow(answer.serial, outgoing);
-  }
+  outgoing.probe_at = Instant::InfiniteFuture();
   return Finish(answer.serial, Outcome::kPending);
 }
 
 void PrepareDispatch::OnTick() {
+  std::set<Endpoint> seen;
   for (auto& [serial, outgoing] : outgoing_) {
-    if (outgoing.retry_at > s_.now) continue;
-    ++s_.counters.prepares_resent;
-    SendNow(serial, outgoing);
+    const bool is_oldest = seen.insert(outgoing.to).second;
+    if (outgoing.retry_at <= s_.now) {
+      SendAgain(serial, outgoing);
+    } else if (outgoing.probe_at <= s_.now) {
+      if (is_oldest)
+        SendAgain(serial, outgoing);
+      else
+        outgoing.probe_at = s_.now + s_.options.prepare_attempt_timeout / kLooksAnAttempt;
+    }
   }
 }
 
 Instant PrepareDispatch::NextWakeup() const {
   Instant next = Instant::InfiniteFuture();
-  for (const auto& [serial, outgoing] : outgoing_) next = std::min(next, outgoing.retry_at);
+  for (const auto& [serial, outgoing] : outgoing_)
+    next = std::min({next, outgoing.retry_at, outgoing.probe_at});
   return next;
+}
+
+bool PrepareDispatch::IsSilent(Endpoint node) const {
+  const auto oldest = std::find_if(outgoing_.begin(), outgoing_.end(),
+                                   [node](const auto& entry) { return entry.second.to == node; });
+  return oldest != outgoing_.end() &&
+         s_.now - oldest->second.sent_at >= oldest->second.deadline - s_.now;
 }
 
 void PrepareDispatch::ForgetNode(Endpoint node) {

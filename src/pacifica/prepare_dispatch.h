@@ -2,9 +2,10 @@
 // retry.
 //
 // Shapes    A prepare to one receiver ends in exactly one verdict, unless it is forgotten. It is
-//           repeated while the receiver is not ready (TRY_AGAIN, INACTIVE_STATE), when one sending
-//           got lost, and once when its connection broke; never past the timeout counted from its
-//           first sending.
+//           repeated while the receiver is not ready (TRY_AGAIN, INACTIVE_STATE), once when its
+//           connection broke, and, without an answer for prepare_attempt_timeout, when it is the
+//           oldest one to that receiver: one that is merely slow gets no second load. Never past
+//           the timeout counted from its first sending.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,7 +20,7 @@ class PrepareDispatch {
  public:
   explicit PrepareDispatch(ReplicaState& state) : s_(state) {}
 
-  enum class Outcome { kPending, kAcked, kFailed, kUnknown };
+  enum class Outcome { kPending, kAcked, kFailed, kTimedOut, kUnknown };
   struct Verdict {
     Outcome outcome = Outcome::kUnknown;
     Endpoint node;
@@ -34,6 +35,8 @@ class PrepareDispatch {
 
   void Forget() { outgoing_.clear(); }
   void ForgetNode(Endpoint node);
+  // It owes an answer for half of the time it has.
+  bool IsSilent(Endpoint node) const;
 
  private:
   struct Outgoing {
@@ -41,10 +44,13 @@ class PrepareDispatch {
     int64_t signature = 0;
     MutationPtr mutation;
     Instant deadline;
-    Instant retry_at = Instant::InfiniteFuture();  // set between two sendings
+    Instant sent_at;
+    Instant retry_at = Instant::InfiniteFuture();  // the receiver is not ready, or not connected
+    Instant probe_at = Instant::InfiniteFuture();  // the sending, or its answer, may be lost
     int broken_connections = 0;
   };
   void SendNow(uint64_t serial, Outgoing& outgoing);
+  void SendAgain(uint64_t serial, Outgoing& outgoing);
   Verdict Finish(uint64_t serial, Outcome outcome);
 
   ReplicaState& s_;

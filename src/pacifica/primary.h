@@ -44,6 +44,7 @@ class Primary {
   // ---- members' answers ----
   // A failed node is the caller's to remove.
   PrepareDispatch::Verdict OnPrepareAnswer(const PrepareAcked& answer);
+  bool IsSilent(Endpoint node) const { return dispatch_.IsSilent(node); }
   // What is in flight goes to a learner that takes prepares from now on.
   void SendTailTo(Endpoint learner);
   // A learner's acknowledgements are no longer waited for.

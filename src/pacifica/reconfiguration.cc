@@ -83,6 +83,19 @@ void Reconfiguration::RemoveMember(Endpoint node) {
   Begin(ConfigType::kDowngradeToInactive, node, std::move(wanted));
 }
 
+void Reconfiguration::GiveWay() {
+  if (s_.role != PartitionStatus::kPrimary || s_.configuration.secondaries.empty()) return;
+  ++s_.counters.gave_way;
+  Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries());
+}
+
+PartitionConfiguration Reconfiguration::SelfAmongSecondaries() const {
+  PartitionConfiguration wanted = s_.configuration;
+  RemoveFrom(wanted, s_.options.self);
+  wanted.secondaries.push_back(s_.options.self);
+  return wanted;
+}
+
 bool Reconfiguration::UpgradeLearner(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(sessions_.Find(node) != nullptr);
@@ -127,10 +140,7 @@ void Reconfiguration::ProceedHandOver() {
   if (!primary_.IsQuiet() && s_.now < hand_over_->until) return;
   const ConfigurationUpdateRequest proposal = std::move(hand_over_->proposal);
   hand_over_.reset();
-  PartitionConfiguration wanted = s_.configuration;
-  RemoveFrom(wanted, s_.options.self);
-  wanted.secondaries.push_back(s_.options.self);
-  Begin(proposal.type, s_.options.self, std::move(wanted));
+  Begin(proposal.type, s_.options.self, SelfAmongSecondaries());
 }
 
 void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {

@@ -36,6 +36,8 @@ class Reconfiguration {
 
   // ---- wishes of a primary ----
   void RemoveMember(Endpoint node);
+  // Nobody answers any more: rather than remove all others it makes room for one of them.
+  void GiveWay();
   // False: too early. What earlier primaries prepared may have been committed by them, so it must
   // be committed here, and with it be in the learner's log, before the learner counts as a member
   // that has everything.
@@ -61,6 +63,7 @@ class Reconfiguration {
   // `wanted` has the members wished for; its ballot must be the current one.
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
   void Send();
+  PartitionConfiguration SelfAmongSecondaries() const;
   bool IsSane(const PartitionConfiguration& configuration) const;
   // The newest description of the table counts; one that lacks a version always does.
   void TakeOver(const AppInfo& app);

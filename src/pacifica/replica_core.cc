@@ -77,6 +77,7 @@ struct ReplicaCore::Parts {
 
   bool IsOdd(const PrepareRequest& request) const;
   ErrorCode AdmitPrepare(const PrepareRequest& request);
+  void OnSilent(Endpoint node);
 };
 
 // ---- starting ----
@@ -306,13 +307,25 @@ void ReplicaCore::Parts::On(const PrepareAcked& event) {
   }
   const PrepareDispatch::Verdict verdict = primary.OnPrepareAnswer(event);
   if (verdict.outcome == PrepareDispatch::Outcome::kUnknown) ++s.counters.stale_messages;
-  if (verdict.outcome != PrepareDispatch::Outcome::kFailed) return;
+  const bool is_silent = verdict.outcome == PrepareDispatch::Outcome::kTimedOut;
+  if (verdict.outcome != PrepareDispatch::Outcome::kFailed && !is_silent) return;
   if (s.configuration.IsSecondary(verdict.node)) {
-    reconfiguration.RemoveMember(verdict.node);
+    is_silent ? OnSilent(verdict.node) : reconfiguration.RemoveMember(verdict.node);
   } else {
     sessions.Erase(verdict.node);
     primary.StopPreparesTo(verdict.node);
   }
+}
+
+// One who does not answer is removed. When nobody does, it is rather this server that can't be
+// reached, whatever its beacons say: then it makes room for one of the others.
+void ReplicaCore::Parts::OnSilent(Endpoint node) {
+  const std::vector<Endpoint>& members = s.configuration.secondaries;
+  const bool nobody_answers =
+      members.size() > 1 && std::all_of(members.begin(), members.end(), [&](Endpoint member) {
+        return member == node || primary.IsSilent(member) || group_check.IsSilent(member);
+      });
+  nobody_answers ? reconfiguration.GiveWay() : reconfiguration.RemoveMember(node);
 }
 
 // ---- group ----
@@ -352,7 +365,8 @@ void ReplicaCore::Parts::On(const GroupCheckAnswered& event) {
     case GroupCheck::Verdict::kFine:
       return;
     case GroupCheck::Verdict::kMemberFailed:
-      return reconfiguration.RemoveMember(event.from);
+      return event.rpc == ErrorCode::kTimeout ? OnSilent(event.from)
+                                              : reconfiguration.RemoveMember(event.from);
     case GroupCheck::Verdict::kLearnerFailed:
       sessions.Erase(event.from);
       return primary.StopPreparesTo(event.from);

@@ -95,6 +95,7 @@ class ReplicaCore {
     int64_t reprepared = 0;
     int64_t holes_filled = 0;
     int64_t configuration_updates = 0;
+    int64_t gave_way = 0;  // as a primary that nobody answered any more
     int64_t learn_rounds = 0;
     int64_t prepares_resent = 0;
   };

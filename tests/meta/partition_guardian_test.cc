@@ -436,5 +436,30 @@ TEST_F(PartitionGuardianTest, AnUnchangedStateGivesTheSamePlan) {
   Expect(ConfigType::kAddSecondary, kA, kC);
 }
 
+// ---- Servers that send beacons and do nothing else
+
+TEST_F(PartitionGuardianTest, AChosenPrimaryThatDoesNothingIsPassedOver) {
+  Members({}, {kB, kC});
+  partition().intent = Intent{.type = ConfigType::kUpgradeToPrimary,
+                              .target = kB,
+                              .node = kB,
+                              .times_sent = 3,
+                              .last_sent = now_};
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+  now_ = now_ + absl::Seconds(3);
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, TheOnlyOneThatMayBePrimaryIsAskedOn) {
+  Members({}, {kB, kC});
+  Dead(kC);
+  partition().intent = Intent{.type = ConfigType::kUpgradeToPrimary,
+                              .target = kB,
+                              .node = kB,
+                              .times_sent = 9,
+                              .last_sent = now_ - absl::Minutes(1)};
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
 }  // namespace
 }  // namespace arion

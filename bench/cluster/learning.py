@@ -1,0 +1,148 @@
+#!/usr/bin/env python3
+"""How fast a wiped server gets its replicas back, alone and under load, and what those who read and write notice of it.
+
+    cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DARION_BENCH=ON
+    ninja -C build-bench arion_meta_bin arion_replica_bin arion_load_bin
+    ARION_BUILD=build-bench bench/cluster/learning.py [--gb 2] [--rate 1000] [--repeats 1] [--json FILE]
+
+One meta and three replica servers on this machine, one disk, 8 partitions x 3 replicas, durable, records of 10 x 1000 random
+bytes. One server is killed and its directory emptied; its replicas come back from the two others, as files or
+from their logs, as is cheaper. The load is an open loop
+at that rate, half reads, half writes; its latencies count from when an operation was meant to start. "before" is measured with
+two members a partition, right before the empty server starts.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "cluster"))
+import harness  # noqa: E402
+
+VALUE_BYTES = 10000
+BEFORE_SECONDS = 20
+
+
+def load_command(cluster, *more):
+    return [os.path.join(harness.BUILD, "arion_load"), *more, f"--meta={cluster.meta.address}", "--table=temp",
+            "--workload=a", "-p", "fieldcount=10", "-p", f"fieldlength={VALUE_BYTES // 10}"]
+
+
+def fill(cluster, gigabytes):
+    records = int(gigabytes * 1e9 / VALUE_BYTES)
+    harness.run(load_command(cluster, "load", "--threads=64") + ["-p", f"recordcount={records}"], timeout=7200)
+    return records
+
+
+class Load:
+    """The foreground, in the background, until it is stopped."""
+
+    def __init__(self, cluster, records, rate):
+        self.report = tempfile.NamedTemporaryFile(suffix=".json")
+        self.process = subprocess.Popen(
+            load_command(cluster, "run", f"--rate={rate}", "--seconds=3600", "--warmup=1", f"--json={self.report.name}")
+            + ["-p", f"recordcount={records}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def stop(self):
+        """{operation: its p99 in milliseconds, "rate": operations a second}."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(timeout=120)
+        phase = json.load(open(self.report.name))["phases"][-1]
+        found = {kind["operation"]: kind["intended_us"]["p99"] / 1000 for kind in phase["kinds"] if kind["count"]}
+        return {**found, "rate": phase["ops_per_second"], "errors": phase["errors"]}
+
+
+def received(server):
+    try:
+        return sum(value for name, _, value in harness.metrics(server) if name == "arion_disk_copy_received_bytes_total")
+    except OSError:
+        return 0
+
+
+def is_whole(cluster):
+    partitions = cluster.partitions("temp")
+    return partitions and all(p["primary"] and len(p["secondaries"]) == 2 for p in partitions)
+
+
+def learn_once(cluster, victim, records, rate):
+    """One server's replicas from nothing, counted from when the empty server listens; with `rate` > 0 under load."""
+    victim.kill()
+    harness.wait_for("every partition has a primary that lives", lambda: all(
+        p["primary"] and p["primary"] != victim.address for p in cluster.partitions("temp")))
+    for path in victim.data_directories():
+        shutil.rmtree(path)
+        os.makedirs(path)
+    before = None
+    if rate:
+        load = Load(cluster, records, rate)
+        time.sleep(BEFORE_SECONDS)
+        before = load.stop()
+    victim.start()
+    cluster.wait_listening(victim)
+    begin = time.monotonic()
+    load = Load(cluster, records, rate) if rate else None
+    harness.wait_for("every partition is whole", lambda: is_whole(cluster), 3600)
+    seconds = time.monotonic() - begin
+    gigabytes = records * VALUE_BYTES / 1e9
+    result = {"gigabytes": gigabytes, "as_files_gb": received(victim) / 1e9, "seconds": seconds,
+              "mb_per_second": gigabytes * 1000 / seconds}
+    if load:
+        result.update(before=before, during=load.stop())
+    return result
+
+
+def show(name, results):
+    for result in results:
+        line = (f"{name}: {result['gigabytes']:.2f} GB in {result['seconds']:.1f} s, {result['mb_per_second']:.0f} MB/s, "
+                f"{result['as_files_gb']:.2f} GB of it as files of checkpoints, the rest from logs")
+        if "before" in result:
+            for kind in sorted(set(result["before"]) & set(result["during"]) - {"rate", "errors"}):
+                was, now = result["before"][kind], result["during"][kind]
+                line += f"; {kind} p99 {was:.1f} -> {now:.1f} ms ({now / was:.2f}x)"
+            line += f"; rate {result['during']['rate'] / result['before']['rate']:.2f} of before"
+        print(line, flush=True)
+    print(f"{name}: median {statistics.median(r['mb_per_second'] for r in results):.0f} MB/s", flush=True)
+
+
+def measure(gigabytes, rate, repeats, settings):
+    cluster = harness.Cluster(replica_settings=settings)
+    try:
+        cluster.start()
+        cluster.create_table("temp")
+        records = fill(cluster, gigabytes)
+        alone, loaded = [], []
+        for i in range(repeats):
+            for results, at_rate in ((alone, 0), (loaded, rate)):
+                results.append(learn_once(cluster, cluster.replicas[i % 3], records, at_rate))
+                cluster.wait_healthy("temp")
+        return {"alone": alone, "under_load": loaded, "written_gb": gigabytes, "rate": rate}
+    finally:
+        cluster.destroy()
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--gb", type=float, default=2)
+    parser.add_argument("--rate", type=int, default=1000)
+    parser.add_argument("--repeats", type=int, default=1)
+    parser.add_argument("--set", action="append", default=[], help="key=value of [arion.replica], as copy_rate_per_disk=50MiB")
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    figures = measure(arguments.gb, arguments.rate, arguments.repeats, dict(pair.split("=", 1) for pair in arguments.set))
+    show("alone", figures["alone"])
+    show("under load", figures["under_load"])
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump(figures, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()
