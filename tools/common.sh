@@ -54,12 +54,13 @@ install_go() {
   install_packages golang-go
 }
 
-# configure DIRECTORY [cmake option...]: quiet unless it fails.
+# configure DIRECTORY [cmake option...]: quiet unless it fails. Where npm is installed the dashboard gets its plots.
 configure() {
   local directory=$1 log
   shift
   mkdir -p "$directory"
   log=$directory/configure.log
+  if command -v npm >/dev/null; then timeout 60 "$ROOT/thirdparty/get-uplot" >"$directory/uplot.log" 2>&1 || true; fi
   cmake -S "$ROOT" -B "$directory" -G Ninja "$@" >"$log" 2>&1 || {
     tail -n 30 "$log" >&2
     return 1

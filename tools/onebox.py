@@ -511,11 +511,12 @@ class OneBox:
         shell = os.path.relpath(os.path.join(self.build, "arion_shell"))
         where = "" if os.path.relpath(self.directory, ROOT) == "onebox" else f" --dir {os.path.relpath(self.directory)}"
         for name, text in [
+                ("Dashboard", f"http://{self.meta_address}/ui"),
                 ("Shell", f"{shell} --meta {self.meta_address}      try: nodes, use {TABLE}, set k s hello, get k s"),
                 ("Load", f"{os.path.join(os.path.dirname(shell), 'arion_load')} --meta {self.meta_address} --workload a --seconds 30"),
                 ("Break it", f"tools/onebox kill replica{min(2, self.servers)}{where}      then watch: tools/onebox status{where}"),
                 ("Stop", f"tools/onebox stop{where}      (data kept; tools/onebox clean{where} removes it)")]:
-            self.screen.line(f"  {name:<10} {text}" if name != "Shell" else f"\n  {name:<10} {text}")
+            self.screen.line(f"  {name:<10} {text}" if name != "Dashboard" else f"\n  {name:<10} {text}")
         return status
 
     def start_one(self, node):

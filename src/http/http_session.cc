@@ -12,6 +12,8 @@ const char* ReasonOf(int status) {
   switch (status) {
     case 200:
       return "OK";
+    case 304:
+      return "Not Modified";
     case 307:
       return "Temporary Redirect";
     case 400:
@@ -39,8 +41,12 @@ std::string HttpResponseBytes(const HttpResponse& response, HttpConnection conne
                               HttpBody body) {
   std::string out = absl::StrCat(
       "HTTP/1.1 ", response.status, " ", ReasonOf(response.status),
-      "\r\nContent-Type: ", response.content_type, "\r\nContent-Length: ", response.body.size(),
       "\r\nConnection: ", connection == HttpConnection::kKeep ? "keep-alive" : "close", "\r\n");
+  constexpr int kNotModified =
+      304;  // has no body, and no length but that of the page it stands for
+  if (response.status != kNotModified)
+    absl::StrAppend(&out, "Content-Type: ", response.content_type,
+                    "\r\nContent-Length: ", response.body.size(), "\r\n");
   for (const auto& [name, value] : response.headers)
     absl::StrAppend(&out, name, ": ", value, "\r\n");
   out += "\r\n";

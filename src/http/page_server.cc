@@ -58,9 +58,11 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
 
   std::string List() const {
     std::string text;
-    for (const auto& [path, entry] : pages_)
+    for (const auto& [path, entry] : pages_) {
+      if (entry.help.empty()) continue;
       absl::StrAppend(&text, path, std::string(path.size() < 16 ? 16 - path.size() : 1, ' '),
                       entry.help, "\n");
+    }
     return text;
   }
 

@@ -28,7 +28,7 @@ class PageServer {
  public:
   explicit PageServer(DiskPool& pool);
 
-  // `help`: one line, for the list. A path is added once.
+  // `help`: one line, for the list; empty: not listed. A path is added once.
   void Add(std::string path, std::string help, Page page);
   // What the transport makes of a connection that speaks HTTP.
   ByteSessionFactory Sessions();

@@ -216,6 +216,15 @@ ReplicaLogMetrics::ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& se
   held_.push_back(registry.AddTable(
       {.name = "log_bytes", .help = "Bytes of the replicas' private logs."}, MetricKind::kGauge,
       [this] { return Rows([](const Totals& t) { return static_cast<double>(t.bytes); }); }));
+  held_.push_back(registry.AddTable(
+      {.name = "replicas", .help = "Open replicas by what they are in their partition."},
+      MetricKind::kGauge, [this] {
+        const std::lock_guard lock(mutex_);
+        std::vector<LabeledValue> rows;
+        for (const auto& [status, count] : by_status_)
+          rows.push_back({{{"status", std::string(PartitionStatusName(status))}}, count});
+        return rows;
+      }));
   const LogReplayStats& replay = server.replay();
   auto add = [&](MetricInfo info, const Counter& counter) {
     held_.push_back(registry.Add(std::move(info), {}, counter));
@@ -252,7 +261,11 @@ void ReplicaLogMetrics::Refresh() {
   if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return;
   std::map<std::string, Totals> by_disk;
   for (const ConfiguredDisk& disk : disks_) by_disk[disk.tag];
+  std::map<PartitionStatus, double> by_status = {{PartitionStatus::kPrimary, 0},
+                                                 {PartitionStatus::kSecondary, 0},
+                                                 {PartitionStatus::kPotentialSecondary, 0}};
   for (const ReplicaSnapshot& replica : answer->replicas) {
+    if (!replica.loading) ++by_status[replica.status];
     for (const ConfiguredDisk& disk : disks_) {
       if (!replica.directory.starts_with(disk.path + "/")) continue;
       Totals& totals = by_disk[disk.tag];
@@ -263,6 +276,7 @@ void ReplicaLogMetrics::Refresh() {
   }
   std::lock_guard lock(mutex_);
   by_disk_ = std::move(by_disk);
+  by_status_ = std::move(by_status);
 }
 
 std::vector<LabeledValue> ReplicaLogMetrics::Rows(double (*of)(const Totals&)) const {

@@ -54,7 +54,8 @@ class ReplicaLogMetrics {
   ReplicaServer& server_;
   const std::vector<ConfiguredDisk> disks_;
   mutable std::mutex mutex_;
-  std::map<std::string, Totals> by_disk_;  // guarded by mutex_
+  std::map<PartitionStatus, double> by_status_;  // guarded by mutex_
+  std::map<std::string, Totals> by_disk_;        // guarded by mutex_
   MetricRegistrations held_;
 };
 

@@ -1,5 +1,6 @@
 // arion_meta: one meta server. Composition only.
 // SPDX-License-Identifier: Apache-2.0
+#include <memory>
 #include <utility>
 
 #include "base/log.h"
@@ -12,10 +13,18 @@
 #include "main/server_process.h"
 #include "meta/journal_meta_store.h"
 #include "meta/meta_server.h"
+#include "meta/overview_json.h"
 #include "rpc/asio_transport.h"
 
 namespace arion {
 namespace {
+
+HttpResponse AnswerCluster(MetaMetrics& metrics, const Clock& clock) {
+  const std::shared_ptr<const ClusterOverview> overview = metrics.Refresh();
+  if (overview == nullptr) return {.status = 503, .body = "the meta server does not answer now\n"};
+  return {.content_type = "application/json",
+          .body = OverviewJson(*overview, clock.WallMicros() / 1000)};
+}
 
 int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport) {
   if (absl::Status status = server.Start(); !status.ok()) return FailedToStart(status);
@@ -42,6 +51,8 @@ int Main(int argc, char** argv) {
   MetaServer server(env, transport, store, config.meta);
   MetaMetrics metrics(pages.registry(), server);
   pages.BeforeReading([&] { metrics.Refresh(); });
+  pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
+            [&](const HttpRequest&) { return AnswerCluster(metrics, env.clock()); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();
   pages.Stop();

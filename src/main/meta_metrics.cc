@@ -31,10 +31,11 @@ const char* HelpOf(PartitionHealth health) {
 
 }  // namespace
 
-MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server) : server_(server) {
+MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server)
+    : server_(server), latest_(std::make_shared<const ClusterOverview>()) {
   const auto add = [&](MetricInfo info, auto of) {
     held_.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
-                                 [this, of] { return static_cast<double>(of(Latest())); }));
+                                 [this, of] { return static_cast<double>(of(*Latest())); }));
   };
   add({.name = "alive_replica_servers", .help = "Replica servers whose beacons arrive."},
       [](const ClusterOverview& overview) { return overview.alive_servers; });
@@ -46,7 +47,7 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server) : server_
         {.name = std::string(PartitionHealthName(health)) + "_partitions", .help = HelpOf(health)},
         MetricKind::kGauge, [this, i] {
           std::vector<LabeledValue> rows;
-          for (const TableOverview& table : Latest().tables)
+          for (const auto overview = Latest(); const TableOverview& table : overview->tables)
             rows.push_back({{{"table", table.name}}, static_cast<double>(table.partitions[i])});
           return rows;
         }));
@@ -55,7 +56,7 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server) : server_
       registry.AddTable({.name = "meta_function_level", .help = "1 for the level that holds."},
                         MetricKind::kGauge, [this] {
                           return std::vector<LabeledValue>{
-                              {{{"level", std::string(FunctionLevelName(Latest().level))}}, 1.0}};
+                              {{{"level", std::string(FunctionLevelName(Latest()->level))}}, 1.0}};
                         }));
   held_.push_back(registry.Add({.name = "partition_configuration_changes_total",
                                 .help = "Configurations of partitions stored since the start.",
@@ -67,23 +68,20 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server) : server_
                                {}, server.stats().server_deaths));
 }
 
-void MetaMetrics::Refresh() {
-  struct Answer {
-    ClusterOverview overview;
-    std::promise<void> arrived;
-  };
-  auto answer = std::make_shared<Answer>();
-  const std::future<void> arrived = answer->arrived.get_future();
+std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {
+  using Answer = std::shared_ptr<const ClusterOverview>;
+  auto answer = std::make_shared<std::promise<Answer>>();
+  std::future<Answer> arrived = answer->get_future();
   server_.Overview([answer](ClusterOverview overview) {
-    answer->overview = std::move(overview);
-    answer->arrived.set_value();
+    answer->set_value(std::make_shared<const ClusterOverview>(std::move(overview)));
   });
-  if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return;
+  if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return nullptr;
   const std::lock_guard lock(mutex_);
-  latest_ = std::move(answer->overview);
+  latest_ = arrived.get();
+  return latest_;
 }
 
-ClusterOverview MetaMetrics::Latest() const {
+std::shared_ptr<const ClusterOverview> MetaMetrics::Latest() const {
   const std::lock_guard lock(mutex_);
   return latest_;
 }

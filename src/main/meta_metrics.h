@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -19,15 +20,16 @@ class MetaMetrics {
  public:
   MetaMetrics(MetricRegistry& registry, MetaServer& server);
 
-  // Waits up to a second; after that, the numbers stay those of the last time.
-  void Refresh();
+  // Waits up to a second; after that, the numbers stay those of the last time, and the answer is
+  // nullptr.
+  std::shared_ptr<const ClusterOverview> Refresh();
 
  private:
-  ClusterOverview Latest() const;
+  std::shared_ptr<const ClusterOverview> Latest() const;
 
   MetaServer& server_;
   mutable std::mutex mutex_;
-  ClusterOverview latest_;  // guarded by mutex_
+  std::shared_ptr<const ClusterOverview> latest_;  // guarded by mutex_
   MetricRegistrations held_;
 };
 

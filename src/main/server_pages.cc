@@ -4,6 +4,7 @@
 #include "http/metrics_page.h"
 #include "main/pool_metrics.h"
 #include "main/version.h"
+#include "ui/ui_pages.h"
 
 namespace arion {
 namespace {
@@ -16,6 +17,18 @@ ServerIdentity IdentityOf(ServerKind kind, const ServerConfig& config) {
           .role = kind == ServerKind::kMeta ? "meta" : "replica",
           .host = address.substr(0, address.rfind(':')),
           .port = config.listen.port};
+}
+
+UiFacts FactsOf(ServerKind kind, const ServerConfig& config) {
+  UiFacts facts{.role = kind == ServerKind::kMeta ? "meta" : "replica",
+                .cluster = config.cluster_name,
+                .address = config.listen.ToString(),
+                .version = std::string(kVersion),
+                .commit = std::string(kCommit)};
+  if (kind == ServerKind::kReplica)
+    facts.durability = std::string(DurabilityName(config.replica.durability));
+  for (Endpoint meta : config.meta_servers) facts.meta_servers.push_back(meta.ToString());
+  return facts;
 }
 
 }  // namespace
@@ -34,6 +47,7 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
                         .body = "{\"Version\":\"" + std::string(kVersion) + "\",\"GitCommit\":\"" +
                                 std::string(kCommit) + "\"}"};
   });
+  AddUi(pages_, FactsOf(kind, config));
   transport.SetByteSessions(pages_.Sessions());
   for (auto& connections : RegisterConnections(registry_, transport))
     held_.push_back(std::move(connections));

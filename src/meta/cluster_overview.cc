@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/cluster_overview.h"
 
+#include <utility>
+
 #include "messages/write_members.h"
 
 namespace arion {
@@ -21,17 +23,65 @@ PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_mem
   return PartitionHealth::kHealthy;
 }
 
+namespace {
+
+// Adds one partition to its table's row.
+void AddPartition(const ClusterState& state, PartitionId pid, const Partition& partition,
+                  PartitionHealth health, TableOverview* row) {
+  const auto add = [&](Endpoint member, int32_t ServerShare::*role) {
+    ServerShare& share = row->servers[member];
+    ++(share.*role);
+    if (health != PartitionHealth::kHealthy) ++share.unhealthy;
+  };
+  const PartitionConfiguration& config = partition.config;
+  if (config.primary.IsValid()) add(config.primary, &ServerShare::primaries);
+  for (Endpoint secondary : config.secondaries) add(secondary, &ServerShare::secondaries);
+  if (partition.intent && !config.IsMember(partition.intent->node) &&
+      partition.intent->node.IsValid())
+    ++row->servers[partition.intent->node].learning;
+  for (const auto& [endpoint, node] : state.nodes) {
+    const auto replica = node.replicas.find(pid);
+    if (!node.alive || replica == node.replicas.end()) continue;
+    if (node.IsLoading(pid)) ++row->servers[endpoint].opening;
+    for (Durability mode : {Durability::kOs, Durability::kFsync})
+      if (replica->second.durability == static_cast<int8_t>(mode)) row->durability.insert(mode);
+  }
+}
+
+void AddTo(const ServerShare& part, ServerShare* sum) {
+  sum->primaries += part.primaries;
+  sum->secondaries += part.secondaries;
+  sum->unhealthy += part.unhealthy;
+  sum->opening += part.opening;
+  sum->learning += part.learning;
+}
+
+}  // namespace
+
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
                            int32_t write_members_min) {
   ClusterOverview overview{.level = level};
-  for (const auto& [endpoint, node] : state.nodes)
-    ++(node.alive ? overview.alive_servers : overview.dead_servers);
+  std::map<Endpoint, ServerShare> shares;
   for (const auto& [app_id, table] : state.tables) {
     if (table.info.status != AppStatus::kAvailable) continue;
-    TableOverview row{.app_id = app_id, .name = table.info.app_name};
-    for (const Partition& partition : table.partitions)
-      ++row.partitions[static_cast<size_t>(HealthOf(partition.config, write_members_min))];
+    TableOverview row{.app_id = app_id,
+                      .name = table.info.app_name,
+                      .replica_count = table.info.max_replica_count};
+    for (size_t i = 0; i < table.partitions.size(); ++i) {
+      const Partition& partition = table.partitions[i];
+      const PartitionId pid{app_id, static_cast<int32_t>(i)};
+      const PartitionHealth health = HealthOf(partition.config, write_members_min);
+      ++row.partitions[static_cast<size_t>(health)];
+      AddPartition(state, pid, partition, health, &row);
+      if (partition.intent)
+        overview.work.push_back({pid, partition.intent->type, partition.intent->node});
+    }
+    for (const auto& [endpoint, share] : row.servers) AddTo(share, &shares[endpoint]);
     overview.tables.push_back(std::move(row));
+  }
+  for (const auto& [endpoint, node] : state.nodes) {
+    ++(node.alive ? overview.alive_servers : overview.dead_servers);
+    overview.servers.push_back({endpoint, node.alive, node.has_unreadable_disks, shares[endpoint]});
   }
   return overview;
 }

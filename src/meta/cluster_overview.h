@@ -1,10 +1,13 @@
-// What the cluster is like in numbers, for metrics and pages, from the state alone. Pure.
+// What the cluster is like, for metrics and pages, from the state alone. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "meta/cluster_state.h"
@@ -25,17 +28,48 @@ std::string_view PartitionHealthName(PartitionHealth health);  // "writable_ill"
 // `write_members_min`: mutation_2pc_min_replica_count.
 PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_members_min);
 
+// What one server holds, of one table or of all.
+struct ServerShare {
+  int32_t primaries = 0;
+  int32_t secondaries = 0;
+  int32_t unhealthy = 0;  // of both: those whose partition is not kHealthy
+  int32_t opening = 0;    // of both and others: found at the server's start, not open yet
+  int32_t learning = 0;   // proposed here, no member yet
+
+  bool IsEmpty() const { return primaries + secondaries + opening + learning == 0; }
+  bool operator==(const ServerShare&) const = default;
+};
+
 struct TableOverview {
   int32_t app_id = 0;
   std::string name;
+  int32_t replica_count = 0;
   std::array<int32_t, kPartitionHealths> partitions{};  // by PartitionHealth
+  std::map<Endpoint, ServerShare> servers;              // without empty ones
+  std::set<Durability> durability;  // of the replicas that were reported; empty: not known
+};
+
+struct ServerOverview {
+  Endpoint address;
+  bool is_alive = false;
+  bool has_unreadable_disks = false;
+  ServerShare share;
+};
+
+// A step that was proposed and has not happened yet.
+struct WorkOverview {
+  PartitionId pid;
+  ConfigType type = ConfigType::kInvalid;
+  Endpoint node;  // whom it is about
 };
 
 struct ClusterOverview {
   int32_t alive_servers = 0;
   int32_t dead_servers = 0;
   FunctionLevel level = FunctionLevel::kSteady;
-  std::vector<TableOverview> tables;  // those that serve, by id
+  std::vector<ServerOverview> servers;  // by address
+  std::vector<TableOverview> tables;    // those that serve, by id
+  std::vector<WorkOverview> work;       // by partition
 };
 
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,

@@ -48,5 +48,38 @@ TEST(ClusterOverviewTest, CountsServersAndTheTablesThatServe) {
   EXPECT_EQ(overview.tables[0].partitions, (std::array<int32_t, 5>{1, 0, 0, 1, 0}));
 }
 
+TEST(ClusterOverviewTest, SaysWhatEachServerHoldsOfATable) {
+  ClusterState state;
+  for (Endpoint server : {kA, kB, kC}) state.nodes[server].alive = true;
+  state.nodes[kC].alive = false;
+  Table& table = state.tables[1];
+  table.info.app_name = "t";
+  table.info.status = AppStatus::kAvailable;
+  table.partitions.resize(2);
+  table.partitions[0].config = {.max_replica_count = 2, .primary = kA, .secondaries = {kB}};
+  table.partitions[1].config = {.max_replica_count = 2, .primary = kA};
+  table.partitions[1].intent = Intent{.type = ConfigType::kAddSecondary, .target = kA, .node = kB};
+  const auto report = [](int32_t index, Durability durability, bool loading) {
+    ReplicaInfo info{.pid = {1, index}};
+    info.durability = static_cast<int8_t>(durability);
+    info.loading = loading;
+    return info;
+  };
+  state.nodes[kA].replicas[{1, 0}] = report(0, Durability::kFsync, false);
+  state.nodes[kB].replicas[{1, 0}] = report(0, Durability::kOs, true);
+  state.nodes[kC].replicas[{1, 1}] = report(1, Durability::kOs, true);  // of old: it is silent
+  const ClusterOverview overview = OverviewOf(state, FunctionLevel::kLively, 1);
+  const TableOverview& row = overview.tables.at(0);
+  EXPECT_EQ(row.servers.at(kA), (ServerShare{.primaries = 2, .unhealthy = 1}));
+  EXPECT_EQ(row.servers.at(kB), (ServerShare{.secondaries = 1, .opening = 1, .learning = 1}));
+  EXPECT_FALSE(row.servers.contains(kC));
+  EXPECT_EQ(row.durability, (std::set<Durability>{Durability::kOs, Durability::kFsync}));
+  ASSERT_EQ(overview.work.size(), 1u);
+  EXPECT_EQ(overview.work[0].pid, (PartitionId{1, 1}));
+  ASSERT_EQ(overview.servers.size(), 3u);
+  EXPECT_EQ(overview.servers[0].share.primaries, 2);
+  EXPECT_FALSE(overview.servers[2].is_alive);
+}
+
 }  // namespace
 }  // namespace arion

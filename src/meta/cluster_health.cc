@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/cluster_health.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/status.h"
+#include "meta/meta_queries.h"
+
+namespace arion {
+namespace {
+
+constexpr size_t kNamedMax = 3;  // servers in a sentence
+
+std::string Count(int64_t n, std::string_view one, std::string_view many) {
+  return absl::StrCat(n, " ", Text(n == 1 ? one : many));
+}
+
+// "127.0.0.1:34801, 127.0.0.1:34802 and 4 more"
+std::string Named(const std::vector<Endpoint>& servers) {
+  std::vector<std::string> names;
+  for (Endpoint server : servers)
+    if (names.size() < kNamedMax) names.push_back(server.ToString());
+  std::string text = absl::StrJoin(names, ", ");
+  if (servers.size() > kNamedMax)
+    absl::StrAppend(&text, " and ", servers.size() - kNamedMax, " more");
+  return text;
+}
+
+template <class Predicate>
+std::vector<Endpoint> Those(const ClusterOverview& overview, Predicate is_meant) {
+  std::vector<Endpoint> found;
+  for (const ServerOverview& server : overview.servers)
+    if (is_meant(server)) found.push_back(server.address);
+  return found;
+}
+
+std::string Sentence(std::vector<std::string> parts) {
+  std::string text = absl::StrJoin(parts, "; ");
+  if (text.empty()) return text;
+  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text + ".";
+}
+
+struct Totals {
+  int64_t partitions = 0;
+  std::array<int64_t, kPartitionHealths> by_health{};
+
+  int64_t of(PartitionHealth health) const { return by_health[static_cast<size_t>(health)]; }
+};
+
+Totals TotalsOf(const ClusterOverview& overview) {
+  Totals totals;
+  for (const TableOverview& table : overview.tables) {
+    for (size_t i = 0; i < kPartitionHealths; ++i) {
+      totals.by_health[i] += table.partitions[i];
+      totals.partitions += table.partitions[i];
+    }
+  }
+  return totals;
+}
+
+std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Totals& totals) {
+  std::vector<std::string> parts;
+  const auto partitions = [&](PartitionHealth health, const char* one, const char* many) {
+    const int64_t n = totals.of(health);
+    if (n == 0) return;
+    std::string which = absl::StrCat(n, " of ", totals.partitions, " partitions");
+    if (n == totals.partitions)
+      which = n == 1 ? "the only partition" : absl::StrCat("all ", n, " partitions");
+    parts.push_back(absl::StrCat(which, " ", n == 1 ? one : many));
+  };
+  partitions(PartitionHealth::kDead, "has no copy in service", "have no copy in service");
+  partitions(PartitionHealth::kUnreadable, "has no primary", "have no primary");
+  partitions(PartitionHealth::kUnwritable, "refuses writes: too few copies",
+             "refuse writes: too few copies");
+  partitions(PartitionHealth::kWritableIll, "has fewer copies than asked for",
+             "have fewer copies than asked for");
+  const auto silent = Those(overview, [](const auto& server) { return !server.is_alive; });
+  if (!silent.empty())
+    parts.push_back(
+        absl::StrCat(silent.size(), " of ",
+                     Count(static_cast<int64_t>(overview.servers.size()), "server", "servers"),
+                     silent.size() == 1 ? " is silent (" : " are silent (", Named(silent), ")"));
+  const auto blind = Those(
+      overview, [](const auto& server) { return server.is_alive && server.has_unreadable_disks; });
+  if (!blind.empty()) parts.push_back(absl::StrCat("a disk can't be read (", Named(blind), ")"));
+  if (overview.level < FunctionLevel::kSteady)
+    parts.push_back(
+        absl::StrCat("the cluster's level is ", Text(FunctionLevelName(overview.level))));
+  return parts;
+}
+
+std::vector<std::string> DoingPartsOf(const ClusterOverview& overview) {
+  std::vector<std::string> parts;
+  int64_t primaries = 0, copies = 0, removals = 0;
+  std::set<Endpoint> learners;
+  for (const WorkOverview& work : overview.work) {
+    switch (work.type) {
+      case ConfigType::kAssignPrimary:
+      case ConfigType::kUpgradeToPrimary:
+        ++primaries;
+        break;
+      case ConfigType::kAddSecondary:
+      case ConfigType::kAddSecondaryForLoadBalance:
+      case ConfigType::kUpgradeToSecondary:
+        ++copies;
+        learners.insert(work.node);
+        break;
+      default:
+        ++removals;
+    }
+  }
+  if (primaries > 0)
+    parts.push_back(Count(primaries, "primary is", "primaries are") + " being appointed");
+  if (copies > 0)
+    parts.push_back(absl::StrCat(Count(copies, "copy is", "copies are"), " being made on ",
+                                 Named({learners.begin(), learners.end()})));
+  if (removals > 0)
+    parts.push_back(Count(removals, "member is", "members are") + " being moved or removed");
+  const auto starting =
+      Those(overview, [](const auto& server) { return server.share.opening > 0; });
+  int64_t opening = 0;
+  for (const ServerOverview& server : overview.servers) opening += server.share.opening;
+  if (opening > 0)
+    parts.push_back(absl::StrCat(Count(opening, "copy is", "copies are"), " being opened on ",
+                                 Named(starting)));
+  return parts;
+}
+
+}  // namespace
+
+std::string_view ClusterHealthName(ClusterHealth::Grade grade) {
+  switch (grade) {
+    case ClusterHealth::Grade::kHealthy:
+      return "healthy";
+    case ClusterHealth::Grade::kReduced:
+      return "reduced";
+    case ClusterHealth::Grade::kFailing:
+      return "failing";
+  }
+  return "unknown";
+}
+
+ClusterHealth HealthOf(const ClusterOverview& overview) {
+  const Totals totals = TotalsOf(overview);
+  const bool fails = totals.of(PartitionHealth::kDead) + totals.of(PartitionHealth::kUnreadable) +
+                         totals.of(PartitionHealth::kUnwritable) >
+                     0;
+  const auto wrong = WrongPartsOf(overview, totals);
+  ClusterHealth health{.wrong = Sentence(wrong), .doing = Sentence(DoingPartsOf(overview))};
+  if (overview.servers.empty()) {
+    health.grade = ClusterHealth::Grade::kReduced;
+    health.wrong = "No replica server has reported yet.";
+    return health;
+  }
+  if (wrong.empty()) {
+    const auto servers = static_cast<int64_t>(overview.servers.size());
+    health.wrong =
+        overview.tables.empty()
+            ? absl::StrCat("No table yet; ", Count(servers, "server is", "servers are"), " ready.")
+            : absl::StrCat("All ", Count(totals.partitions, "partition", "partitions"), " of ",
+                           Count(static_cast<int64_t>(overview.tables.size()), "table", "tables"),
+                           " are healthy on ", Count(servers, "server", "servers"), ".");
+    return health;
+  }
+  health.grade = fails ? ClusterHealth::Grade::kFailing : ClusterHealth::Grade::kReduced;
+  if (!health.doing.empty()) return health;
+  if (overview.level < FunctionLevel::kSteady)
+    health.doing = "Nothing is moved at this level.";
+  else if (overview.dead_servers > 0 && totals.of(PartitionHealth::kHealthy) < totals.partitions)
+    health.doing = "It is waited for silent servers to come back before copies are made elsewhere.";
+  return health;
+}
+
+}  // namespace arion

@@ -1,0 +1,17 @@
+# The dashboard's files become a source file of arion_ui. uPlot comes from thirdparty/get-uplot, if that was run.
+find_package(Python3 COMPONENTS Interpreter REQUIRED)
+set(ARION_UPLOT_ROOT "$ENV{HOME}/.cache/arion/uplot-1.6.32" CACHE PATH "where thirdparty/get-uplot leaves uPlot")
+file(GLOB ui_files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/ui/assets/*)
+set(ui_pairs)
+foreach(file ${ui_files})
+  get_filename_component(name ${file} NAME)
+  list(APPEND ui_pairs ${name}=${file})
+endforeach()
+if(EXISTS ${ARION_UPLOT_ROOT}/uPlot.iife.min.js)
+  list(APPEND ui_files ${ARION_UPLOT_ROOT}/uPlot.iife.min.js ${ARION_UPLOT_ROOT}/uPlot.min.css)
+  list(APPEND ui_pairs uplot.js=${ARION_UPLOT_ROOT}/uPlot.iife.min.js uplot.css=${ARION_UPLOT_ROOT}/uPlot.min.css)
+endif()
+set(ui_assets ${CMAKE_BINARY_DIR}/ui_assets.cc)
+add_custom_command(OUTPUT ${ui_assets} DEPENDS ${ui_files} ${CMAKE_SOURCE_DIR}/src/ui/embed.py
+  COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/src/ui/embed.py ${ui_assets} ${ui_pairs} VERBATIM)
+target_sources(arion_ui PRIVATE ${ui_assets})

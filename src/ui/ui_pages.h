@@ -1,0 +1,32 @@
+// The dashboard: /ui and the files below it, from the binary alone. Reads only; a page that a
+// server adds with figures of its own (/ui/cluster.json) is that server's.
+//
+// Threads   As PageServer's.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "http/page_server.h"
+#include "ui/ui_assets.h"
+
+namespace arion {
+
+// What the page is told of its server once; nothing of it is secret.
+struct UiFacts {
+  std::string role;  // meta, replica
+  std::string cluster;
+  std::string address;
+  std::string version;
+  std::string commit;
+  std::string durability;                 // of a replica server
+  std::vector<std::string> meta_servers;  // "127.0.0.1:34601"
+};
+
+// One of the files: packed or not, or nothing if the browser has it already.
+HttpResponse AnswerAsset(const UiAsset& asset, const HttpRequest& request);
+
+void AddUi(PageServer& pages, const UiFacts& facts);
+
+}  // namespace arion
