@@ -5,6 +5,7 @@ install(DIRECTORY ${package}/systemd/ COMPONENT server DESTINATION lib/systemd/s
 install(DIRECTORY ${package}/onebox COMPONENT server DESTINATION share/arion)
 install(DIRECTORY ${package}/examples COMPONENT server DESTINATION share/doc/arion)
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/tools/monitoring COMPONENT server DESTINATION share/arion)
+install(FILES ${CMAKE_SOURCE_DIR}/thirdparty/sbom.cdx.json COMPONENT server DESTINATION share/doc/arion)
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE COMPONENT server DESTINATION share/doc/arion RENAME copyright)
 
 # One page a program, made from its --help.

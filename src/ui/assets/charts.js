@@ -5,6 +5,7 @@ import {NONE, timeOfDay} from './format.js';
 
 const POINTS_MAX = 450;  // fifteen minutes
 const HEIGHT = 150;
+const SECONDS_LEAST = 60;  // on the x axis
 const DASHES = [[], [5, 3], [1.5, 3]];
 const all = [];
 
@@ -73,7 +74,7 @@ export class Chart {
     this.plot = new uPlot({
       width: this.width(), height: HEIGHT, padding: [8, 4, 0, 0], legend: {show: false},
       cursor: {y: false, points: {size: 6}, drag: {x: false, y: false}},
-      scales: {y: {range: (_, low, high) => [0, Math.max(high ?? 0, this.least) * 1.08]}},
+      scales: {x: {range: (_, first, last) => [Math.min(first, last - SECONDS_LEAST), last]}, y: {range: (_, low, high) => [0, Math.max(high ?? 0, this.least) * 1.08]}},
       axes: [
         {...axis, size: 24, space: 84, values: (_, ticks) => ticks.map(t => timeOfDay(t * 1000))},
         {...axis, size: 66, space: 36, values: (_, ticks) => ticks.map(t => this.format(t))},
