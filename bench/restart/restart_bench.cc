@@ -11,6 +11,8 @@
 #include <absl/strings/str_format.h>
 #include <gflags/gflags.h>
 
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -49,6 +51,16 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 void MustBeOk(const absl::Status& status) { CHECK(status.ok()) << status; }
+
+// Of the process, all threads.
+double CpuSeconds() {
+  struct rusage used {};
+  getrusage(RUSAGE_SELF, &used);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
 
 double SecondsSince(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
@@ -164,13 +176,18 @@ void ReplayRaw(PosixEnvironment& env, EngineFactory& engines, const std::string&
   }
 }
 
-double RunRaw(const Template& full, int threads) {
+struct Measured {
+  double seconds = 0, first_seconds = 0, cpu_seconds = 0;
+};
+
+Measured RunRaw(const Template& full, int threads) {
   const std::string run = full.Copy();
   PosixEnvironment env(EnvOptions());
   RocksdbEngineFactory engines(env);
   std::vector<std::string> replicas;
   for (const auto& disk : fs::directory_iterator(run))
     for (const auto& replica : fs::directory_iterator(disk)) replicas.push_back(replica.path());
+  const double cpu = CpuSeconds();
   const auto begun = Clock::now();
   std::atomic<size_t> next = 0;
   std::vector<std::thread> workers;
@@ -180,16 +197,12 @@ double RunRaw(const Template& full, int threads) {
         ReplayRaw(env, engines, replicas[at]);
     });
   for (std::thread& worker : workers) worker.join();
-  const double seconds = SecondsSince(begun);
+  const Measured result{.seconds = SecondsSince(begun), .cpu_seconds = CpuSeconds() - cpu};
   env.StopLoops();
-  return seconds;
+  return result;
 }
 
-struct ServerRun {
-  double seconds = 0, first_seconds = 0;
-};
-
-ServerRun RunServer(const Template& full, RecoveryMode mode) {
+Measured RunServer(const Template& full, RecoveryMode mode) {
   const std::string run = full.Copy();
   PosixEnvironment env(EnvOptions());
   AsioTransport transport(&env.loops(), {.listen = Endpoint::Parse("127.0.0.1:1")});
@@ -204,13 +217,16 @@ ServerRun RunServer(const Template& full, RecoveryMode mode) {
   RecoveryReport report;
   {
     ReplicaServer server(env, transport, engines, options);
+    const double cpu = CpuSeconds();
     const auto begun = Clock::now();
     MustBeOk(server.Start());
     do {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       report = server.RecoveryNow();
     } while (report.phase != RecoveryReport::Phase::kDone);
-    const ServerRun result{SecondsSince(begun), absl::ToDoubleSeconds(report.first_served_after)};
+    const Measured result{.seconds = SecondsSince(begun),
+                          .first_seconds = absl::ToDoubleSeconds(report.first_served_after),
+                          .cpu_seconds = CpuSeconds() - cpu};
     CHECK_EQ(report.all.done, static_cast<size_t>(FLAGS_replicas));
     CHECK_GT(server.replay().mutations.value(), 0);
     std::latch stopped(1);
@@ -222,17 +238,20 @@ ServerRun RunServer(const Template& full, RecoveryMode mode) {
   }
 }
 
-void Tell(std::string_view run, const Template& full, ServerRun measured) {
-  absl::PrintF("{\"run\":\"%s\",\"bytes\":%.0f,\"seconds\":%.3f,\"first_seconds\":%.3f}\n",
-               std::string(run), full.bytes(), measured.seconds, measured.first_seconds);
+void Tell(std::string_view run, const Template& full, Measured measured) {
+  absl::PrintF(
+      "{\"run\":\"%s\",\"bytes\":%.0f,\"seconds\":%.3f,\"first_seconds\":%.3f,\"cpu_seconds\":%.3f}"
+      "\n",
+      std::string(run), full.bytes(), measured.seconds, measured.first_seconds,
+      measured.cpu_seconds);
   std::fflush(stdout);
 }
 
 int Main() {
   const Template full;
   for (int round = 0; round < FLAGS_rounds; ++round) {
-    Tell("raw_1", full, {.seconds = RunRaw(full, 1)});
-    Tell("raw_n", full, {.seconds = RunRaw(full, FLAGS_threads)});
+    Tell("raw_1", full, RunRaw(full, 1));
+    Tell("raw_n", full, RunRaw(full, FLAGS_threads));
     Tell("sequential", full, RunServer(full, RecoveryMode::kSequential));
     Tell("parallel", full, RunServer(full, RecoveryMode::kParallel));
   }

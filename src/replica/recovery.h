@@ -33,7 +33,9 @@ class Recovery : public std::enable_shared_from_this<Recovery> {
   void Stop();
   // Of one that waits; what the meta server says.
   void SetRole(PartitionId pid, LastRole role) { plan_.SetRole(pid, role); }
-  // The opening left the disk's pool: the next may come.
+  // Of one that is open and has not left the pool: may what it replayed stay unflushed?
+  bool MayKeepUnflushed(PartitionId pid) { return plan_.MayKeep(pid); }
+  // The opening, and the flush behind it, left the disk's pool: the next may come.
   void LeftPool(PartitionId pid);
   // It serves, or could not be opened.
   void Ended(PartitionId pid, RecoveryStep step);

@@ -73,6 +73,13 @@ std::vector<PartitionId> RecoveryPlan::Begin() {
   return begun;
 }
 
+bool RecoveryPlan::MayKeep(PartitionId pid) {
+  const uint64_t bytes = under_way_.at(pid).memory_bytes;
+  if (kept_bytes_ + bytes > limits_.memory_bytes_kept) return false;
+  kept_bytes_ += bytes;
+  return true;
+}
+
 void RecoveryPlan::End(PartitionId pid) {
   const auto it = under_way_.find(pid);
   CHECK(it != under_way_.end()) << pid << " is not under way";

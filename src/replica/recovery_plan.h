@@ -4,8 +4,9 @@
 //           ends with a long one; the others take primaries first, then those whose role is
 //           unknown, then secondaries, the longest first. Sequential: one at a time of all, in the
 //           order of disks and partitions.
-// Promises  What is under way on a disk needs no more memory than its share, unless it is alone. A
-//           disk waits for no other (parallel).
+// Promises  What is under way on a disk needs no more memory than its share, unless it is alone;
+//           what serves keeps no more unflushed than all may keep. A disk waits for no other
+//           (parallel).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,6 +29,8 @@ struct RecoveryLimits {
   uint64_t memory_bytes_per_disk = 512 << 20;
   // What one replay holds at most, however long the log: memtables, blocks.
   uint64_t memory_bytes_per_replica = 192 << 20;
+  // What all that serve may keep in memory of what they replayed.
+  uint64_t memory_bytes_kept = 256 << 20;
 };
 
 struct ReplicaToRecover {
@@ -46,6 +49,9 @@ class RecoveryPlan {
   void SetRole(PartitionId pid, LastRole role);
   // Takes those that may begin now; each is under way until End.
   std::vector<PartitionId> Begin();
+  // Of one under way that is open: may what it replayed stay in memory until its next checkpoint?
+  // Else it is under way until that is flushed.
+  bool MayKeep(PartitionId pid);
   void End(PartitionId pid);
 
   size_t waiting() const { return waiting_.size(); }
@@ -69,6 +75,7 @@ class RecoveryPlan {
   void Take(PartitionId pid, Lane lane);
 
   const RecoveryLimits limits_;
+  uint64_t kept_bytes_ = 0;
   std::map<PartitionId, ReplicaToRecover> waiting_;
   std::map<PartitionId, UnderWay> under_way_;
   std::map<PartitionId, LastRole> roles_;  // told so far

@@ -89,6 +89,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
 
   // Somebody waits for what is applied to be durable.
   void CheckpointNow();
+  // Has what its log held written by the engine; lets go of `until_flushed` then.
+  void FlushReplayed(std::shared_ptr<void> until_flushed);
   // No file of an older version's shared log is left.
   void ForgetSharedLog();
 

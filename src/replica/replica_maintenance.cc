@@ -137,6 +137,16 @@ void Replica::CheckpointIfNeeded() {
            });
 }
 
+void Replica::FlushReplayed(std::shared_ptr<void> until_flushed) {
+  CHECK_ON_STRAND(strand_);
+  if (is_closed_) return;
+  Maintain([](Engine& engine) { return engine.Flush(); },
+           [this, until_flushed = std::move(until_flushed)](const absl::Status& status) {
+             // A disk that is full or broken is told of by the next checkpoint.
+             LOG_IF(WARNING, !status.ok()) << Tag() << " flush after the replay: " << status;
+           });
+}
+
 void Replica::OnDurable(Decree decree) {
   // An apply in the pool may have reached the engine and not the core.
   decree = std::min(decree, core_->marks().last_applied);

@@ -172,7 +172,11 @@ absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
 absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
   OpenedReplica& opened = opened_;
   Enter(RecoveryStep::kCheckpoint);
-  if (opened.engine->last_applied() > opened.engine->last_durable())
+  // Else the log has what the engine's files lack: who waits for this replica need not wait for a
+  // flush. A shared log goes once there are checkpoints.
+  const bool log_may_go =
+      replay_->has_hole() || opened.info.is_learner || host_.SharedLogEnd() != 0;
+  if (log_may_go && opened.engine->last_applied() > opened.engine->last_durable())
     RETURN_IF_ERROR(opened.engine->Checkpoint().status());
   opened.recovered.logged = replay_->Uncommitted();
 

@@ -77,21 +77,35 @@ void ReplicaTable::Expect(FoundReplica found) {
   const PartitionId pid = found.pid;
   Slot& slot = slots_[pid];
   slot.found = std::move(found);
-  slot.recovery = Slot::Recovery::kWaits;
+  slot.awaits_recovery = true;
   SetPhase(pid, slot, Phase::kLoading);
 }
 
 void ReplicaTable::Recover(PartitionId pid) {
   CHECK_ON_STRAND(strand_);
-  slots_.at(pid).recovery = Slot::Recovery::kOpens;
+  slots_.at(pid).awaits_recovery = false;
+  in_pool_.insert(pid);
   Open(pid, Origin::kFound);
 }
 
 void ReplicaTable::LeftPool(PartitionId pid) {
+  if (in_pool_.erase(pid) > 0) recovery_->LeftPool(pid);
+}
+
+// It serves; memory for the next is there once what it replayed is flushed.
+void ReplicaTable::Settle(PartitionId pid) {
+  if (!in_pool_.contains(pid)) return;
   const auto it = slots_.find(pid);
-  if (it == slots_.end() || it->second.recovery != Slot::Recovery::kOpens) return;
-  it->second.recovery = Slot::Recovery::kNone;
-  recovery_->LeftPool(pid);
+  if (it == slots_.end() || it->second.phase != Phase::kOpen || recovery_->MayKeepUnflushed(pid))
+    return LeftPool(pid);
+  const std::shared_ptr<void> until_flushed(
+      nullptr, [self = weak_from_this(), reply_on = strand_, pid](void*) {
+        reply_on->Post([self, pid] {
+          if (const auto table = self.lock()) table->LeftPool(pid);
+        });
+      });
+  it->second.replica->strand()->Post(
+      [replica = it->second.replica, until_flushed] { replica->FlushReplayed(until_flushed); });
 }
 
 void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event) {
@@ -171,8 +185,8 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
         reply_on->Post([self, strand, pid = found.pid, opened] {
           const auto table = self.lock();
           if (table == nullptr) return;
-          table->LeftPool(pid);
           table->OnOpened(pid, strand, std::move(*opened));
+          table->Settle(pid);
         });
       });
 }
@@ -365,8 +379,7 @@ void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
   for (const PartitionId pid : open)
     OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
   for (auto& [pid, slot] : slots_)
-    if (slot.phase == Phase::kLoading &&
-        (slot.rest_until || slot.recovery == Slot::Recovery::kWaits))
+    if (slot.phase == Phase::kLoading && (slot.rest_until || slot.awaits_recovery))
       SetPhase(pid, slot, Phase::kClosed);
   CheckAllClosed();
 }

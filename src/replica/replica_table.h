@@ -90,7 +90,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   struct Slot {
     Phase phase = Phase::kLoading;
     FoundReplica found;
-    enum class Recovery : uint8_t { kNone, kWaits, kOpens } recovery = Recovery::kNone;
+    bool awaits_recovery = false;
     std::shared_ptr<Replica> replica;
     std::optional<Event> deferred;  // for when it is open
     ReplicaInfo last_report;        // while closed
@@ -101,6 +101,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void Open(PartitionId pid, Origin origin);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
   void LeftPool(PartitionId pid);
+  void Settle(PartitionId pid);
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
@@ -129,6 +130,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   absl::Status close_status_;
   std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;
+  std::set<PartitionId> in_pool_;  // those of the recovery
   std::set<PartitionId> failed_to_open_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 

@@ -83,6 +83,16 @@ TEST(RecoveryPlan, OneThatNeedsMoreThanThereIsGoesAlone) {
   EXPECT_EQ(plan.Begin(), Pids{Pid(1)});
 }
 
+TEST(RecoveryPlan, WhatServesKeepsNoMoreUnflushedThanAllMay) {
+  RecoveryPlan plan({.lanes_per_disk = 4, .memory_bytes_kept = 10 * kMiB});
+  for (int i = 0; i < 4; ++i) plan.Add(Of(i, 0, 4 * kMiB));
+  ASSERT_EQ(plan.Begin().size(), 4u);
+  EXPECT_TRUE(plan.MayKeep(Pid(0)));
+  plan.End(Pid(0));
+  EXPECT_TRUE(plan.MayKeep(Pid(1)));
+  EXPECT_FALSE(plan.MayKeep(Pid(2))) << "two keep theirs for good";
+}
+
 TEST(RecoveryPlan, SequentialIsOneAtATimeInTheOrderOfDisks) {
   RecoveryPlan plan({.mode = RecoveryMode::kSequential, .lanes_per_disk = 4});
   plan.Add(Of(0, 1, 9 * kMiB));
