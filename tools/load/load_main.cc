@@ -197,16 +197,37 @@ ExitCode RunWith(const Settings& settings) {
   return IsKept(report) ? ExitCode::kOk : ExitCode::kNotKept;
 }
 
+constexpr char kUsage[] =
+    "[load|run] --workload a | -P FILE [-p key=value]... [flags]\n"
+    "without a command: load, then run. Exit codes: 0 ok, 1 not all was kept (slo, verify, rate, "
+    "a report), 2 usage, 3 cannot connect";
+
+// The flags of this program; those of libraries are left to --helpfull.
+void PrintHelp() {
+  printf("arion_load: %s\n\n", kUsage);
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    if (!flag.filename.ends_with("load_main.cc")) continue;
+    const std::string dashed = (flag.name.size() == 1 ? "-" : "--") + flag.name;
+    const bool has_default = !flag.default_value.empty() && flag.type != "bool";
+    printf("  %-13s %s%s\n", dashed.c_str(), flag.description.c_str(),
+           has_default ? ("; default " + flag.default_value).c_str() : "");
+  }
+}
+
 int Main(int argc, char** argv) {
-  gflags::SetUsageMessage(
-      "[load|run] --workload a | -P FILE [-p key=value]... [flags]\n"
-      "without a command: load, then run. Exit codes: 0 ok, 1 not all was kept (slo, verify, rate, "
-      "a report), 2 usage, 3 cannot connect");
+  gflags::SetUsageMessage(kUsage);
   FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is counted and said in the summary
   FLAGS_logtostderr = true;
   absl::StatusOr<Repeated> repeated = TakeRepeated(&argc, argv);
   if (!repeated.ok()) return static_cast<int>(Fail(repeated.status(), ExitCode::kUsage));
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
+  if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
+    PrintHelp();
+    return static_cast<int>(ExitCode::kOk);
+  }
+  gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   absl::StatusOr<Flags> flags = FlagsGiven(argc, argv);
   if (!flags.ok()) return static_cast<int>(Fail(flags.status(), ExitCode::kUsage));
