@@ -47,11 +47,13 @@ struct Line {
 };
 
 enum class Scale { kLinear, kLogarithmic };
+enum class Ticks { kEighths, kWhole };  // of the x axis
 
 struct Plot {
   std::string title;
   std::string x_label;
   Scale scale = Scale::kLinear;
+  Ticks x_ticks = Ticks::kEighths;
   std::function<std::string(double)> y_text;
   std::function<std::string(double)> x_text;
   std::vector<Line> lines;
@@ -60,7 +62,7 @@ struct Plot {
 // Where values come to lie.
 class Axes {
  public:
-  explicit Axes(const Plot& plot) : scale_(plot.scale) {
+  explicit Axes(const Plot& plot) : scale_(plot.scale), ticks_(plot.x_ticks) {
     double y_least = INFINITY;
     for (const Line& line : plot.lines) {
       for (const auto& [x, y] : line.points) {
@@ -99,12 +101,17 @@ class Axes {
   }
   std::vector<double> XTicks() const {
     std::vector<double> ticks;
+    if (ticks_ == Ticks::kWhole) {
+      for (double x = std::ceil(x_first_); x <= x_last_; ++x) ticks.push_back(x);
+      return ticks;
+    }
     for (int i = 0; i <= 8; ++i) ticks.push_back(x_first_ + (x_last_ - x_first_) * i / 8);
     return ticks;
   }
 
  private:
   const Scale scale_;
+  const Ticks ticks_;
   double x_first_ = INFINITY;
   double x_last_ = -INFINITY;
   double y_first_ = 0;
@@ -146,7 +153,7 @@ std::string Draw(const Plot& plot) {
 }
 
 std::string LatencyTick(double nanos) { return LatencyText(static_cast<int64_t>(nanos)); }
-std::string SecondsTick(double seconds) { return absl::StrFormat("%.0fs", seconds); }
+std::string SecondsTick(double seconds) { return absl::StrFormat("%.3gs", seconds); }
 
 std::string ThroughputPlot(const PhaseResult& phase) {
   Plot plot{.title = phase.name + ": operations a second",
@@ -186,6 +193,7 @@ std::string TailPlot(const PhaseResult& phase, size_t kind) {
       .title = absl::StrCat(phase.name, ": ", Text(NameOf(static_cast<Kind>(kind))),
                             ", latency by percentile"),
       .scale = Scale::kLogarithmic,
+      .x_ticks = Ticks::kWhole,
       .y_text = LatencyTick,
       .x_text = [](double x) { return absl::StrFormat("%.6g%%", 100 * (1 - std::pow(10, -x))); },
       .lines = {{.name = "service"}}};
@@ -206,9 +214,13 @@ std::string TailPlot(const PhaseResult& phase, size_t kind) {
 std::string HtmlOf(const Report& report) {
   std::string out =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>arion_load</title>\n"
-      "<style>body{font:14px sans-serif;max-width:900px;margin:2em auto;color:#222}"
-      "pre{background:#f4f4f4;padding:1em;overflow-x:auto}svg{width:100%}"
-      "svg text{font-size:11px;fill:#555}.grid{stroke:#ddd}"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<style>:root{color-scheme:light dark}"
+      "body{font:14px system-ui,sans-serif;font-variant-numeric:tabular-nums;max-width:900px;"
+      "margin:2em auto;padding:0 "
+      "1em;color:light-dark(#222,#ddd);background:light-dark(#fff,#14181a)}"
+      "pre{background:light-dark(#f4f4f4,#1e2427);padding:1em;overflow-x:auto}svg{width:100%}"
+      "svg text{font-size:11px;fill:light-dark(#555,#aaa)}.grid{stroke:light-dark(#ddd,#333)}"
       "polyline{fill:none;stroke-width:1.5}.legend{margin:0}</style></head><body>\n"
       "<h1>arion_load</h1>\n<h2>Configuration</h2>\n";
   absl::StrAppend(&out, "<pre>", Escape(ConfigurationText(report.configuration)),

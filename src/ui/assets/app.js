@@ -72,6 +72,7 @@ function redraw() {
   morph($('health'), parts.health);
   morph($('first'), parts.first);
   morph($('rest'), parts.rest);
+  $('title').textContent = `${about.cluster}: ${about.role} server ${about.address}`;
   document.title = `${page.mark(latest, window10)}${about.cluster} · ${about.address} · Arion`;
 }
 

@@ -6,7 +6,7 @@ import {figure, health, section, state, table, tiles} from './parts.js';
 
 const GRADES = {healthy: 'good', reduced: 'warn', failing: 'bad'};
 const ILL = ['dead', 'unreadable', 'unwritable', 'writable_ill'];
-const ROWS_MAX = 100;
+const ROWS_MAX = 50;
 
 const seen = {filter: '', onlyUnhealthy: false, all: false};
 
@@ -45,7 +45,7 @@ export function chartsOf() {
 export function draw(cluster, window, redraw) {
   return {
     health: [health(GRADES[cluster.health], cluster.wrong, cluster.doing)],
-    first: [summary(cluster, window), heatMap(cluster, redraw)],
+    first: [summary(cluster, window), heatMapOrThatThere(cluster, redraw)],
     rest: [servers(cluster), work(cluster)],
   };
 }
@@ -61,10 +61,10 @@ function summary(cluster, window) {
   });
   const changes = window.newest.sum('partition_configuration_changes_total');
   return tiles([
-    {label: 'Servers alive', text: `${count(alive)} of ${count(cluster.servers.length)}`, value: alive,
-      metric: 'arion_alive_replica_servers', grade: silent ? 'warn' : null, note: silent ? `${count(silent)} silent` : null},
-    {label: 'Partitions healthy', text: `${count(of('healthy'))} of ${count(partitions)}`, value: of('healthy'),
-      metric: 'arion_healthy_partitions'},
+    {label: 'Servers alive', text: count(alive), value: alive, metric: 'arion_alive_replica_servers',
+      grade: silent ? 'warn' : null, note: silent ? `${count(silent)} silent` : `of ${count(cluster.servers.length)}`},
+    {label: 'Partitions healthy', text: count(of('healthy')), value: of('healthy'), metric: 'arion_healthy_partitions',
+      note: `of ${count(partitions)}`},
     bad('Fewer copies', 'writable_ill', 'still served'),
     bad('Too few to write', 'unwritable', 'writes refused'),
     bad('No primary', 'unreadable', 'not served'),
@@ -89,19 +89,20 @@ function cell(share, even, isAlive) {
   if (share.unhealthy) words.push(`${share.unhealthy} of partitions that are not healthy`);
   if (share.opening) words.push(`${share.opening} being opened`);
   if (share.learning) words.push(`${share.learning} being made`);
+  const all = words.join(', ');
   const empty = Object.values(share).every(n => n === 0);
-  return h('td', {class: 'heat', 'data-heat': heat(share, even), 'data-ill': share.unhealthy > 0, 'data-silent': !isAlive, title: words.join(', ')},
-    empty ? h('span', {class: 'none'}, h('span', {'aria-hidden': 'true'}, '·'), h('span', {class: 'hidden'}, 'nothing'))
-      : [h('span', {'aria-hidden': 'true'},
-          h('b', {}, count(share.primaries)), h('i', {}, ` + ${count(share.secondaries)}`),
-          share.unhealthy > 0 && h('em', {class: 'ill'}, ` !${count(share.unhealthy)}`),
-          share.opening + share.learning > 0 && h('em', {class: 'busy'}, ` ↻${count(share.opening + share.learning)}`)),
-        h('span', {class: 'hidden'}, words.join(', '))]);
+  return h('td', {class: 'heat', 'data-heat': heat(share, even), 'data-ill': share.unhealthy > 0, 'data-silent': !isAlive, title: all,
+    'aria-label': all},
+    empty ? '·' : [h('b', {}, count(share.primaries)), ` + ${count(share.secondaries)}`,
+      share.unhealthy > 0 && h('em', {class: 'ill'}, ` !${count(share.unhealthy)}`),
+      share.opening + share.learning > 0 && h('em', {class: 'busy'}, ` ↻${count(share.opening + share.learning)}`)]);
 }
 
 const shortName = (address, servers) => {
   const [host, port] = address.split(':');
-  return servers.every(s => s.server.startsWith(`${host}:`)) && servers.length > 1 ? `:${port}` : address;
+  if (servers.length === 1) return address;
+  if (servers.every(s => s.server.startsWith(`${host}:`))) return `:${port}`;
+  return servers.every(s => s.server.endsWith(`:${port}`)) ? host : address;
 };
 
 function durability(t) {
@@ -109,6 +110,16 @@ function durability(t) {
   const only = t.durability.length === 1 ? t.durability[0] : null;
   if (only === 'fsync') return h('span', {title: 'An acknowledged write survives a power cut'}, 'fsync');
   return state('warn', only === 'os' ? 'os: not past a power cut' : 'mixed: fsync and os');
+}
+
+// The map is large where the cluster is: it is made anew only when something in it changed.
+let drawnOf = null;
+function heatMapOrThatThere(cluster, redraw) {
+  const of = JSON.stringify([cluster.tables, cluster.servers.map(s => [s.server, s.alive]), seen]);
+  const there = document.getElementById('tables');
+  if (there && of === drawnOf) return there;
+  drawnOf = of;
+  return heatMap(cluster, redraw);
 }
 
 function heatMap(cluster, redraw) {
@@ -127,7 +138,7 @@ function heatMap(cluster, redraw) {
       redraw();
     }}, 'Only unhealthy'));
   const aside = [h('b', {}, 'primaries'), ' + secondaries', h('em', {class: 'ill'}, ' ! '), 'not healthy',
-    h('em', {class: 'busy'}, ' ↻ '), 'being opened or made; darker: more of the table’s primaries'];
+    h('em', {class: 'busy'}, ' ↻ '), 'being opened or made; the stronger the colour, the more of the table’s primaries'];
   if (cluster.tables.length === 0) {
     return section('tables', 'Tables', null, h('p', {class: 'empty'}, 'There is no table yet. ',
       h('code', {}, "arion_shell -e 'create temp -p 8'"), ' makes one.'));
@@ -142,7 +153,7 @@ function heatMap(cluster, redraw) {
     const shares = new Map(t.shares.map(s => [s.server, s]));
     const even = total(t) / Math.max(1, alive);
     return h('tr', {},
-      h('th', {scope: 'row'}, t.name, h('small', {}, `${t.replica_count} copies`)),
+      h('th', {scope: 'row', title: t.name}, t.name, h('small', {}, `${t.replica_count} copies`)),
       h('td', {class: 'n', 'data-ill': unhealthy(t) > 0}, figure(`${count(t.partitions.healthy)} / ${count(total(t))}`, t.partitions.healthy)),
       cluster.servers.map(s => {
         const {server: _, ...share} = shares.get(s.server) ?? {...EMPTY, server: ''};
@@ -153,7 +164,7 @@ function heatMap(cluster, redraw) {
   const more = rows.length - shown.length;
   return section('tables', 'Tables by server', aside, controls,
     shown.length === 0 ? h('p', {class: 'empty'}, seen.onlyUnhealthy ? 'Every table is healthy.' : 'No table has such a name.')
-      : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Tables by server'},
+      : h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Tables by server, table'},
           h('table', {class: 'map'}, h('thead', {}, head), h('tbody', {}, body))),
     more > 0 && h('button', {type: 'button', onclick: () => {
       seen.all = true;
@@ -162,7 +173,8 @@ function heatMap(cluster, redraw) {
 }
 
 function servers(cluster) {
-  const rows = cluster.servers.map(s => [
+  const silentFirst = [...cluster.servers].sort((a, b) => a.alive - b.alive);
+  const rows = silentFirst.map(s => [
     h('a', {href: `//${s.server}/ui`}, s.server),
     !s.alive ? state('bad', 'silent') : s.unreadable_disks ? state('warn', 'a disk can’t be read')
       : s.opening > 0 ? state('busy', `opening ${plural(s.opening, 'copy', 'copies')}`) : state('good', 'alive'),

@@ -18,6 +18,7 @@ export function morph(target, wanted) {
   const nodes = [...wanted];
   nodes.forEach((node, i) => {
     const old = target.childNodes[i];
+    if (old === node) return;  // drawn before, and still true
     if (!old) target.append(node);
     else if (old.nodeType !== node.nodeType || old.nodeName !== node.nodeName || old.id !== node.id) {
       old.replaceWith(node);

@@ -23,7 +23,7 @@ export function section(id, title, aside, ...content) {
 // columns: [{title, n: true for numbers, is: true for what names the row}]; rows: arrays of cells.
 export function table(label, columns, rows, emptyText) {
   if (rows.length === 0) return h('p', {class: 'empty'}, emptyText);
-  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': label},
+  return h('div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': `${label}, table`},
     h('table', {},
       h('thead', {}, h('tr', {}, columns.map(c => h('th', {scope: 'col', class: c.n && 'n'}, c.title)))),
       h('tbody', {}, rows.map(row => h('tr', {}, row.map((cell, i) => {

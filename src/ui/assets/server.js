@@ -94,8 +94,8 @@ export function chartsOf(reading) {
   ]});
   const requests = reading.knows(REQUESTS) ? [
     {title: 'Requests a second', format: rate, least: 10, series: [
-      {label: 'writes', of: w => w.rate(`${REQUESTS}_count`, isWrite) ?? 0},
-      {label: 'reads', of: w => w.rate(`${REQUESTS}_count`, isRead) ?? 0},
+      {label: 'writes', of: w => w.seconds > 0 ? w.rate(`${REQUESTS}_count`, isWrite) ?? 0 : null},
+      {label: 'reads', of: w => w.seconds > 0 ? w.rate(`${REQUESTS}_count`, isRead) ?? 0 : null},
     ]},
     latency('Latency of writes', isWrite),
     latency('Latency of reads', isRead),
@@ -152,7 +152,7 @@ function operations(window) {
   const rows = [];
   for (const name of r.values(`${REQUESTS}_count`, 'table').sort()) {
     const kinds = r.samples(`${REQUESTS}_count`, {table: name}).map(s => s.labels.operation).sort();
-    for (const operation of new Set(kinds)) {
+    for (const operation of kinds) {
       const labels = {table: name, operation};
       const all = r.sum(`${REQUESTS}_count`, labels);
       const failed = r.sum('request_errors_total', labels) ?? 0;
@@ -171,14 +171,16 @@ function stages(window) {
   const r = window.newest;
   const known = r.values(`${STAGES}_count`, 'stage');
   if (known.length === 0) return null;
+  const total = window.rate(`${STAGES}_sum`);
   const rows = Object.keys(STAGE_NAMES).filter(stage => known.includes(stage)).map(stage => {
     const seconds = window.rate(`${STAGES}_sum`, {stage});
     const times = window.rate(`${STAGES}_count`, {stage});
-    return [STAGE_NAMES[stage], duration(times ? seconds / times : null), duration(window.quantile(0.5, STAGES, {stage})),
-      duration(window.quantile(0.99, STAGES, {stage}))];
+    const share = total ? seconds / total : null;
+    return [STAGE_NAMES[stage], [h('progress', {max: 1, value: share ?? 0, 'aria-hidden': 'true'}), h('span', {class: 'share'}, percent(share))],
+      duration(times ? seconds / times : null), duration(window.quantile(0.5, STAGES, {stage})), duration(window.quantile(0.99, STAGES, {stage}))];
   });
   return section('stages', 'Where a write’s time goes', 'of the last ten seconds',
-    table('Stages of writes', [{title: 'Stage', is: true}, {title: 'Mean', n: true}, {title: 'p50', n: true}, {title: 'p99', n: true}], rows, ''));
+    table('Stages of writes', [{title: 'Stage', is: true}, {title: 'Share of the time'}, {title: 'Mean', n: true}, {title: 'p50', n: true}, {title: 'p99', n: true}], rows, ''));
 }
 
 function diskState(disk) {
