@@ -1,37 +1,207 @@
 """A restart that replays: a raw harness beside a server, one replica at a time and in parallel, in turn.
 
+On this machine's disk with a warm page cache, where the CPU is the limit, and on four disks of 50 MB/s each with cold logs:
+ext4 on loop devices whose reads the kernel throttles (blkio; what the kernel writes back by itself is not throttled).
+Then real servers after a clean stop, by the size of their replicas, and three servers of a cluster started together.
 SPDX-License-Identifier: Apache-2.0
 """
 
+import contextlib
 import json
 import os
+import shutil
 import statistics
+import subprocess
+import sys
 import tempfile
+import time
+import urllib.request
 
 import measuring
 
-THREADS = 2
+BLKIO = "/sys/fs/cgroup/blkio"
+DISKS = 4
+DISK_BYTES_PER_SECOND = 50_000_000
+PARTITIONS = 64
+
+
+def what_lacks_for_slow_disks():
+    if os.geteuid() != 0 or not os.path.exists("/dev/loop-control"):
+        return "root and loop devices"
+    if not os.path.exists(os.path.join(BLKIO, "blkio.throttle.read_bps_device")):
+        return "the block controller of cgroup v1"
+    return None if shutil.which("mkfs.ext4") else "mkfs.ext4"
+
+
+@contextlib.contextmanager
+def slow_disks(run, directory, mebibytes, bytes_per_second):
+    """Mounts of DISKS file systems and a control group in which each is slow."""
+    with contextlib.ExitStack() as undo:
+        group = tempfile.mkdtemp(prefix="arion_figures_", dir=BLKIO)
+        undo.callback(os.rmdir, group)
+        mounts = []
+        for i in range(DISKS):
+            image, mount = os.path.join(directory, f"disk{i}.image"), os.path.join(directory, f"disk{i}")
+            with open(image, "wb") as file:
+                file.truncate(mebibytes << 20)
+            run.command(["mkfs.ext4", "-q", "-F", "-m", "0", image])
+            os.mkdir(mount)
+            device = run.command(["losetup", "--find", "--show", image]).strip()
+            undo.callback(subprocess.run, ["losetup", "--detach", device], check=False)
+            run.command(["mount", device, mount])
+            undo.callback(subprocess.run, ["umount", mount], check=False)
+            number = os.stat(device).st_rdev
+            for kind in ("read", "write"):
+                with open(os.path.join(group, f"blkio.throttle.{kind}_bps_device"), "w", encoding="utf-8") as file:
+                    file.write(f"{os.major(number)}:{os.minor(number)} {bytes_per_second}")
+            mounts.append(mount)
+        yield mounts, group
+
+
+def runs_of(run, bench, directory, flags):
+    """Seconds by run, and the bytes of each."""
+    lines = run.command([bench, *flags], env=dict(os.environ, TMPDIR=directory)).splitlines()
+    results = [json.loads(line) for line in lines if line.startswith("{")]
+    run.keep({"flags": flags, "runs": results})
+    names = dict.fromkeys(r["run"] for r in results)
+    return ({name: [r["seconds"] for r in results if r["run"] == name] for name in names},
+            {name: [r["first_seconds"] for r in results if r["run"] == name] for name in names}, results[0]["bytes"] / 1e6)
+
+
+def tell(run, title, seconds, first, megabytes):
+    print(title)
+    run.table(["run", "s to the last replica", "s to the first", "MB/s"],
+              [(name, measuring.spread(values), measuring.spread(first[name]) if max(first[name]) > 0 else "",
+                f"{megabytes / statistics.median(values):.0f}") for name, values in seconds.items()])
 
 
 def measure(run):
     bench = run.binary("restart_bench", "bench/restart_bench")
-    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 64, 5)
+    figures = {}
     with tempfile.TemporaryDirectory(prefix="arion_figures_") as directory:
-        lines = run.command([bench, f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--threads={THREADS}",
-                             f"--rounds={rounds}"], env=dict(os.environ, TMPDIR=directory)).splitlines()
-    runs = [json.loads(line) for line in lines if line.startswith("{")]
-    for one in runs:
-        run.keep(one)
-    seconds = {name: [r["seconds"] for r in runs if r["run"] == name] for name in dict.fromkeys(r["run"] for r in runs)}
-    megabytes = runs[0]["bytes"] / 1e6
-    run.table(["run", "s", "MB/s"], [(name, measuring.spread(values), f"{megabytes / statistics.median(values):.0f}")
-                                     for name, values in seconds.items()])
-    raw_speedup = measuring.Comparison(seconds["raw_1"], seconds["raw_n"])
-    speedup = measuring.Comparison(seconds["sequential"], seconds["parallel"])
-    rate = measuring.Comparison(seconds["raw_n"], seconds["parallel"])
+        figures.update(cpu_bound(run, bench, directory))
+        figures.update(threads_and_directories(run, bench, directory))
+        lacks = what_lacks_for_slow_disks()
+        if lacks is None:
+            figures.update(disk_bound(run, bench, directory))
+        else:
+            run.say(f"four slow disks: not run, needs {lacks}")
+    figures.update(real_servers(run))
+    return figures
+
+
+def cpu_bound(run, bench, directory):
+    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 64, 5)
+    seconds, first, megabytes = runs_of(run, bench, directory, [
+        f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", "--runs=raw_one,raw:2,sequential,parallel:2"])
+    tell(run, f"{replicas} replicas of {mebibytes} MiB of log, two directories, one disk, warm", seconds, first, megabytes)
+    raw_speedup = measuring.Comparison(seconds["raw_one"], seconds["raw:2"])
+    speedup = measuring.Comparison(seconds["sequential"], seconds["parallel:2"])
+    rate = measuring.Comparison(seconds["raw:2"], seconds["parallel:2"])
     run.table(["ratio", "", "goal"], [("speed-up of the raw harness", raw_speedup, ""),
                                       ("speed-up of the server", speedup, "0.9 of the harness's"),
                                       ("server's rate to the harness's", rate, "0.8")])
     return {"parallel_speedup": round(speedup.ratio, 3), "raw_speedup": round(raw_speedup.ratio, 3),
             "speedup_of_raw": round(speedup.ratio / raw_speedup.ratio, 3), "rate_of_raw": round(rate.ratio, 3),
-            "first_served_seconds": statistics.median(r["first_seconds"] for r in runs if r["run"] == "parallel")}
+            "first_served_seconds": round(statistics.median(first["parallel:2"]), 3),
+            "last_served_seconds": round(statistics.median(seconds["parallel:2"]), 3)}
+
+
+def threads_and_directories(run, bench, directory):
+    replicas, mebibytes, rounds = (8, 4, 1) if run.quick else (32, 32, 3)
+    threads = (1, 2, 4, 8)
+    table = {}
+    for directories in (1, 2, 4, 8):
+        seconds, _, megabytes = runs_of(run, bench, directory, [
+            f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", f"--directories={directories}",
+            "--runs=" + ",".join(f"parallel:{n}" for n in threads)])
+        table[directories] = {n: megabytes / statistics.median(seconds[f"parallel:{n}"]) for n in threads}
+    print(f"MB/s of the server, {replicas} replicas of {mebibytes} MiB, directories on one disk, by threads for it")
+    run.table(["directories", *map(str, threads)],
+              [(directories, *(f"{row[n]:.0f}" for n in threads)) for directories, row in table.items()])
+    return {"rate_by_directories_and_threads": {str(d): {str(n): round(v) for n, v in row.items()} for d, row in table.items()}}
+
+
+def disk_bound(run, bench, directory):
+    replicas, mebibytes, rounds, speed = (8, 8, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 64, 3, DISK_BYTES_PER_SECOND)
+    with slow_disks(run, directory, 4 * replicas * mebibytes // DISKS + 512, speed) as (mounts, group):
+        seconds, first, megabytes = runs_of(run, bench, directory, [
+            f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", "--cold", f"--disks={','.join(mounts)}",
+            f"--control_group={group}", "--runs=raw_one,raw:1,raw:2,sequential,parallel:1,parallel:2"])
+    tell(run, f"{replicas} replicas of {mebibytes} MiB on {DISKS} disks of {speed / 1e6:.0f} MB/s, cold", seconds, first, megabytes)
+    speedup = measuring.Comparison(seconds["sequential"], seconds["parallel:2"])
+    raw_speedup = measuring.Comparison(seconds["raw_one"], seconds["raw:2"])
+    run.table(["ratio", "", "goal"], [("speed-up of the raw harness", raw_speedup, ""), ("speed-up of the server", speedup, "3")])
+    return {"slow_disks_speedup": round(speedup.ratio, 3), "slow_disks_raw_speedup": round(raw_speedup.ratio, 3)}
+
+
+def real_servers(run):
+    for target in ("cluster_programs", "client_bench"):
+        run.command(["cmake", "--build", run.build, "--target", target])
+    os.environ["ARION_BUILD"] = run.build
+    sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
+    import harness  # needs ARION_BUILD
+    figures = {}
+    rows = []
+    for mebibytes in (1, 4) if run.quick else (8, 64, 512):
+        seconds, _ = clean_restarts(run, harness, 1, mebibytes)
+        rows.append((f"1 server, {PARTITIONS} replicas of {mebibytes} MiB", measuring.spread([max(s) for s in seconds]), ""))
+        figures["clean_start_seconds"] = round(statistics.median(max(s) for s in seconds), 3)
+    seconds, whole = clean_restarts(run, harness, 3, 1 if run.quick else 64)
+    uneven = [max(s) / statistics.median(s) for s in seconds]
+    rows.append((f"3 servers together, {PARTITIONS} replicas each", measuring.spread(whole), measuring.spread(uneven)))
+    figures["slowest_over_median"] = round(statistics.median(uneven), 3)
+    figures["cluster_served_seconds"] = round(statistics.median(whole), 3)
+    run.table(["after a clean stop", "s to all served (goal 2)", "slowest server : median (goal 1.2)"], rows)
+    return figures
+
+
+def clean_restarts(run, harness, servers, mebibytes):
+    """For each round: seconds from the start of the process until each server has opened all; and until every partition has
+    a primary that serves."""
+    cluster = harness.Cluster(servers=servers)
+    try:
+        cluster.start()
+        cluster.create_table("full", partitions=PARTITIONS, replicas=servers)
+        value_bytes = 16000
+        keys = max(PARTITIONS, PARTITIONS * (mebibytes << 20) // value_bytes)
+        harness.run([os.path.join(run.build, "bench", "client_bench"), f"--meta={cluster.meta.address}", "--table=full", "--op=fill",
+                     f"--keys={keys}", f"--size={value_bytes}", "--rows=1", f"--ops={keys}"], timeout=3600)
+        rounds = [restart_once(run, harness, cluster, mebibytes) for _ in range(1 if run.quick else 5)]
+        return [seconds for seconds, _ in rounds], [whole for _, whole in rounds]
+    finally:
+        cluster.destroy()
+
+
+def restart_once(run, harness, cluster, mebibytes):
+    begun = time.monotonic()
+    for server in cluster.replicas:
+        server.process.terminate()
+    for server in cluster.replicas:
+        server.process.wait(timeout=600)
+    stopped_after = time.monotonic() - begun
+    begun = time.monotonic()
+    for server in cluster.replicas:
+        server.start()
+    done = {}
+
+    def all_served():
+        for server in cluster.replicas:
+            if server.name not in done and is_done(server):
+                done[server.name] = time.monotonic() - begun
+        return len(done) == len(cluster.replicas) and not cluster.lacks_primary("full")
+    while not all_served():
+        time.sleep(0.01)
+    whole = time.monotonic() - begun
+    cluster.wait_healthy("full", len(cluster.replicas), 600)
+    run.keep({"servers": len(cluster.replicas), "mebibytes": mebibytes, "stopped_after": stopped_after, "done": done, "whole": whole})
+    return list(done.values()), whole
+
+
+def is_done(server):
+    request = urllib.request.Request(f"http://{server.address}/recovery", headers={"Accept": "application/json"})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read())["phase"] == "done"
+    except OSError:
+        return False

@@ -1,17 +1,21 @@
 // A restart that replays: a raw harness (read, check, parse, apply and nothing else) beside a
-// replica server, one replica at a time and in parallel, over copies of the same logs.
+// replica server, over copies of the same logs.
 //
-//   restart_bench --replicas 16 --log_mib 64 --threads 2 --rounds 3
+//   restart_bench --replicas 16 --log_mib 64 --runs raw_one,raw:2,sequential,parallel:2 --rounds 3
 //
-// Each round runs raw-1, raw-N, sequential, parallel in turn; a line of JSON each, which
-// bench/figures/restart.py reads. The page cache is warm: it is copied just before. TMPDIR chooses
-// the disk.
+// Each round does the runs in turn: a line of JSON each, which bench/figures/restart.py reads. raw:2
+// and parallel:2 have two threads a disk, raw_one one in all. The page cache is warm, for it is
+// copied just before, unless --cold. TMPDIR chooses the disk.
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
+#include <absl/strings/str_split.h>
+#include <fcntl.h>
 #include <gflags/gflags.h>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -19,6 +23,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <latch>
 #include <thread>
 
@@ -41,7 +46,10 @@ DEFINE_int32(replicas, 16, "replicas");
 DEFINE_int32(log_mib, 64, "log of each to replay");
 DEFINE_int32(value_bytes, 1000, "of a record");
 DEFINE_int32(directories, 2, "data directories, on one disk");
-DEFINE_int32(threads, 2, "of the raw harness and of the parallel recovery");
+DEFINE_string(disks, "", "data directories instead, each on a disk of its own, commas between");
+DEFINE_string(runs, "raw_one,raw:2,sequential,parallel:2", "what each round runs");
+DEFINE_bool(cold, false, "logs are not in the page cache");
+DEFINE_string(control_group, "", "a control group, joined for each run");
 DEFINE_int32(rounds, 3, "rounds");
 
 namespace arion {
@@ -66,9 +74,23 @@ double SecondsSince(Clock::time_point begun) {
   return std::chrono::duration<double>(Clock::now() - begun).count();
 }
 
-PosixEnvironmentOptions EnvOptions() {
-  return {.event_loop_threads = 2, .disk_threads_per_device = std::max(4, FLAGS_threads + 2)};
+PosixEnvironmentOptions EnvOptions(int threads) {
+  return {.event_loop_threads = 2, .disk_threads_per_device = std::max(4, threads + 2)};
 }
+
+// This process, for as long as it lives.
+class InControlGroup {
+ public:
+  InControlGroup() { Join(FLAGS_control_group); }
+  ~InControlGroup() {
+    if (!FLAGS_control_group.empty()) Join(fs::path(FLAGS_control_group).parent_path());
+  }
+
+ private:
+  static void Join(const std::string& group) {
+    if (!group.empty()) std::ofstream(group + "/cgroup.procs") << getpid() << std::flush;
+  }
+};
 
 // The data directories with replicas whose engines are empty and whose logs are full.
 class Template {
@@ -77,25 +99,46 @@ class Template {
     const char* base = std::getenv("TMPDIR");
     root_ = std::string(base != nullptr ? base : "/tmp") + "/arion_bench_XXXXXX";
     CHECK(mkdtemp(root_.data()) != nullptr);
-    PosixEnvironment env(EnvOptions());
+    if (!FLAGS_disks.empty()) disks_ = absl::StrSplit(FLAGS_disks, ',');
+    directories_ = disks_.empty() ? FLAGS_directories : static_cast<int>(disks_.size());
+    PosixEnvironment env(EnvOptions(1));
     for (int i = 0; i < FLAGS_replicas; ++i) Fill(env, i);
     env.StopLoops();
   }
   ~Template() { fs::remove_all(root_); }
 
   // A copy to recover in, which the next call replaces.
-  std::string Copy() const {
-    fs::remove_all(root_ + "/run");
-    fs::copy(root_ + "/full", root_ + "/run", fs::copy_options::recursive);
-    return root_ + "/run";
+  std::vector<std::string> Copy() const {
+    std::vector<std::string> copies;
+    for (int i = 0; i < directories_; ++i) {
+      copies.push_back(disks_.empty() ? absl::StrCat(root_, "/run/d", i) : disks_[i] + "/run");
+      fs::remove_all(copies.back());
+      fs::create_directories(copies.back());
+      fs::copy(absl::StrCat(root_, "/full/d", i), copies.back(), fs::copy_options::recursive);
+    }
+    if (FLAGS_cold) DropFromCache(copies);
+    return copies;
   }
+  // Where each of these lies.
+  bool ShareADisk() const { return disks_.empty(); }
   double bytes() const { return static_cast<double>(bytes_); }
 
  private:
+  static void DropFromCache(const std::vector<std::string>& copies) {
+    sync();
+    for (const std::string& copy : copies)
+      for (const auto& entry : fs::recursive_directory_iterator(copy)) {
+        if (!entry.is_regular_file()) continue;
+        const int fd = open(entry.path().c_str(), O_RDONLY);
+        CHECK_EQ(posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED), 0);
+        close(fd);
+      }
+  }
+
   void Fill(PosixEnvironment& env, int index) {
     const PartitionId pid{1, index};
     const std::string directory =
-        absl::StrCat(root_, "/full/d", index % FLAGS_directories, "/1.", index, ".pegasus");
+        absl::StrCat(root_, "/full/d", index % directories_, "/1.", index, ".pegasus");
     fs::create_directories(directory);
     AppInfo app{.status = AppStatus::kAvailable,
                 .app_type = "pegasus",
@@ -149,6 +192,8 @@ class Template {
   }
 
   std::string root_;
+  std::vector<std::string> disks_;
+  int directories_ = 0;
   uint64_t bytes_ = 0;
 };
 
@@ -180,40 +225,50 @@ struct Measured {
   double seconds = 0, first_seconds = 0, cpu_seconds = 0;
 };
 
-Measured RunRaw(const Template& full, int threads) {
-  const std::string run = full.Copy();
-  PosixEnvironment env(EnvOptions());
-  RocksdbEngineFactory engines(env);
+// The replicas of one disk, in turn.
+struct DiskOfReplicas {
   std::vector<std::string> replicas;
-  for (const auto& disk : fs::directory_iterator(run))
-    for (const auto& replica : fs::directory_iterator(disk)) replicas.push_back(replica.path());
+  std::atomic<size_t> next = 0;
+};
+
+// `threads` a disk; 0: one in all.
+Measured RunRaw(const Template& full, int threads) {
+  const std::vector<std::string> copies = full.Copy();
+  std::vector<DiskOfReplicas> disks(full.ShareADisk() || threads == 0 ? 1 : copies.size());
+  for (size_t i = 0; i < copies.size(); ++i)
+    for (const auto& replica : fs::directory_iterator(copies[i]))
+      disks[i % disks.size()].replicas.push_back(replica.path());
+  const InControlGroup limited;
+  PosixEnvironment env(EnvOptions(threads));
+  RocksdbEngineFactory engines(env);
   const double cpu = CpuSeconds();
   const auto begun = Clock::now();
-  std::atomic<size_t> next = 0;
   std::vector<std::thread> workers;
-  for (int i = 0; i < threads; ++i)
-    workers.emplace_back([&] {
-      for (size_t at; (at = next.fetch_add(1)) < replicas.size();)
-        ReplayRaw(env, engines, replicas[at]);
-    });
+  for (DiskOfReplicas& disk : disks)
+    for (int i = 0; i < std::max(1, threads); ++i)
+      workers.emplace_back([&] {
+        for (size_t at; (at = disk.next.fetch_add(1)) < disk.replicas.size();)
+          ReplayRaw(env, engines, disk.replicas[at]);
+      });
   for (std::thread& worker : workers) worker.join();
   const Measured result{.seconds = SecondsSince(begun), .cpu_seconds = CpuSeconds() - cpu};
   env.StopLoops();
   return result;
 }
 
-Measured RunServer(const Template& full, RecoveryMode mode) {
-  const std::string run = full.Copy();
-  PosixEnvironment env(EnvOptions());
+Measured RunServer(const Template& full, RecoveryMode mode, int threads) {
+  const std::vector<std::string> copies = full.Copy();
+  const InControlGroup limited;
+  PosixEnvironment env(EnvOptions(threads));
   AsioTransport transport(&env.loops(), {.listen = Endpoint::Parse("127.0.0.1:1")});
   RocksdbEngineFactory engines(env);
   ReplicaServerOptions options{.meta_servers = {*Endpoint::Parse("127.0.0.1:2")},
                                .durability = Durability::kOs,
                                .recovery_mode = mode,
-                               .recovery_threads_per_disk = FLAGS_threads};
+                               .recovery_threads_per_disk = threads};
   options.disk.reserve_bytes = 0;
-  for (int i = 0; i < FLAGS_directories; ++i)
-    options.data_directories.push_back({absl::StrCat("d", i), absl::StrCat(run, "/d", i)});
+  for (size_t i = 0; i < copies.size(); ++i)
+    options.data_directories.push_back({absl::StrCat("d", i), copies[i]});
   RecoveryReport report;
   {
     ReplicaServer server(env, transport, engines, options);
@@ -221,7 +276,7 @@ Measured RunServer(const Template& full, RecoveryMode mode) {
     const auto begun = Clock::now();
     MustBeOk(server.Start());
     do {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
       report = server.RecoveryNow();
     } while (report.phase != RecoveryReport::Phase::kDone);
     const Measured result{.seconds = SecondsSince(begun),
@@ -247,14 +302,22 @@ void Tell(std::string_view run, const Template& full, Measured measured) {
   std::fflush(stdout);
 }
 
+Measured Do(const Template& full, const std::string& run) {
+  const std::vector<std::string> parts = absl::StrSplit(run, ':');
+  int threads = 0;
+  CHECK(parts.size() == 1 || absl::SimpleAtoi(parts[1], &threads)) << run;
+  if (parts[0] == "raw_one") return RunRaw(full, 0);
+  if (parts[0] == "raw") return RunRaw(full, threads);
+  if (parts[0] == "sequential") return RunServer(full, RecoveryMode::kSequential, 1);
+  CHECK_EQ(parts[0], "parallel") << run;
+  return RunServer(full, RecoveryMode::kParallel, threads);
+}
+
 int Main() {
   const Template full;
-  for (int round = 0; round < FLAGS_rounds; ++round) {
-    Tell("raw_1", full, RunRaw(full, 1));
-    Tell("raw_n", full, RunRaw(full, FLAGS_threads));
-    Tell("sequential", full, RunServer(full, RecoveryMode::kSequential));
-    Tell("parallel", full, RunServer(full, RecoveryMode::kParallel));
-  }
+  const std::vector<std::string> runs = absl::StrSplit(FLAGS_runs, ',');
+  for (int round = 0; round < FLAGS_rounds; ++round)
+    for (const std::string& run : runs) Tell(run, full, Do(full, run));
   return 0;
 }
 

@@ -234,6 +234,9 @@ ReplicaLogMetrics::ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& se
   add({.name = "log_replayed_mutations_total", .help = "Mutations found in logs at opening."},
       replay.mutations);
   add({.name = "log_replayed_bytes_total", .help = "Bytes of logs read at opening."}, replay.bytes);
+  add({.name = "cache_warmed_keys_total",
+       .help = "Records read because they were read before the restart."},
+      replay.warmed_keys);
   add({.name = "log_replay_seconds_total",
        .help = "Time of reading logs at opening, applying included.",
        .per_unit = 1e9},

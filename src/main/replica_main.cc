@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "engine/rocksdb_engine.h"
 #include "env/posix_environment.h"
+#include "env/posix_patience.h"
 #include "env/posix_watchdog.h"
 #include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
@@ -140,6 +141,9 @@ int Main(int argc, char** argv) {
   ServerPages pages(ServerKind::kReplica, config, env, transport);
   RocksdbEngineFactory engines(env, EngineOptions(config, *files));
   LogBanner("arion_replica", config, Banner(config, env, engines, *files));
+  config.replica.ask_disks = [patience = config.disk_answer_max](auto jobs) {
+    return RunWithPatience(std::move(jobs), patience);
+  };
   ReplicaServer server(env, transport, engines, config.replica);
   ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), env, config.disks);

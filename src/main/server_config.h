@@ -43,8 +43,9 @@ struct ServerConfig {
   int32_t threads = 0;        // event loops; 0: as many as there are cores
   std::string log_directory;  // empty: standard error
   int32_t log_file_size_mb = 64;
-  absl::Duration stop_time_max = absl::Minutes(2);  // of a clean stop
-  absl::Duration stuck_after = absl::Seconds(10);   // a loop, or a disk's work
+  absl::Duration stop_time_max = absl::Minutes(2);     // of a clean stop
+  absl::Duration disk_answer_max = absl::Seconds(10);  // at the start
+  absl::Duration stuck_after = absl::Seconds(10);      // a loop, or a disk's work
 
   MetaServerOptions meta;
   std::string meta_data_directory;

@@ -18,6 +18,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/posix_patience.h"
 #include "main/directory_check.h"
 #include "main/server_flags.h"
 #include "main/version.h"
@@ -46,15 +47,40 @@ void StartLogging(const char* program, const ServerConfig& config) {
   google::InitGoogleLogging(program);
 }
 
-absl::Status CheckDirectories(ServerKind kind, const ServerConfig& config) {
+// What does not answer is left out: the other disks' replicas can be served.
+absl::Status CheckDisks(ServerConfig* config) {
+  const auto checks = std::make_shared<std::vector<absl::Status>>(config->disks.size());
+  std::vector<std::function<void()>> jobs;
+  for (size_t i = 0; i < config->disks.size(); ++i)
+    jobs.emplace_back([checks, i, disk = config->disks[i]] {
+      (*checks)[i] = CheckDirectory(disk.origin, absl::StrCat("data_dirs: ", disk.tag), disk.path);
+    });
+  const std::vector<bool> answered = RunWithPatience(std::move(jobs), config->disk_answer_max);
+  std::vector<ConfiguredDisk> answering;
+  for (size_t i = 0; i < answered.size(); ++i) {
+    const ConfiguredDisk& disk = config->disks[i];
+    if (answered[i]) {
+      RETURN_IF_ERROR((*checks)[i]);
+      answering.push_back(disk);
+      continue;
+    }
+    config->warnings.push_back(
+        absl::StrCat(disk.origin, ": the disk of ", disk.tag, ":", disk.path, " does not answer"));
+    for (DataDirectory& directory : config->replica.data_directories)
+      if (directory.tag == disk.tag) directory.answers = false;
+  }
+  if (answering.empty()) return absl::UnavailableError("data_dirs: no disk answers");
+  config->disks = std::move(answering);
+  return absl::OkStatus();
+}
+
+absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
+  ServerConfig& config = *completed;
   if (kind == ServerKind::kMeta) {
     RETURN_IF_ERROR(CheckDirectory(config.meta_data_directory_origin, "meta_data_dir",
                                    config.meta_data_directory));
   } else {
-    for (const ConfiguredDisk& disk : config.disks) {
-      RETURN_IF_ERROR(
-          CheckDirectory(disk.origin, absl::StrCat("data_dirs: ", disk.tag), disk.path));
-    }
+    RETURN_IF_ERROR(CheckDisks(&config));
     if (const std::string& home = config.replica.log_home_directory; !home.empty()) {
       RETURN_IF_ERROR(CheckDirectory(config.log_home_directory_origin, "log_home_directory", home));
     }
@@ -69,7 +95,7 @@ absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv)
   ASSIGN_OR_RETURN(ServerCommandLine command_line, ParseServerCommandLine(argc, argv));
   ASSIGN_OR_RETURN(IniFile file, IniFile::Load(command_line.config_path));
   ASSIGN_OR_RETURN(ServerConfig config, MakeServerConfig(kind, file, command_line.settings));
-  RETURN_IF_ERROR(CheckDirectories(kind, config));
+  RETURN_IF_ERROR(CheckDirectories(kind, &config));
   return config;
 }
 

@@ -38,6 +38,7 @@
 #include "pacifica/replica_core.h"
 #include "replica/apply_queue.h"
 #include "replica/file_fetcher.h"
+#include "replica/hot_reads.h"
 #include "replica/learn_source.h"
 #include "replica/replica_host.h"
 #include "replica/replica_opener.h"
@@ -169,6 +170,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task);
   // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins.
   void Maintain(EngineWork work, Then then);
+  void LoadHotKeys();
+  void WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from);
   void StartMaintenance();
   void WhenQuiet(absl::AnyInvocable<void()> then);
   void CheckQuiet();
@@ -319,6 +322,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool is_maintaining_ = false;
   bool is_checkpointing_ = false;
   bool is_replay_watched_ = false;
+  HotReads hot_reads_;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;
   bool is_dropping_copies_ = false;

@@ -12,6 +12,16 @@ namespace {
 
 constexpr absl::Duration kReplayWatchPeriod = absl::Seconds(1);
 constexpr absl::Duration kCheckpointAgain = absl::Seconds(5);  // after one that lacked space
+// A cache is warmed by so many reads, then so long by none: little beside what clients read.
+constexpr size_t kWarmedAtOnce = 16;
+constexpr absl::Duration kWarmPause = absl::Milliseconds(100);
+
+void StoreKeys(FileSystem& files, const std::string& directory,
+               const std::vector<std::string>& keys) {
+  if (keys.empty()) return;
+  const absl::Status stored = StoreHotReads(files, directory, keys);
+  LOG_IF(WARNING, !stored.ok()) << "the next start's cache stays cold: " << stored;
+}
 
 }  // namespace
 
@@ -123,18 +133,22 @@ void Replica::CheckpointIfNeeded() {
   if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
   if (holds_ > 0 || is_checkpointing_ || engine_->last_applied() <= engine_->last_durable()) return;
   is_checkpointing_ = true;
-  Maintain([](Engine& engine) { return engine.Checkpoint().status(); },
-           [this](const absl::Status& status) {
-             is_checkpointing_ = false;
-             if (status.ok()) return OnDurable(engine_->last_durable());
-             if (absl::IsResourceExhausted(status)) {
-               OnNoSpace("a checkpoint", status);
-               return ScheduleCheckpoint(kCheckpointAgain);
-             }
-             const std::string why = absl::StrCat("checkpoint: ", status.ToString());
-             host_->disks->OnIoError(disk_, why);
-             Fence(why);
-           });
+  Maintain(
+      [keys = hot_reads_.Keys(), host = host_, directory = directory_](Engine& engine) {
+        StoreKeys(host->env.files(), directory, keys);
+        return engine.Checkpoint().status();
+      },
+      [this](const absl::Status& status) {
+        is_checkpointing_ = false;
+        if (status.ok()) return OnDurable(engine_->last_durable());
+        if (absl::IsResourceExhausted(status)) {
+          OnNoSpace("a checkpoint", status);
+          return ScheduleCheckpoint(kCheckpointAgain);
+        }
+        const std::string why = absl::StrCat("checkpoint: ", status.ToString());
+        host_->disks->OnIoError(disk_, why);
+        Fence(why);
+      });
 }
 
 void Replica::FlushReplayed(std::shared_ptr<void> until_flushed) {
@@ -145,6 +159,37 @@ void Replica::FlushReplayed(std::shared_ptr<void> until_flushed) {
              // A disk that is full or broken is told of by the next checkpoint.
              LOG_IF(WARNING, !status.ok()) << Tag() << " flush after the replay: " << status;
            });
+}
+
+// ---- the cache after a restart ----
+
+void Replica::LoadHotKeys() {
+  auto keys = std::make_shared<std::vector<std::string>>();
+  InPool(
+      [keys, host = host_, directory = directory_]() -> absl::Status {
+        ASSIGN_OR_RETURN(*keys, LoadHotReads(host->env.files(), directory));
+        return absl::OkStatus();
+      },
+      [this, keys](const absl::Status& status) {
+        if (status.ok()) return WarmCache(keys, 0);
+        LOG_IF(WARNING, !absl::IsNotFound(status)) << Tag() << " the cache stays cold: " << status;
+      });
+}
+
+void Replica::WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from) {
+  if (is_closed_ || from >= keys->size()) return;
+  After(kWarmPause, [keys = std::move(keys), from](Replica& replica) {
+    if (replica.engine_ == nullptr) return;
+    const size_t end = std::min(keys->size(), from + kWarmedAtOnce);
+    replica.InPool(
+        [keys, from, end, engine = replica.engine_, host = replica.host_] {
+          const uint32_t now = ExpiryNow(host->env.clock());
+          for (size_t i = from; i < end; ++i)
+            if (engine->Get((*keys)[i], now, ReadTier::kAll).ok()) host->replay->warmed_keys.Add();
+          return absl::OkStatus();
+        },
+        [&replica, keys, end](const absl::Status&) { replica.WarmCache(keys, end); });
+  });
 }
 
 void Replica::OnDurable(Decree decree) {
@@ -215,8 +260,10 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
 
 void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done) {
   InPool(
-      [mode, engine = std::move(engine_), log = log_]() mutable -> absl::Status {
+      [mode, engine = std::move(engine_), log = log_, keys = hot_reads_.Keys(), host = host_,
+       directory = directory_]() mutable -> absl::Status {
         if (mode == CloseMode::kAsIs) return absl::OkStatus();
+        StoreKeys(host->env.files(), directory, keys);
         absl::Status closed = engine == nullptr ? absl::OkStatus() : engine->Close();
         // What a full disk did not let the engine write is in the log.
         if (closed.ok() || absl::IsResourceExhausted(closed)) closed.Update(log->Close());

@@ -114,6 +114,7 @@ void Replica::ReadOne(ReadCall call, const std::string& body) {
   const uint32_t now = ExpiryNow(host_->env.clock());
   if (!IsRawKey(*key))
     return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
+  hot_reads_.Note(*key);
   absl::StatusOr<Record> record = engine_->Get(*key, now, ReadTier::kCacheOnly);
   if (!absl::IsUnavailable(record.status()))
     return AnswerOne(std::move(call), std::move(record), now);

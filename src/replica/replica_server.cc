@@ -42,6 +42,41 @@ bool MustRefuse(const absl::Status& status) {
   }
 }
 
+// One data directory at the start.
+struct Sight {
+  void Take(const ReplicaHost& host, size_t i) {
+    FileSystem& files = host.env.files();
+    const std::string& path = host.options.data_directories[i].path;
+    auto claimed = DataDirectoryClaim::Claim(files, path, host.self);
+    status = claimed.status();
+    if (!status.ok()) return;
+    claim = *std::move(claimed);
+    auto listed = ScanDataDirectory(files, path, i, &ignored);
+    status = listed.status();
+    if (!status.ok()) return;
+    found = *std::move(listed);
+    // Before anything is opened: no log may be taken for empty that lies elsewhere.
+    for (const FoundReplica& replica : found) {
+      const absl::Status log = CheckLogPlace(files, host.options.log_home_directory, replica.path);
+      if (placed.ok() && absl::IsFailedPrecondition(log)) placed = log;
+    }
+  }
+
+  absl::Status status;
+  std::unique_ptr<DataDirectoryClaim> claim;  // null: refused
+  std::vector<FoundReplica> found;
+  std::vector<std::string> ignored;
+  absl::Status placed;
+};
+
+// Not where this version has opened it and noted that no shared log has anything of it.
+bool MayNeedSharedLog(const ReplicaHost& host, const FoundReplica& replica) {
+  FileSystem& files = host.env.files();
+  const LogPlace place = LogPlaceOf(host.options.log_home_directory, replica.path);
+  const absl::StatusOr<InitInfo> info = LoadInitInfo(files, replica.path);
+  return !Exists(files, place.identity_path) || !info.ok() || info->offset_in_shared_log != 0;
+}
+
 // Where requests come in: there as long as the server is, open once there is who answers.
 class Door {
  public:
@@ -106,9 +141,12 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   }
 
  private:
-  absl::Status ClaimDirectories();
-  absl::StatusOr<std::vector<FoundReplica>> ScanDirectories();
-  absl::StatusOr<SharedLogCatalog> FindOldSharedLog();
+  absl::Status CheckNames() const;
+  // Claims the data directories and lists what lies there.
+  absl::StatusOr<std::vector<FoundReplica>> FindReplicas();
+  std::vector<std::shared_ptr<Sight>> LookAtDirectories();
+  absl::StatusOr<SharedLogCatalog> FindOldSharedLog(const std::vector<FoundReplica>& found);
+  bool LiesOnHangingDisk(const std::string& path) const;
   void LearnDevices(const std::string& shared_log) const;
   void MarkUnreadable(size_t index, const absl::Status& status);
   std::vector<bool> UsableDirectories() const;
@@ -121,6 +159,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const std::shared_ptr<Door> door_ = std::make_shared<Door>();
   std::shared_ptr<const ReplicaHost> host_;
   std::vector<std::unique_ptr<DataDirectoryClaim>> claims_;  // by position; null: unreadable
+  std::vector<bool> hangs_;                                  // by position
   std::unique_ptr<DataDirectoryClaim> home_claim_;           // null: logs lie beside the data
   std::vector<std::string> unreadable_tags_;
   std::shared_ptr<ReplicaTable> table_;
@@ -135,9 +174,12 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
 };
 
 absl::Status ReplicaServer::State::Start() {
-  RETURN_IF_ERROR(ClaimDirectories());
-  ASSIGN_OR_RETURN(std::vector<FoundReplica> found, ScanDirectories());
-  ASSIGN_OR_RETURN(SharedLogCatalog shared_log, FindOldSharedLog());
+  RETURN_IF_ERROR(CheckNames());
+  if (const std::string& home = host_->options.log_home_directory; !home.empty()) {
+    ASSIGN_OR_RETURN(home_claim_, DataDirectoryClaim::Claim(host_->env.files(), home, host_->self));
+  }
+  ASSIGN_OR_RETURN(std::vector<FoundReplica> found, FindReplicas());
+  ASSIGN_OR_RETURN(SharedLogCatalog shared_log, FindOldSharedLog(found));
   LearnDevices(shared_log.directory);
   MakeParts();
   if (!shared_log.directory.empty()) TakeOver(std::move(shared_log));
@@ -161,26 +203,12 @@ absl::Status ReplicaServer::State::Start() {
   return absl::OkStatus();
 }
 
-absl::Status ReplicaServer::State::ClaimDirectories() {
-  const auto& directories = host_->options.data_directories;
+absl::Status ReplicaServer::State::CheckNames() const {
   std::set<std::string> tags = {kLogHomeTag}, paths = {host_->options.log_home_directory};
-  for (const DataDirectory& directory : directories)
+  for (const DataDirectory& directory : host_->options.data_directories)
     if (!tags.insert(directory.tag).second || !paths.insert(directory.path).second)
       return absl::InvalidArgumentError(
           absl::StrCat("data directory ", directory.tag, ":", directory.path, " is named twice"));
-  if (const std::string& home = host_->options.log_home_directory; !home.empty()) {
-    ASSIGN_OR_RETURN(home_claim_, DataDirectoryClaim::Claim(host_->env.files(), home, host_->self));
-  }
-  claims_.resize(directories.size());
-  for (size_t i = 0; i < directories.size(); ++i) {
-    auto claim = DataDirectoryClaim::Claim(host_->env.files(), directories[i].path, host_->self);
-    if (claim.ok())
-      claims_[i] = *std::move(claim);
-    else if (MustRefuse(claim.status()))
-      return claim.status();
-    else
-      MarkUnreadable(i, claim.status());
-  }
   return absl::OkStatus();
 }
 
@@ -192,37 +220,79 @@ void ReplicaServer::State::MarkUnreadable(size_t index, const absl::Status& stat
   unreadable_tags_.push_back(directory.tag);
 }
 
-absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::ScanDirectories() {
+// By position; null: the disk hangs.
+std::vector<std::shared_ptr<Sight>> ReplicaServer::State::LookAtDirectories() {
+  const auto& directories = host_->options.data_directories;
+  std::vector<std::shared_ptr<Sight>> sights(directories.size());
+  std::vector<std::function<void()>> jobs;
+  for (size_t i = 0; i < directories.size(); ++i) {
+    if (!directories[i].answers) continue;
+    sights[i] = std::make_shared<Sight>();
+    jobs.emplace_back([host = host_, sight = sights[i], i] { sight->Take(*host, i); });
+  }
+  if (!host_->options.ask_disks) {
+    for (const auto& job : jobs) job();
+    return sights;
+  }
+  const std::vector<bool> done = host_->options.ask_disks(std::move(jobs));
+  size_t job = 0;
+  for (auto& sight : sights)
+    if (sight != nullptr && !done[job++]) sight = nullptr;
+  return sights;
+}
+
+absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::FindReplicas() {
+  const std::vector<std::shared_ptr<Sight>> sights = LookAtDirectories();
+  claims_.resize(sights.size());
+  hangs_.resize(sights.size());
   std::vector<FoundReplica> found;
-  for (size_t i = 0; i < claims_.size(); ++i) {
-    if (claims_[i] == nullptr) continue;
-    std::vector<std::string> ignored;
-    auto listed =
-        ScanDataDirectory(host_->env.files(), host_->options.data_directories[i].path, i, &ignored);
-    if (!listed.ok()) {
-      MarkUnreadable(i, listed.status());
+  for (size_t i = 0; i < sights.size(); ++i) {
+    if (sights[i] == nullptr) {
+      hangs_[i] = true;
+      MarkUnreadable(i, absl::DeadlineExceededError("the disk does not answer"));
       continue;
     }
-    for (const std::string& name : ignored) LOG(WARNING) << "not loaded: " << name;
-    for (FoundReplica& replica : *listed) found.push_back(std::move(replica));
+    Sight& sight = *sights[i];
+    if (!sight.status.ok()) {
+      if (MustRefuse(sight.status) && sight.claim == nullptr) return sight.status;
+      MarkUnreadable(i, sight.status);
+      continue;
+    }
+    RETURN_IF_ERROR(sight.placed);
+    claims_[i] = std::move(sight.claim);
+    for (const std::string& name : sight.ignored) LOG(WARNING) << "not loaded: " << name;
+    for (FoundReplica& replica : sight.found) found.push_back(std::move(replica));
   }
   if (unreadable_tags_.size() == claims_.size())
     return absl::FailedPreconditionError(
         "no data directory can be used; see the log for the reason of each");
   RETURN_IF_ERROR(CheckNoDuplicates(found));
-  // Before anything is opened: no log may be taken for empty that lies elsewhere.
-  for (const FoundReplica& replica : found) {
-    const absl::Status placed =
-        CheckLogPlace(host_->env.files(), host_->options.log_home_directory, replica.path);
-    if (absl::IsFailedPrecondition(placed)) return placed;
-  }
   return found;
 }
 
-absl::StatusOr<SharedLogCatalog> ReplicaServer::State::FindOldSharedLog() {
+bool ReplicaServer::State::LiesOnHangingDisk(const std::string& path) const {
+  const auto& directories = host_->options.data_directories;
+  for (size_t i = 0; i < directories.size(); ++i)
+    if (hangs_[i] && path.starts_with(ParentDirectory(directories[i].path))) return true;
+  return false;
+}
+
+absl::StatusOr<SharedLogCatalog> ReplicaServer::State::FindOldSharedLog(
+    const std::vector<FoundReplica>& found) {
   FileSystem& files = host_->env.files();
-  ASSIGN_OR_RETURN(const std::string directory,
-                   FindSharedLog(files, host_->options.shared_log_directories));
+  std::vector<std::string> directories;
+  for (const std::string& directory : host_->options.shared_log_directories) {
+    if (!LiesOnHangingDisk(directory)) {
+      directories.push_back(directory);
+      continue;
+    }
+    for (const FoundReplica& replica : found)
+      if (MayNeedSharedLog(*host_, replica))
+        return absl::FailedPreconditionError(
+            absl::StrCat("the disk of ", directory, " does not answer, and ", replica.path,
+                         " may need an older version's shared log from there; wait for the disk"));
+  }
+  ASSIGN_OR_RETURN(const std::string directory, FindSharedLog(files, directories));
   if (directory.empty()) return SharedLogCatalog();
   return ListSharedLog(files, directory);
 }

@@ -39,7 +39,8 @@ namespace arion {
 
 struct DataDirectory {
   std::string tag;
-  std::string path;  // <configured path>/replica/reps
+  std::string path;     // <configured path>/replica/reps
+  bool answers = true;  // false: already asked, in vain; not asked again
 };
 
 // How long what was set aside is kept, and how often it is looked for.
@@ -86,6 +87,9 @@ struct ReplicaServerOptions {
   RecoveryMode recovery_mode = RecoveryMode::kParallel;
   int32_t recovery_threads_per_disk = 2;
   uint64_t recovery_memory_bytes = uint64_t{1} << 30;  // of all disks' openings under way
+  // Runs, at the start, what a disk that hangs would hold up, and says which of the jobs are done;
+  // a late one goes on. Unset: one after the other, however long.
+  std::function<std::vector<bool>(std::vector<std::function<void()>>)> ask_disks;
   // Where an older version's shared log may lie; all are looked at (legacy/README.md).
   std::vector<std::string> shared_log_directories;
   enum class DamagedSharedLog : uint8_t {
@@ -115,6 +119,7 @@ struct LogReplayStats {
   Counter mutations;
   Counter bytes;
   Counter nanos;
+  Counter warmed_keys;  // read into the cache because they were read before the restart
 };
 
 // An older version's shared log: what of it was taken over and what is left. Thread-safe.

@@ -106,13 +106,23 @@ class FaultyDisk:
         self.control = path + ".control"
         self.output = path + ".injected"
         os.makedirs(self.backing)
+        self.mount()
+
+    def mount(self):
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen(
-                [SYSTEM_PYTHON, os.path.join(harness.HERE, "faulty_fs.py"), self.backing, path, self.control],
+                [SYSTEM_PYTHON, os.path.join(harness.HERE, "faulty_fs.py"), self.backing, self.path, self.control],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=output, preexec_fn=end_with_parent)
-        harness.wait_for(f"{path} is mounted", lambda: os.path.ismount(path) or self.process.poll() is not None)
-        if not os.path.ismount(path):
+        harness.wait_for(f"{self.path} is mounted", lambda: os.path.ismount(self.path) or self.process.poll() is not None)
+        if not os.path.ismount(self.path):
             raise AssertionError(f"faulty_fs.py ended with {self.process.poll()}: {self.injected()}")
+
+    def mount_anew(self):
+        """Whoever waits for it gets an error; its files are as they were."""
+        self.process.kill()
+        self.process.wait()
+        subprocess.run(["umount", "-l", self.path], check=False)  # a file system whose process ended is no mount to Python
+        self.mount()
 
     def rules(self, *rules):
         with open(self.control + ".new", "w") as file:

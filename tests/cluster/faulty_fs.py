@@ -4,8 +4,8 @@
     faulty_fs.py BACKING MOUNTPOINT CONTROL
 
 CONTROL holds JSON, replaced as a whole: a list of rules
-    {"op": "write" | "fsync" | "fsyncdir" | "read", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
-The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it ("short": a write takes half);
+    {"op": "write" | "fsync" | "fsyncdir" | "read" | "look", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
+("look": asking for attributes, a listing, or to open). The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it ("short": a write takes half);
 with `count` only so often, with `one_in` by chance. Each injected failure is a line on standard output. After a failed fsync what was written since the last one is lost, as
 on a disk whose pages the kernel has given up: the bytes become what they were before (behind the old end: zeros).
 Asking for /.power_cut has every file lose its bytes that were not synced. Ends when it is unmounted. Needs Debian's python3-fusepy.
@@ -61,6 +61,7 @@ class FaultyFs(fuse.Operations):
 
     # Names.
     def getattr(self, path, fh=None):
+        self._inject("look", path)
         if path == "/.power_cut":
             lost = [file for file in list(self.unsynced) if self._lose(file)]
             print(f"power cut: {len(lost)} files lose bytes", flush=True)
@@ -69,6 +70,7 @@ class FaultyFs(fuse.Operations):
                                                   "st_size", "st_uid", "st_blocks", "st_ino")}
 
     def readdir(self, path, fh):
+        self._inject("look", path)
         return [".", "..", *os.listdir(self._full(path))]
 
     def access(self, path, mode):
@@ -116,6 +118,7 @@ class FaultyFs(fuse.Operations):
 
     # Files. O_DIRECT ends here: our buffers are not aligned, and the kernel's cache is not the one under test.
     def open(self, path, flags):
+        self._inject("look", path)
         return os.open(self._full(path), flags & ~os.O_DIRECT & ~os.O_APPEND)
 
     def create(self, path, mode, fi=None):
@@ -173,6 +176,6 @@ class FaultyFs(fuse.Operations):
 
 if __name__ == "__main__":
     BACKING, MOUNTPOINT, CONTROL = sys.argv[1:]
-    # No attribute or write-back cache: sizes and bytes are the backing directory's at every moment.
+    # No attribute or write-back cache: sizes and bytes are the backing directory's at every moment, inode numbers too.
     fuse.FUSE(FaultyFs(BACKING, CONTROL), MOUNTPOINT, foreground=True, nonempty=True, attr_timeout=0, entry_timeout=0,
-              big_writes=True, max_write=1 << 17)
+              big_writes=True, max_write=1 << 17, use_ino=True)

@@ -94,13 +94,13 @@ class Server:
         with open(self.config, "w") as file:
             file.write("\n".join(lines) + "\n")
 
-    def start(self, flags=()):
+    def start(self, flags=(), preexec=None):
         if not os.path.exists(self.config):
             self.write_config()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [os.path.join(BUILD, f"arion_{self.role}"), f"--config={self.config}", *flags],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory)
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, preexec_fn=preexec)
 
     def is_running(self):
         return self.process is not None and self.process.poll() is None

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""A restart seen from outside: what is served and answered while one disk's replicas can't be opened.
+"""A restart seen from outside: what is served and answered while replicas, disks or limits are in the way.
 
-One server with two data directories; the first one's disk is faulty_fs.py and lets every read of an engine's file hang.
-Needs what disk_faults_test.py needs for FUSE; without it: "not run: needs ...".
+One server with two data directories; the first one's disk is faulty_fs.py and lets hang what a test names. Needs what disk_faults_test.py needs for FUSE; without it: "not run: needs ...".
 SPDX-License-Identifier: Apache-2.0
 """
 
 import json
 import os
+import resource
+import shutil
+import subprocess
 import threading
 import time
 import unittest
@@ -57,6 +59,165 @@ class Poller(threading.Thread):
     def end(self):
         self.ended.set()
         self.join()
+
+
+class Restarted(unittest.TestCase):
+    """One server, two disks, one table; each test restarts the server."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = harness.Cluster(servers=1, data_dirs=2)
+        cls.addClassCleanup(cls.cluster.destroy)
+        cls.server = cls.cluster.replicas[0]
+        cls.server.write_config()
+        # In this order at the end, backwards: a process that waits for FUSE ends only once that has ended.
+        cls.addClassCleanup(cls.server.kill)
+        cls.prepare()
+        cls.cluster.start()
+        cls.cluster.create_table("temp", partitions=PARTITIONS, replicas=1)
+        cls.keys = [f"key{i}" for i in range(40)]
+        cls.shell("; ".join(["use temp", *(f"set {key} s value" for key in cls.keys)]))
+
+    @classmethod
+    def prepare(cls):
+        pass
+
+    @classmethod
+    def shell(cls, commands):
+        return harness.run([os.path.join(harness.BUILD, "arion_shell"), f"--meta={cls.cluster.meta.address}", "-e", commands])
+
+    def count(self, disk, state):
+        return harness.value_of(harness.metrics(self.server), "arion_recovery_replicas", disk=disk, state=state)
+
+    def is_done(self):
+        said = recovery_of(self.server)
+        return said is not None and said["phase"] == "done"
+
+    def readable(self, enough):
+        """How many keys are read, at most `enough`."""
+        read = 0
+        for key in self.keys:
+            try:
+                read += "value" in self.shell(f"use temp; get {key} s")
+            except AssertionError:
+                pass
+            if read >= enough:
+                break
+        return read
+
+    def check_all_is_served(self):
+        harness.wait_for("recovery is done", self.is_done)
+        self.cluster.wait_healthy("temp", replicas=1)
+
+        def all_are_read():
+            try:
+                said = self.shell("; ".join(["use temp", *(f"get {key} s" for key in self.keys)]))
+            except AssertionError:  # a partition has no primary yet
+                return False
+            return said.count("value") >= len(self.keys)
+        harness.wait_for("every key is read", all_are_read)
+
+    def begin_polling(self):
+        poller = Poller(self.server)
+        poller.start()
+        self.addCleanup(poller.ended.set)
+        return poller
+
+    def check_answers(self, poller):
+        poller.end()
+        times = sorted(poller.times)
+        print(f"{len(times)} questions, the slowest answer {times[-1] * 1000:.1f} ms, p99 "
+              f"{times[len(times) * 99 // 100] * 1000:.1f} ms", flush=True)
+        self.assertEqual(poller.failures, 0)
+        self.assertLess(times[len(times) * 99 // 100], ANSWER_SECONDS * harness.PATIENCE)
+
+
+class Limits(Restarted):
+    def test_with_256_descriptors_all_is_served(self):
+        self.server.kill()
+        self.server.start(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256)))
+        self.check_all_is_served()
+        self.assertIn("at most 256", "\n".join(self.server.last_lines(400)))
+
+    def test_with_less_memory_than_one_replay_needs_they_are_opened_one_by_one(self):
+        self.server.kill()
+        self.server.start(["--recovery_memory=1 MiB"])
+        self.check_all_is_served()
+
+    def test_a_second_server_on_the_same_directories_names_the_first(self):
+        self.server.kill()
+        self.server.start()
+        self.check_all_is_served()
+        port = harness.free_ports(1)[0]
+        second = subprocess.run(
+            [os.path.join(harness.BUILD, "arion_replica"), f"--config={self.server.config}", f"--listen=127.0.0.1:{port}"],
+            capture_output=True, text=True, timeout=60 * harness.PATIENCE, check=False)
+        self.assertNotEqual(second.returncode, 0)
+        self.assertIn(f"locked by process {self.server.process.pid}", second.stdout + second.stderr)
+        self.check_all_is_served()
+
+
+@unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")
+class OneBadDisk(Restarted):
+    @classmethod
+    def prepare(cls):
+        cls.disk = FaultyDisk(cls.server.data_directories()[0])
+        cls.addClassCleanup(cls.disk.remove)
+
+    def setUp(self):
+        self.server.kill()
+        os.truncate(self.server.log, 0)
+
+    def tearDown(self):
+        self.disk.rules()
+        self.server.process.kill()
+        self.disk.mount_anew()
+        self.server.process.wait()
+
+    def test_a_disk_that_hangs_before_the_start_is_left_out_and_named(self):
+        self.disk.rules(*({"op": op, "seconds": 600} for op in ("look", "read", "write", "fsync", "fsyncdir")))
+        self.server.start(["--disk_answer_max=1s"])
+        self.cluster.wait_listening(self.server)
+        poller = self.begin_polling()
+        harness.wait_for("recovery is done", self.is_done)
+        self.assertEqual(self.count("d0", "served"), 0)
+        self.assertGreater(self.count("d1", "served"), 0)
+        self.assertGreaterEqual(self.readable(5), 5)
+        self.assertTrue(any("d0" in line and "does not answer" in line for line in self.server.last_lines(400)))
+        self.check_answers(poller)
+
+    def test_one_replica_whose_log_is_slow_delays_no_other(self):
+        slow = sorted(name for name in os.listdir(os.path.join(self.disk.backing, "replica/reps")) if name.endswith(".pegasus"))[0]
+        self.disk.rules({"op": "read", "path": f"/{slow}/plog/", "seconds": 600})
+        self.server.start()
+        self.cluster.wait_listening(self.server)
+        poller = self.begin_polling()
+
+        def others_serve():
+            said = recovery_of(self.server)
+            return said if said and said["replicas_done"] == PARTITIONS - 1 else None
+        said = harness.wait_for("all others are open", others_serve)
+        self.assertEqual(said["slowest"]["partition"] + ".pegasus", slow)
+        self.check_answers(poller)
+
+    def test_a_directory_that_vanishes_meanwhile_takes_its_replicas_alone_and_they_come_back(self):
+        self.disk.rules({"op": "read", "path": "/data/", "seconds": 2})
+        self.server.start()
+        harness.wait_for("the disk's replicas are being opened", lambda: (
+            (said := recovery_of(self.server)) and said["disks"] and said["disks"][0]["replicas_under_way"] > 0))
+        away = self.disk.backing + ".away"
+        os.rename(self.disk.backing, away)
+        os.mkdir(self.disk.backing)
+        harness.wait_for("the other disk's replicas are open", lambda: self.count("d1", "waiting") == 0 and
+                         self.count("d1", "under_way") == 0)
+        harness.wait_for("the vanished ones failed", lambda: self.count("d0", "failed") > 0)
+        self.assertGreaterEqual(self.readable(5), 5)
+        self.server.kill()
+        shutil.rmtree(self.disk.backing)
+        os.rename(away, self.disk.backing)
+        self.disk.rules()
+        self.server.start()
+        self.check_all_is_served()
 
 
 @unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")

@@ -52,6 +52,42 @@ TEST_F(RecoveryTest, AfterAKillTheReportCountsWhatWasReplayed) {
   }
 }
 
+TEST_F(RecoveryTest, ItServesBeforeWhatItReplayedIsFlushed) {
+  options_.checkpoint_interval = absl::Hours(1);
+  Server& server = Filled();
+  server.Crash(sim::CrashMode::kProcess);
+  Restart(server);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary, Pid(3)));
+  const ReplicaSnapshot snapshot = Snapshot(server, Pid(3));
+  EXPECT_LT(snapshot.last_durable, snapshot.last_applied);
+  EXPECT_EQ(Get(server, 0, Pid(3)), "value");
+}
+
+TEST_F(RecoveryTest, ADiskThatHangsIsLeftOutAndNamedTheOtherServes) {
+  Server& server = Filled();
+  EXPECT_TRUE(Stop(server).ok());
+  options_.ask_disks = [](std::vector<std::function<void()>> jobs) {
+    jobs[1]();  // the first never ends
+    return std::vector<bool>{false, true};
+  };
+  Restart(server);
+  EXPECT_TRUE(world_.RunUntil([&] { return server.server->RecoveryNow().phase == Phase::kDone; },
+                              absl::Seconds(10)));
+  const RecoveryReport report = server.server->RecoveryNow();
+  EXPECT_EQ(report.disks[0].done, 0u);
+  EXPECT_GT(report.disks[1].done, 0u);
+  EXPECT_EQ(server.server->Disks()[0].state, DiskStatus::kIoError);
+}
+
+TEST_F(RecoveryTest, WhatWasReadIsReadAgainAfterARestart) {
+  Server& server = Filled();
+  for (int i = 0; i < 32; ++i) EXPECT_EQ(Get(server, 0, Pid(0)), "value");
+  EXPECT_TRUE(Stop(server).ok());
+  Restart(server);
+  EXPECT_TRUE(world_.RunUntil([&] { return server.server->replay().warmed_keys.value() == 1; },
+                              absl::Seconds(10)));
+}
+
 TEST_F(RecoveryTest, SequentiallyOneIsOpenedAtATimeAndAllAreServed) {
   options_.recovery_mode = RecoveryMode::kSequential;
   Server& server = Filled();
