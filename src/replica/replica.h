@@ -40,6 +40,7 @@
 #include "replica/file_fetcher.h"
 #include "replica/hot_reads.h"
 #include "replica/learn_source.h"
+#include "replica/queue_time.h"
 #include "replica/replica_host.h"
 #include "replica/replica_opener.h"
 #include "replica/scanner_table.h"
@@ -61,6 +62,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   const StrandPtr& strand() const { return strand_; }
   PartitionId pid() const { return pid_; }
   const std::string& directory() const { return directory_; }
+  // Clients' requests on their way to the strand; thread-safe.
+  QueueTime& requests_waiting() { return requests_waiting_; }
 
   void Start(CloseRequest on_close);
 
@@ -234,6 +237,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now);
   void ReadSeveral(ReadCall call, std::string body);
   ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
+  // The disk answers nothing, or too slowly for what waits already: answered kBusy.
+  bool IsPoolLate(Responder& responder);
   void ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then);
   void AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body);
   void Answer(ReadCall call, std::string body);
@@ -306,6 +311,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::deque<HeldRequest> held_;  // in order of arrival, and so of `until`
   uint64_t held_bytes_ = 0;
   TimerId held_timer_ = kNoTimer;
+  QueueTime requests_waiting_;
+  QueueTime reads_in_pool_;  // of this replica
   ScannerTable scans_;
   TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;

@@ -119,16 +119,29 @@ void Replica::ReadOne(ReadCall call, const std::string& body) {
   if (!absl::IsUnavailable(record.status()))
     return AnswerOne(std::move(call), std::move(record), now);
 
+  if (IsPoolLate(call.responder)) return;
   auto from_disk = std::make_shared<absl::StatusOr<Record>>(absl::DeadlineExceededError(""));
+  const Instant arrived = host_->env.clock().Now();
+  reads_in_pool_.Arrived(arrived);
   InPool(
-      [engine = engine_, key = *std::move(key), now, from_disk, deadline = call.deadline,
-       &clock = host_->env.clock()] {
+      [this, arrived, engine = engine_, key = *std::move(key), now, from_disk,
+       deadline = call.deadline, &clock = host_->env.clock()] {
+        reads_in_pool_.Began(arrived);
         if (clock.Now() < deadline) *from_disk = engine->Get(key, now, ReadTier::kAll);
         return absl::OkStatus();
       },
       [this, now, from_disk, call = std::move(call)](const absl::Status&) mutable {
         AnswerOne(std::move(call), std::move(*from_disk), now);
       });
+}
+
+bool Replica::IsPoolLate(Responder& responder) {
+  const absl::Duration wait = reads_in_pool_.WaitAt(host_->env.clock().Now());
+  if (wait <= kQueueTimeMax) return false;
+  LOG_EVERY_N(WARNING, 1000) << Tag() << " answered busy: reads wait "
+                             << absl::ToInt64Milliseconds(wait) << " ms for the disk's pool";
+  responder.Reply(ErrorCode::kBusy);
+  return true;
 }
 
 void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now) {
@@ -177,7 +190,9 @@ void Replica::Answer(ReadCall call, std::string body) {
 
 void Replica::ReadSeveral(ReadCall call, std::string body) {
   Responder& responder = call.responder;
-  const auto in_pool = [&](ReadWork work) { ReadInPool(std::move(call), std::move(work), [] {}); };
+  const auto in_pool = [&](ReadWork work) {
+    if (!IsPoolLate(responder)) ReadInPool(std::move(call), std::move(work), [] {});
+  };
   // Decodes the request and answers it by `operate`, here if that is quickly done.
   const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
     auto read = [engine = engine_, operate](const Request& get, const ReadTerms& terms,
@@ -222,11 +237,13 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
     case ReadCode::kGetScanner: {
       const auto scanner = DecodeWrapped<GetScannerRequest>(body);
       if (!scanner.ok()) return responder.Reply(ErrorCode::kInvalidData);
+      if (IsPoolLate(responder)) return;
       return OpenScan(std::move(call), *scanner);
     }
     case ReadCode::kScan: {
       const auto scan = DecodeWrapped<ScanRequest>(body);
       if (!scan.ok()) return responder.Reply(ErrorCode::kInvalidData);
+      if (IsPoolLate(responder)) return;
       std::unique_ptr<ScanCursor> cursor = scans_.Take(scan->context_id, host_->env.clock().Now());
       if (cursor == nullptr)
         return responder.Reply(
@@ -251,9 +268,12 @@ ReadTerms Replica::TermsOf(uint32_t now, const TableSettings& settings, Instant 
 
 void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then) {
   auto body = std::make_shared<absl::StatusOr<std::string>>(absl::DeadlineExceededError(""));
+  const Instant arrived = host_->env.clock().Now();
+  reads_in_pool_.Arrived(arrived);
   InPool(
-      [this, body, work = std::move(work), settings = Settings(),
+      [this, arrived, body, work = std::move(work), settings = Settings(),
        deadline = call.deadline]() mutable {
+        reads_in_pool_.Began(arrived);
         // The time is that of the reading, not of the waiting in the pool's queue.
         if (!IsTooLate(deadline))
           *body = work(TermsOf(ExpiryNow(host_->env.clock()), settings, deadline));

@@ -40,9 +40,15 @@ std::optional<Replica::ReadCode> FindReadCode(std::string_view name) {
 }
 
 // When nobody waits for the answer any more.
-Instant DeadlineOf(const RequestHeader& header, const Clock& clock) {
+Instant DeadlineOf(const RequestHeader& header, Instant arrived) {
   if (!header.timeout_is_real || header.timeout_ms <= 0) return Instant::InfiniteFuture();
-  return clock.Now() + absl::Milliseconds(header.timeout_ms);
+  return arrived + absl::Milliseconds(header.timeout_ms);
+}
+
+// How long a request may wait for its turn: half of what its client waits for the answer.
+absl::Duration PatienceOf(const RequestHeader& header) {
+  if (!header.timeout_is_real || header.timeout_ms <= 0) return kQueueTimeMax;
+  return std::min(kQueueTimeMax, absl::Milliseconds(header.timeout_ms) / 2);
 }
 
 }  // namespace
@@ -92,14 +98,29 @@ bool RequestRouter::RouteData(InboundRequest& request) {
     request.responder.Reply(why == ErrorCode::kObjectNotFound ? why : ErrorCode::kInvalidState);
     return true;
   }
+  const Instant arrived = host_->env.clock().Now();
+  if (const absl::Duration wait = replica->requests_waiting().WaitAt(arrived);
+      wait > PatienceOf(request.header)) {
+    LOG_EVERY_N(WARNING, 1000) << "[" << pid << "] answered busy: its requests wait "
+                               << absl::ToInt64Milliseconds(wait) << " ms for their turn";
+    request.responder.Reply(ErrorCode::kBusy);
+    return true;
+  }
   const StrandPtr strand = replica->strand();
-  const Instant deadline = DeadlineOf(request.header, host_->env.clock());
+  const Instant deadline = DeadlineOf(request.header, arrived);
+  replica->requests_waiting().Arrived(arrived);
   if (write)
     strand->Post([replica = std::move(replica), code = *write, request = std::move(request),
-                  deadline]() mutable { replica->Write(code, std::move(request), deadline); });
+                  arrived, deadline]() mutable {
+      replica->requests_waiting().Began(arrived);
+      replica->Write(code, std::move(request), deadline);
+    });
   else
-    strand->Post([replica = std::move(replica), code = *read, request = std::move(request),
-                  deadline]() mutable { replica->Read(code, std::move(request), deadline); });
+    strand->Post([replica = std::move(replica), code = *read, request = std::move(request), arrived,
+                  deadline]() mutable {
+      replica->requests_waiting().Began(arrived);
+      replica->Read(code, std::move(request), deadline);
+    });
   return true;
 }
 

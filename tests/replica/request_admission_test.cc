@@ -334,6 +334,46 @@ TEST_F(RequestAdmissionTest, WhatWaitedForThePoolTooLongIsDropped) {
   }
 }
 
+TEST_F(RequestAdmissionTest, WhereRequestsWaitTooLongForTheStrandNewOnesAreToldAtOnce) {
+  Server& server = Alone();
+  const auto waits = Arrive(kRpcGet, GetBody(1));
+  server.node.PauseFor(absl::Seconds(3));
+  world_.RunFor(absl::Milliseconds(300));
+  const auto patient = Arrive(kRpcGet, GetBody(1));
+  EXPECT_EQ(Arrive(kRpcGet, GetBody(1), Within(500))->error, ErrorCode::kBusy)
+      << "more than half of what its client waits";
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(Arrive(kRpcGet, GetBody(1))->error, ErrorCode::kBusy);
+  EXPECT_EQ(Arrive(kRpcPut, PutBody(1))->error, ErrorCode::kBusy);
+  EXPECT_FALSE(waits->error);
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(waits->error, ErrorCode::kOk);
+  EXPECT_EQ(patient->error, ErrorCode::kOk);
+  EXPECT_EQ(Ask(kRpcPut, PutBody(1)), ErrorCode::kOk);
+  EXPECT_EQ(Snapshot(server).last_committed, Decree(1)) << "what was refused was not logged";
+}
+
+TEST_F(RequestAdmissionTest, WhereTheDiskHangsReadsThatNeedItAreToldAtOnceAndOthersAreServed) {
+  Server& server = Alone();
+  ASSERT_EQ(Ask(kRpcPut, PutBody(1)), ErrorCode::kOk);
+  const std::string body =
+      EncodeWrapped(MultiGetRequest{.hash_key = "hash", .start_inclusive = true});
+  server.node.disk().SetSlowness(100000);  // a work of the pool takes two seconds at least
+  const auto waits = Arrive(kRpcMultiGet, body);
+  world_.RunFor(absl::Milliseconds(1200));
+  EXPECT_FALSE(waits->error);
+  for (const char* name : {kRpcMultiGet, kRpcGetScanner}) {
+    const auto refused = Arrive(
+        name, name == std::string_view(kRpcMultiGet) ? body : EncodeWrapped(GetScannerRequest{}));
+    world_.RunFor(absl::Milliseconds(10));
+    EXPECT_EQ(refused->error, ErrorCode::kBusy) << name;
+  }
+  EXPECT_EQ(Ask(kRpcGet, GetBody(1)), ErrorCode::kOk) << "from memory";
+  server.node.disk().SetSlowness(1);
+  EXPECT_TRUE(world_.RunUntil([&] { return waits->error.has_value(); }, absl::Seconds(200)));
+  EXPECT_EQ(Ask(kRpcMultiGet, body), ErrorCode::kOk);
+}
+
 TEST_F(RequestAdmissionTest, WhatWaitedForAnotherWriteTooLongIsDroppedUnlogged) {
   meta_.SetReplicaCount(2);
   Server& primary = AddTapped();

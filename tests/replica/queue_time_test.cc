@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/queue_time.h"
+
+#include <gtest/gtest.h>
+
+namespace arion {
+namespace {
+
+Instant At(int64_t ms) { return Instant(0) + absl::Milliseconds(ms); }
+
+TEST(QueueTimeTest, AnEmptyQueueHasNoWait) {
+  QueueTime queue;
+  EXPECT_EQ(queue.WaitAt(At(1000)), absl::ZeroDuration());
+  queue.Arrived(At(1000));
+  queue.Began(At(1000));
+  EXPECT_EQ(queue.WaitAt(At(9000)), absl::ZeroDuration());
+}
+
+TEST(QueueTimeTest, WhereNothingMovesTheWaitGrows) {
+  QueueTime queue;
+  queue.Arrived(At(1000));
+  queue.Arrived(At(1500));
+  EXPECT_EQ(queue.WaitAt(At(3000)), absl::Seconds(2)) << "of the first";
+}
+
+TEST(QueueTimeTest, WhereItMovesTheWaitIsThatOfTheHead) {
+  QueueTime queue;
+  for (int64_t ms = 0; ms < 100; ++ms) queue.Arrived(At(ms));
+  for (int64_t ms = 0; ms < 50; ++ms) queue.Began(At(ms));
+  EXPECT_EQ(queue.WaitAt(At(100)), absl::Milliseconds(51));
+  for (int64_t ms = 50; ms < 100; ++ms) queue.Began(At(ms));
+  EXPECT_EQ(queue.WaitAt(At(200)), absl::ZeroDuration());
+}
+
+}  // namespace
+}  // namespace arion
