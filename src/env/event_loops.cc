@@ -23,6 +23,8 @@ namespace {
 
 thread_local const Strand* current_strand = nullptr;
 thread_local const void* current_loop = nullptr;
+thread_local const EventLoops* current_loops = nullptr;
+thread_local asio::io_context* current_context_of_thread = nullptr;
 
 // A task on its way from another thread.
 struct Posted {
@@ -235,10 +237,12 @@ EventLoops::EventLoops(int threads) {
   CHECK_GT(threads, 0);
   for (int i = 0; i < threads; ++i) {
     auto loop = std::make_shared<Loop>();
-    loop->thread = std::thread([raw = loop.get(), i] {
+    loop->thread = std::thread([this, raw = loop.get(), i] {
       pthread_setname_np(pthread_self(), ("loop-" + std::to_string(i)).c_str());
       LoopThreadMark mark;
       current_loop = raw;
+      current_loops = this;
+      current_context_of_thread = &raw->context;
       raw->context.run();
     });
     loops_.push_back(std::move(loop));
@@ -250,6 +254,10 @@ EventLoops::~EventLoops() { Stop(); }
 int EventLoops::size() const { return static_cast<int>(loops_.size()); }
 
 asio::io_context& EventLoops::context(int loop) { return loops_[loop]->context; }
+
+asio::io_context* EventLoops::current_context() const {
+  return current_loops == this ? current_context_of_thread : nullptr;
+}
 
 StrandPtr EventLoops::NewStrand(std::string_view name) {
   const std::shared_ptr<Loop>* fewest = &loops_[0];

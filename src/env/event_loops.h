@@ -30,6 +30,8 @@ class EventLoops {
 
   int size() const;
   asio::io_context& context(int loop);
+  // Of the loop that the calling thread runs; nullptr: it runs none of these.
+  asio::io_context* current_context() const;
   // A strand on the loop with the fewest living strands. `name` shows in diagnostics.
   StrandPtr NewStrand(std::string_view name);
   // Runs `work(loop)` on each loop's thread and waits for all; on the calling thread once the loops

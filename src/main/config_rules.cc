@@ -350,7 +350,7 @@ const std::vector<Rule>& Rules() {
       {{"arion.server", "meta_servers", "addresses of the meta servers, commas between",
         "127.0.0.1:34601"},
        SetMetaServers},
-      {{"arion.server", "threads", "event-loop threads; 0: one a core", "0"}, SetThreads},
+      {{"arion.server", "threads", "event-loop threads; 0: one a core, at most 8", "0"}, SetThreads},
       {{"arion.server", "log_directory", "where the server's log files go; empty: standard error",
         ""},
        SetLogDirectory},

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/pool_metrics.h"
 
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
+
 #include <map>
 #include <string>
 #include <utility>
@@ -8,17 +11,47 @@
 #include "replica/recovery_progress.h"
 
 namespace arion {
+namespace {
 
-MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
-                                  const std::vector<ConfiguredDisk>& disks,
-                                  const PosixWatchdog& watchdog) {
-  MetricRegistrations held;
+// The disks' pools, each with the tags of its directories.
+std::map<const PosixDiskPool*, std::string> PoolsOf(PosixEnvironment& env,
+                                                    const std::vector<ConfiguredDisk>& disks) {
   std::map<const PosixDiskPool*, std::string> tags;
   for (const ConfiguredDisk& disk : disks) {
     std::string& known = tags[&env.pool_of(disk.path)];
     known += (known.empty() ? "" : ",") + disk.tag;
   }
-  for (const auto& [pool, tag] : tags) {
+  return tags;
+}
+
+std::string Quantiles(const Histogram& nanos) {
+  const Histogram::Snapshot now = nanos.Read();
+  return absl::StrFormat("p50 %.2f ms, p99 %.2f ms, worst %.2f ms", 1e-6 * now.Quantile(0.5),
+                         1e-6 * now.Quantile(0.99), 1e-6 * now.max);
+}
+
+}  // namespace
+
+std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks,
+                      const PosixWatchdog& watchdog, const AsioTransport& transport) {
+  std::string text = absl::StrCat(
+      env.loops().size(), " event loops: lag ", Quantiles(watchdog.stats().loop_lag_nanos), "; ",
+      transport.stats().connections.value(), " connections, ",
+      transport.stats().backlog_bytes.value(), " bytes that slow clients do not take\n");
+  for (const auto& [pool, tag] : PoolsOf(env, disks)) {
+    const PoolStats& stats = pool->stats();
+    absl::StrAppend(&text, "pool of ", tag, ": ", pool->threads(), " threads, ", stats.busy.value(),
+                    " busy, ", stats.queued.value(), " queued; waited ",
+                    Quantiles(stats.wait_nanos), "; worked ", Quantiles(stats.service_nanos), "\n");
+  }
+  return text;
+}
+
+MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
+                                  const std::vector<ConfiguredDisk>& disks,
+                                  const PosixWatchdog& watchdog) {
+  MetricRegistrations held;
+  for (const auto& [pool, tag] : PoolsOf(env, disks)) {
     auto add = [&, labels = MetricLabels{{"disk", tag}}](MetricInfo info, const auto& instrument) {
       held.push_back(registry.Add(std::move(info), labels, instrument));
     };

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "env/posix_watchdog.h"
@@ -19,6 +20,10 @@ namespace arion {
 MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
                                   const std::vector<ConfiguredDisk>& disks,
                                   const PosixWatchdog& watchdog);
+
+// The same as text, one line for the loops and one for each disk's pool.
+std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks,
+                      const PosixWatchdog& watchdog, const AsioTransport& transport);
 
 // Those that are open, and those that do not take what they asked for. The transport outlives what
 // is returned.

@@ -160,6 +160,10 @@ int Main(int argc, char** argv) {
             [&server](const HttpRequest& request) { return AnswerRecovery(server, request); });
   pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
             [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
+  pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",
+            [&](const HttpRequest&) {
+              return HttpResponse{.body = PoolsText(env, config.disks, watchdog, transport)};
+            });
   pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();

@@ -26,6 +26,8 @@
 namespace arion {
 namespace {
 
+constexpr unsigned kLoopsAtMost = 8;
+
 [[noreturn]] void ExitWithUsage(const absl::Status& status) {
   fprintf(stderr, "%s\n", std::string(status.message()).c_str());
   exit(kExitUsage);
@@ -118,7 +120,7 @@ void BlockStopSignals() {
 
 int EventLoopThreads(const ServerConfig& config) {
   if (config.threads > 0) return config.threads;
-  return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kLoopsAtMost));
 }
 
 void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines) {

@@ -30,7 +30,7 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
 void BlockStopSignals();
 
-// The number of event loops: as configured, or one a core.
+// The number of event loops: as configured, or one a core and at most 8.
 int EventLoopThreads(const ServerConfig& config);
 
 using BannerLines = std::vector<std::pair<std::string, std::string>>;

@@ -127,9 +127,7 @@ void AsioConnection::Send(std::string header, std::string body) {
     }
     schedule = QueueLocked(std::move(header), std::move(body));
   }
-  // Behind what the loop has to do already: all that this adds to the outbox leaves with the same
-  // write.
-  if (schedule) asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+  if (schedule) ScheduleFlush();
 }
 
 bool AsioConnection::SendCall(uint64_t call, absl::Duration timeout, std::string header,
@@ -141,19 +139,44 @@ bool AsioConnection::SendCall(uint64_t call, absl::Duration timeout, std::string
     deadlines_.Add(call, timeout, Now());
     schedule = QueueLocked(std::move(header), std::move(body));
   }
-  if (schedule) asio::post(context_, [self = shared_from_this()] { self->Flush(); });
+  if (schedule) ScheduleFlush();
   return true;
 }
 
+// Behind what the calling loop has to do already: all that this adds to the outbox leaves with the
+// same write.
+void AsioConnection::ScheduleFlush() {
+  asio::io_context* here = host_->current_context();
+  asio::post(here != nullptr ? *here : context_, [self = shared_from_this()] { self->Flush(); });
+}
+
+// On any loop; one at a time writes.
 void AsioConnection::Flush() {
-  if (closed_ || !established_ || waiting_to_write_) return;
+  std::error_code error;
+  switch (WriteOut(&error)) {
+    case Written::kAll:
+      if (!paused_ && !tell_when_written_) return;
+      if (OnOwnLoop()) return OnAllWritten();
+      return asio::post(context_, [self = shared_from_this()] { self->OnAllWritten(); });
+    case Written::kMoreLater:
+      return;
+    case Written::kFailed:
+      if (OnOwnLoop()) return Close(error.message());
+      return asio::post(context_,
+                        [self = shared_from_this(), error] { self->Close(error.message()); });
+  }
+}
+
+AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
+  std::lock_guard writing(write_mutex_);
+  if (closed_ || !established_ || waiting_to_write_) return Written::kMoreLater;
   while (true) {
     if (first_piece_ == writing_.size()) {
       std::lock_guard lock(mutex_);
       flush_scheduled_ = false;
       writing_ = outbox_.Take();
       first_piece_ = piece_offset_ = 0;
-      if (writing_.empty()) break;
+      if (writing_.empty()) return Written::kAll;
     }
     std::array<asio::const_buffer, kPiecesPerWrite> pieces;
     size_t count = std::min(pieces.size(), writing_.size() - first_piece_);
@@ -162,18 +185,13 @@ void AsioConnection::Flush() {
       if (i == 0) piece.remove_prefix(piece_offset_);
       pieces[i] = asio::const_buffer(piece.data(), piece.size());
     }
-    std::error_code error;
-    size_t n = socket_.write_some(absl::MakeConstSpan(pieces).subspan(0, count), error);
-    if (error == asio::error::would_block || error == asio::error::try_again) {
+    size_t n = socket_.write_some(absl::MakeConstSpan(pieces).subspan(0, count), *error);
+    if (*error == asio::error::would_block || *error == asio::error::try_again) {
       waiting_to_write_ = true;
-      socket_.async_wait(tcp::socket::wait_write,
-                         [self = shared_from_this()](const std::error_code& failed) {
-                           self->waiting_to_write_ = false;
-                           if (!failed) self->Flush();
-                         });
-      return;
+      asio::post(context_, [self = shared_from_this()] { self->WaitToWrite(); });
+      return Written::kMoreLater;
     }
-    if (error) return Close(error.message());
+    if (*error) return Written::kFailed;
     last_progress_ = Now();
     const size_t before = queued_bytes_.fetch_sub(n);
     CountBacklog(before, before - n);
@@ -184,12 +202,29 @@ void AsioConnection::Flush() {
     }
     piece_offset_ = n;
   }
+}
+
+void AsioConnection::WaitToWrite() {
+  if (closed_) return;
+  socket_.async_wait(tcp::socket::wait_write,
+                     [self = shared_from_this()](const std::error_code& failed) {
+                       {
+                         std::lock_guard writing(self->write_mutex_);
+                         self->waiting_to_write_ = false;
+                       }
+                       if (!failed) self->Flush();
+                     });
+}
+
+void AsioConnection::OnAllWritten() {
+  if (closed_ || queued_bytes_ != 0) return;  // there will be another time
   if (farewell_) {
     std::error_code ignored;
     socket_.shutdown(tcp::socket::shutdown_send, ignored);
     return;
   }
   if (paused_ && !Overloaded()) Resume();
+  tell_when_written_ = false;
   if (session_sent_) std::exchange(session_sent_, nullptr)();
 }
 
@@ -374,6 +409,7 @@ void AsioConnection::Resume() {
 
 void AsioConnection::SayFarewell(std::string last_words) {
   farewell_ = true;
+  tell_when_written_ = true;
   Send(std::move(last_words), {});
   if (std::exchange(session_paused_, false)) Read();
 }
@@ -393,6 +429,7 @@ void AsioConnection::Post(Task task) { asio::post(context_, std::move(task)); }
 void AsioConnection::Write(std::string bytes, Task sent) {
   if (closed_) return;
   session_sent_ = std::move(sent);
+  tell_when_written_ = true;
   Send(std::move(bytes), {});
 }
 
@@ -416,7 +453,7 @@ void AsioConnection::Tick(Instant now) {
       return Close("no connection in time");
     }
   }
-  if (farewell_ && now - last_progress_ > kFarewell) return Close("");
+  if (farewell_ && now - last_progress_.load() > kFarewell) return Close("");
   if (session_ != nullptr && !session_paused_ && now - last_heard_ > kSessionIdle) return Close("");
   size_t queued = queued_bytes_;
   if (IsTooFarBehind(queued)) {
@@ -425,7 +462,7 @@ void AsioConnection::Tick(Instant now) {
   }
   if (queued == 0 || !established_) {
     last_progress_ = now;
-  } else if (now - last_progress_ > host_->options().stall_timeout) {
+  } else if (now - last_progress_.load() > host_->options().stall_timeout) {
     host_->stats().closed_slow.Add();
     Close(absl::StrCat("took nothing for long: ", queued, " bytes wait for it"));
   }
@@ -444,11 +481,14 @@ void AsioConnection::Close(std::string_view why) {
     LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_
                             << " closed: " << why;
   }
-  std::error_code ignored;
-  socket_.close(ignored);
+  {
+    std::lock_guard writing(write_mutex_);
+    std::error_code ignored;
+    socket_.close(ignored);
+    writing_.clear();
+    first_piece_ = piece_offset_ = 0;
+  }
   session_sent_ = nullptr;
-  writing_.clear();
-  first_piece_ = piece_offset_ = 0;
   for (uint64_t call : calls) host_->calls().Finish(call, {.error = ErrorCode::kNetworkFailure});
   host_->Closed(shared_from_this());
 }

@@ -1,8 +1,9 @@
 // AsioConnection: one TCP connection of a transport, accepted or opened.
 //
 // Threads   Lives on one event loop: its socket and parser belong to that thread. Send, SendCall
-//           and closed are thread-safe. Lifetime: its host holds it until Closed; a read or write
-//           under way holds it too.
+//           and closed are thread-safe. What is sent is written by the loop that sends it, at the
+//           end of its turn, so that an answer wakes no other loop. Lifetime: its host holds it
+//           until Closed; a read or write under way holds it too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -43,6 +44,8 @@ class ConnectionHost {
   virtual TransportStats& stats() = 0;
   virtual Endpoint local() const = 0;
   virtual bool stopping() const = 0;
+  // Of the calling thread, if it runs one of the transport's loops.
+  virtual asio::io_context* current_context() const = 0;
 };
 
 // Whether a message carries checksums: beacons and their answers do, on every channel
@@ -124,7 +127,13 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void Reply(const Frame& request, ErrorCode error, std::string body);
   void Answered(size_t bytes);
   void Resume();
+  void ScheduleFlush();
   void Flush();
+  enum class Written { kAll, kMoreLater, kFailed };
+  Written WriteOut(std::error_code* error);
+  void WaitToWrite();
+  void OnAllWritten();
+  bool OnOwnLoop() const { return host_->current_context() == &context_; }
   void BeginSession();
   void SayFarewell(std::string last_words);
 
@@ -149,22 +158,26 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   bool flush_scheduled_ = false;  // guarded by mutex_
   bool given_up_ = false;         // guarded by mutex_; too far behind: about to be closed
 
+  std::mutex write_mutex_;         // taken before mutex_; also held while the socket is closed
+  bool waiting_to_write_ = false;  // guarded by write_mutex_, like what follows
+  std::vector<std::string> writing_;
+  size_t first_piece_ = 0;   // of writing_
+  size_t piece_offset_ = 0;  // in the first piece
+
+  std::atomic<bool> established_ = false;
+  std::atomic<bool> tell_when_written_ = false;  // a session or our last words wait for it
+  std::atomic<Instant> last_progress_;           // of writing
+
   // The loop's thread.
-  bool established_ = false;
   bool reading_ = false;
-  bool goes_on_ = false;  // more frames lie in the parser, for the next turn
-  bool waiting_to_write_ = false;
+  bool goes_on_ = false;                  // more frames lie in the parser, for the next turn
   bool farewell_ = false;                 // only our last words are still to be sent
   std::shared_ptr<ByteSession> session_;  // takes the peer's bytes instead of the parser's frames
   bool session_paused_ = false;
   Task session_sent_;  // runs once everything is written
-  std::vector<std::string> writing_;
-  size_t first_piece_ = 0;   // of writing_
-  size_t piece_offset_ = 0;  // in the first piece
   size_t room_bytes_ = 0;
   Instant started_;
-  Instant last_progress_;  // of writing
-  Instant last_heard_;     // of a session
+  Instant last_heard_;  // of a session
 };
 
 }  // namespace arion

@@ -70,6 +70,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   PendingCalls& calls() override { return calls_; }
   Endpoint local() const override { return local_.load(); }
   bool stopping() const override { return stopping_.load(); }
+  asio::io_context* current_context() const override { return loops_->current_context(); }
   TransportStats& stats() override { return stats_; }
 
  private:

@@ -1,4 +1,4 @@
-// What the replica servers' /recovery and /stuck pages say.
+// What the replica servers' /recovery, /stuck and /pools pages say.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_split.h>
 #include <netinet/in.h>
@@ -101,6 +101,11 @@ std::vector<Command> ServerPageCommands() {
           {"stuck", "[HOST:PORT]", "event loops and disks' work that do not move",
            Command::Completes::kNodes, [](Session& session, const Words& arguments) {
              return ShowPage(session, arguments, "/stuck");
+           }},
+          {"pools", "[HOST:PORT]",
+           "event loops and disks' pools: sizes, queues, waiting and working times",
+           Command::Completes::kNodes, [](Session& session, const Words& arguments) {
+             return ShowPage(session, arguments, "/pools");
            }}};
 }
 
