@@ -6,6 +6,7 @@ are served, that memory is bounded and that nothing is left behind.
 SPDX-License-Identifier: Apache-2.0
 """
 
+import os
 import resource
 import time
 import unittest
@@ -49,6 +50,12 @@ class ConnectionsTest(unittest.TestCase):
         harness.wait_for("they are gone", lambda: self.metric("arion_connections") < 100)
         harness.wait_for("nothing is queued", lambda: self.metric("arion_connection_backlog_bytes") == 0)
         self.assertTrue(self.target.server.is_running())
+
+    def test_the_shell_shows_pools_and_loops(self):
+        shell = os.path.join(harness.BUILD, "arion_shell")
+        lines = harness.run([shell, f"--meta={self.target.cluster.meta.address}", "-e", f"pools {self.target.server.address}"])
+        self.assertRegex(lines, r"event loops: lag p50 .* connections")
+        self.assertRegex(lines, r"pool of d0: \d+ threads, \d+ busy, \d+ queued; waited p50 .*; worked p50 ")
 
     def test_a_storm_of_connections_is_accepted(self):
         begun = time.monotonic()
