@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/coding.h"
+#include "engine/rocksdb_threads.h"
 
 namespace arion {
 namespace {
@@ -82,7 +83,7 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(FileSys
   Disk& disk = disks[device.value_or(UINT64_MAX)];
   if (disk.env == nullptr) {
     disk.files = std::make_shared<RocksdbFileSystem>(files, clock);
-    disk.env = rocksdb::NewCompositeEnv(disk.files);
+    disk.env = std::make_shared<DiskThreads>(rocksdb::NewCompositeEnv(disk.files));
   }
   return disk;
 }

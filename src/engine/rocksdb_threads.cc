@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_threads.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace arion {
+
+DiskThreads::~DiskThreads() {
+  for (Pool& pool : pools_) {
+    {
+      const std::lock_guard lock(pool.mutex);
+      pool.ends = true;
+      pool.changed.notify_all();
+    }
+    for (std::thread& thread : pool.threads) thread.join();
+  }
+}
+
+void DiskThreads::Run(Pool& pool) {
+  std::unique_lock lock(pool.mutex);
+  while (true) {
+    pool.changed.wait(lock, [&] { return pool.ends || !pool.jobs.empty(); });
+    if (pool.ends) return;
+    const Job job = pool.jobs.front();
+    pool.jobs.pop_front();
+    lock.unlock();
+    job.work(job.argument);
+    lock.lock();
+  }
+}
+
+void DiskThreads::StartMore(Pool& pool) {
+  while (pool.threads.size() < pool.limit) pool.threads.emplace_back([&pool] { Run(pool); });
+}
+
+void DiskThreads::Schedule(void (*work)(void*), void* argument, Priority priority, void* tag,
+                           void (*unscheduled)(void*)) {
+  Pool& pool = pools_[priority];
+  const std::lock_guard lock(pool.mutex);
+  pool.jobs.push_back({work, argument, tag, unscheduled});
+  StartMore(pool);
+  pool.changed.notify_one();
+}
+
+int DiskThreads::UnSchedule(void* tag, Priority priority) {
+  Pool& pool = pools_[priority];
+  std::vector<Job> dropped;
+  {
+    const std::lock_guard lock(pool.mutex);
+    std::deque<Job> kept;
+    for (const Job& job : pool.jobs) {
+      if (job.tag == tag)
+        dropped.push_back(job);
+      else
+        kept.push_back(job);
+    }
+    pool.jobs = std::move(kept);
+  }
+  for (const Job& job : dropped)
+    if (job.unscheduled != nullptr) job.unscheduled(job.argument);
+  return static_cast<int>(dropped.size());
+}
+
+unsigned int DiskThreads::GetThreadPoolQueueLen(Priority priority) const {
+  const Pool& pool = pools_[priority];
+  const std::lock_guard lock(pool.mutex);
+  return static_cast<unsigned int>(pool.jobs.size());
+}
+
+void DiskThreads::SetBackgroundThreads(int count, Priority priority) {
+  IncBackgroundThreadsIfNeeded(count, priority);
+}
+
+int DiskThreads::GetBackgroundThreads(Priority priority) {
+  Pool& pool = pools_[priority];
+  const std::lock_guard lock(pool.mutex);
+  return static_cast<int>(pool.limit);
+}
+
+void DiskThreads::IncBackgroundThreadsIfNeeded(int count, Priority priority) {
+  Pool& pool = pools_[priority];
+  const std::lock_guard lock(pool.mutex);
+  pool.limit = std::max(pool.limit, static_cast<size_t>(std::max(count, 0)));
+  if (!pool.jobs.empty()) StartMore(pool);
+}
+
+}  // namespace arion

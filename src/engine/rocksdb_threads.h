@@ -1,0 +1,66 @@
+// DiskThreads: RocksDB's environment with flush and compaction threads of its own, one a disk, so
+// that work which hangs on one disk holds up no other's. RocksDB's own are one set a process.
+//
+// Threads   Thread-safe. Destruction waits for what runs.
+// Lifetime  Outlives the databases that use it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <rocksdb/env.h>
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace arion {
+
+class DiskThreads : public rocksdb::EnvWrapper {
+ public:
+  explicit DiskThreads(std::unique_ptr<rocksdb::Env> below) : EnvWrapper(std::move(below)) {}
+  ~DiskThreads() override;
+
+  const char* Name() const override { return "arion disk threads"; }
+
+  // `unscheduled` gets the argument of work that is dropped by its tag before it ran.
+  void Schedule(void (*work)(void*), void* argument, Priority priority, void* tag,
+                void (*unscheduled)(void*)) override;
+  int UnSchedule(void* tag, Priority priority) override;
+  unsigned int GetThreadPoolQueueLen(Priority priority) const override;
+  void SetBackgroundThreads(int count, Priority priority) override;
+  int GetBackgroundThreads(Priority priority) override;
+  void IncBackgroundThreadsIfNeeded(int count, Priority priority) override;
+  // For subcompactions, which are not asked for.
+  int ReserveThreads(int, Priority) override { return 0; }
+  int ReleaseThreads(int, Priority) override { return 0; }
+  void LowerThreadPoolIOPriority(Priority) override {}
+  void LowerThreadPoolCPUPriority(Priority) override {}
+  rocksdb::Status LowerThreadPoolCPUPriority(Priority, rocksdb::CpuPriority) override {
+    return rocksdb::Status::OK();
+  }
+
+ private:
+  struct Job {
+    void (*work)(void*);
+    void* argument;
+    void* tag;
+    void (*unscheduled)(void*);
+  };
+  struct Pool {
+    mutable std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Job> jobs;              // guarded by mutex, as the rest
+    std::vector<std::thread> threads;  // never fewer than there were
+    size_t limit = 0;
+    bool ends = false;
+  };
+  static void Run(Pool& pool);
+  static void StartMore(Pool& pool);
+
+  std::array<Pool, Priority::TOTAL> pools_;
+};
+
+}  // namespace arion

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/rocksdb_threads.h"
+
+#include <gtest/gtest.h>
+#include <rocksdb/file_system.h>
+
+#include <latch>
+#include <utility>
+
+namespace arion {
+namespace {
+
+using Priority = rocksdb::Env::Priority;
+
+std::unique_ptr<rocksdb::Env> Below() {
+  return rocksdb::NewCompositeEnv(rocksdb::FileSystem::Default());
+}
+void CountDown(void* latch) { static_cast<std::latch*>(latch)->count_down(); }
+void Wait(void* latch) { static_cast<std::latch*>(latch)->wait(); }
+
+TEST(DiskThreads, WorkThatHangsOnOneDiskHoldsUpNoOthers) {
+  DiskThreads hung(Below()), other(Below());
+  hung.IncBackgroundThreadsIfNeeded(1, Priority::HIGH);
+  other.IncBackgroundThreadsIfNeeded(1, Priority::HIGH);
+  std::latch goes_on(1), done(1);
+  hung.Schedule(Wait, &goes_on, Priority::HIGH, nullptr, nullptr);
+  other.Schedule(CountDown, &done, Priority::HIGH, nullptr, nullptr);
+  done.wait();
+  goes_on.count_down();
+}
+
+TEST(DiskThreads, WhatWaitsIsDroppedByItsTagAndItsOwnerIsTold) {
+  DiskThreads threads(Below());
+  threads.SetBackgroundThreads(1, Priority::LOW);
+  EXPECT_EQ(threads.GetBackgroundThreads(Priority::LOW), 1);
+  std::latch runs(1), goes_on(1), ran(1), told(1);
+  std::pair<std::latch*, std::latch*> first{&runs, &goes_on};
+  const auto begin = [](void* both) {
+    const auto* pair = static_cast<std::pair<std::latch*, std::latch*>*>(both);
+    pair->first->count_down();
+    pair->second->wait();
+  };
+  threads.Schedule(begin, &first, Priority::LOW, nullptr, nullptr);
+  runs.wait();
+  int tag = 0;
+  threads.Schedule(CountDown, &told, Priority::LOW, &tag, CountDown);
+  threads.Schedule(CountDown, &ran, Priority::LOW, nullptr, nullptr);
+  EXPECT_EQ(threads.GetThreadPoolQueueLen(Priority::LOW), 2u);
+  EXPECT_EQ(threads.UnSchedule(&tag, Priority::LOW), 1);
+  EXPECT_TRUE(told.try_wait());
+  goes_on.count_down();
+  ran.wait();
+}
+
+}  // namespace
+}  // namespace arion
