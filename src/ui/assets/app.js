@@ -30,9 +30,10 @@ async function ask(path, accept) {
 async function poll() {
   try {
     if (!about) await begin();
-    const [text, found] = await Promise.all([ask('/metrics', 'text/plain'), page.read(ask)]);
-    const at = Date.now();
-    window10.add(new Reading(text, at));
+    const reading = new Reading(await ask('/metrics', 'text/plain'), Date.now());
+    const found = await page.read(ask, reading);
+    const at = reading.at;
+    window10.add(reading);
     if (about.plots && charts.length === 0) {
       charts = page.chartsOf(window10.newest).map(chart => new Chart($('chart-grid'), chart));
     }

@@ -69,8 +69,8 @@ function summary(cluster, window) {
     bad('Too few to write', 'unwritable', 'writes refused'),
     bad('No primary', 'unreadable', 'not served'),
     bad('No copy at all', 'dead', 'not served'),
-    {label: 'Changes', text: count(changes), value: changes,
-      metric: 'arion_partition_configuration_changes_total', note: 'of members, since the start'},
+    {label: 'Member changes', text: count(changes), value: changes,
+      metric: 'arion_partition_configuration_changes_total', note: 'since the start'},
     {label: 'Level', text: cluster.level, value: cluster.level},
   ]);
 }

@@ -1,13 +1,14 @@
 // The page of a replica server: its requests, its log, its disks, what it is opening and copying.
 // SPDX-License-Identifier: Apache-2.0
 import {h} from './dom.js';
-import {byteRate, bytes, count, duration, percent, plural, rate, NONE} from './format.js';
+import {byteRate, bytes, count, duration, percent, plural, rate, timeOfDay, NONE} from './format.js';
 import {figure, health, progress, section, state, table, tiles} from './parts.js';
 
 const WRITES = new Set(['put', 'remove', 'multi_put', 'multi_remove', 'incr', 'check_and_set', 'check_and_mutate']);
 const isWrite = labels => WRITES.has(labels.operation);
 const isRead = labels => !WRITES.has(labels.operation);
 const REQUESTS = 'request_seconds';
+const ROWS_MAX = 10;  // of hot keys and slow requests
 const STAGES = 'write_stage_seconds';
 const STAGE_NAMES = {queue: 'Queue', log_append: 'Log append', log_sync: 'Log sync', replicate: 'Other members', apply: 'Apply', reply: 'Reply'};
 
@@ -17,8 +18,11 @@ export const shortcuts = (_, about) => ({
   }],
 });
 
-export async function read(ask) {
-  return {recovery: JSON.parse(await ask('/recovery', 'application/json'))};
+export async function read(ask, reading) {
+  // What counts requests also keeps the hot keys and the slow ones.
+  const paths = ['/recovery', ...(reading.knows(REQUESTS) ? [`/hotkeys?limit=${ROWS_MAX}`, `/slow?limit=${ROWS_MAX}`] : [])];
+  const [recovery, hot, slow] = await Promise.all(paths.map(async path => JSON.parse(await ask(path, 'application/json'))));
+  return {recovery, hot, slow};
 }
 
 const DISK_TROUBLES = {io_error: 'fails', space_insufficient: 'is full'};
@@ -119,7 +123,7 @@ export function draw(found, window, _, about) {
   return {
     health: [health(grade, wrong, doing)],
     first: [summary(window, about), ...(found.recovery.phase === 'done' ? [] : [recovery(found.recovery)])],
-    rest: [operations(window), stages(window), disks(window), log(window), copies(window),
+    rest: [operations(window), stages(window), disks(window), log(window), found.hot && hotKeys(found.hot), found.slow && slowRequests(found.slow), copies(window),
       ...(found.recovery.phase === 'done' ? [recovery(found.recovery)] : []), sharedLog(window)].filter(Boolean),
   };
 }
@@ -181,6 +185,25 @@ function stages(window) {
   });
   return section('stages', 'Where a write’s time goes', 'of the last ten seconds',
     table('Stages of writes', [{title: 'Stage', is: true}, {title: 'Share of the time'}, {title: 'Mean', n: true}, {title: 'p50', n: true}, {title: 'p99', n: true}], rows, ''));
+}
+
+function hotKeys(hot) {
+  const rows = hot.map(one => [h('code', {class: 'key'}, one.hash_key), one.table, one.partition, `${one.use}s`, rate(one.per_second), `${one.share_percent} %`]);
+  return section('hot', 'Hot keys', 'of the last minute, by sampling',
+    table('Hash keys asked for most', [{title: 'Hash key', is: true}, {title: 'Table'}, {title: 'Partition'}, {title: 'Use'}, {title: 'Rate', n: true},
+      {title: 'Of its partition', n: true}], rows, 'No key stands out.'));
+}
+
+function slowRequests(slow) {
+  const rows = slow.map(one => {
+    const longest = Object.keys(STAGE_NAMES).filter(stage => one[`${stage}_us`] > 0).sort((a, b) => one[`${b}_us`] - one[`${a}_us`])[0];
+    return [timeOfDay(one.ended_at_us / 1000), one.table, one.partition, one.operation, duration(one.took_us / 1e6),
+      longest ? `${STAGE_NAMES[longest].toLowerCase()}, ${duration(one[`${longest}_us`] / 1e6)}` : NONE,
+      one.error === 'ERR_OK' ? 'ok' : state('warn', one.error), one.from];
+  });
+  return section('slow', 'Slow requests', rows.length > 0 ? 'the latest first' : null,
+    table('The last slow requests', [{title: 'At', is: true}, {title: 'Table'}, {title: 'Partition'}, {title: 'Operation'}, {title: 'Took', n: true},
+      {title: 'Most of it'}, {title: 'Answer'}, {title: 'From'}], rows, 'None was slow.'));
 }
 
 function diskState(disk) {
