@@ -28,6 +28,7 @@ constexpr absl::Duration kTickIdle = absl::Milliseconds(500);
 constexpr absl::Duration kAcceptPause = absl::Milliseconds(100);
 constexpr Endpoint kPureClient{.ip = 0x7f000001, .port = 1};
 constexpr int kRandomPortTries = 16;
+constexpr int kAcceptsPerTurn = 64;
 
 Instant Now() { return PosixClock().Now(); }
 
@@ -98,10 +99,14 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   absl::Status Bind(uint16_t port);
   absl::Status AddressInUse(uint16_t port, const std::error_code& error) const;
   void Accept();
+  void AcceptMore();
+  bool IsFull() const { return stats_.connections.value() >= options_.connections_max; }
+  void Begin(int loop, tcp::socket socket);
   void PauseAccepting(std::string_view why);
   void ScheduleTick(int loop);
   static void TickAll(const ConnectionSet& connections, Instant now);
   void Tick(int loop);
+  int LoopInTurn() const { return static_cast<int>(next_loop_.load() % loops_->size()); }
   int NextLoop() { return static_cast<int>(next_loop_.fetch_add(1) % loops_->size()); }
 
   EventLoops* const loops_;
@@ -160,6 +165,7 @@ absl::Status AsioTransport::Hub::Bind(uint16_t port) {
   acceptor->open(tcp::v4(), error);
   if (!error) acceptor->set_option(asio::socket_base::reuse_address(true), error);
   if (!error) acceptor->bind(where, error);
+  if (!error) acceptor->non_blocking(true, error);
   if (!error) acceptor->listen(asio::socket_base::max_listen_connections, error);
   if (error) return AddressInUse(port, error);
   port = acceptor->local_endpoint().port();
@@ -196,18 +202,38 @@ absl::Status AsioTransport::Hub::Listen() {
 }
 
 void AsioTransport::Hub::Accept() {
-  if (stats_.connections.value() >= options_.connections_max)
+  if (IsFull())
     return PauseAccepting("as many connections as the limit of open files leaves room for");
-  int loop = NextLoop();
+  const int loop = LoopInTurn();
+  acceptor_->async_accept(
+      loops_->context(loop),
+      [self = shared_from_this(), loop](const std::error_code& error, tcp::socket socket) {
+        if (self->stopping() || error == asio::error::operation_aborted) return;
+        if (error) return self->PauseAccepting(error.message());
+        self->Begin(loop, std::move(socket));
+        self->AcceptMore();
+      });
+}
+
+// Where the loop is busy each of its turns must take more than one of those that wait.
+void AsioTransport::Hub::AcceptMore() {
+  for (int i = 0; i < kAcceptsPerTurn && !IsFull(); ++i) {
+    const int loop = LoopInTurn();
+    std::error_code error;
+    tcp::socket socket = acceptor_->accept(loops_->context(loop), error);
+    if (error) break;  // none waits; what else it may be shows again at the next
+    Begin(loop, std::move(socket));
+  }
+  Accept();
+}
+
+void AsioTransport::Hub::Begin(int loop, tcp::socket socket) {
+  next_loop_.fetch_add(1);
+  stats_.connections.Add(1);
   asio::io_context& context = loops_->context(loop);
-  acceptor_->async_accept(context, [self = shared_from_this(), loop, &context](
-                                       const std::error_code& error, tcp::socket socket) {
-    if (self->stopping() || error == asio::error::operation_aborted) return;
-    if (error) return self->PauseAccepting(error.message());
-    auto connection = std::make_shared<AsioConnection>(self, loop, context, std::move(socket));
-    asio::post(context, [connection] { connection->StartAccepted(); });
-    self->Accept();
-  });
+  auto connection =
+      std::make_shared<AsioConnection>(shared_from_this(), loop, context, std::move(socket));
+  asio::post(context, [connection] { connection->StartAccepted(); });
 }
 
 // Out of descriptors or memory: others may close something meanwhile, and who connects waits in the
@@ -283,7 +309,7 @@ void AsioTransport::Hub::SendOneWay(Endpoint to, OutboundRequest request) {
 void AsioTransport::Hub::Started(const std::shared_ptr<AsioConnection>& connection) {
   LoopState& state = *loop_states_[connection->loop()];
   state.SetOf(*connection).insert(connection);
-  stats_.connections.Add(1);
+  if (connection->outgoing()) stats_.connections.Add(1);  // accepted ones are counted already
   if (!state.ticking() || connection->outgoing()) ScheduleTick(connection->loop());
 }
 
