@@ -23,16 +23,17 @@ constexpr std::string_view kRecordsName = "records";
 constexpr char kContent[] = "memory";
 
 using RecordMap = std::map<std::string, Record, std::less<>>;
+// `by_key` is shared with the views taken of it, and copied when it changes while one is left.
 struct Records {
   Decree decree{0};
-  RecordMap by_key;
+  std::shared_ptr<RecordMap> by_key = std::make_shared<RecordMap>();
 };
 
 std::string EncodeRecords(const Records& records) {
   std::string bytes(kMagic);
   AppendLittle(records.decree.value(), &bytes);
-  AppendLittle(static_cast<uint64_t>(records.by_key.size()), &bytes);
-  for (const auto& [key, record] : records.by_key) {
+  AppendLittle(static_cast<uint64_t>(records.by_key->size()), &bytes);
+  for (const auto& [key, record] : *records.by_key) {
     AppendLittle(static_cast<uint32_t>(key.size()), &bytes);
     AppendLittle(static_cast<uint32_t>(record.value.size()), &bytes);
     AppendLittle(record.expire_ts, &bytes);
@@ -62,8 +63,8 @@ absl::StatusOr<Records> DecodeRecords(std::string_view bytes) {
     const auto expire_ts = reader.Little<uint32_t>();
     std::string key(reader.Bytes(key_bytes));
     std::string value(reader.Bytes(value_bytes));
-    records.by_key.insert_or_assign(std::move(key),
-                                    Record{.value = std::move(value), .expire_ts = expire_ts});
+    records.by_key->insert_or_assign(std::move(key),
+                                     Record{.value = std::move(value), .expire_ts = expire_ts});
   }
   if (!reader.ok() || !reader.rest().empty())
     return absl::DataLossError("records file: counts do not fit");
@@ -114,15 +115,14 @@ class MapIterator : public RecordIterator {
   RecordMap::const_iterator at_;
 };
 
-// A copy of all there is: what the simulator holds is small.
 class MapView : public EngineView {
  public:
-  explicit MapView(RecordMap map) : map_(std::move(map)) {}
+  explicit MapView(std::shared_ptr<const RecordMap> map) : map_(std::move(map)) {}
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier) const override {
-    return Find(map_, raw_key, now);
+    return Find(*map_, raw_key, now);
   }
   std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const override {
-    return std::make_unique<MapIterator>(map_, range, direction);
+    return std::make_unique<MapIterator>(*map_, range, direction);
   }
   static absl::StatusOr<Record> Find(const RecordMap& map, std::string_view raw_key, uint32_t now) {
     const auto it = map.find(raw_key);
@@ -132,7 +132,7 @@ class MapView : public EngineView {
   }
 
  private:
-  const RecordMap map_;
+  const std::shared_ptr<const RecordMap> map_;
 };
 
 class MemoryEngine : public Engine {
@@ -172,14 +172,16 @@ class MemoryEngine : public Engine {
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     std::lock_guard lock(mutex_);
     CHECK_EQ(decree, records_.decree + 1);
+    if (records_.by_key.use_count() > 1)
+      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
+    RecordMap& by_key = *records_.by_key;
     for (const WriteOp& op : ops) {
-      auto it = records_.by_key.find(op.key);
+      auto it = by_key.find(op.key);
       if (op.kind == WriteOp::Kind::kRemove) {
-        if (it != records_.by_key.end()) records_.by_key.erase(it);
+        if (it != by_key.end()) by_key.erase(it);
         continue;
       }
-      if (it == records_.by_key.end())
-        it = records_.by_key.emplace(std::string(op.key), Record()).first;
+      if (it == by_key.end()) it = by_key.emplace(std::string(op.key), Record()).first;
       it->second =
           Record{.value = std::string(op.value), .expire_ts = std::min(op.expire_ts, kExpiryMax)};
     }
@@ -189,7 +191,7 @@ class MemoryEngine : public Engine {
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
     std::lock_guard lock(mutex_);
-    return MapView::Find(records_.by_key, raw_key, now);
+    return MapView::Find(*records_.by_key, raw_key, now);
   }
 
   std::shared_ptr<const EngineView> View() const override {
@@ -216,7 +218,7 @@ class MemoryEngine : public Engine {
   uint64_t size_bytes() const override {
     std::lock_guard lock(mutex_);
     uint64_t bytes = 0;
-    for (const auto& [key, record] : records_.by_key) bytes += key.size() + record.value.size();
+    for (const auto& [key, record] : *records_.by_key) bytes += key.size() + record.value.size();
     return bytes;
   }
 

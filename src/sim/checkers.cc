@@ -13,8 +13,12 @@ namespace arion::sim {
 void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree decree,
                             uint64_t checksum) {
   ++applications_;
-  auto [it, is_first] = contents_.emplace(std::pair(pid, decree), checksum);
-  if (!is_first && it->second != checksum) {
+  checksum = std::max<uint64_t>(checksum, 1);
+  std::vector<uint64_t>& contents = contents_[pid];
+  const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
+  if (contents.size() <= index) contents.resize(index + 1);
+  if (contents[index] == 0) contents[index] = checksum;
+  if (contents[index] != checksum) {
     violations_.push_back(absl::StrCat("C1/C3/I-08: ", Text(server), " applied to ", pid.ToString(),
                                        " decree ", decree.value(),
                                        " other content than a member before it"));

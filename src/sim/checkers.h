@@ -46,7 +46,7 @@ class CommitChecker {
   const Violations& violations() const { return violations_; }
 
  private:
-  std::map<std::pair<PartitionId, Decree>, uint64_t> contents_;
+  std::map<PartitionId, std::vector<uint64_t>> contents_;  // [decree - 1]; 0: nobody applied it yet
   std::map<std::pair<std::string, PartitionId>, Decree> standing_;
   std::map<PartitionId, Decree> max_applied_;
   int64_t applications_ = 0;

@@ -7,7 +7,7 @@
 #include <bitset>
 #include <map>
 #include <set>
-#include <unordered_set>
+#include <unordered_map>
 #include <utility>
 
 #include "sim/data_model.h"
@@ -25,94 +25,144 @@ struct Step {
   bool is_seen = false;  // somebody read a value that it wrote
 };
 
+// Goes through the operations in the order of their answers, depth first. Before each answer everything
+// that was under way may have happened, in any order, but only as far as that answer asks for it:
+// what is left is decided by later answers.
 class Search {
  public:
-  Search(std::vector<Step> steps, int64_t limit) : all_(std::move(steps)), limit_(limit) {}
+  Search(std::vector<Step> steps, int64_t limit) : all_(std::move(steps)), limit_(limit) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      decided_[i] = all_[i].is_decided;
+      if (all_[i].is_decided) by_answer_.push_back(i);
+    }
+    std::stable_sort(by_answer_.begin(), by_answer_.end(), [this](size_t a, size_t b) {
+      return all_[a].operation->returned < all_[b].operation->returned;
+    });
+  }
 
   enum class Result { kOrdered, kImpossible, kGaveUp };
   // What nobody decided need not have happened: an order without it is an order, and one with few of
   // those that nobody saw is found long before all have been tried.
   Result Run() {
-    int left = 0, unseen = 0;
-    for (const Step& step : all_) {
-      left += step.is_decided;
-      unseen += !step.is_decided && !step.is_seen;
-    }
-    for (int allowed = 0;; allowed = std::min(unseen, allowed == 0 ? 1 : 2 * allowed)) {
+    const auto unseen = static_cast<size_t>(
+        std::count_if(all_.begin(), all_.end(), [](const Step& s) { return IsUnseen(s); }));
+    for (size_t allowed = 0;; allowed = std::min(unseen, allowed == 0 ? 1 : 2 * allowed)) {
       taken_ = 0;
+      allowed_ = allowed;
       seen_.clear();
-      if (Visit(Done(), left, allowed, DataState())) return Result::kOrdered;
+      if (OrderAll()) return Result::kOrdered;
       if (allowed == unseen) return taken_ > limit_ ? Result::kGaveUp : Result::kImpossible;
     }
   }
   int64_t taken() const { return taken_; }
-  // Of the deepest attempt: who could not be put into an order.
+  // Of the longest attempt: whose answer had no explanation.
   const DataOperation* stuck() const { return stuck_; }
 
  private:
   using Done = std::bitset<kOperationsMax>;
+  struct Place {
+    size_t answers = 0;  // how many are explained
+    Done done;           // all those, and what else happened by then
+    DataState state;
+  };
 
-  // The earliest end of what is decided and not done yet: nothing that begins later can be next.
-  Instant Horizon(const Done& done) const {
-    Instant horizon = Instant::InfiniteFuture();
-    for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= horizon; ++i)
-      if (!done[i]) horizon = std::min(horizon, all_[i].operation->returned);
-    return horizon;
+  static bool IsUnseen(const Step& step) { return !step.is_decided && !step.is_seen; }
+
+  // Whether it is in vain to be here: one was here before, and spent nothing that is not spent now.
+  bool IsOld(const Place& place) {
+    const Done spent = place.done & ~decided_;
+    std::vector<Done>& before =
+        seen_[std::hash<Done>()(place.done & decided_) * 31 + place.state.Hash()];
+    for (const Done& other : before)
+      if ((other & ~spent).none()) return true;
+    std::erase_if(before, [&spent](const Done& other) { return (spent & ~other).none(); });
+    before.push_back(spent);
+    return false;
   }
 
-  // A read that may be next and agrees can as well be next: it changes nothing.
-  void TakeReads(const DataState& state, Done* done, int* left) const {
-    for (bool again = true; again;) {
-      again = false;
-      const Instant horizon = Horizon(*done);
-      for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= horizon; ++i) {
-        if ((*done)[i] || !all_[i].operation->IsRead()) continue;
-        if (!CanAnswer(state, *all_[i].operation, all_[i].wall)) continue;
-        done->set(i);
-        --*left;
-        again = true;
-      }
+  // A read under way that agrees can as well be now: it changes nothing.
+  void TakeReads(Instant now, Place* place) const {
+    for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= now; ++i) {
+      if (place->done[i] || !all_[i].operation->IsRead()) continue;
+      if (CanAnswer(place->state, *all_[i].operation, all_[i].wall)) place->done.set(i);
     }
   }
 
-  void NoteStuck(const Done& done, int left) {
-    if (stuck_ != nullptr && left >= least_left_) return;
-    least_left_ = left;
-    const Instant horizon = Horizon(done);
-    for (size_t i = 0; i < all_.size(); ++i)
-      if (!done[i] && all_[i].operation->returned == horizon) stuck_ = all_[i].operation;
+  // Whether somebody under way looks at what is there. If not, one who wrote a single record and was
+  // never answered need not have been here yet: whatever comes would only write over it.
+  bool AnyoneLooks(Instant now, const Done& done) const {
+    for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= now; ++i)
+      if (all_[i].is_decided && !done[i] && !all_[i].operation->IsBlind()) return true;
+    return false;
   }
 
-  // `allowed`: how many that are neither decided nor seen may still be put into the order.
-  bool Visit(Done done, int left, int allowed, const DataState& state) {
-    TakeReads(state, &done, &left);
-    if (left == 0) return true;
-    NoteStuck(done, left);
-    if (!seen_.insert(std::hash<Done>()(done) * 31 + state.Hash()).second) return false;
-    if (++taken_ > limit_) return false;
-    const Instant horizon = Horizon(done);
-    for (bool decided : {true, false}) {
-      for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= horizon; ++i) {
-        if (done[i] || all_[i].is_decided != decided || all_[i].operation->IsRead()) continue;
-        const int cost = !decided && !all_[i].is_seen;
-        if (cost > allowed) continue;
-        done.set(i);
-        for (const DataState& next : StatesAfter(state, *all_[i].operation, all_[i].wall)) {
-          if (Visit(done, left - decided, allowed - cost, next)) return true;
-          if (taken_ > limit_) return false;
-        }
-        done.reset(i);
+  bool OrderAll() {
+    std::vector<Place> stack = {Place()};
+    while (!stack.empty()) {
+      Place at = std::move(stack.back());
+      stack.pop_back();
+      while (at.answers < by_answer_.size()) {
+        TakeReads(NextAnswer(at), &at);
+        if (!at.done[by_answer_[at.answers]]) break;
+        ++at.answers;
       }
+      if (at.answers == by_answer_.size()) return true;
+      NoteStuck(at);
+      if (IsOld(at)) continue;
+      if (++taken_ > limit_) return false;
+      PushSuccessors(at, &stack);
     }
     return false;
   }
 
-  const std::vector<Step> all_;  // by begin
+  Instant NextAnswer(const Place& place) const {
+    return all_[by_answer_[place.answers]].operation->returned;
+  }
+
+  void NoteStuck(const Place& at) {
+    if (stuck_ != nullptr && at.answers <= most_explained_) return;
+    most_explained_ = at.answers;
+    stuck_ = all_[by_answer_[at.answers]].operation;
+  }
+
+  // The last on the stack is tried first: whose answer comes next, then others that were answered,
+  // then those that were not.
+  void PushSuccessors(const Place& at, std::vector<Place>* stack) const {
+    const Instant now = NextAnswer(at);
+    size_t unseen = 0, known = 0;
+    for (; known < all_.size() && all_[known].operation->invoked <= now; ++known)
+      unseen += at.done[known] && IsUnseen(all_[known]);
+    const bool anyone_looks = AnyoneLooks(now, at.done);
+    for (bool decided : {false, true}) {
+      for (size_t i = known; i-- > 0;) {
+        const Step& step = all_[i];
+        if (step.is_decided != decided || at.done[i] || step.operation->IsRead()) continue;
+        if (i == by_answer_[at.answers]) continue;
+        if (IsUnseen(step) && unseen >= allowed_) continue;
+        if (!decided && !anyone_looks && step.operation->IsOfOneRecord()) continue;
+        Push(at, i, stack);
+      }
+    }
+    if (!all_[by_answer_[at.answers]].operation->IsRead()) Push(at, by_answer_[at.answers], stack);
+  }
+
+  void Push(const Place& at, size_t i, std::vector<Place>* stack) const {
+    for (DataState& state : StatesAfter(at.state, *all_[i].operation, all_[i].wall)) {
+      stack->push_back({at.answers, at.done, std::move(state)});
+      stack->back().done.set(i);
+    }
+  }
+
+  const std::vector<Step> all_;    // by begin
+  std::vector<size_t> by_answer_;  // those that have one
+  Done decided_;
   const int64_t limit_;
+  size_t allowed_ = 0;  // how many that are neither decided nor seen may be in the order
   int64_t taken_ = 0;
-  std::unordered_set<uint64_t> seen_;
+  // Of each set of decided operations and state: the undecided ones spent, none a part of another.
+  std::unordered_map<uint64_t, std::vector<Done>> seen_;
   const DataOperation* stuck_ = nullptr;
-  int least_left_ = 0;
+  size_t most_explained_ = 0;
 };
 
 bool SaysSomething(const DataOperation& operation) {

@@ -1,5 +1,6 @@
 // CheckData: whether an order of the operations on each hash key exists that respects real time and
-// that the DataModel allows (Wing and Gong's search, with Lowe's memory of where it was).
+// that the DataModel allows (Wing and Gong's search, as Lowe made it: an operation takes effect just
+// before an answer that needs it, and where one was before one need not go again).
 //
 // Shapes   Exponential in what is undecided at once, so histories use many short-lived hash keys. A
 //          search that takes more than its steps ends as an undecided key, which is a violation of
@@ -18,7 +19,7 @@ struct DataCheckOptions {
   // The wall clock at the world's time 0, in seconds since 2016, and how far a server's may be off.
   int64_t wall_zero = 0;
   int64_t wall_error_seconds = 0;
-  int64_t steps_per_key = 1000000;
+  int64_t steps_per_key = 200000;
 };
 
 struct DataCheckResult {

@@ -69,6 +69,12 @@ struct DataOperation {
   bool is_incomplete = false;  // MULTI_GET: there may be more
 
   bool IsRead() const { return kind >= Kind::kGet; }
+  // Whether it writes without a look at what is there.
+  bool IsBlind() const { return kind <= Kind::kMultiRemove; }
+  // Whether it looks at and writes the same single record.
+  bool IsOfOneRecord() const {
+    return kind == Kind::kPut || kind == Kind::kRemove || kind == Kind::kIncr;
+  }
   std::string ToString() const;
 };
 const char* KindName(DataOperation::Kind kind);

@@ -337,9 +337,10 @@ void SimCluster::StartWorkload() {
   workload.keys = static_cast<int>(random.Between(3, 8));
   workload.write_percent = static_cast<double>(random.Between(30, 80));
   workload.think_max = random.Between(absl::Milliseconds(50), absl::Milliseconds(400));
-  if (random.Percent(10)) {  // a crowd: large batches, many mutations in flight
+  if (random.Percent(10)) {  // a crowd at times: large batches, many mutations in flight
     workload.loops = 12;
-    workload.think_max = absl::Milliseconds(60);
+    workload.think_max = absl::Milliseconds(600);
+    workload.hurry_percent = 25;
   }
   if (random.Percent(30)) workload.value_bytes_max = static_cast<size_t>(random.Between(500, 9000));
   if (!options_.faults.Has(Fault::kWallJump) && random.Coin()) workload.expiry_percent = 20;

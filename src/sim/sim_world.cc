@@ -6,6 +6,11 @@
 #include "sim/sim_environment.h"
 
 namespace arion::sim {
+namespace {
+
+constexpr int kStretchBits = 24;  // of nanoseconds: 17 ms
+
+}  // namespace
 
 SimWorld::SimWorld(uint64_t seed) : seed_(seed), random_(seed * 0x2545f4914f6cdd1du + 1) {}
 
@@ -42,7 +47,7 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint
   event.node = node;
   event.life = life;
   event.kind = kind;
-  queue_.push({std::max(at, now_).nanos(), next_sequence_++, slot});
+  Enqueue({std::max(at, now_).nanos(), next_sequence_++, slot});
   return static_cast<uint64_t>(event.generation) << 32 | slot;
 }
 
@@ -67,6 +72,30 @@ void SimWorld::DropTasksOf(const SimNode* node, uint32_t life) {
   }
 }
 
+void SimWorld::Enqueue(const Entry& entry) {
+  const int64_t stretch = entry.at >> kStretchBits;
+  if (stretch <= near_stretch_) {
+    near_.push(entry);
+  } else {
+    later_[stretch].push_back(entry);
+  }
+}
+
+void SimWorld::BringNearer() {
+  while (near_.empty() && !later_.empty()) {
+    near_stretch_ = later_.begin()->first;
+    const std::vector<Entry> entries = std::move(later_.begin()->second);
+    later_.erase(later_.begin());
+    for (const Entry& entry : entries) {
+      if (slots_[entry.slot].task) {
+        near_.push(entry);
+      } else {
+        Free(entry.slot);
+      }
+    }
+  }
+}
+
 void SimWorld::Free(uint32_t slot) {
   Event& event = slots_[slot];
   event.task = nullptr;
@@ -76,9 +105,9 @@ void SimWorld::Free(uint32_t slot) {
 }
 
 bool SimWorld::RunOne() {
-  while (!queue_.empty()) {
-    Entry entry = queue_.top();
-    queue_.pop();
+  for (BringNearer(); !near_.empty(); BringNearer()) {
+    const Entry entry = near_.top();
+    near_.pop();
     Event& event = slots_[entry.slot];
     const SimNode* node = event.node;
     if (!event.task || (node != nullptr && !node->IsLife(event.life))) {
@@ -88,7 +117,7 @@ bool SimWorld::RunOne() {
     }
     if (node != nullptr && node->paused_until().nanos() > entry.at) {
       // Popped in order of time: a fresh sequence number keeps that order when the pause ends.
-      queue_.push({node->paused_until().nanos(), next_sequence_++, entry.slot});
+      Enqueue({node->paused_until().nanos(), next_sequence_++, entry.slot});
       continue;
     }
     now_ = Instant(entry.at);

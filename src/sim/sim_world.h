@@ -15,6 +15,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <queue>
 #include <string>
@@ -95,6 +96,9 @@ class SimWorld {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
   };
+  void Enqueue(const Entry& entry);
+  // Moves the next later events that are still wanted to where they are put in order.
+  void BringNearer();
   void Free(uint32_t slot);
 
   uint64_t seed_;
@@ -108,7 +112,11 @@ class SimWorld {
   std::vector<std::unique_ptr<SimNode>> nodes_;
   std::vector<Event> slots_;
   std::vector<uint32_t> free_slots_;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue_;
+  // What is due soon, in order; and what comes later, by its stretch of time: most of it are timeouts
+  // that are cancelled long before, and never cost a place in the order.
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> near_;
+  std::map<int64_t, std::vector<Entry>> later_;
+  int64_t near_stretch_ = 0;  // the last that is in near_
 };
 
 }  // namespace arion::sim

@@ -110,7 +110,11 @@ void Workload::Start() {
 
 void Workload::Loop(ClientNode& client) {
   if (!is_running_) return;
-  absl::Duration think = world_.random().Between(absl::ZeroDuration(), options_.think_max);
+  constexpr int64_t kRoundNanos = 20'000'000'000;
+  const bool hurries = static_cast<double>(world_.now().nanos() % kRoundNanos) <
+                       options_.hurry_percent / 100 * kRoundNanos;
+  const absl::Duration think_max = hurries ? options_.think_max / 10 : options_.think_max;
+  absl::Duration think = world_.random().Between(absl::ZeroDuration(), think_max);
   client.strand->PostAfter(think, [this, &client] {
     if (is_running_) Operate(client);
   });

@@ -40,6 +40,7 @@ struct WorkloadOptions {
   double data_percent = 30;   // of what clients do: the whole data API (data_workload.h)
   double expiry_percent = 0;  // as DataWorkloadOptions
   absl::Duration think_max = absl::Milliseconds(200);
+  double hurry_percent = 0;  // of each 20 s: thinking takes a tenth of that
   absl::Duration timeout = absl::Seconds(4);
 };
 

@@ -338,6 +338,30 @@ TEST(DataChecker, WhatTakesTooManyStepsIsUndecidedAndAViolation) {
   EXPECT_THAT(result.violations, SizeIs(1));
 }
 
+// What nobody answered stays possible for ever: without a memory of what was spent in vain, each of
+// these makes the search twice as long.
+TEST(DataChecker, WritesNobodyAnsweredDoNotMakeTheSearchLong) {
+  const auto history = [](int writes) {
+    OneKey key;
+    for (int i = 0; i < writes; ++i) {
+      const std::string sort_key(1, static_cast<char>('a' + i % 3)), n = std::to_string(i);
+      key.Unanswered(Outcome::kUndecided, Put(sort_key, "lost" + n));
+      key.Then(Put(sort_key, "v" + n)).Then(Get(sort_key, "v" + n));
+    }
+    return key;
+  };
+  OneKey seen = history(40);
+  seen.Then(Get("a", "lost33")).Then(Get("b", "lost37")).Then(Get("c", "lost38"));
+  const DataCheckResult result = CheckData(seen.history());
+  EXPECT_THAT(result.violations, IsEmpty());
+  EXPECT_LT(result.steps, 2000);
+  OneKey twice = history(6);
+  twice.Then(Get("a", "lost0")).Then(Get("a", "lost3")).Then(Get("a", "lost0"));
+  const DataCheckResult refused = CheckData(twice.history());
+  EXPECT_THAT(refused.violations, SizeIs(1));
+  EXPECT_LT(refused.steps, 2000);
+}
+
 TEST(DataChecker, KeysAreCheckedEachOnItsOwn) {
   DataOperation other = Get("a", std::nullopt);
   other.hash_key = "other";

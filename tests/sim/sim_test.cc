@@ -66,10 +66,8 @@ struct Sum {
   }
 };
 
-enum class UndecidedKeys { kFail, kAreTold };
-
 // This process' share of `count` seeds from `first` on.
-Sum RunSeeds(uint64_t first, uint64_t count, UndecidedKeys undecided) {
+Sum RunSeeds(uint64_t first, uint64_t count) {
   uint64_t shard = 0, shards = 1;
   if (const char* text = getenv("ARION_SIM_SHARD")) {
     char slash = 0;
@@ -78,14 +76,7 @@ Sum RunSeeds(uint64_t first, uint64_t count, UndecidedKeys undecided) {
   }
   Sum sum;
   for (uint64_t i = shard; i < count; i += shards) {
-    RunReport report = RunSeed(first + i);
-    if (undecided == UndecidedKeys::kAreTold) {
-      std::erase_if(report.violations, [&](const std::string& violation) {
-        const bool is_undecided = violation.find("stayed undecided") != std::string::npos;
-        if (is_undecided) std::cout << "seed " << first + i << ": " << violation << "\n";
-        return is_undecided;
-      });
-    }
+    const RunReport report = RunSeed(first + i);
     EXPECT_THAT(report.violations, IsEmpty())
         << report.Summary() << "\nreplay: " << report.Replay();
     sum.Add(report);
@@ -96,7 +87,7 @@ Sum RunSeeds(uint64_t first, uint64_t count, UndecidedKeys undecided) {
 
 TEST_F(SimSeeds, NothingIsViolatedAndEverythingHeals) {
   const uint64_t seeds = FromEnvironment("ARION_SIM_SEEDS", 200);
-  const Sum sum = RunSeeds(1, seeds, UndecidedKeys::kFail);
+  const Sum sum = RunSeeds(1, seeds);
   if (seeds < 200) return;
   for (size_t i = 0; i < kFaultCount; ++i)
     EXPECT_GT(sum.faults[i], 0) << FaultName(static_cast<Fault>(i)) << " was never tried";
@@ -104,14 +95,13 @@ TEST_F(SimSeeds, NothingIsViolatedAndEverythingHeals) {
     EXPECT_GT(sum.probes[i], 0) << ProbeName(static_cast<Probe>(i)) << " was never reached";
 }
 
-// CI gives each commit seeds that nobody ran before. About one in a thousand has a key whose history
-// the checker gives up on; that is told and is no reason to stop a commit.
+// CI gives each commit seeds that nobody ran before.
 TEST_F(SimSeeds, SeedsNobodyRanBeforeAreGreen) {
   const uint64_t first = FromEnvironment("ARION_SIM_FRESH_FROM", 0);
   if (first == 0) GTEST_SKIP() << "ARION_SIM_FRESH_FROM names no first seed";
   const uint64_t count = FromEnvironment("ARION_SIM_FRESH", 100);
   std::cout << "fresh seeds " << first << " to " << first + count - 1 << "\n";
-  RunSeeds(first, count, UndecidedKeys::kAreTold);
+  RunSeeds(first, count);
 }
 
 // Seeds that were red once, each with its reason, stay green.
