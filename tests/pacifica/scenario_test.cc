@@ -229,7 +229,14 @@ class Scenario {
         {"inactive", ConfigType::kDowngradeToInactive},
         {"remove", ConfigType::kRemove},
         {"add-for-balance", ConfigType::kAddSecondaryForLoadBalance}};
+    // secondaries=: of a configuration that is not the one meta has
+    const std::vector<Endpoint> secondaries = h_.meta.secondaries;
+    if (c.options.contains("secondaries")) {
+      h_.meta.secondaries.clear();
+      for (char name : c.options.at("secondaries")) h_.meta.secondaries.push_back(NodeAt(name));
+    }
     h_.Propose(kTypes.at(c.words[1]), NodeAt(c.words[2][0]), NodeAt(c.options.at("to")[0]));
+    h_.meta.secondaries = secondaries;
     h_.Deliver(h_.network.size() - 1);
   }
   // A prepare from outside the harness: prepare B from=A ballot=7 decree=12 committed=11
