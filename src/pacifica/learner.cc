@@ -6,11 +6,19 @@
 
 #include "base/log.h"
 #include "pacifica/log_shipment.h"
+#include "pacifica/possible.h"
 
 namespace arion {
 namespace {
 
 constexpr int kLostRoundsMax = 3;
+
+bool IsPossible(const LearnResponse& response) {
+  const Decree start = response.prepare_start_decree;
+  return IsPossible(response.config.ballot) && IsPossible(response.last_committed_decree) &&
+         (start == kInvalidDecree || IsPossible(start)) &&
+         IsPossible(response.state.to_decree_included);
+}
 
 bool IsNotReadyYet(ErrorCode err) {
   return err == ErrorCode::kInactiveState || err == ErrorCode::kInconsistentState ||
@@ -133,6 +141,10 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
   }
   const LearnResponse& response = answer.response;
   const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : response.err;
+  if (err == ErrorCode::kOk && !IsPossible(response)) {
+    ++s_.counters.odd_messages;
+    return Fail();
+  }
   if (err == ErrorCode::kOk && response.config.ballot > s_.ballot) return Verdict::kAdoptBallot;
   round_serial_ = 0;
   if (answer.rpc != ErrorCode::kOk) {

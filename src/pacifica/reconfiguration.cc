@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "pacifica/possible.h"
 
 namespace arion {
 namespace {
@@ -32,7 +33,7 @@ bool Reconfiguration::IsSane(const PartitionConfiguration& configuration) const 
   for (Endpoint node : configuration.secondaries) {
     if (!node.IsValid() || !members.insert(node).second) return false;
   }
-  return configuration.pid == s_.options.pid && configuration.ballot >= Ballot(0);
+  return configuration.pid == s_.options.pid && IsPossible(configuration.ballot);
 }
 
 void Reconfiguration::TakeOver(const AppInfo& app, const PartitionConfiguration& configuration) {

@@ -9,6 +9,7 @@
 #include "pacifica/learner.h"
 #include "pacifica/learner_sessions.h"
 #include "pacifica/log_replay.h"
+#include "pacifica/possible.h"
 #include "pacifica/primary.h"
 #include "pacifica/reconfiguration.h"
 #include "pacifica/replica_state.h"
@@ -239,8 +240,9 @@ bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
   if (request.mutation == nullptr) return true;
   const Mutation& m = *request.mutation;
   return request.pid != s.options.pid || request.config.pid != request.pid ||
-         m.pid != request.pid || request.config.ballot != m.ballot || m.decree < Decree(1) ||
-         m.last_committed >= m.decree || m.last_committed < Decree(0);
+         m.pid != request.pid || request.config.ballot != m.ballot || !IsPossible(m.ballot) ||
+         !IsPossible(m.decree) || m.decree < Decree(1) || m.last_committed >= m.decree ||
+         m.last_committed < Decree(0);
 }
 
 // kOk: the prepare is for the role and session this replica has now.
@@ -341,7 +343,8 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
     response.err = err;
     s.Reply(event.token, std::move(response));
   };
-  if (config.pid != s.options.pid) {
+  if (config.pid != s.options.pid || !IsPossible(config.ballot) ||
+      !IsPossible(event.request.last_committed_decree)) {
     ++s.counters.odd_messages;
     return answer(ErrorCode::kInvalidData);
   }
@@ -382,7 +385,8 @@ void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
     ++s.counters.stale_messages;
     return;
   }
-  if (config.pid != s.options.pid || config.status != kPotentialSecondary) {
+  if (config.pid != s.options.pid || config.status != kPotentialSecondary ||
+      !IsPossible(config.ballot)) {
     ++s.counters.odd_messages;
     return;
   }
@@ -394,7 +398,8 @@ void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
 
 void ReplicaCore::Parts::On(const RemoveReceived& event) {
   const ReplicaConfiguration& config = event.config;
-  if (config.pid != s.options.pid || config.status != kInactive) {
+  if (config.pid != s.options.pid || config.status != kInactive ||
+      config.ballot > Ballot(kNumberMax)) {
     ++s.counters.odd_messages;
     return;
   }

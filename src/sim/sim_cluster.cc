@@ -15,8 +15,6 @@ namespace arion::sim {
 namespace {
 
 constexpr char kMetaRoot[] = "/data/meta";
-// Of one server at the end of a run: what its logs, checkpoints and set-aside replicas may take.
-constexpr uint64_t kDiskBytesMax = 64 << 20;
 constexpr int kReplicaCount = 3;
 
 }  // namespace
@@ -43,6 +41,7 @@ std::string RunReport::Summary() const {
       search_steps, disk_bytes >> 20,
       absl::FormatDuration(absl::Trunc(healed_after, absl::Milliseconds(100))), trace_hash,
       violations.size(), mix);
+  absl::StrAppend(&text, " at most: ", Describe(kept), "\n ");
   for (int i = 0; i < kFaultCount; ++i) {
     if (faults[static_cast<size_t>(i)] > 0) {
       absl::StrAppend(&text, " ", FaultName(static_cast<Fault>(i)), "=",
@@ -324,6 +323,7 @@ void SimCluster::CollectViolations(RunReport* report) {
   add(commits_.violations());
   add(primaries_.violations());
   add(ballots_.violations());
+  add(bounds_.violations());
   add(violations_);
 }
 
@@ -352,6 +352,7 @@ RunReport SimCluster::Run() {
   balances_ = options_.faults.balancer == FaultMix::Balancer::kOn;
   StartMeta();
   for (auto& server : servers_) StartServer(*server);
+  WatchBounds();
   bool is_whole =
       CreateTables() && world_.RunUntil([this] { return IsWhole(); }, absl::Seconds(60));
   if (!is_whole) {
@@ -386,8 +387,7 @@ RunReport SimCluster::Report() {
   report.healed_after = healed_after_;
   for (const auto& server : servers_)
     report.disk_bytes = std::max(report.disk_bytes, DiskBytesOf(*server));
-  if (report.disk_bytes > kDiskBytesMax)
-    Violate(absl::StrCat("a server's disk holds ", report.disk_bytes >> 20, " MB"));
+  report.kept = bounds_.most();
   CollectViolations(&report);
   const auto demand = [&report](const char* what, int64_t done, int64_t least) {
     if (done < least)

@@ -23,6 +23,7 @@
 #include "engine/memory_engine.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
+#include "sim/bounds.h"
 #include "sim/checked_engine.h"
 #include "sim/checked_meta_store.h"
 #include "sim/checkers.h"
@@ -68,6 +69,7 @@ struct RunReport {
   int64_t data_operations = 0, data_keys = 0;  // answered; checked by search
   int64_t search_steps = 0;                    // of the hardest key
   uint64_t disk_bytes = 0;                     // of the fullest server, at the end
+  KeptMost kept{};                             // at any time
   ProbeCounts probes{};
   std::string mix;
   std::string replay_options;  // behind the seed, led by a blank
@@ -157,6 +159,9 @@ class SimCluster {
   uint64_t DiskBytesOf(const Server& server) const;
   std::string WhatIsMissing() const;
   void AwaitHealth();
+  // What everybody keeps, every few seconds.
+  void WatchBounds();
+  void NoteWhatIsKept(const Server& server);
   void Violate(std::string what) { violations_.push_back(std::move(what)); }
   void CollectViolations(RunReport* report);
   RunReport Report();
@@ -173,6 +178,7 @@ class SimCluster {
   CommitChecker commits_;
   PrimaryChecker primaries_;
   BallotChecker ballots_;
+  Bounds bounds_;
   OpenEngines engines_;
   std::map<PartitionId, PartitionConfiguration> stored_;
   ReplicaServerOptions server_options_;

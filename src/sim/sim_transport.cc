@@ -43,8 +43,31 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   RequestHandler handler;
   std::map<uint64_t, PendingCall> calls;
   uint64_t next_call = 1;
+  int64_t unanswered = 0, unanswered_bytes = 0;
   bool closed = false;
 };
+
+// A request that a node took: it lives until that is answered or forgotten.
+struct SimNetwork::Debt {
+  Debt(PortPtr p, size_t b) : port(std::move(p)), bytes(static_cast<int64_t>(b)) {
+    ++port->unanswered;
+    port->unanswered_bytes += bytes;
+  }
+  ~Debt() {
+    --port->unanswered;
+    port->unanswered_bytes -= bytes;
+  }
+  Debt(const Debt&) = delete;
+  Debt& operator=(const Debt&) = delete;
+  const PortPtr port;
+  const int64_t bytes;
+};
+
+SimNetwork::UnderWay SimNetwork::UnderWayAt(Endpoint endpoint) const {
+  const PortPtr port = Find(endpoint);
+  if (port == nullptr) return {};
+  return {port->unanswered, port->unanswered_bytes, static_cast<int64_t>(port->calls.size())};
+}
 
 void SimNetwork::Unblock(Endpoint from, Endpoint to) {
   auto it = blocked_.find({from, to});
@@ -192,7 +215,10 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     SimNetwork& network = target->network;
     network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^ Crc32c(delivery->request.body));
     InboundRequest inbound = MakeInbound(*delivery);
-    inbound.responder = Responder([weak, id, at, delivery](ErrorCode error, std::string body) {
+    auto debt = std::make_shared<SimNetwork::Debt>(target, delivery->request.body.size());
+    inbound.responder = Responder([weak, id, at, delivery, debt = std::move(debt)](
+                                      ErrorCode error, std::string body) mutable {
+      debt = nullptr;
       SimNetwork::PortPtr from = at.lock();
       VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
               << ", " << body.size() << " bytes";

@@ -57,10 +57,18 @@ class SimNetwork {
   void NodeDied(Endpoint endpoint, Farewell farewell);
 
   uint64_t messages() const { return messages_; }
+  // Of the node behind an endpoint: requests it took and has not answered, and calls it waits for.
+  struct UnderWay {
+    int64_t unanswered = 0;
+    int64_t unanswered_bytes = 0;
+    int64_t calls = 0;
+  };
+  UnderWay UnderWayAt(Endpoint endpoint) const;
 
  private:
   friend class SimTransport;
   struct Port;
+  struct Debt;
   using PortPtr = std::shared_ptr<Port>;
   using Direction = std::pair<Endpoint, Endpoint>;
   struct Held {

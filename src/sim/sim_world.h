@@ -76,6 +76,7 @@ class SimWorld {
   // Destroys the tasks of a life that ended.
   void DropTasksOf(const SimNode* node, uint32_t life);
   const Strand* current_strand() const { return current_strand_; }
+  size_t events_waiting() const { return slots_.size() - free_slots_.size(); }
   // Whose event is running; null: the world's own, or none.
   const SimNode* current_node() const { return current_node_; }
 

@@ -1,6 +1,7 @@
 // Each checker's own negative tests: a net that never held anything proves nothing.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/checkers.h"
+#include "sim/bounds.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -270,6 +271,21 @@ TEST(CounterChecker, CatchesAnswersOutOfOrder) {
   EXPECT_THAT(
       CheckCounters(CounterHistory().Undecided(0).Undecided(0).Told(3, 1, 2).Told(2, 3, 4).history),
       SizeIs(1));
+}
+
+TEST(Bounds, TellsOnceWhatIsKeptWithoutEnd) {
+  Bounds bounds;
+  bounds.Note(Kept::kUncommitted, 110, "a");
+  bounds.Note(Kept::kCheckpoints, 4, "a");
+  EXPECT_THAT(bounds.violations(), IsEmpty());
+  for (int64_t decrees : {111, 500, 112}) bounds.Note(Kept::kUncommitted, decrees, "a");
+  EXPECT_THAT(bounds.violations(), SizeIs(1));
+  EXPECT_EQ(bounds.most()[static_cast<size_t>(Kept::kUncommitted)], 500);
+  for (int kept = 1; kept < kKeptCount; ++kept) {
+    Bounds one;
+    one.Note(static_cast<Kept>(kept), int64_t{1} << 40, "a");
+    EXPECT_THAT(one.violations(), SizeIs(1)) << kept;
+  }
 }
 
 }  // namespace

@@ -43,6 +43,7 @@ struct Sum {
   ProbeCounts probes{};
   int64_t writes = 0, reads = 0, data_operations = 0, data_keys = 0;
   absl::Duration simulated;
+  KeptMost kept{};
 
   void Add(const RunReport& report) {
     for (size_t i = 0; i < kFaultCount; ++i) faults[i] += report.faults[i];
@@ -52,6 +53,7 @@ struct Sum {
     data_operations += report.data_operations;
     data_keys += report.data_keys;
     simulated += report.simulated;
+    for (size_t i = 0; i < kKeptCount; ++i) kept[i] = std::max(kept[i], report.kept[i]);
   }
   void Print() const {
     std::cout << "simulated " << absl::FormatDuration(absl::Trunc(simulated, absl::Seconds(1)))
@@ -62,7 +64,7 @@ struct Sum {
     std::cout << "\nreached:";
     for (size_t i = 0; i < kProbeCount; ++i)
       std::cout << " " << ProbeName(static_cast<Probe>(i)) << "=" << probes[i];
-    std::cout << "\n";
+    std::cout << "\nat most: " << Describe(kept) << "\n";
   }
 };
 

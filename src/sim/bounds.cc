@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/bounds.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <algorithm>
+
+namespace arion::sim {
+namespace {
+
+struct Bound {
+  const char* name;
+  int64_t most;
+};
+
+constexpr int64_t kMiB = 1 << 20;
+constexpr std::array<Bound, kKeptCount> kBounds = {{
+    {"uncommitted", 110},  // the span of a prepare list
+    {"log-files", 200},
+    {"log-bytes", 24 * kMiB},
+    {"checkpoints", 4},  // two kept, one that a learner still reads, one in the making
+    {"set-aside", 40},
+    {"unanswered", 2000},
+    {"unanswered-KiB", 32 * 1024},
+    {"calls", 2000},
+    {"disk-bytes", 64 * kMiB},
+    {"meta-bytes", 16 * kMiB},
+    {"events", 100000},
+}};
+
+}  // namespace
+
+void Bounds::Note(Kept what, int64_t amount, const std::string& who) {
+  const auto index = static_cast<size_t>(what);
+  const Bound& bound = kBounds[index];
+  if (amount > bound.most && most_[index] <= bound.most) {
+    violations_.push_back(
+        absl::StrCat("B: ", who, " keeps ", amount, " ", bound.name, ", more than ", bound.most));
+  }
+  most_[index] = std::max(most_[index], amount);
+}
+
+std::string Describe(const KeptMost& most) {
+  std::string text;
+  for (size_t i = 0; i < most.size(); ++i)
+    absl::StrAppend(&text, i == 0 ? "" : ", ", kBounds[i].name, " ", most[i]);
+  return text;
+}
+
+}  // namespace arion::sim
