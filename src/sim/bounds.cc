@@ -16,16 +16,16 @@ struct Bound {
 constexpr int64_t kMiB = 1 << 20;
 constexpr std::array<Bound, kKeptCount> kBounds = {{
     {"uncommitted", 110},  // the span of a prepare list
-    {"log-files", 200},
+    {"log-files", 128},
     {"log-bytes", 24 * kMiB},
-    {"checkpoints", 4},  // two kept, one that a learner still reads, one in the making
+    {"checkpoints", 10},  // two kept, one in the making, those that learners still read
     {"set-aside", 40},
-    {"unanswered", 2000},
+    {"unanswered", 1000},
     {"unanswered-KiB", 32 * 1024},
-    {"calls", 2000},
+    {"calls", 1000},
     {"disk-bytes", 64 * kMiB},
-    {"meta-bytes", 16 * kMiB},
-    {"events", 100000},
+    {"meta-bytes", 4 * kMiB},
+    {"events", 30000},
 }};
 
 }  // namespace

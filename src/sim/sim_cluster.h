@@ -154,7 +154,7 @@ class SimCluster {
   bool IsWhole() const;                  // each partition has as many members as it should
   bool MembersAreEqual() const;
   bool DroppedTablesAreGone() const;
-  void CheckThatNobodyLearns();
+  std::string WhoLearns();  // led by blanks; of the tables that are to stay
   bool IsLeftToOperator() const;
   uint64_t DiskBytesOf(const Server& server) const;
   std::string WhatIsMissing() const;

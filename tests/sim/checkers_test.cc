@@ -276,7 +276,7 @@ TEST(CounterChecker, CatchesAnswersOutOfOrder) {
 TEST(Bounds, TellsOnceWhatIsKeptWithoutEnd) {
   Bounds bounds;
   bounds.Note(Kept::kUncommitted, 110, "a");
-  bounds.Note(Kept::kCheckpoints, 4, "a");
+  bounds.Note(Kept::kCheckpoints, 10, "a");
   EXPECT_THAT(bounds.violations(), IsEmpty());
   for (int64_t decrees : {111, 500, 112}) bounds.Note(Kept::kUncommitted, decrees, "a");
   EXPECT_THAT(bounds.violations(), SizeIs(1));

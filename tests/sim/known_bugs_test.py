@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds tests/sim/known_bugs.md to the tree: T-01 to T-60, F1 to F25 and B1 to B15 stand there once, each with a place that
+exists or a reason.
+
+  known_bugs_test.py           0: they do
+"""
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+REASONS = ('not built: ', 'not applicable: ')
+
+
+def wrong_place(place):
+    path, _, name = place.partition(':')
+    path = os.path.join(ROOT, path)
+    if not os.path.isfile(path):
+        return 'no such file'
+    with open(path, encoding='utf-8') as file:
+        return None if re.search(r'(?<!\w)%s(?!\w)' % re.escape(name), file.read()) else 'not in that file'
+
+
+def main():
+    wanted = ['T-%02d' % n for n in range(1, 61)] + ['F%d' % n for n in range(1, 26)] + ['B%d' % n for n in range(1, 16)]
+    with open(os.path.join(ROOT, 'tests/sim/known_bugs.md'), encoding='utf-8') as file:
+        rows = [[cell.strip() for cell in line.strip('|\n').split('|')] for line in file if re.match(r'\| [TFB]-?\d', line)]
+    mistakes = []
+    if [row[0] for row in rows] != wanted:
+        mistakes.append('not each of the %d numbers once and in order' % len(wanted))
+    for number, _, where in rows:
+        places = re.findall(r'`([^`]+)`', where)
+        if not places and not where.startswith(REASONS):
+            mistakes.append('%s: no place and no reason' % number)
+        mistakes += ['%s: %s: %s' % (number, place, wrong) for place in places if (wrong := wrong_place(place))]
+    print('%d numbers, %d with a reason only' % (len(rows), sum(row[2].startswith(REASONS) for row in rows)))
+    print('\n'.join(mistakes))
+    return 1 if mistakes else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
