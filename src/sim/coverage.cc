@@ -75,6 +75,10 @@ const char* ProbeName(Probe probe) {
       return "replica-opened-again";
     case Probe::kCheckpointInstalled:
       return "checkpoint-installed";
+    case Probe::kPowerCut:
+      return "power-cut";
+    case Probe::kPowerCutOfAll:
+      return "power-cut-of-all";
   }
   return "?";
 }

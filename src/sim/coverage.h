@@ -50,8 +50,10 @@ enum class Probe : uint8_t {
   kClientSentElsewhere,
   kReplicaOpenedAgain,
   kCheckpointInstalled,
+  kPowerCut,       // of one server
+  kPowerCutOfAll,  // at one instant
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kCheckpointInstalled) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kPowerCutOfAll) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

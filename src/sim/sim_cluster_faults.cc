@@ -69,6 +69,7 @@ void SimCluster::CrashOne(Server& server, absl::Duration length) {
   if (!server.node->alive()) return;
   SimRandom& random = world_.random();
   CrashMode mode = DrawCrashMode();
+  if (mode != CrashMode::kProcess) coverage_.Hit(Probe::kPowerCut);
   // Back before what it sent has arrived everywhere.
   if (random.Percent(30)) length = random.Between(absl::Milliseconds(10), absl::Milliseconds(400));
   if (random.Coin()) {
@@ -88,6 +89,7 @@ void SimCluster::CrashOne(Server& server, absl::Duration length) {
 
 void SimCluster::CrashAll() {
   CrashMode mode = DrawCrashMode();
+  if (mode != CrashMode::kProcess) coverage_.Hit(Probe::kPowerCutOfAll);
   for (auto& one : servers_) {
     if (one->node->alive()) CrashServer(*one, mode);
     if (world_.random().Percent(15)) {

@@ -321,6 +321,10 @@ TEST_F(PartitionGuardianTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
   Expect(ConfigType::kAssignPrimary, kB, kB);
   Reports(kA, durable(5, 7, 35, 36, false));
   Expect(ConfigType::kAssignPrimary, kA, kA);
+  // A learner's state (-1) never outranks the last one's, however long it is and whatever that says.
+  Reports(kB, durable(7, -1, 34, 35, true));
+  Reports(kA, durable(7, -1, 35, 99, false));
+  Expect(ConfigType::kAssignPrimary, kB, kB);
   // The earlier one alone never: the last one may have acknowledged more.
   Dead(kB);
   ExpectNothing();
