@@ -91,10 +91,10 @@ class BenchLog {
     log_ = *std::move(log);
   }
 
-  // Writes a few files full and drops them.
+  // Writes a few files full and drops them: enough lie ready to be written again.
   void ReachSteadyState() {
     const MutationPtr large = BenchRecord(segment_bytes_ - (64 << 10));
-    for (int i = 0; i < 3; ++i) {
+    for (int i = 0; i < 4; ++i) {
       std::latch durable(1);
       strand_->Post([&] {
         Append(large, [&](const absl::Status& status) {
@@ -105,6 +105,7 @@ class BenchLog {
       durable.wait();
     }
     record_.reset();
+    strand_->Post([this] { log_->DropThrough(Decree(checkpoint_ = decree_)); });
   }
 
   void Append(const MutationPtr& like, PrivateLog::DurableCallback on_durable) {
@@ -240,7 +241,8 @@ class PrivateLogLoop {
 // Bytes of each raw file, which is written from the front again when it is full.
 inline uint64_t RawFileBytes(int logs) { return logs > 8 ? 2 << 20 : 8 << 20; }
 
-// The least a log must do: copy, checksum, one write at a time into pre-written space.
+// The least a log must do: copy, checksum, one write at a time into pre-written space. The load is
+// the private logs': each record has its own beginning and end.
 class RawLoop {
  public:
   RawLoop(Environment& env, const std::vector<std::string>& directories, LoopShape shape)
@@ -258,6 +260,7 @@ class RawLoop {
       const bool direct = durability_ == Durability::kFsync;
       one.file = *one.device->Open(absl::StrCat(directory, "/", i), direct);
       CHECK(one.device->FillWithZeros(*one.file, 0, file_bytes_).ok());
+      one.begun.resize(static_cast<size_t>(outstanding_));
     }
   }
 
@@ -276,20 +279,21 @@ class RawLoop {
     std::shared_ptr<LogFile> file;
     uint64_t offset = 0;
     AlignedBuffer buffer;
+    std::vector<int64_t> begun;  // of the records in flight
   };
 
   void Write(One& one, Feed& feed, Histogram& latency) {
     const int64_t before = feed.left.fetch_sub(outstanding_);
     if (before <= 0) return feed.done.count_down();
-    const int64_t begun = BenchNanos();
     const int64_t records = std::min<int64_t>(before, outstanding_);
     const size_t bytes = kBlockHeaderBytes + static_cast<size_t>(records) * record_bytes_;
-    one.buffer.Resize(0);
-    one.buffer.Resize((bytes + 4095) / 4096 * 4096);
-    for (int64_t r = 0; r < records; ++r)
-      StoreMutation(*record_, 0,
-                    one.buffer.data() + kBlockHeaderBytes + static_cast<size_t>(r) * record_bytes_);
+    one.buffer.Resize(kBlockHeaderBytes);
+    for (int64_t r = 0; r < records; ++r) {
+      one.begun[static_cast<size_t>(r)] = BenchNanos();
+      StoreMutation(*record_, 0, one.buffer.Extend(record_bytes_));
+    }
     benchmark::DoNotOptimize(Crc32c(one.buffer.view()));
+    one.buffer.Resize((bytes + 4095) / 4096 * 4096);
     if (one.offset + one.buffer.size() > file_bytes_) one.offset = 0;
     LogDevice::WriteRequest request;
     request.file = one.file;
@@ -300,12 +304,12 @@ class RawLoop {
     request.coverage = Coverage::kPrewritten;
     request.durability = durability_;
     request.reply_on = one.strand;
-    request.done = [this, &one, &feed, &latency, begun, records](absl::Status status,
-                                                                 AlignedBuffer buffer) {
+    request.done = [this, &one, &feed, &latency, records](absl::Status status,
+                                                          AlignedBuffer buffer) {
       CHECK(status.ok()) << status;
       one.buffer = std::move(buffer);
-      const auto nanos = static_cast<uint64_t>(BenchNanos() - begun);
-      for (int64_t r = 0; r < records; ++r) latency.Record(nanos);
+      for (int64_t r = 0; r < records; ++r)
+        latency.Record(static_cast<uint64_t>(BenchNanos() - one.begun[static_cast<size_t>(r)]));
       Write(one, feed, latency);
     };
     one.device->Write(std::move(request));

@@ -85,7 +85,7 @@ absl::Status LogFolder::Prepare(Kept kept) {
   file.zeros_taken = std::move(kept.zeros_taken);
   ASSIGN_OR_RETURN(file.file, device_.Open(kept.path, direct_));
   RETURN_IF_ERROR(device_.FillWithZeros(*file.file, 0, AlignedBuffer::kAlignment));
-  // It was trimmed to its content: the page that holds its end is not a whole one.
+  // If it was trimmed to its content, the page that holds its end is not a whole one.
   const uint64_t alignment = file.file->alignment();
   file.synced_bytes = status.size / alignment * alignment;
   if (file.synced_bytes < capacity_bytes_) {
@@ -123,12 +123,11 @@ absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
   return absl::OkStatus();
 }
 
-absl::Status LogFolder::Trim(std::shared_ptr<LogFile> file, uint64_t content_bytes) {
-  to_trim_.emplace_back(std::move(file), content_bytes);
-  while (!to_trim_.empty()) {
-    const auto& [next, size] = to_trim_.front();
-    RETURN_IF_ERROR(Final(device_.TruncateAndSync(*next, size)));
-    to_trim_.pop_front();
+absl::Status LogFolder::Trim(const std::vector<ToTrim>& files) {
+  for (const ToTrim& file : files) {
+    const auto opened = device_.Open(PathOf(file.name), direct_);
+    RETURN_IF_ERROR(Final(opened.status()));
+    RETURN_IF_ERROR(Final(device_.TruncateAndSync(**opened, file.content_bytes)));
   }
   return absl::OkStatus();
 }
@@ -154,9 +153,9 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
 }
 
 bool LogFolder::MayKeep(const FileStatus& status) const {
-  // Small files are not worth it. A trim that waits would cut what the file holds then.
+  // Small files are not worth it.
   return status.size >= capacity_bytes_ / 2 && status.size <= capacity_bytes_ && direct_ &&
-         capacity_bytes_ > 0 && to_trim_.empty() && !status.is_symlink && !status.is_directory &&
+         capacity_bytes_ > 0 && !status.is_symlink && !status.is_directory &&
          identity_.Find(status) == Durability::kFsync;
 }
 

@@ -51,8 +51,12 @@ class LogFolder {
   absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
   // Fills [file->synced_bytes, to) with zeros and syncs.
   absl::Status Grow(OpenLogFile* file, uint64_t to);
-  // Cuts to the content, durably, and before it what earlier found no space for that.
-  absl::Status Trim(std::shared_ptr<LogFile> file, uint64_t content_bytes);
+  // Cuts these to their content, durably.
+  struct ToTrim {
+    std::string name;
+    uint64_t content_bytes = 0;
+  };
+  absl::Status Trim(const std::vector<ToTrim>& files);
   // Removes these, and before them what could not be removed earlier: oldest first, so no hole ever
   // appears. `keep`: some become spares instead, as many as ZerosAhead allows.
   enum class Keep { kNone, kSome };
@@ -94,7 +98,6 @@ class LogFolder {
   std::optional<Spare> spare_;
   std::deque<Kept> kept_;
   std::deque<std::string> to_remove_;
-  std::deque<std::pair<std::shared_ptr<LogFile>, uint64_t>> to_trim_;
 };
 
 }  // namespace arion

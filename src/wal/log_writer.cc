@@ -19,9 +19,12 @@ constexpr uint64_t kStepBytesMax = 32 << 20;
 constexpr size_t kFreeBlocksMax = 2;
 constexpr size_t kFreeBufferBytesMax = 4 << 20;
 constexpr size_t kSmallBufferBytes = 64 << 10;
+constexpr size_t kSummedAtATime = 48 << 10;  // a checksum of much is faster than many of little
+constexpr int kAnswersAtATime = 8;
 constexpr absl::Duration kReactionTime = absl::Microseconds(50);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
-constexpr absl::Duration kKeepFor = absl::Minutes(10);           // dropped files, to be used again
+constexpr absl::Duration kTrimAfter = absl::Seconds(10);
+constexpr absl::Duration kKeepFor = absl::Minutes(10);  // dropped files, to be used again
 
 }  // namespace
 
@@ -99,11 +102,22 @@ LogWriter::Block& LogWriter::BlockFor(size_t mutation_bytes) {
   Block& block = OpenBlock();
   block.size = kBlockHeaderBytes;
   block.buffer.Resize(block.prefix_bytes + kBlockHeaderBytes);
+  block.crc = block.crc_before;
+  block.summed = kBlockHeaderBytes;
   plan_.position += kBlockHeaderBytes;
   return block;
 }
 
+void LogWriter::Sum(Block& block) {
+  const char* const from = block.buffer.data() + block.prefix_bytes + block.summed;
+  block.crc = Crc32c({from, block.size - block.summed}, block.crc);
+  block.summed = block.size;
+}
+
 void LogWriter::Seal(Block& block) {
+  CHECK(&block == queue_.back().get());
+  Sum(block);
+  plan_.crc = block.crc;
   StoreBlockHeader({.length = static_cast<int32_t>(block.size - kBlockHeaderBytes),
                     .body_crc = block.crc,
                     .position = static_cast<uint32_t>(block.position)},
@@ -125,11 +139,10 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   Block& block = BlockFor(bytes);
   char* const to = block.buffer.Extend(bytes);
   StoreMutation(*mutation, end_offset(), to);
-  plan_.crc = Crc32c({to, bytes}, plan_.crc);
   plan_.position += bytes;
   plan_.max_decree = std::max(plan_.max_decree, mutation->decree);
-  block.crc = plan_.crc;
   block.size += bytes;
+  if (block.size - block.summed >= kSummedAtATime) Sum(block);
   block.callbacks.push_back(std::move(on_durable));
   ++mutations_written_;
   Pump();
@@ -164,8 +177,11 @@ void LogWriter::Pump() {
 }
 
 void LogWriter::NameNextFile(const LogFileName& name) {
+  // Recovery removes one file without a first block, the last.
+  const bool has_first_block = current_.file == nullptr || content_bytes_ > 0;
   const bool is_next = name.index == current_name_.index + 1;
-  if (!is_next || naming_next_ || next_.file != nullptr || !failed_.ok()) return;
+  if (!is_next || !has_first_block || naming_next_ || next_.file != nullptr || !failed_.ok())
+    return;
   naming_next_ = true;
   next_name_ = name;
   auto made = std::make_shared<OpenLogFile>();
@@ -193,20 +209,47 @@ void LogWriter::NameNextFile(const LogFileName& name) {
 
 void LogWriter::SwitchToNextFile() {
   CHECK(queue_.front()->is_first() && queue_.front()->name == next_name_);
-  OpenLogFile old = std::exchange(current_, std::exchange(next_, {}));
-  const uint64_t old_content = std::exchange(content_bytes_, 0);
+  // W3: the old file's last write is flushed. Its zero tail is legal, since the next starts at its
+  // content's end.
+  if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
+  current_ = std::exchange(next_, {});
+  content_bytes_ = 0;
   current_name_ = next_name_;
   next_step_bytes_ = std::max(kFirstStepBytes, current_.synced_bytes);
   growing_ = grow_refused_ = false;
-  if (old.file == nullptr) return;
-  // W3: the old file's last write is flushed. Its zero tail is legal until this is done.
-  Enqueue({.work = [file = std::move(old.file),
-                    old_content](LogFolder& folder) { return folder.Trim(file, old_content); },
+  prewrites_ ? TrimLater() : TrimLeftFiles();
+}
+
+void LogWriter::TrimLater() {
+  strand_->Cancel(trim_);
+  trim_ = strand_->PostAfter(kTrimAfter, [self = weak_from_this()] {
+    const auto writer = self.lock();
+    if (writer == nullptr) return;
+    writer->trim_ = kNoTimer;
+    writer->TrimLeftFiles();
+  });
+}
+
+void LogWriter::TrimLeftFiles() {
+  if (abandoned_ || !failed_.ok() || !drain_.empty() || to_trim_.empty()) return;
+  auto files = std::make_shared<std::vector<LogFolder::ToTrim>>(std::exchange(to_trim_, {}));
+  Enqueue({.work = [files](LogFolder& folder) { return folder.Trim(*files); },
            .then =
-               [this](const absl::Status& trimmed) {
-                 // The next trim takes up what found no space.
-                 if (!trimmed.ok() && !absl::IsResourceExhausted(trimmed)) Fail(trimmed);
+               [this, files](const absl::Status& trimmed) {
+                 if (trimmed.ok()) return;
+                 if (!absl::IsResourceExhausted(trimmed)) return Fail(trimmed);
+                 to_trim_.insert(to_trim_.begin(), files->begin(), files->end());
+                 ForgetDropped();
+                 TrimLater();
                }});
+}
+
+// A dropped file's name may be another's soon.
+void LogWriter::ForgetDropped() {
+  const std::vector<std::string> names = catalog_->FileNames();
+  std::erase_if(to_trim_, [&](const LogFolder::ToTrim& file) {
+    return std::find(names.begin(), names.end(), file.name) == names.end();
+  });
 }
 
 void LogWriter::GrowTo(uint64_t bytes) {
@@ -291,6 +334,13 @@ void LogWriter::Submit(Block& block) {
   in_flight_ = true;
   submitted_ = clock_.Now();
   device_.Write(std::move(request));
+  LeaveFileInTime(block);
+}
+
+void LogWriter::LeaveFileInTime(const Block& block) {
+  if (!prewrites_ || queue_.size() > 1 || block.is_first() || plan_.switch_demanded) return;
+  const size_t next_bytes = std::max(block.size, recent_block_bytes_);
+  if (plan_.position + next_bytes > capacity_bytes_) PlanNewFile();
 }
 
 void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
@@ -345,13 +395,19 @@ void LogWriter::Answer(absl::Duration write_took) {
     LOG(INFO) << "[" << options_.pid << "] log: there is space again";
     if (options_.on_no_space) options_.on_no_space(false);
   }
+  if (!queue_.empty() && queue_.front()->sealed) {
+    answering_ = false;
+    Pump();
+  }
   const Instant begun = clock_.Now();
   Instant disk_waits_until = begun + kReactionTime;
   int64_t appended = mutations_written_;
+  int unseen = 0;
   for (DurableCallback& callback : answers_) {
     if (abandoned_) break;
     callback(absl::OkStatus());
-    if (!answering_) continue;
+    if (!answering_ || ++unseen < kAnswersAtATime) continue;
+    unseen = 0;
     const Instant now = clock_.Now();
     if (mutations_written_ > appended) {
       appended = mutations_written_;
@@ -387,6 +443,7 @@ void LogWriter::WaitForSpace(const absl::Status& status) {
   if (abandoned_ || !failed_.ok()) return;
   LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for space: " << status.message();
   if (!drain_.empty()) return End(status);
+  TrimLeftFiles();
   retry_ = strand_->PostAfter(kRetryEvery, [self = weak_from_this()] {
     const auto writer = self.lock();
     if (writer == nullptr) return;
@@ -418,6 +475,7 @@ void LogWriter::End(absl::Status status) {
 void LogWriter::DropOldest(size_t files) {
   CHECK_ON_STRAND(strand_);
   if (std::vector<std::string> names = catalog_->DropOldest(files); !names.empty()) {
+    ForgetDropped();
     // What is dropped serves again, unless the disk is full.
     const bool keeps = prewrites_ && !is_out_of_space_;
     Remove([names = std::move(names),
@@ -510,7 +568,8 @@ absl::Status LogWriter::Close() {
   if (!queue_.empty() || in_flight_ || job_running_ || !jobs_.empty())
     return absl::FailedPreconditionError("close of a log that was not drained");
   failed_ = absl::FailedPreconditionError("the log is closed");
-  if (current_.file != nullptr) RETURN_IF_ERROR(folder_->Trim(current_.file, content_bytes_));
+  if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
+  RETURN_IF_ERROR(folder_->Trim(to_trim_));
   return folder_->MarkClean();
 }
 

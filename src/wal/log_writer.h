@@ -76,7 +76,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     bool has_file = false;  // false: recovered or new, the next block starts a file
     bool switch_demanded = false;
     uint64_t position = 0;  // end of what was appended
-    uint32_t crc = 0;       // the chain up to there
+    uint32_t crc = 0;       // the chain up to the last sealed block
     Decree max_decree;
     int64_t valid_start_offset = 0;
   };
@@ -86,7 +86,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     size_t prefix_bytes = 0;  // room in front for the start of the page
     size_t size = 0;
     AlignedBuffer buffer;  // prefix, block
-    uint32_t crc = 0;
+    uint32_t crc = 0;      // the chain up to the first `summed` bytes of the block
+    size_t summed = 0;
     bool sealed = false;    // takes no further mutation
     bool prepared = false;  // its bytes are as they will be written
     std::vector<DurableCallback> callbacks;
@@ -107,10 +108,14 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void PlanNewFile();
   Block& OpenBlock();
   Block& BlockFor(size_t mutation_bytes);
+  void Sum(Block& block);
   void Seal(Block& block);
 
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
+  // `block` was submitted: when the next like it won't fit into this file, the next file is planned
+  // now, so that it has its name, and its first block is written, while answers become records.
+  void LeaveFileInTime(const Block& block);
   // Makes the file that `name` is planned for, if no other is on its way.
   void NameNextFile(const LogFileName& name);
   // All of the newest file is durable, and the next has its name.
@@ -121,6 +126,11 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void MakeSpareAhead();
   void Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work);
   void ReleaseKeptLater();
+  // Files that were left are cut to their content once the log fills no file for a while: those
+  // that are dropped before are written again as they are.
+  void TrimLater();
+  void TrimLeftFiles();
+  void ForgetDropped();
   void Prepare(Block& block);
   void Submit(Block& block);
   void OnWritten(absl::Status status, AlignedBuffer buffer);
@@ -160,6 +170,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   std::vector<DurableCallback> answers_;  // of the block that is durable now
   TimerId retry_ = kNoTimer;              // runs while the front block waits for space
   TimerId release_kept_ = kNoTimer;
+  std::vector<LogFolder::ToTrim> to_trim_;  // left files whose zero tail is still there
+  TimerId trim_ = kNoTimer;
   bool is_out_of_space_ = false;  // the owner was told so
   absl::Status failed_;
 
