@@ -42,12 +42,12 @@ def measure_server(run):
     def beside(idle, slow):
         with target.hold(idle, slow):
             return get(ACTIVE)
+    before = target.server.resident_bytes()  # first: later the allocator has pages to spare
+    with target.hold(IDLE):
+        idle_bytes = (target.server.resident_bytes() - before) / IDLE
     rows = measuring.in_turn({count: lambda count=count: get(count) for count in COUNTS}, repeats)
     crowded = measuring.in_turn({"alone": lambda: get(ACTIVE), "beside idle": lambda: beside(IDLE, 0),
                                  "beside idle and slow": lambda: beside(IDLE, SLOW)}, repeats)
-    before = target.server.resident_bytes()
-    with target.hold(IDLE):
-        idle_bytes = (target.server.resident_bytes() - before) / IDLE
     target.cluster.destroy()
 
     per_s = {count: [row["per_s"] for row in rows[count]] for count in COUNTS}

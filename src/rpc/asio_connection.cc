@@ -24,6 +24,7 @@ constexpr size_t kReadBytesBusy = 128 << 10;   // room for what comes behind, le
 constexpr size_t kReadBytesPerTurn = 256 << 10;  // then other connections get their turn
 constexpr size_t kFramesPerTurn = 64;  // of all connections of a loop that have more than one
 constexpr size_t kFramesAtLeast = 2;
+constexpr size_t kWriteAtOnceBytes = 16 << 10;  // such an answer gains nothing by waiting
 constexpr size_t kBehindBytes = 1 << 20;  // queued by one that is closed where the sum is too much
 constexpr int kUnsentBytesMax = 256 << 10;  // of a client's, that the kernel keeps for it
 constexpr size_t kPiecesPerWrite = 64;
@@ -114,6 +115,7 @@ bool AsioConnection::QueueLocked(std::string header, std::string body) {
 }
 
 void AsioConnection::Send(std::string header, std::string body) {
+  const bool is_large = body.size() >= kWriteAtOnceBytes;
   bool schedule;
   {
     std::lock_guard lock(mutex_);
@@ -127,7 +129,10 @@ void AsioConnection::Send(std::string header, std::string body) {
     }
     schedule = QueueLocked(std::move(header), std::move(body));
   }
-  if (schedule) ScheduleFlush();
+  if (!schedule) return;
+  // While it is in the processor's cache: after a turn with many of them it would not be.
+  if (is_large && !tell_when_written_ && host_->current_context() != nullptr) return Flush();
+  ScheduleFlush();
 }
 
 bool AsioConnection::SendCall(uint64_t call, absl::Duration timeout, std::string header,
