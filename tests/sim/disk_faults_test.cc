@@ -117,8 +117,8 @@ TEST_F(DiskFaultsTest, ASlowDiskIsNoticedAndForgiven) {
   write_for(absl::Seconds(10));
   EXPECT_FALSE(server.server->Disks()[0].is_slow);
   server.node.disk().SetSlowness(2000);
-  write_for(absl::Seconds(4));
-  EXPECT_FALSE(server.server->Disks()[0].is_slow) << "four seconds are not five";
+  write_for(absl::Seconds(3));
+  EXPECT_FALSE(server.server->Disks()[0].is_slow) << "less than five seconds are not enough";
   write_for(absl::Seconds(6));
   EXPECT_TRUE(server.server->Disks()[0].is_slow);
   EXPECT_GE(server.server->Disks()[0].slow_for, absl::Seconds(4));
