@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "http/metrics_page.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "base/status.h"
@@ -14,9 +15,15 @@ Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const 
   return [&registry, &clock, json,
           before_reading = std::move(before_reading)](const HttpRequest& request) -> HttpResponse {
     if (before_reading) before_reading();
-    const std::vector<MetricFamily> families = registry.Read();
     const std::string_view accept = request.Header("accept");
-    if (!accept.empty() && accept.find("json") == std::string_view::npos) {
+    const bool is_text = !accept.empty() && accept.find("json") == std::string_view::npos;
+    const bool by_partition =
+        !is_text || std::find(request.arguments.begin(), request.arguments.end(),
+                              std::pair<std::string, std::string>("level", "partition")) !=
+                        request.arguments.end();
+    const std::vector<MetricFamily> families =
+        registry.Read(by_partition ? MetricLevel::kPartition : MetricLevel::kTable);
+    if (is_text) {
       return {.content_type = std::string(kPrometheusContentType),
               .body = PrometheusText(families)};
     }

@@ -1,5 +1,6 @@
 // The page of /metrics: who gets JSON and who Prometheus' text (decision 27): without an Accept
-// header, or with one that names JSON, the old versions' JSON; otherwise text.
+// header, or with one that names JSON, the old versions' JSON, by partition; otherwise text, by table,
+// or with ?level=partition by partition.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -495,6 +495,9 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "replay_seconds_max",
         "a log whose replay would take longer asks for a checkpoint", "10"},
        SetReplayMax},
+      {{"arion.replica", "slow_request_after",
+        "clients' requests that take longer are kept for displays (/slow)", "100ms"},
+       SetInterval<kReplica, &R::slow_request_after>},
       {{"arion.replica", "recovery",
         "how a starting server opens its replicas: parallel (all disks at once, several of each), "
         "sequential (one at a time)",

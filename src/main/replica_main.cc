@@ -21,6 +21,7 @@
 #include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
 #include "main/pool_metrics.h"
+#include "main/request_metrics.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
@@ -154,6 +155,15 @@ int Main(int argc, char** argv) {
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
   MetricRegistrations recovery = RegisterRecovery(pages.registry(), server);
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
+  MetricRegistrations requests = RegisterRequests(pages.registry(), server.requests());
+  pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
+            [&server](const HttpRequest& request) {
+              return AnswerSlow(server.slow_requests(), request);
+            });
+  pages.Add("/hotkeys", "the keys asked for most in the last minute; JSON",
+            [&server, &env](const HttpRequest& request) {
+              return AnswerHotKeys(server.requests(), env.clock().Now(), request);
+            });
   pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",
             [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
   pages.Add("/recovery", "how far the opening of the replicas is; text, or JSON",

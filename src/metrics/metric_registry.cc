@@ -62,10 +62,33 @@ MetricRegistry::Registration MetricRegistry::AddTable(MetricInfo info, MetricKin
   return AddEntry({std::move(info), kind, {}, std::move(table)});
 }
 
-void MetricRegistry::ReadInto(const Entry& entry, std::vector<MetricSample>* samples) {
+MetricRegistry::Registration MetricRegistry::AddLevelTable(MetricInfo info, MetricKind kind,
+                                                           LevelTable table) {
+  CHECK(kind != MetricKind::kHistogram) << info.name;
+  return AddEntry({std::move(info), kind, {}, std::move(table)});
+}
+
+MetricRegistry::Registration MetricRegistry::AddHistogramTable(MetricInfo info,
+                                                               HistogramTable table) {
+  CHECK(!info.bounds.empty()) << info.name;
+  return AddEntry({std::move(info), MetricKind::kHistogram, {}, std::move(table)});
+}
+
+void MetricRegistry::ReadInto(const Entry& entry, MetricLevel level,
+                              std::vector<MetricSample>* samples) {
   if (const auto* table = std::get_if<Table>(&entry.source)) {
     for (LabeledValue& row : (*table)())
       samples->push_back({.labels = std::move(row.labels), .value = row.value});
+    return;
+  }
+  if (const auto* table = std::get_if<LevelTable>(&entry.source)) {
+    for (LabeledValue& row : (*table)(level))
+      samples->push_back({.labels = std::move(row.labels), .value = row.value});
+    return;
+  }
+  if (const auto* table = std::get_if<HistogramTable>(&entry.source)) {
+    for (LabeledHistogram& row : (*table)(level))
+      samples->push_back({.labels = std::move(row.labels), .histogram = std::move(row.histogram)});
     return;
   }
   MetricSample sample{.labels = entry.labels};
@@ -81,7 +104,7 @@ void MetricRegistry::ReadInto(const Entry& entry, std::vector<MetricSample>* sam
   samples->push_back(std::move(sample));
 }
 
-std::vector<MetricFamily> MetricRegistry::Read() const {
+std::vector<MetricFamily> MetricRegistry::Read(MetricLevel level) const {
   std::map<std::string, MetricFamily> by_name;
   std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
@@ -91,7 +114,7 @@ std::vector<MetricFamily> MetricRegistry::Read() const {
       at->second.kind = entry.kind;
     }
     CHECK(at->second.kind == entry.kind) << entry.info.name << " is of two kinds";
-    ReadInto(entry, &at->second.samples);
+    ReadInto(entry, level, &at->second.samples);
   }
   std::vector<MetricFamily> families;
   for (auto& [name, family] : by_name) families.push_back(std::move(family));

@@ -32,7 +32,11 @@ using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
 enum class MetricKind { kCounter, kGauge, kHistogram };
 
+// Sources that can say more than a table's sums say each partition's when asked.
+enum class MetricLevel { kTable, kPartition };
+
 // What a family is called in the old versions' JSON (spec/meta-and-admin.md 4.2); empty: as here.
+// A label's name in braces stands for its value: "{operation}_latency_ns".
 struct OldMetricName {
   std::string name;
   double per_unit = 1;  // how many of the source's unit make one of the old name's
@@ -70,6 +74,11 @@ struct LabeledValue {
   double value = 0;
 };
 
+struct LabeledHistogram {
+  MetricLabels labels;
+  Histogram::Snapshot histogram;
+};
+
 class MetricRegistry {
  public:
   // Takes its metric out of the registry when it goes.
@@ -91,6 +100,8 @@ class MetricRegistry {
   };
   using Value = std::function<double()>;
   using Table = std::function<std::vector<LabeledValue>()>;
+  using LevelTable = std::function<std::vector<LabeledValue>(MetricLevel)>;
+  using HistogramTable = std::function<std::vector<LabeledHistogram>(MetricLevel)>;
 
   // The same name may be added again with other labels; help, units and bounds are the first one's.
   [[nodiscard]] Registration Add(MetricInfo info, MetricLabels labels, const Counter& counter);
@@ -102,18 +113,23 @@ class MetricRegistry {
   // A whole family whose samples come and go.
   [[nodiscard]] Registration AddTable(MetricInfo info, MetricKind kind, Table table);
 
+  [[nodiscard]] Registration AddLevelTable(MetricInfo info, MetricKind kind, LevelTable table);
+  [[nodiscard]] Registration AddHistogramTable(MetricInfo info, HistogramTable table);
+
   // Every family, ordered by name; samples in the order of registration.
-  std::vector<MetricFamily> Read() const;
+  std::vector<MetricFamily> Read(MetricLevel level = MetricLevel::kTable) const;
 
  private:
   struct Entry {
     MetricInfo info;
     MetricKind kind;
     MetricLabels labels;
-    std::variant<const Counter*, const Gauge*, const Histogram*, Value, Table> source;
+    std::variant<const Counter*, const Gauge*, const Histogram*, Value, Table, LevelTable,
+                 HistogramTable>
+        source;
   };
   Registration AddEntry(Entry entry);
-  static void ReadInto(const Entry& entry, std::vector<MetricSample>* samples);
+  static void ReadInto(const Entry& entry, MetricLevel level, std::vector<MetricSample>* samples);
 
   mutable std::mutex mutex_;
   std::list<Entry> entries_;  // guarded by mutex_

@@ -88,9 +88,27 @@ struct Entity {
   }
 };
 
-Entity EntityOf(const MetricLabels& labels) {
+// As the family's old name has it, with what its samples' labels put into it.
+std::string NameOf(const MetricInfo& info, const MetricLabels& labels) {
+  std::string name = info.old.name.empty() ? info.name : info.old.name;
+  for (const auto& [label, value] : labels)
+    if (const size_t at = name.find("{" + label + "}"); at != std::string::npos)
+      name.replace(at, label.size() + 2, value);
+  return name;
+}
+
+Entity EntityOf(const MetricInfo& info, const MetricLabels& labels) {
   Entity entity;
   for (const auto& [name, value] : labels) {
+    if (info.old.name.find("{" + name + "}") != std::string::npos) continue;
+    if (name == "partition") {
+      const size_t dot = value.find('.');
+      entity.type = "replica";
+      entity.id = "replica@" + value;
+      entity.attributes = {{"table_id", value.substr(0, dot)},
+                           {"partition_id", value.substr(std::min(dot, value.size() - 1) + 1)}};
+      break;
+    }
     if (name == "disk") {
       entity.type = "disk";
       entity.id = "disk@" + value;
@@ -108,10 +126,6 @@ bool IsSelected(const Selection& selection, const Entity& entity) {
       if (attribute == wanted) return true;
   }
   return false;
-}
-
-const std::string& NameOf(const MetricInfo& info) {
-  return info.old.name.empty() ? info.name : info.old.name;
 }
 
 void Put(JsonWriter& json, std::string_view text) {
@@ -148,7 +162,7 @@ void PutMetric(JsonWriter& json, const std::set<std::string>& fields, const Metr
     Put(json, value);
   };
   json.StartObject();
-  text("name", NameOf(family.info));
+  text("name", NameOf(family.info, sample.labels));
   text("type", TypeName(family.kind));
   text("desc", family.info.help);
   const OldMetricName& old = family.info.old;
@@ -187,18 +201,18 @@ std::map<Entity, std::vector<Reading>> Grouped(const Selection& selection,
                                                const std::vector<MetricFamily>& families) {
   std::map<Entity, std::vector<Reading>> entities;
   for (const MetricFamily& family : families) {
-    if (!Passes(selection.metrics, NameOf(family.info))) continue;
     for (const MetricSample& sample : family.samples) {
-      Entity entity = EntityOf(sample.labels);
+      if (!Passes(selection.metrics, NameOf(family.info, sample.labels))) continue;
+      Entity entity = EntityOf(family.info, sample.labels);
       if (IsSelected(selection, entity)) entities[std::move(entity)].push_back({&family, &sample});
     }
   }
   return entities;
 }
 
-std::string KeyOf(const Entity& entity, const MetricFamily& family) {
+std::string KeyOf(const Entity& entity, const MetricFamily& family, const MetricLabels& labels) {
   std::string key = family.info.name + "\n" + entity.id;
-  for (const auto& [name, value] : entity.attributes) key += "\n" + name + "\n" + value;
+  for (const auto& [name, value] : labels) key += "\n" + name + "\n" + value;
   return key;
 }
 
@@ -248,7 +262,8 @@ absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& 
     for (const Reading& reading : readings) {
       Histogram::Snapshot recent;
       if (reading.family->kind == MetricKind::kHistogram) {
-        recent = Recent(KeyOf(entity, *reading.family), reading.sample->histogram, unix_nanos);
+        recent = Recent(KeyOf(entity, *reading.family, reading.sample->labels),
+                        reading.sample->histogram, unix_nanos);
       }
       PutMetric(json, selection.fields, *reading.family, *reading.sample, recent);
     }

@@ -1,7 +1,8 @@
 // What was read of a MetricRegistry as the JSON of the old versions' GET /metrics
 // (spec/meta-and-admin.md 4.3), under the old names where there are such.
 //
-// Shapes    Samples with a `disk` label belong to entity disk@<tag>, others to the server.
+// Shapes    Samples with a `disk` label belong to entity disk@<tag>, those with a `partition` (2.1)
+//           to replica@2.1, others to the server.
 //           Histograms are percentiles in the source's unit, of what was recorded since a reading
 //           ten to twenty seconds ago (since the last one, if nobody asked meanwhile).
 // Errors    InvalidArgument: an argument nobody knows, a bad `detail`, an odd number of attributes.

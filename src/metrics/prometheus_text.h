@@ -1,7 +1,7 @@
 // What was read of a MetricRegistry as Prometheus' text format 0.0.4, each name behind `arion_`.
 //
 // A histogram's exposed bucket `le` counts the fine buckets that end at or below it; a value within
-// 1/32 below a bound may stand in the next one. Sum and count are exact.
+// 1/32 (of LatencyBuckets: 1/8) below a bound may stand in the next one. Sum and count are exact.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -71,7 +71,10 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
                                           host_->env.clock().Now())),
       source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
               host_->options.data_directories[disk_].tag),
-      log_is_void_(opened.log_is_void) {}
+      log_is_void_(opened.log_is_void),
+      stats_(host_->requests->Open(pid_, core_->app().app_name)) {}
+
+Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 
 void Replica::Start(CloseRequest on_close) {
   CHECK_ON_STRAND(strand_);
@@ -168,9 +171,10 @@ void Replica::OnLeaseLost() {
 
 // ---- the step loop ----
 
-void Replica::Step(const Event& event) {
+void Replica::Step(const Event& event, Instant now) {
   if (is_closed_) return;
-  Queue(core_->Step(event, host_->env.clock().Now()));
+  last_step_ = now;
+  Queue(core_->Step(event, now));
   Drain();
 }
 
@@ -235,6 +239,8 @@ void Replica::CarryOut(Effects& effects) {
   // two.
   for (LogAppend& append : effects.append) Append(std::move(append));
   for (Envelope& envelope : effects.send) Send(std::move(envelope));
+  for (const MutationPtr& mutation : effects.apply)
+    write_times_.Committed(mutation->decree, last_step_);
   if (!effects.apply.empty()) applies_->Apply(engine_, effects.apply);
   for (PeerReply& reply : effects.replies) Answer(std::move(reply));
   for (const ClientReply& reply : effects.client_replies) AnswerClient(reply);
@@ -348,6 +354,8 @@ void Replica::Append(LogAppend append) {
   if (appends_under_way_ == 0) next_logged_ = append.sequence;
   CHECK_EQ(append.sequence, next_logged_ + static_cast<uint64_t>(appends_under_way_)) << Tag();
   ++appends_under_way_;
+  if (core_->role() == PartitionStatus::kPrimary)
+    write_times_.Appended(append.mutation->decree, append.sequence, last_step_);
   WatchReplay();
   log_->Append(std::move(append.mutation), [self = weak_from_this()](const absl::Status& status) {
     if (const auto replica = self.lock()) replica->OnLogged(status);
@@ -359,7 +367,9 @@ void Replica::OnLogged(const absl::Status& status) {
   const uint64_t sequence = next_logged_++;
   --appends_under_way_;
   if (status.ok()) {
-    Step(Logged{sequence});
+    const Instant now = host_->env.clock().Now();
+    write_times_.Durable(sequence, log_->reported_write_began(), now);
+    Step(Logged{sequence}, now);
   } else {
     if (!is_closed_) {
       LOG(ERROR) << Tag() << " log write failed: " << status;

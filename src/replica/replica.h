@@ -37,6 +37,7 @@
 #include "messages/meta_messages.h"
 #include "pacifica/replica_core.h"
 #include "replica/apply_queue.h"
+#include "replica/client_request.h"
 #include "replica/file_fetcher.h"
 #include "replica/hot_reads.h"
 #include "replica/learn_source.h"
@@ -48,6 +49,7 @@
 #include "replica/throttle.h"
 #include "replica/write_operations.h"
 #include "replica/write_order.h"
+#include "replica/write_times.h"
 
 namespace arion {
 
@@ -57,6 +59,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   using CloseRequest = absl::AnyInvocable<void(Effects::Close, const std::string& why)>;
 
   Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, OpenedReplica opened);
+  ~Replica();
 
   // Immutable after construction.
   const StrandPtr& strand() const { return strand_; }
@@ -68,11 +71,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Start(CloseRequest on_close);
 
   // ---- requests ----
-  // After `deadline` nobody waits for the answer any more: what has not been logged or read by then
-  // is dropped.
-  void Write(WriteCode code, InboundRequest request, Instant deadline);
+  void Write(WriteCode code, InboundRequest request, RequestTimes times);
   enum class ReadCode { kGet, kTtl, kMultiGet, kBatchGet, kSortKeyCount, kGetScanner, kScan };
-  void Read(ReadCode code, InboundRequest request, Instant deadline);
+  void Read(ReadCode code, InboundRequest request, RequestTimes times);
   // Is not answered.
   void ClearScanner(const InboundRequest& request);
   void Prepare(PrepareRequest request, Responder responder);
@@ -118,7 +119,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   using Then = absl::AnyInvocable<void(absl::Status)>;
 
   // ---- the step loop ----
-  void Step(const Event& event);
+  void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
+  void Step(const Event& event, Instant now);
   void Queue(Effects effects);
   void Drain();
   bool CarryOutFirstSteps(
@@ -201,7 +203,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
       kOrdered,  // the core has it
     };
     Phase phase = Phase::kEntered;
-    Responder responder;
+    ClientAnswer responder;
     std::optional<WriteOperation> operation;  // until it is decided
     WriteOutcome outcome;                     // from then on; without its updates
     WriteCode code = WriteCode::kPut;
@@ -210,7 +212,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
     uint64_t bytes = 0;
   };
   enum class Admission : uint8_t { kAsked, kGranted };  // by the throttles
-  void Write(WriteCode code, InboundRequest request, Instant deadline, Admission admission);
+  void Write(WriteCode code, ClientRequest request, Instant deadline, Admission admission);
   void BeginWrites();
   void BeginWrite(ClientToken token, ClientWriteUnderWay& write);
   void DropWrite(ClientToken token, ClientWriteUnderWay& write);
@@ -220,6 +222,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Order(ClientToken token, ClientWriteUnderWay& write, const std::optional<Record>& record,
              uint32_t now);
   void FinishWrite(ClientToken token, ErrorCode error, std::string body);
+  // Takes it out of those under way.
+  ClientWriteUnderWay EndWrite(ClientToken token);
   void RefuseUndecidedWrites(ErrorCode error);
   // Primary, or on the way back from a change of its configuration.
   bool MayBePrimaryAgain() const;
@@ -228,17 +232,17 @@ class Replica : public std::enable_shared_from_this<Replica> {
   struct ReadCall {
     ReadCode code = ReadCode::kGet;
     ReadKind kind = ReadKind::kPrimaryOnly;
-    Responder responder;
+    ClientAnswer responder;
     Instant deadline;
   };
   using ReadWork = absl::AnyInvocable<absl::StatusOr<std::string>(const ReadTerms&)>;
-  void Read(ReadCode code, InboundRequest request, Instant deadline, Admission admission);
+  void Read(ReadCode code, ClientRequest request, Instant deadline, Admission admission);
   void ReadOne(ReadCall call, const std::string& body);
   void AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now);
   void ReadSeveral(ReadCall call, std::string body);
   ReadTerms TermsOf(uint32_t now, const TableSettings& settings, Instant deadline) const;
   // The disk answers nothing, or too slowly for what waits already: answered kBusy.
-  bool IsPoolLate(Responder& responder);
+  bool IsPoolLate(ClientAnswer& responder);
   void ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then);
   void AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body);
   void Answer(ReadCall call, std::string body);
@@ -250,22 +254,25 @@ class Replica : public std::enable_shared_from_this<Replica> {
   const TableSettings& Settings();
   bool IsTooLate(Instant deadline) const { return host_->env.clock().Now() >= deadline; }
   // Whether it was refused: answered, or not, as the table wants it.
-  bool IsDenied(InboundRequest& request, bool DenyRule::*what);
+  bool IsDenied(ClientRequest& request, bool DenyRule::*what);
   // The pause after which it goes on; nullopt: it was refused, at once or after a pause.
-  std::optional<absl::Duration> AdmitWrite(InboundRequest& request);
-  std::optional<absl::Duration> AdmitRead(InboundRequest& request);
+  std::optional<absl::Duration> AdmitWrite(ClientRequest& request);
+  std::optional<absl::Duration> AdmitRead(ClientRequest& request);
   std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
-                                      InboundRequest& request, ErrorCode refusal);
-  using Again = absl::AnyInvocable<void(Replica&, InboundRequest)>;
-  void Delay(absl::Duration pause, InboundRequest request, Again then);
+                                      ClientRequest& request, ErrorCode refusal);
+  using Again = absl::AnyInvocable<void(Replica&, ClientRequest)>;
+  void Delay(absl::Duration pause, ClientRequest request, Again then);
   // Its configuration is about to be known: what clients ask meanwhile waits, for a moment and up
   // to so many bytes, rather than sends them to a meta server that does not know it yet either.
   bool IsBetweenConfigurations() const;
   // `error` is its answer where it can't wait.
-  void Hold(InboundRequest request, ErrorCode error, Again then);
+  void Hold(ClientRequest request, ErrorCode error, Again then);
   void ReleaseHeld();
   void RefuseHeld();
-  void WatchSlowness(InboundRequest& request);
+  ClientRequest Watched(RequestKind kind, InboundRequest request, Instant arrived);
+  void NoteKey(KeyUse use, std::string_view hash_key, Instant now) {
+    stats_->hot_keys().Note(use, hash_key, now);
+  }
   DiskPool& pool() { return host_->env.disk_pool(directory_); }
   std::string Tag() const;  // "[2.1 3 17]"
 
@@ -291,6 +298,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool is_closed_ = false;  // no event goes to the core any more
   const bool log_is_void_;  // at the start
 
+  const std::shared_ptr<RequestStats> stats_;
+  std::shared_ptr<const RequestWatch> watch_;  // null until the first request
+  WriteTimes write_times_;
+  Instant last_step_;  // when the last event came
+
   uint64_t next_token_ = 1;
   std::map<ReplyToken, Responder> peers_;
   std::map<ClientToken, ClientWriteUnderWay> clients_;
@@ -304,7 +316,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ByteBudget read_bytes_;
   uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
   struct HeldRequest {
-    InboundRequest request;
+    ClientRequest request;
     Instant until;
     Again again;
   };

@@ -1,6 +1,7 @@
 // What the table's environments say of clients' requests before anything is done for them: denied,
 // throttled, watched for slowness, held back while the configuration changes.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -15,7 +16,7 @@ constexpr uint64_t kDelayedBytesMax = 64 << 20;
 constexpr uint64_t kHeldBytesMax = 16 << 20;
 constexpr absl::Duration kHeldAtMost = absl::Milliseconds(500);
 
-absl::Duration TimeoutOf(const InboundRequest& request) {
+absl::Duration TimeoutOf(const ClientRequest& request) {
   return absl::Milliseconds(request.header.timeout_ms);
 }
 
@@ -34,20 +35,20 @@ const TableSettings& Replica::Settings() {
   return settings_;
 }
 
-bool Replica::IsDenied(InboundRequest& request, bool DenyRule::*what) {
+bool Replica::IsDenied(ClientRequest& request, bool DenyRule::*what) {
   const std::optional<DenyRule>& deny = Settings().deny;
   if (!deny || !((*deny).*what)) return false;
   if (deny->how == DenyRule::How::kInvalidState) request.responder.Reply(ErrorCode::kInvalidState);
   return true;
 }
 
-std::optional<absl::Duration> Replica::AdmitWrite(InboundRequest& request) {
+std::optional<absl::Duration> Replica::AdmitWrite(ClientRequest& request) {
   const std::optional<absl::Duration> pause = Admit(write_requests_, 1, request, ErrorCode::kBusy);
   if (!pause || *pause > absl::ZeroDuration()) return pause;
   return Admit(write_bytes_, request.body.size(), request, ErrorCode::kBusy);
 }
 
-std::optional<absl::Duration> Replica::AdmitRead(InboundRequest& request) {
+std::optional<absl::Duration> Replica::AdmitRead(ClientRequest& request) {
   if (request.header.is_backup_request)
     return Admit(backup_requests_, 1, request, ErrorCode::kOk);  // no answer: the primary's counts
   if (read_bytes_.IsSpent(host_->env.clock().Now())) {
@@ -58,7 +59,7 @@ std::optional<absl::Duration> Replica::AdmitRead(InboundRequest& request) {
 }
 
 std::optional<absl::Duration> Replica::Admit(RequestThrottle& throttle, uint64_t units,
-                                             InboundRequest& request, ErrorCode refusal) {
+                                             ClientRequest& request, ErrorCode refusal) {
   const RequestThrottle::Decision decision =
       throttle.Admit(units, host_->env.clock().Now(), TimeoutOf(request));
   if (decision.verdict != RequestThrottle::Verdict::kReject) return decision.pause;
@@ -68,13 +69,13 @@ std::optional<absl::Duration> Replica::Admit(RequestThrottle& throttle, uint64_t
   } else {
     request.body.clear();
     Delay(decision.pause, std::move(request),
-          [refusal](Replica&, InboundRequest late) { late.responder.Reply(refusal); });
+          [refusal](Replica&, ClientRequest late) { late.responder.Reply(refusal); });
   }
   return std::nullopt;
 }
 
-void Replica::Delay(absl::Duration pause, InboundRequest request, Again then) {
-  const uint64_t bytes = request.body.size() + sizeof(InboundRequest);
+void Replica::Delay(absl::Duration pause, ClientRequest request, Again then) {
+  const uint64_t bytes = request.body.size() + sizeof(ClientRequest);
   if (delayed_bytes_ + bytes > kDelayedBytesMax) return request.responder.Reply(ErrorCode::kBusy);
   delayed_bytes_ += bytes;
   strand_->PostAfter(pause, [self = weak_from_this(), bytes, request = std::move(request),
@@ -102,7 +103,7 @@ bool Replica::IsBetweenConfigurations() const {
   }
 }
 
-void Replica::Hold(InboundRequest request, ErrorCode error, Again then) {
+void Replica::Hold(ClientRequest request, ErrorCode error, Again then) {
   const uint64_t bytes = request.body.size() + sizeof(HeldRequest);
   if (!IsBetweenConfigurations() || held_bytes_ + bytes > kHeldBytesMax)
     return request.responder.Reply(error);
@@ -140,20 +141,27 @@ void Replica::RefuseHeld() {
     held.request.responder.Reply(ErrorCode::kInvalidState);
 }
 
-void Replica::WatchSlowness(InboundRequest& request) {
-  const absl::Duration limit = Settings().slow_query;
-  if (limit == absl::InfiniteDuration()) return;
-  request.responder = Responder(
-      [limit, &clock = host_->env.clock(), begun = host_->env.clock().Now(), pid = pid_,
-       name = request.header.name, from = request.header.from, bytes = request.body.size(),
-       responder = std::move(request.responder)](ErrorCode error, std::string body) mutable {
-        const absl::Duration taken = clock.Now() - begun;
-        LOG_IF(WARNING, taken >= limit)
-            << "slow: [" << pid << "] " << name << " from " << from << " took "
-            << absl::ToInt64Milliseconds(taken) << " ms, " << bytes << " bytes asked, "
-            << body.size() << " answered, " << error;
-        responder.Reply(error, std::move(body));
-      });
+// The watch is made anew when the table is called or slow otherwise.
+ClientRequest Replica::Watched(RequestKind kind, InboundRequest request, Instant arrived) {
+  const absl::Duration logged_from = Settings().slow_query;
+  if (watch_ == nullptr || watch_->logged_from != logged_from ||
+      watch_->table != core_->app().app_name) {
+    watch_ = std::make_shared<const RequestWatch>(
+        RequestWatch{.clock = host_->env.clock(),
+                     .pid = pid_,
+                     .table = core_->app().app_name,
+                     .stats = stats_,
+                     .slow = host_->slow_requests,
+                     .kept_from = std::min(host_->options.slow_request_after, logged_from),
+                     .logged_from = logged_from});
+    host_->requests->Rename(pid_.app_id, watch_->table);
+  }
+  const size_t bytes = request.body.size();
+  const Endpoint from = request.header.from;
+  return {
+      .header = std::move(request.header),
+      .body = std::move(request.body),
+      .responder = ClientAnswer(std::move(request.responder), watch_, kind, arrived, from, bytes)};
 }
 
 }  // namespace arion

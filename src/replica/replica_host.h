@@ -19,8 +19,10 @@
 #include "replica/disk_watch.h"
 #include "replica/recovery_progress.h"
 #include "replica/replica_server.h"
+#include "replica/request_stats.h"
 #include "replica/served_files.h"
 #include "replica/server_lease.h"
+#include "replica/slow_requests.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -45,6 +47,9 @@ struct ReplicaHost {
 
   // The global offset behind an older version's shared log; 0: there is none (any more).
   std::shared_ptr<std::atomic<int64_t>> shared_log_end = std::make_shared<std::atomic<int64_t>>(0);
+
+  std::shared_ptr<RequestBook> requests = std::make_shared<RequestBook>();
+  std::shared_ptr<SlowRequests> slow_requests = std::make_shared<SlowRequests>();
 
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
 

@@ -18,7 +18,27 @@ namespace {
 constexpr size_t kPointsOnStrandMax = 32;
 constexpr size_t kRequestOnStrandBytesMax = 16 << 10;
 
-ReadKind KindOf(const InboundRequest& request) {
+RequestKind KindOf(Replica::ReadCode code) {
+  using enum Replica::ReadCode;
+  switch (code) {
+    case kGet:
+      return RequestKind::kGet;
+    case kTtl:
+      return RequestKind::kTtl;
+    case kMultiGet:
+      return RequestKind::kMultiGet;
+    case kBatchGet:
+      return RequestKind::kBatchGet;
+    case kSortKeyCount:
+      return RequestKind::kSortKeyCount;
+    case kGetScanner:
+    case kScan:
+      return RequestKind::kScan;
+  }
+  return RequestKind::kGet;
+}
+
+ReadKind KindOf(const ClientRequest& request) {
   return request.header.is_backup_request ? ReadKind::kBackup : ReadKind::kPrimaryOnly;
 }
 
@@ -73,16 +93,16 @@ absl::StatusOr<std::string> BatchGetAnswer(const EngineView& view, const BatchGe
 
 }  // namespace
 
-void Replica::Read(ReadCode code, InboundRequest request, Instant deadline) {
+void Replica::Read(ReadCode code, InboundRequest request, RequestTimes times) {
   CHECK_ON_STRAND(strand_);
-  WatchSlowness(request);
-  Read(code, std::move(request), deadline, Admission::kAsked);
+  Read(code, Watched(KindOf(code), std::move(request), times.arrived), times.deadline,
+       Admission::kAsked);
 }
 
-void Replica::Read(ReadCode code, InboundRequest request, Instant deadline, Admission admission) {
-  if (IsTooLate(deadline)) return;
+void Replica::Read(ReadCode code, ClientRequest request, Instant deadline, Admission admission) {
+  if (IsTooLate(deadline)) return request.responder.Drop();
   if (IsDenied(request, &DenyRule::reads)) return;
-  Responder& responder = request.responder;
+  ClientAnswer& responder = request.responder;
   if (!Settings().Owns(pid_.index, request.header.partition_hash) && code != ReadCode::kScan)
     return responder.Reply(ErrorCode::kParentPartitionMisused);
   if (!MayServe()) return responder.Reply(ErrorCode::kInvalidState);
@@ -91,13 +111,13 @@ void Replica::Read(ReadCode code, InboundRequest request, Instant deadline, Admi
     if (!pause) return;
     if (*pause > absl::ZeroDuration())
       return Delay(*pause, std::move(request),
-                   [code, deadline](Replica& replica, InboundRequest delayed) {
+                   [code, deadline](Replica& replica, ClientRequest delayed) {
                      replica.Read(code, std::move(delayed), deadline, Admission::kGranted);
                    });
   }
   ReadCall call{.code = code, .kind = KindOf(request), .deadline = deadline};
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
-    return Hold(std::move(request), gate, [code, deadline](Replica& replica, InboundRequest held) {
+    return Hold(std::move(request), gate, [code, deadline](Replica& replica, ClientRequest held) {
       replica.Read(code, std::move(held), deadline, Admission::kGranted);
     });
   call.responder = std::move(responder);
@@ -112,8 +132,9 @@ void Replica::ReadOne(ReadCall call, const std::string& body) {
   absl::StatusOr<Blob> key = DecodeWrapped<Blob>(body);
   if (!key.ok()) return call.responder.Reply(ErrorCode::kInvalidData);
   const uint32_t now = ExpiryNow(host_->env.clock());
-  if (!IsRawKey(*key))
-    return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
+  const std::optional<KeyParts> parts = SplitRawKey(*key);
+  if (!parts) return AnswerOne(std::move(call), absl::InvalidArgumentError("malformed key"), now);
+  NoteKey(KeyUse::kRead, parts->hash_key, call.responder.arrived());
   hot_reads_.Note(*key);
   absl::StatusOr<Record> record = engine_->Get(*key, now, ReadTier::kCacheOnly);
   if (!absl::IsUnavailable(record.status()))
@@ -135,7 +156,7 @@ void Replica::ReadOne(ReadCall call, const std::string& body) {
       });
 }
 
-bool Replica::IsPoolLate(Responder& responder) {
+bool Replica::IsPoolLate(ClientAnswer& responder) {
   const absl::Duration wait = reads_in_pool_.WaitAt(host_->env.clock().Now());
   if (wait <= kQueueTimeMax) return false;
   LOG_EVERY_N(WARNING, 1000) << Tag() << " answered busy: reads wait "
@@ -145,7 +166,7 @@ bool Replica::IsPoolLate(Responder& responder) {
 }
 
 void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now) {
-  if (absl::IsDeadlineExceeded(record.status())) return;
+  if (absl::IsDeadlineExceeded(record.status())) return call.responder.Drop();
   // Checked again: what was read counts only if this server may still speak for the partition (P1).
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
@@ -189,7 +210,7 @@ void Replica::Answer(ReadCall call, std::string body) {
 // ---- several records ----
 
 void Replica::ReadSeveral(ReadCall call, std::string body) {
-  Responder& responder = call.responder;
+  ClientAnswer& responder = call.responder;
   const auto in_pool = [&](ReadWork work) {
     if (!IsPoolLate(responder)) ReadInPool(std::move(call), std::move(work), [] {});
   };
@@ -207,6 +228,8 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
           });
     absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
     if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
+    if constexpr (requires { get->hash_key; })
+      NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
     const size_t points = points_of(*get);
     if (points > 0 && points <= kPointsOnStrandMax) {
       absl::StatusOr<std::string> answer =
@@ -230,6 +253,7 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
     case ReadCode::kSortKeyCount: {
       auto hash_key = DecodeWrapped<Blob>(body);
       if (!hash_key.ok()) return responder.Reply(ErrorCode::kInvalidData);
+      NoteKey(KeyUse::kRead, *hash_key, call.responder.arrived());
       return in_pool([engine = engine_, hash_key = *std::move(hash_key)](const ReadTerms& terms) {
         return Encoded(CountSortKeys(*engine->View(), hash_key, terms));
       });
@@ -286,7 +310,7 @@ void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()
 }
 
 void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body) {
-  if (absl::IsDeadlineExceeded(body.status())) return;
+  if (absl::IsDeadlineExceeded(body.status())) return call.responder.Drop();
   // As after a single read: it counts only if this server may still speak for the partition (P1).
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);

@@ -136,6 +136,8 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   RecoveryReport RecoveryNow() const { return host_->recovery->Report(host_->env.clock().Now()); }
   const LogReplayStats& replay() const { return *host_->replay; }
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
+  const RequestBook& requests() const { return *host_->requests; }
+  const SlowRequests& slow_requests() const { return *host_->slow_requests; }
   void OnRefused(std::function<void(const absl::Status&)> refused) {
     on_refused_ = std::move(refused);
   }
@@ -460,6 +462,8 @@ std::vector<DiskSnapshot> ReplicaServer::Disks() const { return state_->Disks();
 RecoveryReport ReplicaServer::RecoveryNow() const { return state_->RecoveryNow(); }
 const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }
 const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_log(); }
+const RequestBook& ReplicaServer::requests() const { return state_->requests(); }
+const SlowRequests& ReplicaServer::slow_requests() const { return state_->slow_requests(); }
 void ReplicaServer::OnRefused(std::function<void(const absl::Status&)> refused) {
   state_->OnRefused(std::move(refused));
 }

@@ -79,6 +79,7 @@ struct ReplicaServerOptions {
   LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
   // Logs of tables that an older version duplicates are kept whole.
   bool log_keep_duplicated = true;
+  absl::Duration slow_request_after = absl::Milliseconds(100);  // kept for displays
   std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
   GarbageOptions garbage;
@@ -153,6 +154,9 @@ struct DiskSnapshot {
   int64_t copy_sent_bytes = 0, copy_received_bytes = 0;
 };
 
+class RequestBook;
+class SlowRequests;
+
 class ReplicaServer {
  public:
   ReplicaServer(Environment& env, Transport& transport, EngineFactory& engines,
@@ -179,6 +183,8 @@ class ReplicaServer {
   // Both live as long as the server does.
   const LogReplayStats& replay() const;
   const SharedLogStats& shared_log() const;
+  const RequestBook& requests() const;
+  const SlowRequests& slow_requests() const;
 
   // Before Start. `refused` runs, on some strand, if after Start the shared log turns out to be one
   // that can't be taken over: nothing will be served, the process shall stop.

@@ -15,17 +15,26 @@ constexpr uint64_t kUndecidedBytesMax = 64 << 20;
 // Of one request's keys and values, each key whole.
 constexpr uint64_t kExpandedBytesMax = 128 << 20;
 
+// Of a client's write.
+RequestKind KindOf(WriteCode code) {
+  static_assert(static_cast<int>(WriteCode::kCheckAndMutate) - static_cast<int>(WriteCode::kPut) ==
+                static_cast<int>(RequestKind::kCheckAndMutate) -
+                    static_cast<int>(RequestKind::kPut));
+  return static_cast<RequestKind>(static_cast<int>(RequestKind::kPut) + static_cast<int>(code) -
+                                  static_cast<int>(WriteCode::kPut));
+}
+
 }  // namespace
 
-void Replica::Write(WriteCode code, InboundRequest request, Instant deadline) {
+void Replica::Write(WriteCode code, InboundRequest request, RequestTimes times) {
   CHECK_ON_STRAND(strand_);
-  WatchSlowness(request);
-  Write(code, std::move(request), deadline, Admission::kAsked);
+  Write(code, Watched(KindOf(code), std::move(request), times.arrived), times.deadline,
+        Admission::kAsked);
 }
 
 // The checks are in the protocol's order (spec/wire-protocol.md 7.2).
-void Replica::Write(WriteCode code, InboundRequest request, Instant deadline, Admission admission) {
-  if (IsTooLate(deadline)) return;
+void Replica::Write(WriteCode code, ClientRequest request, Instant deadline, Admission admission) {
+  if (IsTooLate(deadline)) return request.responder.Drop();
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };
   if (is_closed_) return refuse(ErrorCode::kInvalidState);
   if (IsDenied(request, &DenyRule::writes)) return;
@@ -41,7 +50,7 @@ void Replica::Write(WriteCode code, InboundRequest request, Instant deadline, Ad
   const ErrorCode gate = core_->WriteGate();
   if (gate == ErrorCode::kInvalidState)
     return Hold(std::move(request), gate,
-                [code, deadline, admission](Replica& replica, InboundRequest held) {
+                [code, deadline, admission](Replica& replica, ClientRequest held) {
                   replica.Write(code, std::move(held), deadline, admission);
                 });
   if (const ErrorCode space = SpaceGate(); space != ErrorCode::kOk) return refuse(space);
@@ -51,7 +60,7 @@ void Replica::Write(WriteCode code, InboundRequest request, Instant deadline, Ad
     if (!pause) return;
     if (*pause > absl::ZeroDuration())
       return Delay(*pause, std::move(request),
-                   [code, deadline](Replica& replica, InboundRequest delayed) {
+                   [code, deadline](Replica& replica, ClientRequest delayed) {
                      replica.Write(code, std::move(delayed), deadline, Admission::kGranted);
                    });
   }
@@ -70,7 +79,9 @@ void Replica::Write(WriteCode code, InboundRequest request, Instant deadline, Ad
   if (undecided_bytes_ >= kUndecidedBytesMax) return refuse(ErrorCode::kBusy);
 
   const ClientToken token = next_token_++;
-  const uint64_t hash = Crc64(operation->hash_key());
+  const std::string_view hash_key = operation->hash_key();
+  NoteKey(KeyUse::kWrite, hash_key, request.responder.arrived());
+  const uint64_t hash = Crc64(hash_key);
   const WriteOrder::Kind kind =
       operation->NeedsRecord() ? WriteOrder::Kind::kDecided : WriteOrder::Kind::kBlind;
   clients_.emplace_hint(clients_.end(), token,
@@ -120,7 +131,7 @@ void Replica::BeginWrite(ClientToken token, ClientWriteUnderWay& write) {
 
 // Nobody waits for its answer, and nothing of it has been logged.
 void Replica::DropWrite(ClientToken token, ClientWriteUnderWay& write) {
-  write.responder = Responder();
+  write.responder.Drop();
   FinishWrite(token, ErrorCode::kTimeout, {});
 }
 
@@ -187,6 +198,10 @@ void Replica::Order(ClientToken token, ClientWriteUnderWay& write,
 }
 
 void Replica::FinishWrite(ClientToken token, ErrorCode error, std::string body) {
+  EndWrite(token).responder.Reply(error, std::move(body));
+}
+
+Replica::ClientWriteUnderWay Replica::EndWrite(ClientToken token) {
   const auto it = clients_.find(token);
   CHECK(it != clients_.end());
   ClientWriteUnderWay write = std::move(it->second);
@@ -197,7 +212,7 @@ void Replica::FinishWrite(ClientToken token, ErrorCode error, std::string body) 
     if (is_deciding) write_order_.Settle(write.hash);
   }
   write_order_.Leave(write.hash);
-  write.responder.Reply(error, std::move(body));
+  return write;
 }
 
 void Replica::AnswerClient(const ClientReply& reply) {
@@ -206,8 +221,11 @@ void Replica::AnswerClient(const ClientReply& reply) {
   if (reply.err != ErrorCode::kOk) return FinishWrite(reply.token, reply.err, {});
   // Committed, but no longer ours to say so (P1): the client hears that the outcome is unknown.
   if (!HoldsLease()) return FinishWrite(reply.token, ErrorCode::kTimeout, {});
-  FinishWrite(reply.token, ErrorCode::kOk,
-              EncodeAnswer(it->second.code, it->second.outcome, pid_, reply.decree, server_name_));
+  std::string body =
+      EncodeAnswer(it->second.code, it->second.outcome, pid_, reply.decree, server_name_);
+  const WriteTimes::Times* times = write_times_.Find(reply.decree);
+  if (times == nullptr) return FinishWrite(reply.token, ErrorCode::kOk, std::move(body));
+  EndWrite(reply.token).responder.Reply(std::move(body), *times, last_step_);
 }
 
 void Replica::RefuseUndecidedWrites(ErrorCode error) {

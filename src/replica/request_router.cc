@@ -107,19 +107,19 @@ bool RequestRouter::RouteData(InboundRequest& request) {
     return true;
   }
   const StrandPtr strand = replica->strand();
-  const Instant deadline = DeadlineOf(request.header, arrived);
+  const RequestTimes times{.arrived = arrived, .deadline = DeadlineOf(request.header, arrived)};
   replica->requests_waiting().Arrived(arrived);
   if (write)
     strand->Post([replica = std::move(replica), code = *write, request = std::move(request),
-                  arrived, deadline]() mutable {
-      replica->requests_waiting().Began(arrived);
-      replica->Write(code, std::move(request), deadline);
+                  times]() mutable {
+      replica->requests_waiting().Began(times.arrived);
+      replica->Write(code, std::move(request), times);
     });
   else
-    strand->Post([replica = std::move(replica), code = *read, request = std::move(request), arrived,
-                  deadline]() mutable {
-      replica->requests_waiting().Began(arrived);
-      replica->Read(code, std::move(request), deadline);
+    strand->Post([replica = std::move(replica), code = *read, request = std::move(request),
+                  times]() mutable {
+      replica->requests_waiting().Began(times.arrived);
+      replica->Read(code, std::move(request), times);
     });
   return true;
 }

@@ -377,6 +377,7 @@ void LogWriter::OnDurable() {
   ++blocks_written_;
   answers_.swap(block->callbacks);
   Recycle(std::move(block));  // before the callbacks: its memory, still warm, is their block's
+  reported_write_began_ = submitted_;
   Answer(clock_.Now() - submitted_);
   if (abandoned_) return;
   Pump();

@@ -51,6 +51,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
 
   void Append(MutationPtr mutation, DurableCallback on_durable);
   bool IsBusy() const { return !queue_.empty(); }
+  Instant reported_write_began() const { return reported_write_began_; }
   // These many files at the log's front are no longer part of it; removed, or kept to be written
   // again, in the background. The others are looked for: one that somebody else removed fails the log.
   void DropOldest(size_t files);
@@ -167,6 +168,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   bool in_flight_ = false;
   bool answering_ = false;                // callbacks run: what they append becomes one block
   Instant submitted_;                     // when the write in flight was
+  Instant reported_write_began_;          // when that was whose block answers_ is of
   std::vector<DurableCallback> answers_;  // of the block that is durable now
   TimerId retry_ = kNoTimer;              // runs while the front block waits for space
   TimerId release_kept_ = kNoTimer;

@@ -38,6 +38,7 @@ class RecoveredPrivateLog : public PrivateLog {
     writer_->Append(std::move(mutation), std::move(on_durable));
   }
   bool IsBusy() const override { return writer_->IsBusy(); }
+  Instant reported_write_began() const override { return writer_->reported_write_began(); }
   void DropUnneeded(const LogNeeds& needs) override {
     writer_->DropOldest(catalog_->CountUnneeded(needs, options_.reserve));
   }

@@ -90,6 +90,8 @@ class PrivateLog {
   // True while a write is in flight that no flush covers yet: what is appended now joins the next
   // block.
   virtual bool IsBusy() const = 0;
+  // While callbacks run: when the write that they hear of was submitted.
+  virtual Instant reported_write_began() const = 0;
 
   // Files that neither `needs` nor options.reserve holds go (log_retention.h), in the background.
   // Files that somebody else removed meanwhile fail the log: callbacks get DataLoss.

@@ -68,6 +68,31 @@ class Metrics(harness.ClusterTest):
             self.assertIn(f"log: {info[0]['method']}", "\n".join(server.last_lines(1000)),
                           "the banner names the same method")
 
+    def test_requests_and_what_their_time_went_into(self):
+        def sum_of(name, **labels):
+            return sum(value for server in self.cluster.replicas for found, has, value in harness.metrics(server)
+                       if found == name and labels.items() <= has.items())
+        puts = {"table": "temp", "operation": "put"}
+        before = sum_of("arion_requests_total", **puts)
+        self.write(8)
+        self.assertEqual(sum_of("arion_requests_total", **puts), before + 8)
+        self.assertEqual(sum_of("arion_request_seconds_count", **puts), before + 8)
+        self.assertGreater(sum_of("arion_request_bytes_total", **puts), 8 * len("value"))
+        stages = {has["stage"]: value for server in self.cluster.replicas for name, has, value in harness.metrics(server)
+                  if name == "arion_write_stage_seconds_sum" and has["table"] == "temp"}
+        self.assertEqual(set(stages), {"queue", "log_append", "log_sync", "replicate", "apply", "reply"})
+        whole = sum_of("arion_request_seconds_sum", **puts)
+        self.assertAlmostEqual(sum_of("arion_write_stage_seconds_sum", table="temp"), whole, delta=whole / 10)
+        bodies = [self.ask(server, path="/metrics?level=partition")[1] for server in self.cluster.replicas]
+        self.assertIn('arion_requests_total{table="temp",partition="1.', "".join(bodies))
+        old = json.loads(self.ask(self.cluster.replicas[0], accept=None, path="/metrics?types=replica")[1])
+        names = {m["name"] for e in old["entities"] for m in e["metrics"]}
+        self.assertLessEqual({"put_requests", "put_latency_ns"}, names)
+        self.assertTrue(old["entities"][0]["id"].startswith("replica@1."))
+        for page in ("/slow", "/hotkeys"):
+            self.assertIsInstance(json.loads(self.ask(self.cluster.replicas[0], path=page)[1]), list)
+            self.assertEqual(self.ask(self.cluster.replicas[0], path=page + "?limit=x")[0].status, 400)
+
     def test_the_meta_server_counts_servers_and_partitions(self):
         samples = harness.metrics(self.cluster.meta)
         self.assertEqual(harness.value_of(samples, "arion_alive_replica_servers"), 3)

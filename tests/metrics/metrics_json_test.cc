@@ -45,6 +45,25 @@ TEST_F(MetricsJsonTest, OldNamesAndUnitsOnTheEntityOfTheDisk) {
   EXPECT_EQ(entity["metrics"][0].dump(), R"({"name":"disk_capacity_avail_mb","value":3})");
 }
 
+TEST_F(MetricsJsonTest, APartitionsOperationHasItsOldNameAndEntity) {
+  auto held = registry_.AddLevelTable(
+      {.name = "requests_total", .help = "h", .old = {.name = "{operation}_requests"}},
+      MetricKind::kCounter, [](MetricLevel level) -> std::vector<LabeledValue> {
+        if (level == MetricLevel::kTable) return {{{{"table", "t"}, {"operation", "get"}}, 7.0}};
+        return {{{{"table", "t"}, {"partition", "2.1"}, {"operation", "get"}}, 4.0},
+                {{{"table", "t"}, {"partition", "2.1"}, {"operation", "put"}}, 3.0}};
+      });
+  const auto text = json_.Write(registry_.Read(MetricLevel::kPartition), {}, kSecond);
+  ASSERT_TRUE(text.ok());
+  const nlohmann::json entities = nlohmann::json::parse(*text)["entities"];
+  ASSERT_EQ(entities.size(), 1u);
+  EXPECT_EQ(entities[0]["id"], "replica@2.1");
+  EXPECT_EQ(entities[0]["attributes"].dump(), R"({"partition_id":"1","table_id":"2"})");
+  EXPECT_EQ(entities[0]["metrics"].dump(),
+            R"([{"name":"get_requests","value":4},{"name":"put_requests","value":3}])");
+  EXPECT_EQ(Ask({})["entities"][0]["metrics"][0].dump(), R"({"name":"get_requests","value":7})");
+}
+
 TEST_F(MetricsJsonTest, PercentilesAreOfTheLastWhile) {
   Histogram histogram;
   auto held = registry_.Add(LatencyInfo("sync_seconds", ""), {}, histogram);

@@ -411,9 +411,12 @@ TEST_F(RequestAdmissionTest, ASlowRequestIsLoggedWithWhatItTookAndAQuickOneIsNot
   EXPECT_EQ(Ask(kRpcGet, GetBody(1)), ErrorCode::kOk);
   EXPECT_THAT(slow.Take(), testing::IsEmpty());
   EXPECT_EQ(put_slowly(), ErrorCode::kOk);
-  EXPECT_THAT(slow.Take(), testing::ElementsAre(testing::ContainsRegex(absl::StrCat(
-                               "slow: .2\\.1. RPC_RRDB_RRDB_PUT from .* took [0-9]{3,4} ms, ",
-                               PutBody(1).size(), " bytes asked, [0-9]+ answered, ERR_OK"))));
+  EXPECT_THAT(slow.Take(),
+              testing::ElementsAre(testing::ContainsRegex(absl::StrCat(
+                  "slow: .2\\.1. put from .* took [0-9]{3,4} ms .queue [0-9]+ us, log_append "
+                  "[0-9]+ us, log_sync [0-9]+ us, replicate [0-9]{6,7} us, apply [0-9]+ us, "
+                  "reply [0-9]+ us., ",
+                  PutBody(1).size(), " bytes asked, [0-9]+ answered, ERR_OK"))));
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/latency_buckets.h"
+
+namespace arion {
+
+uint64_t LatencyBuckets::LargestOf(size_t bucket) {
+  if (bucket == 0) return (uint64_t{1} << kFirstBits) - 1;
+  if (bucket == kBuckets - 1) return (uint64_t{1} << 63) - 1;
+  const size_t octave = ((bucket - 1) >> kSubBucketBits) + kFirstBits;
+  const uint64_t part = (bucket - 1) & ((1 << kSubBucketBits) - 1);
+  const uint64_t step = uint64_t{1} << (octave - kSubBucketBits);
+  return (uint64_t{1} << octave) + (part + 1) * step - 1;
+}
+
+void LatencyBuckets::AddTo(Totals* totals) const {
+  for (size_t i = 0; i < kBuckets; ++i) {
+    const uint64_t n = buckets_[i].value();
+    totals->buckets[i] += n;
+    totals->count += n;
+  }
+  totals->sum += sum_.value();
+  totals->max = std::max(totals->max, max_.load(std::memory_order_relaxed));
+}
+
+Histogram::Snapshot LatencyBuckets::Totals::AsSnapshot() const {
+  Histogram::Snapshot snapshot{.count = count, .sum = sum, .max = max};
+  for (size_t i = 0; i < kBuckets; ++i) {
+    if (buckets[i] == 0) continue;
+    const size_t at = Histogram::BucketOf(std::min(LargestOf(i), max));
+    if (snapshot.buckets.size() <= at) snapshot.buckets.resize(at + 1);
+    snapshot.buckets[at] += buckets[i];
+  }
+  return snapshot;
+}
+
+}  // namespace arion

@@ -1,0 +1,75 @@
+// LatencyBuckets: a small histogram of times for where there are thousands of them: a replica's
+// operations. 8 buckets an octave from 1 us to 17 s, so a quantile is right within 1/8.
+//
+// Units     Nanoseconds.
+// Threads   One thread (or strand) records; any thread reads. Recording is plain loads and stores:
+//           no lock, no locked instruction. A Read beside records may miss those of the moment.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/histogram.h"
+
+namespace arion {
+
+// Counts what one thread does; any thread reads it.
+class OwnedCounter {
+ public:
+  void Add(uint64_t n = 1) {
+    value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+  uint64_t value() const { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> value_{0};
+};
+
+class LatencyBuckets {
+ public:
+  static constexpr int kFirstBits = 10;  // below 2^10 ns: one bucket
+  static constexpr int kLastBits = 34;   // from 2^34 ns on: one bucket
+  static constexpr int kSubBucketBits = 3;
+  static constexpr size_t kBuckets = ((kLastBits - kFirstBits) << kSubBucketBits) + 2;
+
+  // Sums of several; plain numbers.
+  struct Totals {
+    std::array<uint64_t, kBuckets> buckets{};
+    uint64_t count = 0;
+    uint64_t sum = 0;
+    uint64_t max = 0;
+
+    // In the buckets of Histogram, without the empty ones at the end.
+    Histogram::Snapshot AsSnapshot() const;
+  };
+
+  void Record(int64_t nanos) {
+    const auto value = static_cast<uint64_t>(std::max<int64_t>(nanos, 0));
+    buckets_[BucketOf(value)].Add();
+    sum_.Add(value);
+    if (value > max_.load(std::memory_order_relaxed)) max_.store(value, std::memory_order_relaxed);
+  }
+  void AddTo(Totals* totals) const;
+
+  static size_t BucketOf(uint64_t nanos) {
+    if (nanos < uint64_t{1} << kFirstBits) return 0;
+    const int octave = std::bit_width(nanos) - 1;
+    if (octave >= kLastBits) return kBuckets - 1;
+    const uint64_t part = (nanos >> (octave - kSubBucketBits)) & ((1 << kSubBucketBits) - 1);
+    return 1 + (static_cast<size_t>(octave - kFirstBits) << kSubBucketBits) +
+           static_cast<size_t>(part);
+  }
+  static uint64_t LargestOf(size_t bucket);  // the largest value that falls into it
+
+ private:
+  std::array<OwnedCounter, kBuckets> buckets_;
+  OwnedCounter sum_;
+  std::atomic<uint64_t> max_{0};
+};
+
+}  // namespace arion

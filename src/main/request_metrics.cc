@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/request_metrics.h"
+
+#include <absl/strings/escaping.h>
+#include <absl/strings/numbers.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace arion {
+namespace {
+
+using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
+
+MetricLabels LabelsOf(const RequestBook::Row& row) {
+  MetricLabels labels = {{"table", row.table}};
+  if (row.pid.index >= 0) labels.emplace_back("partition", row.pid.ToString());
+  return labels;
+}
+
+MetricLabels With(MetricLabels labels, const char* name, std::string_view value) {
+  labels.emplace_back(name, std::string(value));
+  return labels;
+}
+
+std::vector<RequestBook::Row> RowsOf(const RequestBook& book, MetricLevel level) {
+  return book.Read(level == MetricLevel::kTable ? RequestBook::Level::kTable
+                                                : RequestBook::Level::kPartition);
+}
+
+template <class Value>
+MetricRegistry::LevelTable PerOperation(const RequestBook& book, Value value) {
+  return [&book, value](MetricLevel level) {
+    std::vector<LabeledValue> values;
+    for (const RequestBook::Row& row : RowsOf(book, level))
+      for (const auto& [kind, totals] : row.by_kind)
+        values.push_back({With(LabelsOf(row), "operation", RequestKindName(kind)),
+                          static_cast<double>(value(totals))});
+    return values;
+  };
+}
+
+// What ?table, ?partition and ?limit choose.
+class Choice {
+ public:
+  static absl::StatusOr<Choice> Of(const HttpRequest& request) {
+    Choice choice;
+    for (const auto& [name, value] : request.arguments) {
+      if (name == "table")
+        choice.table_ = value;
+      else if (name == "partition")
+        choice.partition_ = value;
+      else if (name != "limit" || !absl::SimpleAtoi(value, &choice.limit_))
+        return absl::InvalidArgumentError("there are table, partition and limit (a number)\n");
+    }
+    return choice;
+  }
+  bool Takes(const std::string& table, PartitionId pid) {
+    if (!table_.empty() && table_ != table) return false;
+    if (!partition_.empty() && partition_ != pid.ToString()) return false;
+    return taken_++ < limit_;
+  }
+
+ private:
+  std::string table_, partition_;
+  int limit_ = 100;
+  int taken_ = 0;
+};
+
+void Put(JsonWriter& json, const char* name, std::string_view text) {
+  json.Key(name);
+  json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+}
+void Put(JsonWriter& json, const char* name, int64_t number) {
+  json.Key(name);
+  json.Int64(number);
+}
+
+void PutSlow(JsonWriter& json, const SlowRequest& slow) {
+  json.StartObject();
+  Put(json, "ended_at_us", slow.ended_at_us);
+  Put(json, "partition", slow.pid.ToString());
+  Put(json, "table", slow.table);
+  Put(json, "operation", RequestKindName(slow.kind));
+  Put(json, "from", slow.from.ToString());
+  Put(json, "took_us", slow.nanos / 1000);
+  Put(json, "asked_bytes", static_cast<int64_t>(slow.asked_bytes));
+  Put(json, "answered_bytes", static_cast<int64_t>(slow.answered_bytes));
+  Put(json, "error", ErrorCodeName(slow.error));
+  for (size_t i = 0; slow.stages && i < kWriteStages; ++i)
+    Put(json, (std::string(WriteStageName(static_cast<WriteStage>(i))) + "_us").c_str(),
+        (*slow.stages)[i] / 1000);
+  json.EndObject();
+}
+
+template <class Rows, class Put>
+HttpResponse AnswerRows(const Rows& rows, const HttpRequest& request, const Put& put) {
+  absl::StatusOr<Choice> choice = Choice::Of(request);
+  if (!choice.ok()) return {.status = 400, .body = std::string(choice.status().message())};
+  rapidjson::StringBuffer buffer;
+  JsonWriter json(buffer);
+  json.StartArray();
+  for (const auto& row : rows) put(json, *choice, row);
+  json.EndArray();
+  return {.content_type = "application/json",
+          .body = std::string(buffer.GetString(), buffer.GetSize())};
+}
+
+}  // namespace
+
+MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book) {
+  MetricRegistrations held;
+  MetricInfo latency =
+      LatencyInfo("request_seconds",
+                  "Time from a request's arrival until its answer is handed to the network.");
+  latency.old = {.name = "{operation}_latency_ns"};
+  held.push_back(registry.AddHistogramTable(std::move(latency), [&book](MetricLevel level) {
+    std::vector<LabeledHistogram> rows;
+    for (const RequestBook::Row& row : RowsOf(book, level))
+      for (const auto& [kind, totals] : row.by_kind)
+        rows.push_back(
+            {With(LabelsOf(row), "operation", RequestKindName(kind)), totals.latency.AsSnapshot()});
+    return rows;
+  }));
+  held.push_back(registry.AddHistogramTable(
+      LatencyInfo("write_stage_seconds",
+                  "What the time of logged writes went into, one stage after the other."),
+      [&book](MetricLevel level) {
+        std::vector<LabeledHistogram> rows;
+        for (const RequestBook::Row& row : RowsOf(book, level))
+          for (size_t i = 0; i < kWriteStages; ++i)
+            if (row.by_stage[i].count > 0)
+              rows.push_back(
+                  {With(LabelsOf(row), "stage", WriteStageName(static_cast<WriteStage>(i))),
+                   row.by_stage[i].AsSnapshot()});
+        return rows;
+      }));
+  const auto add = [&](MetricInfo info, auto value) {
+    held.push_back(
+        registry.AddLevelTable(std::move(info), MetricKind::kCounter, PerOperation(book, value)));
+  };
+  using Totals = RequestStats::Totals;
+  add({.name = "requests_total",
+       .help = "Clients' requests, those refused or given up included.",
+       .old = {.name = "{operation}_requests"}},
+      [](const Totals& totals) { return totals.latency.count; });
+  add({.name = "request_bytes_total", .help = "Bytes of clients' requests, as they came."},
+      [](const Totals& totals) { return totals.asked_bytes; });
+  add({.name = "answer_bytes_total", .help = "Bytes of the answers to clients."},
+      [](const Totals& totals) { return totals.answered_bytes; });
+  held.push_back(registry.AddLevelTable(
+      {.name = "request_errors_total",
+       .help = "Clients' requests that were refused or given up, by error; ERR_TIMEOUT: also those "
+               "nobody waited for any more."},
+      MetricKind::kCounter, [&book](MetricLevel level) {
+        std::vector<LabeledValue> values;
+        for (const RequestBook::Row& row : RowsOf(book, level))
+          for (const auto& [kind, totals] : row.by_kind)
+            for (const auto& [code, n] : totals.errors)
+              values.push_back({With(With(LabelsOf(row), "operation", RequestKindName(kind)),
+                                     "code", ErrorCodeName(code)),
+                                static_cast<double>(n)});
+        return values;
+      }));
+  return held;
+}
+
+HttpResponse AnswerSlow(const SlowRequests& slow, const HttpRequest& request) {
+  std::vector<SlowRequest> last = slow.Last();
+  std::reverse(last.begin(), last.end());
+  return AnswerRows(last, request, [](JsonWriter& json, Choice& choice, const SlowRequest& row) {
+    if (choice.Takes(row.table, row.pid)) PutSlow(json, row);
+  });
+}
+
+HttpResponse AnswerHotKeys(const RequestBook& book, Instant now, const HttpRequest& request) {
+  return AnswerRows(book.ReadHotKeys(now), request,
+                    [](JsonWriter& json, Choice& choice, const RequestBook::HotKey& row) {
+                      if (!choice.Takes(row.table, row.pid)) return;
+                      json.StartObject();
+                      Put(json, "table", row.table);
+                      Put(json, "partition", row.pid.ToString());
+                      Put(json, "use", row.hot.use == KeyUse::kRead ? "read" : "write");
+                      Put(json, "hash_key", absl::CHexEscape(row.hot.key));
+                      Put(json, "per_second", static_cast<int64_t>(row.hot.per_second));
+                      Put(json, "share_percent", static_cast<int64_t>(row.hot.share * 100));
+                      json.EndObject();
+                    });
+}
+
+}  // namespace arion

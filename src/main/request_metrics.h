@@ -1,0 +1,23 @@
+// What clients ask of a replica server, on /metrics, /slow and /hotkeys.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/instant.h"
+#include "http/http_message.h"
+#include "main/process_metrics.h"
+#include "metrics/metric_registry.h"
+#include "replica/request_stats.h"
+#include "replica/slow_requests.h"
+
+namespace arion {
+
+// `book` outlives the registrations.
+MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book);
+
+// JSON. Of one table (?table=t) or partition (?partition=2.1), at most ?limit=100.
+// /slow: newest first.
+HttpResponse AnswerSlow(const SlowRequests& slow, const HttpRequest& request);
+// /hotkeys: hottest first. Keys are texts in which bytes that are not ASCII stand as \xhh.
+HttpResponse AnswerHotKeys(const RequestBook& book, Instant now, const HttpRequest& request);
+
+}  // namespace arion

@@ -1,0 +1,85 @@
+// ClientRequest: what a client asks of a replica, whose answer is counted and timed on its way out.
+//
+// Threads   Strand-bound.
+// Lifetime  The RequestWatch outlives neither server nor Environment; requests share it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/instant.h"
+#include "env/clock.h"
+#include "replica/request_stats.h"
+#include "replica/slow_requests.h"
+#include "replica/write_times.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+// Where one replica's requests are counted, and which of them are slow.
+struct RequestWatch {
+  const Clock& clock;
+  PartitionId pid;
+  std::string table;
+  std::shared_ptr<RequestStats> stats;
+  std::shared_ptr<SlowRequests> slow;
+  absl::Duration kept_from;    // requests that take so long are kept for displays,
+  absl::Duration logged_from;  // and those that take so long are logged, too
+
+  // `stages`: of writes that were logged.
+  void Note(const SlowRequest& request) const;
+};
+
+// After `deadline` nobody waits for the answer any more: what has not been logged or read by then is
+// dropped.
+struct RequestTimes {
+  Instant arrived;
+  Instant deadline = Instant::InfiniteFuture();
+};
+
+class ClientAnswer {
+ public:
+  ClientAnswer() = default;
+  ClientAnswer(Responder responder, std::shared_ptr<const RequestWatch> watch, RequestKind kind,
+               Instant arrived, Endpoint from, size_t asked_bytes)
+      : responder_(std::move(responder)),
+        watch_(std::move(watch)),
+        arrived_(arrived),
+        asked_bytes_(asked_bytes),
+        from_(from),
+        kind_(kind) {}
+  ClientAnswer(ClientAnswer&&) = default;
+  ClientAnswer& operator=(ClientAnswer&&) = default;
+
+  RequestKind kind() const { return kind_; }
+  Instant arrived() const { return arrived_; }
+  void Reply(ErrorCode error, std::string body = {}) {
+    Answer(error, std::move(body), nullptr, Instant());
+  }
+  // That of a write, applied then, whose mutation passed the log and the other members at `times`.
+  void Reply(std::string body, const WriteTimes::Times& times, Instant applied) {
+    Answer(ErrorCode::kOk, std::move(body), &times, applied);
+  }
+  // Nobody waits for it any more: nothing is said to the client. Counts as a timeout.
+  void Drop();
+
+ private:
+  void Answer(ErrorCode error, std::string body, const WriteTimes::Times* times, Instant applied);
+
+  Responder responder_;
+  std::shared_ptr<const RequestWatch> watch_;
+  Instant arrived_;
+  size_t asked_bytes_ = 0;
+  Endpoint from_;
+  RequestKind kind_ = RequestKind::kGet;
+};
+
+struct ClientRequest {
+  RequestHeader header;
+  std::string body;  // wrapped argument
+  ClientAnswer responder;
+};
+
+}  // namespace arion

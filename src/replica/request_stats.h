@@ -1,0 +1,143 @@
+// RequestStats counts what clients ask of one replica: how often, how long, how many bytes, which
+// errors, for writes what the time went into, and which keys are hot. RequestBook holds those of one server, by table.
+//
+// Units     Nanoseconds, bytes.
+// Threads   RequestStats: the replica's strand counts, any thread reads. RequestBook: thread-safe.
+// Lifetime  Held by shared_ptr; what a replica counted stays in its table's sums when it goes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error_code.h"
+#include "base/ids.h"
+#include "base/instant.h"
+#include "base/latency_buckets.h"
+#include "replica/hot_keys.h"
+
+namespace arion {
+
+enum class RequestKind : uint8_t {
+  kGet,
+  kTtl,
+  kMultiGet,
+  kBatchGet,
+  kSortKeyCount,
+  kScan,
+  kPut,
+  kRemove,
+  kMultiPut,
+  kMultiRemove,
+  kIncr,
+  kCheckAndSet,
+  kCheckAndMutate,
+};
+constexpr size_t kRequestKinds = 13;
+std::string_view RequestKindName(RequestKind kind);  // "multi_get"
+constexpr bool IsWrite(RequestKind kind) { return kind >= RequestKind::kPut; }
+
+// What a write's time goes into, one after the other; together they are all of it.
+enum class WriteStage : uint8_t {
+  kQueue,  // from its arrival until its mutation is given to the log: the loop's queue, throttles,
+           // other writes to its hash key, the mutations before it
+  kLogAppend,  // until the log's write begins
+  kLogSync,    // until it is durable here
+  kReplicate,  // until every member has it
+  kApply,      // until the engine has it
+  kReply,      // until the answer is handed to the connection
+};
+constexpr size_t kWriteStages = 6;
+std::string_view WriteStageName(WriteStage stage);  // "log_append"
+
+using StageNanos = std::array<int64_t, kWriteStages>;
+
+class RequestStats {
+ public:
+  // What was answered that way; kTimeout stands for what was not answered at all.
+  struct Totals {
+    LatencyBuckets::Totals latency;
+    uint64_t asked_bytes = 0;
+    uint64_t answered_bytes = 0;
+    std::map<ErrorCode, uint64_t> errors;
+  };
+  using ByKind = std::map<RequestKind, Totals>;  // those that occurred
+  using ByStage = std::array<LatencyBuckets::Totals, kWriteStages>;
+
+  explicit RequestStats(uint64_t seed) : hot_keys_(seed) {}
+  RequestStats(const RequestStats&) = delete;
+  RequestStats& operator=(const RequestStats&) = delete;
+  ~RequestStats();
+
+  void Answered(RequestKind kind, ErrorCode error, int64_t nanos, uint64_t asked_bytes,
+                uint64_t answered_bytes);
+  void Staged(const StageNanos& stages);
+
+  HotKeys& hot_keys() { return hot_keys_; }
+  const HotKeys& hot_keys() const { return hot_keys_; }
+
+  void AddTo(ByKind* by_kind) const;
+  void AddTo(ByStage* by_stage) const;
+
+ private:
+  static constexpr size_t kErrorCodes = static_cast<size_t>(kErrorCodeCount);
+  struct Operation {
+    LatencyBuckets latency;
+    OwnedCounter asked_bytes;
+    OwnedCounter answered_bytes;
+    std::array<OwnedCounter, kErrorCodes> errors;
+  };
+  using Stages = std::array<LatencyBuckets, kWriteStages>;
+
+  // Made when first needed, and then for good.
+  std::array<std::atomic<Operation*>, kRequestKinds> operations_{};
+  std::atomic<Stages*> stages_{nullptr};
+  HotKeys hot_keys_;
+};
+
+class RequestBook {
+ public:
+  enum class Level : uint8_t { kTable, kPartition };
+  struct Row {
+    std::string table;
+    PartitionId pid;  // kTable: 0.-1
+    RequestStats::ByKind by_kind;
+    RequestStats::ByStage by_stage;
+  };
+
+  // What a replica of that partition counts from now on.
+  std::shared_ptr<RequestStats> Open(PartitionId pid, const std::string& table);
+  void Rename(int32_t app_id, const std::string& table);
+  // The replica is gone.
+  void Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats);
+
+  std::vector<Row> Read(Level level) const;
+  struct HotKey {
+    std::string table;
+    PartitionId pid;
+    HotKeys::Hot hot;
+  };
+  // The hottest of each replica, hottest first.
+  std::vector<HotKey> ReadHotKeys(Instant now) const;
+
+ private:
+  struct TableEntry {
+    std::string name;
+    RequestStats::ByKind gone_by_kind;  // of replicas that are gone
+    RequestStats::ByStage gone_by_stage;
+    std::map<int32_t, std::shared_ptr<RequestStats>> partitions;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<int32_t, TableEntry> tables_;  // guarded by mutex_
+};
+
+}  // namespace arion
