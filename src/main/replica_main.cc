@@ -155,7 +155,7 @@ int Main(int argc, char** argv) {
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
   MetricRegistrations recovery = RegisterRecovery(pages.registry(), server);
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
-  MetricRegistrations requests = RegisterRequests(pages.registry(), server.requests());
+  MetricRegistrations requests = RegisterRequests(pages.registry(), server.requests(), env.clock());
   pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
             [&server](const HttpRequest& request) {
               return AnswerSlow(server.slow_requests(), request);

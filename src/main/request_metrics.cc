@@ -7,6 +7,8 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 
 #include "base/status.h"
 
@@ -26,16 +28,41 @@ MetricLabels With(MetricLabels labels, const char* name, std::string_view value)
   return labels;
 }
 
-std::vector<RequestBook::Row> RowsOf(const RequestBook& book, MetricLevel level) {
-  return book.Read(level == MetricLevel::kTable ? RequestBook::Level::kTable
-                                                : RequestBook::Level::kPartition);
-}
+// What is read once for all families of one reading: kept for a moment.
+class RecentRows {
+ public:
+  using Rows = std::shared_ptr<const std::vector<RequestBook::Row>>;
+  RecentRows(const RequestBook& book, const Clock& clock) : book_(book), clock_(clock) {}
+
+  Rows Read(MetricLevel level) {
+    constexpr absl::Duration kMoment = absl::Milliseconds(100);
+    const bool is_table = level == MetricLevel::kTable;
+    const std::lock_guard lock(mutex_);
+    Recent& recent = is_table ? tables_ : partitions_;
+    const Instant now = clock_.Now();
+    if (recent.rows == nullptr || now - recent.read_at > kMoment)
+      recent = {now, std::make_shared<const std::vector<RequestBook::Row>>(book_.Read(
+                         is_table ? RequestBook::Level::kTable : RequestBook::Level::kPartition))};
+    return recent.rows;
+  }
+
+ private:
+  struct Recent {
+    Instant read_at;
+    Rows rows;
+  };
+  const RequestBook& book_;
+  const Clock& clock_;
+  std::mutex mutex_;
+  Recent tables_, partitions_;  // guarded by mutex_
+};
 
 template <class Value>
-MetricRegistry::LevelTable PerOperation(const RequestBook& book, Value value) {
-  return [&book, value](MetricLevel level) {
+MetricRegistry::LevelTable PerOperation(std::shared_ptr<RecentRows> recent, Value value) {
+  return [recent = std::move(recent), value](MetricLevel level) {
     std::vector<LabeledValue> values;
-    for (const RequestBook::Row& row : RowsOf(book, level))
+    const RecentRows::Rows rows = recent->Read(level);
+    for (const RequestBook::Row& row : *rows)
       for (const auto& [kind, totals] : row.by_kind)
         values.push_back({With(LabelsOf(row), "operation", RequestKindName(kind)),
                           static_cast<double>(value(totals))});
@@ -111,15 +138,18 @@ HttpResponse AnswerRows(const Rows& rows, const HttpRequest& request, const Put&
 
 }  // namespace
 
-MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book) {
+MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book,
+                                     const Clock& clock) {
+  const auto recent = std::make_shared<RecentRows>(book, clock);
   MetricRegistrations held;
   MetricInfo latency =
       LatencyInfo("request_seconds",
                   "Time from a request's arrival until its answer is handed to the network.");
   latency.old = {.name = "{operation}_latency_ns"};
-  held.push_back(registry.AddHistogramTable(std::move(latency), [&book](MetricLevel level) {
+  held.push_back(registry.AddHistogramTable(std::move(latency), [recent](MetricLevel level) {
+    const RecentRows::Rows read = recent->Read(level);
     std::vector<LabeledHistogram> rows;
-    for (const RequestBook::Row& row : RowsOf(book, level))
+    for (const RequestBook::Row& row : *read)
       for (const auto& [kind, totals] : row.by_kind)
         rows.push_back(
             {With(LabelsOf(row), "operation", RequestKindName(kind)), totals.latency.AsSnapshot()});
@@ -128,9 +158,10 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
   held.push_back(registry.AddHistogramTable(
       LatencyInfo("write_stage_seconds",
                   "What the time of logged writes went into, one stage after the other."),
-      [&book](MetricLevel level) {
+      [recent](MetricLevel level) {
+        const RecentRows::Rows read = recent->Read(level);
         std::vector<LabeledHistogram> rows;
-        for (const RequestBook::Row& row : RowsOf(book, level))
+        for (const RequestBook::Row& row : *read)
           for (size_t i = 0; i < kWriteStages; ++i)
             if (row.by_stage[i].count > 0)
               rows.push_back(
@@ -140,7 +171,7 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
       }));
   const auto add = [&](MetricInfo info, auto value) {
     held.push_back(
-        registry.AddLevelTable(std::move(info), MetricKind::kCounter, PerOperation(book, value)));
+        registry.AddLevelTable(std::move(info), MetricKind::kCounter, PerOperation(recent, value)));
   };
   using Totals = RequestStats::Totals;
   add({.name = "requests_total",
@@ -155,9 +186,10 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
       {.name = "request_errors_total",
        .help = "Clients' requests that were refused or given up, by error; ERR_TIMEOUT: also those "
                "nobody waited for any more."},
-      MetricKind::kCounter, [&book](MetricLevel level) {
+      MetricKind::kCounter, [recent](MetricLevel level) {
+        const RecentRows::Rows read = recent->Read(level);
         std::vector<LabeledValue> values;
-        for (const RequestBook::Row& row : RowsOf(book, level))
+        for (const RequestBook::Row& row : *read)
           for (const auto& [kind, totals] : row.by_kind)
             for (const auto& [code, n] : totals.errors)
               values.push_back({With(With(LabelsOf(row), "operation", RequestKindName(kind)),

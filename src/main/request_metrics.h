@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/instant.h"
+#include "env/clock.h"
 #include "http/http_message.h"
 #include "main/process_metrics.h"
 #include "metrics/metric_registry.h"
@@ -11,8 +12,9 @@
 
 namespace arion {
 
-// `book` outlives the registrations.
-MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book);
+// `book` and `clock` outlive the registrations.
+MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book,
+                                     const Clock& clock);
 
 // JSON. Of one table (?table=t) or partition (?partition=2.1), at most ?limit=100.
 // /slow: newest first.

@@ -274,7 +274,7 @@ def go_client(version):
     return go_program(version, "-overlay", overlay)
 
 
-PYTHON_PACKAGES = ["pypegasus3==0.0.1.1", "prometheus-client==0.21.1", "hdrhistogram==0.10.8"]  # the first pins Twisted, thrift, cryptography
+PYTHON_PACKAGES = ["pypegasus3==0.0.1.1", "prometheus-client==0.21.1", "hdrhistogram==0.10.8", "pexpect==4.9.0"]  # the first pins Twisted, thrift, cryptography
 
 
 def python_with_packages():

@@ -1,24 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shell/session.h"
 
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "base/nearest_name.h"
 #include "base/status.h"
 #include "messages/table_environments.h"
+#include "tools/shell/progress.h"
 
 namespace arion::shell {
 namespace {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (auto commands :
-       {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands, PlanCommands,
-        RecoveryCommands, RecordCommands, ServerPageCommands, SessionCommands}) {
+  for (auto commands : {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands,
+                        PlanCommands, RecoveryCommands, RecordCommands, ServerPageCommands,
+                        LoadCommands, StatusCommands, DrainCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
+}
+
+// They change nothing: their answers may go to a file, be JSON, be asked for again and again.
+bool OnlyShows(std::string_view command) {
+  static constexpr std::string_view kShowing[] = {
+      "cluster_info",   "nodes",      "ls",    "list-tables",  "app",
+      "status",         "jobs",       "disks", "slow",         "hotkeys",
+      "trace",          "recovery",   "stuck", "get_app_envs", "get_replica_count",
+      "get_meta_level", "count_data", "help"};
+  return std::find(std::begin(kShowing), std::end(kShowing), command) != std::end(kShowing);
+}
+
+// What begins with '-' in its usage.
+std::vector<std::string> OptionsOf(const Command& command) {
+  std::vector<std::string> options;
+  for (const auto word :
+       absl::StrSplit(Text(command.usage), absl::ByAnyChar(" []|."), absl::SkipEmpty()))
+    if (word[0] == '-') options.emplace_back(word);
+  if (OnlyShows(command.name)) options.insert(options.end(), {"-j", "-o", "--watch"});
+  return options;
+}
+
+// A screen of its own, on which lines that differ from the last time stand out.
+std::string Redrawn(const std::string& text, std::vector<std::string>* last) {
+  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  std::string screen = "\x1b[H\x1b[2J";
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const bool is_new = !last->empty() && (i >= last->size() || (*last)[i] != lines[i]);
+    absl::StrAppend(&screen, is_new ? "\x1b[7m" : "", lines[i], is_new ? "\x1b[0m" : "",
+                    i + 1 < lines.size() ? "\n" : "");
+  }
+  *last = std::move(lines);
+  return screen;
 }
 
 bool IsConnectionError(const absl::Status& status) {
@@ -45,7 +84,32 @@ ExitCode Session::Run(std::string_view text) {
   return worst;
 }
 
-ExitCode Session::RunOne(const Words& words) {
+absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
+  Showing showing{.form = form_};
+  if (!OnlyShows((*words)[0])) return showing;
+  Words kept;
+  for (size_t i = 0; i < words->size(); ++i) {
+    const std::string& word = (*words)[i];
+    if (word == "-j") {
+      showing.form = OutputForm::kJson;
+    } else if (word == "-o") {
+      if (i + 1 == words->size()) return UsageError("-o needs the file to write to");
+      showing.file = (*words)[++i];
+    } else if (word == "--watch") {
+      double seconds = 2;
+      if (i + 1 < words->size() && absl::SimpleAtod((*words)[i + 1], &seconds)) ++i;
+      if (!(seconds >= 0.1 && seconds <= 3600))
+        return UsageError("--watch takes seconds, 0.1 to 3600");
+      showing.watch = absl::Seconds(seconds);
+    } else {
+      kept.push_back(word);
+    }
+  }
+  *words = std::move(kept);
+  return showing;
+}
+
+ExitCode Session::RunOne(Words words) {
   auto command = std::find_if(commands_.begin(), commands_.end(),
                               [&](const Command& c) { return c.name == words[0]; });
   if (command == commands_.end()) {
@@ -58,21 +122,56 @@ ExitCode Session::RunOne(const Words& words) {
             "there is no command ", Escape(words[0]), "; ",
             near.empty() ? "help lists them" : absl::StrCat("did you mean ", Text(near), "?"))));
   }
-  absl::StatusOr<Outcome> outcome = command->run(*this, Words(words.begin() + 1, words.end()));
+  const absl::StatusOr<Showing> showing = TakeShowing(&words);
+  if (!showing.ok()) return Fail(ExitCode::kUsage, showing.status());
+  const Words arguments(words.begin() + 1, words.end());
+  return showing->watch ? Watch(*command, arguments, *showing)
+                        : RunOnce(*command, arguments, *showing);
+}
+
+ExitCode Session::RunOnce(const Command& command, const Words& arguments, const Showing& showing) {
+  absl::StatusOr<Outcome> outcome = command.run(*this, arguments);
   if (!outcome.ok()) {
     if (absl::IsInvalidArgument(outcome.status())) {
       return Fail(ExitCode::kUsage,
-                  Annotate(outcome.status(), absl::StrCat("usage: ", Text(command->name), " ",
-                                                          Text(command->usage))));
+                  Annotate(outcome.status(),
+                           absl::StrCat("usage: ", Text(command.name), " ", Text(command.usage))));
     }
     bool no_connection = IsConnectionError(outcome.status()) && !cluster_->Info().ok();
     return Fail(no_connection ? ExitCode::kCannotConnect : ExitCode::kFailed, outcome.status());
   }
-  std::string printed =
-      form_ == OutputForm::kJson ? outcome->answer.ToJson() : outcome->answer.ToText();
-  fwrite(printed.data(), 1, printed.size(), stdout);
-  fflush(stdout);
+  if (absl::Status shown = Show(outcome->answer, showing); !shown.ok())
+    return Fail(ExitCode::kFailed, shown);
   return outcome->health == Health::kGood ? ExitCode::kOk : ExitCode::kUnhealthy;
+}
+
+absl::Status Session::Show(const Answer& answer, const Showing& showing) {
+  const std::string printed = showing.form == OutputForm::kJson ? answer.ToJson() : answer.ToText();
+  if (!showing.file.empty()) {
+    std::ofstream file(showing.file, std::ios::binary | std::ios::trunc);
+    if (!(file << printed).flush())
+      return absl::FailedPreconditionError(absl::StrCat("can't write ", showing.file));
+    return absl::OkStatus();
+  }
+  const bool redraws =
+      showing.watch && showing.form == OutputForm::kText && isatty(STDOUT_FILENO) != 0;
+  const std::string text = redraws ? Redrawn(printed, &watched_lines_) : printed;
+  fwrite(text.data(), 1, text.size(), stdout);
+  fflush(stdout);
+  return absl::OkStatus();
+}
+
+// Until Ctrl-C, or a command that fails otherwise than by no answer.
+ExitCode Session::Watch(const Command& command, const Words& arguments, const Showing& showing) {
+  const Interrupts interrupts;
+  watched_lines_.clear();
+  ExitCode code = ExitCode::kOk;
+  while (!Interrupts::IsInterrupted()) {
+    code = RunOnce(command, arguments, showing);
+    if (code == ExitCode::kUsage) return code;
+    Interrupts::Sleep(*showing.watch);
+  }
+  return code;
 }
 
 ExitCode Session::Fail(ExitCode code, const absl::Status& status) {
@@ -141,6 +240,12 @@ std::vector<std::string> Session::CompletionsOf(Command::Completes completes, co
       if (auto nodes = cluster_->Nodes({}); nodes.ok())
         for (const NodeState& node : *nodes) found.push_back(node.address.ToString());
       break;
+    case Command::Completes::kPartitions:
+      if (auto tables = cluster_->Tables(); tables.ok())
+        for (const TableState& table : *tables)
+          for (const PartitionConfiguration& partition : table.partitions)
+            found.push_back(partition.pid.ToString());
+      break;
     case Command::Completes::kLevels:
       found = {"stopped", "blind", "freezed", "steady", "lively"};
       break;
@@ -169,7 +274,12 @@ std::vector<std::string> Session::Complete(const std::string& line) {
     auto words = SplitCommands(line.substr(command_start, word_start - command_start));
     for (const Command& command : commands_) {
       if (!words.ok() || words->empty() || command.name != (*words)[0][0]) continue;
-      candidates = CompletionsOf(command.completes, (*words)[0]);
+      if (word.starts_with("-"))
+        candidates = OptionsOf(command);
+      else if ((*words)[0].back() == "-g")
+        candidates = CompletionsOf(Command::Completes::kPartitions, (*words)[0]);
+      else
+        candidates = CompletionsOf(command.completes, (*words)[0]);
     }
   }
   std::vector<std::string> matches;

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <absl/status/statusor.h>
+#include <absl/time/time.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +38,7 @@ struct Command {
   std::string_view name;
   std::string_view usage;  // what follows the name
   std::string_view help;
-  enum class Completes { kNothing, kTables, kNodes, kEnvironments, kLevels } completes;
+  enum class Completes { kNothing, kTables, kNodes, kPartitions, kEnvironments, kLevels } completes;
   // InvalidArgument: usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
 };
@@ -66,7 +68,17 @@ class Session {
   absl::StatusOr<std::shared_ptr<Table>> CurrentTable();
 
  private:
-  ExitCode RunOne(const Words& words);
+  // How an answer is given: asked for behind a command that only shows something.
+  struct Showing {
+    OutputForm form;
+    std::string file;                     // -o; empty: standard output
+    std::optional<absl::Duration> watch;  // --watch
+  };
+  absl::StatusOr<Showing> TakeShowing(Words* words) const;
+  ExitCode RunOne(Words words);
+  ExitCode RunOnce(const Command& command, const Words& arguments, const Showing& showing);
+  ExitCode Watch(const Command& command, const Words& arguments, const Showing& showing);
+  absl::Status Show(const Answer& answer, const Showing& showing);
   std::vector<std::string> CompletionsOf(Command::Completes completes, const Words& before);
   ExitCode Fail(ExitCode code, const absl::Status& status);
 
@@ -77,6 +89,7 @@ class Session {
   std::string table_name_;
   std::string cluster_name_ = "arion";
   bool healthy_ = true;
+  std::vector<std::string> watched_lines_;  // as they were shown last
   bool ended_ = false;
 };
 
@@ -89,6 +102,9 @@ std::vector<Command> PlanCommands();
 std::vector<Command> RecoveryCommands();
 std::vector<Command> RecordCommands();
 std::vector<Command> ServerPageCommands();
+std::vector<Command> LoadCommands();
+std::vector<Command> StatusCommands();
+std::vector<Command> DrainCommands();
 std::vector<Command> SessionCommands();
 
 absl::Status UsageError(std::string_view what);

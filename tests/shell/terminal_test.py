@@ -1,0 +1,137 @@
+"""arion_shell on a terminal and as scripts see it: one cluster of three servers for all of it.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cluster"))
+import harness  # noqa: E402
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SHELL = os.path.join(harness.BUILD, "arion_shell")
+# command: {field: type, list: {column: type}}; everything a script may rely on.
+SCHEMA = {
+    "cluster_info": {"cluster_name": str, "meta_servers": str, "meta_function_level": str},
+    "nodes": {"nodes": {"address": str, "state": str, "primary": int, "secondary": int}},
+    "nodes -d": {"details": {"address": str, "status": str, "replica_count": int, "primary_count": int,
+                             "secondary_count": int}},
+    "ls": {"tables": {"id": int, "name": str}},
+    "app temp -d": {"partitions": {"primary": str, "secondaries": list, "ballot": int}},
+    "get_meta_level": {"level": str},
+    "get_replica_count temp": {"max_replica_count": int},
+    "status": {"state": str, "servers_alive": int, "servers": int, "partitions_healthy": int, "partitions": int,
+               "problems": {}, "jobs": {}},
+    "jobs": {"jobs": {}},
+    "disks": {"disks": {"server": str, "disk": str, "state": str, "used_percent": int, "available_mb": int,
+                        "capacity_mb": int, "slow": str, "sync_p99_us": int, "log_mb": int, "io_errors": int,
+                        "failed_replicas": int}},
+    "slow": {"no_answer_from": list, "slow": {"at": str, "server": str, "table": str, "partition": str,
+                                              "operation": str, "from": str, "took_us": int, "asked_bytes": int,
+                                              "answered_bytes": int, "error": str}},
+    "hotkeys": {"no_answer_from": list, "hotkeys": {"table": str, "partition": str, "server": str, "use": str,
+                                                    "per_second": int, "share_percent": int, "hash_key": str}},
+    "use temp; trace k s": {"table": str, "hash": str, "partition": str, "ballot": int, "primary": str,
+                            "secondaries": list, "healthy": str, "slow": {}},
+    "recovery": {"servers": {"address": str, "state": str}},
+    "stuck": {"servers": {"address": str, "state": str}},
+    "ddd_diagnose": {"dead": int, "proposed": int, "partitions": {}},
+    "help": {"commands": {"command": str, "what_it_does": str}},
+}
+
+
+class TerminalTest(harness.ClusterTest):
+    # Every request is kept as a slow one.
+    replica_settings = {"slow_request_after": "1ms"}
+
+    def shell(self, command, *options, exit_codes=(0,)):
+        done = subprocess.run([SHELL, "--meta", self.cluster.meta.address, *options, "-e", command],
+                              capture_output=True, text=True, timeout=60 * harness.PATIENCE)
+        self.assertIn(done.returncode, exit_codes, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_a_person_at_a_terminal(self):
+        with tempfile.TemporaryDirectory() as home:
+            done = subprocess.run([harness.python_with_packages(), os.path.join(HERE, "terminal_check.py"), SHELL,
+                                   self.cluster.meta.address, home, str(harness.PATIENCE)],
+                                  capture_output=True, text=True, timeout=300 * harness.PATIENCE)
+        self.assertEqual((done.stdout.strip(), done.returncode), ("ok", 0), done.stdout + done.stderr)
+
+    def test_every_answer_as_json_has_what_scripts_rely_on(self):
+        self.shell("use temp; " + "; ".join(f"set k{i} s v" for i in range(40)))
+        for command, schema in SCHEMA.items():
+            answer = json.loads(self.shell(command, "-j", exit_codes=(0, 4)).splitlines()[-1])
+            for name, kind in schema.items():
+                self.assertIn(name, answer, command)
+                if not isinstance(kind, dict):
+                    self.assertIsInstance(answer[name], kind, f"{command}: {name}")
+                    continue
+                for row in answer[name]:
+                    for column, cell in kind.items():
+                        self.assertIsInstance(row.get(column), cell, f"{command}: {name}: {column}: {row}")
+        slow = json.loads(self.shell("slow -n 5", "-j"))["slow"]
+        self.assertGreater(len(slow), 0)
+        stages = ["queue_us", "log_append_us", "log_sync_us", "replicate_us", "apply_us", "reply_us"]
+        put = next(row for row in slow if row["operation"] == "put")
+        self.assertLess(abs(sum(put[stage] for stage in stages) - put["took_us"]), 10)
+        self.assertEqual(json.loads(self.shell("nodes -j"))["nodes"][0]["state"], "alive")
+
+    def test_what_people_see_is_what_it_was(self):
+        def plain(text):
+            return re.sub(r" +", " ", re.sub(r"127\.0\.0\.1:\d+", "SERVER", text)).splitlines()
+        self.assertEqual(plain(self.shell("status")),
+                         ["state healthy", "servers_alive 3", "servers 3", "partitions_healthy 8", "partitions 8",
+                          "WHAT PROBLEM BEING_DONE", "JOB OF PROGRESS"])
+        self.assertEqual(plain(self.shell("nodes"))[0], "ADDRESS STATE PRIMARY SECONDARY")
+        self.assertEqual(plain(self.shell("get_meta_level")), ["current level: steady"])
+        self.assertEqual(plain(self.shell("disks"))[1].split()[:3], ["SERVER", "d0", "normal"])
+
+    def test_an_answer_goes_to_a_file(self):
+        with tempfile.TemporaryDirectory() as home:
+            path = os.path.join(home, "nodes")
+            self.assertEqual(self.shell(f"nodes -j -o {path}"), "")
+            with open(path) as file:
+                self.assertEqual(len(json.load(file)["nodes"]), 3)
+        self.shell("nodes -o /nonexistent/nodes", exit_codes=(1,))
+        self.shell("nodes --watch 0", exit_codes=(2,))
+
+    def test_drain_refuses_what_would_leave_too_few_members(self):
+        server = self.cluster.replicas[0].address
+        done = self.shell(f"drain {server} -y", "-j", exit_codes=(1,))
+        self.assertIn("nothing was done", json.loads(done)["error"])
+        self.shell("drain 127.0.0.1:1 -y", exit_codes=(1,))
+        self.shell("drain", exit_codes=(2,))
+
+    def test_primaries_are_drained_and_servers_restarted_one_by_one(self):
+        victim = self.cluster.replicas[0]
+        plan = json.loads(self.shell(f"drain {victim.address} --primaries --dry-run", "-j"))
+        done = json.loads(self.shell(f"drain {victim.address} --primaries -y", "-j"))
+        self.assertEqual(done["result"], "done") if plan["to_move"] else None
+        nodes = json.loads(self.shell("nodes", "-j"))["nodes"]
+        self.assertEqual([row["primary"] for row in nodes if row["address"] == victim.address], [0])
+        self.shell("rolling-restart -y", exit_codes=(2,))
+        planned = json.loads(self.shell("rolling-restart -c 'restart {host} {port}' --dry-run", "-j"))["restarts"]
+        self.assertEqual(len(planned), 3)
+        self.assertEqual(planned[0]["command"], "restart " + planned[0]["server"].replace(":", " "))
+        self.shell(f"rolling-restart -c false -y {victim.address}", exit_codes=(1,))
+        # The supervisor: a program that asks this test to restart the server.
+        with tempfile.TemporaryDirectory() as home:
+            asked = os.path.join(home, "asked")
+            shell = subprocess.Popen([SHELL, "--meta", self.cluster.meta.address, "-j", "-e",
+                                      f"rolling-restart -y -c 'touch {asked}' {victim.address}"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            harness.wait_for("the command ran", lambda: os.path.exists(asked), 60)
+            self.assertEqual(victim.stop(), 0)
+            victim.start()
+            answer = json.loads(shell.communicate(timeout=120 * harness.PATIENCE)[0])
+        self.assertEqual((shell.returncode, answer["restarted"]), (0, 1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

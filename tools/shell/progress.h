@@ -1,0 +1,50 @@
+// Progress: how far something is that takes a while, on standard error: one line that is written
+// over on a terminal, else a line every few seconds. Ctrl-C meanwhile does not end the shell:
+// IsDetached says that nobody wants to wait any longer.
+//
+// Threads   One thread; one Progress at a time.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+#include <signal.h>
+
+#include <cstdint>
+#include <string>
+
+namespace arion::shell {
+
+// "12/40 partitions, 3.1/s, 9 s left"
+std::string ProgressText(int64_t done, int64_t all, const std::string& what,
+                         absl::Duration elapsed);
+
+class Interrupts {
+ public:
+  Interrupts();  // Ctrl-C is noted from now on
+  ~Interrupts();
+  static bool IsInterrupted();
+  // Until then, or Ctrl-C.
+  static void Sleep(absl::Duration time);
+
+ private:
+  struct sigaction before_;
+};
+
+class Progress {
+ public:
+  Progress(int64_t all, std::string what);
+  ~Progress();
+
+  void Show(int64_t done);
+  bool IsDetached() const { return Interrupts::IsInterrupted(); }
+
+ private:
+  const Interrupts interrupts_;
+  const int64_t all_;
+  const std::string what_;
+  const absl::Time begun_;
+  absl::Time shown_;
+  bool has_line_ = false;
+};
+
+}  // namespace arion::shell

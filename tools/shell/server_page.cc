@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shell/server_page.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+#include <netinet/in.h>
+#include <rapidjson/document.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+
+#include "base/status.h"
+
+namespace arion::shell {
+namespace {
+
+constexpr int kTimeoutSeconds = 3;
+
+absl::Status Failed(Endpoint server, std::string_view step) {
+  return absl::UnavailableError(
+      absl::StrCat(server.ToString(), ": ", Text(step), ": ", std::strerror(errno)));
+}
+
+absl::StatusOr<std::string> Exchange(int fd, Endpoint server, const std::string& request) {
+  const timeval timeout{.tv_sec = kTimeoutSeconds};
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
+  sockaddr_in address{.sin_family = AF_INET, .sin_port = htons(server.port)};
+  address.sin_addr.s_addr = htonl(server.ip);
+  if (connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+    return Failed(server, "connect");
+  if (send(fd, request.data(), request.size(), MSG_NOSIGNAL) !=
+      static_cast<ssize_t>(request.size()))
+    return Failed(server, "ask");
+  std::string answer;
+  char buffer[16384];
+  while (true) {
+    const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Failed(server, "no answer");
+    if (got == 0) return answer;
+    answer.append(buffer, static_cast<size_t>(got));
+  }
+}
+
+// name="value",...} : what stands behind it.
+std::string_view TakeLabels(std::string_view rest, std::map<std::string, std::string>* labels) {
+  while (!rest.empty() && rest[0] != '}') {
+    const size_t equals = rest.find("=\"");
+    if (equals == std::string_view::npos) return {};
+    std::string& value = (*labels)[std::string(rest.substr(0, equals))];
+    size_t at = equals + 2;
+    for (; at < rest.size() && rest[at] != '"'; ++at) {
+      if (rest[at] == '\\' && at + 1 < rest.size()) ++at;
+      value += rest[at];
+    }
+    rest = rest.substr(std::min(rest.size(), at + 1));
+    if (!rest.empty() && rest[0] == ',') rest.remove_prefix(1);
+  }
+  return rest.empty() ? rest : rest.substr(1);
+}
+
+std::string TextOf(const rapidjson::Value& value) {
+  if (value.IsString()) return {value.GetString(), value.GetStringLength()};
+  if (value.IsInt64()) return std::to_string(value.GetInt64());
+  if (value.IsDouble()) return std::to_string(value.GetDouble());
+  return value.IsTrue() ? "true" : "";
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form) {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return Failed(server, "socket");
+  const absl::StatusOr<std::string> answer = Exchange(
+      fd, server,
+      absl::StrCat("GET ", Text(page), " HTTP/1.1\r\nHost: ", server.ToString(),
+                   "\r\nAccept: ", form == PageForm::kText ? "text/plain" : "application/json",
+                   "\r\nConnection: close\r\n\r\n"));
+  close(fd);
+  RETURN_IF_ERROR(answer.status());
+  const size_t body = answer->find("\r\n\r\n");
+  if (body == std::string::npos || answer->find(" 200 ") > answer->find("\r\n"))
+    return absl::UnavailableError(
+        absl::StrCat(server.ToString(), " has no page ", Text(page), "; is it a replica server?"));
+  return answer->substr(body + 4);
+}
+
+std::vector<Sample> ParseSamples(std::string_view text) {
+  constexpr std::string_view kPrefix = "arion_";
+  std::vector<Sample> samples;
+  for (const auto piece : absl::StrSplit(Text(text), '\n', absl::SkipEmpty())) {
+    std::string_view line = View(piece);
+    if (!line.starts_with(kPrefix)) continue;
+    line.remove_prefix(kPrefix.size());
+    Sample sample;
+    const size_t end = std::min(line.find_first_of("{ "), line.size());
+    sample.name = line.substr(0, end);
+    std::string_view rest = line.substr(end);
+    if (rest.starts_with("{")) rest = TakeLabels(rest.substr(1), &sample.labels);
+    if (!absl::SimpleAtod(Text(rest), &sample.value)) continue;
+    samples.push_back(std::move(sample));
+  }
+  return samples;
+}
+
+absl::StatusOr<std::vector<Sample>> FetchSamples(Endpoint server) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(server, "/metrics", PageForm::kText));
+  return ParseSamples(text);
+}
+
+double SumOf(const std::vector<Sample>& samples, std::string_view name, std::string_view label,
+             std::string_view value) {
+  double sum = 0;
+  for (const Sample& sample : samples) {
+    if (sample.name != name) continue;
+    const auto it = sample.labels.find(std::string(label));
+    if (label.empty() || (it != sample.labels.end() && it->second == value)) sum += sample.value;
+  }
+  return sum;
+}
+
+double QuantileOf(const std::vector<Sample>& samples, std::string_view name, double quantile) {
+  std::map<double, double> at_most;  // by upper end
+  for (const Sample& sample : samples) {
+    if (sample.name != std::string(name) + "_bucket") continue;
+    double end = 0;
+    if (const auto le = sample.labels.find("le");
+        le != sample.labels.end() && absl::SimpleAtod(le->second, &end))
+      at_most[end] += sample.value;
+  }
+  if (at_most.empty() || at_most.rbegin()->second == 0) return 0;
+  const double wanted = at_most.rbegin()->second * quantile;
+  double last = 0;
+  for (const auto& [end, count] : at_most) {
+    if (count >= wanted) return std::isfinite(end) ? end : last;
+    last = end;
+  }
+  return last;
+}
+
+absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view page) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(server, page, PageForm::kJson));
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  if (!document.IsArray())
+    return absl::InvalidArgumentError(
+        absl::StrCat(server.ToString(), Text(page), " is not what it should be"));
+  std::vector<JsonRow> rows;
+  for (const rapidjson::Value& item : document.GetArray()) {
+    if (!item.IsObject()) continue;
+    JsonRow& row = rows.emplace_back();
+    for (const auto& member : item.GetObject())
+      row[{member.name.GetString(), member.name.GetStringLength()}] = TextOf(member.value);
+  }
+  return rows;
+}
+
+}  // namespace arion::shell

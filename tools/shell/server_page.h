@@ -1,0 +1,40 @@
+// What servers say on their pages: text, JSON rows, and the numbers of /metrics.
+//
+// Errors    Unavailable: no answer within three seconds, or no such page; the message names the
+//           server. InvalidArgument: the page is not what it should be.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace arion::shell {
+
+enum class PageForm { kText, kJson };
+absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form);
+
+struct Sample {
+  std::string name;  // without "arion_"
+  std::map<std::string, std::string> labels;
+  double value = 0;
+};
+// What is no sample is left out.
+std::vector<Sample> ParseSamples(std::string_view text);
+absl::StatusOr<std::vector<Sample>> FetchSamples(Endpoint server);
+// The sum of those of a name whose `label` is `value` (label empty: of all).
+double SumOf(const std::vector<Sample>& samples, std::string_view name, std::string_view label = {},
+             std::string_view value = {});
+// Of a histogram in seconds, by its buckets; 0: nothing was recorded.
+double QuantileOf(const std::vector<Sample>& samples, std::string_view name, double quantile);
+
+// The objects of a JSON array: numbers as they stand, texts without quotes.
+using JsonRow = std::map<std::string, std::string>;
+absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view page);
+
+}  // namespace arion::shell

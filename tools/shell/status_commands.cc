@@ -1,0 +1,212 @@
+// What is wrong, what is being done about it, and what is under way.
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_split.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+#include "tools/shell/server_page.h"
+#include "tools/shell/session.h"
+
+namespace arion::shell {
+namespace {
+
+struct Overview {
+  std::vector<TableState> tables;
+  std::vector<NodeState> nodes;
+  FunctionLevel level = FunctionLevel::kInvalid;
+
+  bool Heals() const { return level >= FunctionLevel::kSteady; }
+  int64_t alive() const {
+    return std::count_if(nodes.begin(), nodes.end(), [](const NodeState& n) { return n.alive; });
+  }
+};
+
+absl::StatusOr<Overview> Look(Session& session) {
+  Overview overview;
+  ASSIGN_OR_RETURN(overview.tables, session.cluster().Tables());
+  ASSIGN_OR_RETURN(overview.nodes, session.cluster().Nodes(overview.tables));
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  ASSIGN_OR_RETURN(const ControlMetaResponse level, admin->ControlMeta({FunctionLevel::kInvalid}));
+  overview.level = level.old_level;
+  return overview;
+}
+
+// What a partition that is not healthy waits for.
+std::string DoneAbout(const Overview& overview, const TableState& table,
+                      const PartitionConfiguration& partition) {
+  if (!overview.Heals()) return "nothing: the meta level is below steady (set_meta_level steady)";
+  if (partition.MemberCount() == 0)
+    return "it waits for a last member to come back; ddd_diagnose says who has what";
+  if (!partition.primary.IsValid()) return "another member becomes primary";
+  const auto wanted = static_cast<int64_t>(table.info.max_replica_count);
+  if (overview.alive() < wanted)
+    return absl::StrCat("it waits for a server: ", overview.alive(), " are alive, ", wanted,
+                        " are needed");
+  return "a member is brought up, or waited for (replica_assign_delay_for_dropouts)";
+}
+
+std::string WrongWith(const TableState& table, const PartitionConfiguration& partition) {
+  if (partition.MemberCount() == 0) return "no member: can't be read or written";
+  if (!partition.primary.IsValid()) return "no primary: can't be read or written";
+  return absl::StrCat(partition.MemberCount(), " of ", table.info.max_replica_count, " members");
+}
+
+void AddPartitions(const Overview& overview, Answer::List* problems) {
+  constexpr size_t kShownOfTable = 10;
+  for (const TableState& table : overview.tables) {
+    if (table.info.status != AppStatus::kAvailable)
+      problems->rows.push_back({absl::StrCat("table ", Escape(table.info.app_name)),
+                                std::string(AppStatusName(table.info.status)),
+                                std::string("the meta server goes on with it")});
+    size_t shown = 0, left = 0;
+    for (const PartitionConfiguration& partition : table.partitions) {
+      if (table.IsHealthy(partition)) continue;
+      if (shown == kShownOfTable) {
+        ++left;
+        continue;
+      }
+      ++shown;
+      problems->rows.push_back({absl::StrCat("partition ", partition.pid.ToString(), " of ",
+                                             Escape(table.info.app_name)),
+                                WrongWith(table, partition),
+                                DoneAbout(overview, table, partition)});
+    }
+    if (left > 0)
+      problems->rows.push_back({absl::StrCat("table ", Escape(table.info.app_name)),
+                                absl::StrCat(left, " partitions more"),
+                                absl::StrCat("app ", Escape(table.info.app_name), " -d")});
+  }
+}
+
+void AddDisks(const NodeState& node, const std::vector<Sample>& samples, Answer::List* problems) {
+  for (const Sample& sample : samples) {
+    const auto disk = sample.labels.find("disk");
+    if (disk == sample.labels.end() || sample.value == 0) continue;
+    const std::string where = absl::StrCat("disk ", disk->second, " of ", node.address.ToString());
+    if (sample.name == "disk_state" && sample.labels.at("state") == "space_insufficient")
+      problems->rows.push_back({where, std::string("lacks space"),
+                                std::string("new writes are refused until there is space; reads "
+                                            "go on")});
+    if (sample.name == "disk_state" && sample.labels.at("state") == "io_error")
+      problems->rows.push_back(
+          {where, std::string("failed"), std::string("its replicas are made again elsewhere")});
+    if (sample.name == "disk_slow")
+      problems->rows.push_back({where, std::string("is slow"),
+                                std::string("nothing by itself; drain moves what it serves")});
+    if (sample.name == "disk_failed_replicas")
+      problems->rows.push_back(
+          {where, absl::StrCat(static_cast<int64_t>(sample.value), " replicas set aside, *.err"),
+           std::string("kept for a while, then removed")});
+    if (sample.name == "log_waiting_for_space")
+      problems->rows.push_back(
+          {where, absl::StrCat(static_cast<int64_t>(sample.value), " logs wait for space"),
+           std::string("tried again until it fits")});
+  }
+}
+
+void AddServers(const Overview& overview, Answer::List* problems) {
+  for (const NodeState& node : overview.nodes) {
+    const std::string where = "server " + node.address.ToString();
+    if (!node.alive) {
+      problems->rows.push_back(
+          {where, std::string("silent"),
+           std::string(overview.Heals() ? "others serve in its place; its copies are made "
+                                          "again elsewhere"
+                                        : "nothing: the meta level is below steady")});
+      continue;
+    }
+    const absl::StatusOr<std::vector<Sample>> samples = FetchSamples(node.address);
+    if (!samples.ok()) {
+      problems->rows.push_back(
+          {where, "no page: " + std::string(samples.status().message()), std::string()});
+      continue;
+    }
+    AddDisks(node, *samples, problems);
+    const absl::StatusOr<std::string> stuck = FetchPage(node.address, "/stuck", PageForm::kText);
+    if (stuck.ok() && !stuck->starts_with("nothing"))
+      problems->rows.push_back(
+          {where, stuck->substr(0, stuck->find('\n')), std::string("stuck shows where it stands")});
+  }
+}
+
+// ---- what is under way ----
+
+void AddRecoveries(const Overview& overview, Answer::List* jobs) {
+  for (const NodeState& node : overview.nodes) {
+    const absl::StatusOr<std::string> page = FetchPage(node.address, "/recovery", PageForm::kText);
+    if (!page.ok() || page->find("recovery: done") == 0 || page->find("recovery: not") == 0)
+      continue;
+    jobs->rows.push_back(
+        {std::string("recovery"), node.address.ToString(), page->substr(0, page->find('\n'))});
+  }
+}
+
+void AddHealing(const Overview& overview, Answer::List* jobs) {
+  for (const TableState& table : overview.tables) {
+    int64_t members = 0, wanted = 0;
+    for (const PartitionConfiguration& partition : table.partitions) {
+      members += static_cast<int64_t>(partition.MemberCount());
+      wanted += table.info.max_replica_count;
+    }
+    if (members < wanted && overview.Heals())
+      jobs->rows.push_back({std::string("healing"), Escape(table.info.app_name),
+                            absl::StrCat(members, "/", wanted, " replicas")});
+    if (members > wanted)
+      jobs->rows.push_back({std::string("moving"), Escape(table.info.app_name),
+                            absl::StrCat(members - wanted, " copies more than wanted meanwhile")});
+  }
+}
+
+Answer::List JobsOf(const Overview& overview) {
+  Answer::List jobs{"jobs", {"job", "of", "progress"}, {}};
+  AddRecoveries(overview, &jobs);
+  AddHealing(overview, &jobs);
+  return jobs;
+}
+
+absl::StatusOr<Outcome> Jobs(Session& session, const Words& arguments) {
+  if (!arguments.empty()) return UsageError("it takes nothing");
+  ASSIGN_OR_RETURN(const Overview overview, Look(session));
+  Outcome outcome;
+  outcome.answer.AddList(JobsOf(overview));
+  return outcome;
+}
+
+absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
+  if (!arguments.empty()) return UsageError("it takes nothing");
+  ASSIGN_OR_RETURN(const Overview overview, Look(session));
+  Outcome outcome;
+  Answer::List problems{"problems", {"what", "problem", "being_done"}, {}};
+  if (!overview.Heals())
+    problems.rows.push_back({std::string("meta server"),
+                             std::string("its level is below steady: nothing heals"),
+                             std::string("set_meta_level steady")});
+  AddServers(overview, &problems);
+  AddPartitions(overview, &problems);
+  int64_t partitions = 0, healthy = 0;
+  for (const TableState& table : overview.tables) {
+    partitions += table.info.partition_count;
+    healthy += table.HealthyPartitions();
+  }
+  if (!problems.rows.empty()) outcome.health = Health::kBad;
+  outcome.answer.Add("state", std::string(problems.rows.empty() ? "healthy" : "unhealthy"))
+      .Add("servers_alive", overview.alive())
+      .Add("servers", static_cast<int64_t>(overview.nodes.size()))
+      .Add("partitions_healthy", healthy)
+      .Add("partitions", partitions)
+      .AddList(std::move(problems))
+      .AddList(JobsOf(overview));
+  return outcome;
+}
+
+}  // namespace
+
+std::vector<Command> StatusCommands() {
+  using Completes = Command::Completes;
+  return {{"status", "", "what is wrong, what is being done about it, what is under way",
+           Completes::kNothing, ShowStatus},
+          {"jobs", "", "what is under way: recoveries, healing, moves", Completes::kNothing, Jobs}};
+}
+
+}  // namespace arion::shell
