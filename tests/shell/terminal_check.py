@@ -17,31 +17,48 @@ SHELL, META, HOME, PATIENCE = sys.argv[1], sys.argv[2], sys.argv[3], float(sys.a
 PROMPT = r"test(/temp)?( !)?> "
 
 
+# Where the cursor goes, what stands out, and what is written over.
+CONTROLS = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]|\r|\x07|.\x08")
+
+
 class Terminal:
     def __init__(self, columns=100):
-        self.begun = time.monotonic()
+        begun = time.monotonic()
         self.child = pexpect.spawn(SHELL, ["--meta", META], env={**os.environ, "HOME": HOME, "TERM": "xterm"},
-                                   dimensions=(30, columns), timeout=20 * PATIENCE, encoding="utf-8")
-        self.child.expect(PROMPT)
-        self.took = time.monotonic() - self.begun
-        self.greeting = self.child.before
+                                   dimensions=(30, columns), encoding="utf-8")
+        self.unread = ""
+        self.greeting = self.await_text(PROMPT)
+        self.took = time.monotonic() - begun
+
+    def await_text(self, pattern):
+        """What is shown up to the pattern; what comes behind it is kept for the next."""
+        deadline = time.monotonic() + 20 * PATIENCE
+        while True:
+            found = re.search(pattern, CONTROLS.sub("", self.unread))
+            if found:
+                shown = CONTROLS.sub("", self.unread)
+                self.unread = shown[found.end():]
+                return shown[:found.start()]
+            try:
+                self.unread += self.child.read_nonblocking(4096, timeout=1)
+            except pexpect.TIMEOUT:
+                if time.monotonic() > deadline:
+                    sys.exit(f"terminal_check: waited in vain for {pattern!r}, there is {self.unread!r}")
 
     def type(self, text, expect):
         self.child.send(text)
-        self.child.expect(expect)
-        return self.child.before
+        return self.await_text(expect)
 
     def say(self, line, expect=PROMPT):
         self.child.send(line + "\r")
-        self.child.expect(r"\n")  # the echo
-        self.child.expect(expect)
-        return self.child.before
+        self.await_text(r"\n")  # the echo
+        return self.await_text(expect)
 
     def leave(self):
         self.child.send("\x15exit\r")
-        self.child.expect(pexpect.EOF)
+        self.child.expect(pexpect.EOF, timeout=20 * PATIENCE)
         self.child.close()
-        assert self.child.exitstatus == 0, self.child.exitstatus
+        check(f"exit code {self.child.exitstatus}", self.child.exitstatus == 0)
 
 
 def check(what, condition):
@@ -82,14 +99,14 @@ def history():
 def watch_and_interrupt():
     terminal = Terminal()
     terminal.say("nodes --watch 0.2", r"ADDRESS")
-    terminal.child.expect(r"ADDRESS")                               # again, by itself
-    terminal.child.expect(r"ADDRESS")
+    terminal.await_text(r"ADDRESS")                               # again, by itself
+    terminal.await_text(r"ADDRESS")
     terminal.child.sendintr()
-    terminal.child.expect(PROMPT)                                   # the shell lives
+    terminal.await_text(PROMPT)                                   # the shell lives
     check("a word after Ctrl-C", "steady" in terminal.say("get_meta_level"))
     terminal.child.send("half a line")
     terminal.child.sendintr()
-    terminal.child.expect(PROMPT)                                   # nothing of it was done
+    terminal.await_text(PROMPT)                                   # nothing of it was done
     check("after Ctrl-C in a line", "steady" in terminal.say("get_meta_level"))
     terminal.leave()
 
@@ -106,11 +123,11 @@ def questions():
 def narrow_terminal():
     terminal = Terminal(columns=20)
     terminal.child.send("app temp -d\r")
-    terminal.child.expect(r"1\.7")
-    terminal.child.expect(r"> ")
+    terminal.await_text(r"\n +7 ")
+    terminal.await_text(r"> ")
     terminal.child.send("status\r")
-    terminal.child.expect(r"healthy")
-    terminal.child.expect(r"> ")
+    terminal.await_text(r"healthy")
+    terminal.await_text(r"> ")
     terminal.leave()
 
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "tools/shell/line_reader.h"
+#include "tools/shell/progress.h"
 #include "tools/shell/session.h"
 
 DEFINE_string(meta, "127.0.0.1:34601", "meta servers, commas between");
@@ -58,6 +59,7 @@ absl::StatusOr<std::vector<Endpoint>> MetaServers() {
 }
 
 ExitCode Interact(Session& session) {
+  const Interrupts interrupts;  // Ctrl-C gives up a line, or what is waited for, but not the shell
   printf("%s\nhelp lists the commands\n", session.HealthLine().c_str());
   const char* home = getenv("HOME");
   LineReader reader(home == nullptr ? "" : std::string(home) + "/.arion_history",
