@@ -108,6 +108,33 @@ class TerminalTest(harness.ClusterTest):
         self.shell("drain 127.0.0.1:1 -y", exit_codes=(1,))
         self.shell("drain", exit_codes=(2,))
 
+    def test_bad_input_has_an_answer(self):
+        def error(command, code=None):
+            return json.loads(self.shell(command, "-j", exit_codes=(code,) if code else (1, 2)).splitlines()[-1])["error"]
+        for count in (0, -1, 100000, "many"):
+            error(f"create bad -p {count}")
+        for name in (r"'a\'b'", r"'a\nb'", "''", "x" * 100000):
+            error(f"create {name} -p 4")
+        error("drop nothing_of_that_name -y")
+        error("app nothing_of_that_name")
+        error("set_app_envs x")
+        self.shell("create three -p 3 -r 3")
+        self.cluster.wait_healthy("three")
+        self.shell("drop three -y")
+        # Two admins at once: one makes it, the other hears that it is there.
+        both = [subprocess.Popen([SHELL, "--meta", self.cluster.meta.address, "-e", "create twins -p 4"],
+                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(2)]
+        self.assertEqual(sorted(one.wait(timeout=60 * harness.PATIENCE) for one in both), [0, 1])
+        self.shell("drop twins -y")
+
+    def test_without_a_meta_server_every_command_says_so_in_time(self):
+        port = harness.free_ports(1)[0]
+        for command in ("status", "nodes", "drop temp -y", "drain 127.0.0.1:1 -y", "rolling-restart -c true -y"):
+            done = subprocess.run([SHELL, "--meta", f"127.0.0.1:{port}", "-e", command], capture_output=True, text=True,
+                                  timeout=60 * harness.PATIENCE)
+            self.assertEqual(done.returncode, 3, f"{command}: {done.stderr}")
+            self.assertIn("error: ", done.stderr)
+
     def test_primaries_are_drained_and_servers_restarted_one_by_one(self):
         victim = self.cluster.replicas[0]
         plan = json.loads(self.shell(f"drain {victim.address} --primaries --dry-run", "-j"))
