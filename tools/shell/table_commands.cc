@@ -153,9 +153,7 @@ absl::StatusOr<Outcome> Create(Session& session, const Words& arguments) {
       std::string::npos) {
     return UsageError("a name has letters, digits and _ . : only");
   }
-  if (partitions < 2 || (partitions & (partitions - 1)) != 0) {
-    return UsageError("clients need a power of two partitions, at least 2");
-  }
+  if (partitions < 1) return UsageError("a table has at least one partition");
   absl::StatusOr<int> id = session.cluster().CreateTable(name, partitions, replicas);
   if (absl::IsInvalidArgument(id.status()))
     return absl::FailedPreconditionError(id.status().message());
