@@ -146,6 +146,10 @@ class EngineFactory {
   // Repeatable after a crash.
   virtual absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                          const std::string& data_directory) = 0;
+  // What all its engines hold in memory only. Beyond `bytes` they write it to files as records come
+  // in; 0: beyond what was configured. Thread-safe.
+  virtual void LimitUnflushed(uint64_t /*bytes*/) {}
+  virtual uint64_t unflushed_bytes() const { return 0; }
   virtual std::string description() const = 0;  // "RocksDB 7.8.3 (debian build)"
 };
 

@@ -357,6 +357,15 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
   });
 }
 
+void RocksdbEngineFactory::LimitUnflushed(uint64_t bytes) {
+  const uint64_t configured = options_.write_buffers_total_bytes;
+  shared_->write_buffers->SetBufferSize(bytes == 0 ? configured : std::min(bytes, configured));
+}
+
+uint64_t RocksdbEngineFactory::unflushed_bytes() const {
+  return shared_->write_buffers->memory_usage();
+}
+
 std::string RocksdbEngineFactory::description() const {
   return absl::StrCat("RocksDB ", ROCKSDB_MAJOR, ".", ROCKSDB_MINOR, ".", ROCKSDB_PATCH, " (",
                       ARION_ROCKSDB_BUILD, " build)");

@@ -44,6 +44,8 @@ class RocksdbEngineFactory : public EngineFactory {
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override;
+  void LimitUnflushed(uint64_t bytes) override;
+  uint64_t unflushed_bytes() const override;
   std::string description() const override;
   // Of all engines on the device of `directory`.
   const EngineIoStats& io_stats(const std::string& directory);

@@ -18,9 +18,10 @@ std::optional<Blocking> Holds(PartitionId pid, Decree max, const CollectionFile&
   }
   if (max <= Decree(0)) return std::nullopt;
   if (input.unopened.contains(pid)) return Blocking{pid, Blocking::Why::kUnopened, max.value()};
-  if (input.disks == CollectionInput::Disks::kSomeMissing)
-    return Blocking{pid, Blocking::Why::kDiskMissing, max.value()};
-  return std::nullopt;  // dropped, or garbage
+  if (input.gone.contains(pid)) return std::nullopt;
+  const bool may_be_elsewhere = input.disks == CollectionInput::Disks::kSomeMissing;
+  return Blocking{pid, may_be_elsewhere ? Blocking::Why::kDiskMissing : Blocking::Why::kNotFound,
+                  max.value()};
 }
 
 }  // namespace

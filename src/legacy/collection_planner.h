@@ -38,7 +38,9 @@ struct CollectionInput {
   // Their directories are there, but they are not open, or failed to open: whatever the log holds of
   // them is kept.
   std::set<PartitionId> unopened;
-  // kSomeMissing: a replica that is not loaded may lie elsewhere, as on a disk that can't be read.
+  // Not in the data directories any more, and known not to be needed.
+  std::set<PartitionId> gone;
+  // kSomeMissing: a replica that is not found may lie on a disk that can't be read.
   enum class Disks { kAllReadable, kSomeMissing } disks = Disks::kAllReadable;
 };
 
@@ -46,7 +48,8 @@ struct CollectionPlan {
   size_t removable = 0;  // files from the front
   struct Blocking {
     PartitionId pid;
-    enum class Why { kNotDurable, kUnopened, kDiskMissing } why = Why::kNotDurable;
+    // kDiskMissing, kNotFound: in no data directory; one of these can't be read, or all can.
+    enum class Why { kNotDurable, kUnopened, kDiskMissing, kNotFound } why = Why::kNotDurable;
     int64_t decrees_behind = 0;  // of the newest file it holds back
     bool operator==(const Blocking&) const = default;
   };

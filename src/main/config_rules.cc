@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/config_rules.h"
 
+#include <absl/strings/str_split.h>
+
 #include <limits>
 #include <utility>
 
@@ -15,6 +17,22 @@ constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
 template <auto Group, auto Member>
 absl::Status SetInterval(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN((draft.config.*Group).*Member, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+// 0: without limit.
+absl::Status SetMissingWait(Draft& draft, std::string_view value, const std::string&) {
+  absl::Duration& limit = draft.config.replica.shared_log_missing_wait_max;
+  limit = absl::InfiniteDuration();
+  if (value == "0") return absl::OkStatus();
+  ASSIGN_OR_RETURN(limit, ParseInterval(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetNewDirectories(Draft& draft, std::string_view value, const std::string&) {
+  std::vector<std::string>& tags = draft.config.replica.new_data_directories;
+  tags = absl::StrSplit(Text(value), absl::ByAnyChar(", "), absl::SkipEmpty());
+  if (tags.empty()) return absl::InvalidArgumentError("empty; write tags of data_dirs: ssd1,ssd2");
   return absl::OkStatus();
 }
 
@@ -411,6 +429,10 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "data_dirs", "existing directories with tags: ssd1:/data/1,ssd2:/data/2",
         "(required)"},
        SetDisks},
+      {{"arion.replica", "new_data_directories",
+        "tags of data_dirs to be used although they are empty where data were expected",
+        "(none; a disk may not be mounted)"},
+       SetNewDirectories},
       {{"arion.replica", "durability",
         "fsync: acknowledged writes survive a power cut; os: a killed process", "fsync"},
        SetDurability},
@@ -489,6 +511,11 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "shared_log_collection_interval",
         "period in which files of the shared log that nobody needs are removed", "30s"},
        SetInterval<kReplica, &R::shared_log_collection_interval>},
+      {{"arion.replica", "shared_log_missing_wait_max",
+        "how long the shared log is kept for replicas that are in no data directory; 0: until they "
+        "are back or the meta server says that nobody needs them",
+        "0"},
+       SetMissingWait},
       {{"arion.replica", "shared_log_flushes_max",
         "replicas asked to flush at a time for the shared log to go; 0: all", "64"},
        SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>},

@@ -201,6 +201,10 @@ MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaSer
        .help = "Replicas that keep files of the shared log from being removed."},
       stats.replicas_blocking);
   add(MetricKind::kGauge,
+      {.name = "shared_log_missing_replicas",
+       .help = "Of these, those that are in no data directory: perhaps a disk is not mounted."},
+      stats.replicas_missing);
+  add(MetricKind::kGauge,
       {.name = "shared_log_blocking_decrees",
        .help = "How many decrees the last of these is behind."},
       stats.decrees_behind);

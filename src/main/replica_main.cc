@@ -168,6 +168,10 @@ int Main(int argc, char** argv) {
             [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
   pages.Add("/recovery", "how far the opening of the replicas is; text, or JSON",
             [&server](const HttpRequest& request) { return AnswerRecovery(server, request); });
+  pages.Add("/shared_log", "what is left of an older version's shared log, and who holds it back",
+            [&server](const HttpRequest&) {
+              return HttpResponse{.body = SharedLogText(server.shared_log())};
+            });
   pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
             [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
   pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",

@@ -212,6 +212,14 @@ absl::Status CheckTogether(ServerKind kind, const IniFile& file,
         file.name(),
         ": no data directory; write data_dirs = ssd1:/path/to/directory into [arion.replica]"));
   }
+  for (const std::string& tag : config.replica.new_data_directories) {
+    const bool is_known = std::any_of(config.disks.begin(), config.disks.end(),
+                                      [&](const ConfiguredDisk& disk) { return disk.tag == tag; });
+    if (kind == ServerKind::kReplica && !is_known)
+      return absl::InvalidArgumentError(
+          absl::StrCat(at("new_data_directories"), ": new_data_directories names ", tag,
+                       ", which is no tag of data_dirs; write one of these"));
+  }
   if (kind == ServerKind::kMeta && config.meta_data_directory.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         file.name(),

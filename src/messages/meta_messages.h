@@ -124,10 +124,12 @@ struct ConfigSyncRequest {
   std::optional<HostPort> hp_node;
   // tags of configured disks that can't be read (decision 28)
   std::optional<std::vector<std::string>> unreadable_disks;
+  // Arion's: in an older shared log, but in none of the data directories; are they needed?
+  std::optional<std::vector<PartitionId>> missing_replicas;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
-        v(1000, s.unreadable_disks);
+        v(1000, s.unreadable_disks), v(1001, s.missing_replicas);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };
@@ -135,9 +137,10 @@ struct ConfigSyncResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<ConfigurationUpdateRequest> partitions;
   std::optional<std::vector<ReplicaInfo>> gc_replicas;
+  std::optional<std::vector<PartitionId>> unneeded_replicas;  // Arion's: of missing_replicas
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas);
+    v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas), v(1000, s.unneeded_replicas);
   }
   bool operator==(const ConfigSyncResponse&) const = default;
 };

@@ -226,9 +226,12 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   }
   if (response.err != ErrorCode::kOk) {
     response.partitions.clear();
-  } else if (auto garbage = GarbageOf(state_, Level(), sync->node, UnixSeconds());
-             !garbage.empty()) {
-    response.gc_replicas = std::move(garbage);
+  } else {
+    auto garbage = GarbageOf(state_, Level(), sync->node, UnixSeconds());
+    if (!garbage.empty()) response.gc_replicas = std::move(garbage);
+    if (sync->missing_replicas)
+      response.unneeded_replicas =
+          UnneededOf(state_, Level(), sync->node, *sync->missing_replicas, UnixSeconds());
   }
   Answer(request, response);
   SchedulePlan();

@@ -18,6 +18,15 @@ bool IsWholeWithout(const ClusterState& state, const Partition& partition, Endpo
          std::all_of(config.secondaries.begin(), config.secondaries.end(), holds_all);
 }
 
+bool IsExpired(const AppInfo& info, int64_t unix_seconds) {
+  return info.status == AppStatus::kDropped && info.expire_second > 0 &&
+         info.expire_second <= unix_seconds;
+}
+
+bool IsStable(const Table& table) {
+  return table.info.status == AppStatus::kAvailable && !table.partitions_change;
+}
+
 }  // namespace
 
 std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel level, Endpoint node,
@@ -31,15 +40,26 @@ std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel leve
     const bool is_idle =
         report.status == PartitionStatus::kInactive || report.status == PartitionStatus::kError;
     if (partition == nullptr || !is_idle || report.loading.value_or(false)) continue;
-    const AppInfo& info = table->info;
-    const bool is_expired = info.status == AppStatus::kDropped && info.expire_second > 0 &&
-                            info.expire_second <= unix_seconds;
-    const bool is_replaced = info.status == AppStatus::kAvailable && !table->partitions_change &&
-                             report.ballot <= partition->config.ballot &&
+    const bool is_replaced = IsStable(*table) && report.ballot <= partition->config.ballot &&
                              IsWholeWithout(state, *partition, node);
-    if (is_expired || is_replaced) garbage.push_back(report);
+    if (IsExpired(table->info, unix_seconds) || is_replaced) garbage.push_back(report);
   }
   return garbage;
+}
+
+std::vector<PartitionId> UnneededOf(const ClusterState& state, FunctionLevel level, Endpoint node,
+                                    const std::vector<PartitionId>& missing, int64_t unix_seconds) {
+  std::vector<PartitionId> unneeded;
+  if (level < FunctionLevel::kLively) return unneeded;
+  for (const PartitionId pid : missing) {
+    const Table* table = state.FindTable(pid.app_id);
+    const Partition* partition = state.FindPartition(pid);
+    if (partition == nullptr) continue;
+    if (IsExpired(table->info, unix_seconds) ||
+        (IsStable(*table) && IsWholeWithout(state, *partition, node)))
+      unneeded.push_back(pid);
+  }
+  return unneeded;
 }
 
 }  // namespace arion

@@ -48,6 +48,13 @@ void ConfigSync::Soon() {
   if (is_connected_) Schedule(kSoon);
 }
 
+void ConfigSync::AskAboutMissing(std::set<PartitionId> missing,
+                                 std::function<void(const std::vector<PartitionId>&)> on_unneeded) {
+  CHECK_ON_STRAND(strand_);
+  missing_ = std::move(missing);
+  on_unneeded_ = std::move(on_unneeded);
+}
+
 void ConfigSync::Schedule(absl::Duration delay) {
   const Instant at = host_->env.clock().Now() + delay;
   if (timer_ != kNoTimer) {
@@ -79,6 +86,7 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   const PeerGeneration generation = host_->options.peer_generation;
   if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
   if (!unreadable_disks_.empty()) request.unreadable_disks = unreadable_disks_;
+  if (!missing_.empty()) request.missing_replicas.emplace(missing_.begin(), missing_.end());
   host_->transport.Call(
       host_->lease->leader(),
       {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},
@@ -125,6 +133,7 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
         replica->Notify(MissingInSync{});
     });
   }
+  if (response.unneeded_replicas && on_unneeded_) on_unneeded_(*response.unneeded_replicas);
   if (!response.gc_replicas) return;
   for (const ReplicaInfo& garbage : *response.gc_replicas) table_->SetGarbageAside(garbage.pid);
 }

@@ -9,7 +9,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,9 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
 
   void OnConnected(uint64_t term);
   void OnLeaseLost();
+  // From now on asks of these, which have no directory here, which ones nobody needs.
+  void AskAboutMissing(std::set<PartitionId> missing,
+                       std::function<void(const std::vector<PartitionId>&)> on_unneeded);
   // What would be reported changed.
   void Soon();
   // What a meta server that rebuilds its state asks.
@@ -45,6 +50,8 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   StrandPtr strand_;
   std::shared_ptr<ReplicaTable> table_;
   const std::vector<std::string> unreadable_disks_;
+  std::set<PartitionId> missing_;
+  std::function<void(const std::vector<PartitionId>&)> on_unneeded_;
   bool is_connected_ = false;
   bool was_answered_ = false;  // in this term
   bool is_under_way_ = false;

@@ -9,7 +9,6 @@ namespace arion {
 namespace {
 
 constexpr char kLockName[] = ".arion-lock";
-constexpr char kServerName[] = ".arion-server";
 constexpr char kEncryptionName[] = ".kms-info";
 constexpr char kProbeName[] = "read_write_test_file";
 constexpr char kProbeContent[] = "test_value";
@@ -37,7 +36,7 @@ absl::Status Probe(FileSystem& files, const std::string& directory) {
 }
 
 absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoint server) {
-  const std::string path = JoinPath(directory, kServerName);
+  const std::string path = JoinPath(directory, kDataDirectoryOwnerName);
   const absl::StatusOr<std::string> content = ReadFile(files, path);
   if (absl::IsNotFound(content.status()))
     return WriteFileDurably(files, path, server.ToString() + "\n");

@@ -19,6 +19,8 @@
 
 namespace arion {
 
+inline constexpr char kDataDirectoryOwnerName[] = ".arion-server";
+
 class DataDirectoryClaim {
  public:
   // Creates the directory when missing, locks it, checks whose it is, and proves that it can be

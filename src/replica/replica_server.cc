@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_server.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "replica/data_directory_claim.h"
 #include "replica/failure_detector_client.h"
 #include "replica/garbage_collector.h"
+#include "replica/known_directories.h"
 #include "replica/log_place.h"
 #include "replica/recovery.h"
 #include "replica/replica_host.h"
@@ -146,7 +148,11 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   absl::Status CheckNames() const;
   // Claims the data directories and lists what lies there.
   absl::StatusOr<std::vector<FoundReplica>> FindReplicas();
-  std::vector<std::shared_ptr<Sight>> LookAtDirectories();
+  std::vector<bool> AskDisks(const std::vector<bool>& asked,
+                             const std::function<std::function<void()>(size_t)>& job_of) const;
+  void LookAtDirectories(std::vector<bool>* asked);
+  absl::Status RefuseUnmounted(std::vector<bool>* asked);
+  void RememberDirectories();
   absl::StatusOr<SharedLogCatalog> FindOldSharedLog(const std::vector<FoundReplica>& found);
   bool LiesOnHangingDisk(const std::string& path) const;
   void LearnDevices(const std::string& shared_log) const;
@@ -164,6 +170,9 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   std::vector<bool> hangs_;                                  // by position
   std::unique_ptr<DataDirectoryClaim> home_claim_;           // null: logs lie beside the data
   std::vector<std::string> unreadable_tags_;
+  std::string first_unreadable_;      // why
+  std::vector<DirectoryLook> looks_;  // before anything was changed; by position
+  SharedLogCollector::Found found_;   // for the collector
   std::shared_ptr<ReplicaTable> table_;
   std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;   // null: there is no shared log
@@ -182,6 +191,7 @@ absl::Status ReplicaServer::State::Start() {
   }
   ASSIGN_OR_RETURN(std::vector<FoundReplica> found, FindReplicas());
   ASSIGN_OR_RETURN(SharedLogCatalog shared_log, FindOldSharedLog(found));
+  RememberDirectories();
   LearnDevices(shared_log.directory);
   MakeParts();
   if (!shared_log.directory.empty()) TakeOver(std::move(shared_log));
@@ -218,38 +228,115 @@ void ReplicaServer::State::MarkUnreadable(size_t index, const absl::Status& stat
   const DataDirectory& directory = host_->options.data_directories[index];
   LOG(ERROR) << "data directory " << directory.tag << ":" << directory.path
              << " can't be used, its replicas are missing: " << status;
+  if (unreadable_tags_.empty())
+    first_unreadable_ = absl::StrCat(directory.path, ": ", status.message());
   claims_[index] = nullptr;
   unreadable_tags_.push_back(directory.tag);
 }
 
-// By position; null: the disk hangs.
-std::vector<std::shared_ptr<Sight>> ReplicaServer::State::LookAtDirectories() {
-  const auto& directories = host_->options.data_directories;
-  std::vector<std::shared_ptr<Sight>> sights(directories.size());
+// Runs a job for each disk that is asked, all at once where that can be had; false: it hangs, or was
+// not asked. A job that hangs may end later.
+std::vector<bool> ReplicaServer::State::AskDisks(
+    const std::vector<bool>& asked,
+    const std::function<std::function<void()>(size_t)>& job_of) const {
   std::vector<std::function<void()>> jobs;
-  for (size_t i = 0; i < directories.size(); ++i) {
-    if (!directories[i].answers) continue;
-    sights[i] = std::make_shared<Sight>();
-    jobs.emplace_back([host = host_, sight = sights[i], i] { sight->Take(*host, i); });
-  }
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (asked[i]) jobs.push_back(job_of(i));
   if (!host_->options.ask_disks) {
     for (const auto& job : jobs) job();
-    return sights;
+    return asked;
   }
   const std::vector<bool> done = host_->options.ask_disks(std::move(jobs));
+  std::vector<bool> answered = asked;
   size_t job = 0;
-  for (auto& sight : sights)
-    if (sight != nullptr && !done[job++]) sight = nullptr;
-  return sights;
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (asked[i]) answered[i] = done[job++];
+  return answered;
+}
+
+void ReplicaServer::State::LookAtDirectories(std::vector<bool>* asked) {
+  const auto& directories = host_->options.data_directories;
+  std::vector<std::shared_ptr<DirectoryLook>> looks;
+  for (const DataDirectory& directory : directories)
+    looks.push_back(std::make_shared<DirectoryLook>(DirectoryLook{.path = directory.path}));
+  const std::vector<bool> answered = AskDisks(*asked, [&](size_t i) {
+    return [host = host_, look = looks[i]] {
+      auto seen = LookAtDirectory(host->env.files(), look->path);
+      if (seen.ok()) *look = *std::move(seen);  // else the claim says what is wrong
+    };
+  });
+  for (size_t i = 0; i < directories.size(); ++i) {
+    looks_.push_back(answered[i] ? *looks[i] : DirectoryLook{.path = directories[i].path});
+    found_.unloaded.insert(looks_[i].replicas.begin(), looks_[i].replicas.end());
+    found_.set_aside.insert(looks_[i].set_aside.begin(), looks_[i].set_aside.end());
+    if (answered[i]) continue;
+    (*asked)[i] = false;
+    hangs_[i] = true;
+    MarkUnreadable(i, absl::DeadlineExceededError("the disk does not answer"));
+  }
+}
+
+absl::Status ReplicaServer::State::RefuseUnmounted(std::vector<bool>* asked) {
+  std::vector<std::string> shared_logs;
+  for (const std::string& directory : host_->options.shared_log_directories)
+    if (!LiesOnHangingDisk(directory)) shared_logs.push_back(directory);
+  ASSIGN_OR_RETURN(const std::string shared_log, FindSharedLog(host_->env.files(), shared_logs));
+  const auto& accepted = host_->options.new_data_directories;
+  for (size_t i = 0; i < looks_.size(); ++i) {
+    if (!(*asked)[i]) continue;
+    const std::string& tag = host_->options.data_directories[i].tag;
+    const bool is_accepted = std::find(accepted.begin(), accepted.end(), tag) != accepted.end();
+    LOG_IF(WARNING, is_accepted && !looks_[i].is_blank)
+        << "new_data_directories names " << tag
+        << ", which is in use by now: remove it, so that a disk that is not mounted is noticed";
+    if (is_accepted || !looks_[i].is_blank) continue;
+    const std::string why = WhyNotNew(looks_[i], looks_, shared_log);
+    if (why.empty()) continue;
+    (*asked)[i] = false;
+    MarkUnreadable(i, absl::FailedPreconditionError(absl::StrCat(
+                          why, "; is its disk mounted? If it is to be used as it is, start with ",
+                          "new_data_directories = ", tag)));
+  }
+  return absl::OkStatus();
+}
+
+// Those that can be used now, and those that were before and are still configured.
+void ReplicaServer::State::RememberDirectories() {
+  std::set<std::string> all;
+  for (size_t i = 0; i < looks_.size(); ++i) {
+    const auto knows = [&](const DirectoryLook& look) {
+      return look.known && look.known->contains(looks_[i].path);
+    };
+    if (claims_[i] != nullptr || std::any_of(looks_.begin(), looks_.end(), knows))
+      all.insert(looks_[i].path);
+  }
+  AskDisks(UsableDirectories(), [&](size_t i) {
+    return [host = host_, look = looks_[i], all] {
+      const absl::Status written = arion::RememberDirectories(host->env.files(), look, all);
+      LOG_IF(WARNING, !written.ok()) << "that there are " << all.size()
+                                     << " data directories is not written down: " << written;
+    };
+  });
 }
 
 absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::FindReplicas() {
-  const std::vector<std::shared_ptr<Sight>> sights = LookAtDirectories();
-  claims_.resize(sights.size());
-  hangs_.resize(sights.size());
+  std::vector<bool> asked;
+  std::vector<std::shared_ptr<Sight>> sights;
+  for (const DataDirectory& directory : host_->options.data_directories) {
+    asked.push_back(directory.answers);
+    sights.push_back(std::make_shared<Sight>());
+  }
+  claims_.resize(asked.size());
+  hangs_.resize(asked.size());
+  LookAtDirectories(&asked);
+  RETURN_IF_ERROR(RefuseUnmounted(&asked));
+  const std::vector<bool> answered = AskDisks(asked, [&](size_t i) {
+    return [host = host_, sight = sights[i], i] { sight->Take(*host, i); };
+  });
   std::vector<FoundReplica> found;
   for (size_t i = 0; i < sights.size(); ++i) {
-    if (sights[i] == nullptr) {
+    if (!asked[i]) continue;
+    if (!answered[i]) {
       hangs_[i] = true;
       MarkUnreadable(i, absl::DeadlineExceededError("the disk does not answer"));
       continue;
@@ -263,11 +350,15 @@ absl::StatusOr<std::vector<FoundReplica>> ReplicaServer::State::FindReplicas() {
     RETURN_IF_ERROR(sight.placed);
     claims_[i] = std::move(sight.claim);
     for (const std::string& name : sight.ignored) LOG(WARNING) << "not loaded: " << name;
-    for (FoundReplica& replica : sight.found) found.push_back(std::move(replica));
+    for (FoundReplica& replica : sight.found) {
+      found_.unloaded.erase(replica.pid);
+      found.push_back(std::move(replica));
+    }
   }
   if (unreadable_tags_.size() == claims_.size())
     return absl::FailedPreconditionError(
-        "no data directory can be used; see the log for the reason of each");
+        absl::StrCat("no data directory can be used; the log has the reason of each, the first is ",
+                     first_unreadable_));
   RETURN_IF_ERROR(CheckNoDuplicates(found));
   return found;
 }
@@ -335,12 +426,13 @@ void ReplicaServer::State::TakeOver(SharedLogCatalog catalog) {
 
 void ReplicaServer::State::Collect() {
   using Disposal = SharedLogCollector::Disposal;
+  if (!unreadable_tags_.empty()) found_.disks = CollectionInput::Disks::kSomeMissing;
   collector_ = std::make_shared<SharedLogCollector>(
-      host_, strand_, table_,
-      unreadable_tags_.empty() ? CollectionInput::Disks::kAllReadable
-                               : CollectionInput::Disks::kSomeMissing,
-      take_over_->catalog(),
-      take_over_->damages().empty() ? Disposal::kRemove : Disposal::kSetAside);
+      host_, strand_, table_, found_, take_over_->catalog(),
+      take_over_->damages().empty() ? Disposal::kRemove : Disposal::kSetAside,
+      [sync = sync_](SharedLogCollector::Missing missing) {
+        sync->AskAboutMissing(std::move(missing.replicas), std::move(missing.on_unneeded));
+      });
   collector_->Start(take_over_->max_of_newest());
 }
 

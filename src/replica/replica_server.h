@@ -31,6 +31,7 @@
 #include "replica/disk_health.h"
 #include "replica/recovery_plan.h"
 #include "replica/recovery_progress.h"
+#include "replica/shared_log_stats.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 #include "wal/log_retention.h"
@@ -54,6 +55,8 @@ struct GarbageOptions {
 
 struct ReplicaServerOptions {
   std::vector<DataDirectory> data_directories;
+  // Tags of those that may be empty although they, or others, were in use (known_directories.h).
+  std::vector<std::string> new_data_directories;
   std::vector<Endpoint> meta_servers;
   std::string cluster_name = "onebox";
   Durability durability = Durability::kFsync;
@@ -97,6 +100,8 @@ struct ReplicaServerOptions {
     kRefuse,    // the server does not start
     kSetAside,  // what can be read counts, the damaged files are kept under another name
   } damaged_shared_log = DamagedSharedLog::kRefuse;
+  // How long its files are kept for replicas that are in no data directory (decision 11).
+  absl::Duration shared_log_missing_wait_max = absl::InfiniteDuration();
   absl::Duration shared_log_collection_interval = absl::Seconds(30);  // gc_interval_ms
   int32_t shared_log_flushes_max = 64;  // forced at a time; 0: no limit
 };
@@ -121,16 +126,6 @@ struct LogReplayStats {
   Counter bytes;
   Counter nanos;
   Counter warmed_keys;  // read into the cache because they were read before the restart
-};
-
-// An older version's shared log: what of it was taken over and what is left. Thread-safe.
-struct SharedLogStats {
-  std::atomic<int64_t> files = 0;  // that are left
-  std::atomic<int64_t> bytes = 0;
-  std::atomic<int64_t> bytes_read = 0;
-  std::atomic<int64_t> mutations_taken = 0;
-  std::atomic<int64_t> replicas_blocking = 0;  // its collection
-  std::atomic<int64_t> decrees_behind = 0;     // of these, the most
 };
 
 // What one data directory's (or the log home's) disk looks like from outside. Several directories may share a device;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/shared_log_collector.h"
 
+#include <absl/strings/str_join.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +22,9 @@ std::string_view WhyText(CollectionPlan::Blocking::Why why) {
     case CollectionPlan::Blocking::Why::kUnopened:
       return "not open";
     case CollectionPlan::Blocking::Why::kDiskMissing:
-      return "perhaps on a disk that can't be read";
+      return "not found, perhaps on a disk that is missing";
+    case CollectionPlan::Blocking::Why::kNotFound:
+      return "not found in any data directory";
   }
   return "?";
 }
@@ -28,15 +32,17 @@ std::string_view WhyText(CollectionPlan::Blocking::Why why) {
 }  // namespace
 
 SharedLogCollector::SharedLogCollector(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
-                                       std::shared_ptr<ReplicaTable> table,
-                                       CollectionInput::Disks disks, SharedLogCatalog catalog,
-                                       Disposal disposal)
+                                       std::shared_ptr<ReplicaTable> table, Found found,
+                                       SharedLogCatalog catalog, Disposal disposal,
+                                       std::function<void(Missing)> ask_about_missing)
     : host_(std::move(host)),
       strand_(std::move(strand)),
       table_(std::move(table)),
-      disks_(disks),
+      found_(std::move(found)),
       catalog_(std::move(catalog)),
       disposal_(disposal),
+      ask_about_missing_(std::move(ask_about_missing)),
+      began_(host_->env.clock().Now()),
       limiter_(static_cast<size_t>(host_->options.shared_log_flushes_max)) {}
 
 void SharedLogCollector::Start(const std::map<PartitionId, Decree>& max_of_newest) {
@@ -60,17 +66,11 @@ void SharedLogCollector::Round() {
 
 void SharedLogCollector::OnSnapshots(const std::vector<ReplicaSnapshot>& snapshots) {
   if (is_stopped_) return;
-  CollectionInput input;
-  input.disks = disks_;
-  input.unopened = table_->failed_to_open();
-  for (const ReplicaSnapshot& replica : snapshots) {
-    const auto route = table_->Find(replica.pid);
-    if (route && route->phase == ReplicaTable::Phase::kOpen && !replica.loading)
-      input.loaded[replica.pid] = {replica.last_durable, replica.valid_start_in_shared_log};
-    else
-      input.unopened.insert(replica.pid);
-  }
-  if (IsForeign(input)) input.disks = CollectionInput::Disks::kSomeMissing;
+  CollectionInput input = InputOf(snapshots);
+  if (IsForeign(input))
+    input.disks = CollectionInput::Disks::kSomeMissing;
+  else
+    AddMissing(&input);
   CollectionPlan plan = PlanCollection(files_, input);
   // A damaged log is set aside as a whole: its parts could not be read without each other.
   if (disposal_ == Disposal::kSetAside && plan.removable < files_.size()) plan.removable = 0;
@@ -80,12 +80,52 @@ void SharedLogCollector::OnSnapshots(const std::vector<ReplicaSnapshot>& snapsho
   Remove(plan.removable);
 }
 
+CollectionInput SharedLogCollector::InputOf(const std::vector<ReplicaSnapshot>& snapshots) const {
+  CollectionInput input;
+  input.disks = found_.disks;
+  input.unopened = table_->failed_to_open();
+  input.unopened.insert(found_.unloaded.begin(), found_.unloaded.end());
+  for (const ReplicaSnapshot& replica : snapshots) {
+    const auto route = table_->Find(replica.pid);
+    if (route && route->phase == ReplicaTable::Phase::kOpen && !replica.loading) {
+      input.loaded[replica.pid] = {replica.last_durable, replica.valid_start_in_shared_log};
+      input.unopened.erase(replica.pid);
+    } else {
+      input.unopened.insert(replica.pid);
+    }
+  }
+  for (const PartitionId pid : found_.set_aside)
+    if (!input.unopened.contains(pid)) input.gone.insert(pid);
+  return input;
+}
+
+void SharedLogCollector::AddMissing(CollectionInput* input) {
+  const bool is_late =
+      host_->env.clock().Now() - began_ >= host_->options.shared_log_missing_wait_max;
+  std::set<PartitionId> missing;
+  if (!files_.empty())
+    for (const auto& [pid, max] : files_.back().max)
+      if (!input->loaded.contains(pid) && !input->unopened.contains(pid) &&
+          !input->gone.contains(pid))
+        missing.insert(pid);
+  for (const PartitionId pid : missing)
+    if (is_late ||
+        (input->disks == CollectionInput::Disks::kAllReadable && unneeded_.contains(pid)))
+      input->gone.insert(pid);
+  ask_about_missing_(
+      {.replicas = std::move(missing),
+       .on_unneeded = [self = weak_from_this()](const std::vector<PartitionId>& all) {
+         if (const auto collector = self.lock()) collector->unneeded_ = {all.begin(), all.end()};
+       }});
+}
+
 // Of all the replicas it holds not one is here: then these may be another server's files.
 bool SharedLogCollector::IsForeign(const CollectionInput& input) {
   if (files_.empty() || files_.back().max.empty()) return false;
   if (input.loaded.empty() && input.unopened.empty()) return false;  // nobody is here at all
   for (const auto& [pid, max] : files_.back().max)
-    if (input.loaded.contains(pid) || input.unopened.contains(pid)) return false;
+    if (input.loaded.contains(pid) || input.unopened.contains(pid) || input.gone.contains(pid))
+      return false;
   LOG_IF(ERROR, !std::exchange(is_foreign_said_, true))
       << "shared log " << catalog_.directory
       << ": none of the replicas it holds is on this server; it is kept. If these are no other "
@@ -95,19 +135,23 @@ bool SharedLogCollector::IsForeign(const CollectionInput& input) {
 
 void SharedLogCollector::Say(const CollectionPlan& plan) {
   SharedLogStats& stats = *host_->shared_log_stats;
-  int64_t behind = 0;
-  std::string text;
-  for (size_t i = 0; i < plan.blocking.size(); ++i) {
-    const CollectionPlan::Blocking& blocking = plan.blocking[i];
+  int64_t behind = 0, missing = 0;
+  std::vector<std::string> lines;
+  for (const CollectionPlan::Blocking& blocking : plan.blocking) {
     behind = std::max(behind, blocking.decrees_behind);
-    if (i < kNamedMax)
-      absl::StrAppend(&text, i == 0 ? "" : ", ", blocking.pid.ToString(), " by ",
-                      blocking.decrees_behind, " decrees (", Text(WhyText(blocking.why)), ")");
+    missing += blocking.why == CollectionPlan::Blocking::Why::kDiskMissing ||
+               blocking.why == CollectionPlan::Blocking::Why::kNotFound;
+    lines.push_back(absl::StrCat(blocking.pid.ToString(), " by ", blocking.decrees_behind,
+                                 " decrees (", Text(WhyText(blocking.why)), ")"));
   }
   stats.replicas_blocking = static_cast<int64_t>(plan.blocking.size());
+  stats.replicas_missing = missing;
   stats.decrees_behind = behind;
-  if (plan.blocking.size() > kNamedMax)
-    absl::StrAppend(&text, " and ", plan.blocking.size() - kNamedMax, " more");
+  std::string text = absl::StrJoin(
+      lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), kNamedMax)),
+      ", ");
+  if (lines.size() > kNamedMax) absl::StrAppend(&text, " and ", lines.size() - kNamedMax, " more");
+  stats.SetBlocking(std::move(lines));
   if (text == said_) return;
   said_ = text;
   LOG_IF(INFO, !text.empty()) << "shared log " << catalog_.directory << ": "
@@ -171,6 +215,9 @@ void SharedLogCollector::OnRemoved(size_t removed, const absl::Status& status) {
 void SharedLogCollector::OnGone() {
   host_->shared_log_end->store(0);
   host_->shared_log_stats->replicas_blocking = 0;
+  host_->shared_log_stats->replicas_missing = 0;
+  host_->shared_log_stats->SetBlocking({});
+  ask_about_missing_({});
   host_->shared_log_stats->decrees_behind = 0;
   LOG(INFO) << "shared log " << catalog_.directory << " is gone: all is in the private logs";
   table_->ForgetSharedLog();

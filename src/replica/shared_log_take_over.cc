@@ -12,8 +12,14 @@ namespace arion {
 namespace {
 
 constexpr uint64_t kPieceBytes = 4 << 20;
-// What replicas have not made durable yet; then reading waits for them.
-constexpr uint64_t kBytesInFlightMax = 128 << 20;
+// What a take-over may hold in memory, whatever the log's size: a quarter is read and not durable in
+// private logs yet, the rest lies in engines that have not written it to files.
+constexpr uint64_t kMemoryMax = 256 << 20;
+constexpr uint64_t kBytesInFlightMax = kMemoryMax / 4;
+constexpr uint64_t kUnflushedMax = kMemoryMax - kBytesInFlightMax;
+// Reading waits for engines behind that; not for ever, as what they wait for may be more records.
+constexpr absl::Duration kFlushPoll = absl::Milliseconds(10);
+constexpr int kFlushPollsMax = 100;
 
 }  // namespace
 
@@ -50,6 +56,8 @@ SharedLogTakeOver::SharedLogTakeOver(std::shared_ptr<const ReplicaHost> host, St
       events_(std::move(events)) {
   host_->shared_log_stats->files = static_cast<int64_t>(catalog_.files.size());
   host_->shared_log_stats->bytes = static_cast<int64_t>(catalog_.bytes());
+  // From here on, as private logs are replayed first.
+  host_->engines.LimitUnflushed(kUnflushedMax);
   // Until it is read: not before its content's end.
   host_->shared_log_end->store(catalog_.files.empty() ? 1 : catalog_.files.back().end_offset());
 }
@@ -117,6 +125,17 @@ void SharedLogTakeOver::BeginPass() {
 void SharedLogTakeOver::ReadOn() {
   if (!IsReading() || is_piece_under_way_ || bytes_in_flight_ > kBytesInFlightMax) return;
   is_piece_under_way_ = true;
+  ReadPiece(kFlushPollsMax);
+}
+
+void SharedLogTakeOver::ReadPiece(int polls_left) {
+  if (!IsReading()) return OnPiece(false);
+  if (polls_left > 0 && host_->engines.unflushed_bytes() > kMemoryMax) {
+    strand_->PostAfter(kFlushPoll, [self = weak_from_this(), polls_left] {
+      if (const auto take_over = self.lock()) take_over->ReadPiece(polls_left - 1);
+    });
+    return;
+  }
   host_->env.disk_pool(catalog_.directory).Submit([self = shared_from_this(), pass = pass_] {
     auto more = pass->reader.Next(kPieceBytes, [&pass](const MutationView& m) { pass->Take(m); });
     self->strand_->Post(
@@ -259,6 +278,7 @@ void SharedLogTakeOver::FinishIfIdle(PartitionId pid) {
   }
   if (taker->is_working || taker->appends > 0 || !taker->batches.empty()) return;
   takers_.erase(it);
+  if (takers_.empty() && !IsReading()) host_->engines.LimitUnflushed(0);
   Finish(pid, taker);
   BeginPass();
 }

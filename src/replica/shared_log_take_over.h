@@ -72,6 +72,7 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
 
   void BeginPass();
   void ReadOn();
+  void ReadPiece(int polls_left);
   void OnPiece(absl::StatusOr<bool> more);
   void OnDamage(const absl::Status& status);
   void EndReading();

@@ -7,6 +7,7 @@
 import os
 import shutil
 import subprocess
+import time
 import unittest
 
 import old_clusters_test
@@ -103,6 +104,26 @@ class BadInput(old_clusters_test.OldCluster):
         harness.wait_for('it is said', lambda: any('none of the replicas it holds' in line
                                                    for line in self.server.last_lines(200)), 20)
         self.assertEqual(contents(self.slog), before)
+
+    def test_S16_A19_an_empty_folder_where_a_disk_is_not_mounted_is_not_used_and_the_log_waits_for_its_replicas(self):
+        self.fill()
+        unmounted = os.path.join(self.server.directory, 'data1')
+        os.makedirs(unmounted)
+        with open(self.server.config) as file:
+            config = file.read()
+        with open(self.server.config, 'w') as file:
+            file.write(config.replace('/data0\n', f'/data0,ssd1:{unmounted}\n'))
+        before = contents(self.slog)
+        self.start_and_wait_for(60)
+        self.assertTrue(any('is its disk mounted?' in line for line in self.server.last_lines(200)))
+        harness.wait_for('it is known who holds the log back',
+                         lambda: self.metric('arion_shared_log_blocking_replicas') == 1, 20)
+        time.sleep(3 * self.collection_ms / 1000)
+        self.assertEqual((contents(self.slog), os.listdir(unmounted)), (before, []))
+        self.server.kill()
+        self.server.start(['--new_data_directories=ssd1'])
+        self.cluster.wait_listening(self.server)
+        self.assertEqual(os.listdir(unmounted), ['replica'])
 
     def test_a_read_only_disk_is_refused_and_named(self):
         self.mount('64m')

@@ -61,22 +61,28 @@ TEST(CollectionPlanner, G6_AFileThatIsPartlyValidIsHeld) {
   EXPECT_EQ(Who(plan), (Pids{k21}));
 }
 TEST(CollectionPlanner, G7_AReplicaThatIsNotLoadedBlocksUnlessItIsKnownToBeGone) {
-  CollectionInput gone = Safe(11, std::nullopt, 3);
-  EXPECT_EQ(PlanCollection(ThreeFiles(), gone).removable, 3u) << "dropped, all disks are there";
+  const CollectionInput nowhere = Safe(11, std::nullopt, 3);
+  EXPECT_EQ(PlanCollection(ThreeFiles(), nowhere).removable, 0u);
+  EXPECT_EQ(PlanCollection(ThreeFiles(), nowhere).blocking[0].why, Blocking::Why::kNotFound);
+  CollectionInput gone = nowhere;
+  gone.gone.insert(k11);
+  EXPECT_EQ(PlanCollection(ThreeFiles(), gone).removable, 3u) << "dropped";
   CollectionInput unopened = gone;
   unopened.unopened.insert(k11);
   EXPECT_EQ(PlanCollection(ThreeFiles(), unopened).removable, 0u);
   EXPECT_EQ(PlanCollection(ThreeFiles(), unopened).blocking[0].why, Blocking::Why::kUnopened);
-  CollectionInput missing = gone;
+  CollectionInput missing = nowhere;
   missing.disks = CollectionInput::Disks::kSomeMissing;
   EXPECT_EQ(PlanCollection(ThreeFiles(), missing).removable, 0u);
   EXPECT_EQ(PlanCollection(ThreeFiles(), missing).blocking[0].why, Blocking::Why::kDiskMissing);
 }
-TEST(CollectionPlanner, G8_A20_WithoutAnyReplicaAllGoesOnlyIfAllDisksAreReadable) {
+TEST(CollectionPlanner, G8_A20_WithoutAnyReplicaAllGoesOnlyIfNobodyCanComeBack) {
   CollectionInput nothing;
-  EXPECT_EQ(PlanCollection(ThreeFiles(), nothing).removable, 3u);
+  EXPECT_EQ(PlanCollection(ThreeFiles(), nothing).removable, 0u);
   nothing.disks = CollectionInput::Disks::kSomeMissing;
   EXPECT_EQ(PlanCollection(ThreeFiles(), nothing).removable, 0u);
+  nothing.gone = {k10, k11, k21};
+  EXPECT_EQ(PlanCollection(ThreeFiles(), nothing).removable, 3u);
 }
 TEST(CollectionPlanner, G9_TheLastFileGoesToo) {
   const std::vector<CollectionFile> files = {ThreeFiles()[2]};

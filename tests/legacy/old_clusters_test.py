@@ -266,9 +266,11 @@ class LostMetaState(OldCluster):
 
 class UnderLoad(OldCluster):
     """Two servers of 2.3, killed: the shared log has all, the private logs end here and there. The third came over before:
-    its private logs have all."""
+    its private logs have all. Table pair has two members; its replica of the first server moved away, with its directory,
+    but not from the shared log."""
 
     partitions = 4
+    moved = 2, 0
     writes = 4000
     collection_ms = 600000
 
@@ -280,8 +282,9 @@ class UnderLoad(OldCluster):
         pids = [(1, p) for p in range(self.partitions)]
         decrees = dict.fromkeys(pids, 0)
         shared = model.LogWriter(3, 7000)
-        shared.entries = dict.fromkeys(pids, (0, 0))
+        shared.entries = dict.fromkeys([*pids, self.moved], (0, 0))
         history, keys, batch = {pid: [] for pid in pids}, [], []
+        pair = [model.Mutation(self.moved, 3, d, d - 1, [struct_value(b'pair', b'%d' % d)]) for d in range(1, 50)]
         for n in range(self.writes):
             key = b'old-%08d' % n
             pid = (1, data_api.crc64(key) % self.partitions)
@@ -296,7 +299,7 @@ class UnderLoad(OldCluster):
                     shared.new_file()
                 shared.append(batch)
                 batch = []
-        shared.append(batch or [])
+        shared.append(batch + pair)
         self.shared_end = shared.end
         for server in self.cluster.replicas[:2]:
             shared.save(os.path.join(server.directory, 'replica', 'slog'))
@@ -304,9 +307,13 @@ class UnderLoad(OldCluster):
             for pid in pids:
                 is_old = server is not self.cluster.replicas[2]
                 self.write_replica(server, pid, history[pid][:rng.randint(0, 40) if is_old else None])
+        for server in self.cluster.replicas[1:]:
+            self.write_replica(server, self.moved, pair, [(b'"3":{"str":"t"}', b'"3":{"str":"pair"}'),
+                                                          (b'"5":{"i32":8}', b'"5":{"i32":1}'),
+                                                          (b'"8":{"i32":3}', b'"8":{"i32":2}')])
         return keys
 
-    def write_replica(self, server, pid, history):
+    def write_replica(self, server, pid, history, table=None):
         directory = os.path.join(self.reps(server), '%d.%d.pegasus' % pid)
         os.makedirs(directory)
         private = model.LogWriter(1, 0)
@@ -316,8 +323,11 @@ class UnderLoad(OldCluster):
             private.append(history[at:at + 8])
         private.save(os.path.join(directory, 'plog'))
         with open(os.path.join(directory, '.app-info'), 'wb') as file:
-            file.write((old_directory.APP_INFO % pid[0]).replace(b'"5":{"i32":8}', b'"5":{"i32":%d}' % self.partitions)
-                       .replace(b'"3":{"str":"t"}', b'"3":{"str":"temp"}'))
+            info = old_directory.APP_INFO % pid[0]
+            for field, value in table or [(b'"5":{"i32":8}', b'"5":{"i32":%d}' % self.partitions),
+                                          (b'"3":{"str":"t"}', b'"3":{"str":"temp"}')]:
+                info = info.replace(field, value)
+            file.write(info)
         with open(os.path.join(directory, '.init-info'), 'w') as file:
             file.write('{"init_ballot":3,"init_durable_decree":0,"init_offset_in_shared_log":6500,'
                        '"init_offset_in_private_log":0}')
@@ -380,8 +390,8 @@ class UnderLoad(OldCluster):
         self.cluster.wait_healthy('temp')
         self.cluster.create_table('made_here', partitions=1)
         for server in older:
-            self.assertEqual(self.offsets(server)['2.0'], self.shared_end, 'what a shared log has is not its')
-        self.assertEqual(self.offsets(self.cluster.replicas[2])['2.0'], 0)
+            self.assertEqual(self.offsets(server)['3.0'], self.shared_end, 'what a shared log has is not its')
+        self.assertEqual(self.offsets(self.cluster.replicas[2])['3.0'], 0)
         verified = harness.run([harness.go_client('apache'), '-meta', self.cluster.meta.address, 'verify'],
                                timeout=120, input='\n'.join(keys + new_keys), cwd=tempfile.gettempdir())
         print(f'{kills} kills during a take-over, {len(keys)} older records, {len(new_keys)} new ones:',
@@ -391,6 +401,11 @@ class UnderLoad(OldCluster):
         self.collection_ms = 1000
         for server in self.cluster.replicas:
             self.write_older_config(server)
+        for server in older:
+            server.start()  # the first one's log waits for a replica that is nowhere, until the meta server speaks
+        missing = '2.0 by 49 decrees (not found in any data directory)'
+        harness.wait_for('the missing replica is named', lambda: self.count_in_log(older[0], missing), 30)
+        self.assertIn(missing, str(self.shell('shared_log ' + older[0].address)))
         self.cluster.start()
         for server in older:
             slog = os.path.join(server.directory, 'replica', 'slog')

@@ -60,6 +60,7 @@ class OldServer {
  public:
   explicit OldServer(uint64_t seed = 5) : world_(seed), node_(world_.AddNode("r1")) {
     options_.data_directories = {{"ssd1", kReps}, {"ssd2", kReps2}};
+    options_.new_data_directories = {"ssd2"};  // most tests leave it empty
     options_.meta_servers = {*Endpoint::Parse("10.0.0.9:34601")};
     options_.disk.reserve_bytes = 0;
     options_.log_preallocate = false;

@@ -54,6 +54,7 @@ void OpenOne(PosixEnvironment& env, const std::string& directory, bool is_clean)
   ReplicaServerOptions options;
   options.data_directories = {{"d1", directory + "/d1/replica/reps"},
                               {"d2", directory + "/d2/replica/reps"}};
+  options.new_data_directories = {"d1", "d2"};  // a small one may leave a disk empty
   options.shared_log_directories = {directory + "/d1/replica/slog"};
   options.meta_servers = {*Endpoint::Parse("127.0.0.1:2")};
   options.log_preallocate = false;

@@ -189,6 +189,7 @@ TEST_F(TakeOverTest, A15_ATornTailIsNoDamage) {
 }
 
 TEST_F(TakeOverTest, A16_AnIndexHoleRefuses) {
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500});
   Store(ThreeFiles());
   SharedLogBytes log = ThreeFiles();
   ASSERT_TRUE(old_.files().Remove(JoinPath(kSlog, log.files()[1].name.ToString())).ok());
@@ -210,6 +211,8 @@ TEST_F(TakeOverTest, S17_ReplicasThatAreNotHereAreLeftOut) {
   old_.options().shared_log_collection_interval = absl::Seconds(1);
   Open();
   ExpectState(k21, 9, {10}, 3);
+  old_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 1u) << "2.1 holds the last one back, 1.0 none";
 }
 
 TEST_F(TakeOverTest, E9_ThePrivateLogsGapUpToTheCheckpointIsFilled) {
@@ -271,11 +274,21 @@ TEST_F(TakeOverTest, A21_AnUncommittedTailHoldsItsFileBack) {
   EXPECT_EQ(old_.server().shared_log().decrees_behind, 1);
 }
 
-TEST_F(TakeOverTest, A20_G8_WithoutAnyReplicaTheLogGoes) {
+TEST_F(TakeOverTest, A20_G8_WithoutAnyReplicaTheLogStaysUntilTheOperatorSaysThatNoneComesBack) {
   Store(ThreeFiles());
   old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().new_data_directories.clear();
+  const absl::Status refused = old_.Start();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_NE(refused.message().find("is its disk mounted?"), std::string::npos) << refused;
+  old_.Drop();
+  old_.options().new_data_directories = {"ssd1", "ssd2"};
+  old_.options().shared_log_missing_wait_max = absl::Seconds(10);
   Open();
-  old_.RunFor(absl::Seconds(3));
+  old_.RunFor(absl::Seconds(8));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_EQ(old_.server().shared_log().replicas_missing, 2);
+  old_.RunFor(absl::Seconds(4));
   EXPECT_TRUE(old_.SharedLogFiles().empty());
 }
 
@@ -295,6 +308,76 @@ TEST_F(TakeOverTest, A19_S16_WhileADiskIsMissingTheSharedLogWaitsForItsReplicas)
   ASSERT_TRUE(old_.files().RemoveAll(probe).ok());
   Open();
   EXPECT_EQ(Snapshot(k10).last_prepared, Decree(19)) << "back with its disk";
+}
+
+TEST_F(TakeOverTest, A19_S16_AnEmptyFolderWhereADiskIsNotMountedIsNoReadableDisk) {
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
+  Store(ThreeFiles());
+  ASSERT_TRUE(old_.files().CreateDirectories(kReps2).ok());  // k10 lies on the disk that belongs here
+  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().new_data_directories.clear();
+  Open();
+  old_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_EQ(old_.server().shared_log().replicas_missing, 1);
+  const auto text = SharedLogText(old_.server().shared_log());
+  EXPECT_NE(text.find("1.0 by 19 decrees (not found, perhaps on a disk that is missing)"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kIoError) << "no replica goes there";
+  EXPECT_TRUE(old_.files().List(kReps2)->empty()) << "nothing was written below the mount point";
+
+  old_.Crash(sim::CrashMode::kPowerNone);  // the disk is mounted
+  old_.node().Start();
+  old_.AddReplica(k10, {.ballot = Ballot(3)}, Records(k10, 3, 1, 12), kReps2);
+  Open();
+  EXPECT_EQ(Snapshot(k10).last_prepared, Decree(19));
+}
+
+TEST_F(TakeOverTest, ADataDirectoryThatWasInUseAndIsEmptyIsNotUsedUntilTheOperatorSaysSo) {
+  old_.AddReplica(k21, {.ballot = Ballot(3)}, Records(k21, 3, 1, 4));
+  Open();
+  old_.Crash(sim::CrashMode::kPowerNone);
+  old_.node().Start();
+  ASSERT_TRUE(old_.files().RemoveAll(kReps2).ok());
+  old_.options().new_data_directories.clear();
+  old_.options().data_directories.push_back({"ssd3", "/d3/replica/reps"});
+  Open();
+  EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kIoError);
+  EXPECT_FALSE(Exists(old_.files(), kReps2));
+  EXPECT_EQ(old_.server().Disks()[2].state, DiskStatus::kNormal) << "nobody remembers it: new";
+  old_.Crash(sim::CrashMode::kProcess);
+  old_.options().new_data_directories = {"ssd2"};
+  Open();
+  EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kNormal);
+  old_.Crash(sim::CrashMode::kProcess);
+  old_.options().new_data_directories.clear();
+  Open();
+  EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kNormal) << "it is in use by now";
+}
+
+TEST_F(TakeOverTest, AReplicaThatIsInNoDirectoryHoldsTheLogThoughAllDisksAreThere) {
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
+  Store(ThreeFiles());
+  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  Open();
+  old_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  const auto text = SharedLogText(old_.server().shared_log());
+  EXPECT_NE(text.find("1.0 by 19 decrees (not found in any data directory)"), std::string::npos)
+      << text;
+}
+
+TEST_F(TakeOverTest, AReplicaWhoseDirectoryCantBeUnderstoodHoldsTheLog) {
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
+  ASSERT_TRUE(old_.files().CreateDirectories(OldServer::DirectoryOf(k10)).ok());  // no .app-info
+  Store(ThreeFiles());
+  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  Open();
+  old_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_EQ(old_.server().shared_log().Blocking(),
+            std::vector<std::string>{"1.0 by 19 decrees (not open)"});
 }
 
 TEST_F(TakeOverTest, AnotherClustersFilesAreKept) {

@@ -1,4 +1,4 @@
-// What the replica servers' /recovery, /stuck and /pools pages say.
+// What the replica servers' /recovery, /shared_log, /stuck and /pools pages say.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_split.h>
 
@@ -48,20 +48,27 @@ absl::StatusOr<Outcome> ShowPage(Session& session, const Words& arguments, std::
 }  // namespace
 
 std::vector<Command> ServerPageCommands() {
-  return {{"recovery", "[HOST:PORT]", "how far the servers' opening of their replicas is",
-           Command::Completes::kNodes,
-           [](Session& session, const Words& arguments) {
-             return ShowPage(session, arguments, "/recovery");
-           }},
-          {"stuck", "[HOST:PORT]", "event loops and disks' work that do not move",
-           Command::Completes::kNodes, [](Session& session, const Words& arguments) {
-             return ShowPage(session, arguments, "/stuck");
-           }},
-          {"pools", "[HOST:PORT]",
-           "event loops and disks' pools: sizes, queues, waiting and working times",
-           Command::Completes::kNodes, [](Session& session, const Words& arguments) {
-             return ShowPage(session, arguments, "/pools");
-           }}};
+  return {
+      {"recovery", "[HOST:PORT]", "how far the servers' opening of their replicas is",
+       Command::Completes::kNodes,
+       [](Session& session, const Words& arguments) {
+         return ShowPage(session, arguments, "/recovery");
+       }},
+      {"shared_log", "[HOST:PORT]", "what is left of an older version's shared log, who needs it",
+       Command::Completes::kNodes,
+       [](Session& session, const Words& arguments) {
+         return ShowPage(session, arguments, "/shared_log");
+       }},
+      {"stuck", "[HOST:PORT]", "event loops and disks' work that do not move",
+       Command::Completes::kNodes,
+       [](Session& session, const Words& arguments) {
+         return ShowPage(session, arguments, "/stuck");
+       }},
+      {"pools", "[HOST:PORT]",
+       "event loops and disks' pools: sizes, queues, waiting and working times",
+       Command::Completes::kNodes, [](Session& session, const Words& arguments) {
+         return ShowPage(session, arguments, "/pools");
+       }}};
 }
 
 }  // namespace arion::shell
