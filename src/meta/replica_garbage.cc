@@ -50,7 +50,7 @@ std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel leve
 std::vector<PartitionId> UnneededOf(const ClusterState& state, FunctionLevel level, Endpoint node,
                                     const std::vector<PartitionId>& missing, int64_t unix_seconds) {
   std::vector<PartitionId> unneeded;
-  if (level < FunctionLevel::kLively) return unneeded;
+  if (level < FunctionLevel::kSteady) return unneeded;
   for (const PartitionId pid : missing) {
     const Table* table = state.FindTable(pid.app_id);
     const Partition* partition = state.FindPartition(pid);

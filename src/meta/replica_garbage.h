@@ -16,7 +16,8 @@ namespace arion {
 std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel level, Endpoint node,
                                    int64_t unix_seconds);
 
-// Of `missing`, which have no directory at `node`: whom nobody will ask for there. By the same rule.
+// Of `missing`, which have no directory at `node`: whom nobody will ask for there. By the same rule,
+// but already when steady: nothing is removed by the answer alone.
 std::vector<PartitionId> UnneededOf(const ClusterState& state, FunctionLevel level, Endpoint node,
                                     const std::vector<PartitionId>& missing, int64_t unix_seconds);
 

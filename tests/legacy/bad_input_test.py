@@ -47,8 +47,8 @@ class BadInput(old_clusters_test.OldCluster):
         self.write_older_config(self.server)
         self.server.log = os.path.join(self.cluster.directory, 'log')
 
-    def fill(self, first=1, last=60, value=b'v' * 100, app_id=1):
-        """One replica, all of it in a shared log of three files."""
+    def fill(self, first=1, last=60, value=b'v' * 100, app_id=1, others=()):
+        """One replica, all of it in a shared log of three files, beside others that have no directory."""
         shared = model.LogWriter(5, 7000)
         pid = (app_id, 0)
         shared.entries[pid] = (0, 0)
@@ -56,7 +56,7 @@ class BadInput(old_clusters_test.OldCluster):
             if (decree - first) % ((last - first + 3) // 3) == 0:
                 shared.new_file()
             put = model.put(b'\0\1h%d' % decree, value)
-            shared.append([model.Mutation(pid, 3, decree, decree - 1, [put])])
+            shared.append([model.Mutation(each, 3, decree, decree - 1, [put]) for each in (pid, *others)])
         shared.save(self.slog)
         self.replica = os.path.join(self.reps(self.server), '1.0.pegasus')
         os.makedirs(os.path.join(self.replica, 'plog'))
@@ -106,7 +106,7 @@ class BadInput(old_clusters_test.OldCluster):
         self.assertEqual(contents(self.slog), before)
 
     def test_S16_A19_an_empty_folder_where_a_disk_is_not_mounted_is_not_used_and_the_log_waits_for_its_replicas(self):
-        self.fill()
+        self.fill(others=[(1, 1)])
         unmounted = os.path.join(self.server.directory, 'data1')
         os.makedirs(unmounted)
         with open(self.server.config) as file:
@@ -117,13 +117,13 @@ class BadInput(old_clusters_test.OldCluster):
         self.start_and_wait_for(60)
         self.assertTrue(any('is its disk mounted?' in line for line in self.server.last_lines(200)))
         harness.wait_for('it is known who holds the log back',
-                         lambda: self.metric('arion_shared_log_blocking_replicas') == 1, 20)
+                         lambda: self.metric('arion_shared_log_missing_replicas') == 1, 20)
         time.sleep(3 * self.collection_ms / 1000)
         self.assertEqual((contents(self.slog), os.listdir(unmounted)), (before, []))
         self.server.kill()
         self.server.start(['--new_data_directories=ssd1'])
         self.cluster.wait_listening(self.server)
-        self.assertEqual(os.listdir(unmounted), ['replica'])
+        harness.wait_for('it is used', lambda: os.listdir(unmounted) == ['replica'], 20)
 
     def test_a_read_only_disk_is_refused_and_named(self):
         self.mount('64m')

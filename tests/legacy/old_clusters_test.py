@@ -25,9 +25,8 @@ import old_version_model as model  # noqa: E402
 
 FIXTURE = os.path.join(os.environ.get('ARION_FIXTURES') or os.path.join(harness.ROOT, '../shared/fixtures'),
                        'pegasus-2.5.0')
-ROCKSDB = 'org.rocksdb:rocksdbjni:6.6.4'
 MAVEN_REPOSITORY = os.path.join(harness.BUILD, 'tests', 'legacy', 'maven')
-ROCKSDB_JAR = os.path.join(MAVEN_REPOSITORY, 'org/rocksdb/rocksdbjni/6.6.4/rocksdbjni-6.6.4.jar')
+OLDER, NEWER = '6.6.4', '8.5.3'  # RocksDB of 2.3 to 2.5, of 2.6
 
 # As an older server's configuration reads; what tests need different stands in our own sections.
 OLDER_CONFIG = """[apps.replica]
@@ -133,16 +132,23 @@ def rows_of_fixture():
     return tables
 
 
-def rocksdb_jar():
-    if not os.path.exists(ROCKSDB_JAR):
-        harness.run(['mvn', '-q', '-Dmaven.repo.local=' + MAVEN_REPOSITORY, 'dependency:get', '-Dartifact=' + ROCKSDB],
+def rocksdb_jar(version):
+    kind = '-linux64' if version == NEWER else ''
+    jar = os.path.join(MAVEN_REPOSITORY, f'org/rocksdb/rocksdbjni/{version}/rocksdbjni-{version}{kind}.jar')
+    if not os.path.exists(jar):
+        artifact = f'org.rocksdb:rocksdbjni:{version}' + (':jar:linux64' if kind else '')
+        harness.run(['mvn', '-q', '-Dmaven.repo.local=' + MAVEN_REPOSITORY, 'dependency:get', '-Dartifact=' + artifact],
                     timeout=300, cwd=tempfile.gettempdir())
-    return ROCKSDB_JAR
+    return jar
+
+
+def has_java():
+    return bool(shutil.which('java') and shutil.which('mvn'))
 
 
 def rows_as_older_rocksdb_reads(directories):
     """{directory: {raw key: (value, expiry)}}, and {directory: {meta key: text}}."""
-    out = harness.run(['java', '-Xmx256m', '-cp', rocksdb_jar(), os.path.join(HERE, 'OlderRocksDb.java'), *directories])
+    out = harness.run(['java', '-Xmx256m', '-cp', rocksdb_jar(OLDER), os.path.join(HERE, 'OlderRocksDb.java'), *directories])
     rows, meta, at = {}, {}, None
     for line in out.splitlines():
         kind, *rest = line.split(' ')
@@ -162,13 +168,17 @@ def rows_as_older_rocksdb_reads(directories):
 class RealDirectory(OldCluster):
     """One server has what a 2.5.0 server left, two are empty; the meta server knows nothing."""
 
-    def test_A24_A30_S5_S9_S20_a_2_5_0_directory_is_served_written_to_and_read_again_by_rocksdb_6_6_4(self):
+    def test_A24_A30_S5_S6_S9_S20_a_2_5_0_directory_is_served_written_to_and_read_again_by_rocksdb_6_6_4(self):
         first = self.cluster.replicas[0]
         shutil.copytree(os.path.join(FIXTURE, 'replica1', 'reps'), self.reps(first))
+        newer = self.add_what_2_6_leaves(self.reps(first)) if has_java() else None
         expected = rows_of_fixture()
         self.cluster.start()
         doubtful = [row['what'] for row in self.recover(exit_code=4)['doubtful']]
-        self.assertEqual(len([line for line in doubtful if '1 of 3 replicas found' in line]), 6, doubtful)
+        self.assertEqual(len([line for line in doubtful if '1 of 3 replicas found' in line]), 7 if newer else 6, doubtful)
+        if newer:
+            self.cluster.wait_healthy('newer', 3)
+            self.expect_rows('newer', newer).set(b'after', b's', b'written by ours')
         for name, count in (('temp', 1667), ('fix2', 458)):
             self.cluster.wait_healthy(name, 3)
             rows = {key: value for key, (value, _) in expected[name].items()}
@@ -182,13 +192,13 @@ class RealDirectory(OldCluster):
             del expected[name][gone]
         self.stop_servers()
 
-        if not shutil.which('java') or not shutil.which('mvn'):
+        if not newer:
             self.skipTest('rocksdbjni did not read the rows again: needs java and mvn')
         now = time.time() - data_api.EPOCH
         for server in self.cluster.replicas:
             with self.subTest(server.name):
                 directories = [os.path.join(self.reps(server), name, 'data', 'rdb')
-                               for name in sorted(os.listdir(self.reps(server))) if name.endswith('.pegasus')]
+                               for name in sorted(os.listdir(self.reps(server))) if name.endswith('.pegasus') and not name.startswith('3.')]
                 self.assertEqual(len(directories), 6)
                 rows, meta = rows_as_older_rocksdb_reads(directories)
                 for directory in directories:
@@ -203,6 +213,29 @@ class RealDirectory(OldCluster):
                             self.assertGreater(int(meta[directory]['pegasus_last_flushed_decree']), 0)
                     want = {data_api.raw_key(*key): row for key, row in expected[name].items()}
                     self.assertEqual(got, want)
+
+    def add_what_2_6_leaves(self, reps, count=200):
+        """Replica 3.0 of table newer as a server of 2.6 leaves it: its RocksDB, .app-info with field 15, no shared log. The
+        rows."""
+        directory = os.path.join(reps, '3.0.pegasus')
+        os.makedirs(os.path.join(directory, 'data'))
+        harness.run(['java', '-Xmx256m', '-cp', rocksdb_jar(NEWER), os.path.join(HERE, 'NewerRocksDb.java'),
+                     os.path.join(directory, 'data', 'rdb'), str(count)])
+        with open(os.path.join(directory, '.app-info'), 'wb') as file:
+            file.write((old_directory.APP_INFO % 3).replace(b'"3":{"str":"t"}', b'"3":{"str":"newer"}')
+                       .replace(b'"5":{"i32":8}', b'"5":{"i32":1}')
+                       .replace(b'"14":{"tf":0}', b'"14":{"tf":0},"15":{"tf":1}'))
+        with open(os.path.join(directory, '.init-info'), 'w') as file:
+            file.write('{"init_ballot":3,"init_durable_decree":0,"init_offset_in_shared_log":0,'
+                       '"init_offset_in_private_log":0}')
+        private = model.LogWriter(1, 0)
+        private.entries[3, 0] = (0, 0)
+        private.new_file()
+        for decree in range(count - 5, count + 6):
+            put = model.put(data_api.raw_key(b'new%d' % decree, b's'), b'value %d' % decree)
+            private.append([model.Mutation((3, 0), 3, decree, decree - 1, [put])])
+        private.save(os.path.join(directory, 'plog'))
+        return {(b'new%d' % n, b's'): b'value %d' % n for n in range(1, count + 6)}
 
     def add_private_log(self, directory, rows, flushed):
         """A member that is no primary knows of the last write's commit only with the next one: it is in its private log."""

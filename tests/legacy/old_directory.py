@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import struct
 
 import old_version_model as model
@@ -39,8 +40,8 @@ class Partition:
     """One replica's life under a server of 2.3: what it proposes goes to the shared log at once, and
     later, in the same order, to the private log."""
 
-    def __init__(self, rng, pid):
-        self.rng, self.pid = rng, pid
+    def __init__(self, rng, pid, learns=True):
+        self.rng, self.pid, self.learns = rng, pid, learns
         self.ballot, self.committed, self.prepared = rng.randint(1, 4), 0, 0
         self.timestamp = 1
         self.history = {}
@@ -74,7 +75,7 @@ class Partition:
             tail = [(d, self.history[d].updates) for d in range(self.committed + 1, known + 1)]
             self.prepared = known
             return [self.propose(d, updates) for d, updates in tail] or [self.next()]
-        if roll < 0.06 and self.committed > 3:
+        if roll < 0.06 and self.committed > 3 and self.learns:
             return self.learn()
         return [self.next()]
 
@@ -100,13 +101,13 @@ class Partition:
         return rows
 
 
-def generate(seed, root, replicas=None, writes=None):
-    """Makes a directory under `root`; returns {'p.i': expected state}, expected refusal or None."""
+def generate(seed, root, replicas=None, writes=None, disks=2, engine=True):
+    """Makes a server's directories below `root`: d1, d2, ... Without `engine` nothing is applied anywhere yet."""
     rng = random.Random(seed)
     count = replicas or rng.randint(1, 4)
     pids = [(1 + i // 3, i % 3) for i in range(count)]
-    parts = {pid: Partition(rng, pid) for pid in pids}
-    dropped = {(9, 0): Partition(rng, (9, 0))} if rng.random() < 0.3 else {}
+    parts = {pid: Partition(rng, pid, learns=engine) for pid in pids}
+    dropped = {(9999, 0): Partition(rng, (9999, 0))} if rng.random() < 0.3 else {}
     everyone = {**parts, **dropped}
     shared = model.LogWriter(rng.randint(1, 9), rng.choice((0, 7000)))
     stays_behind = rng.random() < 0.15  # 2.4 came after: only private logs were written then
@@ -138,16 +139,16 @@ def generate(seed, root, replicas=None, writes=None):
         with open(os.path.join(slog, name), 'wb') as file:
             file.write(data + data[:torn])
     for i, (pid, part) in enumerate(sorted(parts.items())):
-        write_replica(rng, os.path.join(root, 'd%d/replica/reps' % (1 + i % 2)), part, offsets,
-                      len(part.shared_order) if stays_behind else written[pid], stays_behind)
-    for name in ('d1', 'd2'):
-        os.makedirs(os.path.join(root, name, 'replica/reps'), exist_ok=True)
+        write_replica(rng, os.path.join(root, 'd%d/replica/reps' % (1 + i % disks)), part, offsets,
+                      len(part.shared_order) if stays_behind else written[pid], stays_behind, engine)
+    for disk in range(disks):
+        os.makedirs(os.path.join(root, 'd%d/replica/reps' % (disk + 1)), exist_ok=True)
     for suffix in ('.17000000000000001.gar', '.17000000000000001.err'):
         if rng.random() < 0.2:
-            os.makedirs(os.path.join(root, 'd1/replica/reps/9.0.pegasus' + suffix))
+            os.makedirs(os.path.join(root, 'd1/replica/reps/9999.0.pegasus' + suffix))
 
 
-def write_replica(rng, reps, part, offsets, known, is_complete):
+def write_replica(rng, reps, part, offsets, known, is_complete, engine):
     valid = part.shared_order[part.valid_from:known]
     first_valid = next((offsets[id(m)] for m in valid if id(m) in offsets), None)
     shared_start = 0
@@ -173,7 +174,7 @@ def write_replica(rng, reps, part, offsets, known, is_complete):
         if rng.random() < 0.05:
             plog.new_file()
     committed_known = max([part.floor] + [m.committed for m in valid])
-    durable = rng.choice((part.floor, rng.randint(part.floor, committed_known)))
+    durable = rng.choice((part.floor, rng.randint(part.floor, committed_known))) if engine else 0
     directory = os.path.join(reps, '%d.%d.pegasus' % part.pid)
     os.makedirs(directory)
     plog.save(os.path.join(directory, 'plog'))
@@ -191,19 +192,24 @@ def write_replica(rng, reps, part, offsets, known, is_complete):
                 file.write(data)
 
 
-def start_old_version(root):
-    """The model starts on it: {'a.b': Replica}, or the shared log's error."""
+def read_memory_engine(directory):
+    if os.path.exists(os.path.join(directory, 'data/memory/records')):
+        return read_engine(directory)
+    return 0, {}
+
+
+def start_old_version(root, engine_of=read_memory_engine):
+    """The model starts on it: {'a.b': Replica}, or the shared log's error. `engine_of`: a replica's directory ->
+    (decree, rows)."""
     replicas = {}
-    for disk in ('d1', 'd2'):
+    for disk in sorted(name for name in os.listdir(root) if re.fullmatch('d[0-9]+', name)):
         reps = os.path.join(root, disk, 'replica/reps')
         for name in sorted(os.listdir(reps)):
             if not name.endswith('.pegasus'):
                 continue
             directory = os.path.join(reps, name)
             info = model.read_info(directory)
-            durable, rows = 0, {}
-            if os.path.exists(os.path.join(directory, 'data/memory/records')):
-                durable, rows = read_engine(directory)
+            durable, rows = engine_of(directory)
             replica = model.Replica(durable, info['init_ballot'], info['init_offset_in_shared_log'],
                                     info['init_offset_in_private_log'], rows)
             plog = model.LogFolder(os.path.join(directory, 'plog'))

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "tests/legacy/old_server.h"
 #include "tools/log/prepare_rollback.h"
@@ -67,6 +69,25 @@ void CheckPrepared(OldServer& old, RollbackTarget target,
     EXPECT_EQ(old.StateFromPrivateLog(pid), state) << pid.ToString();
 }
 
+// The simulated disk's files as real ones, for rollback_crash_test.py.
+void Export(OldServer& old, const std::string& from, const std::string& to) {
+  std::filesystem::create_directories(to);
+  const auto names = old.files().List(from);
+  ASSERT_TRUE(names.ok()) << names.status();
+  for (const std::string& name : *names) {
+    const std::string path = JoinPath(from, name);
+    const auto status = old.files().Stat(path);
+    ASSERT_TRUE(status.ok()) << status.status();
+    if (status->is_directory) {
+      Export(old, path, JoinPath(to, name));
+      continue;
+    }
+    const auto content = ReadFile(old.files(), path);
+    ASSERT_TRUE(content.ok()) << content.status();
+    std::ofstream(JoinPath(to, name), std::ios::binary) << *content;
+  }
+}
+
 TEST(PrepareRollbackCrash, A23_S9_S10_S11_KilledAtAnyChangeTheEndIsTheSame) {
   std::map<PartitionId, OldReplicaState> expected;
   {
@@ -77,6 +98,7 @@ TEST(PrepareRollbackCrash, A23_S9_S10_S11_KilledAtAnyChangeTheEndIsTheSame) {
   }
   ASSERT_EQ(expected[k21].applied, 8);
   const char* configured = std::getenv("ARION_LEGACY_CRASH_SEEDS");
+  const char* out = std::getenv("ARION_LEGACY_CRASH_OUT");  // a directory for Export
   const uint64_t seeds = configured == nullptr ? 1 : std::stoul(configured);
   int points = 0;
   for (uint64_t seed = 1; seed <= seeds; ++seed)
@@ -103,6 +125,7 @@ TEST(PrepareRollbackCrash, A23_S9_S10_S11_KilledAtAnyChangeTheEndIsTheSame) {
           }
           const absl::Status done = Prepare(old, target);
           ASSERT_TRUE(done.ok()) << done;
+          if (out != nullptr) Export(old, "/d1", JoinPath(out, std::to_string(points)) + "/d1");
           CheckPrepared(old, target, expected);
           points += 2;
           if (testing::Test::HasFailure()) return;

@@ -155,6 +155,16 @@ TEST(ServerConfigTest, AnOlderFileActsAndListsTheRestOnce) {
   EXPECT_NE(config->warnings[0].find("fd_check_interval_seconds"), std::string::npos);
 }
 
+TEST(ServerConfigTest, NewDataDirectoriesAreTagsAndTheWaitForMissingReplicasMayHaveNoLimit) {
+  const auto config = MakeReplica("new_data_directories = d1\nshared_log_missing_wait_max = 0\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->replica.new_data_directories, std::vector<std::string>{"d1"});
+  EXPECT_EQ(config->replica.shared_log_missing_wait_max, absl::InfiniteDuration());
+  EXPECT_EQ(MakeReplica("shared_log_missing_wait_max = 36h\n")->replica.shared_log_missing_wait_max,
+            absl::Hours(36));
+  EXPECT_NE(ErrorOf(MakeReplica("new_data_directories = d1,d7\n")).find("d7"), std::string::npos);
+}
+
 TEST(ServerConfigTest, DiskAndLogKeysAct) {
   absl::StatusOr<ServerConfig> config = MakeReplica(
       "disk_space_min = 2 MiB\ndisk_reserve_size = 0\ndisk_slow_sync = 20ms\n"

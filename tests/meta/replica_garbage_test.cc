@@ -25,7 +25,7 @@ class UnneededOfTest : public testing::Test {
     partition.config.secondaries = {b_};
     partition.serving = {a_, b_};
   }
-  Pids Unneeded(FunctionLevel level = FunctionLevel::kLively) {
+  Pids Unneeded(FunctionLevel level = FunctionLevel::kSteady) {
     return UnneededOf(state_, level, c_, {kHere, kUnknown, {2, 7}}, 1000);
   }
   Partition& partition() { return state_.tables[2].partitions[0]; }
@@ -37,7 +37,7 @@ class UnneededOfTest : public testing::Test {
 
 TEST_F(UnneededOfTest, WhatOthersHoldWholeIsNotNeededHere) {
   EXPECT_EQ(Unneeded(), Pids{kHere}) << "nothing is said of what the meta server does not know";
-  EXPECT_EQ(Unneeded(FunctionLevel::kSteady), Pids());
+  EXPECT_EQ(Unneeded(FunctionLevel::kFreezed), Pids());
 }
 TEST_F(UnneededOfTest, WhileAMemberIsAwayOrNotProvenEverythingIsNeeded) {
   state_.nodes[b_].alive = false;

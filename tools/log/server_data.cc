@@ -245,7 +245,9 @@ void PrintCoverage(const ServerData& data, const std::map<PartitionId, Coverage>
                          "\",\"elsewhere\":true,\"last\":", max.value(), "}\n"));
     else
       print(absl::StrCat(pid.ToString(), "  not here; the shared log has it to decree ",
-                         max.value(), "\n"));
+                         max.value(),
+                         " and is kept until the meta server says that nobody needs it here; are "
+                         "all disks mounted?\n"));
   }
 }
 
