@@ -94,8 +94,10 @@ CollectionInput SharedLogCollector::InputOf(const std::vector<ReplicaSnapshot>& 
       input.unopened.insert(replica.pid);
     }
   }
-  for (const PartitionId pid : found_.set_aside)
-    if (!input.unopened.contains(pid)) input.gone.insert(pid);
+  // What was set aside here may have been made anew on the disk that is missing.
+  if (found_.disks == CollectionInput::Disks::kAllReadable)
+    for (const PartitionId pid : found_.set_aside)
+      if (!input.unopened.contains(pid)) input.gone.insert(pid);
   return input;
 }
 

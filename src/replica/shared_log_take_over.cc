@@ -105,9 +105,11 @@ void SharedLogTakeOver::Stop() {
 // ---- reading ----
 
 void SharedLogTakeOver::BeginPass() {
+  if (was_read_ && takers_.empty() && waiting_.empty()) host_->engines.LimitUnflushed(0);
   if (!expected_.empty() || is_stopped_ || IsReading() || is_piece_under_way_ || !takers_.empty() ||
       (was_read_ && waiting_.empty()))
     return;
+  host_->engines.LimitUnflushed(kUnflushedMax);
   takers_.swap(waiting_);
   std::vector<PrivateLogReach> reaches;
   for (const auto& [pid, taker] : takers_)
@@ -278,7 +280,6 @@ void SharedLogTakeOver::FinishIfIdle(PartitionId pid) {
   }
   if (taker->is_working || taker->appends > 0 || !taker->batches.empty()) return;
   takers_.erase(it);
-  if (takers_.empty() && !IsReading()) host_->engines.LimitUnflushed(0);
   Finish(pid, taker);
   BeginPass();
 }

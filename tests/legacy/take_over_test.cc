@@ -314,6 +314,7 @@ TEST_F(TakeOverTest, A19_S16_AnEmptyFolderWhereADiskIsNotMountedIsNoReadableDisk
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
   Store(ThreeFiles());
   ASSERT_TRUE(old_.files().CreateDirectories(kReps2).ok());  // k10 lies on the disk that belongs here
+  ASSERT_TRUE(old_.files().CreateDirectories(OldServer::DirectoryOf(k10) + ".16.gar").ok());
   old_.options().shared_log_collection_interval = absl::Seconds(1);
   old_.options().new_data_directories.clear();
   Open();
