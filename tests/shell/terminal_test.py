@@ -129,11 +129,13 @@ class TerminalTest(harness.ClusterTest):
 
     def test_without_a_meta_server_every_command_says_so_in_time(self):
         port = harness.free_ports(1)[0]
-        for command in ("status", "nodes", "drop temp -y", "drain 127.0.0.1:1 -y", "rolling-restart -c true -y"):
-            done = subprocess.run([SHELL, "--meta", f"127.0.0.1:{port}", "-e", command], capture_output=True, text=True,
-                                  timeout=60 * harness.PATIENCE)
-            self.assertEqual(done.returncode, 3, f"{command}: {done.stderr}")
-            self.assertIn("error: ", done.stderr)
+        commands = ("status", "nodes", "drop temp -y", "drain 127.0.0.1:1 -y", "rolling-restart -c true -y")
+        started = [subprocess.Popen([SHELL, "--meta", f"127.0.0.1:{port}", "-e", command], stderr=subprocess.PIPE, text=True)
+                   for command in commands]
+        for command, shell in zip(commands, started):
+            error = shell.communicate(timeout=60 * harness.PATIENCE)[1]
+            self.assertEqual(shell.returncode, 3, f"{command}: {error}")
+            self.assertIn("error: ", error)
 
     def test_primaries_are_drained_and_servers_restarted_one_by_one(self):
         victim = self.cluster.replicas[0]
