@@ -543,7 +543,8 @@ const std::vector<Rule>& Rules() {
         "size of each data directory's reserve file, at most 1 % of its disk; 0: none", "64 MiB"},
        SetDiskSize<&DiskHealthOptions::reserve_bytes>},
       {{"arion.replica", "disk_slow_sync",
-        "a disk whose flushes take longer (p99 of a second, five in a row) is called slow",
+        "a disk whose flushes take longer (p99 of a second, four in a row) is called slow; its "
+        "members leave while enough others stay",
         "500ms"},
        SetSlowSync},
       {{"arion.replica", "copy_rate_per_disk",

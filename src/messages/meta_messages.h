@@ -117,6 +117,8 @@ struct ReplicaServerInfo {
   }
   bool operator==(const ReplicaServerInfo&) const = default;
 };
+inline constexpr char kLogHomeTag[] = "log_home";
+
 struct ConfigSyncRequest {
   Endpoint node;
   std::optional<std::vector<ReplicaInfo>> stored_replicas;
@@ -126,10 +128,12 @@ struct ConfigSyncRequest {
   std::optional<std::vector<std::string>> unreadable_disks;
   // Arion's: in an older shared log, but in none of the data directories; are they needed?
   std::optional<std::vector<PartitionId>> missing_replicas;
+  // tags; kLogHomeTag: where the logs of all disks lie
+  std::optional<std::vector<std::string>> slow_disks;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
-        v(1000, s.unreadable_disks), v(1001, s.missing_replicas);
+        v(1000, s.unreadable_disks), v(1001, s.missing_replicas), v(1002, s.slow_disks);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };

@@ -308,6 +308,13 @@ const ReplicaInfo* Node::LoadedReplica(PartitionId pid) const {
   return &found->second;
 }
 
+bool Node::IsSlowFor(PartitionId pid) const {
+  if (slow_disks.empty()) return false;
+  const auto found = replicas.find(pid);
+  return found == replicas.end() || slow_disks.contains(found->second.disk_tag) ||
+         slow_disks.contains(kLogHomeTag);
+}
+
 bool Node::IsLoading(PartitionId pid) const {
   auto found = replicas.find(pid);
   return found != replicas.end() && found->second.loading.value_or(false);

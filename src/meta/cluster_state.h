@@ -91,11 +91,15 @@ struct Node {
   int64_t incarnation = 0;  // counts the restarts that were noticed
   bool collected = false;   // a config sync of its present connection has been received
   bool has_unreadable_disks = false;
+  std::set<std::string> slow_disks;
+  Instant slow_since;                           // while there are some
   std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
 
   // Its loaded replica of `pid`, or nullptr.
   const ReplicaInfo* LoadedReplica(PartitionId pid) const;
   bool IsLoading(PartitionId pid) const;
+  // Its replica of `pid` lies on a slow disk, or a new one might.
+  bool IsSlowFor(PartitionId pid) const;
 };
 
 struct LivenessLimits {

@@ -179,6 +179,7 @@ void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
   Node& node = state_.nodes[endpoint];
   node.alive = true;
   node.collected = false;
+  node.slow_disks.clear();
   node.replicas.clear();
   SchedulePlan();
 }

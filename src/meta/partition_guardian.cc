@@ -12,6 +12,7 @@ namespace {
 
 constexpr int32_t kUpgradeTries = 3;  // sent to one member before another is chosen
 constexpr absl::Duration kUpgradePatience = absl::Seconds(3);  // after the last of them
+constexpr absl::Duration kSlowPatience = absl::Seconds(2);     // before members leave a slow disk
 
 // One look at all partitions; what it decided so far counts for the next decision.
 class Look {
@@ -142,6 +143,7 @@ class Look {
         return Propose(ConfigType::kDowngradeToInactive, config.primary, node);
       }
     }
+    if (std::optional<Step> step = LeaveSlowDisk(partition)) return *step;
     size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
     if (config.MemberCount() < factor) return AddMissing(partition);
     if (config.secondaries.size() >= factor) {
@@ -149,6 +151,42 @@ class Look {
                      placement_.MostReplicas(config.secondaries));
     }
     return {};
+  }
+
+  // For long enough that others would be known to be slow as well.
+  bool IsSlow(Endpoint endpoint, PartitionId pid) {
+    const Node* node = state_.FindNode(endpoint);
+    if (node == nullptr || !node->alive || !node->IsSlowFor(pid) || MostAreSlow()) return false;
+    const Instant since = node->slow_since + kSlowPatience;
+    if (now_ < since) LookAgainAt(since);
+    return now_ >= since;
+  }
+
+  bool MostAreSlow() const {
+    const auto is_slow = [](const auto& entry) {
+      return entry.second.alive && !entry.second.slow_disks.empty();
+    };
+    const auto slow = std::count_if(state_.nodes.begin(), state_.nodes.end(), is_slow);
+    return 2 * static_cast<size_t>(slow) > state_.AliveCount();
+  }
+
+  // Every member's disk is waited for by every write: the primary's role goes first, then the copy.
+  std::optional<Step> LeaveSlowDisk(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    if (IsSlow(config.primary, config.pid)) {
+      if (FastOf(Intact(partition), config.pid).empty()) return std::nullopt;
+      return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
+    }
+    const auto enough = static_cast<size_t>(std::max(options_.mutation_2pc_min_replica_count, 2));
+    if (config.MemberCount() <= enough) return std::nullopt;
+    for (Endpoint node : config.secondaries)
+      if (IsSlow(node, config.pid)) return Propose(ConfigType::kRemove, config.primary, node);
+    return std::nullopt;
+  }
+
+  std::vector<Endpoint> FastOf(std::vector<Endpoint> nodes, PartitionId pid) {
+    std::erase_if(nodes, [&](Endpoint node) { return IsSlow(node, pid); });
+    return nodes;
   }
 
   static Step Propose(ConfigType type, Endpoint target, Endpoint node) {
@@ -223,6 +261,7 @@ class Look {
     if (std::vector<Endpoint> intact = Intact(partition); !intact.empty()) {
       // Who stepped down wants somebody else to follow.
       if (intact.size() > 1) std::erase(intact, partition.former_primary);
+      if (std::vector<Endpoint> fast = FastOf(intact, config.pid); !fast.empty()) intact = fast;
       return upgrade(placement_.FewestPrimaries(intact));
     }
     Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
@@ -403,7 +442,8 @@ class Look {
   bool MayLearn(const Partition& partition, Endpoint endpoint) const {
     const Node* node = state_.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected &&
-           !partition.config.IsMember(endpoint) && !node->IsLoading(partition.config.pid);
+           !partition.config.IsMember(endpoint) && !node->IsLoading(partition.config.pid) &&
+           (!node->IsSlowFor(partition.config.pid) || MostAreSlow());
   }
 
   bool StillApplies(const Partition& partition, const Intent& intent) const {

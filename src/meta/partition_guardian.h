@@ -12,7 +12,10 @@
 //           P2  While a member kept running (or came back clean) only such a member is upgraded.
 //               Otherwise, once every alive member has reported or one grace has passed: the
 //               largest (ballot of the last mutation, last prepared); the former primary wins ties.
-//           P3  Freezed: no proposals, but writes. Below: nothing at all.
+//           P3  A member on a slow disk is not primary where another may be, and is taken out where
+//               enough others stay; it comes back when its disk is fast again. Where most servers
+//               are slow nobody is moved.
+//           P4  Freezed: no proposals, but writes. Below: nothing at all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

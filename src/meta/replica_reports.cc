@@ -105,6 +105,9 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   Node& node = state.nodes[sync.node];
   node.collected = true;
   node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
+  if (node.slow_disks.empty()) node.slow_since = now;
+  node.slow_disks.clear();
+  if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
   node.replicas.clear();
   if (sync.stored_replicas) {
     for (const ReplicaInfo& report : *sync.stored_replicas) {

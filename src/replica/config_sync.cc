@@ -87,6 +87,8 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
   if (!unreadable_disks_.empty()) request.unreadable_disks = unreadable_disks_;
   if (!missing_.empty()) request.missing_replicas.emplace(missing_.begin(), missing_.end());
+  if (std::vector<std::string> slow = host_->disks->SlowTags(); !slow.empty())
+    request.slow_disks = std::move(slow);
   host_->transport.Call(
       host_->lease->leader(),
       {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},

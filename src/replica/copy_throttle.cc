@@ -58,6 +58,8 @@ void CopyThrottle::Reconsider(Disk& disk, absl::Duration wait, Instant now) cons
   const double pace = disk.bucket.rate();
   disk.second_began = now;
   disk.copied = 0;
+  // It waits as long almost without copies.
+  if (pace > 0 && pace <= kPaceMin) disk.calm_wait = std::max(disk.calm_wait, wait);
   if (wait > std::max(kUnhurried, disk.calm_wait * kPatience)) {
     const double half = std::max(copied_per_second / 2, kPaceMin);
     disk.bucket.SetRate(pace == 0 ? half : std::min(half, pace));

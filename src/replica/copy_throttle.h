@@ -6,8 +6,8 @@
 //           took waits until it is paid off, so a piece larger than a bucket passes too. A bucket
 //           holds what comes in in 100 ms. The pace is looked at once a second of copying: the
 //           foreground's wait above kUnhurried and kPatience times what it was when the copies
-//           began: half of what was copied in that second, at least kPaceMin; else a quarter more,
-//           until the limit is reached again.
+//           began, or later at the least pace: half of what was copied in that second, at least
+//           kPaceMin; else a quarter more, until the limit is reached again.
 // Units     Rates: bytes a second; 0: no limit.
 // Threads   Thread-safe. Pure otherwise: time comes by argument, the wait by the function given.
 // SPDX-License-Identifier: Apache-2.0

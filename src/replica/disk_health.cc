@@ -2,6 +2,7 @@
 #include "replica/disk_health.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace arion {
 namespace {
@@ -53,15 +54,24 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
 
 void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& syncs, int64_t queued) {
   sync_p99_nanos_ = syncs.Quantile(0.99);
+  const std::optional<absl::Duration> probe = std::exchange(probe_, std::nullopt);
+  const auto is_late = [&](absl::Duration took) { return took > options_.sync_p99_max; };
   const bool is_stuck = syncs.count == 0 && queued > 0;
-  const bool was_late =
-      sync_p99_nanos_ > static_cast<uint64_t>(absl::ToInt64Nanoseconds(options_.sync_p99_max));
-  if (!is_stuck && !was_late) {
-    slow_seconds_ = 0;
+  if (is_stuck || is_late(absl::Nanoseconds(sync_p99_nanos_)) || (probe && is_late(*probe))) {
+    good_seconds_ = 0;
+    if (late_seconds_++ == 0 && !is_slow_) slow_since_ = now;
+    if (is_slow_ || late_seconds_ < kSlowSeconds) return;
+    is_slow_ = true;
+    const bool is_relapse = calm_since_ > Instant(0) && now - calm_since_ < kRelapse;
+    calm_seconds_ = is_relapse ? std::min(2 * calm_seconds_, kCalmSecondsMax) : kCalmSeconds;
     return;
   }
-  if (slow_seconds_ == 0) slow_since_ = now;
-  ++slow_seconds_;
+  late_seconds_ = 0;
+  if (!is_slow_ || (syncs.count == 0 && !probe)) return;
+  if (++good_seconds_ < calm_seconds_) return;
+  is_slow_ = false;
+  good_seconds_ = 0;
+  calm_since_ = now;
 }
 
 }  // namespace arion

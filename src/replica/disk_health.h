@@ -6,7 +6,9 @@
 //           kGoodSightings looks in a row, each a quarter (and some) above the bound, with nobody
 //           waiting. Usable is what is available without what the reserve still lacks. IO_ERROR is sticky.
 //           Slow stands beside: the p99 of a second's flushes above the limit (or writes queued and
-//           no flush at all) in kSlowSeconds seconds in a row; over with the first that is not.
+//           no flush at all) in kSlowSeconds seconds in a row. It is over after kCalmSeconds good ones in
+//           a row, twice as many after each relapse: where nothing is flushed any more, a probe in
+//           time is one.
 // Threads   Not thread-safe; DiskWatch locks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,6 +16,7 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "base/histogram.h"
 #include "base/instant.h"
@@ -32,7 +35,10 @@ struct DiskHealthOptions {
 class DiskHealth {
  public:
   static constexpr int kGoodSightings = 2;
-  static constexpr int kSlowSeconds = 5;
+  static constexpr int kSlowSeconds = 4;
+  static constexpr int kCalmSeconds = 8;
+  static constexpr int kCalmSecondsMax = 512;
+  static constexpr absl::Duration kRelapse = absl::Minutes(10);
 
   explicit DiskHealth(DiskHealthOptions options) : options_(options) {}
 
@@ -48,6 +54,8 @@ class DiskHealth {
   void OnIoError() { ++io_errors_; }
   // Once a second: the flushes of that second, and what was queued at its end.
   void OnSecond(Instant now, const Histogram::Snapshot& syncs, int64_t queued);
+  // While it is slow: how long one small flush took that was made to see.
+  void OnProbe(absl::Duration took) { probe_ = took; }
 
   // ---- state ----
   DiskStatus state() const {
@@ -55,7 +63,7 @@ class DiskHealth {
     return has_space_ ? DiskStatus::kNormal : DiskStatus::kSpaceInsufficient;
   }
   bool has_space() const { return has_space_; }
-  bool is_slow() const { return slow_seconds_ >= kSlowSeconds; }
+  bool is_slow() const { return is_slow_; }
   Instant slow_since() const { return slow_since_; }  // while is_slow
   uint64_t sync_p99_nanos() const { return sync_p99_nanos_; }
   FileSystem::Space space() const { return space_; }
@@ -78,8 +86,13 @@ class DiskHealth {
   int64_t io_errors_ = 0;
   FileSystem::Space space_;
   uint64_t reserve_bytes_ = 0;
-  int slow_seconds_ = 0;
+  bool is_slow_ = false;
+  int late_seconds_ = 0;  // in a row
+  int good_seconds_ = 0;  // in a row, while slow
+  int calm_seconds_ = kCalmSeconds;
+  std::optional<absl::Duration> probe_;  // since the last second
   Instant slow_since_{0};
+  Instant calm_since_{0};
   uint64_t sync_p99_nanos_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <absl/strings/str_format.h>
 
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -15,11 +16,28 @@ std::string MiB(uint64_t bytes) {
   return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
+constexpr char kProbeName[] = ".arion-probe";
+
+// How long it takes to write and sync a block; nullopt: it can't be done, whatever the speed.
+std::optional<absl::Duration> Probe(Environment& env, const std::string& directory) {
+  constexpr size_t kProbeBytes = 4096;
+  const std::string path = JoinPath(directory, kProbeName);
+  const Instant begin = env.clock().Now();
+  auto file = env.files().OpenForWrite(path, FileSystem::CreateMode::kTruncate);
+  if (!file.ok() || !(*file)->WriteAt(0, std::string(kProbeBytes, '\0')).ok() ||
+      !(*file)->Sync().ok() || !(*file)->Close().ok())
+    return std::nullopt;
+  const absl::Duration took = env.clock().Now() - begin;
+  env.files().Remove(path).IgnoreError();  // the next one writes over it
+  return took;
+}
+
 }  // namespace
 
 struct DiskWatch::Sight {
   absl::StatusOr<FileSystem::Space> space;
   absl::StatusOr<uint64_t> reserve;
+  std::optional<absl::Duration> probe;
 };
 
 struct DiskWatch::Disk {
@@ -112,18 +130,23 @@ void DiskWatch::LookAt(size_t index) {
   if (disk.is_looking || is_stopped_) return;
   disk.is_looking = true;
   const bool gives_up = std::exchange(disk.gives_up_reserve, false);
+  const bool probes = disk.said_slow;
   uint64_t growth = 0;
   if (!gives_up && disk.keeps_reserve) {
     std::lock_guard lock(disk.mutex);
     growth = disk.health.ReserveGrowth();
   }
-  env_.disk_pool(disk.directory.path).Submit([self = shared_from_this(), index, gives_up, growth] {
-    DiskReserve& reserve = self->disks_[index]->reserve;
-    absl::StatusOr<uint64_t> size = gives_up ? reserve.GiveUp() : reserve.GrowBy(growth);
-    Sight sight{.space = self->env_.files().SpaceOf(self->disks_[index]->directory.path),
-                .reserve = std::move(size)};
-    self->strand_->Post([self, index, sight = std::move(sight)] { self->OnSeen(index, sight); });
-  });
+  env_.disk_pool(disk.directory.path)
+      .Submit([self = shared_from_this(), index, gives_up, growth, probes] {
+        DiskReserve& reserve = self->disks_[index]->reserve;
+        absl::StatusOr<uint64_t> size = gives_up ? reserve.GiveUp() : reserve.GrowBy(growth);
+        Sight sight{.space = self->env_.files().SpaceOf(self->disks_[index]->directory.path),
+                    .reserve = std::move(size),
+                    .probe = probes ? Probe(self->env_, self->disks_[index]->directory.path)
+                                    : std::nullopt};
+        self->strand_->Post(
+            [self, index, sight = std::move(sight)] { self->OnSeen(index, sight); });
+      });
 }
 
 void DiskWatch::OnSeen(size_t index, const Sight& sight) {
@@ -140,6 +163,7 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
     std::lock_guard lock(disk.mutex);
     disk.health.OnReserve(sight.reserve.ok() ? *sight.reserve : 0);
     if (sight.space.ok()) disk.health.OnSpace(*sight.space);
+    if (sight.probe) disk.health.OnProbe(*sight.probe);
     if (is_overtaken) disk.health.OnNoSpace();  // the disk filled up while the reserve grew
   }
   SayStateOf(disk);
@@ -168,7 +192,7 @@ void DiskWatch::JudgeFlushes(size_t index) {
   Disk& disk = *disks_[index];
   const LogDeviceStats& stats = disk.log_device.load()->stats();
   Histogram::Snapshot syncs = stats.sync_nanos.Read();
-  std::lock_guard lock(disk.mutex);
+  std::unique_lock lock(disk.mutex);
   disk.health.OnSecond(env_.clock().Now(), syncs.Since(disk.syncs_before), stats.queued.value());
   disk.syncs_before = std::move(syncs);
   if (disk.health.is_slow() == disk.said_slow) return;
@@ -180,6 +204,17 @@ void DiskWatch::JudgeFlushes(size_t index) {
   else
     LOG(INFO) << "disk " << disk.directory.tag << " is as fast as usual again: p99 of a flush "
               << absl::Nanoseconds(disk.health.sync_p99_nanos());
+  lock.unlock();
+  if (on_slow_changed_) on_slow_changed_();
+}
+
+std::vector<std::string> DiskWatch::SlowTags() const {
+  std::vector<std::string> tags;
+  for (const auto& disk : disks_) {
+    std::lock_guard lock(disk->mutex);
+    if (disk->health.is_slow()) tags.push_back(disk->directory.tag);
+  }
+  return tags;
 }
 
 bool DiskWatch::HasSpace(size_t disk) const {

@@ -1,7 +1,8 @@
 // DiskWatch: looks after each data directory's disk once a second, keeps its DiskHealth and its
 // reserve file, and tells replicas whether they may take new writes.
 //
-// Shapes    A disk is named by its position in the list given. Health goes by data directory (tag),
+// Shapes    A slow disk is probed once a second: a small file is written, synced and removed.
+//           A disk is named by its position in the list given. Health goes by data directory (tag),
 //           the flush times by device (decision 23): several directories may share one.
 // Threads   Thread-safe, but for Start (before all else) and Stop (on the server's strand).
 //           HasSpace is one load.
@@ -17,6 +18,7 @@
 #include <absl/status/status.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -35,6 +37,8 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
 
   DiskWatch(Environment& env, StrandPtr strand, const DiskHealthOptions& options,
             const std::vector<DataDirectory>& disks);
+  // Before Start: runs on the strand when a disk has become slow, or is no longer.
+  void OnSlowChanged(std::function<void()> changed) { on_slow_changed_ = std::move(changed); }
   ~DiskWatch();
 
   // Where is_readable, the directory exists; the others are IO_ERROR and not looked at. Waits for
@@ -49,6 +53,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   // p99 of the log's flushes in the last whole second; 0: there were none.
   absl::Duration FlushWait(size_t disk) const;
   std::vector<DiskSnapshot> Snapshot() const;
+  std::vector<std::string> SlowTags() const;
 
   // ---- what replicas met ----
   void OnNoSpace(size_t disk);
@@ -73,6 +78,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   const StrandPtr strand_;
   const DiskHealthOptions options_;
   std::vector<std::unique_ptr<Disk>> disks_;
+  std::function<void()> on_slow_changed_;
   TimerId timer_ = kNoTimer;
   bool is_stopped_ = false;
 };

@@ -25,7 +25,6 @@
 namespace arion {
 namespace {
 
-constexpr char kLogHomeTag[] = "log_home";
 // Of a server that stops, for others to take over what it is primary of.
 constexpr absl::Duration kStepDownPatience = absl::Seconds(1);
 
@@ -448,6 +447,9 @@ void ReplicaServer::State::MakeParts() {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, unreadable_tags_);
+  host_->disks->OnSlowChanged([self] {
+    if (const auto state = self.lock()) state->sync_->Soon();
+  });
   router_ = std::make_shared<RequestRouter>(host_, strand_, table_, sync_);
   detector_ = std::make_shared<FailureDetectorClient>(
       host_->env, host_->transport, strand_, host_->lease,

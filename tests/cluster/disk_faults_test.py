@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import harness
@@ -382,13 +383,30 @@ class FailingDisk(DiskFaults):
         self.disk.rules()
         self.check_survives_the_end_of_all()
 
-    def test_a_slow_disk_is_noticed(self):
+    def roles_of_victim(self):
+        """(partitions it is primary of, partitions it is a member of)"""
+        partitions = self.cluster.partitions("temp")
+        primary = sum(p["primary"] == self.victim.address for p in partitions)
+        return primary, primary + sum(self.victim.address in p["secondaries"] for p in partitions)
+
+    def test_a_slow_disk_loses_its_primaries_then_its_members_and_gets_them_back(self):
+        """G12, times measured from when flushes begin to take 0.8 s."""
         self.start(FaultyDisk)
-        self.disk.rules({"op": "fsync", "path": "/plog/", "seconds": 0.8})
+        begin = time.monotonic()
+        self.disk.rules({"op": "fsync", "seconds": 0.8})
         self.wait_metric("arion_disk_slow", lambda v: v == 1, 15, disk="d0")
-        harness.wait_for("the log says so", lambda: any("slow" in line for line in self.victim.last_lines(500)))
+        marked = time.monotonic() - begin
+        harness.wait_for("its primaries have moved", lambda: self.roles_of_victim()[0] == 0, 30)
+        moved = time.monotonic() - begin
+        harness.wait_for("no write waits for it any more", lambda: self.roles_of_victim()[1] == 0, 30)
+        left = time.monotonic() - begin
+        print(f"slow disk: marked after {marked:.1f} s, primaries moved after {moved:.1f} s, members left after {left:.1f} s "
+              "(goals of G12: 5, 10, 15 s)", flush=True)
+        self.wait_written(500)
+        self.assertEqual(self.roles_of_victim(), (0, 0), "it stays away while its disk is slow")
         self.disk.rules()
-        self.wait_metric("arion_disk_slow", lambda v: v == 0, 15, disk="d0")
+        self.wait_metric("arion_disk_slow", lambda v: v == 0, 30, disk="d0")
+        self.cluster.wait_healthy("temp", 3)
         self.wait_written(100)
         self.writer.stop()
         self.check_nothing_is_lost()

@@ -440,6 +440,57 @@ TEST_F(PartitionGuardianTest, AnUnchangedStateGivesTheSamePlan) {
   Expect(ConfigType::kAddSecondary, kA, kC);
 }
 
+// ---- Slow disks
+
+TEST_F(PartitionGuardianTest, APrimaryLeavesASlowDiskOnceItIsSureThatOthersAreFast) {
+  Members(kA, {kB, kC});
+  Reports(kA, {.status = PartitionStatus::kPrimary, .disk_tag = "ssd"});
+  state_.nodes[kA].slow_disks = {"ssd"};
+  state_.nodes[kA].slow_since = now_;
+  ExpectNothing();
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(2));
+  now_ = now_ + absl::Seconds(2);
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+
+  state_.nodes[kA].slow_disks = {"another"};
+  ExpectNothing();
+  state_.nodes[kA].slow_disks = {kLogHomeTag};
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+}
+
+TEST_F(PartitionGuardianTest, WhoIsChosenForASlowPrimaryIsFast) {
+  Members({}, {kB, kC, kA});
+  partition().former_primary = kA;
+  state_.nodes[kB].slow_disks = {"ssd"};
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, ASlowSecondaryIsTakenOutWhileEnoughOthersStay) {
+  Members(kA, {kB, kC});
+  state_.nodes[kC].slow_disks = {"ssd"};
+  Expect(ConfigType::kRemove, kA, kC);
+  Members(kA, {kC});
+  state_.nodes[kB].alive = state_.nodes[kD].alive = false;
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, ASlowDiskGetsNoCopyUntilItIsFastAgain) {
+  Members(kA, {kB});
+  state_.nodes[kC].slow_disks = {"ssd"};
+  state_.nodes[kD].alive = false;
+  ExpectNothing();
+  state_.nodes[kC].slow_disks.clear();
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, WhereMostAreSlowNobodyMoves) {
+  Members(kA, {kB, kC});
+  for (Endpoint node : {kA, kB, kC}) state_.nodes[node].slow_disks = {"ssd"};
+  ExpectNothing();
+  Members(kA, {kB});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
 // ---- Servers that send beacons and do nothing else
 
 TEST_F(PartitionGuardianTest, AChosenPrimaryThatDoesNothingIsPassedOver) {

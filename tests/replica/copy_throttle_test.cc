@@ -72,6 +72,17 @@ TEST_F(CopyThrottleTest, AnIdleBucketSavesLittle) {
   EXPECT_LE(at_once, 5 * kMiB);
 }
 
+TEST_F(CopyThrottleTest, AForegroundThatIsSlowWithoutCopiesHoldsNothingBack) {
+  Throttle({});
+  waits_[0] = absl::ZeroDuration();  // nothing was waiting when they began
+  RateOver(absl::Seconds(1));
+  waits_[0] = absl::Milliseconds(40);
+  RateOver(absl::Seconds(12));
+  EXPECT_GT(throttle_->PaceOf(0), 0);
+  RateOver(absl::Seconds(60));
+  EXPECT_GT(RateOver(absl::Seconds(5)), 300.0 * kMiB);
+}
+
 TEST_F(CopyThrottleTest, CopiesYieldWhileTheForegroundWaitsLonger) {
   Throttle({});
   waits_[0] = absl::Milliseconds(10);  // before the copies
@@ -84,8 +95,11 @@ TEST_F(CopyThrottleTest, CopiesYieldWhileTheForegroundWaitsLonger) {
   EXPECT_LT(yielding, 260.0 * kMiB);
   RateOver(absl::Seconds(3));
   EXPECT_LT(throttle_->PaceOf(0), yielding / 3);
-  RateOver(absl::Seconds(20));
-  EXPECT_EQ(throttle_->PaceOf(0), CopyThrottle::kPaceMin);
+  for (int i = 0; i < 40; ++i) {  // it waits for as long as there are more copies than a few
+    waits_[0] = absl::Milliseconds(throttle_->PaceOf(0) > 2 * CopyThrottle::kPaceMin ? 16 : 10);
+    RateOver(absl::Seconds(0.5));
+  }
+  EXPECT_LT(throttle_->PaceOf(0), CopyThrottle::kPaceMin * 3);
   EXPECT_EQ(throttle_->PaceOf(1), 0) << "another disk's pace";
 
   waits_[0] = absl::Milliseconds(11);

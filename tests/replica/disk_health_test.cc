@@ -130,19 +130,51 @@ TEST_F(DiskHealthTest, AnIoErrorStaysAndHidesNoLackOfSpace) {
   EXPECT_FALSE(health_.has_space());
 }
 
-TEST_F(DiskHealthTest, FiveLateSecondsMakeASlowDisk) {
-  for (int i = 0; i < 4; ++i) Second(100, absl::Milliseconds(600));
+TEST_F(DiskHealthTest, FourLateSecondsMakeASlowDiskAndEightGoodOnesAFastOne) {
+  for (int i = 0; i < 3; ++i) Second(100, absl::Milliseconds(600));
   EXPECT_FALSE(health_.is_slow());
   Second(100, absl::Milliseconds(600));
   EXPECT_TRUE(health_.is_slow());
-  EXPECT_EQ(now_ - health_.slow_since(), absl::Seconds(4)) << "since the first of them";
+  EXPECT_EQ(now_ - health_.slow_since(), absl::Seconds(3)) << "since the first of them";
   EXPECT_GE(health_.sync_p99_nanos(), 600'000'000u);
+  for (int i = 0; i < 7; ++i) Second(100, absl::Milliseconds(5));
+  EXPECT_TRUE(health_.is_slow());
+  Second(100, absl::Milliseconds(600));
+  for (int i = 0; i < 7; ++i) Second(100, absl::Milliseconds(5));
+  EXPECT_TRUE(health_.is_slow()) << "eight in a row";
+  Second(100, absl::Milliseconds(5));
+  EXPECT_FALSE(health_.is_slow());
+}
+
+TEST_F(DiskHealthTest, ASlowDiskThatNobodyUsesIsJudgedByProbes) {
+  for (int i = 0; i < 4; ++i) Second(100, absl::Milliseconds(600));
+  for (int i = 0; i < 20; ++i) Second(0, absl::ZeroDuration());
+  EXPECT_TRUE(health_.is_slow()) << "silence proves nothing";
+  for (int i = 0; i < 8; ++i) {
+    health_.OnProbe(absl::Milliseconds(i == 3 ? 900 : 2));
+    Second(0, absl::ZeroDuration());
+  }
+  EXPECT_TRUE(health_.is_slow());
+  for (int i = 0; i < 4; ++i) {
+    health_.OnProbe(absl::Milliseconds(2));
+    Second(0, absl::ZeroDuration());
+  }
+  EXPECT_FALSE(health_.is_slow());
+}
+
+TEST_F(DiskHealthTest, ARelapseHasToBeGoodForTwiceAsLong) {
+  for (int i = 0; i < 4; ++i) Second(100, absl::Milliseconds(600));
+  for (int i = 0; i < 8; ++i) Second(100, absl::Milliseconds(5));
+  ASSERT_FALSE(health_.is_slow());
+  for (int i = 0; i < 4; ++i) Second(100, absl::Milliseconds(600));
+  for (int i = 0; i < 15; ++i) Second(100, absl::Milliseconds(5));
+  EXPECT_TRUE(health_.is_slow());
   Second(100, absl::Milliseconds(5));
   EXPECT_FALSE(health_.is_slow());
 }
 
 TEST_F(DiskHealthTest, OneGoodSecondBeginsTheCountAnew) {
-  for (int i = 0; i < 20; ++i) Second(100, absl::Milliseconds(i % 5 == 4 ? 5 : 600));
+  for (int i = 0; i < 20; ++i) Second(100, absl::Milliseconds(i % 4 == 3 ? 5 : 600));
   EXPECT_FALSE(health_.is_slow());
 }
 
