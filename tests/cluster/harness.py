@@ -62,7 +62,7 @@ class Server:
         self.cluster = cluster
         self.role = role
         self.name = f"{role}{number}"
-        self.address = f"127.0.0.1:{port}"
+        self.address = f"{cluster.network.add(self.name) if cluster.network else '127.0.0.1'}:{port}"
         self.directory = os.path.join(cluster.directory, self.name)
         self.config = os.path.join(self.directory, "config.ini")
         self.log = os.path.join(self.directory, "log")
@@ -99,7 +99,8 @@ class Server:
             self.write_config()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [os.path.join(BUILD, f"arion_{self.role}"), f"--config={self.config}", *flags],
+                [*(self.cluster.network.command(self.name) if self.cluster.network else ()),
+                 os.path.join(BUILD, f"arion_{self.role}"), f"--config={self.config}", *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, preexec_fn=preexec)
 
     def is_running(self):
@@ -133,9 +134,11 @@ class Server:
 
 
 class Cluster:
-    """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make."""
+    """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make.
+    `network`: a network.Network, in which each server gets a place of its own."""
 
-    def __init__(self, servers=3, data_dirs=1, replica_settings=None):
+    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None):
+        self.network = network
         self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
         self.data_dirs = data_dirs
         self.replica_settings = replica_settings or {}
