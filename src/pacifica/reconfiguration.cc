@@ -11,6 +11,8 @@
 namespace arion {
 namespace {
 
+constexpr int kJustChosen = 3;  // prepare timeouts: after the first it has seen who is silent
+
 void RemoveFrom(PartitionConfiguration& configuration, Endpoint node) {
   if (configuration.primary == node) configuration.primary = Endpoint{};
   std::erase(configuration.secondaries, node);
@@ -88,6 +90,10 @@ void Reconfiguration::GiveWay() {
   if (s_.role != PartitionStatus::kPrimary || s_.configuration.secondaries.empty()) return;
   ++s_.counters.gave_way;
   Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries());
+}
+
+bool Reconfiguration::WasJustChosen() const {
+  return chosen_at_ && s_.now - *chosen_at_ < kJustChosen * s_.options.prepare_timeout;
 }
 
 PartitionConfiguration Reconfiguration::SelfAmongSecondaries() const {
@@ -299,6 +305,7 @@ void Reconfiguration::ProposedPrimary(const ConfigurationUpdateRequest& proposal
     ++s_.counters.odd_messages;
     return;
   }
+  chosen_at_ = s_.now;
   PartitionConfiguration wanted = proposal.config;
   RemoveFrom(wanted, s_.options.self);
   wanted.primary = s_.options.self;

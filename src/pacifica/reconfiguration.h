@@ -38,6 +38,8 @@ class Reconfiguration {
   void RemoveMember(Endpoint node);
   // Nobody answers any more: rather than remove all others it makes room for one of them.
   void GiveWay();
+  // Chosen a moment ago, maybe because another gave way: that one is then removed, not given way to.
+  bool WasJustChosen() const;
   // False: too early. What earlier primaries prepared may have been committed by them, so it must
   // be committed here, and with it be in the learner's log, before the learner counts as a member
   // that has everything.
@@ -85,6 +87,7 @@ class Reconfiguration {
     Instant until;
   };
   std::optional<HandOver> hand_over_;
+  std::optional<Instant> chosen_at_;  // as primary, by the meta server
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot
 };

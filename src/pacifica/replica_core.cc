@@ -319,12 +319,14 @@ void ReplicaCore::Parts::On(const PrepareAcked& event) {
   }
 }
 
-// One who does not answer is removed. When nobody does, it is rather this server that can't be
-// reached, whatever its beacons say: then it makes room for one of the others.
+// One who does not answer is removed. When nobody does, and without them nothing may be written
+// anyway, it is rather this server that can't be reached, whatever its beacons say: then it makes
+// room for one of the others.
 void ReplicaCore::Parts::OnSilent(Endpoint node) {
   const std::vector<Endpoint>& members = s.configuration.secondaries;
   const bool nobody_answers =
-      members.size() > 1 && std::all_of(members.begin(), members.end(), [&](Endpoint member) {
+      s.MembersMin() > 1 && !reconfiguration.WasJustChosen() &&
+      std::all_of(members.begin(), members.end(), [&](Endpoint member) {
         return member == node || primary.IsSilent(member) || group_check.IsSilent(member);
       });
   nobody_answers ? reconfiguration.GiveWay() : reconfiguration.RemoveMember(node);
