@@ -117,14 +117,16 @@ TEST_F(DiskFaultsTest, ASlowDiskIsNoticedAndForgiven) {
   write_for(absl::Seconds(10));
   EXPECT_FALSE(server.server->Disks()[0].is_slow);
   server.node.disk().SetSlowness(2000);
-  write_for(absl::Seconds(3));
-  EXPECT_FALSE(server.server->Disks()[0].is_slow) << "less than five seconds are not enough";
+  write_for(absl::Seconds(2));
+  EXPECT_FALSE(server.server->Disks()[0].is_slow) << "three seconds are not four";
   write_for(absl::Seconds(6));
   EXPECT_TRUE(server.server->Disks()[0].is_slow);
   EXPECT_GE(server.server->Disks()[0].slow_for, absl::Seconds(4));
   EXPECT_EQ(server.server->Disks()[0].state, DiskStatus::kNormal) << "slow is not failed";
   server.node.disk().SetSlowness(1);
-  write_for(absl::Seconds(3));
+  write_for(absl::Seconds(5));
+  EXPECT_TRUE(server.server->Disks()[0].is_slow) << "a few good seconds are no proof";
+  write_for(absl::Seconds(6));
   EXPECT_FALSE(server.server->Disks()[0].is_slow);
 }
 
