@@ -221,12 +221,12 @@ void LogWriter::SwitchToNextFile() {
 }
 
 void LogWriter::TrimLater() {
-  strand_->Cancel(trim_);
-  trim_ = strand_->PostAfter(kTrimAfter, [self = weak_from_this()] {
+  if (trim_ != kNoTimer) return;
+  trim_ = strand_->PostAfter(kTrimAfter, [self = weak_from_this(), index = current_name_.index] {
     const auto writer = self.lock();
     if (writer == nullptr) return;
     writer->trim_ = kNoTimer;
-    writer->TrimLeftFiles();
+    writer->current_name_.index == index ? writer->TrimLeftFiles() : writer->TrimLater();
   });
 }
 
