@@ -16,7 +16,7 @@ struct Bound {
 constexpr int64_t kMiB = 1 << 20;
 constexpr std::array<Bound, kKeptCount> kBounds = {{
     {"uncommitted", 110},  // the span of a prepare list
-    {"log-files", 128},
+    {"log-files", 384},  // log-bytes of the smallest files a run draws, 64 KiB
     {"log-bytes", 24 * kMiB},
     {"checkpoints", 10},  // two kept, one in the making, those that learners still read
     {"set-aside", 40},

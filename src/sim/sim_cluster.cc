@@ -71,7 +71,7 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
   server_options_.log_preallocate = !random.Percent(20);
   // In half of the runs members that come back get checkpoints sooner.
-  if (options_.seed % 2 == 0) server_options_.log_for_member = {};
+  server_options_.log_for_member = {.bytes_max = options_.seed % 2 == 0 ? 0u : uint64_t{4} << 20};
   if (random.Percent(10)) server_options_.durability = Durability::kOs;
   // Half of the runs notice a full disk before a write does, the others by the write.
   server_options_.disk = {.available_bytes_min = random.Coin() ? uint64_t{1} << 20 : 0,

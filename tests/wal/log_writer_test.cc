@@ -235,7 +235,10 @@ TEST(LogWriterTest, G11_SpaceFreedByItsOwnOldFilesLetsALogGoOn) {
   logs.w.env().RunOn(logs.w.strand(),
                      [&] { logs.logs[1]->DropUnneeded({.checkpoint = Decree(19)}); });
   logs.w.Settle();
-  EXPECT_EQ(Tail(logs.events, 2), (Events{"goes on", absl::StrCat(d, " ok")}));
+  // One or two records waited, as the file's end falls.
+  const Events end = Tail(logs.events, 3);
+  EXPECT_EQ(end.back(), absl::StrCat(d, " ok"));
+  EXPECT_EQ(std::count(end.begin(), end.end(), "goes on"), 1);
 }
 
 TEST(LogWriterTest, G11_ALogDrainedWhileItWaitsAnswersInOrderAndEnds) {
