@@ -173,6 +173,12 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   const ConfigurationUpdateRequest request = std::move(pending_->request);
   pending_.reset();
   if (truth.ballot < s_.ballot) return;
+  if (request.type == ConfigType::kUpgradeToSecondary && !truth.IsMember(request.node)) {
+    // Meta does not want this learner now (it may hold it for dead) and proposes it again when it
+    // does. Kept, it would answer the next group check, and be asked for again, for ever.
+    sessions_.Erase(request.node);
+    primary_.StopPreparesTo(request.node);
+  }
   roles_.Adopt(truth, err == ErrorCode::kOk ? "update accepted" : "update refused");
   const bool removed_other = request.type == ConfigType::kRemove && request.node != s_.options.self;
   if (err == ErrorCode::kOk && removed_other && s_.role == PartitionStatus::kPrimary) {

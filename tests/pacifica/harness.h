@@ -318,6 +318,9 @@ class Harness {
     wanted.last_drops = meta.last_drops;
     if (wanted == meta) return {ErrorCode::kOk, meta};
     if (wanted.ballot != meta.ballot + 1) return {ErrorCode::kInvalidVersion, meta};
+    const bool adds_dead =
+        request.type == ConfigType::kUpgradeToSecondary && !MetaSeesAlive(request.node);
+    if (adds_dead) return {ErrorCode::kInvalidVersion, meta};
     for (Endpoint member : Members(meta)) {
       if (!wanted.IsMember(member)) Drop(wanted, member);
     }
