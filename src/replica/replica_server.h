@@ -70,6 +70,7 @@ struct ReplicaServerOptions {
   absl::Duration checkpoint_interval = absl::Seconds(100);
   absl::Duration replay_max = absl::Seconds(10);  // a log whose replay would take longer asks for a
                                                   // checkpoint before the interval is over
+  absl::Duration failed_directory_rest_max = absl::Minutes(5);  // directory_rest.h
   absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
   int32_t mutation_2pc_min_replica_count = 2;
   int32_t max_mutations_in_flight = 20;  // staleness_for_commit

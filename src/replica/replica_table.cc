@@ -35,7 +35,8 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
     : host_(std::move(host)),
       strand_(std::move(strand)),
       usable_directories_(std::move(usable_directories)),
-      on_changed_(std::move(on_changed)) {}
+      on_changed_(std::move(on_changed)),
+      rests_(usable_directories_.size()) {}
 
 std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
   const std::shared_lock lock(routes_mutex_);
@@ -151,10 +152,11 @@ void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creatio
 }
 
 std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
+  const Instant now = host_->env.clock().Now();
   std::vector<DirectoryLoad> loads(usable_directories_.size());
   for (size_t i = 0; i < loads.size(); ++i)
-    loads[i] = {.usable = usable_directories_[i] && host_->disks->HasSpace(i) &&
-                          host_->disks->HasSpace(host_->LogDiskOf(i)),
+    loads[i] = {.usable = usable_directories_[i] && !rests_[i].IsResting(now) &&
+                          host_->disks->HasSpace(i) && host_->disks->HasSpace(host_->LogDiskOf(i)),
                 .is_suspicious = host_->disks->StateOf(i) == DiskStatus::kIoError};
   for (const auto& [pid, slot] : slots_) {
     DirectoryLoad& load = loads[slot.found.data_directory];
@@ -258,7 +260,7 @@ void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   if (absl::IsResourceExhausted(status)) host_->disks->OnNoSpace(slot.found.data_directory);
   if (IsDamage(status)) {
     failed_to_open_.insert(pid);
-    SetAsideInPool(slot.found.path, SetAside::kFailed);
+    SetFailedAside(slot.found);
     Erase(pid);
     on_changed_();
   } else if (!is_stopping_) {
@@ -312,7 +314,7 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
     if (close_status_.ok()) close_status_ = Annotate(status, slot.found.path);
   }
   if (close == Effects::Close::kSetAside) {
-    SetAsideInPool(slot.found.path, SetAside::kFailed);
+    SetFailedAside(slot.found);
     Erase(pid);
   } else {
     slot.last_report.status = PartitionStatus::kInactive;
@@ -321,6 +323,16 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
   }
   if (!is_stopping_) on_changed_();
   CheckAllClosed();
+}
+
+void ReplicaTable::SetFailedAside(const FoundReplica& found) {
+  DirectoryRest& rest = rests_[found.data_directory];
+  const Instant now = host_->env.clock().Now();
+  rest.OnSetAside(now, host_->options.failed_directory_rest_max);
+  LOG_IF(WARNING, rest.IsResting(now))
+      << "many replicas failed in " << host_->options.data_directories[found.data_directory].path
+      << ": it gets no new ones for a while; look at its disk";
+  SetAsideInPool(found.path, SetAside::kFailed);
 }
 
 void ReplicaTable::SetAsideInPool(const std::string& path, SetAside why) {

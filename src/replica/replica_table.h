@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "replica/directory_rest.h"
 #include "replica/recovery.h"
 #include "replica/replica.h"
 #include "replica/replica_directory.h"
@@ -106,6 +107,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
+  void SetFailedAside(const FoundReplica& found);
   void SetAsideInPool(const std::string& path, SetAside why);
   void SetPhase(PartitionId pid, Slot& slot, Phase phase);
   void Erase(PartitionId pid);
@@ -132,6 +134,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::shared_ptr<SharedLogTakeOver> take_over_;
   std::set<PartitionId> in_pool_;  // those of the recovery
   std::set<PartitionId> failed_to_open_;
+  std::vector<DirectoryRest> rests_;  // of the data directories
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

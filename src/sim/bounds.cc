@@ -19,7 +19,7 @@ constexpr std::array<Bound, kKeptCount> kBounds = {{
     {"log-files", 384},  // log-bytes of the smallest files a run draws, 64 KiB
     {"log-bytes", 24 * kMiB},
     {"checkpoints", 10},  // two kept, one in the making, those that learners still read
-    {"set-aside", 100},  // a disk that can not be read is given new copies all the same
+    {"set-aside", 40},
     {"unanswered", 1000},
     {"unanswered-KiB", 32 * 1024},
     {"calls", 1000},

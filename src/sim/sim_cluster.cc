@@ -68,6 +68,7 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.learner_prepare_timeout = absl::Milliseconds(1500);
   server_options_.checkpoint_interval = random.Between(absl::Seconds(3), absl::Seconds(40));
   server_options_.closed_replica_linger = absl::Seconds(5);
+  server_options_.failed_directory_rest_max = absl::Seconds(8);
   server_options_.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
   server_options_.log_preallocate = !random.Percent(20);
   // In half of the runs members that come back get checkpoints sooner.
