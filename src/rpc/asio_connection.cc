@@ -476,22 +476,21 @@ void AsioConnection::Tick(Instant now) {
 void AsioConnection::Close(std::string_view why) {
   std::vector<uint64_t> calls;
   {
+    // Whoever writes on another loop has counted what it wrote before the rest is struck off.
+    std::lock_guard writing(write_mutex_);
     std::lock_guard lock(mutex_);
     if (closed_.exchange(true)) return;
     outbox_.Take();
     calls = deadlines_.TakeAll();
     CountBacklog(queued_bytes_.exchange(0), 0);
-  }
-  if (!why.empty()) {
-    LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_
-                            << " closed: " << why;
-  }
-  {
-    std::lock_guard writing(write_mutex_);
     std::error_code ignored;
     socket_.close(ignored);
     writing_.clear();
     first_piece_ = piece_offset_ = 0;
+  }
+  if (!why.empty()) {
+    LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_
+                            << " closed: " << why;
   }
   session_sent_ = nullptr;
   for (uint64_t call : calls) host_->calls().Finish(call, {.error = ErrorCode::kNetworkFailure});

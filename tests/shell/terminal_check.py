@@ -104,7 +104,7 @@ def watch_and_interrupt():
     terminal.child.sendintr()
     terminal.await_text(PROMPT)                                   # the shell lives
     check("a word after Ctrl-C", "steady" in terminal.say("get_meta_level"))
-    terminal.child.send("half a line")
+    terminal.type("half a line", r"half a line")
     terminal.child.sendintr()
     terminal.await_text(PROMPT)                                   # nothing of it was done
     check("after Ctrl-C in a line", "steady" in terminal.say("get_meta_level"))
