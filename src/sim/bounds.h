@@ -27,14 +27,23 @@ enum class Kept : uint8_t {
 constexpr int kKeptCount = static_cast<int>(Kept::kEvents) + 1;
 using KeptMost = std::array<int64_t, kKeptCount>;
 
+// What servers may keep, as they are configured.
+struct BoundSettings {
+  int64_t prepare_list_capacity = 0;
+  uint64_t log_segment_bytes = 0;
+  uint64_t log_for_member_bytes = 0;
+};
+
 class Bounds {
  public:
+  explicit Bounds(const BoundSettings& settings);
   // `who` keeps `amount` now.
   void Note(Kept what, int64_t amount, const std::string& who);
   const KeptMost& most() const { return most_; }
   const Violations& violations() const { return violations_; }
 
  private:
+  const KeptMost bounds_;
   KeptMost most_{};
   Violations violations_;
 };

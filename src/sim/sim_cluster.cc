@@ -27,6 +27,19 @@ SimClusterOptions SimClusterOptions::Swarm(uint64_t seed) {
   return options;
 }
 
+SimClusterOptions SimClusterOptions::LyingDisks(uint64_t seed) {
+  SimClusterOptions options = Swarm(seed);
+  options.faults = FaultMix::None();
+  options.faults.kinds = {Fault::kCrashAll};
+  options.faults.length_max = absl::Seconds(4);  // up again before the next: what was lost is read
+  options.disks = Disks::kForgetFlushes;
+  options.durability = Durability::kFsync;  // the other promises nothing about flushes
+  // What is lost is the newest, so that only a checker can tell; of holes the log itself speaks, and
+  // its partition is dead.
+  options.crash_mode = CrashMode::kPowerPrefix;
+  return options;
+}
+
 std::string RunReport::Replay() const {
   return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed, replay_options);
 }
@@ -74,9 +87,13 @@ SimCluster::SimCluster(SimClusterOptions options)
   // In half of the runs members that come back get checkpoints sooner.
   server_options_.log_for_member = {.bytes_max = options_.seed % 2 == 0 ? 0u : uint64_t{4} << 20};
   if (random.Percent(10)) server_options_.durability = Durability::kOs;
+  server_options_.durability = options_.durability.value_or(server_options_.durability);
   // Half of the runs notice a full disk before a write does, the others by the write.
   server_options_.disk = {.available_bytes_min = random.Coin() ? uint64_t{1} << 20 : 0,
                           .reserve_bytes = random.Below(3) * (64 << 10)};
+  bounds_.emplace(BoundSettings{.prepare_list_capacity = server_options_.prepare_list_capacity,
+                                .log_segment_bytes = server_options_.log_segment_bytes,
+                                .log_for_member_bytes = server_options_.log_for_member.bytes_max});
   meta_options_.guardian_interval = absl::Seconds(2);
   meta_options_.replica_assign_delay_for_dropouts = absl::Seconds(10);
   meta_options_.stable_running = absl::Seconds(1);
@@ -324,7 +341,7 @@ void SimCluster::CollectViolations(RunReport* report) {
   add(commits_.violations());
   add(primaries_.violations());
   add(ballots_.violations());
-  add(bounds_.violations());
+  add(bounds_->violations());
   add(violations_);
 }
 
@@ -373,7 +390,10 @@ RunReport SimCluster::Run() {
 RunReport SimCluster::Report() {
   RunReport report;
   report.seed = options_.seed;
-  report.mix = absl::StrCat(options_.topology.ToString(), "; ", options_.faults.ToString());
+  report.mix = absl::StrCat(options_.topology.ToString(), "; ", options_.faults.ToString(),
+                            "; log files of ", server_options_.log_segment_bytes >> 10, " KiB",
+                            server_options_.log_preallocate ? "" : " that grow",
+                            server_options_.durability == Durability::kOs ? ", not synced" : "");
   report.trace_hash = world_.trace_hash();
   report.events = world_.events_run();
   report.simulated = world_.now() - Instant(1000000000);
@@ -388,7 +408,7 @@ RunReport SimCluster::Report() {
   report.healed_after = healed_after_;
   for (const auto& server : servers_)
     report.disk_bytes = std::max(report.disk_bytes, DiskBytesOf(*server));
-  report.kept = bounds_.most();
+  report.kept = bounds_->most();
   CollectViolations(&report);
   const auto demand = [&report](const char* what, int64_t done, int64_t least) {
     if (done < least)

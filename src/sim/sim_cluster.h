@@ -50,11 +50,16 @@ struct SimClusterOptions {
     kForgetFlushes
   };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
+  // Unset: as the seed draws.
+  std::optional<Durability> durability;
+  std::optional<CrashMode> crash_mode;
   // A run that did less proves nothing and fails.
   int64_t acknowledged_writes_min = 20;
   int64_t data_operations_min = 30;
 
   static SimClusterOptions Swarm(uint64_t seed);
+  // The canary: disks forget what was flushed, and all servers crash now and then.
+  static SimClusterOptions LyingDisks(uint64_t seed);
 };
 
 struct RunReport {
@@ -178,7 +183,7 @@ class SimCluster {
   CommitChecker commits_;
   PrimaryChecker primaries_;
   BallotChecker ballots_;
-  Bounds bounds_;
+  std::optional<Bounds> bounds_;  // once the settings are drawn
   OpenEngines engines_;
   std::map<PartitionId, PartitionConfiguration> stored_;
   ReplicaServerOptions server_options_;

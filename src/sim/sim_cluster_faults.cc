@@ -13,7 +13,8 @@ namespace arion::sim {
 CrashMode SimCluster::DrawCrashMode() {
   // What lies in a page cache survives processes only.
   if (server_options_.durability == Durability::kOs) return CrashMode::kProcess;
-  return static_cast<CrashMode>(world_.random().Below(4));
+  const auto drawn = static_cast<CrashMode>(world_.random().Below(4));
+  return options_.crash_mode.value_or(drawn);
 }
 
 absl::Duration SimCluster::DrawLength() {

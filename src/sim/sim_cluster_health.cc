@@ -81,8 +81,8 @@ void SimCluster::WatchBounds() {
   int64_t meta_bytes = 0;
   for (const std::string& path : meta_.node->disk().AllFiles())
     meta_bytes += static_cast<int64_t>((*meta_.node->disk().Find(path))->content.size());
-  bounds_.Note(Kept::kMetaBytes, meta_bytes, meta_.node->name());
-  bounds_.Note(Kept::kEvents, static_cast<int64_t>(world_.events_waiting()), "the world");
+  bounds_->Note(Kept::kMetaBytes, meta_bytes, meta_.node->name());
+  bounds_->Note(Kept::kEvents, static_cast<int64_t>(world_.events_waiting()), "the world");
   world_.After(absl::Seconds(3), EventKind::kCheck, [this] { WatchBounds(); });
 }
 
@@ -98,22 +98,22 @@ void SimCluster::NoteWhatIsKept(const Server& server) {
       if (const size_t at = path.find(end); at != std::string::npos)
         set_aside.insert(path.substr(0, at));
   }
-  bounds_.Note(Kept::kDiskBytes, bytes, server.name);
-  bounds_.Note(Kept::kSetAside, static_cast<int64_t>(set_aside.size()), server.name);
+  bounds_->Note(Kept::kDiskBytes, bytes, server.name);
+  bounds_->Note(Kept::kSetAside, static_cast<int64_t>(set_aside.size()), server.name);
   for (const auto& [directory, names] : checkpoints)
-    bounds_.Note(Kept::kCheckpoints, static_cast<int64_t>(names.size()),
-                 absl::StrCat(server.name, directory));
+    bounds_->Note(Kept::kCheckpoints, static_cast<int64_t>(names.size()),
+                  absl::StrCat(server.name, directory));
   const SimNetwork::UnderWay under_way = network_.UnderWayAt(server.endpoint);
-  bounds_.Note(Kept::kUnanswered, under_way.unanswered, server.name);
-  bounds_.Note(Kept::kUnansweredKb, under_way.unanswered_bytes >> 10, server.name);
-  bounds_.Note(Kept::kCalls, under_way.calls, server.name);
+  bounds_->Note(Kept::kUnanswered, under_way.unanswered, server.name);
+  bounds_->Note(Kept::kUnansweredKb, under_way.unanswered_bytes >> 10, server.name);
+  bounds_->Note(Kept::kCalls, under_way.calls, server.name);
   if (!server.server || server.stopping) return;
   server.server->Snapshot([this, name = server.name](const std::vector<ReplicaSnapshot>& replicas) {
     for (const ReplicaSnapshot& replica : replicas) {
       const std::string who = absl::StrCat(name, " ", replica.pid.ToString());
-      bounds_.Note(Kept::kUncommitted, replica.last_prepared - replica.last_committed, who);
-      bounds_.Note(Kept::kLogFiles, replica.log_files, who);
-      bounds_.Note(Kept::kLogBytes, static_cast<int64_t>(replica.log_bytes), who);
+      bounds_->Note(Kept::kUncommitted, replica.last_prepared - replica.last_committed, who);
+      bounds_->Note(Kept::kLogFiles, replica.log_files, who);
+      bounds_->Note(Kept::kLogBytes, static_cast<int64_t>(replica.log_bytes), who);
     }
   });
 }

@@ -101,6 +101,7 @@ class SimDisk {
   bool TakeReadFailure() { return reads_fail_percent_ > 0 && random_.Percent(reads_fail_percent_); }
   // From now on flushes of the device succeed and make nothing durable: a disk that lies.
   void ForgetFlushes() { forgets_flushes_ = true; }
+  bool forgets_flushes() const { return forgets_flushes_; }
   // Bytes that may still be allocated; nullopt-like UINT64_MAX: no bound.
   void SetFreeBytes(uint64_t bytes) { free_bytes_ = bytes; }
   uint64_t free_bytes() const { return free_bytes_; }

@@ -30,6 +30,8 @@ DEFINE_int32(tables, 0, "tables; 0: as the seed draws");
 DEFINE_int32(partitions, 0, "partitions of each table; 0: as the seed draws");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
+DEFINE_bool(lying_disks, false,
+            "a canary: disks forget what was flushed, all servers crash now and then");
 DEFINE_string(without, "", "kinds of faults that are left out, with commas between");
 DEFINE_string(only, "", "numbers of the faults that are not left out, with commas between");
 DEFINE_bool(verbose, false, "print what the servers log, and a summary of each seed");
@@ -93,6 +95,7 @@ SimClusterOptions Options(uint64_t seed) {
   if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;
   options.run_length = absl::Minutes(FLAGS_minutes);
   if (FLAGS_calm) options.faults = FaultMix::None();
+  if (FLAGS_lying_disks) options = SimClusterOptions::LyingDisks(seed);
   for (absl::string_view name : absl::StrSplit(FLAGS_without, ',', absl::SkipEmpty())) {
     const std::optional<Fault> fault = FindFault(std::string_view(name.data(), name.size()));
     LOG_IF(FATAL, !fault) << "no fault is called " << name;
