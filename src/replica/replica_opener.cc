@@ -139,7 +139,7 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
   const Instant replay_started = host_.env.clock().Now();
   std::optional<int64_t> first_offset;
   Enter(RecoveryStep::kReplay);
-  ASSIGN_OR_RETURN(opened_.log, PrivateLog::Open(
+  ASSIGN_OR_RETURN(opened_.log, host_.options.open_log(
                                     host_.env, strand_, std::move(options),
                                     [this, &first_offset](MutationPtr m) {
                                       if (!first_offset) first_offset = m->log_offset;

@@ -35,6 +35,7 @@
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 #include "wal/log_retention.h"
+#include "wal/private_log.h"
 
 namespace arion {
 
@@ -71,7 +72,7 @@ struct ReplicaServerOptions {
   absl::Duration replay_max = absl::Seconds(10);  // a log whose replay would take longer asks for a
                                                   // checkpoint before the interval is over
   absl::Duration failed_directory_rest_max = absl::Minutes(5);  // directory_rest.h
-  absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
+  absl::Duration closed_replica_linger = absl::Minutes(10);     // gc_memory_replica_interval_ms
   int32_t mutation_2pc_min_replica_count = 2;
   int32_t max_mutations_in_flight = 20;  // staleness_for_commit
   int32_t prepare_list_capacity = 110;
@@ -79,6 +80,7 @@ struct ReplicaServerOptions {
   uint64_t log_segment_bytes = 32 << 20;
   bool log_preallocate = true;
   LogReserve log_reserve;
+  LogOpener open_log = PrivateLog::Open;
   // Kept at most for a member that left and may come back.
   LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
   // Logs of tables that an older version duplicates are kept whole.

@@ -133,4 +133,9 @@ class PrivateLog {
   virtual absl::Status Close() = 0;
 };
 
+// How a server comes by its logs: PrivateLog::Open, unless a measurement puts another log behind
+// the same facade.
+using LogOpener = std::function<absl::StatusOr<std::unique_ptr<PrivateLog>>(
+    Environment&, StrandPtr, PrivateLogOptions, PrivateLog::ReplaySink, ReplaySummary*)>;
+
 }  // namespace arion

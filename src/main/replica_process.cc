@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/replica_process.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "engine/rocksdb_engine.h"
+#include "env/posix_environment.h"
+#include "env/posix_patience.h"
+#include "env/posix_watchdog.h"
+#include "main/descriptor_limit.h"
+#include "main/log_metrics.h"
+#include "main/pool_metrics.h"
+#include "main/request_metrics.h"
+#include "main/server_config.h"
+#include "main/server_pages.h"
+#include "main/server_process.h"
+#include "replica/recovery_text.h"
+#include "replica/replica_server.h"
+#include "rpc/asio_transport.h"
+
+namespace arion {
+namespace {
+
+RocksdbEngineOptions EngineOptions(const ServerConfig& config, const DescriptorShares& files) {
+  RocksdbEngineOptions options;
+  options.open_files_max = files.tables_per_engine;
+  if (config.block_cache_bytes != 0) options.block_cache_bytes = config.block_cache_bytes;
+  if (config.write_buffer_bytes != 0) options.write_buffer_bytes = config.write_buffer_bytes;
+  return options;
+}
+
+// Beside those that recovery may take, two for the replicas that serve already.
+int DiskThreads(const ServerConfig& config) {
+  return std::max(4, config.replica.recovery_threads_per_disk + 2);
+}
+
+BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines,
+                   const DescriptorShares& files) {
+  BannerLines lines = {{"engine", engines.description()},
+                       {"file descriptors", files.description},
+                       {"durability", std::string(DurabilityName(config.replica.durability))}};
+  for (const ConfiguredDisk& disk : config.disks) {
+    lines.emplace_back("disk " + disk.tag,
+                       disk.path + ", log: " + env.log_device(disk.path).method());
+  }
+  if (const std::string& home = config.replica.log_home_directory; !home.empty())
+    lines.emplace_back("log home", home + ", log: " + env.log_device(home).method());
+  for (Endpoint meta : config.meta_servers) lines.emplace_back("meta server", meta.ToString());
+  return lines;
+}
+
+// What turns out only after the start, and stops the process as a signal would.
+class LateRefusal {
+ public:
+  explicit LateRefusal(ReplicaServer& server) {
+    server.OnRefused([this](const absl::Status& status) {
+      {
+        const std::lock_guard lock(mutex_);
+        status_ = status;
+      }
+      kill(getpid(), SIGTERM);
+    });
+  }
+  absl::Status status() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  absl::Status status_;  // guarded by mutex_
+};
+
+HttpResponse AnswerCheckpoint(ReplicaServer& server, const HttpRequest& request) {
+  if (request.method != "POST") return {.status = 405, .body = "use POST\n"};
+  std::optional<PartitionId> only;
+  for (const auto& [name, value] : request.arguments) {
+    PartitionId pid;
+    const std::vector<std::string> parts = absl::StrSplit(value, '.');
+    if (name != "partition" || parts.size() != 2 || !absl::SimpleAtoi(parts[0], &pid.app_id) ||
+        !absl::SimpleAtoi(parts[1], &pid.index))
+      return {.status = 400, .body = "write ?partition=2.1, or nothing for all\n"};
+    only = pid;
+  }
+  server.AskForCheckpoints(only);
+  return {.body = "triggered\n"};
+}
+
+// As /metrics does: text for who accepts no JSON.
+HttpResponse AnswerRecovery(const ReplicaServer& server, const HttpRequest& request) {
+  const RecoveryReport report = server.RecoveryNow();
+  const std::string_view accept = request.Header("accept");
+  if (!accept.empty() && accept.find("json") == std::string_view::npos)
+    return {.body = RecoveryText(report)};
+  return {.content_type = "application/json", .body = RecoveryJson(report)};
+}
+
+HttpResponse AnswerStuck(const PosixWatchdog& watchdog) {
+  const std::vector<StuckWork> stuck = watchdog.Stuck();
+  HttpResponse response;
+  if (stuck.empty()) response.body = "nothing is stuck\n";
+  for (const StuckWork& work : stuck)
+    absl::StrAppend(&response.body, work.where, ": ", work.what, ", for ",
+                    absl::FormatDuration(work.age), "\n", work.stack);
+  return response;
+}
+
+int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
+  const LateRefusal refusal(server);
+  // First: pages answer while the server starts, and requests are told that it does.
+  if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
+  if (absl::Status status = server.Start(); !status.ok()) {
+    return FailedToStart(WithOrigin(status, config));
+  }
+  const int exit_code = RunUntilStopped("arion_replica", config.stop_time_max,
+                                        [&](StopDone done) { server.Stop(std::move(done)); });
+  const absl::Status refused = refusal.status();
+  return refused.ok() ? exit_code : FailedToStart(refused);
+}
+
+}  // namespace
+
+int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
+  BlockStopSignals();
+  ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
+  PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
+                        .disk_threads_per_device = DiskThreads(config),
+                        .log_device = config.log_device});
+  Environment& world = variant.disks ? variant.disks(env, config) : env;
+  if (variant.open_log) config.replica.open_log = variant.open_log;
+  const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), config.disks);
+  if (!files.ok()) return FailedToStart(files.status());
+  AsioTransport transport(&env.loops(),
+                          {.listen = config.listen, .connections_max = files->connections});
+  ServerPages pages(ServerKind::kReplica, config, env, transport);
+  RocksdbEngineFactory engines(world, EngineOptions(config, *files));
+  LogBanner("arion_replica", config, Banner(config, world, engines, *files));
+  config.replica.ask_disks = [patience = config.disk_answer_max](auto jobs) {
+    return RunWithPatience(std::move(jobs), patience);
+  };
+  ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
+                       config.replica);
+  ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
+  MetricRegistrations devices = RegisterLogDevices(pages.registry(), world, config.disks);
+  MetricRegistrations engine_files =
+      RegisterEngineFiles(pages.registry(), world, engines, config.disks);
+  MetricRegistrations disks = RegisterDisks(pages.registry(), server);
+  PosixWatchdog watchdog(env, config.stuck_after);
+  MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
+  MetricRegistrations recovery = RegisterRecovery(pages.registry(), server);
+  MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
+  MetricRegistrations requests = RegisterRequests(pages.registry(), server.requests(), env.clock());
+  pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
+            [&server](const HttpRequest& request) {
+              return AnswerSlow(server.slow_requests(), request);
+            });
+  pages.Add("/hotkeys", "the keys asked for most in the last minute; JSON",
+            [&server, &env](const HttpRequest& request) {
+              return AnswerHotKeys(server.requests(), env.clock().Now(), request);
+            });
+  pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",
+            [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
+  pages.Add("/recovery", "how far the opening of the replicas is; text, or JSON",
+            [&server](const HttpRequest& request) { return AnswerRecovery(server, request); });
+  pages.Add("/shared_log", "what is left of an older version's shared log, and who holds it back",
+            [&server](const HttpRequest&) {
+              return HttpResponse{.body = SharedLogText(server.shared_log())};
+            });
+  pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
+            [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
+  pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",
+            [&](const HttpRequest&) {
+              return HttpResponse{.body = PoolsText(env, config.disks, watchdog, transport)};
+            });
+  pages.BeforeReading([&] { log_metrics.Refresh(); });
+  int exit_code = Serve(config, server, transport);
+  transport.Stop();
+  pages.Stop();
+  env.StopLoops();
+  return exit_code;
+}
+
+}  // namespace arion

@@ -1,0 +1,26 @@
+// A replica server's process, from its command line to its exit code. Composition only.
+//
+// Threads   On the main thread, once.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+
+#include "engine/engine.h"
+#include "env/posix_environment.h"
+#include "main/server_config.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+// What a measurement (bench/cluster) or a test (tests/load) has replaced: each unset in the shipped
+// server. What these return outlives the server.
+struct ReplicaVariant {
+  std::function<Environment&(PosixEnvironment&, const ServerConfig&)> disks;
+  LogOpener open_log;
+  std::function<EngineFactory&(EngineFactory&)> engines;
+};
+
+int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant = {});
+
+}  // namespace arion
