@@ -94,13 +94,18 @@ class Server:
         with open(self.config, "w") as file:
             file.write("\n".join(lines) + "\n")
 
+    def program(self):
+        if self.role == "replica" and self.cluster.replica_command:
+            return self.cluster.replica_command
+        return [os.path.join(BUILD, f"arion_{self.role}")]
+
     def start(self, flags=(), preexec=None):
         if not os.path.exists(self.config):
             self.write_config()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [*(self.cluster.network.command(self.name) if self.cluster.network else ()),
-                 os.path.join(BUILD, f"arion_{self.role}"), f"--config={self.config}", *flags],
+                [*(self.cluster.network.command(self.name) if self.cluster.network else ()), *self.program(),
+                 f"--config={self.config}", *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, preexec_fn=preexec)
 
     def is_running(self):
@@ -135,10 +140,12 @@ class Server:
 
 class Cluster:
     """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make.
-    `network`: a network.Network, in which each server gets a place of its own."""
+    `network`: a network.Network, in which each server gets a place of its own. `replica_command`: what takes the place of
+    arion_replica, with its first arguments; it runs in the server's directory."""
 
-    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None):
+    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None):
         self.network = network
+        self.replica_command = replica_command
         self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
         self.data_dirs = data_dirs
         self.replica_settings = replica_settings or {}
