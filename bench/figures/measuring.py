@@ -4,6 +4,7 @@ A section is a file beside this one with `measure(run)`, which gets a Run and re
 SPDX-License-Identifier: Apache-2.0
 """
 
+import importlib.util
 import itertools
 import json
 import os
@@ -65,12 +66,20 @@ def in_turn(variants, repeats):
     return results
 
 
+def script(path):
+    """A script of the repository as a module, whatever its name."""
+    spec = importlib.util.spec_from_file_location("script_" + path.replace("/", "_").removesuffix(".py"), os.path.join(ROOT, path))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 class Run:
-    """What a section is measured with."""
+    """What a section is measured with, and what it has to show: tables and plots, in their order."""
 
     def __init__(self, section, build, quick, raw):
         self.section, self.build, self.quick, self.raw = section, build, quick, raw
-        self.kept = []
+        self.kept, self.shown = [], []
 
     def binary(self, target, path):
         """A program of the build directory, built first; configures it with benchmarks when that was not done."""
@@ -100,12 +109,19 @@ class Run:
         with open(os.path.join(self.raw, self.section + ".json"), "w", encoding="utf-8") as file:
             json.dump(self.kept, file, indent=1)
 
-    def table(self, header, rows):
-        cells = [header, *([str(cell) for cell in row] for row in rows)]
+    def table(self, header, rows, title=None):
+        cells = [list(header), *([str(cell) for cell in row] for row in rows)]
+        self.shown.append(("table", title, cells))
         widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+        if title:
+            print(title)
         for row in cells:
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
         print(flush=True)
+
+    def plot(self, title, categories, bars):
+        """Bars of each category side by side: {their name: a value for each category}."""
+        self.shown.append(("plot", title, (categories, bars)))
 
     @staticmethod
     def say(text):

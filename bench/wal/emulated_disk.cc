@@ -22,6 +22,12 @@ namespace {
 
 constexpr uint64_t kFillStepBytes = 256 << 10;
 
+std::vector<std::string> DiskDirectories(const std::string& base, int count) {
+  std::vector<std::string> directories;
+  for (int i = 0; i < count; ++i) directories.push_back(absl::StrCat(base, "/disk", i));
+  return directories;
+}
+
 }  // namespace
 
 class EmulatedDisk::DeviceThread : public Strand {
@@ -213,16 +219,19 @@ double EmulatedDisk::cpu_micros() const {
   return static_cast<double>(spent.tv_sec) * 1e6 + static_cast<double>(spent.tv_nsec) / 1e3;
 }
 
-EmulatedEnvironment::EmulatedEnvironment(Environment& real, const std::string& base, int count,
+EmulatedEnvironment::EmulatedEnvironment(Environment& real, std::vector<std::string> directories,
                                          EmulatedDiskOptions options)
-    : real_(real) {
-  for (int i = 0; i < count; ++i) {
-    directories_.push_back(absl::StrCat(base, "/disk", i));
-    std::filesystem::create_directories(directories_.back());
-    disks_.push_back(std::make_unique<EmulatedDisk>(real.log_device(base), options));
+    : real_(real), directories_(std::move(directories)) {
+  for (const std::string& directory : directories_) {
+    std::filesystem::create_directories(directory);
+    disks_.push_back(std::make_unique<EmulatedDisk>(real.log_device(directory), options));
     pools_.push_back(std::make_unique<PosixDiskPool>(4));
   }
 }
+
+EmulatedEnvironment::EmulatedEnvironment(Environment& real, const std::string& base, int count,
+                                         EmulatedDiskOptions options)
+    : EmulatedEnvironment(real, DiskDirectories(base, count), options) {}
 
 size_t EmulatedEnvironment::DiskOf(const std::string& path) const {
   for (size_t i = 0; i < directories_.size(); ++i)

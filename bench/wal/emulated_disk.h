@@ -94,9 +94,12 @@ class EmulatedDisk : public LogDevice {
   std::thread thread_;
 };
 
-// `count` emulated disks in the directories <base>/disk<i>; all else is the environment's below.
+// Each of the directories, made when missing, is a disk; all else is the environment's below.
 class EmulatedEnvironment : public Environment {
  public:
+  EmulatedEnvironment(Environment& real, std::vector<std::string> directories,
+                      EmulatedDiskOptions options);
+  // <base>/disk0 and so on.
   EmulatedEnvironment(Environment& real, const std::string& base, int count,
                       EmulatedDiskOptions options);
 

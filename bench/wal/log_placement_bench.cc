@@ -40,10 +40,17 @@ class SharedLog {
  public:
   SharedLog(Environment& env, EmulatedEnvironment* disks,
             const std::vector<std::string>& directories, int partitions)
-      : load_(kRecordBytes),
-        log_(env, disks, method, directories[0], DataDirectories(directories), partitions) {
-    for (size_t i = 0; i < log_.size(); ++i)
-      load_.Add(log_.partition(i).strand(), &log_.partition(i));
+      : load_(kRecordBytes), log_(env, disks, method, directories[0]) {
+    const std::vector<std::string> data = DataDirectories(directories);
+    for (int i = 0; i < partitions; ++i) {
+      SharedLogBaseline::Partition& partition =
+          log_.Add(env.NewStrand("partition"),
+                   absl::StrCat(data[static_cast<size_t>(i) % data.size()], "/plog", i));
+      partition.CountAsBuffered(static_cast<size_t>(i) *
+                                SharedLogBaseline::Partition::kBufferedRecordsMax /
+                                static_cast<size_t>(partitions));
+      load_.Add(partition.strand(), &partition);
+    }
   }
   LogLoad<SharedLogBaseline::Partition>& load() { return load_; }
   double RecordsPerWrite() const { return log_.RecordsPerWrite(); }

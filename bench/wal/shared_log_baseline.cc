@@ -23,7 +23,6 @@ namespace {
 constexpr uint64_t kSegmentBytes = 32 << 20;
 constexpr size_t kPage = AlignedBuffer::kAlignment;
 constexpr size_t kPrivateBatchBytes = 512 << 10;
-constexpr size_t kPrivateBatchRecords = 512;
 
 size_t RoundUpToPage(size_t n) { return (n + kPage - 1) / kPage * kPage; }
 
@@ -96,24 +95,15 @@ class SharedLogBaseline::File {
 // ---- the log ----
 
 SharedLogBaseline::SharedLogBaseline(Environment& env, EmulatedEnvironment* disks,
-                                     SharedLogMethod method, const std::string& log_directory,
-                                     const std::vector<std::string>& data_directories,
-                                     int partitions)
-    : device_(env.log_device(log_directory)),
+                                     SharedLogMethod method, const std::string& log_directory)
+    : env_(env),
+      disks_(disks),
+      device_(env.log_device(log_directory)),
       pool_(env.disk_pool(log_directory)),
-      disk_(disks != nullptr ? static_cast<EmulatedDisk*>(&device_) : nullptr),
+      disk_(EmulatedDiskOf(log_directory)),
       method_(method),
       directory_(log_directory + "/slog") {
   std::filesystem::create_directories(directory_);
-  for (size_t i = 0; i < static_cast<size_t>(partitions); ++i) {
-    const std::string& data = data_directories[i % data_directories.size()];
-    // Buffers are unequally full at the start, as they are in a steady state.
-    partitions_.push_back(std::make_unique<Partition>(
-        *this, env.NewStrand("partition"), env.disk_pool(data),
-        disks != nullptr ? static_cast<EmulatedDisk*>(&env.log_device(data)) : nullptr,
-        absl::StrCat(data, "/plog", i),
-        i * kPrivateBatchRecords / static_cast<size_t>(partitions)));
-  }
   file_ = MakeSpare(1);
   thread_ = std::thread([this] { RunWriter(); });
   pthread_setname_np(thread_.native_handle(), "shared_log");
@@ -127,6 +117,19 @@ SharedLogBaseline::~SharedLogBaseline() {
   wake_.notify_one();
   thread_.join();
   if (next_file_.valid()) next_file_.wait();
+}
+
+SharedLogBaseline::Partition& SharedLogBaseline::Add(StrandPtr strand,
+                                                     const std::string& private_log_path) {
+  auto partition =
+      std::make_unique<Partition>(*this, std::move(strand), env_.disk_pool(private_log_path),
+                                  EmulatedDiskOf(private_log_path), private_log_path);
+  std::lock_guard lock(mutex_);
+  return *partitions_.emplace_back(std::move(partition));
+}
+
+EmulatedDisk* SharedLogBaseline::EmulatedDiskOf(const std::string& path) const {
+  return disks_ != nullptr ? static_cast<EmulatedDisk*>(&env_.log_device(path)) : nullptr;
 }
 
 std::string SharedLogBaseline::SparePath(int64_t index) const {
@@ -184,14 +187,19 @@ void SharedLogBaseline::SwitchFile() {
   const int directory = ::open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   PCHECK(::fsync(directory) == 0);
   ::close(directory);
-  const size_t body_bytes = kFileHeaderBytes + partitions_.size() * kFileHeaderEntryBytes;
+  size_t partitions;
+  {
+    std::lock_guard lock(mutex_);
+    partitions = partitions_.size();
+  }
+  const size_t body_bytes = kFileHeaderBytes + partitions * kFileHeaderEntryBytes;
   char* const body = file_->Begin(body_bytes);
   std::memset(body, 0, body_bytes);
   StoreLittle(kLogMagic, body);
   StoreLittle<int32_t>(1, body + 4);
   StoreLittle(start_offset_, body + 8);
-  StoreLittle(static_cast<int32_t>(partitions_.size()), body + 16);
-  for (size_t i = 0; i < partitions_.size(); ++i) {
+  StoreLittle(static_cast<int32_t>(partitions), body + 16);
+  for (size_t i = 0; i < partitions; ++i) {
     char* const entry = body + kFileHeaderBytes + i * kFileHeaderEntryBytes;
     StoreLittle<int32_t>(1, entry);
     StoreLittle(static_cast<int32_t>(i), entry + 4);
@@ -271,14 +279,12 @@ struct SharedLogBaseline::Partition::PrivateFile {
 };
 
 SharedLogBaseline::Partition::Partition(SharedLogBaseline& log, StrandPtr strand, DiskPool& pool,
-                                        EmulatedDisk* disk, const std::string& private_log_path,
-                                        size_t buffered_records)
+                                        EmulatedDisk* disk, const std::string& private_log_path)
     : log_(log),
       strand_(std::move(strand)),
       pool_(pool),
       disk_(disk),
-      private_file_(std::make_shared<PrivateFile>()),
-      buffered_records_(buffered_records) {
+      private_file_(std::make_shared<PrivateFile>()) {
   private_file_->fd = ::open(private_log_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   PCHECK(private_file_->fd >= 0) << private_log_path;
 }
@@ -299,7 +305,7 @@ void SharedLogBaseline::Partition::AppendLazily(const Mutation& mutation) {
   StoreMutation(mutation, static_cast<int64_t>(position_ + at), to);
   crc_ = Crc32c({to, bytes}, crc_);
   buffered_bytes_ = at + bytes;
-  if (++buffered_records_ < kPrivateBatchRecords && buffered_bytes_ < kPrivateBatchBytes) return;
+  if (++buffered_records_ < kBufferedRecordsMax && buffered_bytes_ < kPrivateBatchBytes) return;
   StoreBlockHeader({.length = static_cast<int32_t>(buffered_bytes_ - kBlockHeaderBytes),
                     .body_crc = crc_,
                     .position = static_cast<uint32_t>(position_)},

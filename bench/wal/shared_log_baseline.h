@@ -49,16 +49,14 @@ class SharedLogBaseline {
  public:
   class Partition;
 
-  // Partition i's private log lies in data_directories[i % n]. `disks`, if not null, emulates the
-  // disks of all directories.
+  // `disks`, if not null, emulates the disks of all directories.
   SharedLogBaseline(Environment& env, EmulatedEnvironment* disks, SharedLogMethod method,
-                    const std::string& log_directory,
-                    const std::vector<std::string>& data_directories, int partitions);
+                    const std::string& log_directory);
   ~SharedLogBaseline();
   SharedLogBaseline(const SharedLogBaseline&) = delete;
 
-  Partition& partition(size_t i) { return *partitions_[i]; }
-  size_t size() const { return partitions_.size(); }
+  // A partition more, whose private log is that file; it lives as long as this. Thread-safe.
+  Partition& Add(StrandPtr strand, const std::string& private_log_path);
   double RecordsPerWrite() const;
 
  private:
@@ -74,21 +72,24 @@ class SharedLogBaseline {
   void SwitchFile();
   void WriteBlock(const std::vector<Pending>& block);
   void MakeDurable(uint64_t bytes);
+  EmulatedDisk* EmulatedDiskOf(const std::string& path) const;
   static void Report(std::vector<Pending> block);
   std::string SparePath(int64_t index) const;
   std::unique_ptr<File> MakeSpare(int64_t index);
 
+  Environment& env_;
+  EmulatedEnvironment* const disks_;
   LogDevice& device_;
   DiskPool& pool_;
   EmulatedDisk* const disk_;  // null: the real one
   const SharedLogMethod method_;
   const std::string directory_;
-  std::vector<std::unique_ptr<Partition>> partitions_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<Pending> pending_;  // guarded by mutex_
-  bool stopping_ = false;         // guarded by mutex_
+  std::vector<std::unique_ptr<Partition>> partitions_;  // guarded by mutex_
+  std::vector<Pending> pending_;                        // guarded by mutex_
+  bool stopping_ = false;                               // guarded by mutex_
   std::thread thread_;
 
   // On thread_ only.
@@ -104,11 +105,14 @@ class SharedLogBaseline {
 class SharedLogBaseline::Partition {
  public:
   Partition(SharedLogBaseline& log, StrandPtr strand, DiskPool& pool, EmulatedDisk* disk,
-            const std::string& private_log_path, size_t buffered_records);
+            const std::string& private_log_path);
   ~Partition();
 
   void Append(MutationPtr mutation, PrivateLog::DurableCallback on_durable);
   const StrandPtr& strand() const { return strand_; }
+  // As if the buffer had been filled that far: in a steady state buffers are unequally full.
+  void CountAsBuffered(size_t records) { buffered_records_ = records; }
+  static constexpr size_t kBufferedRecordsMax = 512;
 
  private:
   friend class SharedLogBaseline;

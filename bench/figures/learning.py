@@ -1,0 +1,35 @@
+"""A wiped server gets its replicas back, alone and under load: MB/s, and the p99 of those who read and write meanwhile.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import statistics
+
+import measuring
+
+
+def measure(run):
+    for target in ("cluster_programs", "arion_load_bin"):
+        run.binary(target, target)
+    os.environ["ARION_BUILD"] = run.build
+    bench = measuring.script("bench/cluster/learning.py")  # needs ARION_BUILD
+    gigabytes, rate, repeats = (0.05, 200, 1) if run.quick else (2, 1000, 3)
+    if run.quick:
+        bench.BEFORE_SECONDS = 2
+    results = bench.measure(gigabytes, rate, repeats, {})
+    run.keep(results)
+    rows, figures = [], {}
+    for name in ("alone", "under_load"):
+        rates = [result["mb_per_second"] for result in results[name]]
+        figures[f"{name}_mb_per_s"] = round(statistics.median(rates), 1)
+        rows.append((name.replace("_", " "), measuring.spread(rates, 0)))
+    run.table(["learning", "MB/s"], rows, title=f"A wiped server's replicas, {gigabytes} GB written")
+    rows = []
+    for kind in sorted(set(results["under_load"][0]["before"]) - {"rate", "errors"}):
+        before, during = ([result[when][kind] for result in results["under_load"]] for when in ("before", "during"))
+        ratio = measuring.Comparison(during, before)
+        figures[f"{kind.lower()}_p99_ratio"] = round(ratio.ratio, 2)
+        rows.append((kind.lower(), measuring.spread(before), measuring.spread(during), ratio))
+    run.table([f"p99 at {rate} operations/s", "before ms", "while learning ms", "ratio (goal 2)"], rows)
+    return figures

@@ -1,0 +1,109 @@
+"""Seven mixes of reads and writes over three placements of the log, each in a cluster of three servers, in turn.
+
+    shared log   one log for all of a server's partitions, on a disk of its own; private logs are written lazily for learners
+    one home     private logs, all in one directory on a disk of its own (log_placement = home)
+    data disks   private logs beside their data (the shipped default)
+
+Twice: on this machine's disk, where a flush is cheap and all directories share it, and on emulated disks, four a server, each with
+flushes of its own of 1 ms (bench/wal/emulated_disk.h; only logs are slowed). The servers are bench/cluster/replica_variant: the
+shipped server with another log, or other disks, behind the same facade. Records of 1000 bytes, durable on all three members.
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+import measuring
+
+sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
+
+# reads : writes, and how many operations three clients have under way in sum
+MIXES = {(0, 1): 45, (1, 0): 150, (1, 1): 90, (1, 3): 45, (1, 30): 45, (3, 1): 90, (30, 1): 150}
+PLACEMENTS = ("shared log", "one home", "data disks")
+CLIENTS = 3
+DISKS = 4
+FLUSH_US = 1000
+PARTITIONS = 16
+COLUMNS = ("avg", "min", "max", "p95", "p99", "p99.9", "p99.99")
+
+
+class Target:
+    """A cluster of one placement, filled."""
+
+    def __init__(self, run, placement, flush_us, records):
+        import harness  # needs ARION_BUILD
+        self.run, self.records, self.placement = run, records, placement
+        log = "shared:shared_log" if placement == "shared log" else "private"
+        # The disk that the log has for itself is one of the four.
+        disks = DISKS if placement == "data disks" else DISKS - 1
+        settings = {"block_cache_size": "256 MiB"}
+        if placement == "one home":
+            settings.update(log_placement="home", log_home_directory="{directory}/home")
+        variant = os.path.join(run.build, "bench", "replica_variant")
+        self.cluster = harness.Cluster(data_dirs=disks, replica_settings=settings, replica_command=[variant, log, str(flush_us)])
+        self.cluster.start()
+        self.cluster.create_table("temp", PARTITIONS)
+        self.load("load", "--threads=64")
+
+    def load(self, command, *flags):
+        with tempfile.NamedTemporaryFile(suffix=".json") as report:
+            self.run.command([os.path.join(self.run.build, "arion_load"), command, f"--meta={self.cluster.meta.address}",
+                              "--table=temp", "--workload=a", f"--json={report.name}", "-p", f"recordcount={self.records}", "-p",
+                              "fieldcount=1", "-p", "fieldlength=1000", *flags])
+            return json.load(report)["phases"][-1]
+
+    def mix(self, reads, writes, seconds):
+        """{"qps": .., "READ": latencies in us, "UPDATE": ..} of a closed loop."""
+        phase = self.load("run", f"--clients={CLIENTS}", f"--threads={MIXES[reads, writes]}", f"--seconds={seconds}",
+                          f"--warmup={seconds / 4}", "-p", f"readproportion={reads / (reads + writes):.6f}", "-p",
+                          f"updateproportion={1 - round(reads / (reads + writes), 6):.6f}", "-p", "requestdistribution=uniform")
+        row = {"placement": self.placement, "mix": f"{reads}:{writes}", "qps": phase["ops_per_second"], "errors": phase["errors"]}
+        row.update({kind["operation"]: kind["service_us"] for kind in phase["kinds"] if kind["succeeded"]})
+        self.run.keep(row)
+        return row
+
+
+def measure(run):
+    for target in ("cluster_programs", "replica_variant", "arion_load_bin"):
+        run.binary(target, target)
+    os.environ["ARION_BUILD"] = run.build
+    figures = {}
+    for name, flush_us in (("this disk", 0), (f"{DISKS} emulated disks, flush {FLUSH_US} us", FLUSH_US)):
+        figures["real" if flush_us == 0 else "emulated"] = measure_disks(run, name, flush_us)
+    return figures
+
+
+def measure_disks(run, name, flush_us):
+    records, seconds, repeats = (2000, 0.5, 1) if run.quick else (100000, 6, 5)
+    targets = {placement: Target(run, placement, flush_us, records) for placement in PLACEMENTS}
+    figures, rows, bars = {}, [], {placement: [] for placement in PLACEMENTS}
+    for reads, writes in MIXES:
+        mix = f"{reads}:{writes}"
+        results = measuring.in_turn({placement: lambda t=target: t.mix(reads, writes, seconds)
+                                     for placement, target in targets.items()}, repeats)
+        qps = {placement: [row["qps"] for row in results[placement]] for placement in PLACEMENTS}
+        for placement in PLACEMENTS:
+            bars[placement].append(statistics.median(qps[placement]))
+            over_shared = "" if placement == "shared log" else measuring.Comparison(qps[placement], qps["shared log"])
+            for kind in ("READ", "UPDATE"):
+                if kind not in results[placement][0]:
+                    continue
+                latencies = [[row[kind][column] for row in results[placement]] for column in COLUMNS]
+                rows.append((mix, MIXES[reads, writes], placement, measuring.spread(qps[placement], 0), over_shared, kind.lower(),
+                             *(f"{statistics.median(values):.0f}" for values in latencies)))
+        figures[mix] = {"qps": {placement: round(statistics.median(qps[placement])) for placement in PLACEMENTS},
+                        "data_disks_over_shared": round(measuring.Comparison(qps["data disks"], qps["shared log"]).ratio, 3)}
+        for kind in ("READ", "UPDATE"):
+            if kind in results["shared log"][0]:
+                average = {placement: [row[kind]["avg"] for row in results[placement]] for placement in PLACEMENTS}
+                figures[mix][f"{kind.lower()}_average_over_shared"] = round(
+                    measuring.Comparison(average["data disks"], average["shared log"]).ratio, 3)
+    run.table(["reads:writes", "threads", "log", "qps", "of shared log's", "of", *(f"{column} us" for column in COLUMNS)], rows,
+              title=f"Mixes on {name}")
+    run.plot(f"Operations a second, {name}", [f"{r}:{w}" for r, w in MIXES], bars)
+    for target in targets.values():
+        target.cluster.destroy()
+    return figures
