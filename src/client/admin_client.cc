@@ -9,10 +9,13 @@
 namespace arion {
 
 absl::StatusOr<std::unique_ptr<AdminClient>> AdminClient::Create(
-    const std::vector<std::string>& meta_servers, absl::Duration timeout) {
+    const std::vector<std::string>& meta_servers, absl::Duration timeout, std::string admin_token) {
   ASSIGN_OR_RETURN(std::vector<Endpoint> endpoints, ClientRuntime::ParseEndpoints(meta_servers));
-  return std::unique_ptr<AdminClient>(new AdminClient(std::make_unique<ClientRuntime>(
-      ClusterClientOptions{.meta_servers = std::move(endpoints), .timeout = timeout}, 1)));
+  return std::unique_ptr<AdminClient>(new AdminClient(
+      std::make_unique<ClientRuntime>(ClusterClientOptions{.meta_servers = std::move(endpoints),
+                                                           .timeout = timeout,
+                                                           .admin_token = std::move(admin_token)},
+                                      1)));
 }
 
 AdminClient::AdminClient(std::unique_ptr<ClientRuntime> runtime) : runtime_(std::move(runtime)) {}

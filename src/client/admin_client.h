@@ -22,9 +22,11 @@ class ClientRuntime;
 
 class AdminClient {
  public:
-  // `meta_servers` as "127.0.0.1:34601". `timeout` is that of one call.
+  // `meta_servers` as "127.0.0.1:34601". `timeout` is that of one call. `admin_token`: what servers
+  // with admin_token_file ask for; empty: none.
   static absl::StatusOr<std::unique_ptr<AdminClient>> Create(
-      const std::vector<std::string>& meta_servers, absl::Duration timeout);
+      const std::vector<std::string>& meta_servers, absl::Duration timeout,
+      std::string admin_token = "");
   ~AdminClient();
 
   absl::StatusOr<CreateAppResponse> CreateTable(const CreateAppRequest& request);

@@ -12,7 +12,8 @@ ClientCore::ClientCore(const ClusterClientOptions& options)
       strand_(environment_->NewStrand("client")),
       client_(ClusterClient::Create(*environment_, *transport_, strand_, options)),
       admin_(std::make_shared<TableAdmin>(*environment_, *transport_, strand_,
-                                          MetaCallerOptions{.meta_servers = options.meta_servers},
+                                          MetaCallerOptions{.meta_servers = options.meta_servers,
+                                                            .admin_token = options.admin_token},
                                           options.timeout)) {
   environment_->loops().RunOnEach([this](int) { thread_ = std::this_thread::get_id(); });
 }

@@ -45,6 +45,7 @@ struct ClusterClientOptions {
   absl::Duration attempt_timeout = absl::Milliseconds(1500);
   WriteRetries write_retries = WriteRetries::kAlways;
   RetryPause pause;
+  std::string admin_token;  // of who changes tables; empty: none
 };
 
 // What one question asks beside; none: as the client's options say.

@@ -22,6 +22,7 @@
 #include "base/instant.h"
 #include "base/status.h"
 #include "env/environment.h"
+#include "rpc/admin_token.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
@@ -31,6 +32,7 @@ struct MetaCallerOptions {
   std::vector<Endpoint> meta_servers;                    // at least one
   absl::Duration attempt_timeout = absl::Seconds(1);     // of one server's answer
   absl::Duration round_pause = absl::Milliseconds(200);  // after all of them were asked in vain
+  std::string admin_token;                               // goes with each question; empty: none
 };
 
 class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
@@ -44,8 +46,10 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   void Call(const char* name, const Request& request, Instant deadline,
             absl::AnyInvocable<void(absl::StatusOr<Response>)> done) {
     auto slot = std::make_shared<absl::StatusOr<Response>>(absl::UnknownError(""));
+    std::string body = EncodeWrapped(request);
+    if (!options_.admin_token.empty()) AddAdminToken(options_.admin_token, &body);
     Ask({.name = name,
-         .body = EncodeWrapped(request),
+         .body = std::move(body),
          .deadline = deadline,
          .parse = [slot](const std::string& body) -> absl::StatusOr<Header> {
            *slot = DecodeWrapped<Response>(body);

@@ -71,7 +71,10 @@ absl::Status StatusOfMetaError(ErrorCode error, std::string_view what) {
     case ErrorCode::kInvalidParameters:
       return absl::InvalidArgumentError(text);
     case ErrorCode::kAclDeny:
-      return absl::PermissionDeniedError(text);
+      return absl::PermissionDeniedError(
+          absl::StrCat(text,
+                       ": servers here take changes only from their admin_addresses, or with "
+                       "their token (--token_file of the shell)"));
     case ErrorCode::kHandlerNotFound:
       return absl::UnimplementedError(text);
     case ErrorCode::kTimeout:

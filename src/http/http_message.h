@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ids.h"
+
 namespace arion {
 
 struct HttpRequest {
@@ -15,6 +17,7 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> arguments;  // decoded, in order
   std::vector<std::pair<std::string, std::string>> headers;    // names in lower case
   std::string body;
+  Endpoint peer;  // who asks
 
   // The first header of that (lower case) name; empty if there is none.
   std::string_view Header(std::string_view name) const {

@@ -18,6 +18,10 @@ const char* ReasonOf(int status) {
       return "Temporary Redirect";
     case 400:
       return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
     case 404:
       return "Not Found";
     case 405:
@@ -82,6 +86,7 @@ void HttpSession::Dispatch(HttpRequest request) {
   if (stream == nullptr) return;
   head_only_ = request.method == "HEAD";
   busy_ = true;
+  request.peer = stream->peer();
   stream->PauseReading();
   handler_(std::move(request), [weak = weak_from_this(), to = stream_](HttpResponse response) {
     const auto open = to.lock();

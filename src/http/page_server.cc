@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -15,11 +16,14 @@ namespace arion {
 
 class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
  public:
+  using Guard = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
   explicit Book(DiskPool& pool) : pool_(pool) {}
 
   void Add(std::string path, std::string help, Page page) {
     CHECK(pages_.emplace(path, Entry{std::move(help), std::move(page)}).second) << path;
   }
+
+  void SetGuard(Guard refuse) { refuse_ = std::move(refuse); }
 
   // On a loop's thread.
   void Handle(HttpRequest request, HttpAnswer answer) {
@@ -47,6 +51,9 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
               .body = "only GET, HEAD and POST\n",
               .headers = {{"Allow", "GET, HEAD, POST"}}};
     }
+    if (request.method == "POST" && refuse_) {
+      if (auto refusal = refuse_(request)) return *std::move(refusal);
+    }
     const auto found = pages_.find(request.path);
     if (found != pages_.end()) return found->second.page(request);
     if (request.path == "/") return {.body = List()};
@@ -68,6 +75,7 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
 
   DiskPool& pool_;
   std::map<std::string, Entry> pages_;
+  Guard refuse_;
   std::atomic<int> in_pool_ = 0;
 };
 
@@ -76,6 +84,8 @@ PageServer::PageServer(DiskPool& pool) : book_(std::make_shared<Book>(pool)) {}
 void PageServer::Add(std::string path, std::string help, Page page) {
   book_->Add(std::move(path), std::move(help), std::move(page));
 }
+
+void PageServer::SetGuard(Book::Guard refuse) { book_->SetGuard(std::move(refuse)); }
 
 ByteSessionFactory PageServer::Sessions() {
   return [book = book_](std::weak_ptr<ByteStream> stream) -> std::shared_ptr<ByteSession> {

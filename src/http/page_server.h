@@ -3,6 +3,7 @@
 //
 // Shapes    `/` lists the pages. An unknown path is answered 404, a method other than GET, HEAD and
 //           POST 405, more requests at once than kHttpRequestsMax 503.
+//           A page changes something only when it is posted to; GET and HEAD are questions.
 // Threads   Pages run in the pool given, several at a time, and may wait; never on a loop. Add
 //           before the first request; Sessions is thread-safe.
 // Lifetime  The pool outlives the last request: stop the transport, then destroy the pool (which
@@ -12,6 +13,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "env/environment.h"
@@ -30,6 +32,9 @@ class PageServer {
 
   // `help`: one line, for the list; empty: not listed. A path is added once.
   void Add(std::string path, std::string help, Page page);
+  // Asked before a page answers anything but GET and HEAD; what it returns is the answer then. Before
+  // the first request.
+  void SetGuard(std::function<std::optional<HttpResponse>(const HttpRequest&)> refuse);
   // What the transport makes of a connection that speaks HTTP.
   ByteSessionFactory Sessions();
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "env/secret_file.h"
 #include "main/config_value.h"
 
 namespace arion {
@@ -66,6 +67,19 @@ absl::Status SetListen(Draft& draft, std::string_view value, const std::string&)
 
 absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.meta_servers, ParseAddresses(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetAdminAddresses(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.access.admin_addresses, ParseAddressRanges(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetAdminTokenFile(Draft& draft, std::string_view value, const std::string&) {
+  std::string& token = draft.config.access.admin_token;
+  token.clear();
+  if (value.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(token, ReadSecretFile(std::string(value)));
   return absl::OkStatus();
 }
 
@@ -360,7 +374,8 @@ absl::Status SetLease(Draft& draft, std::string_view value, const std::string& o
 
 const std::vector<Rule>& Rules() {
   static const std::vector<Rule> rules = {
-      {{"arion.server", "cluster_name", "name shown to clients and tools", "onebox"},
+      {{"arion.server", "cluster_name",
+        "name shown to clients and tools; servers of another are refused", "onebox"},
        SetClusterName},
       {{"arion.server", "listen", "address clients and servers reach this server by",
         "127.0.0.1:34601 (meta), 127.0.0.1:34801 (replica)"},
@@ -368,7 +383,16 @@ const std::vector<Rule>& Rules() {
       {{"arion.server", "meta_servers", "addresses of the meta servers, commas between",
         "127.0.0.1:34601"},
        SetMetaServers},
-      {{"arion.server", "threads", "event-loop threads; 0: one a core, at most 8", "0"}, SetThreads},
+      {{"arion.server", "admin_addresses",
+        "from where tables, servers and settings may be changed: 10.1.0.0/16, 127.0.0.1; empty: "
+        "everywhere",
+        ""},
+       SetAdminAddresses},
+      {{"arion.server", "admin_token_file",
+        "file with the token such changes need (mode 600 or 640); empty: none", ""},
+       SetAdminTokenFile},
+      {{"arion.server", "threads", "event-loop threads; 0: one a core, at most 8", "0"},
+       SetThreads},
       {{"arion.server", "log_directory", "where the server's log files go; empty: standard error",
         ""},
        SetLogDirectory},

@@ -3,14 +3,18 @@
 #include <memory>
 #include <utility>
 
+#include "base/cluster_identity.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "env/posix_environment.h"
+#include "main/access_control.h"
+#include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/meta_metrics.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
+#include "messages/tool_messages.h"
 #include "meta/journal_meta_store.h"
 #include "meta/meta_server.h"
 #include "meta/overview_json.h"
@@ -37,14 +41,26 @@ int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transpo
 int Main(int argc, char** argv) {
   BlockStopSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
+  ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
   const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), {});
   if (!files.ok()) return FailedToStart(files.status());
-  AsioTransport transport(&env.loops(),
-                          {.listen = config.listen, .connections_max = files->connections});
-  ServerPages pages(ServerKind::kMeta, config, env, transport);
+  const auto without_id =
+      config.meta.recover_from_replica_servers ? NewCluster::kLearn : NewCluster::kMake;
+  if (absl::Status status =
+          TakeOrMakeClusterId(env, config.meta_data_directory, without_id, &cluster);
+      !status.ok())
+    return FailedToStart(status);
+  AccessControl access(
+      config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
+      [&](uint32_t) { RememberClusterIdLater(env, {config.meta_data_directory}, cluster); });
+  AsioTransport transport(
+      &env.loops(),
+      {.listen = config.listen, .gate = &access, .connections_max = files->connections});
+  ServerPages pages(ServerKind::kMeta, config, env, transport, access);
   LogBanner("arion_meta", config,
             {{"file descriptors", files->description},
+             {"cluster", cluster.ToString()},
              {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
              {"grace", absl::FormatDuration(config.meta.grace)}});
   JournalMetaStore store(env, config.meta_data_directory);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "main/access_control.h"
 #include "metrics/metric_registry.h"
 
 namespace arion {
@@ -11,5 +12,6 @@ namespace arion {
 using MetricRegistrations = std::vector<MetricRegistry::Registration>;
 
 MetricRegistrations RegisterProcess(MetricRegistry& registry);
+MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access);
 
 }  // namespace arion

@@ -13,12 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "base/cluster_identity.h"
 #include "base/log.h"
 #include "base/status.h"
 #include "engine/rocksdb_engine.h"
 #include "env/posix_environment.h"
 #include "env/posix_patience.h"
 #include "env/posix_watchdog.h"
+#include "main/access_control.h"
+#include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
 #include "main/pool_metrics.h"
@@ -26,6 +29,7 @@
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
+#include "messages/meta_messages.h"
 #include "replica/recovery_text.h"
 #include "replica/replica_server.h"
 #include "rpc/asio_transport.h"
@@ -135,6 +139,7 @@ int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& tran
 int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   BlockStopSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
+  ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
                         .disk_threads_per_device = DiskThreads(config),
                         .log_device = config.log_device});
@@ -142,9 +147,17 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   if (variant.open_log) config.replica.open_log = variant.open_log;
   const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), config.disks);
   if (!files.ok()) return FailedToStart(files.status());
-  AsioTransport transport(&env.loops(),
-                          {.listen = config.listen, .connections_max = files->connections});
-  ServerPages pages(ServerKind::kReplica, config, env, transport);
+  std::vector<std::string> homes;
+  for (const ConfiguredDisk& disk : config.disks) homes.push_back(disk.path);
+  if (absl::Status status = TakeClusterId(env.files(), homes, &cluster); !status.ok())
+    return FailedToStart(status);
+  const auto remember = [&](uint32_t) { RememberClusterIdLater(env, homes, cluster); };
+  if (cluster.id() != 0) remember(cluster.id());  // where a directory is new
+  AccessControl access(config.access, cluster, absl::StrCat(kRpcBeacon, "_ACK"), remember);
+  AsioTransport transport(
+      &env.loops(),
+      {.listen = config.listen, .gate = &access, .connections_max = files->connections});
+  ServerPages pages(ServerKind::kReplica, config, env, transport, access);
   RocksdbEngineFactory engines(world, EngineOptions(config, *files));
   LogBanner("arion_replica", config, Banner(config, world, engines, *files));
   config.replica.ask_disks = [patience = config.disk_answer_max](auto jobs) {

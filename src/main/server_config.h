@@ -22,6 +22,7 @@
 
 #include "base/ids.h"
 #include "env/posix_log_device.h"
+#include "main/access_control.h"
 #include "main/ini_file.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
@@ -40,6 +41,7 @@ struct ServerConfig {
   std::string cluster_name = "onebox";
   Endpoint listen;
   std::vector<Endpoint> meta_servers;
+  AccessRules access;
   int32_t threads = 0;        // event loops; 0: as many as there are cores
   std::string log_directory;  // empty: standard error
   int32_t log_file_size_mb = 64;

@@ -34,7 +34,7 @@ UiFacts FactsOf(ServerKind kind, const ServerConfig& config) {
 }  // namespace
 
 ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environment& env,
-                         AsioTransport& transport)
+                         AsioTransport& transport, AccessControl& access)
     : held_(RegisterProcess(registry_)),
       threads_(std::make_unique<PosixDiskPool>(kPageThreads)),
       pages_(*threads_) {
@@ -48,9 +48,11 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
                                 std::string(kCommit) + "\"}"};
   });
   AddUi(pages_, FactsOf(kind, config));
+  pages_.SetGuard([&access](const HttpRequest& request) { return access.RefuseHttp(request); });
   transport.SetByteSessions(pages_.Sessions());
   for (auto& connections : RegisterConnections(registry_, transport))
     held_.push_back(std::move(connections));
+  for (auto& refused : RegisterAccess(registry_, access)) held_.push_back(std::move(refused));
 }
 
 }  // namespace arion

@@ -13,6 +13,7 @@
 #include "env/environment.h"
 #include "env/posix_disk_pool.h"
 #include "http/page_server.h"
+#include "main/access_control.h"
 #include "main/process_metrics.h"
 #include "main/server_config.h"
 #include "metrics/metric_registry.h"
@@ -23,7 +24,7 @@ namespace arion {
 class ServerPages {
  public:
   ServerPages(ServerKind kind, const ServerConfig& config, Environment& env,
-              AsioTransport& transport);
+              AsioTransport& transport, AccessControl& access);
 
   MetricRegistry& registry() { return registry_; }
   // Before the transport listens.

@@ -369,14 +369,17 @@ void AsioConnection::HandleFrames() {
       RpcResult result{.error = frame.error, .body = std::move(frame.body)};
       if (!frame.payload_readable && !result.body.empty())
         result = {.error = ErrorCode::kInvalidData};
+      RpcGate* const gate = host_->options().gate;
+      if (gate != nullptr && !gate->Accept(frame.header.name, peer_, frame.cluster_tag()))
+        result = {.error = ErrorCode::kClusterNotFound};
       host_->calls().FinishNamed(frame.id, frame.header.name, std::move(result));
     }
   }
 }
 
 void AsioConnection::HandleRequest(Frame frame) {
-  if (!frame.header.from.IsValid()) frame.header.from = peer_;
   bool named_server = frame.header.framing == Framing::kRdsn && frame.header.from.port > 1023;
+  if (!named_server) frame.header.from = peer_;  // what a client names is a placeholder
   if (named_server && !peer_is_server_) peer_is_server_ = true;
   const RequestHandler* handler = host_->handler();
   if (!frame.payload_readable) return Reply(frame, ErrorCode::kInvalidData, {});
@@ -385,6 +388,11 @@ void AsioConnection::HandleRequest(Frame frame) {
                  EncodeWrapped(NegotiationResponse{.status = NegotiationStatus::kAuthDisabled}));
   }
   if (handler == nullptr) return Reply(frame, ErrorCode::kHandlerNotFound, {});
+  if (RpcGate* const gate = host_->options().gate) {
+    const ErrorCode refusal = gate->Admit(frame.header, peer_, frame.cluster_tag(), frame.body);
+    frame.SetClusterTag(gate->OurTag());  // goes back with the answer
+    if (refusal != ErrorCode::kOk) return Reply(frame, refusal, {});
+  }
 
   size_t cost = frame.body.size() + kRequestOverheadBytes;
   unanswered_bytes_ += cost;

@@ -74,7 +74,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
         peer_is_server_(true) {}
 
   int loop() const { return loop_; }
-  Endpoint peer() const { return peer_; }
+  Endpoint peer() const override { return peer_; }
   Lane lane() const { return lane_; }
   bool outgoing() const { return outgoing_; }
 

@@ -274,6 +274,7 @@ Frame AsioTransport::Hub::RequestFrame(uint64_t id, const OutboundRequest& reque
   frame.context = kRdsnRequest | kRdsnThriftBinary |
                   (IsMetaCall(request.name) ? 0 : kRdsnForwardSupported) |
                   (request.is_backup_request ? kRdsnBackupRequest : 0);
+  if (options_.gate != nullptr) frame.SetClusterTag(options_.gate->OurTag());
   frame.header.name = request.name;
   frame.header.pid = request.pid;
   frame.header.thread_hash = request.thread_hash;

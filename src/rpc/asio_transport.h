@@ -31,6 +31,7 @@
 #include "base/counter.h"
 #include "env/event_loops.h"
 #include "rpc/byte_stream.h"
+#include "rpc/rpc_gate.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -39,6 +40,7 @@ struct AsioTransportOptions {
   std::optional<Endpoint>
       listen;  // nullopt: a pure client. ip 0 listens on every address; port 0 takes a free one
   std::optional<Endpoint> advertised;  // what peers call us; nullopt: `listen`
+  RpcGate* gate = nullptr;             // outlives the transport; nullptr: everything passes
   // Limits of W2, for one connection. Servers (by port and code of their requests) may have four
   // times as much.
   size_t queued_bytes_max = 64 << 20;

@@ -45,6 +45,12 @@ void BeaconSocket::Handle(std::string_view datagram) {
       handler == nullptr) {
     return;
   }
+  if (RpcGate* const gate = host->options().gate) {
+    const Endpoint peer{.ip = sender_.address().to_v4().to_uint(), .port = sender_.port()};
+    const ErrorCode refusal = gate->Admit(frame.header, peer, frame.cluster_tag(), frame.body);
+    frame.SetClusterTag(gate->OurTag());
+    if (refusal != ErrorCode::kOk) return Answer(frame, refusal, {});
+  }
   InboundRequest request;
   request.header = frame.header;
   request.body = std::exchange(frame.body, {});

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ids.h"
 #include "env/strand.h"
 
 namespace arion {
@@ -27,6 +28,7 @@ class ByteStream {
   // While paused the peer's bytes stay in the kernel, but for what was read already.
   virtual void PauseReading() = 0;
   virtual void ResumeReading() = 0;
+  virtual Endpoint peer() const = 0;
 };
 
 class ByteSession {

@@ -43,6 +43,8 @@ constexpr uint64_t kRdsnThriftBinary = 1 << 6;  // payload format 1 in bits 6-9
 constexpr uint64_t kRdsnFormatMask = 0xf << 6;
 constexpr uint64_t kRdsnForwardSupported = 1 << 10;
 constexpr uint64_t kRdsnBackupRequest = 1 << 11;
+// The bits above, reserved and passed over by others, hold the sender's cluster tag.
+constexpr int kRdsnClusterTagShift = 12;
 
 struct Frame {
   bool is_request = true;
@@ -55,6 +57,12 @@ struct Frame {
   // struct): requests are answered kInvalidData.
   bool payload_readable = true;
   std::string body;
+
+  uint64_t cluster_tag() const { return context >> kRdsnClusterTagShift; }
+  void SetClusterTag(uint64_t tag) {
+    constexpr uint64_t kOtherBits = (uint64_t{1} << kRdsnClusterTagShift) - 1;
+    context = (context & kOtherBits) | tag << kRdsnClusterTagShift;
+  }
 };
 
 // Cuts a stream of bytes into frames. Strand-bound (a connection's loop thread).

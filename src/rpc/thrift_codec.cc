@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "rpc/admin_token.h"
 
 namespace arion {
 namespace {
@@ -684,6 +685,34 @@ absl::StatusOr<PrepareRequest> DecodePrepare(std::string_view bytes, HostPortTwi
 
 absl::StatusOr<PartitionId> PreparePid(std::string_view bytes) {
   return DecodeWrapped<PartitionId>(bytes);
+}
+
+namespace {
+
+struct AdminToken {
+  std::optional<std::string> token;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1000, s.token);
+  }
+};
+
+}  // namespace
+
+void AddAdminToken(std::string_view token, std::string* wrapped) {
+  CHECK(!wrapped->empty());
+  wrapped->pop_back();  // the end byte, which comes again
+  Writer(wrapped, PeerGeneration::kNone).Struct(AdminToken{.token = std::string(token)});
+}
+
+std::string AdminTokenOf(std::string_view wrapped) {
+  try {
+    AdminToken found;
+    Reader(wrapped, HostPortTwins::kEmpty).Struct(&found);
+    return std::move(found.token).value_or("");
+  } catch (const TException&) {
+    return "";
+  }
 }
 
 std::string EncodeThriftRequestMeta(const ThriftRequestMeta& meta) {

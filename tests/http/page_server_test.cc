@@ -133,6 +133,10 @@ class PageServerTest : public testing::Test {
                [](const HttpRequest&) { return HttpResponse{.body = std::string(1 << 20, 'x')}; });
     registered_ = registry_.Add({.name = "things_total", .help = "Things."}, {}, things_);
     pages_.Add("/metrics", "counters", MetricsPage(registry_, {.cluster = "c"}, clock_, {}));
+    pages_.SetGuard([](const HttpRequest& request) -> std::optional<HttpResponse> {
+      if (request.Header("x-secret") != "wrong") return std::nullopt;
+      return HttpResponse{.status = 403, .body = "not you, " + request.peer.ToString()};
+    });
     transport_.SetByteSessions(pages_.Sessions());
     absl::Status status = transport_.Listen();
     EXPECT_TRUE(status.ok()) << status;
@@ -194,6 +198,16 @@ TEST_F(PageServerTest, PostBringsABody) {
   Browser browser(transport_.local());
   browser.Send("POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello");
   EXPECT_THAT(browser.Answer(), HasSubstr("POST /echo hello"));
+}
+
+TEST_F(PageServerTest, WhatIsPostedPassesTheGuardAndQuestionsNeedNot) {
+  Browser browser(transport_.local());
+  browser.Send("POST /echo HTTP/1.1\r\nX-Secret: wrong\r\nContent-Length: 0\r\n\r\n");
+  const std::string refused = browser.Answer();
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 403 Forbidden"));
+  EXPECT_THAT(refused, HasSubstr("not you, 127.0.0.1:"));
+  browser.Send("GET /echo HTTP/1.1\r\nX-Secret: wrong\r\n\r\n");
+  EXPECT_THAT(browser.Answer(), HasSubstr("GET /echo"));
 }
 
 TEST_F(PageServerTest, CloseIsHonoured) {

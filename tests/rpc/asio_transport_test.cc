@@ -268,6 +268,52 @@ TEST_F(AsioTransportTest, CallsAreAnsweredBothWays) {
       << "from is where it listens";
 }
 
+// Lets through what has its own tag or none.
+class TagGate : public RpcGate {
+ public:
+  explicit TagGate(uint64_t tag) : tag_(tag) {}
+  uint64_t OurTag() const override { return tag_; }
+  ErrorCode Admit(const RequestHeader&, Endpoint peer, uint64_t tag, std::string_view) override {
+    EXPECT_TRUE(peer.IsValid());
+    return tag == 0 || tag == tag_ ? ErrorCode::kOk : ErrorCode::kClusterNotFound;
+  }
+  bool Accept(std::string_view name, Endpoint, uint64_t tag) override {
+    EXPECT_TRUE(name.ends_with("_ACK")) << name;
+    accepted_tags.push_back(tag);
+    return tag == 0 || tag == tag_;
+  }
+  std::vector<uint64_t> accepted_tags;
+
+ private:
+  const uint64_t tag_;
+};
+
+TEST_F(AsioTransportTest, AGateJudgesRequestsAndAnswersByTheirTags) {
+  constexpr uint64_t kOurs = (uint64_t{1} << 52) - 1;
+  TagGate gate(kOurs), strange_gate(7);
+  AsioTransport guarded(&loops_, {.listen = kLoopbackAnyPort, .gate = &gate});
+  int handled = 0;
+  guarded.SetHandler([&handled](InboundRequest request) {
+    ++handled;
+    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(Blob("ours")));
+  });
+  ASSERT_TRUE(guarded.Listen().ok());
+  AsioTransport sister(&loops_, {.gate = &gate}), stranger(&loops_, {.gate = &strange_gate});
+  const auto ask = [&](AsioTransport& asker) {
+    asker.Call(guarded.local(), Get("k"), strand_,
+               [results = results_](RpcResult r) { results->Put(std::move(r)); });
+    return results_->Take()->error;
+  };
+  AsioTransport client(&loops_, {});
+  EXPECT_EQ(ask(client), ErrorCode::kOk) << "it tells no tag";
+  EXPECT_EQ(ask(sister), ErrorCode::kOk);
+  EXPECT_EQ(gate.accepted_tags, std::vector<uint64_t>{kOurs});
+  EXPECT_EQ(handled, 2);
+  EXPECT_EQ(ask(stranger), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(handled, 2);
+  for (AsioTransport* transport : {&guarded, &sister, &stranger, &client}) transport->Stop();
+}
+
 TEST_F(AsioTransportTest, AServerMayCallItself) {
   StartEchoServer();
   server_.Call(server_.local(), Get("k"), strand_,

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/coding.h"
+#include "rpc/admin_token.h"
 #include "rpc/frame.h"
 #include "tests/rpc/fixtures.h"
 
@@ -335,6 +336,17 @@ TEST(ThriftCodecTest, PrepareMustAgreeWithItself) {
   request.config.pid = {2, 3};
   request.config.ballot = Ballot(8);
   EXPECT_FALSE(DecodePrepare(EncodePrepare(request)).ok());
+}
+
+TEST(AdminTokenTest, TravelsBesideTheArgumentAndIsPassedOver) {
+  const DropAppRequest drop{.app_name = "t"};
+  std::string body = EncodeWrapped(drop);
+  EXPECT_EQ(AdminTokenOf(body), "");
+  AddAdminToken("secret", &body);
+  EXPECT_EQ(AdminTokenOf(body), "secret");
+  EXPECT_EQ(*DecodeWrapped<DropAppRequest>(body), drop);
+  for (size_t cut = 0; cut < body.size(); ++cut)
+    EXPECT_EQ(AdminTokenOf(std::string_view(body).substr(0, cut)), "") << cut;
 }
 
 }  // namespace

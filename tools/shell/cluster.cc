@@ -33,19 +33,21 @@ bool TableState::IsHealthy() const {
   return info.status == AppStatus::kAvailable && HealthyPartitions() == info.partition_count;
 }
 
-Cluster::Cluster(std::vector<Endpoint> meta_servers) : meta_servers_(std::move(meta_servers)) {}
+Cluster::Cluster(std::vector<Endpoint> meta_servers, std::string admin_token)
+    : meta_servers_(std::move(meta_servers)), admin_token_(std::move(admin_token)) {}
 Cluster::~Cluster() = default;
 
 absl::StatusOr<AdminClient*> Cluster::Admin() {
   if (admin_ == nullptr) {
-    ASSIGN_OR_RETURN(admin_, AdminClient::Create(Names(meta_servers_), kQuestionTimeout));
+    ASSIGN_OR_RETURN(admin_,
+                     AdminClient::Create(Names(meta_servers_), kQuestionTimeout, admin_token_));
   }
   return admin_.get();
 }
 
 absl::StatusOr<StartRecoveryResponse> Cluster::Recover(const StartRecoveryRequest& request,
                                                        absl::Duration timeout) {
-  ASSIGN_OR_RETURN(auto admin, AdminClient::Create(Names(meta_servers_), timeout));
+  ASSIGN_OR_RETURN(auto admin, AdminClient::Create(Names(meta_servers_), timeout, admin_token_));
   return admin->StartRecovery(request);
 }
 

@@ -42,10 +42,12 @@ struct NodeState {
 
 class Cluster {
  public:
-  explicit Cluster(std::vector<Endpoint> meta_servers);
+  // `admin_token`: what changes need where servers ask for one; empty: none.
+  explicit Cluster(std::vector<Endpoint> meta_servers, std::string admin_token = "");
   ~Cluster();
 
   const std::vector<Endpoint>& meta_servers() const { return meta_servers_; }
+  const std::string& admin_token() const { return admin_token_; }
 
   absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Info();
   absl::StatusOr<std::vector<TableState>> Tables();  // available and coming ones, by id
@@ -67,6 +69,7 @@ class Cluster {
   absl::Status ReadPartitions(TableState* table);
 
   std::vector<Endpoint> meta_servers_;
+  const std::string admin_token_;
   std::unique_ptr<AdminClient> admin_;
   std::unique_ptr<Client> client_;
   std::map<std::string, std::shared_ptr<Table>> open_tables_;

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/secret_file.h"
 #include "tools/shell/line_reader.h"
 #include "tools/shell/progress.h"
 #include "tools/shell/session.h"
@@ -17,15 +18,18 @@
 DEFINE_string(meta, "127.0.0.1:34601", "meta servers, commas between");
 DEFINE_string(e, "",
               "commands to run, ';' between; without it a person or a script on standard input");
+DEFINE_string(token_file, "",
+              "file with the token that changes need, where servers have an admin_token_file");
 DEFINE_bool(j, false, "answers as JSON, one line each");
 
 namespace arion::shell {
 namespace {
 
 constexpr char kHelp[] =
-    R"(arion_shell [--meta=HOST:PORT,...] [-j] [-e "command; command"]
+    R"(arion_shell [--meta=HOST:PORT,...] [--token_file=FILE] [-j] [-e "command; command"]
 
   --meta=HOST:PORT,...   meta servers (127.0.0.1:34601)
+  --token_file=FILE      with the token that changes need where servers ask for one
   -e "command; ..."      runs these commands and ends at the first that fails
   -j                     answers as JSON, one line each
 
@@ -99,7 +103,16 @@ int Main(int argc, char** argv) {
             argc > 1 ? "commands follow -e" : std::string(servers.status().message()).c_str());
     return static_cast<int>(ExitCode::kUsage);
   }
-  Cluster cluster(*servers);
+  std::string token;
+  if (!FLAGS_token_file.empty()) {
+    const absl::StatusOr<std::string> secret = ReadSecretFile(FLAGS_token_file);
+    if (!secret.ok()) {
+      fprintf(stderr, "error: --token_file: %s\n", std::string(secret.status().message()).c_str());
+      return static_cast<int>(ExitCode::kUsage);
+    }
+    token = *secret;
+  }
+  Cluster cluster(*servers, token);
   Session session(&cluster, FLAGS_j ? OutputForm::kJson : OutputForm::kText, Ask);
   if (!gflags::GetCommandLineFlagInfoOrDie("e").is_default)
     return static_cast<int>(session.Run(FLAGS_e));

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/cluster_identity.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <utility>
+
+#include "base/crc.h"
+
+namespace arion {
+namespace {
+
+constexpr int kIdBits = 32;
+constexpr uint64_t kNameMask = 0xfffff;
+constexpr size_t kIdDigits = 8;
+
+bool Differ(uint64_t a, uint64_t b) { return a != 0 && b != 0 && a != b; }
+
+}  // namespace
+
+ClusterIdentity::ClusterIdentity(std::string name)
+    : name_(std::move(name)),
+      name_tag_(std::max<uint64_t>(1, Crc32c(name_) & kNameMask)),
+      tag_(name_tag_ << kIdBits) {}
+
+bool ClusterIdentity::Adopt(uint32_t id) {
+  uint32_t known = 0;
+  if (!id_.compare_exchange_strong(known, id)) return known == id;
+  tag_.store(name_tag_ << kIdBits | id, std::memory_order_release);
+  return true;
+}
+
+std::optional<std::string_view> ClusterIdentity::DiffersIn(uint64_t tag) const {
+  const uint64_t ours = this->tag();
+  if (Differ(tag >> kIdBits, ours >> kIdBits)) return "its cluster_name is another";
+  if (Differ(IdOf(tag), IdOf(ours))) return "its cluster's id is another";
+  return std::nullopt;
+}
+
+std::string ClusterIdentity::ToString() const {
+  const uint32_t known = id();
+  return "\"" + name_ + "\"" + (known == 0 ? "" : " (id " + FormatClusterId(known) + ")");
+}
+
+std::string FormatClusterId(uint32_t id) {
+  char text[kIdDigits + 1];
+  std::snprintf(text, sizeof(text), "%08x", id);
+  return text;
+}
+
+std::optional<uint32_t> ParseClusterId(std::string_view text) {
+  uint32_t id = 0;
+  const char* end = text.data() + text.size();
+  const auto [read, error] = std::from_chars(text.data(), end, id, 16);
+  if (text.size() != kIdDigits || error != std::errc() || read != end || id == 0)
+    return std::nullopt;
+  return id;
+}
+
+}  // namespace arion

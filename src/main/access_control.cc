@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/access_control.h"
+
+#include <absl/strings/numbers.h>
+#include <absl/strings/str_split.h>
+#include <absl/strings/strip.h>
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "messages/admin_messages.h"
+#include "messages/meta_messages.h"
+#include "messages/replication_messages.h"
+#include "messages/tool_messages.h"
+#include "rpc/admin_token.h"
+
+namespace arion {
+namespace {
+
+constexpr int kAddressBits = 32;
+
+absl::StatusOr<AddressRange> ParseRange(std::string_view text) {
+  const size_t slash = text.find('/');
+  const std::string address(text.substr(0, slash));
+  in_addr parsed;
+  int bits = kAddressBits;
+  const bool is_length =
+      slash == std::string_view::npos ||
+      (absl::SimpleAtoi(Text(text.substr(slash + 1)), &bits) && bits >= 0 && bits <= kAddressBits);
+  if (inet_pton(AF_INET, address.c_str(), &parsed) != 1 || !is_length)
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", Text(text), "\" is no address or range; write 10.0.0.7 or 10.0.0.0/24"));
+  const uint32_t ip = ntohl(parsed.s_addr);
+  const auto others = static_cast<uint32_t>(((uint64_t{1} << (kAddressBits - bits)) - 1));
+  if ((ip & others) != 0 && bits != kAddressBits)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", Text(text), "\" has bits set behind its first ", bits, "; write the range's first"));
+  return AddressRange{.first = ip, .last = ip | others};
+}
+
+// As long for every `given` of one length.
+bool IsSame(std::string_view secret, std::string_view given) {
+  volatile unsigned char differs = secret.size() == given.size() ? 0 : 1;
+  for (size_t i = 0; i < given.size(); ++i)
+    differs = differs | static_cast<unsigned char>(given[i] ^ secret[i % secret.size()]);
+  return differs == 0;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<AddressRange>> ParseAddressRanges(std::string_view text) {
+  std::vector<AddressRange> ranges;
+  for (absl::string_view part :
+       absl::StrSplit(Text(text), absl::ByAnyChar(", "), absl::SkipEmpty())) {
+    ASSIGN_OR_RETURN(AddressRange range, ParseRange(View(part)));
+    ranges.push_back(range);
+  }
+  return ranges;
+}
+
+bool IsOpenToAll(std::string_view name) {
+  // Questions are called so.
+  static constexpr std::string_view kPrefixes[] = {"RPC_RRDB_RRDB_", "RPC_CM_QUERY_",
+                                                   "RPC_CM_LIST_", "RPC_CM_GET_", "RPC_QUERY_"};
+  static constexpr std::string_view kNames[] = {
+      kRpcPrepare,         kRpcGroupCheck,    kRpcAddLearner,          kRpcLearn,
+      kRpcLearnCompletion, kRpcRemoveReplica, kRpcGetFileSize,         kRpcCopyFile,
+      kRpcBeacon,          kRpcConfigSync,    kRpcUpdateConfiguration, kRpcDuplicationSync,
+      kRpcConfigProposal,  kRpcTableChanged,  kRpcClusterInfo,         kRpcDddDiagnose,
+      kRpcNegotiation};
+  return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
+         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+AccessControl::AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from,
+                             std::function<void(uint32_t id)> learned)
+    : rules_(std::move(rules)),
+      cluster_(cluster),
+      learns_from_(std::move(learns_from)),
+      learned_(std::move(learned)) {}
+
+AccessControl::Refusal AccessControl::Judge(Endpoint peer, std::string_view token) const {
+  const auto& ranges = rules_.admin_addresses;
+  const bool is_from_there =
+      ranges.empty() || std::any_of(ranges.begin(), ranges.end(), [&](const AddressRange& range) {
+        return range.Contains(peer.ip);
+      });
+  if (!is_from_there) return Refusal::kAddress;
+  if (!rules_.admin_token.empty() && !IsSame(rules_.admin_token, token)) return Refusal::kToken;
+  return Refusal::kNone;
+}
+
+bool AccessControl::IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag) {
+  const auto differs = cluster_.DiffersIn(tag);
+  if (!differs) return true;
+  refused_servers_.Add();
+  LOG_EVERY_T(ERROR, 10) << what << " of " << peer << " refused: that server is not of cluster "
+                         << cluster_.ToString() << ", " << *differs
+                         << "; look at its cluster_name and meta_servers, and at ours";
+  return false;
+}
+
+bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
+  if (!IsOfOurCluster(name, peer, tag)) return false;
+  const uint32_t id = ClusterIdentity::IdOf(tag);
+  if (id == 0 || cluster_.id() != 0 || name != learns_from_) return true;
+  if (cluster_.Adopt(id) && learned_) learned_(id);
+  return true;
+}
+
+ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint64_t tag,
+                               std::string_view body) {
+  if (!IsOfOurCluster(header.name, header.from.IsValid() ? header.from : peer, tag))
+    return ErrorCode::kClusterNotFound;
+  if ((rules_.admin_addresses.empty() && rules_.admin_token.empty()) || IsOpenToAll(header.name))
+    return ErrorCode::kOk;
+  const Refusal refusal = Judge(peer, AdminTokenOf(body));
+  if (refusal == Refusal::kNone) return ErrorCode::kOk;
+  refused_admins_.Add();
+  LOG_EVERY_T(WARNING, 10) << header.name << " from " << peer << " refused: "
+                           << (refusal == Refusal::kAddress ? "not one of admin_addresses"
+                                                            : "without the token it needs");
+  return ErrorCode::kAclDeny;
+}
+
+std::optional<HttpResponse> AccessControl::RefuseHttp(const HttpRequest& request) {
+  constexpr std::string_view kScheme = "Bearer ";
+  std::string_view token = request.Header("authorization");
+  token = token.starts_with(kScheme) ? token.substr(kScheme.size()) : std::string_view();
+  const Refusal refusal = Judge(request.peer, token);
+  if (refusal == Refusal::kNone) return std::nullopt;
+  refused_admins_.Add();
+  LOG_EVERY_T(WARNING, 10) << "HTTP from " << request.peer << " refused: "
+                           << (refusal == Refusal::kAddress ? "not one of admin_addresses"
+                                                            : "without the token it needs");
+  if (refusal == Refusal::kAddress)
+    return HttpResponse{.status = 403, .body = "not from your address: see admin_addresses\n"};
+  return HttpResponse{.status = 401,
+                      .body = "needs the token of this server's admin_token_file\n",
+                      .headers = {{"WWW-Authenticate", "Bearer"}}};
+}
+
+}  // namespace arion

@@ -1,0 +1,75 @@
+// AccessControl: who may have this server change something, and which servers are of its cluster.
+//
+// Shapes    Two keys, each of which may be left out: admin_addresses, from where; admin_token_file,
+//           with which secret. An RPC carries it beside its argument (rpc/thrift_codec.h), an HTTP
+//           request as "Authorization: Bearer <token>". Reads and writes of records, what servers say
+//           to each other, and questions need neither; whatever is not known to be one of these does,
+//           remote commands among them.
+// Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND. HTTP: 401, 403.
+// Threads   Thread-safe.
+// Promises  A1  Neither a token nor a part of one reaches a log, a page or an error.
+//           A2  How long a comparison takes says nothing of the token.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cluster_identity.h"
+#include "base/counter.h"
+#include "http/http_message.h"
+#include "rpc/rpc_gate.h"
+
+namespace arion {
+
+struct AddressRange {
+  uint32_t first = 0;
+  uint32_t last = 0;
+  bool Contains(uint32_t ip) const { return ip >= first && ip <= last; }
+};
+// "10.1.0.0/16, 127.0.0.1": commas between.
+absl::StatusOr<std::vector<AddressRange>> ParseAddressRanges(std::string_view text);
+
+struct AccessRules {
+  std::vector<AddressRange> admin_addresses;  // empty: from everywhere
+  std::string admin_token;                    // empty: none is asked for
+};
+
+class AccessControl : public RpcGate {
+ public:
+  // `cluster` outlives it. `learns_from`: the answers whose sender's cluster id is taken for ours while
+  // ours is not known; `learned` runs then, once, on a loop's thread.
+  AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from = "",
+                std::function<void(uint32_t id)> learned = nullptr);
+
+  uint64_t OurTag() const override { return cluster_.tag(); }
+  ErrorCode Admit(const RequestHeader& header, Endpoint peer, uint64_t tag,
+                  std::string_view body) override;
+  bool Accept(std::string_view name, Endpoint peer, uint64_t tag) override;
+  // For requests that change something; nullopt: go on.
+  std::optional<HttpResponse> RefuseHttp(const HttpRequest& request);
+
+  const Counter& refused_admins() const { return refused_admins_; }
+  const Counter& refused_servers() const { return refused_servers_; }
+
+ private:
+  enum class Refusal { kNone, kAddress, kToken };
+  Refusal Judge(Endpoint peer, std::string_view token) const;
+  bool IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag);
+
+  const AccessRules rules_;
+  ClusterIdentity& cluster_;
+  const std::string learns_from_;
+  const std::function<void(uint32_t)> learned_;
+  Counter refused_admins_, refused_servers_;
+};
+
+// Whether a request of that name needs no permission.
+bool IsOpenToAll(std::string_view rpc_name);
+
+}  // namespace arion

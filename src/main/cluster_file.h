@@ -1,0 +1,37 @@
+// The cluster's id on disk: made by the meta server beside its state, kept by replica servers beside
+// their data, so that a server that is pointed at another cluster's keeps its data to itself.
+//
+// Shapes    <directory>/.arion-cluster: the id as 8 hexadecimal digits, a blank, the cluster's name when
+//           it was written. <directory> is one of data_dirs, or meta_data_dir.
+// Errors    DataLoss: the file can't be understood. FailedPrecondition: directories of different
+//           clusters. Others: the disk.
+// Threads   Waits for the disk.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <string>
+#include <vector>
+
+#include "base/cluster_identity.h"
+#include "env/environment.h"
+
+namespace arion {
+
+// Takes the id that the directories hold, if any does.
+absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& directories,
+                           ClusterIdentity* cluster);
+// Durable.
+absl::Status RememberClusterId(FileSystem& files, const std::string& directory,
+                               const ClusterIdentity& cluster);
+// Of a meta server: takes the id, or makes one. One that is told to recover makes none: it learns it
+// from the replica servers.
+enum class NewCluster { kMake, kLearn };
+absl::Status TakeOrMakeClusterId(Environment& env, const std::string& directory,
+                                 NewCluster without_id, ClusterIdentity* cluster);
+// In the directories' pools; what fails is logged.
+void RememberClusterIdLater(Environment& env, const std::vector<std::string>& directories,
+                            const ClusterIdentity& cluster);
+
+}  // namespace arion
