@@ -57,6 +57,8 @@ const std::array kActing = {
               [](std::string_view value) { return ParseThrottleRule(value).status(); }},
     ActingKey{kEnvDenyClient, "timeout*write",
               [](std::string_view value) { return ParseDenyRule(value).status(); }},
+    ActingKey{kEnvDiskQuota, "20G",
+              [](std::string_view value) { return ParseDiskQuota(value).status(); }},
     ActingKey{kEnvReadThrottling, "2000*delay*100,5000*reject*200",
               [](std::string_view value) { return ParseThrottleRule(value).status(); }},
     ActingKey{kEnvReadThrottlingBySize, "20M",
@@ -124,6 +126,17 @@ absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text) {
   const bool rejects_all = rule->reject_above == 0 && rule->delay_above == 0;
   if (rejects_all) return Expected("a limit above 0");
   return rule->reject_above;
+}
+
+absl::StatusOr<uint64_t> ParseDiskQuota(std::string_view text) {
+  const bool is_gigabytes = text.ends_with('G');
+  const std::optional<uint64_t> units =
+      ParseUnits(is_gigabytes ? text.substr(0, text.size() - 1) : text);
+  constexpr uint64_t kGigabyte = uint64_t{1} << 30;
+  const bool is_mixed = is_gigabytes && (text.ends_with("KG") || text.ends_with("MG"));
+  if (!units || is_mixed || *units > INT64_MAX / (is_gigabytes ? kGigabyte : 1))
+    return Expected("a number of bytes, K, M or G behind it; 0: no quota");
+  return *units * (is_gigabytes ? kGigabyte : 1);
 }
 
 absl::StatusOr<DenyRule> ParseDenyRule(std::string_view text) {

@@ -26,6 +26,8 @@ inline constexpr char kEnvWriteThrottlingBySize[] = "replica.write_throttling_by
 inline constexpr char kEnvReadThrottling[] = "replica.read_throttling";
 inline constexpr char kEnvReadThrottlingBySize[] = "replica.read_throttling_by_size";
 inline constexpr char kEnvBackupThrottling[] = "replica.backup_request_throttling";
+// Arion's own: bytes of data one replica may have on its disk; beyond, writes but removes are refused.
+inline constexpr char kEnvDiskQuota[] = "replica.disk_quota";
 inline constexpr char kEnvBusinessInfo[] = "business.info";  // a remark, for people
 
 // Of a whole table, each second; 0: no such limit.
@@ -40,6 +42,9 @@ struct ThrottleRule {
 absl::StatusOr<ThrottleRule> ParseThrottleRule(std::string_view text);
 // "5000", "20K", or the above, of which only "reject" counts. Bytes each second; 0: no limit.
 absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text);
+
+// "500M", "20G", a number of bytes; 0: no quota.
+absl::StatusOr<uint64_t> ParseDiskQuota(std::string_view text);
 
 struct DenyRule {
   enum class How : uint8_t {

@@ -45,6 +45,7 @@
 #include "replica/replica_host.h"
 #include "replica/replica_opener.h"
 #include "replica/scanner_table.h"
+#include "replica/space_quota.h"
 #include "replica/table_settings.h"
 #include "replica/throttle.h"
 #include "replica/write_operations.h"
@@ -258,6 +259,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // The pause after which it goes on; nullopt: it was refused, at once or after a pause.
   std::optional<absl::Duration> AdmitWrite(ClientRequest& request);
   std::optional<absl::Duration> AdmitRead(ClientRequest& request);
+  bool IsOverQuota(WriteCode code, uint64_t bytes);
   std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
                                       ClientRequest& request, ErrorCode refusal);
   using Again = absl::AnyInvocable<void(Replica&, ClientRequest)>;
@@ -314,6 +316,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   uint64_t settings_serial_ = 0;  // of the description they were made from
   RequestThrottle write_requests_, write_bytes_, read_requests_, backup_requests_;
   ByteBudget read_bytes_;
+  SpaceQuota quota_;
   uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
   struct HeldRequest {
     ClientRequest request;

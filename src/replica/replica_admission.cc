@@ -32,6 +32,7 @@ const TableSettings& Replica::Settings() {
   read_requests_.Set(settings_.read_requests, partitions);
   backup_requests_.Set(settings_.backup_requests, partitions);
   read_bytes_.Set(settings_.read_bytes_max, partitions);
+  quota_.Set(settings_.disk_quota_bytes);
   return settings_;
 }
 
@@ -46,6 +47,29 @@ std::optional<absl::Duration> Replica::AdmitWrite(ClientRequest& request) {
   const std::optional<absl::Duration> pause = Admit(write_requests_, 1, request, ErrorCode::kBusy);
   if (!pause || *pause > absl::ZeroDuration()) return pause;
   return Admit(write_bytes_, request.body.size(), request, ErrorCode::kBusy);
+}
+
+// What frees space is always let through.
+bool Replica::IsOverQuota(WriteCode code, uint64_t bytes) {
+  Settings();
+  if (!quota_.IsSet() || engine_ == nullptr) return false;
+  if (quota_.WantsToLook(host_->env.clock().Now())) {
+    auto size = std::make_shared<uint64_t>(0);
+    InPool(
+        [engine = engine_, size] {
+          *size = engine->size_bytes();
+          return absl::OkStatus();
+        },
+        [this, size](const absl::Status&) { quota_.Measured(*size); });
+  }
+  if (code == WriteCode::kRemove || code == WriteCode::kMultiRemove) return false;
+  if (!quota_.IsSpent()) {
+    quota_.Taken(bytes);
+    return false;
+  }
+  LOG_EVERY_T(WARNING, 10) << Tag() << " writes refused: it has used up its " << kEnvDiskQuota
+                           << " of " << quota_.bytes_max() << " bytes; remove records, or raise it";
+  return true;
 }
 
 std::optional<absl::Duration> Replica::AdmitRead(ClientRequest& request) {

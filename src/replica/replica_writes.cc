@@ -55,6 +55,7 @@ void Replica::Write(WriteCode code, ClientRequest request, Instant deadline, Adm
                 });
   if (const ErrorCode space = SpaceGate(); space != ErrorCode::kOk) return refuse(space);
   if (gate != ErrorCode::kOk) return refuse(gate);
+  if (IsOverQuota(code, request.body.size())) return refuse(ErrorCode::kDiskInsufficient);
   if (admission == Admission::kAsked) {
     const std::optional<absl::Duration> pause = AdmitWrite(request);
     if (!pause) return;

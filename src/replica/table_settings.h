@@ -29,6 +29,8 @@ struct TableSettings {
   ThrottleRule backup_requests;                          // replica.backup_request_throttling
   uint64_t read_bytes_max = 0;  // replica.read_throttling_by_size; 0 = no limit
 
+  uint64_t disk_quota_bytes = 0;  // replica.disk_quota, of one replica; 0 = none
+
   static TableSettings From(const AppInfo& app);
   // Whether a key of this hash belongs into partition `index` (always, while that is not checked).
   bool Owns(int32_t index, uint64_t partition_hash) const {

@@ -29,6 +29,15 @@ TEST(TableEnvironmentsTest, OfAReadSizeLimitOnlyTheRejectPartCounts) {
   EXPECT_FALSE(ParseReadBytesLimit("20G").ok());
 }
 
+TEST(TableEnvironmentsTest, ADiskQuotaIsBytesWithAUnit) {
+  EXPECT_EQ(*ParseDiskQuota("0"), 0u);
+  EXPECT_EQ(*ParseDiskQuota("500M"), uint64_t{500} << 20);
+  EXPECT_EQ(*ParseDiskQuota("20G"), uint64_t{20} << 30);
+  EXPECT_EQ(*ParseDiskQuota("4096"), 4096u);
+  for (const char* bad : {"", "G", "MG", "1KG", "-1", "1g", "9999999999G", "99999999999999999999"})
+    EXPECT_FALSE(ParseDiskQuota(bad).ok()) << bad;
+}
+
 TEST(TableEnvironmentsTest, DenyRulesNameHowAndWhat) {
   EXPECT_EQ(*ParseDenyRule("timeout*all"), (DenyRule{DenyRule::How::kSilently, true, true}));
   EXPECT_EQ(*ParseDenyRule("reconfig*read"), (DenyRule{DenyRule::How::kInvalidState, true, false}));
@@ -61,6 +70,10 @@ TEST(TableEnvironmentsTest, EachKeyHasItsOwnRule) {
            Row{"replica.read_throttling", "1", kInvalidArgument},
            Row{"replica.read_throttling_by_size", "1", kOk},
            Row{"replica.backup_request_throttling", "1*reject*1", kOk},
+           Row{"replica.disk_quota", "20G", kOk},
+           Row{"replica.disk_quota", "0", kOk},
+           Row{"replica.disk_quota", "1.5G", kInvalidArgument},
+           Row{"replica.disk_quota", "20GB", kInvalidArgument},
            Row{"business.info", "anything at all", kOk},
            Row{"rocksdb.usage_scenario", "normal", kUnimplemented},
            Row{"user_specified_compaction", "", kUnimplemented},
@@ -74,7 +87,7 @@ TEST(TableEnvironmentsTest, EachKeyHasItsOwnRule) {
 
 TEST(TableEnvironmentsTest, EveryKeysExampleIsAValueItTakes) {
   const auto keys = ActingTableEnvironments();
-  EXPECT_EQ(keys.size(), 11u);
+  EXPECT_EQ(keys.size(), 12u);
   EXPECT_TRUE(std::is_sorted(keys.begin(), keys.end()));
   for (std::string_view key : keys) {
     EXPECT_FALSE(ExampleOf(key).empty()) << key;

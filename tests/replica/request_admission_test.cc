@@ -285,6 +285,32 @@ TEST_F(RequestAdmissionTest, BytesAreThrottledBothWaysAndBackupReadsSilently) {
   EXPECT_EQ(Ask(kRpcGet, GetBody(1)), ErrorCode::kOk);
 }
 
+TEST_F(RequestAdmissionTest, BeyondItsDiskQuotaAReplicaTakesRemovesAndReadsOnly) {
+  Server& server = Alone();
+  const auto put = [](int i) {
+    return EncodeWrapped(UpdateRequest{Key(i), std::string(1000, 'x'), 0});
+  };
+  SetEnvs(server, {{kEnvDiskQuota, "5K"}});
+  std::vector<std::optional<ErrorCode>> errors;
+  for (int i = 0; i < 10; ++i) {
+    errors.push_back(Ask(kRpcPut, put(i)));
+    world_.RunFor(absl::Milliseconds(300));
+  }
+  EXPECT_EQ(errors.front(), ErrorCode::kOk);
+  EXPECT_EQ(errors.back(), ErrorCode::kDiskInsufficient);
+  const auto kept = std::count(errors.begin(), errors.end(), ErrorCode::kOk);
+  EXPECT_GE(kept, 4);
+  EXPECT_LE(kept, 6);
+  EXPECT_EQ(Ask(kRpcGet, GetBody(0)), ErrorCode::kOk);
+  EXPECT_EQ(Ask(kRpcIncr, IncrBody()), ErrorCode::kDiskInsufficient);
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(Ask(kRpcRemove, EncodeWrapped(Blob(Key(i)))), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(2));
+  Ask(kRpcPut, put(0));  // has it look
+  world_.RunFor(absl::Milliseconds(300));
+  EXPECT_EQ(Ask(kRpcPut, put(0)), ErrorCode::kOk) << "space has fallen";
+}
+
 TEST_F(RequestAdmissionTest, AnOlderDescriptionOfTheTableThatArrivesLateIsNotTakenOver) {
   Server& server = Alone();
   AppInfo older = meta_.app();
