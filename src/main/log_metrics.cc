@@ -114,6 +114,12 @@ MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& e
          .help = "Calls for the engines' files that the disk failed or had no space for."},
         stats.failures);
   }
+  held.push_back(registry.Add({.name = "engine_unflushed_bytes",
+                               .help = "Memory of records that are in no file of an engine yet.",
+                               .old = {.name = "rdb_memtable_mem_usage_bytes"}},
+                              MetricKind::kGauge, {}, [&engines] {
+                                return static_cast<double>(engines.unflushed_bytes());
+                              }));
   return held;
 }
 
@@ -229,6 +235,13 @@ ReplicaLogMetrics::ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& se
           rows.push_back({{{"status", std::string(PartitionStatusName(status))}}, count});
         return rows;
       }));
+  held_.push_back(registry.Add(
+      {.name = "replica_unapplied_mutations_max",
+       .help = "Of the replica that is furthest behind: mutations committed, but not applied yet."},
+      MetricKind::kGauge, {}, [this] {
+        const std::lock_guard lock(mutex_);
+        return unapplied_max_;
+      }));
   const LogReplayStats& replay = server.replay();
   auto add = [&](MetricInfo info, const Counter& counter) {
     held_.push_back(registry.Add(std::move(info), {}, counter));
@@ -271,8 +284,13 @@ void ReplicaLogMetrics::Refresh() {
   std::map<PartitionStatus, double> by_status = {{PartitionStatus::kPrimary, 0},
                                                  {PartitionStatus::kSecondary, 0},
                                                  {PartitionStatus::kPotentialSecondary, 0}};
+  int64_t unapplied_max = 0;
   for (const ReplicaSnapshot& replica : answer->replicas) {
-    if (!replica.loading) ++by_status[replica.status];
+    if (!replica.loading) {
+      ++by_status[replica.status];
+      unapplied_max =
+          std::max(unapplied_max, replica.last_committed.value() - replica.last_applied.value());
+    }
     for (const ConfiguredDisk& disk : disks_) {
       if (!replica.directory.starts_with(disk.path + "/")) continue;
       Totals& totals = by_disk[disk.tag];
@@ -284,6 +302,7 @@ void ReplicaLogMetrics::Refresh() {
   std::lock_guard lock(mutex_);
   by_disk_ = std::move(by_disk);
   by_status_ = std::move(by_status);
+  unapplied_max_ = static_cast<double>(unapplied_max);
 }
 
 std::vector<LabeledValue> ReplicaLogMetrics::Rows(double (*of)(const Totals&)) const {

@@ -33,7 +33,7 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
 // What of an older version's shared log was taken over and what is left. The server outlives it.
 MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server);
 
-// Files and bytes of the replicas' logs, and what replay read. They are asked on the replicas'
+// Files and bytes of the replicas' logs, how far replicas are, and what replay read. They are asked on the replicas'
 // strands, so Refresh fetches them before a reading.
 class ReplicaLogMetrics {
  public:
@@ -56,6 +56,7 @@ class ReplicaLogMetrics {
   mutable std::mutex mutex_;
   std::map<PartitionStatus, double> by_status_;  // guarded by mutex_
   std::map<std::string, Totals> by_disk_;        // guarded by mutex_
+  double unapplied_max_ = 0;                     // guarded by mutex_
   MetricRegistrations held_;
 };
 

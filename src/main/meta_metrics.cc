@@ -41,6 +41,9 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server)
       [](const ClusterOverview& overview) { return overview.alive_servers; });
   add({.name = "unalive_replica_servers", .help = "Known replica servers that are silent."},
       [](const ClusterOverview& overview) { return overview.dead_servers; });
+  add({.name = "configuration_steps_under_way",
+       .help = "Partitions of which a member is being made, moved or removed."},
+      [](const ClusterOverview& overview) { return overview.work.size(); });
   for (size_t i = 0; i < kPartitionHealths; ++i) {
     const auto health = static_cast<PartitionHealth>(i);
     held_.push_back(registry.AddTable(

@@ -22,10 +22,6 @@ export class Reading {
     }
   }
 
-  // Whether the server counts that at all.
-  knows(name) {
-    return this.names.has(name);
-  }
   // `labels`: those it must have, {disk: 'd0'}, or a function that says whether they are meant.
   samples(name, labels = {}) {
     const all = this.families.get(name) ?? [];

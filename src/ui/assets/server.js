@@ -18,9 +18,8 @@ export const shortcuts = (_, about) => ({
   }],
 });
 
-export async function read(ask, reading) {
-  // What counts requests also keeps the hot keys and the slow ones.
-  const paths = ['/recovery', ...(reading.knows(REQUESTS) ? [`/hotkeys?limit=${ROWS_MAX}`, `/slow?limit=${ROWS_MAX}`] : [])];
+export async function read(ask) {
+  const paths = ['/recovery', `/hotkeys?limit=${ROWS_MAX}`, `/slow?limit=${ROWS_MAX}`];
   const [recovery, hot, slow] = await Promise.all(paths.map(async path => JSON.parse(await ask(path, 'application/json'))));
   return {recovery, hot, slow};
 }
@@ -91,21 +90,18 @@ export function mark(found, window) {
   return {bad: '✕ ', warn: '! ', busy: '↻ ', good: ''}[healthOf(found, window).grade];
 }
 
-export function chartsOf(reading) {
+export function chartsOf() {
   const latency = (title, which) => ({title, format: duration, least: 1e-3, series: [
     {label: 'p99', of: w => w.quantile(0.99, REQUESTS, which)},
     {label: 'p50', of: w => w.quantile(0.5, REQUESTS, which)},
   ]});
-  const requests = reading.knows(REQUESTS) ? [
+  return [
     {title: 'Requests a second', format: rate, least: 10, series: [
       {label: 'writes', of: w => w.seconds > 0 ? w.rate(`${REQUESTS}_count`, isWrite) ?? 0 : null},
       {label: 'reads', of: w => w.seconds > 0 ? w.rate(`${REQUESTS}_count`, isRead) ?? 0 : null},
     ]},
     latency('Latency of writes', isWrite),
     latency('Latency of reads', isRead),
-  ] : [];
-  return [
-    ...requests,
     {title: 'Log sync', format: duration, least: 1e-3, series: [
       {label: 'p99', of: w => w.quantile(0.99, 'log_sync_seconds')},
       {label: 'p50', of: w => w.quantile(0.5, 'log_sync_seconds')},
@@ -123,7 +119,7 @@ export function draw(found, window, _, about) {
   return {
     health: [health(grade, wrong, doing)],
     first: [summary(window, about), ...(found.recovery.phase === 'done' ? [] : [recovery(found.recovery)])],
-    rest: [operations(window), stages(window), disks(window), log(window), found.hot && hotKeys(found.hot), found.slow && slowRequests(found.slow), copies(window),
+    rest: [operations(window), stages(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
       ...(found.recovery.phase === 'done' ? [recovery(found.recovery)] : []), sharedLog(window)].filter(Boolean),
   };
 }
@@ -132,14 +128,11 @@ function summary(window, about) {
   const r = window.newest;
   const memory = r.sum('process_resident_memory_bytes');
   const value = (label, text, number, metric, more) => ({label, text, value: number, metric, ...more});
-  const requests = r.knows(REQUESTS) ? [
+  return tiles([
     value('Writes', rate(window.rate(`${REQUESTS}_count`, isWrite) ?? 0)),
     value('Write p99', duration(window.quantile(0.99, REQUESTS, isWrite))),
     value('Reads', rate(window.rate(`${REQUESTS}_count`, isRead) ?? 0)),
     value('Read p99', duration(window.quantile(0.99, REQUESTS, isRead))),
-  ] : [];
-  return tiles([
-    ...requests,
     value('Log sync p99', duration(window.quantile(0.99, 'log_sync_seconds'))),
     value('Copies', count(replicas(r, 'primary') + replicas(r, 'secondary')), replicas(r, 'primary') + replicas(r, 'secondary'), 'arion_replicas',
       {note: `${count(replicas(r, 'primary'))} primary`}),
@@ -152,7 +145,6 @@ function summary(window, about) {
 
 function operations(window) {
   const r = window.newest;
-  if (!r.knows(REQUESTS)) return null;
   const rows = [];
   for (const name of r.values(`${REQUESTS}_count`, 'table').sort()) {
     const kinds = r.samples(`${REQUESTS}_count`, {table: name}).map(s => s.labels.operation).sort();
