@@ -5,6 +5,7 @@ and when its primary's server is killed or stopped cleanly.
     cmake -S . -B build-bench -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo -DARION_BENCH=ON
     ninja -C build-bench arion_meta_bin arion_replica_bin arion_shell_bin gap_writer
     ARION_BUILD=build-bench bench/cluster/gaps.py [--moves 50] [--kills 10] [--stops 3]
+    ARION_BUILD=build-bench bench/cluster/gaps.py --shell 2    # drain, balance, rolling restart, each so often, on four servers
 
 One meta and three replica servers on this machine, 8 partitions x 3 replicas, durable; lease 2 s and grace 3 s. 16 records are
 written in closed loops; a gap is the longest time between two acknowledgements of a record of the partition in question.
@@ -129,22 +130,52 @@ def end_servers(cluster, gaps, count, how):
          "grace + 500 ms = 3500 ms" if how == "kill" else "p99 <= 50 ms, max <= 300 ms")
 
 
+def from_the_shell(cluster, gaps, rounds):
+    supervisor = harness.Supervisor(cluster)
+    found = {"drain": [], "balance": [], "rolling-restart": []}
+
+    def during(what, work):
+        cluster.wait_healthy("temp")
+        begin = time.monotonic()
+        work()
+        time.sleep(0.5)
+        found[what] += [gaps.longest([p], begin, time.monotonic()) for p in gaps.written()]
+
+    def balance(emptied):
+        shell(cluster, "set_meta_level lively")
+        harness.wait_for("the emptied server has copies again",
+                         lambda: sum(emptied in [p["primary"], *p["secondaries"]] for p in cluster.partitions("temp")) >= 5, 60)
+        shell(cluster, "set_meta_level steady")
+    for i in range(rounds):
+        victim = cluster.replicas[i % len(cluster.replicas)].address
+        during("drain", lambda: shell(cluster, f"drain {victim} -y"))
+        during("balance", lambda: balance(victim))
+        during("rolling-restart", lambda: shell(cluster, f'rolling-restart -y -w 2m -c "{supervisor.command}"'))
+    supervisor.stop()
+    for what, values in found.items():
+        show(f"{what}, the longest of each partition", values, "p99 <= 50 ms, max <= 300 ms")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--moves", type=int, default=50)
     parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--stops", type=int, default=3)
+    parser.add_argument("--shell", type=int, default=0)
     arguments = parser.parse_args()
-    cluster = harness.Cluster()
+    cluster = harness.Cluster(servers=4 if arguments.shell else 3)
     try:
         cluster.start()
         cluster.create_table("temp")
         gaps = Gaps(cluster)
         time.sleep(2)
         print(f"nothing happens: longest pause {quiet(cluster, gaps):.0f} ms", flush=True)
-        move_primaries(cluster, gaps, arguments.moves)
-        end_servers(cluster, gaps, arguments.kills, "kill")
-        end_servers(cluster, gaps, arguments.stops, "stop")
+        if arguments.shell:
+            from_the_shell(cluster, gaps, arguments.shell)
+        else:
+            move_primaries(cluster, gaps, arguments.moves)
+            end_servers(cluster, gaps, arguments.kills, "kill")
+            end_servers(cluster, gaps, arguments.stops, "stop")
         gaps.stop()
     finally:
         cluster.destroy()

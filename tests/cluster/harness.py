@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import urllib.request
@@ -222,6 +223,37 @@ class Cluster:
             server.kill()
         shutil.rmtree(self.directory, ignore_errors=True)
         atexit.unregister(self.destroy)
+
+
+class Supervisor:
+    """Restarts a cluster's replica servers, cleanly, for who runs `command` ({port} in it is the server's), which waits for it."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.directory = os.path.join(cluster.directory, "supervisor")
+        os.makedirs(self.directory)
+        self.restarted = []
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+
+    @property
+    def command(self):
+        asked = os.path.join(self.directory, "{port}")
+        return f"touch {asked}; while [ -e {asked} ]; do sleep 0.05; done"
+
+    def _watch(self):
+        while not self.is_over.wait(0.05):
+            for name in os.listdir(self.directory):
+                server = next(s for s in self.cluster.replicas if s.address.endswith(f":{name}"))
+                server.stop()
+                server.start()
+                self.restarted.append(server.name)
+                os.remove(os.path.join(self.directory, name))
+
+    def stop(self):
+        self.is_over.set()
+        self.thread.join()
 
 
 def run(command, timeout=120, **kwargs):

@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import unittest
+import urllib.request
 
 import harness
 
@@ -151,6 +152,39 @@ class Metrics(harness.ClusterTest):
             _, body = self.ask(server)
             done = subprocess.run([promtool, "check", "metrics"], input=body, text=True, capture_output=True, timeout=30)
             self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_prometheus_itself_scrapes_it(self):
+        prometheus = shutil.which("prometheus")
+        if prometheus is None:
+            self.skipTest("not run: needs prometheus (Debian package)")
+        monitoring = os.path.join(harness.ROOT, "tools", "monitoring")
+        directory = os.path.join(self.cluster.directory, "prometheus")
+        shutil.copytree(monitoring, directory)
+        with open(os.path.join(directory, "prometheus.yml"), "r+") as file:
+            text = re.sub(r"targets: \[.*\]", "targets: " + json.dumps([server.address for server in self.cluster.servers()]), file.read())
+            file.seek(0)
+            file.write(text.replace("scrape_interval: 10s", "scrape_interval: 1s"))
+            file.truncate()
+        own = f"127.0.0.1:{harness.free_ports(1)[0]}"
+        process = subprocess.Popen([prometheus, f"--config.file={directory}/prometheus.yml", f"--storage.tsdb.path={directory}/data",
+                                    f"--web.listen-address={own}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+        def asked(what):
+            try:
+                with urllib.request.urlopen(f"http://{own}/api/v1/{what}", timeout=5) as answer:
+                    return json.load(answer)["data"]
+            except OSError:
+                return None
+        def all_up():
+            targets = (asked("targets?state=active") or {}).get("activeTargets", [])
+            return len(targets) == 4 and all(target["health"] == "up" and not target["lastError"] for target in targets)
+        harness.wait_for("Prometheus has scraped all servers", all_up, 60)
+        result = harness.wait_for("the query answers", lambda: asked("query?query=sum(arion_healthy_partitions)")["result"])
+        self.assertEqual(float(result[0]["value"][1]), self.partitions)
+        rules = [rule["name"] for group in asked("rules")["groups"] for rule in group["rules"]]
+        self.assertIn("ArionPartitionsDead", rules)
 
     def test_other_paths_and_methods(self):
         server = self.cluster.meta
