@@ -30,7 +30,7 @@ enum class What { kPrimaries, kEverything };
 
 struct Move {
   PartitionId pid;
-  std::string action;  // move_primary, copy
+  std::string action;  // move_primary, copy, remove
   Endpoint from, to;
   std::vector<ProposedAction> steps;
 };
@@ -72,8 +72,8 @@ class Loads {
   std::map<Endpoint, std::pair<int, int>> loads_;  // primaries, replicas
 };
 
-void PlanPartition(const PartitionConfiguration& partition, Endpoint node, What what, Loads* loads,
-                   Plan* plan) {
+void PlanPartition(const PartitionConfiguration& partition, size_t replica_count, Endpoint node,
+                   What what, Loads* loads, Plan* plan) {
   using enum ConfigType;
   const std::string name = "partition " + partition.pid.ToString();
   if (partition.primary == node) {
@@ -88,11 +88,16 @@ void PlanPartition(const PartitionConfiguration& partition, Endpoint node, What 
                            to,
                            {{node, node, kDowngradeToSecondary}, {to, to, kUpgradeToPrimary}}});
     if (what == What::kPrimaries) return;
-    if (!loads->NextHome(partition).IsValid())  // its copy follows once the primary has gone
+    // Its copy follows once the primary has gone.
+    if (partition.MemberCount() <= replica_count && !loads->NextHome(partition).IsValid())
       plan->refused.push_back(name + ": no other server can take its copy");
     return;
   }
   if (what == What::kPrimaries || !partition.IsSecondary(node)) return;
+  if (partition.MemberCount() > replica_count) {  // its successor is there already
+    plan->moves.push_back({partition.pid, "remove", node, {}, {{{}, node, kDowngradeToInactive}}});
+    return;
+  }
   const Endpoint to = loads->NextHome(partition);
   if (!to.IsValid()) {
     plan->refused.push_back(absl::StrCat(name, ": without ", node.ToString(), " it would have ",
@@ -119,7 +124,8 @@ absl::StatusOr<Plan> PlanOf(Session& session, Endpoint node, What what) {
   Plan plan;
   for (const TableState& table : tables)
     for (const PartitionConfiguration& partition : table.partitions)
-      PlanPartition(partition, node, what, &loads, &plan);
+      PlanPartition(partition, static_cast<size_t>(std::max(1, table.info.max_replica_count)), node,
+                    what, &loads, &plan);
   return plan;
 }
 
