@@ -125,25 +125,25 @@ class Search {
     stuck_ = all_[by_answer_[at.answers]].operation;
   }
 
-  // The last on the stack is tried first: whose answer comes next, then others that were answered,
-  // then those that were not.
+  // The last on the stack is tried first: whose answer comes next, then others that were answered, by
+  // their answers, since one server gave them in the order of what happened; then those that were not.
   void PushSuccessors(const Place& at, std::vector<Place>* stack) const {
     const Instant now = NextAnswer(at);
     size_t unseen = 0, known = 0;
     for (; known < all_.size() && all_[known].operation->invoked <= now; ++known)
       unseen += at.done[known] && IsUnseen(all_[known]);
     const bool anyone_looks = AnyoneLooks(now, at.done);
-    for (bool decided : {false, true}) {
-      for (size_t i = known; i-- > 0;) {
-        const Step& step = all_[i];
-        if (step.is_decided != decided || at.done[i] || step.operation->IsRead()) continue;
-        if (i == by_answer_[at.answers]) continue;
-        if (IsUnseen(step) && unseen >= allowed_) continue;
-        if (!decided && !anyone_looks && step.operation->IsOfOneRecord()) continue;
-        Push(at, i, stack);
-      }
+    for (size_t i = known; i-- > 0;) {
+      const Step& step = all_[i];
+      if (step.is_decided || at.done[i] || step.operation->IsRead()) continue;
+      if (IsUnseen(step) && unseen >= allowed_) continue;
+      if (!anyone_looks && step.operation->IsOfOneRecord()) continue;
+      Push(at, i, stack);
     }
-    if (!all_[by_answer_[at.answers]].operation->IsRead()) Push(at, by_answer_[at.answers], stack);
+    for (size_t answer = by_answer_.size(); answer-- > at.answers;) {
+      const size_t i = by_answer_[answer];
+      if (i < known && !at.done[i] && !all_[i].operation->IsRead()) Push(at, i, stack);
+    }
   }
 
   void Push(const Place& at, size_t i, std::vector<Place>* stack) const {
@@ -172,8 +172,9 @@ bool SaysSomething(const DataOperation& operation) {
 
 int64_t WholeSeconds(Instant instant) { return instant.nanos() / 1000000000; }
 
-std::string Describe(const std::string& key, const Search& search, const std::vector<Step>& steps) {
-  std::string text = absl::StrCat("C4: key ", key, " is not linearizable");
+std::string Describe(const std::string& key, const std::string& what, const Search& search,
+                     const std::vector<Step>& steps) {
+  std::string text = absl::StrCat("C4: key ", key, " ", what);
   if (search.stuck() != nullptr) absl::StrAppend(&text, ": ", search.stuck()->ToString());
   absl::StrAppend(&text, "; its history:");
   for (const Step& step : steps) absl::StrAppend(&text, "\n    ", step.operation->ToString());
@@ -210,12 +211,11 @@ void CheckHashKey(const std::string& key, std::vector<Step> steps, const DataChe
   const Search::Result found = search.Run();
   result->steps = std::max(result->steps, search.taken());
   if (found == Search::Result::kImpossible)
-    result->violations.push_back(Describe(key, search, steps));
+    result->violations.push_back(Describe(key, "is not linearizable", search, steps));
   if (found != Search::Result::kGaveUp) return;
   ++result->undecided_keys;
-  result->violations.push_back(absl::StrCat("C4: key ", key, " stayed undecided after ",
-                                            search.taken(), " steps, ", steps.size(),
-                                            " operations"));
+  result->violations.push_back(Describe(
+      key, absl::StrCat("stayed undecided after ", search.taken(), " steps"), search, steps));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ struct DataCheckOptions {
   // The wall clock at the world's time 0, in seconds since 2016, and how far a server's may be off.
   int64_t wall_zero = 0;
   int64_t wall_error_seconds = 0;
-  int64_t steps_per_key = 50000;
+  int64_t steps_per_key = 200000;
 };
 
 struct DataCheckResult {

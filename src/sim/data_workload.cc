@@ -21,6 +21,8 @@ using Outcome = DataOperation::Outcome;
 using Verdict = DataOperation::Verdict;
 
 constexpr int kSortKeys = 4;
+// Of one hash key: what waits together may happen in any order, and each must be tried.
+constexpr int kWritesAtOnceMax = 10;
 
 // How often each kind is drawn.
 struct Weight {
@@ -81,11 +83,11 @@ size_t DataWorkload::NewHashKey() {
   return index;
 }
 
-const DataWorkload::HashKey& DataWorkload::Pick() {
-  SimRandom& random = world_.random();
-  size_t& index = in_use_[random.Below(in_use_.size())];
-  if (--hash_keys_[index].operations_left < 0) index = NewHashKey();
-  return hash_keys_[index];
+size_t DataWorkload::Pick() {
+  size_t& index = in_use_[world_.random().Below(in_use_.size())];
+  HashKey& key = hash_keys_[index];
+  if (--key.operations_left < 0 || key.writes_under_way >= kWritesAtOnceMax) index = NewHashKey();
+  return index;
 }
 
 std::string DataWorkload::AnySortKey() {
@@ -187,10 +189,17 @@ void DataWorkload::Operate(ClusterClient& client, const Clock& clock, Done done)
     operation.hash_key = old.name;
     return Send(client, old.table, std::move(operation), std::move(done));
   }
-  const HashKey& key = Pick();
+  const size_t index = Pick();
+  HashKey& key = hash_keys_[index];
   DataOperation operation = Draw(clock);
   operation.hash_key = key.name;
-  Send(client, key.table, std::move(operation), std::move(done));
+  if (operation.IsRead()) return Send(client, key.table, std::move(operation), std::move(done));
+  ++key.writes_under_way;
+  Send(client, key.table, std::move(operation),
+       [this, index, done = std::move(done)](bool answered) mutable {
+         --hash_keys_[index].writes_under_way;
+         done(answered);
+       });
 }
 
 void DataWorkload::ReadAll(ClusterClient& client, Done done) {

@@ -39,11 +39,12 @@ class DataWorkload {
     std::string name;
     std::string table;
     int operations_left = 0;
+    int writes_under_way = 0;  // those of clients that died included
   };
   const std::vector<HashKey>& hash_keys() const { return hash_keys_; }
 
  private:
-  const HashKey& Pick();
+  size_t Pick();
   size_t NewHashKey();
   void ReplaceSoon(const std::string& hash_key);
   std::string AnySortKey();

@@ -22,7 +22,7 @@ enum class Fault : uint8_t {
   kCutFromMeta,  // a server and the meta server don't hear each other; clients and peers do
   kCutFromPeer,  // two servers don't hear each other
   kCutOneWay,    // one direction between two nodes
-  kSplit,        // some servers on one side, the rest and meta on the other
+  kSplit,        // some servers on one side, the rest and meta on the other; or links one by one
   kWeather,      // loss, duplicates, delay everywhere
   kSlowDisk,
   kFailedSync,  // once in a run, when nothing else is wrong

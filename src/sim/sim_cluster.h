@@ -53,6 +53,7 @@ struct SimClusterOptions {
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;
+  int64_t steps_per_key = DataCheckOptions().steps_per_key;
   // A run that did less proves nothing and fails.
   int64_t acknowledged_writes_min = 20;
   int64_t data_operations_min = 30;
@@ -144,6 +145,8 @@ class SimCluster {
   void CrashAll();
   void Weather(absl::Duration length);
   void Split(absl::Duration length);
+  // Links between any two, each from its own moment on; they heal in another order.
+  void CutOneByOne(absl::Duration length);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();

@@ -122,6 +122,23 @@ void SimCluster::Split(absl::Duration length) {
   LastFor(length, [] {});
 }
 
+void SimCluster::CutOneByOne(absl::Duration length) {
+  SimRandom& random = world_.random();
+  std::vector<Endpoint> nodes = {meta_.endpoint};
+  for (auto& one : servers_) nodes.push_back(one->endpoint);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (size_t j = 0; j < i; ++j) {
+      if (random.Coin()) continue;
+      const absl::Duration from = random.Between(absl::ZeroDuration(), length / 2);
+      const absl::Duration lasting = random.Between(absl::ZeroDuration(), length - from);
+      world_.After(from, EventKind::kFault, [this, a = nodes[i], b = nodes[j], lasting] {
+        if (faults_on_) Cut(a, b, lasting);
+      });
+    }
+  }
+  LastFor(length, [] {});
+}
+
 void SimCluster::LoseCopy(Server& server, Fault fault) {
   if (copy_lost_ || !IsCalm()) {
     --faults_[static_cast<size_t>(fault)];
@@ -181,7 +198,7 @@ void SimCluster::Inject(Fault fault) {
       LastFor(length, [] {});
       return;
     case Fault::kSplit:
-      return Split(length);
+      return random.Coin() ? Split(length) : CutOneByOne(length);
     case Fault::kWeather:
       return Weather(length);
     case Fault::kSlowDisk: {

@@ -26,6 +26,25 @@ class AdminRequestsTest : public MetaFixture {
                                               .keys = std::vector<std::string>{key},
                                               .values = std::vector<std::string>{value}});
   }
+  // Asks and goes on: what is stored meanwhile is still under way.
+  template <typename Response, typename Request>
+  std::shared_ptr<ErrorCode> Begin(const char* name, const Request& body) {
+    InboundRequest request;
+    request.header.name = name;
+    request.body = EncodeWrapped(body);
+    auto error = std::make_shared<ErrorCode>(ErrorCode::kUnknown);
+    request.responder = Responder(
+        [error](ErrorCode, std::string answer) { *error = DecodeWrapped<Response>(answer)->err; });
+    transport_.handler(std::move(request));
+    return error;
+  }
+  std::shared_ptr<ErrorCode> BeginSetEnv(const char* value) {
+    return Begin<UpdateAppEnvResponse>(kRpcUpdateAppEnv,
+                                       UpdateAppEnvRequest{.app_name = "t",
+                                                           .op = EnvOperation::kSet,
+                                                           .keys = {{"default_ttl"}},
+                                                           .values = {{value}}});
+  }
   AppInfo Info(int32_t app_id = 1) {
     const auto list = *Ask<ListAppsResponse>(kRpcListApps, ListAppsRequest());
     for (const AppInfo& info : list.infos)
@@ -120,19 +139,7 @@ TEST_F(AdminRequestsTest, AServerThatDidNotConfirmIsToldAgainWithinASecond) {
 }
 
 TEST_F(AdminRequestsTest, TwoAdministratorsAtOnceBothSucceed) {
-  auto ask = [&](const char* value) {
-    InboundRequest request;
-    request.header.name = kRpcUpdateAppEnv;
-    request.body = EncodeWrapped(UpdateAppEnvRequest{
-        .app_name = "t", .op = EnvOperation::kSet, .keys = {{"default_ttl"}}, .values = {{value}}});
-    auto error = std::make_shared<ErrorCode>(ErrorCode::kUnknown);
-    request.responder = Responder([error](ErrorCode, std::string body) {
-      *error = DecodeWrapped<UpdateAppEnvResponse>(body)->err;
-    });
-    transport_.handler(std::move(request));
-    return error;
-  };
-  auto first = ask("1"), second = ask("2");
+  auto first = BeginSetEnv("1"), second = BeginSetEnv("2");
   world_.RunFor(absl::Milliseconds(50));
   EXPECT_EQ(*first, ErrorCode::kOk);
   EXPECT_EQ(*second, ErrorCode::kOk);
@@ -141,6 +148,26 @@ TEST_F(AdminRequestsTest, TwoAdministratorsAtOnceBothSucceed) {
 }
 
 // ---- tables ----
+
+// T-34: neither takes the other back, also not for who reads it from the disk afterwards.
+TEST_F(AdminRequestsTest, ADropAmidAChangeOfTheEnvironmentStaysADrop) {
+  for (const bool drop_is_first : {false, true}) {
+    const int32_t app_id = drop_is_first ? 2 : 1;
+    std::shared_ptr<ErrorCode> set, drop;
+    if (!drop_is_first) set = BeginSetEnv("60");
+    drop = Begin<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"});
+    if (drop_is_first) set = BeginSetEnv("60");
+    world_.RunFor(absl::Milliseconds(50));
+    EXPECT_EQ(*drop, ErrorCode::kOk);
+    EXPECT_EQ(*set == ErrorCode::kOk, !drop_is_first) << *set;
+    EXPECT_EQ(Info(app_id).status, AppStatus::kDropped);
+    StopMeta(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(StartMeta().ok());
+    EXPECT_EQ(Info(app_id).status, AppStatus::kDropped);
+    StartAndSync(4);
+    ASSERT_EQ(Create("t", 1, 3).err, ErrorCode::kOk) << "the name is free";
+  }
+}
 
 TEST_F(AdminRequestsTest, ADroppedTableIsRecalledUnderAnotherName) {
   const PartitionConfiguration before = ConfigOf("t", 0);

@@ -3,7 +3,7 @@
 """Holds tests/sim/known_bugs.md to the tree: T-01 to T-60, F1 to F25 and B1 to B15 stand there once, each with a place that
 exists or a reason.
 
-  known_bugs_test.py           0: they do
+  known_bugs_test.py           0: they do, and no running server resolves names (T-58)
 """
 import os
 import re
@@ -22,6 +22,16 @@ def wrong_place(place):
         return None if re.search(r'(?<!\w)%s(?!\w)' % re.escape(name), file.read()) else 'not in that file'
 
 
+# T-58: a name that is resolved can hang for 30 s. Only the configuration's are, before anything serves.
+def places_that_resolve_names():
+    for directory, _, names in os.walk(os.path.join(ROOT, 'src')):
+        for name in names:
+            path = os.path.join(directory, name)
+            with open(path, encoding='utf-8') as file:
+                if re.search(r'\bgetaddrinfo|\bgethostby|\basync_resolve\b|::resolver\b', file.read()):
+                    yield os.path.relpath(path, ROOT)
+
+
 def main():
     wanted = ['T-%02d' % n for n in range(1, 61)] + ['F%d' % n for n in range(1, 26)] + ['B%d' % n for n in range(1, 16)]
     with open(os.path.join(ROOT, 'tests/sim/known_bugs.md'), encoding='utf-8') as file:
@@ -34,6 +44,8 @@ def main():
         if not places and not where.startswith(REASONS):
             mistakes.append('%s: no place and no reason' % number)
         mistakes += ['%s: %s: %s' % (number, place, wrong) for place in places if (wrong := wrong_place(place))]
+    mistakes += ['T-58: %s resolves names' % path for path in places_that_resolve_names()
+                 if path != 'src/main/config_value.cc']
     print('%d numbers, %d with a reason only' % (len(rows), sum(row[2].startswith(REASONS) for row in rows)))
     print('\n'.join(mistakes))
     return 1 if mistakes else 0

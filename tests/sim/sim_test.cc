@@ -1,7 +1,7 @@
 // Whole clusters by seed. ARION_SIM_SHARD "i/n" runs every n-th seed; ARION_SIM_SEEDS is how many
-// there are (default 200), ARION_SIM_FRESH how many from ARION_SIM_FRESH_FROM on (default 100; issue 6
-// asks for 1,000: by hand).
+// there are (default 200), ARION_SIM_FRESH how many from ARION_SIM_FRESH_FROM on (default 1,000).
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/match.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST_F(SimSeeds, NothingIsViolatedAndEverythingHeals) {
 TEST_F(SimSeeds, SeedsNobodyRanBeforeAreGreen) {
   const uint64_t first = FromEnvironment("ARION_SIM_FRESH_FROM", 0);
   if (first == 0) GTEST_SKIP() << "ARION_SIM_FRESH_FROM names no first seed";
-  const uint64_t count = FromEnvironment("ARION_SIM_FRESH", 100);
+  const uint64_t count = FromEnvironment("ARION_SIM_FRESH", 1000);
   std::cout << "fresh seeds " << first << " to " << first + count - 1 << "\n";
   RunSeeds(first, count);
 }
@@ -138,12 +138,14 @@ using SimCanary = Quiet;
 
 // A cluster whose disks forget flushed bytes must be caught, or the net has a hole.
 TEST_F(SimCanary, DisksThatLieAreCaught) {
+  const auto shows_loss = [](const std::string& violation) {
+    return violation.starts_with("C") && !absl::StrContains(violation, "stayed undecided");
+  };
   int caught = 0;
   for (uint64_t seed = 1; seed <= 15; ++seed) {
     SimCluster cluster(SimClusterOptions::LyingDisks(seed));
     const RunReport report = cluster.Run();
-    caught += std::any_of(report.violations.begin(), report.violations.end(),
-                          [](const std::string& violation) { return violation.starts_with("C"); });
+    caught += std::any_of(report.violations.begin(), report.violations.end(), shows_loss);
   }
   EXPECT_GE(caught, 12);
 }
