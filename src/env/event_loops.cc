@@ -10,6 +10,8 @@
 #include <atomic>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <latch>
 #include <map>
 #include <thread>
@@ -29,20 +31,70 @@ thread_local asio::io_context* current_context_of_thread = nullptr;
 // A task on its way from another thread.
 struct Posted {
   Posted* next = nullptr;
+  std::atomic<uint32_t> next_free{0};  // of PostedNodes
   StrandPtr strand;
   Task task;
 };
 
-void DeleteAll(Posted* first) {
-  while (first != nullptr) delete std::exchange(first, first->next);
-}
+// Nodes for what other threads post: those of a loop in its steady state are made with it, a
+// burst's come from the heap. Any thread takes one at a time and whichever node was given back, so
+// no thread hoards what the others lack. A tag that rises with each change of the list's head tells
+// a thread that took long that the head it saw is another by now.
+class PostedNodes {
+ public:
+  PostedNodes() : nodes_(std::make_unique<Posted[]>(kNodes)) {
+    for (uint32_t i = 0; i < kNodes; ++i) nodes_[i].next_free = i + 1;
+  }
 
-// Nodes that this thread may post with.
-struct PostedCache {
-  ~PostedCache() { DeleteAll(first); }
-  Posted* first = nullptr;
+  Posted* Take() {
+    uint64_t head = head_.load(std::memory_order_acquire);
+    while (PlaceOf(head) < kNodes) {
+      Posted& node = nodes_[PlaceOf(head)];
+      const uint64_t next = After(head, node.next_free.load(std::memory_order_relaxed));
+      if (head_.compare_exchange_weak(head, next, std::memory_order_acq_rel,
+                                      std::memory_order_acquire))
+        return &node;
+    }
+    return new Posted;
+  }
+
+  // These, linked by `next`, were run.
+  void GiveBack(Posted* posted) {
+    Posted* last = nullptr;
+    uint32_t first = kNodes;
+    while (posted != nullptr) {
+      Posted* const node = std::exchange(posted, posted->next);
+      if (!IsOwn(node)) {
+        delete node;
+        continue;
+      }
+      node->next_free.store(first, std::memory_order_relaxed);
+      first = static_cast<uint32_t>(node - nodes_.get());
+      if (last == nullptr) last = node;
+    }
+    if (last == nullptr) return;
+    uint64_t head = head_.load(std::memory_order_relaxed);
+    do {
+      last->next_free.store(PlaceOf(head), std::memory_order_relaxed);
+    } while (!head_.compare_exchange_weak(head, After(head, first), std::memory_order_release,
+                                          std::memory_order_relaxed));
+  }
+
+ private:
+  static constexpr uint32_t kNodes = 1024;
+  // A place in nodes_ (kNodes: the end) below a tag.
+  static uint32_t PlaceOf(uint64_t head) { return static_cast<uint32_t>(head); }
+  static uint64_t After(uint64_t head, uint32_t place) {
+    return (((head >> 32) + 1) << 32) | place;
+  }
+  bool IsOwn(const Posted* node) const {
+    const std::less<> before;
+    return !before(node, nodes_.get()) && before(node, nodes_.get() + kNodes);
+  }
+
+  const std::unique_ptr<Posted[]> nodes_;
+  std::atomic<uint64_t> head_{0};
 };
-thread_local PostedCache posted_cache;
 
 void RunAs(const Strand* strand, Task& task) {
   current_strand = strand;
@@ -84,8 +136,7 @@ struct SlotAllocator {
 }  // namespace
 
 // What other threads post lies in a list; whoever finds it empty wakes the loop, which then runs all
-// that is there. So a hundred writes that one flush made durable cost one wake-up, and no memory
-// once enough nodes are on their way.
+// that is there. So a hundred writes that one flush made durable cost one wake-up, and no memory.
 struct EventLoops::Loop {
   // The hint says that one thread runs it: what that thread posts goes into a queue of its own,
   // without a wake-up.
@@ -95,10 +146,7 @@ struct EventLoops::Loop {
   std::atomic<bool> stopped = false;
   std::thread thread;
 
-  ~Loop() {
-    DeleteAll(incoming_.load());
-    DeleteAll(free_.load());
-  }
+  ~Loop() { nodes_.GiveBack(incoming_.load()); }
 
   void Post(StrandPtr strand, Task task) {
     if (stopped.load(std::memory_order_acquire)) return;
@@ -108,7 +156,7 @@ struct EventLoops::Loop {
       });
       return;
     }
-    Posted* const posted = TakeNode();
+    Posted* const posted = nodes_.Take();
     posted->strand = std::move(strand);
     posted->task = std::move(task);
     // Once it is in the list the loop may have run it and given it back: it is not looked at again.
@@ -131,12 +179,10 @@ struct EventLoops::Loop {
       posted->task = nullptr;
       posted->strand.reset();
     }
-    GiveBack(in_order);
+    nodes_.GiveBack(in_order);
   }
 
  private:
-  static constexpr int kFreeMax = 1024;  // of one turn; the rest of a burst is given up
-
   struct Incoming {
     using allocator_type = SlotAllocator<char>;
     allocator_type get_allocator() const { return allocator_type(&loop->slot_); }
@@ -144,27 +190,9 @@ struct EventLoops::Loop {
     Loop* loop;
   };
 
-  Posted* TakeNode() {
-    Posted*& first = posted_cache.first;
-    if (first == nullptr) first = free_.exchange(nullptr, std::memory_order_acquire);
-    if (first == nullptr) return new Posted;
-    return std::exchange(first, first->next);
-  }
-
-  void GiveBack(Posted* first) {
-    if (first == nullptr) return;
-    Posted* last = first;
-    for (int n = 1; last->next != nullptr && n < kFreeMax; ++n) last = last->next;
-    DeleteAll(std::exchange(last->next, nullptr));
-    last->next = free_.load(std::memory_order_relaxed);
-    while (!free_.compare_exchange_weak(last->next, first, std::memory_order_release,
-                                        std::memory_order_relaxed)) {
-    }
-  }
-
   std::atomic<Posted*> incoming_{nullptr};  // newest first
-  std::atomic<Posted*> free_{nullptr};      // taken whole
-  HandlerSlot slot_;                        // for the one Incoming that is on its way
+  PostedNodes nodes_;
+  HandlerSlot slot_;  // for the one Incoming that is on its way
 };
 
 namespace {

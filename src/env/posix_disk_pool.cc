@@ -10,6 +10,8 @@
 namespace arion {
 namespace {
 
+constexpr size_t kUsualQueue = 128;  // more make it grow
+
 int64_t NanosOf(std::chrono::steady_clock::duration time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
@@ -18,6 +20,7 @@ int64_t NanosOf(std::chrono::steady_clock::duration time) {
 
 PosixDiskPool::PosixDiskPool(int threads) {
   CHECK_GE(threads, 1);
+  queue_.reserve(kUsualQueue);
   for (int i = 0; i < threads; ++i) {
     Worker& worker = workers_.emplace_back();
     worker.thread = std::thread([this, &worker] { Run(worker); });
