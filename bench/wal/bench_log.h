@@ -13,6 +13,7 @@
 #include <absl/strings/str_cat.h>
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -167,6 +168,37 @@ inline void ReportRecords(benchmark::State& state, int64_t records, const Histog
   state.counters["p99_us"] = static_cast<double>(nanos.Quantile(0.99)) / 1e3;
   state.counters["cpu_us"] = (spent.machine_micros - begun.machine_micros) / n;
   state.counters["process_cpu_us"] = (spent.process_micros - begun.process_micros) / n;
+}
+
+// What a record costs of what other work on the machine does not change: writes, flushes, task
+// switches.
+struct DeviceWork {
+  int64_t writes = 0;
+  int64_t syncs = 0;
+  int64_t bytes = 0;
+  int64_t switches = 0;
+
+  static DeviceWork Of(const LogDeviceStats& device) {
+    rusage used{};
+    ::getrusage(RUSAGE_SELF, &used);
+    return {.writes = device.writes.value(),
+            .syncs = device.syncs.value(),
+            .bytes = device.bytes.value(),
+            .switches = used.ru_nvcsw};
+  }
+};
+
+// Sets records a write, writes a flush, bytes written and voluntary task switches a record.
+inline void ReportDeviceWork(benchmark::State& state, int64_t records, const LogDeviceStats& device,
+                             const DeviceWork& begun) {
+  const DeviceWork now = DeviceWork::Of(device);
+  const auto n = static_cast<double>(records);
+  const auto writes = static_cast<double>(std::max<int64_t>(1, now.writes - begun.writes));
+  const auto syncs = static_cast<double>(std::max<int64_t>(1, now.syncs - begun.syncs));
+  state.counters["records_per_write"] = n / writes;
+  state.counters["writes_per_sync"] = writes / syncs;
+  state.counters["written_bytes"] = static_cast<double>(now.bytes - begun.bytes) / n;
+  state.counters["switches"] = static_cast<double>(now.switches - begun.switches) / n;
 }
 
 struct LoopShape {

@@ -25,8 +25,11 @@ void BM_Closed(benchmark::State& state) {
   Histogram warming_up, latency;
   loop.Run(kRecordsPerIteration / 4, warming_up);
   const CpuSpent begun = CpuSpent::Now();
+  const LogDeviceStats& device = env.log_device(scratch.path()).stats();
+  const DeviceWork work = DeviceWork::Of(device);
   for (auto _ : state) loop.Run(kRecordsPerIteration, latency);
   ReportRecords(state, state.iterations() * kRecordsPerIteration, latency, begun);
+  ReportDeviceWork(state, state.iterations() * kRecordsPerIteration, device, work);
   state.SetLabel(loop.method());
   env.StopLoops();
 }

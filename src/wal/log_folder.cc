@@ -45,20 +45,20 @@ absl::Status LogFolder::CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTak
   const std::string path = PathOf(SpareName(index));
   // What an attempt without space left behind.
   if (Exists(files_, path)) RETURN_IF_ERROR(Final(files_.Remove(path)));
-  const absl::Status created = CreateFilled(path, fill_bytes, std::move(taken));
+  const absl::Status created = CreateFilled(path, index, fill_bytes, std::move(taken));
   // Best effort: the next attempt or the next start removes it, too.
   if (!created.ok()) (void)files_.Remove(path);
   return Final(created);
 }
 
-absl::Status LogFolder::CreateFilled(const std::string& path, uint64_t fill_bytes,
+absl::Status LogFolder::CreateFilled(const std::string& path, int64_t index, uint64_t fill_bytes,
                                      ZerosTaken taken) {
   OpenLogFile file;
   file.zeros_taken = std::move(taken);
   ASSIGN_OR_RETURN(file.file, device_.Open(path, direct_));
   if (fill_bytes > 0) RETURN_IF_ERROR(Grow(&file, fill_bytes));
   ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
-  identity_.Add(status, durability_);
+  identity_.Add(status, durability_, index);
   identity_.clean = false;
   if (absl::Status written = WriteIdentity(); !written.ok()) {
     identity_.Remove(status);

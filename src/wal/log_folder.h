@@ -76,7 +76,8 @@ class LogFolder {
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
   absl::Status CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken);
-  absl::Status CreateFilled(const std::string& path, uint64_t fill_bytes, ZerosTaken taken);
+  absl::Status CreateFilled(const std::string& path, int64_t index, uint64_t fill_bytes,
+                            ZerosTaken taken);
   bool MayKeep(const FileStatus& status) const;
   absl::Status KeepFile(const std::string& name, ZerosTaken taken);
   absl::Status MakeSpareOfKept();

@@ -5,6 +5,7 @@
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/crc.h"
 #include "base/status.h"
@@ -24,10 +25,43 @@ std::optional<Durability> LogIdentity::Find(const FileStatus& status) const {
   return std::nullopt;
 }
 
-void LogIdentity::Add(const FileStatus& status, Durability durability) {
+void LogIdentity::Add(const FileStatus& status, Durability durability, int64_t index) {
   Remove(status);
-  files.push_back(
-      {.inode = status.inode, .birth_nanos = status.birth_nanos, .durability = durability});
+  files.push_back({.inode = status.inode,
+                   .birth_nanos = status.birth_nanos,
+                   .durability = durability,
+                   .index = index});
+}
+
+bool LogIdentity::SetFolder(const FileStatus& status, absl::Span<const Log> logs) {
+  std::optional<Folder> now;
+  if (status.inode != 0) now = {.inode = status.inode, .birth_nanos = status.birth_nanos};
+  const bool is_copy = now && folder && *now != *folder && !clean && !files.empty();
+  folder = now;
+  if (!is_copy) return false;
+  LogIdentity copied;
+  for (const Log& log : logs) copied.Add(log.status, DurabilityOfCopy(log), log.index);
+  files = std::move(copied.files);
+  return true;
+}
+
+// A file that was made durably may serve again under a later index; others never do. Where two were
+// made for one index one is a spare.
+Durability LogIdentity::DurabilityOfCopy(const Log& log) const {
+  if (const auto durability = Find(log.status)) return *durability;
+  const auto any = [this](auto is_meant) {
+    return std::any_of(files.begin(), files.end(), is_meant);
+  };
+  const auto is_made_for_it = [&](const File& file) {
+    return file.index == log.index && file.index > 0;
+  };
+  const auto is_durable = [](const File& file) { return file.durability == Durability::kFsync; };
+  const bool is_known = any(is_made_for_it);
+  return any([&](const File& file) {
+    return is_durable(file) && (!is_known || is_made_for_it(file));
+  })
+             ? Durability::kFsync
+             : Durability::kOs;
 }
 
 void LogIdentity::Remove(const FileStatus& status) {
@@ -37,9 +71,10 @@ void LogIdentity::Remove(const FileStatus& status) {
 
 std::string LogIdentity::Format() const {
   std::string text(kFirstLine);
+  if (folder) absl::StrAppend(&text, "folder ", folder->inode, " ", folder->birth_nanos, "\n");
   for (const File& file : files)
     absl::StrAppend(&text, "file ", file.inode, " ", file.birth_nanos, " ",
-                    Text(DurabilityName(file.durability)), "\n");
+                    Text(DurabilityName(file.durability)), " ", file.index, "\n");
   if (clean) text += "clean\n";
   absl::StrAppendFormat(&text, "crc %08x\n", Crc32c(text));
   return text;
@@ -61,9 +96,18 @@ absl::StatusOr<LogIdentity> LogIdentity::Parse(std::string_view text) {
       continue;
     }
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
+    if (Folder at; words.size() == 3 && words[0] == "folder" && !identity.folder &&
+                   absl::SimpleAtoi(words[1], &at.inode) &&
+                   absl::SimpleAtoi(words[2], &at.birth_nanos)) {
+      identity.folder = at;
+      continue;
+    }
     File file;
-    if (words.size() != 4 || words[0] != "file" || !absl::SimpleAtoi(words[1], &file.inode) ||
-        !absl::SimpleAtoi(words[2], &file.birth_nanos) || (words[3] != "fsync" && words[3] != "os"))
+    if (words.size() < 4 || words.size() > 5 || words[0] != "file" ||
+        !absl::SimpleAtoi(words[1], &file.inode) ||
+        !absl::SimpleAtoi(words[2], &file.birth_nanos) ||
+        (words[3] != "fsync" && words[3] != "os") ||
+        (words.size() == 5 && !absl::SimpleAtoi(words[4], &file.index)))
       return damaged;
     file.durability = words[3] == "os" ? Durability::kOs : Durability::kFsync;
     identity.files.push_back(file);

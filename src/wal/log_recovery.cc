@@ -98,7 +98,6 @@ class Recovery {
       file.size = status.size;
       file.status = status;
       file.entry.last_write_unix_s = status.modified_unix_nanos / 1000000000;
-      file.written_as = log_.identity.Find(status);
       if (file.entry.name.index > kCountMax || file.entry.name.start_offset > kCountMax ||
           status.size > static_cast<uint64_t>(kCountMax - file.entry.name.start_offset))
         return absl::FailedPreconditionError(
@@ -107,6 +106,7 @@ class Recovery {
     }
     std::sort(logs_.begin(), logs_.end(),
               [](const File& a, const File& b) { return a.entry.name < b.entry.name; });
+    RETURN_IF_ERROR(FindOwn());
     // A clean stop names exactly the files there are (copied ones are as many).
     if (summary_.was_clean && logs_.size() < log_.identity.files.size()) {
       LOG(ERROR) << "[" << options_.pid << "] " << options_.directory << " holds " << logs_.size()
@@ -117,6 +117,19 @@ class Recovery {
     for (size_t i = 1; i < logs_.size(); ++i)
       if (logs_[i].entry.name.index == logs_[i - 1].entry.name.index)
         return Damaged(logs_[i], absl::StrCat("same index as ", logs_[i - 1].entry.file_name));
+    return absl::OkStatus();
+  }
+
+  // Says of each file whether we wrote it, and how.
+  absl::Status FindOwn() {
+    ASSIGN_OR_RETURN(const FileStatus folder, files_.Stat(options_.directory));
+    std::vector<LogIdentity::Log> logs;
+    for (const File& file : logs_) logs.push_back({file.status, file.entry.name.index});
+    if (log_.identity.SetFolder(folder, logs))
+      LOG(WARNING) << "[" << options_.pid << "] " << options_.directory
+                   << " is a copy, made after a stop that was not clean: its " << logs_.size()
+                   << " log files count as written here";
+    for (File& file : logs_) file.written_as = log_.identity.Find(file.status);
     return absl::OkStatus();
   }
 
@@ -421,7 +434,7 @@ class Recovery {
     log_.identity.files.clear();
     for (const File& file : logs_) {
       log_.files.push_back(file.entry);
-      if (file.is_ours()) log_.identity.Add(file.status, *file.written_as);
+      if (file.is_ours()) log_.identity.Add(file.status, *file.written_as, file.entry.name.index);
     }
     return absl::OkStatus();
   }
@@ -472,7 +485,7 @@ class Recovery {
                                              .max_decree = log_.max_decree,
                                              .valid_start_offset = options_.valid_start_offset}));
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
-    log_.identity.Add(status, Durability::kFsync);
+    log_.identity.Add(status, Durability::kFsync, entry.name.index);
     log_.identity.clean = false;
     RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));
     RETURN_IF_ERROR(files_.Rename(spare, PathOf(entry.file_name)));

@@ -97,6 +97,21 @@ void Tree::KeepReachable() {
   next_inode = *reached.rbegin() + 1;
 }
 
+Tree Tree::Copied() const {
+  constexpr uint64_t kFurther = 1000;
+  Tree copy;
+  copy.next_inode = next_inode + kFurther;
+  copy.next_birth_nanos = next_birth_nanos + 3'600'000'000'000;
+  const auto moved = [](uint64_t inode) { return inode == 1 ? 1 : inode + kFurther; };
+  for (const auto& [number, node] : nodes) {
+    Node& to = copy.nodes[moved(number)];
+    to = node;
+    to.birth_nanos = copy.next_birth_nanos++;
+    for (auto& [name, inode] : to.entries) inode = moved(inode);
+  }
+  return copy;
+}
+
 uint64_t Tree::Hash() const {
   uint64_t hash = 0;
   for (const auto& [number, node] : nodes) {

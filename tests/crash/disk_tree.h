@@ -50,6 +50,8 @@ struct Tree {
   absl::StatusOr<Place> FindPlace(const std::string& path) const;
   // Forgets what no name leads to; the lowest inode number above all others is free again.
   void KeepReachable();
+  // The same with other inode numbers and births, as `cp -a` to another disk makes it.
+  Tree Copied() const;
   // Of names, inodes, births and bytes.
   uint64_t Hash() const;
   std::string ToString() const;

@@ -54,6 +54,8 @@ std::string_view OriginName(Origin origin) {
       return "process, then power";
     case Origin::kGoesOn:
       return "append after recovery";
+    case Origin::kCopied:
+      return "copied";
     case Origin::kFailed:
       return "after a failure";
     case Origin::kFull:
@@ -102,6 +104,8 @@ void Enumeration::TryAll(const CrashModel& model, const Expectation& expectation
     if (IsChosen(hash / 4, options_.depth2_every, 0) || !options_.only.empty())
       TryDepth2(tree, expectation, stored, name);
     if (IsChosen(hash / 4, options_.goes_on_every, 1)) TryGoesOn(tree, expectation, stored, name);
+    if (IsChosen(hash / 4, options_.copied_every, 2) || !options_.only.empty())
+      TryCopied(tree.Copied(), expectation, stored, absl::StrCat(name, ":copied"));
   });
 }
 
@@ -133,6 +137,16 @@ void Enumeration::TryDepth2(const Tree& tree, const Expectation& expectation, co
   const Recovered recovered = Recover(disk, recording_.settings(), stored.applied,
                                       stored.valid_start, recording_.mutations());
   TryInside(CrashModel(tree), ops, expectation, recovered, stored, Origin::kDepth2, name);
+}
+
+void Enumeration::TryCopied(const Tree& tree, const Expectation& expectation, const Stored& stored,
+                            const std::string& name) {
+  Try(tree, tree.Hash(), expectation, stored, Origin::kCopied, name);
+  Ops ops;
+  RecordedDisk disk(tree, &ops);
+  const Recovered recovered = Recover(disk, recording_.settings(), stored.applied,
+                                      stored.valid_start, recording_.mutations());
+  TryInside(CrashModel(tree), ops, expectation, recovered, stored, Origin::kCopied, name);
 }
 
 void Enumeration::TryProcess(CrashModel model, const Expectation& expectation, size_t prefix) {

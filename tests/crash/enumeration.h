@@ -31,10 +31,11 @@ enum class Origin : uint8_t {
   kDepth2,     // power cut again while recovery worked, or right after
   kProcess,    // the process died; then the power was cut as in kDepth2
   kGoesOn,     // recovery, an append reported durable, power cut
+  kCopied,     // the image was copied before (cp -a), or power cut while that was recovered
   kFailed,     // after a write or sync failed
   kFull,       // while the disk is full, and after
 };
-constexpr size_t kOrigins = 9;
+constexpr size_t kOrigins = 10;
 std::string_view OriginName(Origin origin);
 
 struct Tally {
@@ -52,6 +53,7 @@ struct EnumerationOptions {
   // Of the distinct images, one in so many is recovered with a second crash, or goes on.
   uint64_t depth2_every = 60;
   uint64_t goes_on_every = 20;
+  uint64_t copied_every = 60;
   // Of the prefixes, one in so many; 0: none (so with the two above).
   uint64_t process_every = 6;
   size_t first_prefix = 0;       // earlier ones are not tried
@@ -79,6 +81,8 @@ class Enumeration {
   bool Try(const Tree& tree, uint64_t hash, const Expectation& expectation, const Stored& stored,
            Origin origin, const std::string& name);
   void TryDepth2(const Tree& tree, const Expectation& expectation, const Stored& stored,
+                 const std::string& name);
+  void TryCopied(const Tree& tree, const Expectation& expectation, const Stored& stored,
                  const std::string& name);
   void TryProcess(CrashModel model, const Expectation& expectation, size_t prefix);
   void TryGoesOn(const Tree& tree, const Expectation& expectation, const Stored& stored,

@@ -92,6 +92,7 @@ void TryFaults(const Workload& workload, uint64_t seed, const std::string& only,
       options.origin = kind == Kind::kFull ? Origin::kFull : Origin::kFailed;
       options.depth2_every = options.process_every = 0;
       options.goes_on_every = 100;
+      options.copied_every = 400;
       options.violations_told = 1;
       if (const std::string what = JudgeReports(*recording, kind, at); !what.empty()) {
         ++tally->violations;

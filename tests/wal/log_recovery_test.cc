@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 
 #include <filesystem>
+#include <map>
+#include <set>
+#include <string>
 
 #include "base/status.h"
 #include "tests/wal/log_world.h"
@@ -322,6 +325,37 @@ TEST_F(LogRecoveryTest, ACopiedFileIsOfOtherOrigin) {
   ASSERT_TRUE(w.files().Remove(JoinPath(kLogDirectory, "log.1.0")).ok());
   w.Put("log.1.0", bytes);  // another inode: zeros are damage, as for the old versions
   ExpectRefused(absl::StatusCode::kDataLoss, "CORRUPT");
+}
+
+// `cp -a` after a kill: the folder and all in it have other inodes.
+TEST_F(LogRecoveryTest, ACopiedReplicaLosesNothing) {
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 256 << 10;
+  for (const Durability durability : {Durability::kFsync, Durability::kOs}) {
+    SCOPED_TRACE(DurabilityName(durability));
+    options.durability = durability;
+    ASSERT_TRUE(w.Open(options).ok());
+    for (int64_t d = 1; d <= 30; ++d) {
+      w.Append(MakeMutation(d, 20000, /*ballot=*/3, /*last_committed=*/0));
+      w.Settle(absl::Milliseconds(20));
+    }
+    w.Crash(sim::CrashMode::kProcess);
+    for (int copies = 0; copies < 3; ++copies) {
+      std::map<std::string, std::string> files = Snapshot();
+      ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
+      for (const auto& [name, bytes] : files) w.Put(name, bytes);
+      w.node().disk().MakeDurable();
+      ASSERT_TRUE(w.Open(options).ok());
+      std::set<int64_t> seen;
+      for (const int64_t decree : w.ReplayedDecrees()) seen.insert(decree);
+      EXPECT_EQ(seen.size(), 30U);
+      EXPECT_FALSE(w.summary.cut_tail);
+      for (const std::string& name : w.Names()) EXPECT_THAT(name, Not(HasSubstr(".tail")));
+      w.Crash(sim::CrashMode::kProcess);
+    }
+    ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
+    ASSERT_TRUE(w.files().RemoveAll(kIdentityPath).ok());
+  }
 }
 
 TEST_F(LogRecoveryTest, ADamagedIdentityFileIsNamed) {

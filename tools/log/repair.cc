@@ -53,8 +53,7 @@ absl::Status Rename(FileSystem& files, const Step& step) {
 }
 
 absl::Status Cut(FileSystem& files, const Step& step) {
-  if (!step.to.empty())
-    RETURN_IF_ERROR(SaveTail(files, step.path, step.size, step.saved_end));
+  if (!step.to.empty()) RETURN_IF_ERROR(SaveTail(files, step.path, step.size, step.saved_end));
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(step.path, FileSystem::CreateMode::kOpenExisting));
   RETURN_IF_ERROR(file->Truncate(step.size));
   RETURN_IF_ERROR(file->Sync());
@@ -110,8 +109,22 @@ class Planner {
     return absl::OkStatus();
   }
 
+  // A copied folder's files are ours, as recovery says.
+  absl::Status FindOwn(const LogFolderNames& names) {
+    ASSIGN_OR_RETURN(const FileStatus folder, files_.Stat(place_.directory));
+    std::vector<LogIdentity::Log> logs;
+    for (const auto& log : names.logs) {
+      ASSIGN_OR_RETURN(const FileStatus status,
+                       files_.Stat(JoinPath(place_.directory, log.file_name)));
+      logs.push_back({status, log.name.index});
+    }
+    identity_.SetFolder(folder, logs);
+    return absl::OkStatus();
+  }
+
   absl::Status Survey() {
     ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files_, place_.directory));
+    RETURN_IF_ERROR(FindOwn(names));
     for (const auto& log : names.logs) {
       File file{.log = log};
       ASSIGN_OR_RETURN(file.survey,
