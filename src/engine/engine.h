@@ -19,6 +19,7 @@
 #include <absl/status/statusor.h>
 #include <absl/types/span.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -131,6 +132,26 @@ class Engine {
   // The newest checkpoint; NotFound when there is none. It stays while `hold` lives.
   virtual absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) = 0;
   virtual uint64_t size_bytes() const = 0;  // estimate, for displays
+
+  // ---- compaction on request ----
+  struct CompactionTerms {
+    int target_level = -1;    // -1: as it comes; one beyond the last: the last
+    bool bottommost = false;  // what lies in the last level is written anew too
+    bool operator==(const CompactionTerms&) const = default;
+  };
+  // Merges what lies from raw key `from` on (empty: the first), a part of it that takes seconds,
+  // and says where the next part begins; empty: it was the last. Cancelled: once `cancelled` is true.
+  // In the disk's pool, beside everything else; one at a time.
+  virtual absl::StatusOr<std::string> CompactFrom(const std::string& /*from*/,
+                                                  const CompactionTerms& /*terms*/,
+                                                  std::atomic<bool>* /*cancelled*/) {
+    return std::string();
+  }
+  // When such a compaction last ended, in ms since 1970; 0: never. Noted, it survives a crash. As
+  // Flush.
+  virtual int64_t last_compacted_ms() const = 0;
+  virtual absl::Status NoteCompacted(int64_t unix_ms) = 0;
+
   // Flushes and closes; no call may follow.
   virtual absl::Status Close() = 0;
 };

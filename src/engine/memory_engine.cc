@@ -4,6 +4,7 @@
 #include <absl/base/thread_annotations.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -201,6 +202,12 @@ class MemoryEngine : public Engine {
 
   absl::Status Flush() override { return FlushUpTo().status(); }
 
+  int64_t last_compacted_ms() const override { return last_compacted_ms_.load(); }
+  absl::Status NoteCompacted(int64_t unix_ms) override {  // until it is closed: nothing is merged
+    last_compacted_ms_.store(unix_ms);
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<Decree> Checkpoint() override {
     ASSIGN_OR_RETURN(Flushed flushed, FlushUpTo());
     if (directory_.newest() == flushed.decree) return flushed.decree;
@@ -250,6 +257,7 @@ class MemoryEngine : public Engine {
 
   FileSystem& files_;
   EngineDirectory directory_;
+  std::atomic<int64_t> last_compacted_ms_{0};
   mutable std::mutex mutex_;
   Records records_ ABSL_GUARDED_BY(mutex_);
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};

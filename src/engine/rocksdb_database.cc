@@ -13,11 +13,7 @@
 #include "engine/rocksdb_log.h"
 
 namespace arion {
-namespace {
-
-constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   if (status.ok()) return absl::OkStatus();

@@ -22,6 +22,7 @@
 namespace arion {
 
 inline constexpr char kDataVersionKey[] = "pegasus_data_version";
+inline constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";  // ms
 inline constexpr char kDecreeKey[] = "pegasus_last_flushed_decree";
 
 inline rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }

@@ -19,11 +19,13 @@
 #include "engine/rocksdb_log.h"
 #include "engine/rocksdb_view.h"
 #include "engine/value_schema.h"
+#include "env/blocking_call.h"
 
 namespace arion {
 namespace {
 
 constexpr char kContent[] = "rdb";
+constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
 
 class RocksdbEngine : public Engine {
  public:
@@ -64,6 +66,9 @@ class RocksdbEngine : public Engine {
     ASSIGN_OR_RETURN(Decree decree, database.PersistedDecree());
     last_applied_.store(decree);
     last_flushed_.store(decree);
+    // Not there in what older versions wrote.
+    last_compacted_ms_.store(
+        static_cast<int64_t>(database.PersistedNumber(kManualCompactKey).value_or(0)));
     if (directory_.newest() > decree) {
       return absl::DataLossError(absl::StrCat(directory_.path(), " has a checkpoint of decree ",
                                               directory_.newest().value(),
@@ -149,6 +154,49 @@ class RocksdbEngine : public Engine {
     return bytes;
   }
 
+  absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
+                                          std::atomic<bool>* cancelled) override {
+    RETURN_IF_ERROR(GoOnAfterNoSpace());
+    const std::string end = CompactionStepEnd(from);
+    rocksdb::CompactRangeOptions options;
+    options.exclusive_manual_compaction = false;  // else writes would stall behind it
+    options.allow_write_stall = true;             // else it waits until no write would have to
+    options.canceled = cancelled;
+    using Bottommost = rocksdb::BottommostLevelCompaction;
+    options.bottommost_level_compaction = terms.bottommost ? Bottommost::kForce : Bottommost::kSkip;
+    const rocksdb::Slice first = ToSlice(from), last = ToSlice(end);
+    const BlockingCall call("compact", directory_.path());
+    rocksdb::Status status = database_->db().CompactRange(
+        options, database_->data(), from.empty() ? nullptr : &first, end.empty() ? nullptr : &last);
+    if (status.ok() && end.empty() && terms.target_level > 0) {
+      // Files move, nothing is written: all of them lie in one level by now.
+      options.bottommost_level_compaction = Bottommost::kSkip;
+      options.change_level = true;
+      options.target_level =
+          std::min(terms.target_level, database_->db().NumberLevels(database_->data()) - 1);
+      status = database_->db().CompactRange(options, database_->data(), nullptr, nullptr);
+    }
+    if (cancelled->load()) return absl::CancelledError("compaction");
+    RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("compact ", directory_.path())));
+    return end.empty() ? std::string() : JustBehind(end);
+  }
+
+  int64_t last_compacted_ms() const override { return last_compacted_ms_.load(); }
+
+  absl::Status NoteCompacted(int64_t unix_ms) override {
+    RETURN_IF_ERROR(GoOnAfterNoSpace());
+    rocksdb::WriteOptions options;
+    options.disableWAL = true;
+    RETURN_IF_ERROR(FromRocksdb(
+        database_->db().Put(options, database_->meta(), kManualCompactKey, std::to_string(unix_ms)),
+        "note a compaction"));
+    const absl::Status flushed = database_->Flush();
+    if (absl::IsResourceExhausted(flushed)) watcher_->lacks_space.store(true);
+    RETURN_IF_ERROR(flushed);
+    last_compacted_ms_.store(unix_ms);
+    return RefreshFlushed().status();
+  }
+
   absl::Status Close() override {
     RETURN_IF_ERROR(Flush());
     Drop();
@@ -196,6 +244,23 @@ class RocksdbEngine : public Engine {
     std::mutex mutex;
     std::condition_variable changed;  // a flush ended, or never will
   };
+
+  // A step ends with a file of the level that holds most, so that none is written twice. Empty: at
+  // the last key.
+  std::string CompactionStepEnd(const std::string& from) const {
+    rocksdb::ColumnFamilyMetaData family;
+    database_->db().GetColumnFamilyMetaData(database_->data(), &family);
+    const rocksdb::LevelMetaData* largest = nullptr;
+    for (const rocksdb::LevelMetaData& level : family.levels)
+      if (level.level > 0 && (largest == nullptr || level.size > largest->size)) largest = &level;
+    uint64_t bytes = 0;
+    for (size_t i = 0; largest != nullptr && i + 1 < largest->files.size(); ++i) {
+      if (largest->files[i].largestkey < from) continue;
+      bytes += largest->files[i].size;
+      if (bytes >= kCompactionStepBytes) return largest->files[i].largestkey;
+    }
+    return {};
+  }
 
   void Drop() {
     if (database_ == nullptr) return;
@@ -295,6 +360,7 @@ class RocksdbEngine : public Engine {
   std::mutex resume_mutex_;
   std::atomic<Decree> last_applied_{Decree(0)};
   std::atomic<Decree> last_flushed_{Decree(0)};
+  std::atomic<int64_t> last_compacted_ms_{0};
 };
 
 }  // namespace

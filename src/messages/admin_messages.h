@@ -17,6 +17,8 @@ inline constexpr char kRpcGetMaxReplicaCount[] = "RPC_CM_GET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcSetMaxReplicaCount[] = "RPC_CM_SET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcGetAtomicIdempotent[] = "RPC_CM_GET_ATOMIC_IDEMPOTENT";
 inline constexpr char kRpcSetAtomicIdempotent[] = "RPC_CM_SET_ATOMIC_IDEMPOTENT";
+inline constexpr char kRpcStartManualCompact[] = "RPC_CM_START_MANUAL_COMPACT";
+inline constexpr char kRpcQueryManualCompact[] = "RPC_CM_QUERY_MANUAL_COMPACT_STATUS";
 
 enum class EnvOperation : int32_t { kInvalid = 0, kSet = 1, kDelete = 2, kClear = 3 };
 struct UpdateAppEnvRequest {
@@ -189,7 +191,8 @@ struct StartRecoveryRequest {
 };
 using StartRecoveryResponse = HintResponse;  // the hint: what is doubtful, a line each
 
-struct TableNameRequest {  // get_max_replica_count, get_atomic_idempotent
+// get_max_replica_count, get_atomic_idempotent, query of a compaction
+struct TableNameRequest {
   std::string app_name;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -234,6 +237,31 @@ struct AtomicIdempotentResponse {
     v(1, s.err), v(2, s.atomic_idempotent), v(3, s.hint_message);
   }
   bool operator==(const AtomicIdempotentResponse&) const = default;
+};
+
+struct StartManualCompactRequest {
+  std::string app_name;
+  std::optional<int64_t> trigger_time;       // unix seconds; not set = now
+  std::optional<int32_t> target_level;       // -1 = whatever fits
+  std::optional<bool> bottommost;            // the last level is written anew too
+  std::optional<int32_t> max_running_count;  // of this table on each server; 0 = stays as it is
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.app_name), v(2, s.trigger_time), v(3, s.target_level), v(4, s.bottommost),
+        v(5, s.max_running_count);
+  }
+  bool operator==(const StartManualCompactRequest&) const = default;
+};
+using StartManualCompactResponse = HintResponse;
+struct QueryManualCompactResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::string hint_message;
+  std::optional<int32_t> progress;  // percent
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.hint_message), v(3, s.progress);
+  }
+  bool operator==(const QueryManualCompactResponse&) const = default;
 };
 
 // Answers of what Arion does not do, by the id of their text; all other fields are left out.

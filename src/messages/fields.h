@@ -4,8 +4,8 @@
 //
 // Member type -> wire type: bool, int8_t, int32_t, int64_t, enum (i32), std::string (string), Blob,
 // PartitionId, Endpoint, ErrorCode, HostPort (the raw types of spec/wire-protocol.md 2.2),
-// std::vector (list), std::map (map), struct. A plain member is always written; std::optional only
-// when set.
+// std::vector (list), std::set (set), std::map (map), struct. A plain member is always written;
+// std::optional only when set.
 //
 // The host_port twins of addresses (hp_x beside x) are std::optional<HostPort> or
 // std::optional<std::vector<HostPort>> and belong to the codec: callers neither set nor read them.

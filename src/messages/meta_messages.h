@@ -84,6 +84,7 @@ struct ConfigurationUpdateResponse {
   bool operator==(const ConfigurationUpdateResponse&) const = default;
 };
 
+enum class ManualCompactStatus : int32_t { kIdle = 0, kQueuing = 1, kRunning = 2, kFinished = 3 };
 struct ReplicaInfo {
   PartitionId pid;
   Ballot ballot;
@@ -93,7 +94,7 @@ struct ReplicaInfo {
   Decree last_durable_decree;
   std::string app_type;
   std::string disk_tag;
-  std::optional<int32_t> manual_compact_status;
+  std::optional<int32_t> manual_compact_status;  // a ManualCompactStatus
   // Arion's extensions (spec/internal-rpc.md 6; decisions 5 and 28, spec/replication.md 1.9 [NEW]).
   std::optional<int8_t> durability;
   std::optional<bool> unclean;  // the last stop was not clean, or something was cut from the log

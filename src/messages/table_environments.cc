@@ -15,6 +15,9 @@ namespace {
 
 constexpr int64_t kSlowQueryMsMin = 20;
 constexpr int64_t kDelayMsMax = 3600 * 1000;
+constexpr int64_t kUnixSecondsMax = int64_t{1} << 40;
+constexpr size_t kTimesOfDayMax = 24;
+constexpr int64_t kLevelMax = 100;  // the engine takes its last for a higher one
 
 absl::Status Expected(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("expected ", Text(what)));
@@ -59,6 +62,22 @@ const std::array kActing = {
               [](std::string_view value) { return ParseDenyRule(value).status(); }},
     ActingKey{kEnvDiskQuota, "20G",
               [](std::string_view value) { return ParseDiskQuota(value).status(); }},
+    ActingKey{kEnvCompactDisabled, "true",
+              [](std::string_view value) { return ParseBool(value).status(); }},
+    ActingKey{kEnvCompactRunningMax, "1",
+              [](std::string_view value) { return CheckInteger(value, 0, INT32_MAX); }},
+    ActingKey{kEnvCompactOnce, "1800000000",
+              [](std::string_view value) { return CheckInteger(value, 0, kUnixSecondsMax); }},
+    ActingKey{kEnvCompactOnceLevel, "-1",
+              [](std::string_view value) { return ParseTargetLevel(value).status(); }},
+    ActingKey{kEnvCompactOnceBottommost, "skip",
+              [](std::string_view value) { return ParseBottommost(value).status(); }},
+    ActingKey{kEnvCompactDaily, "03:00",
+              [](std::string_view value) { return ParseTimesOfDay(value).status(); }},
+    ActingKey{kEnvCompactDailyLevel, "-1",
+              [](std::string_view value) { return ParseTargetLevel(value).status(); }},
+    ActingKey{kEnvCompactDailyBottommost, "skip",
+              [](std::string_view value) { return ParseBottommost(value).status(); }},
     ActingKey{kEnvReadThrottling, "2000*delay*100,5000*reject*200",
               [](std::string_view value) { return ParseThrottleRule(value).status(); }},
     ActingKey{kEnvReadThrottlingBySize, "20M",
@@ -79,14 +98,6 @@ const std::array kActing = {
 
 // What Pegasus acts on and Arion does not: refused with a sentence that says so.
 constexpr std::string_view kNotActedUpon[] = {
-    "manual_compact.disabled",
-    "manual_compact.max_concurrent_running_count",
-    "manual_compact.once.bottommost_level_compaction",
-    "manual_compact.once.target_level",
-    "manual_compact.once.trigger_time",
-    "manual_compact.periodic.bottommost_level_compaction",
-    "manual_compact.periodic.target_level",
-    "manual_compact.periodic.trigger_time",
     "replica.rocksdb_block_cache_enabled",
     "replica_access_controller.allowed_users",
     "replica_access_controller.ranger_policies",
@@ -148,6 +159,32 @@ absl::StatusOr<DenyRule> ParseDenyRule(std::string_view text) {
       .how = parts[0] == "timeout" ? DenyRule::How::kSilently : DenyRule::How::kInvalidState,
       .reads = parts[1] != "write",
       .writes = parts[1] != "read"};
+}
+
+absl::StatusOr<std::vector<int>> ParseTimesOfDay(std::string_view text) {
+  std::vector<int> minutes;
+  for (const absl::string_view item : absl::StrSplit(Text(text), ',')) {
+    const std::vector<std::string> parts = absl::StrSplit(item, ':');
+    int hour = 0, minute = 0;
+    if (parts.size() != 2 || !absl::SimpleAtoi(parts[0], &hour) ||
+        !absl::SimpleAtoi(parts[1], &minute) || hour < 0 || hour > 23 || minute < 0 || minute > 59)
+      return Expected("times of the day as 03:00,15:30");
+    minutes.push_back(60 * hour + minute);
+  }
+  if (minutes.size() > kTimesOfDayMax) return Expected("at most 24 times of the day");
+  std::sort(minutes.begin(), minutes.end());
+  return minutes;
+}
+
+absl::StatusOr<bool> ParseBottommost(std::string_view text) {
+  if (text == "force" || text == "skip") return text == "force";
+  return Expected("force or skip");
+}
+
+absl::StatusOr<int64_t> ParseTargetLevel(std::string_view text) {
+  const absl::StatusOr<int64_t> level = ParseWithin(text, -1, kLevelMax);
+  if (!level.ok() || *level == 0) return Expected("-1, or a level from 1 on");
+  return level;
 }
 
 absl::StatusOr<int64_t> ParseWithin(std::string_view text, int64_t first, int64_t last) {

@@ -29,6 +29,16 @@ inline constexpr char kEnvBackupThrottling[] = "replica.backup_request_throttlin
 // Arion's own: bytes of data one replica may have on its disk; beyond, writes but removes are refused.
 inline constexpr char kEnvDiskQuota[] = "replica.disk_quota";
 inline constexpr char kEnvBusinessInfo[] = "business.info";  // a remark, for people
+inline constexpr char kEnvCompactDisabled[] = "manual_compact.disabled";
+inline constexpr char kEnvCompactRunningMax[] = "manual_compact.max_concurrent_running_count";
+inline constexpr char kEnvCompactOnce[] = "manual_compact.once.trigger_time";
+inline constexpr char kEnvCompactOnceLevel[] = "manual_compact.once.target_level";
+inline constexpr char kEnvCompactOnceBottommost[] =
+    "manual_compact.once.bottommost_level_compaction";
+inline constexpr char kEnvCompactDaily[] = "manual_compact.periodic.trigger_time";
+inline constexpr char kEnvCompactDailyLevel[] = "manual_compact.periodic.target_level";
+inline constexpr char kEnvCompactDailyBottommost[] =
+    "manual_compact.periodic.bottommost_level_compaction";
 
 // Of a whole table, each second; 0: no such limit.
 struct ThrottleRule {
@@ -58,6 +68,13 @@ struct DenyRule {
 };
 // "timeout*all", "reconfig*write", ...
 absl::StatusOr<DenyRule> ParseDenyRule(std::string_view text);
+
+// "03:00,15:30": minutes after local midnight, in order.
+absl::StatusOr<std::vector<int>> ParseTimesOfDay(std::string_view text);
+// "force": true; "skip": false.
+absl::StatusOr<bool> ParseBottommost(std::string_view text);
+// -1, or a level from 1 on.
+absl::StatusOr<int64_t> ParseTargetLevel(std::string_view text);
 
 absl::StatusOr<int64_t> ParseWithin(std::string_view text, int64_t first, int64_t last);
 absl::StatusOr<bool> ParseBool(std::string_view text);

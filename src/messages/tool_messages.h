@@ -2,6 +2,8 @@
 // (spec/meta-and-admin.md 2.5, 2.7; spec/wire-protocol.md 8.1). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
+
 #include "messages/meta_messages.h"
 
 namespace arion {
@@ -11,6 +13,8 @@ inline constexpr char kRpcNegotiation[] = "RPC_NEGOTIATION";
 inline constexpr char kRpcQueryAppInfo[] = "RPC_QUERY_APP_INFO";
 inline constexpr char kRpcQueryReplicaInfo[] = "RPC_QUERY_REPLICA_INFO";
 inline constexpr char kRpcQueryDecree[] = "RPC_QUERY_PN_DECREE";
+inline constexpr char kRpcQueryDiskInfo[] = "RPC_QUERY_DISK_INFO";
+inline constexpr char kRpcDetectHotkey[] = "RPC_DETECT_HOTKEY";
 
 // A remote command: a word and its arguments.
 struct CommandRequest {
@@ -111,6 +115,65 @@ struct QueryAppInfoResponse {
     v(1, s.err), v(2, s.apps);
   }
   bool operator==(const QueryAppInfoResponse&) const = default;
+};
+
+struct QueryDiskInfoRequest {
+  Endpoint node;
+  std::string app_name;  // empty = all tables
+  std::optional<HostPort> hp_node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.node), v(2, s.app_name), v(3, s.hp_node);
+  }
+  bool operator==(const QueryDiskInfoRequest&) const = default;
+};
+struct DiskInfo {
+  std::string tag;
+  std::string full_dir;
+  int64_t disk_capacity_mb = 0;
+  int64_t disk_available_mb = 0;
+  std::map<int32_t, std::set<PartitionId>> holding_primary_replicas;  // by table
+  std::map<int32_t, std::set<PartitionId>> holding_secondary_replicas;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.tag), v(2, s.full_dir), v(3, s.disk_capacity_mb), v(4, s.disk_available_mb),
+        v(5, s.holding_primary_replicas), v(6, s.holding_secondary_replicas);
+  }
+  bool operator==(const DiskInfo&) const = default;
+};
+struct QueryDiskInfoResponse {
+  ErrorCode err = ErrorCode::kOk;
+  int64_t total_capacity_mb = 0;
+  int64_t total_available_mb = 0;
+  std::vector<DiskInfo> disk_infos;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.total_capacity_mb), v(3, s.total_available_mb), v(4, s.disk_infos);
+  }
+  bool operator==(const QueryDiskInfoResponse&) const = default;
+};
+
+enum class HotkeyType : int32_t { kRead = 0, kWrite = 1 };
+enum class DetectAction : int32_t { kStart = 0, kStop = 1, kQuery = 2 };
+struct DetectHotkeyRequest {
+  HotkeyType type = HotkeyType::kRead;
+  DetectAction action = DetectAction::kStart;
+  PartitionId pid;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.type), v(2, s.action), v(3, s.pid);
+  }
+  bool operator==(const DetectHotkeyRequest&) const = default;
+};
+struct DetectHotkeyResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::optional<std::string> err_hint;
+  std::optional<std::string> hotkey_result;  // escaped
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.err_hint), v(3, s.hotkey_result);
+  }
+  bool operator==(const DetectHotkeyResponse&) const = default;
 };
 
 }  // namespace arion

@@ -91,6 +91,11 @@ void MetaServer::State::OnGetMaxReplicaCount(InboundRequest& request) {
   if (get) Answer(request, AnswerMaxReplicaCount(state_, get->app_name));
 }
 
+void MetaServer::State::OnQueryManualCompact(InboundRequest& request) {
+  auto query = Decode<TableNameRequest>(request);
+  if (query) Answer(request, AnswerManualCompact(state_, query->app_name));
+}
+
 // Atomic operations are always logged as what they came to (decision 21).
 void MetaServer::State::OnGetAtomicIdempotent(InboundRequest& request) {
   auto get = Decode<TableNameRequest>(request);
@@ -122,8 +127,6 @@ struct DisabledCode {
   const char* what;
 };
 constexpr DisabledCode kDisabled[] = {
-    {"RPC_CM_START_MANUAL_COMPACT", 2, "compaction on request"},
-    {"RPC_CM_QUERY_MANUAL_COMPACT_STATUS", 2, "compaction on request"},
     {"RPC_CM_START_PARTITION_SPLIT", 2, "partition split"},
     {"RPC_CM_QUERY_PARTITION_SPLIT", 4, "partition split"},
     {"RPC_CM_CONTROL_PARTITION_SPLIT", 2, "partition split"},

@@ -157,6 +157,32 @@ MaxReplicaCountResponse AnswerMaxReplicaCount(const ClusterState& state, const s
   return {ErrorCode::kOk, table->info.max_replica_count};
 }
 
+QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const std::string& name) {
+  const Table* table = state.FindTableByName(name);
+  if (table == nullptr) return {ErrorCode::kAppNotExist, "there is no such table"};
+  if (table->info.status != AppStatus::kAvailable)
+    return {ErrorCode::kAppDropped, "the table is not available"};
+  int64_t finished = 0, begun = 0;
+  for (const Partition& partition : table->partitions) {
+    const PartitionConfiguration& config = partition.config;
+    std::vector<Endpoint> members = config.secondaries;
+    if (config.primary.IsValid()) members.push_back(config.primary);
+    for (Endpoint member : members) {
+      const Node* node = state.FindNode(member);
+      if (node == nullptr || !node->replicas.contains(config.pid)) continue;
+      const auto status = static_cast<ManualCompactStatus>(
+          node->replicas.at(config.pid).manual_compact_status.value_or(0));
+      finished += status == ManualCompactStatus::kFinished ? 1 : 0;
+      begun += status != ManualCompactStatus::kIdle ? 1 : 0;
+    }
+  }
+  if (begun == 0)
+    return {ErrorCode::kInvalidState, "no compaction was asked for, or its time has not come"};
+  const int64_t all = int64_t{table->info.partition_count} * table->info.max_replica_count;
+  return {ErrorCode::kOk, "",
+          static_cast<int32_t>(std::min<int64_t>(100, 100 * finished / std::max<int64_t>(1, all)))};
+}
+
 DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianOptions& options,
                                       const DddDiagnoseRequest& request, Instant now,
                                       int64_t unix_ms) {

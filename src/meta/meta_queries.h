@@ -30,6 +30,8 @@ ListAppsResponse AnswerListApps(const ClusterState& state, const ListAppsRequest
 ListNodesResponse AnswerListNodes(const ClusterState& state, const ListNodesRequest& request);
 
 MaxReplicaCountResponse AnswerMaxReplicaCount(const ClusterState& state, const std::string& name);
+// How far the last compaction on request is, as its members last reported.
+QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const std::string& name);
 // Partitions that lost all their members and that the guardian doesn't revive by itself, with what
 // is known of those who left.
 DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianOptions& options,

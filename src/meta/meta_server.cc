@@ -49,18 +49,42 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
 
 absl::Status MetaServer::State::Start() {
   // Until the state is loaded, requests are told so.
-  transport_.SetHandler([weak = weak_from_this(), strand = strand_](InboundRequest request) {
-    auto shared = std::make_shared<InboundRequest>(std::move(request));
-    strand->Post([weak, shared] {
-      if (auto self = weak.lock()) self->OnRequest(std::move(*shared));
-    });
-  });
+  transport_.SetHandler(
+      [weak = weak_from_this(), other = options_.other_requests](InboundRequest request) {
+        if (other && other(request)) return;
+        if (auto self = weak.lock()) self->Handle(std::move(request));
+      });
   ASSIGN_OR_RETURN(auto entries, store_.Load());
   ASSIGN_OR_RETURN(ClusterState loaded, ClusterState::Load(entries));
   strand_->Post([weak = weak_from_this(), loaded = std::move(loaded)]() mutable {
     if (auto self = weak.lock()) self->Begin(std::move(loaded));
   });
   return absl::OkStatus();
+}
+
+void MetaServer::State::Handle(InboundRequest request) {
+  auto shared = std::make_shared<InboundRequest>(std::move(request));
+  strand_->Post([weak = weak_from_this(), shared] {
+    if (auto self = weak.lock()) self->OnRequest(std::move(*shared));
+  });
+}
+
+void MetaServer::State::Reconfigure(const MetaServerOptions& options) {
+  strand_->Post([weak = weak_from_this(), options] {
+    auto self = weak.lock();
+    if (!self) return;
+    MetaServerOptions& ours = self->options_;
+    ours.guardian_interval = options.guardian_interval;
+    ours.min_live_node_count_for_unfreeze = options.min_live_node_count_for_unfreeze;
+    ours.node_live_percentage_threshold_for_update =
+        options.node_live_percentage_threshold_for_update;
+    ours.replica_assign_delay_for_dropouts = options.replica_assign_delay_for_dropouts;
+    ours.hold_dropped_app = options.hold_dropped_app;
+    ours.min_allowed_replica_count = options.min_allowed_replica_count;
+    ours.max_allowed_replica_count = options.max_allowed_replica_count;
+    ours.balance_only_moves_primaries = options.balance_only_moves_primaries;
+    self->SchedulePlan();
+  });
 }
 
 void MetaServer::State::Stop(std::function<void()> done) {
@@ -119,6 +143,8 @@ void MetaServer::State::OnRequest(InboundRequest request) {
           {kRpcSetMaxReplicaCount, &State::OnSetMaxReplicaCount},
           {kRpcGetAtomicIdempotent, &State::OnGetAtomicIdempotent},
           {kRpcSetAtomicIdempotent, &State::OnSetAtomicIdempotent},
+          {kRpcStartManualCompact, &State::OnStartManualCompact},
+          {kRpcQueryManualCompact, &State::OnQueryManualCompact},
           {kRpcControlMeta, &State::OnControlMeta},
           {kRpcProposeBalancer, &State::OnProposeBalancer},
           {kRpcDddDiagnose, &State::OnDddDiagnose},
@@ -368,6 +394,8 @@ void MetaServer::State::BalanceWhenDue(Instant now) {
   if (now < balance_at_ || Level() < FunctionLevel::kLively) return;
   balance_at_ = now + options_.guardian_interval;
   for (const BalanceMove& move : PlanBalance(state_, kMovesAtOnce)) {
+    const bool is_copied = move.kind != BalanceMove::Kind::kMovePrimary;
+    if (is_copied && options_.balance_only_moves_primaries) continue;
     LOG(INFO) << "meta: [" << move.pid << "] moves for balance, "
               << (move.kind == BalanceMove::Kind::kCopySecondary ? "a copy" : "the primary")
               << " from " << move.from << " to " << move.to;
@@ -429,6 +457,8 @@ MetaServer::~MetaServer() = default;
 
 absl::Status MetaServer::Start() { return state_->Start(); }
 void MetaServer::Stop(std::function<void()> done) { state_->Stop(std::move(done)); }
+void MetaServer::Handle(InboundRequest request) { state_->Handle(std::move(request)); }
+void MetaServer::Reconfigure(const MetaServerOptions& options) { state_->Reconfigure(options); }
 void MetaServer::Overview(std::function<void(ClusterOverview)> done) {
   state_->Overview(std::move(done));
 }

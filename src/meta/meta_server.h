@@ -43,6 +43,9 @@ struct MetaServerOptions {
   // Where nothing is stored: serves nothing until it was told to recover (RPC_CM_START_RECOVERY).
   bool recover_from_replica_servers = false;
   PeerGeneration peer_generation = PeerGeneration::k25;
+  bool balance_only_moves_primaries = false;
+  // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.
+  std::function<bool(InboundRequest&)> other_requests;
 };
 
 struct MetaServerStats {
@@ -60,6 +63,10 @@ class MetaServer {
   absl::Status Start();
   void Stop(std::function<void()> done);
 
+  // As one that came in by the transport. Any thread.
+  void Handle(InboundRequest request);
+  // Takes over what is changeable in operation (main/config_rules.cc). Any thread.
+  void Reconfigure(const MetaServerOptions& options);
   // Any thread; `done` runs on the strand.
   void Overview(std::function<void(ClusterOverview)> done);
   const MetaServerStats& stats() const;

@@ -35,6 +35,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
 
   absl::Status Start();
   void Stop(std::function<void()> done);
+  void Handle(InboundRequest request);
+  void Reconfigure(const MetaServerOptions& options);
   void Overview(std::function<void(ClusterOverview)> done);
   const MetaServerStats& stats() const { return stats_; }
 
@@ -119,6 +121,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnRename(InboundRequest& request);
   void OnUpdateAppEnv(InboundRequest& request);
   void OnSetMaxReplicaCount(InboundRequest& request);
+  void OnStartManualCompact(InboundRequest& request);
   // True: a change of that table is under way, the request waits for its end.
   bool Defers(const Table* table, InboundRequest& request);
   void BeginChange(TableChange change);
@@ -137,6 +140,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnProposeBalancer(InboundRequest& request);
   void OnDddDiagnose(InboundRequest& request);
   void OnGetMaxReplicaCount(InboundRequest& request);
+  void OnQueryManualCompact(InboundRequest& request);
   void OnGetAtomicIdempotent(InboundRequest& request);
   void OnSetAtomicIdempotent(InboundRequest& request);
   bool AnswersAsDisabled(InboundRequest& request);
@@ -162,7 +166,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Environment& env_;
   Transport& transport_;
   MetaStore& store_;
-  const MetaServerOptions options_;
+  MetaServerOptions options_;  // const but for Reconfigure
   const StrandPtr strand_;
 
   MetaServerStats stats_;

@@ -91,4 +91,31 @@ EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvReq
   }
 }
 
+EnvironmentJudgement JudgeStartCompaction(const Table* table,
+                                          const StartManualCompactRequest& request,
+                                          int64_t now_seconds) {
+  if (table == nullptr) return Refuse(ErrorCode::kAppNotExist, "there is no such table");
+  if (table->info.status != AppStatus::kAvailable)
+    return Refuse(ErrorCode::kAppDropped, "the table is not available");
+  const auto disabled = table->info.envs.find(kEnvCompactDisabled);
+  if (disabled != table->info.envs.end() && ParseBool(disabled->second).value_or(false))
+    return Refuse(ErrorCode::kOperationDisabled,
+                  absl::StrCat("the table's app_env ", kEnvCompactDisabled, " is true"));
+  const std::string level = std::to_string(request.target_level.value_or(-1));
+  if (!ParseTargetLevel(level).ok())
+    return Refuse(ErrorCode::kInvalidParameters,
+                  absl::StrCat("target_level ", level, ": write -1, or a level from 1 on"));
+  const int32_t running_max = request.max_running_count.value_or(0);
+  const int64_t trigger = request.trigger_time.value_or(now_seconds);
+  if (running_max < 0 || trigger < 0)
+    return Refuse(ErrorCode::kInvalidParameters, "a negative count or time");
+  AppInfo next = table->info;
+  next.version = next.version.value_or(0) + 1;
+  next.envs[kEnvCompactOnce] = std::to_string(trigger);
+  next.envs[kEnvCompactOnceLevel] = level;
+  next.envs[kEnvCompactOnceBottommost] = request.bottommost.value_or(false) ? "force" : "skip";
+  if (running_max > 0) next.envs[kEnvCompactRunningMax] = std::to_string(running_max);
+  return {.response = {ErrorCode::kOk, "succeed"}, .next = std::move(next)};
+}
+
 }  // namespace arion

@@ -17,5 +17,9 @@ struct EnvironmentJudgement {
   std::optional<AppInfo> next;  // to be stored; nullopt: nothing changes
 };
 EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvRequest& request);
+// A compaction on request is environments manual_compact.once.*, which replicas act on.
+EnvironmentJudgement JudgeStartCompaction(const Table* table,
+                                          const StartManualCompactRequest& request,
+                                          int64_t now_seconds);
 
 }  // namespace arion

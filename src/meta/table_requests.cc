@@ -137,6 +137,31 @@ void MetaServer::State::OnSetMaxReplicaCount(InboundRequest& request) {
                }});
 }
 
+void MetaServer::State::OnStartManualCompact(InboundRequest& request) {
+  auto start = Decode<StartManualCompactRequest>(request);
+  if (!start) return;
+  const Table* table = state_.FindTableByName(start->app_name);
+  if (Defers(table, request)) return;
+  EnvironmentJudgement judgement = JudgeStartCompaction(table, *start, UnixSeconds());
+  if (judgement.next && store_failed_)
+    judgement = {.response = {ErrorCode::kFileOperationFailed, "the state can't be stored"}};
+  if (!judgement.next) return Answer(request, judgement.response);
+  const bool begins_now = start->trigger_time.value_or(0) <= UnixSeconds();
+  BeginChange({.next = *std::move(judgement.next),
+               .done = [this, begins_now, app_id = table->info.app_id,
+                        response = std::move(judgement.response),
+                        request = std::move(request)](ErrorCode error) mutable {
+                 response.err = error;
+                 // What was reported before says nothing of this one.
+                 for (auto& [endpoint, node] : state_.nodes)
+                   for (auto& [pid, report] : node.replicas)
+                     if (begins_now && error == ErrorCode::kOk && pid.app_id == app_id)
+                       report.manual_compact_status =
+                           static_cast<int32_t>(ManualCompactStatus::kQueuing);
+                 Answer(request, response);
+               }});
+}
+
 // ---- one change after the other ----
 
 bool MetaServer::State::Defers(const Table* table, InboundRequest& request) {

@@ -70,6 +70,13 @@ void CopyThrottle::Reconsider(Disk& disk, absl::Duration wait, Instant now) cons
   }
 }
 
+void CopyThrottle::SetLimits(CopyLimits limits) {
+  const std::lock_guard lock(mutex_);
+  limits_ = limits;
+  server_.SetRate(static_cast<double>(limits.server));
+  for (Disk& disk : disks_) disk.bucket.SetRate(static_cast<double>(limits.disk));
+}
+
 double CopyThrottle::PaceOf(size_t disk) const {
   const std::lock_guard lock(mutex_);
   return disks_[disk].bucket.rate();

@@ -44,6 +44,8 @@ class CopyThrottle {
   // Takes room for `bytes`, and says when they may be copied.
   absl::Duration Take(size_t disk, uint64_t bytes, Instant now);
 
+  void SetLimits(CopyLimits limits);
+
   // The disk's present pace; 0: without limit.
   double PaceOf(size_t disk) const;
   // Copied since the start.
@@ -69,9 +71,10 @@ class CopyThrottle {
     int64_t bytes = 0;
     Instant granted_until{0};  // no copies for a while after it: they begin anew
   };
-  void Reconsider(Disk& disk, absl::Duration wait, Instant now) const;
+  void Reconsider(Disk& disk, absl::Duration wait, Instant now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  const CopyLimits limits_;
+  CopyLimits limits_ ABSL_GUARDED_BY(mutex_);
   const ForegroundWait foreground_wait_;
   mutable std::mutex mutex_;
   Bucket server_ ABSL_GUARDED_BY(mutex_);

@@ -153,7 +153,11 @@ void Replica::LearnCompletion(GroupCheckResponse report, Responder responder) {
 
 void Replica::Notify(const Event& event) {
   CHECK_ON_STRAND(strand_);
+  const uint64_t serial = core_->app_serial();
   Step(event);
+  if (core_->app_serial() == serial) return;
+  ConsiderCompaction();
+  if (Settings().compaction.Any()) host_->compactions->Changed();  // what was told of the last one
 }
 
 void Replica::OnConnected(uint64_t term) {
@@ -507,7 +511,8 @@ ReplicaSnapshot Replica::Snapshot() const {
           .directory = directory_,
           .log_files = log.files,
           .log_bytes = log.bytes,
-          .valid_start_in_shared_log = info_.offset_in_shared_log};
+          .valid_start_in_shared_log = info_.offset_in_shared_log,
+          .compaction = CompactionStatus()};
 }
 
 ReplicaInfo Replica::Report() const {
@@ -521,6 +526,7 @@ ReplicaInfo Replica::Report() const {
           .last_durable_decree = marks.last_durable,
           .app_type = core_->app().app_type,
           .disk_tag = host_->options.data_directories[disk_].tag,
+          .manual_compact_status = static_cast<int32_t>(CompactionStatus()),
           .durability = static_cast<int8_t>(host_->options.durability),
           .unclean = core_->last_stop() == LastStop::kUnclean,
           .last_mutation_ballot = core_->last_mutation_ballot()};

@@ -17,12 +17,14 @@
 //               to their hash key and all that an earlier primary may have committed.
 // Parts     replica.cc the step loop and its effects · replica_learning.cc shipping and learning ·
 //           replica_maintenance.cc checkpoints, work in the pool, the end ·
+//           replica_compaction.cc compactions on request ·
 //           replica_writes.cc, replica_reads.cc clients' requests · replica_admission.cc throttles
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/functional/any_invocable.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -104,6 +106,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ReplicaSnapshot Snapshot() const;
   ReplicaInfo Report() const;
   const AppInfo& app() const { return core_->app(); }
+  std::string CompactionText() const;  // for people
 
   // Takes nothing more. kFlushed: engine and log are closed cleanly. kAsIs: dropped as they are,
   // for a directory that is set aside. `done` runs on the strand when no work touches the directory
@@ -186,6 +189,19 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void CheckpointIfNeeded();
   void OnDurable(Decree decree);
   void FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
+
+  // ---- compactions on request (replica_compaction.cc) ----
+  int64_t UnixMillis() const;
+  void ConsiderCompaction();
+  bool IsCompactionWanted();
+  void CompactOrWait();
+  void CompactStep(std::string from);
+  void NoteCompacted();
+  void EndCompaction();
+  void SetCompactionStatus(ManualCompactStatus status);
+  ManualCompactStatus CompactionStatus() const;
+  // What waits for quiet does not wait for the rest of a step.
+  void HurryCompaction();
 
   bool HoldsLease() const {
     return is_connected_ && host_->lease->Holds(lease_term_, host_->env.clock().Now());
@@ -344,6 +360,17 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool is_maintaining_ = false;
   bool is_checkpointing_ = false;
   bool is_replay_watched_ = false;
+  struct Compaction {
+    ManualCompactStatus status = ManualCompactStatus::kIdle;  // never kFinished
+    Engine::CompactionTerms terms;
+    int64_t queued_ms = 0, begun_ms = 0;  // since 1970
+    int steps = 0;
+    std::shared_ptr<void> place;                   // in the queue, or among those that run
+    std::shared_ptr<std::atomic<bool>> cancelled;  // of the step in the pool
+    int64_t took_ms = 0;                           // the last one
+  };
+  Compaction compaction_;
+  bool is_looked_for_compaction_ = false;  // by a timer
   HotReads hot_reads_;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;

@@ -168,16 +168,16 @@ void Replica::RefuseHeld() {
 // The watch is made anew when the table is called or slow otherwise.
 ClientRequest Replica::Watched(RequestKind kind, InboundRequest request, Instant arrived) {
   const absl::Duration logged_from = Settings().slow_query;
-  if (watch_ == nullptr || watch_->logged_from != logged_from ||
+  const absl::Duration kept_from = std::min(host_->slow_requests->kept_from(), logged_from);
+  if (watch_ == nullptr || watch_->logged_from != logged_from || watch_->kept_from != kept_from ||
       watch_->table != core_->app().app_name) {
-    watch_ = std::make_shared<const RequestWatch>(
-        RequestWatch{.clock = host_->env.clock(),
-                     .pid = pid_,
-                     .table = core_->app().app_name,
-                     .stats = stats_,
-                     .slow = host_->slow_requests,
-                     .kept_from = std::min(host_->options.slow_request_after, logged_from),
-                     .logged_from = logged_from});
+    watch_ = std::make_shared<const RequestWatch>(RequestWatch{.clock = host_->env.clock(),
+                                                               .pid = pid_,
+                                                               .table = core_->app().app_name,
+                                                               .stats = stats_,
+                                                               .slow = host_->slow_requests,
+                                                               .kept_from = kept_from,
+                                                               .logged_from = logged_from});
     host_->requests->Rename(pid_.app_id, watch_->table);
   }
   const size_t bytes = request.body.size();

@@ -17,6 +17,8 @@
 #include "pacifica/effects.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_watch.h"
+#include "replica/hot_key_search.h"
+#include "replica/manual_compaction.h"
 #include "replica/recovery_progress.h"
 #include "replica/replica_server.h"
 #include "replica/request_stats.h"
@@ -50,6 +52,9 @@ struct ReplicaHost {
 
   std::shared_ptr<RequestBook> requests = std::make_shared<RequestBook>();
   std::shared_ptr<SlowRequests> slow_requests = std::make_shared<SlowRequests>();
+
+  std::shared_ptr<HotKeySearch> hot_key_search = std::make_shared<HotKeySearch>();
+  std::shared_ptr<CompactionSlots> compactions = std::make_shared<CompactionSlots>();
 
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
 

@@ -88,6 +88,7 @@ void Replica::StartMaintenance() {
 
 void Replica::WhenQuiet(absl::AnyInvocable<void()> then) {
   when_quiet_.push_back(std::move(then));
+  HurryCompaction();
   CheckQuiet();
 }
 
@@ -237,6 +238,8 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   if (fetcher_ != nullptr) fetcher_->Cancel();
   effects_.clear();
   maintenance_.clear();
+  HurryCompaction();
+  compaction_.place = nullptr;
   applies_->Abandon();
   // Whether those that the core has were committed is not known here.
   for (auto& [token, write] : clients_)

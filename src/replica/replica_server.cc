@@ -124,13 +124,20 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
                     .sending = sending,
                     .receiving = receiving});
     garbage_ = std::make_shared<GarbageCollector>(host_, strand_);
+    host_->slow_requests->SetKeptFrom(host_->options.slow_request_after);
     host_->transport.SetHandler(
-        [door = door_](InboundRequest request) { door->Handle(std::move(request)); });
+        [door = door_, other = host_->options.other_requests](InboundRequest request) {
+          if (!other || !other(request)) door->Handle(std::move(request));
+        });
   }
 
   absl::Status Start();
   void Stop(std::function<void(absl::Status)> done);
   void StopParts(std::function<void(absl::Status)> done);
+  void Handle(InboundRequest request) { door_->Handle(std::move(request)); }
+  void Reconfigure(const ReplicaServerOptions& options);
+  void Tables(std::function<void(std::vector<AppInfo>)> done);
+  void CompactionTexts(std::function<void(std::map<PartitionId, std::string>)> done);
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   void AskForCheckpoints(std::optional<PartitionId> only);
   std::vector<DiskSnapshot> Disks() const;
@@ -450,6 +457,10 @@ void ReplicaServer::State::MakeParts() {
   host_->disks->OnSlowChanged([self] {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
+  host_->compactions->OnChanged([self] {
+    if (const auto state = self.lock())
+      state->strand_->Post([sync = state->sync_] { sync->Soon(); });
+  });
   router_ = std::make_shared<RequestRouter>(host_, strand_, table_, sync_);
   detector_ = std::make_shared<FailureDetectorClient>(
       host_->env, host_->transport, strand_, host_->lease,
@@ -517,6 +528,28 @@ void ReplicaServer::State::AskForCheckpoints(std::optional<PartitionId> only) {
   });
 }
 
+void ReplicaServer::State::Reconfigure(const ReplicaServerOptions& options) {
+  host_->slow_requests->SetKeptFrom(options.slow_request_after);
+  host_->sending->SetLimits(options.send_limits);
+  host_->receiving->SetLimits(options.receive_limits);
+}
+
+void ReplicaServer::State::Tables(std::function<void(std::vector<AppInfo>)> done) {
+  strand_->Post([self = shared_from_this(), done = std::move(done)] {
+    if (self->table_ == nullptr) return done({});
+    self->table_->Tables([done](std::vector<AppInfo> tables) { done(std::move(tables)); });
+  });
+}
+
+void ReplicaServer::State::CompactionTexts(
+    std::function<void(std::map<PartitionId, std::string>)> done) {
+  strand_->Post([self = shared_from_this(), done = std::move(done)] {
+    if (self->table_ == nullptr) return done({});
+    self->table_->CompactionTexts(
+        [done](std::map<PartitionId, std::string> texts) { done(std::move(texts)); });
+  });
+}
+
 std::vector<DiskSnapshot> ReplicaServer::State::Disks() const {
   std::vector<DiskSnapshot> disks = host_->disks->Snapshot();
   const std::vector<GarbageCollector::Count> garbage = garbage_->Counts();
@@ -546,6 +579,16 @@ ReplicaServer::~ReplicaServer() = default;
 
 absl::Status ReplicaServer::Start() { return state_->Start(); }
 void ReplicaServer::Stop(std::function<void(absl::Status)> done) { state_->Stop(std::move(done)); }
+void ReplicaServer::Handle(InboundRequest request) { state_->Handle(std::move(request)); }
+void ReplicaServer::Reconfigure(const ReplicaServerOptions& options) {
+  state_->Reconfigure(options);
+}
+void ReplicaServer::Tables(std::function<void(std::vector<AppInfo>)> done) {
+  state_->Tables(std::move(done));
+}
+void ReplicaServer::CompactionTexts(std::function<void(std::map<PartitionId, std::string>)> done) {
+  state_->CompactionTexts(std::move(done));
+}
 void ReplicaServer::Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done) {
   state_->Snapshot(std::move(done));
 }

@@ -16,6 +16,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -26,6 +27,7 @@
 #include "engine/engine.h"
 #include "env/environment.h"
 #include "messages/configuration.h"
+#include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_health.h"
@@ -107,6 +109,9 @@ struct ReplicaServerOptions {
   absl::Duration shared_log_missing_wait_max = absl::InfiniteDuration();
   absl::Duration shared_log_collection_interval = absl::Seconds(30);  // gc_interval_ms
   int32_t shared_log_flushes_max = 64;  // forced at a time; 0: no limit
+  // Requests that are not the replica server's (RPC_CLI_CLI_CALL); true: taken over. Any thread, from
+  // the moment the transport listens.
+  std::function<bool(InboundRequest&)> other_requests;
 };
 
 // What one replica looks like from outside; for displays, tests and the simulator's checkers.
@@ -120,6 +125,7 @@ struct ReplicaSnapshot {
   int64_t log_files = 0;
   uint64_t log_bytes = 0;
   int64_t valid_start_in_shared_log = 0;
+  ManualCompactStatus compaction = ManualCompactStatus::kIdle;
 };
 
 // What was read of logs, and applied, when replicas were opened. Thread-safe.
@@ -169,6 +175,14 @@ class ReplicaServer {
   // on some strand.
   void Stop(std::function<void(absl::Status)> done);
 
+  // As one that came in by the transport. Any thread.
+  void Handle(InboundRequest request);
+  // Takes over what is changeable in operation (main/config_rules.cc). Any thread.
+  void Reconfigure(const ReplicaServerOptions& options);
+  // The tables that replicas here belong to; `done` runs on some strand.
+  void Tables(std::function<void(std::vector<AppInfo>)> done);
+  // What each open replica says of its compactions on request, by partition.
+  void CompactionTexts(std::function<void(std::map<PartitionId, std::string>)> done);
   // Asks every replica on its strand; `done` gets them ordered by partition.
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   // The disks of the data directories, in configuration order, then that of the log home, if there

@@ -480,6 +480,12 @@ void ReplicaTable::Report(absl::AnyInvocable<void(std::vector<ReplicaInfo>)> don
   });
 }
 
+void ReplicaTable::CompactionTexts(
+    absl::AnyInvocable<void(std::map<PartitionId, std::string>)> done) {
+  CHECK_ON_STRAND(strand_);
+  Gather<std::string>(&Replica::CompactionText, std::move(done));
+}
+
 void ReplicaTable::Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done) {
   CHECK_ON_STRAND(strand_);
   Gather<AppInfo>(&Replica::app,

@@ -81,6 +81,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // The tables of these replicas, each once: as an open one knows it, else as its directory says.
   void Tables(absl::AnyInvocable<void(std::vector<AppInfo>)> done);
   void Snapshot(absl::AnyInvocable<void(std::vector<ReplicaSnapshot>)> done);
+  void CompactionTexts(absl::AnyInvocable<void(std::map<PartitionId, std::string>)> done);
   // Lets other members take over where a replica is primary; `done` when none is any more, or it is
   // too late.
   void StepDown(Instant until, absl::AnyInvocable<void()> done);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
+#include "replica/tool_requests.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -65,6 +66,7 @@ void RequestRouter::Handle(InboundRequest request) {
   if (is_stopped_.load(std::memory_order_acquire))
     return request.responder.Reply(ErrorCode::kInvalidState);
   if (RouteData(request) || RouteProtocol(request) || RouteCopies(request)) return;
+  if (AnswerTool(*host_, server_strand_, table_, request)) return;
   request.responder.Reply(ErrorCode::kHandlerNotFound);
 }
 

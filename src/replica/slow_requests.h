@@ -4,6 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/time/time.h>
+
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <mutex>
@@ -34,6 +37,10 @@ class SlowRequests {
  public:
   static constexpr size_t kKept = 512;
 
+  // Requests that take as long are to be added.
+  absl::Duration kept_from() const { return absl::Nanoseconds(kept_from_nanos_.load()); }
+  void SetKeptFrom(absl::Duration least) { kept_from_nanos_ = absl::ToInt64Nanoseconds(least); }
+
   void Add(SlowRequest request) {
     const std::lock_guard lock(mutex_);
     if (last_.size() == kKept) last_.pop_front();
@@ -46,6 +53,7 @@ class SlowRequests {
   }
 
  private:
+  std::atomic<int64_t> kept_from_nanos_{0};
   mutable std::mutex mutex_;
   std::deque<SlowRequest> last_;  // guarded by mutex_
 };

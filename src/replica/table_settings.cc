@@ -49,6 +49,7 @@ TableSettings TableSettings::From(const AppInfo& app) {
   settings.backup_requests = envs.Get(kEnvBackupThrottling, ThrottleRule{}, ParseThrottleRule);
   settings.read_bytes_max = envs.Get(kEnvReadThrottlingBySize, uint64_t{0}, ParseReadBytesLimit);
   settings.disk_quota_bytes = envs.Get(kEnvDiskQuota, uint64_t{0}, ParseDiskQuota);
+  settings.compaction = CompactionWishes::From(app.envs);
   if (const auto it = app.envs.find(kEnvDenyClient); it != app.envs.end())
     if (const absl::StatusOr<DenyRule> deny = ParseDenyRule(it->second); deny.ok())
       settings.deny = *deny;

@@ -1,4 +1,4 @@
-// TableSettings: the table environments (spec/meta-and-admin.md 1.9) that act on reads and writes,
+// TableSettings: the table environments (spec/meta-and-admin.md 1.9) that act on a replica,
 // as a replica uses them.
 //
 // Errors    A value that is not one counts as not set: the meta server has checked them.
@@ -12,6 +12,7 @@
 
 #include "messages/configuration.h"
 #include "messages/table_environments.h"
+#include "replica/manual_compaction.h"
 
 namespace arion {
 
@@ -28,6 +29,7 @@ struct TableSettings {
   ThrottleRule read_requests;                            // replica.read_throttling
   ThrottleRule backup_requests;                          // replica.backup_request_throttling
   uint64_t read_bytes_max = 0;  // replica.read_throttling_by_size; 0 = no limit
+  CompactionWishes compaction;  // manual_compact.*
 
   uint64_t disk_quota_bytes = 0;  // replica.disk_quota, of one replica; 0 = none
 

@@ -97,6 +97,10 @@ constexpr bool kIsMap = false;
 template <class K, class M>
 constexpr bool kIsMap<std::map<K, M>> = true;
 template <class T>
+constexpr bool kIsSet = false;
+template <class E>
+constexpr bool kIsSet<std::set<E>> = true;
+template <class T>
 constexpr bool kIsOptional = false;
 template <class T>
 constexpr bool kIsOptional<std::optional<T>> = true;
@@ -127,6 +131,8 @@ constexpr TType WireType() {
     return T_LIST;
   else if constexpr (kIsMap<T>)
     return T_MAP;
+  else if constexpr (kIsSet<T>)
+    return T_SET;
   else
     return T_STRUCT;
 }
@@ -161,6 +167,10 @@ template <>
 struct EnumRule<EnvOperation> : Rule<EnvOperation, EnvOperation::kClear> {};
 template <>
 struct EnumRule<FunctionLevel> : Rule<FunctionLevel, FunctionLevel::kInvalid> {};
+template <>
+struct EnumRule<HotkeyType> : Rule<HotkeyType, HotkeyType::kWrite> {};
+template <>
+struct EnumRule<DetectAction> : Rule<DetectAction, DetectAction::kQuery, DetectAction::kQuery> {};
 template <>
 struct EnumRule<NegotiationStatus> : Rule<NegotiationStatus, NegotiationStatus::kAuthFailed> {};
 
@@ -233,6 +243,8 @@ class Writer {
       List(v);
     else if constexpr (kIsMap<T>)
       Map(v);
+    else if constexpr (kIsSet<T>)
+      Set(v);
     else
       Struct(v);
   }
@@ -297,6 +309,11 @@ class Writer {
   template <class E>
   void List(const std::vector<E>& v) {
     protocol_.writeListBegin(WireType<E>(), static_cast<uint32_t>(v.size()));
+    for (const E& element : v) Value(element);
+  }
+  template <class E>
+  void Set(const std::set<E>& v) {
+    protocol_.writeSetBegin(WireType<E>(), static_cast<uint32_t>(v.size()));
     for (const E& element : v) Value(element);
   }
   template <class K, class M>
@@ -512,6 +529,8 @@ class Reader {
       List(v);
     else if constexpr (kIsMap<T>)
       Map(v);
+    else if constexpr (kIsSet<T>)
+      Set(v);
     else
       Struct(v);
   }
@@ -536,6 +555,19 @@ class Reader {
     for (size_t i = 0; i < count; ++i) {
       Charge(sizeof(E));
       Value(&v->emplace_back());
+    }
+  }
+  template <class E>
+  void Set(std::set<E>* v) {
+    auto type = I8();
+    if (type != WireType<E>()) return SkipElements(type, Count(1), 0);
+    size_t count = Count(1);
+    v->clear();
+    for (size_t i = 0; i < count; ++i) {
+      Charge(sizeof(E) + 4 * sizeof(void*));
+      E element{};
+      Value(&element);
+      v->insert(std::move(element));
     }
   }
   template <class K, class M>
@@ -818,6 +850,8 @@ ARION_MESSAGE(SetMaxReplicaCountRequest);
 ARION_MESSAGE(MaxReplicaCountResponse);
 ARION_MESSAGE(SetAtomicIdempotentRequest);
 ARION_MESSAGE(AtomicIdempotentResponse);
+ARION_MESSAGE(StartManualCompactRequest);
+ARION_MESSAGE(QueryManualCompactResponse);
 ARION_MESSAGE(DisabledResponse);
 // tool_messages.h
 ARION_MESSAGE(CommandRequest);
@@ -829,5 +863,9 @@ ARION_MESSAGE(QueryReplicaInfoRequest);
 ARION_MESSAGE(QueryReplicaInfoResponse);
 ARION_MESSAGE(QueryAppInfoRequest);
 ARION_MESSAGE(QueryAppInfoResponse);
+ARION_MESSAGE(QueryDiskInfoRequest);
+ARION_MESSAGE(QueryDiskInfoResponse);
+ARION_MESSAGE(DetectHotkeyRequest);
+ARION_MESSAGE(DetectHotkeyResponse);
 
 }  // namespace arion

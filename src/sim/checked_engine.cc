@@ -70,6 +70,12 @@ class CheckedEngine : public Engine {
     return inner_->NewestCheckpoint(hold);
   }
   uint64_t size_bytes() const override { return inner_->size_bytes(); }
+  absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
+                                          std::atomic<bool>* cancelled) override {
+    return inner_->CompactFrom(from, terms, cancelled);
+  }
+  int64_t last_compacted_ms() const override { return inner_->last_compacted_ms(); }
+  absl::Status NoteCompacted(int64_t unix_ms) override { return inner_->NoteCompacted(unix_ms); }
   absl::Status Close() override {
     Forget();
     return inner_->Close();

@@ -188,6 +188,35 @@ TEST_F(RocksdbEngineTest, ACompactionDropsWhatHasExpired) {
   EXPECT_EQ(keys(), (std::vector<std::string>{"", lasting, damaged}));
 }
 
+TEST_F(RocksdbEngineTest, ACompactionOnRequestMergesAllAndIsNoted) {
+  environment_.set_expiry_now(kNow);
+  Open();
+  Apply({Put("expired", kNow + 1)});
+  ASSERT_TRUE(engine_->Flush().ok());
+  Apply({Put("lasting")});
+  ASSERT_TRUE(engine_->Flush().ok());
+  EXPECT_EQ(engine_->last_compacted_ms(), 0);
+  std::atomic<bool> cancelled{true};
+  EXPECT_TRUE(absl::IsCancelled(engine_->CompactFrom("", {}, &cancelled).status()));
+  cancelled = false;
+  const auto next = engine_->CompactFrom("", {.target_level = 99, .bottommost = true}, &cancelled);
+  ASSERT_TRUE(next.ok()) << next.status();
+  EXPECT_EQ(*next, "") << "little fits into one step";
+  ASSERT_TRUE(engine_->NoteCompacted(1234567890123).ok());
+  EXPECT_EQ(engine_->last_compacted_ms(), 1234567890123);
+  engine_.reset();  // a crash
+  Open();
+  EXPECT_EQ(engine_->last_compacted_ms(), 1234567890123);
+  EXPECT_EQ(engine_->last_applied(), Decree(2));
+  ASSERT_TRUE(engine_->Close().ok());
+  auto raw = OpenRaw();
+  EXPECT_EQ(raw->All(1)["pegasus_last_manual_compact_finish_time"], "1234567890123");
+  rocksdb::ColumnFamilyMetaData family;
+  raw->db->GetColumnFamilyMetaData(raw->families[0], &family);
+  for (const rocksdb::LevelMetaData& level : family.levels)
+    EXPECT_EQ(level.files.size(), level.level == 5 ? 1u : 0u) << "level " << level.level;
+}
+
 TEST_F(RocksdbEngineTest, ReadsTheCacheAloneWhenAsked) {
   Open();
   Apply({Put("v")});

@@ -3,7 +3,7 @@
 //
 // Input: byte 0 chooses the message; the rest is its body. SPDX-License-Identifier: Apache-2.0
 #include "base/log.h"
-
+#include "messages/admin_messages.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -147,6 +147,12 @@ const std::vector<Kind>& Kinds() {
       Of<QueryReplicaInfoResponse>(),
       Of<QueryAppInfoRequest>(),
       Of<QueryAppInfoResponse>(),
+      Of<StartManualCompactRequest>(),
+      Of<QueryManualCompactResponse>(),
+      Of<QueryDiskInfoRequest>(),
+      Of<QueryDiskInfoResponse>(),
+      Of<DetectHotkeyRequest>(),
+      Of<DetectHotkeyResponse>(),
   };
   return kinds;
 }

@@ -51,6 +51,12 @@ class FaultyEngine : public Engine {
     return engine_->NewestCheckpoint(hold);
   }
   uint64_t size_bytes() const override { return engine_->size_bytes(); }
+  absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
+                                          std::atomic<bool>* cancelled) override {
+    return engine_->CompactFrom(from, terms, cancelled);
+  }
+  int64_t last_compacted_ms() const override { return engine_->last_compacted_ms(); }
+  absl::Status NoteCompacted(int64_t unix_ms) override { return engine_->NoteCompacted(unix_ms); }
   absl::Status Close() override { return engine_->Close(); }
 
  private:

@@ -473,6 +473,55 @@ TEST_F(AdminRequestsTest, AnExpiredTablesReplicasAreGarbageAndItIsNotRecalled) {
             ErrorCode::kAppNotExist);
 }
 
+// ---- compaction on request ----
+
+TEST_F(AdminRequestsTest, ACompactionIsEnvironmentsAndItsProgressWhatMembersReport) {
+  const auto start = [&](StartManualCompactRequest request) {
+    return Ask<StartManualCompactResponse>(kRpcStartManualCompact, request)->err;
+  };
+  const auto query = [&](const std::string& name) {
+    return *Ask<QueryManualCompactResponse>(kRpcQueryManualCompact, TableNameRequest{name});
+  };
+  EXPECT_EQ(start({.app_name = "nobody's"}), ErrorCode::kAppNotExist);
+  EXPECT_EQ(query("nobody's").err, ErrorCode::kAppNotExist);
+  EXPECT_EQ(query("t").err, ErrorCode::kInvalidState) << "none was asked for";
+  EXPECT_EQ(start({.app_name = "t", .target_level = 0}), ErrorCode::kInvalidParameters);
+  EXPECT_EQ(start({.app_name = "t", .max_running_count = -1}), ErrorCode::kInvalidParameters);
+  SetEnv("manual_compact.disabled", "true");
+  EXPECT_EQ(start({.app_name = "t"}), ErrorCode::kOperationDisabled);
+  SetEnv("manual_compact.disabled", "false");
+
+  ASSERT_EQ(
+      start({.app_name = "t", .trigger_time = 100, .bottommost = true, .max_running_count = 2}),
+      ErrorCode::kOk);
+  const auto envs = Info().envs;
+  EXPECT_EQ(envs.at("manual_compact.once.trigger_time"), "100");
+  EXPECT_EQ(envs.at("manual_compact.once.target_level"), "-1");
+  EXPECT_EQ(envs.at("manual_compact.once.bottommost_level_compaction"), "force");
+  EXPECT_EQ(envs.at("manual_compact.max_concurrent_running_count"), "2");
+
+  const auto config = ConfigOf("t", 0);
+  const int32_t partitions = Info().partition_count;
+  const auto report = [&](Endpoint node, ManualCompactStatus status) {
+    for (int n = 1; n <= 4; ++n) {
+      if (ServerAt(n) != node) continue;
+      ReplicaInfo info = Report(
+          config, node == config.primary ? PartitionStatus::kPrimary : PartitionStatus::kSecondary);
+      info.manual_compact_status = static_cast<int32_t>(status);
+      Sync(n, {info});
+    }
+  };
+  report(config.primary, ManualCompactStatus::kRunning);
+  EXPECT_EQ(query("t").progress, 0);
+  report(config.primary, ManualCompactStatus::kFinished);
+  EXPECT_EQ(query("t").progress, 100 / (3 * partitions));
+  for (Endpoint node : config.secondaries) report(node, ManualCompactStatus::kFinished);
+  EXPECT_EQ(query("t").progress, 100 / partitions);
+  // What they say of the last one says nothing of the next.
+  ASSERT_EQ(start({.app_name = "t"}), ErrorCode::kOk);
+  EXPECT_EQ(query("t").progress, 0);
+}
+
 // ---- what there is not ----
 
 TEST_F(AdminRequestsTest, WhatArionDoesNotDoSaysSoInItsAnswer) {

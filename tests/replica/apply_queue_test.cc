@@ -36,6 +36,8 @@ class FakeEngine : public Engine {
     return absl::NotFoundError("");
   }
   uint64_t size_bytes() const override { return 0; }
+  int64_t last_compacted_ms() const override { return 0; }
+  absl::Status NoteCompacted(int64_t) override { return absl::OkStatus(); }
   absl::Status Close() override { return absl::OkStatus(); }
 
   // The next answers; OK when there is none left.
