@@ -19,8 +19,8 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
   using Guard = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
   explicit Book(DiskPool& pool) : pool_(pool) {}
 
-  void Add(std::string path, std::string help, Page page) {
-    CHECK(pages_.emplace(path, Entry{std::move(help), std::move(page)}).second) << path;
+  void Add(std::string path, std::string help, Page page, Changes changes) {
+    CHECK(pages_.emplace(path, Entry{std::move(help), std::move(page), changes}).second) << path;
   }
 
   void SetGuard(Guard refuse) { refuse_ = std::move(refuse); }
@@ -43,6 +43,7 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
   struct Entry {
     std::string help;
     Page page;
+    Changes changes;
   };
 
   HttpResponse Respond(const HttpRequest& request) const {
@@ -51,10 +52,12 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
               .body = "only GET, HEAD and POST\n",
               .headers = {{"Allow", "GET, HEAD, POST"}}};
     }
-    if (request.method == "POST" && refuse_) {
+    const auto found = pages_.find(request.path);
+    const bool changes = request.method == "POST" ||
+                         (found != pages_.end() && found->second.changes == Changes::kAlways);
+    if (changes && refuse_) {
       if (auto refusal = refuse_(request)) return *std::move(refusal);
     }
-    const auto found = pages_.find(request.path);
     if (found != pages_.end()) return found->second.page(request);
     if (request.path == "/") return {.body = List()};
     constexpr size_t kShownBytesMax = 200;
@@ -81,8 +84,8 @@ class PageServer::Book : public std::enable_shared_from_this<PageServer::Book> {
 
 PageServer::PageServer(DiskPool& pool) : book_(std::make_shared<Book>(pool)) {}
 
-void PageServer::Add(std::string path, std::string help, Page page) {
-  book_->Add(std::move(path), std::move(help), std::move(page));
+void PageServer::Add(std::string path, std::string help, Page page, Changes changes) {
+  book_->Add(std::move(path), std::move(help), std::move(page), changes);
 }
 
 void PageServer::SetGuard(Book::Guard refuse) { book_->SetGuard(std::move(refuse)); }

@@ -31,7 +31,9 @@ class PageServer {
   explicit PageServer(DiskPool& pool);
 
   // `help`: one line, for the list; empty: not listed. A path is added once.
-  void Add(std::string path, std::string help, Page page);
+  // kAlways: a GET changes something too (older tools ask so), and passes the guard.
+  enum class Changes { kWhenPosted, kAlways };
+  void Add(std::string path, std::string help, Page page, Changes changes = Changes::kWhenPosted);
   // Asked before a page answers anything but GET and HEAD; what it returns is the answer then. Before
   // the first request.
   void SetGuard(std::function<std::optional<HttpResponse>(const HttpRequest&)> refuse);

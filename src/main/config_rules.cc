@@ -103,6 +103,21 @@ absl::Status SetLogFileSize(Draft& draft, std::string_view value, const std::str
   return absl::OkStatus();
 }
 
+absl::Status SetLogLevel(Draft& draft, std::string_view value, const std::string&) {
+  using Level = ServerConfig::LogLevel;
+  if (value != "info" && value != "warning" && value != "error")
+    return absl::InvalidArgumentError("unknown; write info, warning or error");
+  draft.config.log_level = value == "info"      ? Level::kInfo
+                           : value == "warning" ? Level::kWarning
+                                                : Level::kError;
+  return absl::OkStatus();
+}
+
+absl::Status SetBalanceOnlyMoves(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta.balance_only_moves_primaries, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
 absl::Status SetPeerGeneration(Draft& draft, std::string_view value, const std::string&) {
   if (value != "25" && value != "26") return absl::InvalidArgumentError("unknown; write 25 or 26");
   PeerGeneration generation = value == "25" ? PeerGeneration::k25 : PeerGeneration::k26;
@@ -398,6 +413,8 @@ const std::vector<Rule>& Rules() {
        SetLogDirectory},
       {{"arion.server", "log_file_size", "size at which a log file is full", "64 MiB"},
        SetLogFileSize},
+      {{"arion.server", "log_level", "what is logged from: info, warning, error", "info", true},
+       SetLogLevel},
       {{"arion.server", "stop_time_max",
         "a clean stop that takes longer is given up; the next start replays what was not closed",
         "2m"},
@@ -424,16 +441,17 @@ const std::vector<Rule>& Rules() {
       {{"arion.meta", "meta_data_dir", "existing directory of the meta server's state",
         "(required)"},
        SetMetaDataDirectory},
-      {{"arion.meta", "guardian_interval", "period in which partitions are looked after", "10s"},
+      {{"arion.meta", "guardian_interval", "period in which partitions are looked after", "10s",
+        true},
        SetInterval<kMeta, &M::guardian_interval>},
       {{"arion.meta", "min_live_node_count_for_unfreeze",
-        "below it nothing is reconfigured; 0: min(3, servers - 1), at least 1", "0"},
+        "below it nothing is reconfigured; 0: min(3, servers - 1), at least 1", "0", true},
        SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},
       {{"arion.meta", "node_live_percentage_threshold_for_update",
-        "below it nothing is reconfigured", "50"},
+        "below it nothing is reconfigured", "50", true},
        SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>},
       {{"arion.meta", "replica_assign_delay_for_dropouts", "how long a lost member is waited for",
-        "10m"},
+        "10m", true},
        SetInterval<kMeta, &M::replica_assign_delay_for_dropouts>},
       {{"arion.meta", "stable_running", "a server that ran this long is not in a crash loop",
         "10m"},
@@ -441,12 +459,15 @@ const std::vector<Rule>& Rules() {
       {{"arion.meta", "max_successive_unstable_restarts", "more make a crash loop; 0: not watched",
         "5"},
        SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>},
-      {{"arion.meta", "min_allowed_replica_count", "smallest replica count of a table", "1"},
+      {{"arion.meta", "min_allowed_replica_count", "smallest replica count of a table", "1", true},
        SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
-      {{"arion.meta", "max_allowed_replica_count", "largest replica count of a table", "5"},
+      {{"arion.meta", "max_allowed_replica_count", "largest replica count of a table", "5", true},
        SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
-      {{"arion.meta", "hold_dropped_app", "how long a dropped table can be recalled", "168h"},
+      {{"arion.meta", "hold_dropped_app", "how long a dropped table can be recalled", "168h", true},
        SetInterval<kMeta, &M::hold_dropped_app>},
+      {{"arion.meta", "balance_only_moves_primaries",
+        "true: at level lively primaries change places, but no copy is made", "false", true},
+       SetBalanceOnlyMoves},
       {{"arion.meta", "recover_from_replica_servers",
         "where nothing is stored: serve nothing until arion_shell says recover", "false"},
        SetRecovery},
@@ -547,7 +568,7 @@ const std::vector<Rule>& Rules() {
         "a log whose replay would take longer asks for a checkpoint", "10"},
        SetReplayMax},
       {{"arion.replica", "slow_request_after",
-        "clients' requests that take longer are kept for displays (/slow)", "100ms"},
+        "clients' requests that take longer are kept for displays (/slow)", "100ms", true},
        SetInterval<kReplica, &R::slow_request_after>},
       {{"arion.replica", "recovery",
         "how a starting server opens its replicas: parallel (all disks at once, several of each), "
@@ -575,10 +596,10 @@ const std::vector<Rule>& Rules() {
         "bytes a second that learners' files take of one disk, read and written each; 0: as fast "
         "as "
         "those who read and write allow",
-        "0"},
+        "0", true},
        SetCopyRate<&CopyLimits::disk>},
       {{"arion.replica", "copy_rate_per_server", "the same for the whole server, sent and received",
-        "0"},
+        "0", true},
        SetCopyRate<&CopyLimits::server>},
       {{"arion.replica", "max_concurrent_copies", "checkpoints copied to this server at a time",
         "5"},

@@ -11,6 +11,8 @@
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/meta_metrics.h"
+#include "main/meta_pages.h"
+#include "main/server_commands.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
@@ -64,7 +66,20 @@ int Main(int argc, char** argv) {
              {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
              {"grace", absl::FormatDuration(config.meta.grace)}});
   JournalMetaStore store(env, config.meta_data_directory);
+  config.meta.other_requests = [&commands = pages.commands()](InboundRequest& request) {
+    return commands.Handle(request);
+  };
   MetaServer server(env, transport, store, config.meta);
+  pages.settings().OnChange([&server](const ServerConfig& changed) {
+    SetLogLevel(changed.log_level);
+    server.Reconfigure(changed.meta);
+  });
+  AddMetaCommands(pages.commands(), pages.settings(), server);
+  AddMetaPages(
+      [&pages](std::string path, std::string help, Page page) {
+        pages.Add(std::move(path), std::move(help), std::move(page));
+      },
+      server);
   MetaMetrics metrics(pages.registry(), server);
   pages.BeforeReading([&] { metrics.Refresh(); });
   pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",

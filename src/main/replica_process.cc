@@ -26,6 +26,7 @@
 #include "main/log_metrics.h"
 #include "main/pool_metrics.h"
 #include "main/request_metrics.h"
+#include "main/server_commands.h"
 #include "main/server_config.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
@@ -163,8 +164,15 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   config.replica.ask_disks = [patience = config.disk_answer_max](auto jobs) {
     return RunWithPatience(std::move(jobs), patience);
   };
+  config.replica.other_requests = [&commands = pages.commands()](InboundRequest& request) {
+    return commands.Handle(request);
+  };
   ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
                        config.replica);
+  pages.settings().OnChange([&server](const ServerConfig& changed) {
+    SetLogLevel(changed.log_level);
+    server.Reconfigure(changed.replica);
+  });
   ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), world, config.disks);
   MetricRegistrations engine_files =
@@ -197,6 +205,13 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
             [&](const HttpRequest&) {
               return HttpResponse{.body = PoolsText(env, config.disks, watchdog, transport)};
             });
+  AddReplicaCommands(pages.commands(), pages.settings(), server,
+                     [&] { return PoolsText(env, config.disks, watchdog, transport); });
+  AddReplicaPages(
+      [&pages](std::string path, std::string help, Page page) {
+        pages.Add(std::move(path), std::move(help), std::move(page));
+      },
+      server);
   pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();

@@ -74,6 +74,7 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
       return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
                         status);
     }
+    draft.config.given[entry.key] = {entry.section, entry.value, origin};
   }
   if (!unused.empty()) {
     draft.config.warnings.push_back(
@@ -104,6 +105,7 @@ absl::Status ApplyOurs(const IniFile& file, Draft& draft,
       return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
                         status);
     }
+    draft.config.given[entry.key] = {entry.section, entry.value, origin};
   }
   return absl::OkStatus();
 }
@@ -119,6 +121,7 @@ absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& 
         return absl::InvalidArgumentError(
             absl::StrCat(origin, "=\"", value, "\": ", status.message()));
       }
+      draft.config.given[key] = {std::string(rule.setting.section), value, origin};
     }
   }
   return absl::OkStatus();
@@ -159,13 +162,23 @@ void CompleteSharedLogDirectories(Draft& draft) {
     directories.push_back(absl::StrCat(disk.path, "/replica/slog"));
 }
 
-// What no single key can tell.
-absl::Status CheckTogether(ServerKind kind, const IniFile& file,
+}  // namespace
+
+const std::vector<Setting>& Settings() {
+  static const std::vector<Setting> settings = [] {
+    std::vector<Setting> all;
+    for (const Rule& rule : Rules()) all.push_back(rule.setting);
+    return all;
+  }();
+  return settings;
+}
+
+absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
                            const std::map<std::string, std::string>& origins,
                            const ServerConfig& config) {
   auto at = [&](const std::string& key) {
     auto found = origins.find(key);
-    return found == origins.end() ? file.name() : found->second;
+    return found == origins.end() ? otherwise : found->second;
   };
   absl::Duration lease = config.replica.lease;
   absl::Duration beacon = config.replica.beacon_interval;
@@ -209,7 +222,7 @@ absl::Status CheckTogether(ServerKind kind, const IniFile& file,
   }
   if (kind == ServerKind::kReplica && config.disks.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        file.name(),
+        otherwise,
         ": no data directory; write data_dirs = ssd1:/path/to/directory into [arion.replica]"));
   }
   for (const std::string& tag : config.replica.new_data_directories) {
@@ -222,21 +235,10 @@ absl::Status CheckTogether(ServerKind kind, const IniFile& file,
   }
   if (kind == ServerKind::kMeta && config.meta_data_directory.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        file.name(),
+        otherwise,
         ": no data directory; write meta_data_dir = /path/to/directory into [arion.meta]"));
   }
   return absl::OkStatus();
-}
-
-}  // namespace
-
-const std::vector<Setting>& Settings() {
-  static const std::vector<Setting> settings = [] {
-    std::vector<Setting> all;
-    for (const Rule& rule : Rules()) all.push_back(rule.setting);
-    return all;
-  }();
-  return settings;
 }
 
 absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
@@ -254,7 +256,7 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
   RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
-  RETURN_IF_ERROR(CheckTogether(kind, file, origins, config));
+  RETURN_IF_ERROR(CheckTogether(kind, file.name(), origins, config));
 
   CompleteSharedLogDirectories(draft);
   config.meta.cluster_name = config.cluster_name;

@@ -44,6 +44,7 @@ struct ServerConfig {
   AccessRules access;
   int32_t threads = 0;        // event loops; 0: as many as there are cores
   std::string log_directory;  // empty: standard error
+  enum class LogLevel { kInfo, kWarning, kError } log_level = LogLevel::kInfo;
   int32_t log_file_size_mb = 64;
   absl::Duration stop_time_max = absl::Minutes(2);     // of a clean stop
   absl::Duration disk_answer_max = absl::Seconds(10);  // at the start
@@ -62,6 +63,11 @@ struct ServerConfig {
   uint64_t write_buffer_bytes = 0;  // 0: the engine's default
 
   std::vector<std::string> warnings;  // one line each
+  // What was written somewhere, by key; older versions' keys too.
+  struct Given {
+    std::string section, value, origin;
+  };
+  std::map<std::string, Given> given;
 };
 
 // One key of ours: "--<key>" on the command line, "<key> = " in [<section>].
@@ -70,8 +76,14 @@ struct Setting {
   std::string_view key;
   std::string_view help;
   std::string_view default_text;
+  bool is_changeable = false;  // in operation (live_settings.h)
 };
 const std::vector<Setting>& Settings();
+
+// What no single key can tell. `origins`: where each key of ours was set; `otherwise` for the rest.
+absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
+                           const std::map<std::string, std::string>& origins,
+                           const ServerConfig& config);
 
 // `flags`: key -> value given on the command line.
 absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,

@@ -39,8 +39,9 @@ void PrintHelp(const std::string& program) {
   constexpr int kHelpColumn = 44;
   std::printf(
       "%s --config FILE [--<key>=<value> ...]\n\nEach key of the configuration file's [arion.*] "
-      "sections is also a flag, which overrides it.\n--helpfull lists the log's flags too, "
-      "--version says which build this is.\n",
+      "sections is also a flag, which overrides it. Those marked (changeable) can be changed "
+      "while the\nserver runs: arion_shell, config set. --helpfull lists the log's flags too, "
+      "--version says which\nbuild this is.\n",
       program.c_str());
   std::string_view section;
   for (const Setting& setting : Settings()) {
@@ -56,7 +57,8 @@ void PrintHelp(const std::string& program) {
     } else {
       std::printf("%-*s ", kHelpColumn, flag.c_str());
     }
-    std::printf("%s\n", std::string(setting.help).c_str());
+    std::printf("%s%s\n", std::string(setting.help).c_str(),
+                setting.is_changeable ? " (changeable)" : "");
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include "http/metrics_page.h"
 #include "main/pool_metrics.h"
+#include "main/server_commands.h"
 #include "main/version.h"
 #include "ui/ui_pages.h"
 
@@ -37,7 +38,12 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
                          AsioTransport& transport, AccessControl& access)
     : held_(RegisterProcess(registry_)),
       threads_(std::make_unique<PosixDiskPool>(kPageThreads)),
-      pages_(*threads_) {
+      pages_(*threads_),
+      settings_(kind, config),
+      commands_(*threads_) {
+  const int64_t started = absl::ToUnixSeconds(absl::Now());
+  AddServerCommands(commands_, settings_, kind == ServerKind::kMeta ? "meta" : "replica", started);
+  AddServerPages(pages_, settings_, started);
   pages_.Add("/metrics", "numbers, as text for Prometheus or JSON for older collectors",
              MetricsPage(registry_, IdentityOf(kind, config), env.clock(), [this] {
                if (refresh_) refresh_();

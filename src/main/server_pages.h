@@ -14,7 +14,9 @@
 #include "env/posix_disk_pool.h"
 #include "http/page_server.h"
 #include "main/access_control.h"
+#include "main/live_settings.h"
 #include "main/process_metrics.h"
+#include "main/remote_commands.h"
 #include "main/server_config.h"
 #include "metrics/metric_registry.h"
 #include "rpc/asio_transport.h"
@@ -31,6 +33,8 @@ class ServerPages {
   void Add(std::string path, std::string help, Page page) {
     pages_.Add(std::move(path), std::move(help), std::move(page));
   }
+  LiveSettings& settings() { return settings_; }
+  RemoteCommands& commands() { return commands_; }
   // Runs before each reading of the registry, on a page's thread. Before the transport listens.
   void BeforeReading(std::function<void()> refresh) { refresh_ = std::move(refresh); }
 
@@ -43,6 +47,8 @@ class ServerPages {
   MetricRegistrations held_;
   std::unique_ptr<PosixDiskPool> threads_;
   PageServer pages_;
+  LiveSettings settings_;
+  RemoteCommands commands_;
 };
 
 }  // namespace arion

@@ -44,6 +44,7 @@ void StartLogging(const char* program, const ServerConfig& config) {
   FLAGS_logtostderr = config.log_directory.empty();
   FLAGS_log_dir = config.log_directory;
   FLAGS_max_log_size = static_cast<uint32_t>(config.log_file_size_mb);
+  SetLogLevel(config.log_level);
   FLAGS_logbufsecs = 0;  // the last lines before a crash are the ones that matter
   FLAGS_stderrthreshold = google::GLOG_FATAL;
   google::InitGoogleLogging(program);
@@ -110,6 +111,12 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
   StartLogging(program, *config);
   for (const std::string& warning : config->warnings) LOG(WARNING) << warning;
   return *std::move(config);
+}
+
+void SetLogLevel(ServerConfig::LogLevel level) {
+  FLAGS_minloglevel = level == ServerConfig::LogLevel::kInfo      ? google::GLOG_INFO
+                      : level == ServerConfig::LogLevel::kWarning ? google::GLOG_WARNING
+                                                                  : google::GLOG_ERROR;
 }
 
 void BlockStopSignals() {

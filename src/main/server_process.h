@@ -28,6 +28,9 @@ constexpr int kExitStoppedAtOnce = 143;
 // and end the process with kExitUsage.
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
+// What is logged from now on. Any thread.
+void SetLogLevel(ServerConfig::LogLevel level);
+
 void BlockStopSignals();
 
 // The number of event loops: as configured, or one a core and at most 8.

@@ -1,0 +1,33 @@
+// The remote commands and pages about a server itself: its build, its log, its settings; and those of
+// each kind of server (spec/meta-and-admin.md 2.7, 2.8).
+//
+// Lifetime  What is given outlives the commands' and pages' last request.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "http/page_server.h"
+#include "main/live_settings.h"
+#include "main/remote_commands.h"
+#include "meta/meta_server.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+using AddPage = std::function<void(std::string path, std::string help, Page page)>;
+
+void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const char* program,
+                       int64_t started_unix_seconds);
+// /configs, /config, /updateConfig, /recentStartTime.
+void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_unix_seconds);
+
+void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server);
+// `pools`: what /pools shows.
+void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
+                        std::function<std::string()> pools);
+// /replica/manual_compaction.
+void AddReplicaPages(const AddPage& add, ReplicaServer& server);
+
+}  // namespace arion
