@@ -130,4 +130,28 @@ absl::StatusOr<DddDiagnoseResponse> AdminClient::DiagnoseDead(const DddDiagnoseR
       });
 }
 
+absl::StatusOr<StartManualCompactResponse> AdminClient::StartCompaction(
+    const StartManualCompactRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<StartManualCompactResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.StartCompaction(request, std::move(done));
+      });
+}
+
+absl::StatusOr<QueryManualCompactResponse> AdminClient::QueryCompaction(
+    const TableNameRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<QueryManualCompactResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.QueryCompaction(request, std::move(done));
+      });
+}
+
+absl::StatusOr<std::string> AdminClient::AskServer(Endpoint server, const char* name,
+                                                   std::string body) {
+  return runtime_->RunAndWait<absl::StatusOr<std::string>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.AskServer(server, name, std::move(body), std::move(done));
+      });
+}
+
 }  // namespace arion

@@ -44,6 +44,10 @@ class AdminClient {
   absl::StatusOr<ProposeBalancerResponse> ProposePlan(const ProposeBalancerRequest& request);
   absl::StatusOr<StartRecoveryResponse> StartRecovery(const StartRecoveryRequest& request);
   absl::StatusOr<DddDiagnoseResponse> DiagnoseDead(const DddDiagnoseRequest& request);
+  absl::StatusOr<StartManualCompactResponse> StartCompaction(
+      const StartManualCompactRequest& request);
+  absl::StatusOr<QueryManualCompactResponse> QueryCompaction(const TableNameRequest& request);
+  absl::StatusOr<std::string> AskServer(Endpoint server, const char* name, std::string body);
 
  private:
   explicit AdminClient(std::unique_ptr<ClientRuntime> runtime);

@@ -5,12 +5,16 @@
 
 #include "base/status.h"
 #include "client/retry_policy.h"
+#include "rpc/admin_token.h"
 
 namespace arion {
 
 TableAdmin::TableAdmin(Environment& environment, Transport& transport, StrandPtr strand,
                        MetaCallerOptions options, absl::Duration timeout)
     : environment_(environment),
+      transport_(transport),
+      strand_(strand),
+      admin_token_(options.admin_token),
       timeout_(timeout),
       meta_(std::make_shared<MetaCaller>(environment, transport, std::move(strand),
                                          std::move(options))) {}
@@ -83,6 +87,29 @@ void TableAdmin::SetReplicaCount(const SetMaxReplicaCountRequest& request,
                                  Callback<MaxReplicaCountResponse> done) {
   Call(kRpcSetMaxReplicaCount, request, absl::StrCat("replica count of table ", request.app_name),
        std::move(done));
+}
+
+void TableAdmin::StartCompaction(const StartManualCompactRequest& request,
+                                 Callback<StartManualCompactResponse> done) {
+  Call(kRpcStartManualCompact, request, absl::StrCat("compact table ", request.app_name),
+       std::move(done));
+}
+
+void TableAdmin::QueryCompaction(const TableNameRequest& request,
+                                 Callback<QueryManualCompactResponse> done) {
+  Call(kRpcQueryManualCompact, request, absl::StrCat("compaction of table ", request.app_name),
+       std::move(done));
+}
+
+void TableAdmin::AskServer(Endpoint server, const char* name, std::string body,
+                           Callback<std::string> done) {
+  if (!admin_token_.empty()) AddAdminToken(admin_token_, &body);
+  transport_.Call(server, {.name = name, .body = std::move(body), .timeout = timeout_}, strand_,
+                  [server, name, done = std::move(done)](RpcResult result) mutable {
+                    if (result.error == ErrorCode::kOk) return done(std::move(result.body));
+                    done(absl::UnavailableError(absl::StrCat(server.ToString(), ": ", name, ": ",
+                                                             Text(ErrorCodeName(result.error)))));
+                  });
 }
 
 void TableAdmin::ControlMeta(const ControlMetaRequest& request,

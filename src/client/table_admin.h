@@ -49,12 +49,20 @@ class TableAdmin {
   void ProposePlan(const ProposeBalancerRequest& request, Callback<ProposeBalancerResponse> done);
   void StartRecovery(const StartRecoveryRequest& request, Callback<StartRecoveryResponse> done);
   void DiagnoseDead(const DddDiagnoseRequest& request, Callback<DddDiagnoseResponse> done);
+  void StartCompaction(const StartManualCompactRequest& request,
+                       Callback<StartManualCompactResponse> done);
+  void QueryCompaction(const TableNameRequest& request, Callback<QueryManualCompactResponse> done);
+  // One server, whichever it is: the answer's body. Unavailable names it.
+  void AskServer(Endpoint server, const char* name, std::string body, Callback<std::string> done);
 
  private:
   template <class Response, class Request>
   void Call(const char* name, const Request& request, std::string what, Callback<Response> done);
 
   Environment& environment_;
+  Transport& transport_;
+  const StrandPtr strand_;
+  const std::string admin_token_;
   const absl::Duration timeout_;
   const std::shared_ptr<MetaCaller> meta_;
 };

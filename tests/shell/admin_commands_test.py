@@ -84,6 +84,52 @@ class AdminCommandsTest(harness.ClusterTest):
         self.assertEqual(sum(row["primary_count"] for row in nodes), 4)
         self.assertEqual(sum(row["replica_count"] for row in nodes), 12)
 
+    def test_servers_are_asked_and_told_one_by_one(self):
+        info = self.one("server_info")
+        self.assertEqual((info["succeed_count"], info["failed_count"]), (5, 0))
+        self.assertEqual({row["role"] for row in info["servers"]}, {"meta-server", "replica-server"})
+        told = self.one("remote_command -t meta-server meta.live_percentage 40")
+        self.assertIn("OK", told["servers"][0]["answer"])
+        self.assertIn("unknown command", self.one("remote_command -t replica-server nonsense")["servers"][0]["answer"])
+        self.one("remote-command replica help")
+        self.one("remote_command -t nobody help", exit_code=2)
+        differing = self.one("config --diff -t meta")["settings"]
+        changed = [row for row in differing if row["key"] == "node_live_percentage_threshold_for_update"]
+        self.assertEqual([(row["value"], row["at_start"], row["origin"]) for row in changed],
+                         [("40", "50", "changed in operation")])
+        self.assertEqual(self.one("config set slow_request_after 7ms -t replica")["changed"], 4)
+        self.assertEqual({row["value"] for row in self.one("config slow_request_after -t replica")["settings"]}, {"7ms"})
+        self.assertEqual(self.one("config set slow_request_after DEFAULT")["changed"], 4)
+        self.assertIn("can't be changed", self.one("config set durability os", exit_code=1)["error"])
+        self.assertIn("did you mean log_level?", self.one("config set log_levle info", exit_code=1)["error"])
+        self.assertIn("write info, warning or error", self.one("config set log_level loud", exit_code=1)["error"])
+        self.shell("server-config meta node_live_percentage_threshold_for_update set DEFAULT")
+        self.assertEqual(self.one("server-config meta node_live_percentage_threshold_for_update get")["settings"][0]["value"],
+                         "50")
+
+    def test_disks_hot_keys_and_compactions(self):
+        disks = self.one("disk-capacity -t t")["disks"]
+        self.assertGreater(disks[0]["capacity_mb"], disks[0]["available_mb"])
+        self.assertEqual(sum(row["total"] for row in self.one("disk-replica -t t")["disks"]), 12)
+        self.assertEqual(self.one("disk-replica -t nobodys")["disks"], [])
+        self.assertIn("starting", self.one("detect_hotkey -a 1 -p 0 -t read -c start")["hint"])
+        self.assertIn("Can't get", self.one("detect_hotkey -a 1 -p 0 -t read -c query", exit_code=1)["error"])
+        self.one("detect_hotkey -a 1 -p 0 -t read -c stop")
+        self.one("detect_hotkey -a 1 -p 0 -t sideways -c stop", exit_code=2)
+        self.assertEqual(self.one("manual-compaction start -a t -b --wait")["progress"], 100)
+        self.assertEqual(self.one("manual-compaction query -a t")["progress"], 100)
+        self.one("manual-compaction start -a nobodys", exit_code=1)
+        self.one("manual-compaction start -a t -l 0", exit_code=1)
+        self.shell("use t", "clear_app_envs -p manual_compact")
+
+    def test_a_recovery_is_looked_at_before_it_is_done(self):
+        servers = ",".join(server.address for server in self.cluster.replicas)
+        seen = self.one(f"recover -s {servers} --dry-run")
+        self.assertEqual(sum(row["replicas"] for row in seen["servers"]), 12)
+        self.assertEqual([(row["id"], row["missing"]) for row in seen["tables"]], [(1, [])])
+        self.assertEqual(self.one("recover -s 127.0.0.1:9 --dry-run", exit_code=4)["no_answer_from"], ["127.0.0.1:9"])
+        self.assertIn("ERR_SERVICE_ALREADY_RUNNING", self.one(f"recover -s {servers} -y", exit_code=1)["error"])
+
     def test_the_level_is_asked_and_set(self):
         self.assertEqual(self.one("get_meta_level")["level"], "steady")
         self.assertEqual(self.one("set_meta_level lively")["old_level"], "steady")

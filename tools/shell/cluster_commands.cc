@@ -17,7 +17,9 @@ absl::StatusOr<Outcome> ClusterInfo(Session& session, const Words& arguments) {
 
 std::vector<Command> ClusterCommands() {
   return {{"cluster_info", "", "what the meta server says of the cluster",
-           Command::Completes::kNothing, ClusterInfo}};
+           Command::Completes::kNothing, ClusterInfo},
+          {"cluster-info", "", "the same, as admin-cli says it", Command::Completes::kNothing,
+           ClusterInfo}};
 }
 
 }  // namespace arion::shell

@@ -5,8 +5,12 @@
 
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <set>
 
 #include "base/status.h"
+#include "messages/tool_messages.h"
+#include "rpc/thrift_codec.h"
 #include "tools/shell/arguments.h"
 #include "tools/shell/session.h"
 
@@ -46,15 +50,61 @@ absl::Status WriteTo(const std::string& path, const std::string& text) {
   return absl::OkStatus();
 }
 
+// What each server would tell the meta server; nothing is changed.
+absl::StatusOr<Outcome> Preview(Session& session, const std::vector<Endpoint>& servers) {
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  Outcome outcome;
+  Answer::List list{"servers", {"address", "replicas", "loading", "unreadable_disks"}, {}};
+  std::vector<std::string> silent;
+  std::map<int32_t, AppInfo> tables;
+  std::set<PartitionId> partitions;
+  for (Endpoint server : servers) {
+    const auto body = admin->AskServer(server, kRpcQueryReplicaInfo,
+                                       EncodeWrapped(QueryReplicaInfoRequest{server}));
+    const auto apps =
+        admin->AskServer(server, kRpcQueryAppInfo, EncodeWrapped(QueryAppInfoRequest{}));
+    const auto replicas = DecodeWrapped<QueryReplicaInfoResponse>(body.value_or(""));
+    const auto named = DecodeWrapped<QueryAppInfoResponse>(apps.value_or(""));
+    if (!replicas.ok() || !named.ok()) {
+      silent.push_back(server.ToString());
+      continue;
+    }
+    int64_t loading = 0;
+    for (const ReplicaInfo& replica : replicas->replicas) {
+      loading += replica.loading.value_or(false) ? 1 : 0;
+      partitions.insert(replica.pid);
+    }
+    for (const AppInfo& app : named->apps) tables.emplace(app.app_id, app);
+    list.rows.push_back({server.ToString(), static_cast<int64_t>(replicas->replicas.size()),
+                         loading, replicas->unreadable_disks.value_or(std::vector<std::string>())});
+    if (loading > 0 || replicas->unreadable_disks) outcome.health = Health::kBad;
+  }
+  Answer::List found{"tables", {"id", "name", "partitions", "missing"}, {}};
+  for (const auto& [app_id, app] : tables) {
+    std::vector<std::string> missing;
+    for (int32_t index = 0; index < app.partition_count; ++index)
+      if (!partitions.contains({app_id, index})) missing.push_back(std::to_string(index));
+    if (!missing.empty()) outcome.health = Health::kBad;
+    found.rows.push_back(
+        {int64_t{app_id}, Escape(app.app_name), int64_t{app.partition_count}, std::move(missing)});
+  }
+  if (!silent.empty()) outcome.health = Health::kBad;
+  outcome.answer.Add("no_answer_from", std::move(silent))
+      .AddList(std::move(list))
+      .AddList(std::move(found));
+  return outcome;
+}
+
 absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
-  ASSIGN_OR_RETURN(const Arguments arguments,
-                   Arguments::Parse(words, {"-s", "-f", "-w", "-o"}, {"-b", "-l", "-y"}));
+  ASSIGN_OR_RETURN(const Arguments arguments, Arguments::Parse(words, {"-s", "-f", "-w", "-o"},
+                                                               {"-b", "-l", "-y", "--dry-run"}));
   if (!arguments.words().empty()) return UsageError("options only");
   int seconds = kWaitSeconds;
   if (const std::string wait = arguments.Value("-w");
       !wait.empty() && (!absl::SimpleAtoi(wait, &seconds) || seconds <= 0))
     return UsageError("-w takes seconds");
   ASSIGN_OR_RETURN(std::vector<Endpoint> servers, ServersOf(arguments));
+  if (arguments.Has("--dry-run")) return Preview(session, servers);
   const std::string question = absl::StrCat("make the meta server's state again from what ",
                                             servers.size(), " servers hold?");
   if (!arguments.Has("-y") && !session.IsConfirmed(question))
@@ -81,7 +131,7 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
 }  // namespace
 
 std::vector<Command> RecoveryCommands() {
-  return {{"recover", "-s SERVER,... | -f FILE [-w SECONDS] [-b] [-l] [-o FILE] [-y]",
+  return {{"recover", "-s SERVER,... | -f FILE [-w SECONDS] [-b] [-l] [-o FILE] [-y | --dry-run]",
            "make a meta server's lost state again from what replica servers hold; -b without those "
            "that don't answer, -l with partitions nobody has made empty, -o the doubtful into a "
            "file",

@@ -144,20 +144,41 @@ double QuantileOf(const std::vector<Sample>& samples, std::string_view name, dou
   return last;
 }
 
+namespace {
+
+absl::Status NotAsItShouldBe(Endpoint server, std::string_view page) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(server.ToString(), Text(page), " is not what it should be"));
+}
+
+JsonRow RowOf(const rapidjson::Value& object) {
+  JsonRow row;
+  for (const auto& member : object.GetObject())
+    row[{member.name.GetString(), member.name.GetStringLength()}] = TextOf(member.value);
+  return row;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<JsonRow>> FetchMembers(Endpoint server, std::string_view page) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(server, page, PageForm::kJson));
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  if (!document.IsObject()) return NotAsItShouldBe(server, page);
+  std::vector<JsonRow> rows;
+  for (const auto& member : document.GetObject())
+    if (member.value.IsObject()) rows.push_back(RowOf(member.value));
+  return rows;
+}
+
 absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view page) {
   ASSIGN_OR_RETURN(const std::string text, FetchPage(server, page, PageForm::kJson));
   rapidjson::Document document;
   document.Parse(text.data(), text.size());
-  if (!document.IsArray())
-    return absl::InvalidArgumentError(
-        absl::StrCat(server.ToString(), Text(page), " is not what it should be"));
+  if (!document.IsArray()) return NotAsItShouldBe(server, page);
   std::vector<JsonRow> rows;
-  for (const rapidjson::Value& item : document.GetArray()) {
-    if (!item.IsObject()) continue;
-    JsonRow& row = rows.emplace_back();
-    for (const auto& member : item.GetObject())
-      row[{member.name.GetString(), member.name.GetStringLength()}] = TextOf(member.value);
-  }
+  for (const rapidjson::Value& item : document.GetArray())
+    if (item.IsObject()) rows.push_back(RowOf(item));
   return rows;
 }
 

@@ -36,5 +36,7 @@ double QuantileOf(const std::vector<Sample>& samples, std::string_view name, dou
 // The objects of a JSON array: numbers as they stand, texts without quotes.
 using JsonRow = std::map<std::string, std::string>;
 absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view page);
+// Those that are the members of a JSON object.
+absl::StatusOr<std::vector<JsonRow>> FetchMembers(Endpoint server, std::string_view page);
 
 }  // namespace arion::shell

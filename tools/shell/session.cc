@@ -19,9 +19,10 @@ namespace {
 
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
-  for (auto commands : {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands,
-                        PlanCommands, RecoveryCommands, RecordCommands, ServerPageCommands,
-                        LoadCommands, StatusCommands, DrainCommands, SessionCommands}) {
+  for (auto commands :
+       {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands, PlanCommands,
+        RecoveryCommands, RecordCommands, ServerPageCommands, LoadCommands, StatusCommands,
+        DrainCommands, ServerCommands, CompactionCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -29,11 +30,30 @@ std::vector<Command> AllCommands() {
 
 // They change nothing: their answers may go to a file, be JSON, be asked for again and again.
 bool OnlyShows(std::string_view command) {
-  static constexpr std::string_view kShowing[] = {
-      "cluster_info",   "nodes",      "ls",    "list-tables",  "app",
-      "status",         "jobs",       "disks", "slow",         "hotkeys",
-      "trace",          "recovery",   "stuck", "get_app_envs", "get_replica_count",
-      "get_meta_level", "count_data", "help"};
+  static constexpr std::string_view kShowing[] = {"cluster_info",
+                                                  "cluster-info",
+                                                  "table-partitions",
+                                                  "nodes",
+                                                  "ls",
+                                                  "list-tables",
+                                                  "app",
+                                                  "status",
+                                                  "jobs",
+                                                  "disks",
+                                                  "slow",
+                                                  "hotkeys",
+                                                  "trace",
+                                                  "recovery",
+                                                  "stuck",
+                                                  "get_app_envs",
+                                                  "get_replica_count",
+                                                  "get_meta_level",
+                                                  "count_data",
+                                                  "help",
+                                                  "server_info",
+                                                  "server-info",
+                                                  "disk-capacity",
+                                                  "disk-replica"};
   return std::find(std::begin(kShowing), std::end(kShowing), command) != std::end(kShowing);
 }
 

@@ -105,6 +105,8 @@ std::vector<Command> ServerPageCommands();
 std::vector<Command> LoadCommands();
 std::vector<Command> StatusCommands();
 std::vector<Command> DrainCommands();
+std::vector<Command> ServerCommands();
+std::vector<Command> CompactionCommands();
 std::vector<Command> SessionCommands();
 
 absl::Status UsageError(std::string_view what);

@@ -280,6 +280,12 @@ absl::StatusOr<Outcome> Use(Session& session, const Words& arguments) {
   return outcome;
 }
 
+// admin-cli's way to say app -d of the table in use.
+absl::StatusOr<Outcome> TablePartitions(Session& session, const Words& arguments) {
+  if (!arguments.empty()) return UsageError("it takes nothing; use TABLE chooses the table");
+  return App(session, {"-d"});
+}
+
 }  // namespace
 
 std::vector<Command> TableCommands() {
@@ -288,7 +294,10 @@ std::vector<Command> TableCommands() {
       {"ls", "[-d] [--drop]",
        "tables and how many of their partitions are healthy; --drop: those that can be recalled",
        Completes::kNothing, List},
+      {"list-tables", "[-d] [--drop]", "the same, as admin-cli says it", Completes::kNothing, List},
       {"app", "NAME [-d]", "one table; -d: each partition", Completes::kTables, App},
+      {"table-partitions", "", "each partition of the table in use, as admin-cli says it",
+       Completes::kNothing, TablePartitions},
       {"create", "NAME [-p PARTITIONS] [-r REPLICAS]", "makes a table (8 partitions, 3 replicas)",
        Completes::kNothing, Create},
       {"drop", "NAME [-r SECONDS] [-y] [--dry-run]",
