@@ -27,9 +27,21 @@ RECORDS, RATE = 20000, 200
 
 
 def load(cluster, seconds, *more):
-    return subprocess.Popen([os.path.join(harness.BUILD, "arion_load"), "run", "--workload", "a", f"--meta={cluster.meta.address}", "-j",
+    """The process; report_of waits for it."""
+    return subprocess.Popen([os.path.join(harness.BUILD, "arion_load"), "run", "--workload", "a", f"--meta={cluster.meta.address}",
+                             "--json", os.path.join(cluster.directory, "load.json"),
                              "-p", f"recordcount={RECORDS}", "-p", "fieldcount=1", "-p", "fieldlength=200", "--rate", str(RATE), "--threads", "64",
-                             "--seconds", str(seconds), *more], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                             "--seconds", str(seconds), *more], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def report_of(cluster, process):
+    process.wait()
+    with open(os.path.join(cluster.directory, "load.json")) as file:
+        return json.load(file)
+
+
+def run_of(report):
+    return next(phase for phase in report["phases"] if phase["phase"] == "run")
 
 
 def fill(cluster):
@@ -82,9 +94,9 @@ def soak(cluster, minutes, seed):
             next_fault = now + 60
             faults.append(fault(cluster, chance))
             print(f"[{now - began:6.0f} s] {faults[-1]}; {looks(watched)}", flush=True)
-    report = json.loads(running.communicate()[0])
+    report = report_of(cluster, running)
     cluster.wait_healthy("temp", seconds=120)
-    phase, verify = report["phases"][-1], report["verify"]
+    phase, verify = run_of(report), report["verify"]
     print(f"seed {seed}: {(time.monotonic() - began) / 60:.0f} minutes, {len(faults)} faults, {phase['operations']} operations, "
           f"{phase['errors']} without an answer within 15 s; {verify['reads']} reads judged: lost {verify['lost']}, stale {verify['stale']}, "
           f"mixed {verify['mixed']}")
@@ -113,24 +125,24 @@ def throw_bytes(cluster, until, chance, counts):
 
 def hostile(cluster, minutes, seed):
     fill(cluster)
-    quiet = json.loads(load(cluster, 30).communicate()[0])
+    quiet = report_of(cluster, load(cluster, 30))
     before = {server.name: server.resident_bytes() for server in cluster.servers()}
     counts, until = [0], time.monotonic() + 60 * minutes
     threads = [threading.Thread(target=throw_bytes, args=(cluster, until, random.Random(seed + i), counts), daemon=True) for i in range(200)]
     for thread in threads:
         thread.start()
-    noisy = json.loads(load(cluster, int(60 * minutes)).communicate()[0])
+    noisy = report_of(cluster, load(cluster, int(60 * minutes)))
     for thread in threads:
         thread.join()
     print(f"seed {seed}: {counts[0]} pieces of random bytes over 200 connections in {minutes:g} minutes")
     for name, report in (("alone", quiet), ("beside them", noisy)):
-        phase = report["phases"][-1]
+        phase = run_of(report)
         kinds = ", ".join(f"{kind['operation']} p50 {kind['service_us']['p50'] / 1000:.2f} ms, p99 {kind['service_us']['p99'] / 1000:.2f} ms"
                           for kind in phase["kinds"])
         print(f"{name}: {phase['operations']} operations, {phase['errors']} errors, {kinds}")
     for server in cluster.servers():
         print(f"{server.name}: {'lives' if server.is_running() else 'ENDED'}, resident {before[server.name] >> 20} -> {server.resident_bytes() >> 20} MiB")
-    return sum(not server.is_running() for server in cluster.servers()) + noisy["phases"][-1]["errors"]
+    return sum(not server.is_running() for server in cluster.servers()) + run_of(noisy)["errors"]
 
 
 def main():
