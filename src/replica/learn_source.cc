@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/crc.h"
+#include "base/log.h"
 #include "base/status.h"
 #include "pacifica/log_shipment.h"
 
@@ -45,6 +46,19 @@ LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served,
       data_path_(std::move(data_path)),
       disk_tag_(std::move(disk_tag)) {}
 
+absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, ShipState* ship,
+                               std::shared_ptr<void>* share) {
+  if (ship->what == ShipState::What::kLog) {
+    const absl::Status read = ReadLog(log, ship);
+    if (!absl::IsOutOfRange(read)) return read;
+    LOG(WARNING) << "[" << pid_ << "] a learner gets a checkpoint: " << read.message();
+    ship->what = ShipState::What::kCheckpoint;
+    ship->response.type = LearnType::kApp;
+    ship->response.state.meta = {};
+  }
+  return ReadCheckpoint(engine, ship, share);
+}
+
 absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
   for (uint64_t bytes_max = kLogBytesMin; bytes_max <= kLogBytesMax; bytes_max *= 4) {
     ASSIGN_OR_RETURN(const std::vector<MutationPtr> mutations,
@@ -54,8 +68,11 @@ absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
     // A piece that comes near its limit may have been cut by it.
     const LogPiece piece = bytes < bytes_max / 2 ? LogPiece::kReachesEnd : LogPiece::kCutByLimit;
     ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, mutations);
-    if (ship->response.state.to_decree_included >= ship->first || piece == LogPiece::kReachesEnd)
-      return absl::OkStatus();
+    if (ship->response.state.to_decree_included >= ship->first) return absl::OkStatus();
+    if (piece == LogPiece::kCutByLimit) continue;
+    if (ship->committed < ship->first) return absl::OkStatus();
+    return absl::OutOfRangeError(
+        absl::StrCat("the log has no decree ", ship->first.value(), ", though it was committed"));
   }
   return absl::OutOfRangeError("the log proves too little within one shipment");
 }
@@ -64,11 +81,14 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
                                          std::shared_ptr<void>* share) {
   std::shared_ptr<void> hold;
   absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
-  if (absl::IsNotFound(checkpoint.status())) {
+  if (absl::IsNotFound(checkpoint.status()) ||
+      (checkpoint.ok() && checkpoint->decree < ship->first)) {
     RETURN_IF_ERROR(engine.Checkpoint().status());
     checkpoint = engine.NewestCheckpoint(&hold);
   }
   RETURN_IF_ERROR(checkpoint.status());
+  if (checkpoint->decree < ship->first)
+    return absl::UnavailableError("what is committed is not applied yet");
 
   LearnResponse& response = ship->response;
   LearnState& state = response.state;

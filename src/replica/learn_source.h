@@ -6,7 +6,7 @@
 //           always sent. Table files never change: each is read for its checksum once, and not more
 //           than kSummedBytesMax for one request (of a large checkpoint the next one gets further).
 //           Learners of one checkpoint share the open files and the checksums.
-// Threads   Strand-bound, except the two Read functions: in the pool, one at a time.
+// Threads   Strand-bound, except the Read functions: in the pool, one at a time.
 // Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner
 //           out.
 // SPDX-License-Identifier: Apache-2.0
@@ -39,10 +39,15 @@ class LearnSource {
   LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
               std::string data_path, std::string disk_tag);
 
-  // Fills ship->response.state. OutOfRange: the log no longer goes back that far.
+  // What `ship` says; the checkpoint also where the log turns out to lack what it was said to have
+  // (a log of an older version that somebody emptied says 0 in its first file's header, whatever
+  // decree comes first in it).
+  absl::Status Read(PrivateLog& log, Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
+  // Fills ship->response.state. OutOfRange: the log does not go back that far.
   absl::Status ReadLog(PrivateLog& log, ShipState* ship) const;
   // Fills ship->response; *share serves the files while it lives. Makes a checkpoint when there is
-  // none. Unavailable: its checksums take longer than one request, ask again.
+  // none that reaches ship->first. Unavailable: its checksums take longer than one request, or what
+  // is committed is not applied yet; ask again.
   absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
 
   void KeepShare(Endpoint learner, std::shared_ptr<void> share) {

@@ -49,13 +49,9 @@ void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
 void Replica::Ship(ShipState ship) {
   auto shipped = std::make_shared<ShipState>(std::move(ship));
   auto share = std::make_shared<std::shared_ptr<void>>();
-  EngineWork work;
-  if (shipped->what == ShipState::What::kLog)
-    work = [this, log = log_, shipped](Engine&) { return source_.ReadLog(*log, shipped.get()); };
-  else
-    work = [this, shipped, share](Engine& engine) {
-      return source_.ReadCheckpoint(engine, shipped.get(), share.get());
-    };
+  EngineWork work = [this, log = log_, shipped, share](Engine& engine) {
+    return source_.Read(*log, engine, shipped.get(), share.get());
+  };
   Maintain(std::move(work), [this, shipped, share](const absl::Status& status) {
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;

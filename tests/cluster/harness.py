@@ -26,7 +26,7 @@ import thft
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-BUILD = os.environ.get("ARION_BUILD", os.path.join(ROOT, "build"))
+BUILD = os.path.abspath(os.environ.get("ARION_BUILD", os.path.join(ROOT, "build")))
 # Sanitizers and a busy machine are slow: deadlines are generous, tests wait for conditions.
 PATIENCE = float(os.environ.get("ARION_PATIENCE", "1"))
 

@@ -148,6 +148,17 @@ def generate(seed, root, replicas=None, writes=None, disks=2, engine=True):
             os.makedirs(os.path.join(root, 'd1/replica/reps/9999.0.pegasus' + suffix))
 
 
+def write_info(directory, pid, **fields):
+    """Makes a replica's directory with its two info files."""
+    os.makedirs(directory)
+    with open(os.path.join(directory, '.app-info'), 'wb') as file:
+        file.write(APP_INFO % pid[0])
+    info = {'init_ballot': 3, 'init_durable_decree': 0, 'init_offset_in_shared_log': 0,
+            'init_offset_in_private_log': 0, **fields}
+    with open(os.path.join(directory, '.init-info'), 'w') as file:
+        file.write(json.dumps(info, separators=(',', ':')))
+
+
 def write_replica(rng, reps, part, offsets, known, is_complete, engine):
     valid = part.shared_order[part.valid_from:known]
     first_valid = next((offsets[id(m)] for m in valid if id(m) in offsets), None)
@@ -176,14 +187,9 @@ def write_replica(rng, reps, part, offsets, known, is_complete, engine):
     committed_known = max([part.floor] + [m.committed for m in valid])
     durable = rng.choice((part.floor, rng.randint(part.floor, committed_known))) if engine else 0
     directory = os.path.join(reps, '%d.%d.pegasus' % part.pid)
-    os.makedirs(directory)
+    write_info(directory, part.pid, init_ballot=rng.randint(0, part.ballot), init_durable_decree=part.floor,
+               init_offset_in_shared_log=shared_start, init_offset_in_private_log=private_start)
     plog.save(os.path.join(directory, 'plog'))
-    with open(os.path.join(directory, '.app-info'), 'wb') as file:
-        file.write(APP_INFO % part.pid[0])
-    info = {'init_ballot': rng.randint(0, part.ballot), 'init_durable_decree': part.floor,
-            'init_offset_in_shared_log': shared_start, 'init_offset_in_private_log': private_start}
-    with open(os.path.join(directory, '.init-info'), 'w') as file:
-        file.write(json.dumps(info, separators=(',', ':')))
     if durable:
         data = engine_file(durable, part.rows_at(durable))
         for place in ('data/memory', 'data/checkpoint.%d' % durable):

@@ -5,6 +5,7 @@
 
 #include "engine/memory_engine.h"
 #include "sim/sim_environment.h"
+#include "tests/wal/log_world.h"
 
 namespace arion {
 namespace {
@@ -85,6 +86,44 @@ TEST_F(LearnSourceTest, EachFileIsNamedWithItsSizeAndChecksum) {
   ASSERT_EQ(state.file_sizes->size(), state.files.size());
   ASSERT_EQ(state.file_checksums->size(), state.files.size());
   for (const std::string& checksum : *state.file_checksums) EXPECT_EQ(checksum.size(), 8u);
+}
+
+// A log of an older version whose folder was emptied: its first file's header says 0 and its first
+// record is decree 195.
+TEST(LearnSourceLogTest, WhatTheLogLacksAlthoughItsHeaderSaysOtherwiseIsShippedAsACheckpoint) {
+  LogWorld world;
+  ASSERT_TRUE(world.Open().ok());
+  for (int64_t decree = 195; decree <= 204; ++decree) world.Append(MakeMutation(decree, 10));
+  world.Settle();
+  ASSERT_TRUE(world.log->Covers(Decree(1)));
+  MemoryEngineFactory engines(world.env());
+  LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
+                     "/data/2.1.pegasus/data", "ssd");
+  std::unique_ptr<Engine> engine;
+  const auto ship = [&](int64_t first) {
+    ShipState ship{.first = Decree(first), .committed = Decree(204)};
+    ship.response.type = LearnType::kLog;
+    std::shared_ptr<void> share;
+    world.env().RunInPool([&] {
+      if (engine == nullptr) {
+        EXPECT_TRUE(world.files().CreateDirectories("/data/2.1.pegasus/data").ok());
+        engine = *engines.Open("/data/2.1.pegasus/data");
+        const WriteOp op{.key = "k", .value = "v"};
+        for (int64_t decree = 1; decree <= 204; ++decree) {
+          EXPECT_TRUE(engine->Apply(Decree(decree), 1, {&op, 1}).ok());
+          if (decree == 100) {
+            EXPECT_TRUE(engine->Checkpoint().ok());
+          }
+        }
+      }
+      EXPECT_TRUE(source.Read(*world.log, *engine, &ship, &share).ok());
+    });
+    EXPECT_EQ(share != nullptr, ship.response.type == LearnType::kApp);
+    return std::make_pair(ship.response.type, ship.response.state.to_decree_included);
+  };
+  EXPECT_EQ(ship(195), std::make_pair(LearnType::kLog, Decree(204)));
+  EXPECT_EQ(ship(1), std::make_pair(LearnType::kApp, Decree(100)));
+  EXPECT_EQ(ship(101), std::make_pair(LearnType::kApp, Decree(204))) << "a new one: 100 is behind";
 }
 
 TEST(CheapestWayTest, TheLogUnlessItsReplayTakesLongerThanACopy) {
