@@ -2,24 +2,92 @@
 #include "legacy/take_over_planner.h"
 
 #include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/crc.h"
+#include "base/status.h"
 
 namespace arion {
+namespace {
 
-void TakeOverPlanner::OnPrivate(Ballot ballot, Decree decree, Decree last_committed) {
+constexpr size_t kMarkedBytesMax = 256;  // of an update: what differs, differs early or in length
+
+}  // namespace
+
+uint64_t RecordMark(const Mutation& mutation) {
+  uint32_t crc = 0;
+  for (const Update& update : mutation.updates) {
+    const uint64_t shape[] = {static_cast<uint64_t>(update.code), update.data.size()};
+    crc = Crc32c({reinterpret_cast<const char*>(shape), sizeof shape}, crc);
+    crc = Crc32c(std::string_view(update.data).substr(0, kMarkedBytesMax), crc);
+  }
+  const int64_t timestamp = mutation.timestamp_us;
+  const uint32_t written = Crc32c({reinterpret_cast<const char*>(&timestamp), sizeof timestamp}, 0);
+  return std::max<uint64_t>(uint64_t{written} << 32 | crc, 1);
+}
+
+void TakeOverPlanner::OnPrivate(Ballot ballot, Decree decree, Decree last_committed,
+                                uint64_t mark) {
   max_ballot_ = std::max(max_ballot_, ballot);
   Note(ballot, decree, last_committed);
+  private_committed_ = committed_;
+  if (mark == 0) return;
+  compared_[decree] = {ballot, mark};
+  compared_.erase(compared_.begin(), compared_.lower_bound(Decree(committed_.value() - kCompared)));
+}
+
+TakeOverFilter TakeOverPlanner::Filter() const {
+  Decree first = committed_ + 1;
+  if (!compared_.empty()) first = std::min(first, compared_.begin()->first);
+  return {max_ballot_, first, valid_start_offset_};
 }
 
 TakeOverPlanner::Verdict TakeOverPlanner::OnShared(Ballot ballot, Decree decree,
-                                                   Decree last_committed, int64_t log_offset) {
+                                                   Decree last_committed, int64_t log_offset,
+                                                   absl::FunctionRef<uint64_t()> mark) {
+  if (contradiction_) return Verdict::kForeign;
   max_ballot_ = std::max(max_ballot_, ballot);
   if (log_offset < valid_start_offset_) return Verdict::kVoid;
   max_shared_ = std::max(max_shared_, decree);
-  if (decree <= committed_) return Verdict::kKnown;
-  if (const auto it = tail_.find(decree); it != tail_.end() && it->second >= ballot)
-    return Verdict::kKnown;
+  Compare(ballot, decree, log_offset, mark);
+  const auto held = tail_.find(decree);
+  const bool is_known = decree <= committed_ || (held != tail_.end() && held->second >= ballot);
+  if (suspect_ && (!is_known || last_committed >= suspect_->decree)) {
+    contradiction_ = suspect_;
+    return Verdict::kForeign;
+  }
+  if (is_known) return Verdict::kKnown;
   Note(ballot, decree, last_committed);
   return Verdict::kTake;
+}
+
+void TakeOverPlanner::Compare(Ballot ballot, Decree decree, int64_t log_offset,
+                              absl::FunctionRef<uint64_t()> mark) {
+  // What was proposed anew under a larger ballot is what counts.
+  if (suspect_ && suspect_->decree == decree && ballot > suspect_->ballot) suspect_.reset();
+  if (suspect_ || decree > private_committed_) return;
+  const auto ours = compared_.find(decree);
+  if (ours == compared_.end() || ours->second.ballot != ballot || ours->second.mark == mark())
+    return;
+  suspect_ = {.ballot = ballot, .decree = decree, .log_offset = log_offset};
+}
+
+absl::Status ForeignSharedLog(const SharedLogCatalog& catalog, PartitionId pid,
+                              const TakeOverPlanner::Contradiction& contradiction) {
+  std::string path = catalog.directory;
+  int64_t position = contradiction.log_offset;
+  for (const SharedLogFile& file : catalog.files) {
+    if (file.name.start_offset > contradiction.log_offset) break;
+    path = catalog.PathOf(file);
+    position = contradiction.log_offset - file.name.start_offset;
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, " at ", position, ": decree ", contradiction.decree.value(), " of replica ",
+      pid.ToString(), " under ballot ", contradiction.ballot.value(),
+      " is another record than the committed one in the replica's private log: they are not of one"
+      " server. Move away the shared log, or the replica's directory, whichever does not belong"
+      " here"));
 }
 
 void TakeOverPlanner::Note(Ballot ballot, Decree decree, Decree last_committed) {

@@ -3,26 +3,38 @@
 // Shapes    First every valid record of the private log (OnPrivate), then every record of the shared
 //           log (OnShared), each in log order. What is to be taken goes into the private log, in the
 //           order given, and to replay.
+//           The last kCompared committed decrees of the private log are compared: where the shared
+//           log has another record under the same ballot and decree, and knows it committed or has
+//           more for this replica, the two are not of one server (a committed decree has one value).
 // Promises  Taking twice what was taken once takes nothing: the private log then has the record, or
 //           one of the same decree and a larger ballot.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/functional/function_ref.h>
+#include <absl/status/status.h>
+
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "base/ids.h"
+#include "base/mutation.h"
+#include "legacy/shared_log_catalog.h"
 
 namespace arion {
+
+// Of what a record holds beside its ballot and decree: when it was written, and what. Never 0.
+uint64_t RecordMark(const Mutation& mutation);
 
 // What a reader asks before it hands a record on: false only where OnShared would take nothing and
 // learn nothing.
 struct TakeOverFilter {
   Ballot max_ballot;
-  Decree committed;
+  Decree first;  // below, the private log has all
   int64_t valid_start_offset = 0;
   bool MayMatter(Ballot ballot, Decree decree, int64_t log_offset) const {
-    return ballot > max_ballot || (log_offset >= valid_start_offset && decree > committed);
+    return ballot > max_ballot || (log_offset >= valid_start_offset && decree >= first);
   }
 };
 
@@ -32,17 +44,31 @@ class TakeOverPlanner {
   // (init_offset_in_shared_log); their ballots count all the same.
   explicit TakeOverPlanner(int64_t valid_start_offset) : valid_start_offset_(valid_start_offset) {}
 
-  void OnPrivate(Ballot ballot, Decree decree, Decree last_committed);
+  static constexpr int64_t kCompared = 64;
+
+  // mark: RecordMark, or 0: not to be compared.
+  void OnPrivate(Ballot ballot, Decree decree, Decree last_committed, uint64_t mark = 0);
 
   enum class Verdict {
     kVoid,   // written before this replica's present life
     kKnown,  // the private log has it, or what replaced it
     kTake,
+    kForeign,  // the logs contradict each other: nothing is taken any more
   };
-  Verdict OnShared(Ballot ballot, Decree decree, Decree last_committed, int64_t log_offset);
+  // `mark` is asked only where it matters.
+  Verdict OnShared(Ballot ballot, Decree decree, Decree last_committed, int64_t log_offset,
+                   absl::FunctionRef<uint64_t()> mark);
 
-  // As it stands now.
-  TakeOverFilter Filter() const { return {max_ballot_, committed_, valid_start_offset_}; }
+  // With Verdict::kForeign: the record of the shared log that the private log has otherwise.
+  struct Contradiction {
+    Ballot ballot;
+    Decree decree;
+    int64_t log_offset = 0;
+  };
+  const std::optional<Contradiction>& contradiction() const { return contradiction_; }
+
+  // After the private log.
+  TakeOverFilter Filter() const;
 
   Ballot max_ballot() const { return max_ballot_; }
   // Everything up to here is known committed by what the private log holds: files of the shared log
@@ -51,13 +77,27 @@ class TakeOverPlanner {
   Decree max_shared() const { return max_shared_; }  // of the valid records seen
 
  private:
+  struct Compared {
+    Ballot ballot;
+    uint64_t mark = 0;
+  };
   void Note(Ballot ballot, Decree decree, Decree last_committed);
+  void Compare(Ballot ballot, Decree decree, int64_t log_offset,
+               absl::FunctionRef<uint64_t()> mark);
 
   const int64_t valid_start_offset_;
   Ballot max_ballot_;
   Decree committed_{0};
   Decree max_shared_{0};
   std::map<Decree, Ballot> tail_;  // above committed_: the largest ballot the private log has
+  Decree private_committed_{0};    // by the private log alone
+  std::map<Decree, Compared> compared_;
+  std::optional<Contradiction> suspect_;  // not known to be committed in the shared log too
+  std::optional<Contradiction> contradiction_;
 };
+
+// FailedPrecondition: names the file, the place and what to do.
+absl::Status ForeignSharedLog(const SharedLogCatalog& catalog, PartitionId pid,
+                              const TakeOverPlanner::Contradiction& contradiction);
 
 }  // namespace arion

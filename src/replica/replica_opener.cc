@@ -138,14 +138,16 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
                             .valid_start_offset = opened_.info.offset_in_private_log};
   const Instant replay_started = host_.env.clock().Now();
   std::optional<int64_t> first_offset;
+  const bool compares = host_.SharedLogEnd() != 0;
   Enter(RecoveryStep::kReplay);
   ASSIGN_OR_RETURN(opened_.log, host_.options.open_log(
                                     host_.env, strand_, std::move(options),
-                                    [this, &first_offset](MutationPtr m) {
+                                    [this, &first_offset, compares](MutationPtr m) {
                                       if (!first_offset) first_offset = m->log_offset;
                                       ticket_->SetBytesRead(
                                           static_cast<uint64_t>(m->log_offset - *first_offset));
-                                      planner_.OnPrivate(m->ballot, m->decree, m->last_committed);
+                                      planner_.OnPrivate(m->ballot, m->decree, m->last_committed,
+                                                         compares ? RecordMark(*m) : 0);
                                       return replay_->Take(std::move(m));
                                     },
                                     &summary_));
@@ -159,7 +161,10 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
 absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
                                       std::vector<MutationPtr>* append) {
   for (const MutationPtr& m : records) {
-    const auto verdict = planner_.OnShared(m->ballot, m->decree, m->last_committed, m->log_offset);
+    const auto verdict = planner_.OnShared(m->ballot, m->decree, m->last_committed, m->log_offset,
+                                           [&m] { return RecordMark(*m); });
+    if (verdict == TakeOverPlanner::Verdict::kForeign)
+      return absl::AbortedError("the shared log is not this replica's");  // the server stops
     if (verdict != TakeOverPlanner::Verdict::kTake) continue;
     RETURN_IF_ERROR(replay_->Take(m));
     if (replay_->has_hole()) continue;  // a hole is not carried into the private log

@@ -229,8 +229,11 @@ void SharedLogTakeOver::Work(PartitionId pid, const std::shared_ptr<Taker>& take
           if (!status.ok() && taker->status.ok()) taker->status = status;
           if (!taker->status.ok()) append->clear();
           ++taker->appends;
+          const auto contradiction = taker->opening->planner().contradiction();
           self->Append(pid, taker, std::move(*append), bytes);
           self->Work(pid, taker);
+          if (contradiction && !self->is_stopped_)
+            self->Refuse(ForeignSharedLog(self->catalog_, pid, *contradiction));
         });
       });
 }

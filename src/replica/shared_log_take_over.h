@@ -8,7 +8,8 @@
 //           Replicas that come later (theirs was full, or slow) share another pass.
 // Errors    A log that is damaged or can't be read refuses the start (on_refused) and changes
 //           nothing; with Damaged::kSetAside what can be read counts, and the replicas concerned
-//           come back as after an unclean stop. A replica's own errors are its own.
+//           come back as after an unclean stop. A log that contradicts a replica's private log
+//           refuses the start as well. A replica's own errors are its own.
 // Threads   Strand-bound to the server's strand. `done` comes there.
 // Lifetime  Held by shared_ptr. The host outlives it.
 // Promises  O3  A replica is done only when all it takes from the shared log is durable in its private

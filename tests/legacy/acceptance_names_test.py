@@ -1,44 +1,62 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every acceptance test A-01 to A-32 and scenario S-1 to S-21 of the disk formats' specification stands in the name of a
-test.
+"""Every acceptance test A-01 to A-32, scenario S-1 to S-21 and vector G-1 to G-9 of the disk formats' specification stands in
+the name of a test; and every test that README.md's "Line by line" names is there.
 
-  acceptance_names_test.py           0: all do, but for what is listed here with its reason
+  acceptance_names_test.py [--list]      --list: which test shows which
 """
 import os
 import re
 import sys
 
-TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-NOT_SHOWN = {
-    'S6': 'a directory of rocksdbjni 8.5.3 opened by hand; that others learn from it is not shown',
-}
-NAME = re.compile(r'^\s*(?:TEST(?:_F|_P)?\(\s*\w+,\s*(\w+)|def (test_\w+))', re.MULTILINE)
-ID = re.compile(r'(?:^|_)([AS][0-9]+)(?=_|[A-Z])')
+HERE = os.path.dirname(os.path.abspath(__file__))
+TESTS = os.path.dirname(HERE)
+NAME = re.compile(r'^\s*(?:TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)|def (test_\w+))', re.MULTILINE)
+ID = re.compile(r'(?:^|_)([ASG][0-9]+)(?=_|[A-Z])')
+LINE_BY_LINE = '## Line by line'
 
 
-def ids_in_names():
-    found = set()
+def tests():
+    """[(file, name)] of all."""
+    found = []
     for directory, _, names in os.walk(TESTS):
-        for name in names:
-            if not name.endswith(('_test.cc', '_test.py')):
-                continue
-            with open(os.path.join(directory, name), encoding='utf-8') as file:
-                for match in NAME.finditer(file.read()):
-                    found.update(ID.findall(match[1] or match[2].removeprefix('test')))
+        for name in sorted(names):
+            if name.endswith(('_test.cc', '_test.py')):
+                with open(os.path.join(directory, name), encoding='utf-8') as file:
+                    found += [(os.path.relpath(os.path.join(directory, name), TESTS), match[2] or match[3])
+                              for match in NAME.finditer(file.read())]
     return found
 
 
+def promised():
+    """What the right column of README.md's table names: a test, or how its name begins, with "..."; or a file."""
+    with open(os.path.join(HERE, 'README.md'), encoding='utf-8') as file:
+        section = file.read().split(LINE_BY_LINE)[1].split('\n## ')[0]
+    cells = [line.split('|')[-2] for line in section.splitlines() if line.startswith('|')]
+    return [name for cell in cells for name in re.findall(r'`([^`]+)`', cell)]
+
+
 def main():
-    wanted = {'A%02d' % n for n in range(1, 33)} | {'S%d' % n for n in range(1, 22)}
-    found = ids_in_names()
-    missing, needless = wanted - found - set(NOT_SHOWN), found & set(NOT_SHOWN)
-    print('%d of %d ids stand in names of tests; not shown: %s' % (len(wanted & found), len(wanted), NOT_SHOWN))
+    wanted = ['A%02d' % n for n in range(1, 33)] + ['S%d' % n for n in range(1, 22)] + ['G%d' % n for n in range(1, 10)]
+    shows = {}
+    all_tests = tests()
+    for path, name in all_tests:
+        for word in ID.findall(name.removeprefix('test')):
+            shows.setdefault(word, []).append(f'{path} {name}')
+    if '--list' in sys.argv:
+        for word in wanted:
+            print(word, *shows.get(word, ['nothing']), sep='\n    ')
+    missing = [word for word in wanted if word not in shows]
+    names = [name for _, name in all_tests]
+    unknown = [promise for promise in promised()
+               if not (promise in names or os.path.exists(os.path.join(TESTS, promise))
+                       or promise.endswith('...') and any(name.startswith(promise[:-3]) for name in names))]
+    print('%d of %d ids stand in names of tests' % (len(wanted) - len(missing), len(wanted)))
     if missing:
-        print('no test is named after', ' '.join(sorted(missing)))
-    if needless:
-        print('shown after all:', ' '.join(sorted(needless)))
-    return 1 if missing or needless else 0
+        print('no test is named after', ' '.join(missing))
+    if unknown:
+        print('README.md names what is no test:', *unknown, sep='\n  ')
+    return 1 if missing or unknown else 0
 
 
 if __name__ == '__main__':

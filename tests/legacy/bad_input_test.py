@@ -59,21 +59,20 @@ class BadInput(old_clusters_test.OldCluster):
             shared.append([model.Mutation(each, 3, decree, decree - 1, [put]) for each in (pid, *others)])
         shared.save(self.slog)
         self.replica = os.path.join(self.reps(self.server), '1.0.pegasus')
+        old_directory.write_info(self.replica, (1, 0))
         os.makedirs(os.path.join(self.replica, 'plog'))
-        with open(os.path.join(self.replica, '.app-info'), 'wb') as file:
-            file.write(old_directory.APP_INFO % 1)
-        with open(os.path.join(self.replica, '.init-info'), 'w') as file:
-            file.write('{"init_ballot":3,"init_durable_decree":0,"init_offset_in_shared_log":0,'
-                       '"init_offset_in_private_log":0}')
 
-    def expect_refusal(self, *named, **options):
-        before = contents(self.data), contents(self.slog)
-        self.server.start(**options)
+    def expect_end(self, *named):
+        self.server.start()
         harness.wait_for('the server ends', lambda: not self.server.is_running(), 30)
         self.assertNotEqual(self.server.process.returncode, 0)
         text = '\n'.join(self.server.last_lines(200))
         for name in named:
             self.assertIn(name, text)
+
+    def expect_refusal(self, *named):
+        before = contents(self.data), contents(self.slog)
+        self.expect_end(*named)
         self.assertEqual((contents(self.data), contents(self.slog)), before)
 
     def metric(self, name):
@@ -104,6 +103,24 @@ class BadInput(old_clusters_test.OldCluster):
         harness.wait_for('it is said', lambda: any('none of the replicas it holds' in line
                                                    for line in self.server.last_lines(200)), 20)
         self.assertEqual(contents(self.slog), before)
+
+    def test_another_clusters_files_whose_decrees_join_are_refused_by_a_committed_record_that_differs(self):
+        self.fill()
+        private = model.LogWriter(1, 0)
+        private.entries[(1, 0)] = (0, 0)
+        private.new_file()
+        for decree in range(1, 41):
+            private.append([model.Mutation((1, 0), 3, decree, decree - 1, [model.put(b'\0\1h%d' % decree, b'ours')])])
+        private.save(os.path.join(self.replica, 'plog'))
+        before = contents(self.slog)
+        self.expect_end('log.6.', 'of replica 1.0 under ballot 3 is another record', 'not of one server')
+        self.assertEqual(contents(self.slog), before)
+        found = model.LogFolder(os.path.join(self.replica, 'plog')).mutations  # the open tail may be there twice
+        self.assertEqual({m.decree for m in found}, set(range(1, 41)))
+        rows = {}
+        for name, _, data in (update for m in found for update in m.updates):
+            model.apply_update(rows, name, data)
+        self.assertEqual((len(rows), set(rows.values())), (40, {b'ours'}))
 
     def test_S16_A19_an_empty_folder_where_a_disk_is_not_mounted_is_not_used_and_the_log_waits_for_its_replicas(self):
         self.fill(others=[(1, 1)])

@@ -151,6 +151,24 @@ class ServerCommands(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn('two shared logs', error)
 
+    def test_upgrade_check_refuses_a_shared_log_of_another_server_with_joining_decrees(self):
+        root = self.roots[0]
+        for number, value in ((1, b'ours'), (2, b'theirs')):  # the second one only for its shared log
+            writer = model.LogWriter(1, 0)
+            writer.entries[(1, 0)] = (0, 0)
+            writer.new_file()
+            for decree in range(1, 10 * number + 1):
+                writer.append([model.Mutation((1, 0), 3, decree, decree - 1, [model.put(b'\0\1h', value)])])
+            if number == 1:
+                shutil.rmtree(root)
+                old_directory.write_info(os.path.join(root, 'd1/replica/reps/1.0.pegasus'), (1, 0))
+            writer.save(os.path.join(root, 'd1/replica', 'reps/1.0.pegasus/plog' if number == 1 else 'slog'))
+        before = contents(root)
+        code, out, error = arion_log('upgrade-check', root)
+        self.assertEqual(code, 1, out)
+        self.assertIn('of replica 1.0 under ballot 3 is another record', error)
+        self.assertEqual(contents(root), before)
+
 
 if __name__ == '__main__':
     ARION_LOG, OPEN_OLD = sys.argv.pop(1), sys.argv.pop(1)

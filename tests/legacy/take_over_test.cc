@@ -246,6 +246,24 @@ TEST_F(TakeOverTest, A31_AfterThePrivateLogWasLostNothingNewIsVoid) {
 
 // ---- collection ----
 
+TEST_F(TakeOverTest, AReplicaIsReadyWhenItsOwnPartIsDurableWhateverTheOthersDo) {
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500});
+  old_.AddReplica(k10, {.ballot = Ballot(3), .offset_in_shared_log = 1 << 20});  // takes nothing
+  Store(ThreeFiles());
+  old_.MakeDurable();
+  ASSERT_TRUE(old_.Start().ok());
+  const auto is_loading = [&](PartitionId pid) { return Snapshot(pid).loading; };
+  while (!old_.server().shared_log().mutations_taken) old_.RunFor(absl::Microseconds(1));
+  old_.node().disk().SetSlowness(10000);  // what 2.1 takes is on its way into its private log
+  old_.RunFor(absl::Microseconds(100));
+  old_.node().disk().SetSlowness(1);
+  for (int i = 0; i < 100 && is_loading(k10); ++i) old_.RunFor(absl::Milliseconds(1));
+  EXPECT_FALSE(is_loading(k10));
+  EXPECT_TRUE(is_loading(k21));
+  ASSERT_TRUE(old_.WaitOpen());
+  ExpectState(k21, 9, {10}, 3);
+}
+
 TEST_F(TakeOverTest, A18_A17_TheSharedLogGoesWhenAllIsDurableAndOffsetsAreZeroed) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
   old_.AddReplica(k10, {.ballot = Ballot(3), .offset_in_shared_log = 40}, Records(k10, 3, 1, 20),
@@ -313,7 +331,8 @@ TEST_F(TakeOverTest, A19_S16_WhileADiskIsMissingTheSharedLogWaitsForItsReplicas)
 TEST_F(TakeOverTest, A19_S16_AnEmptyFolderWhereADiskIsNotMountedIsNoReadableDisk) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
   Store(ThreeFiles());
-  ASSERT_TRUE(old_.files().CreateDirectories(kReps2).ok());  // k10 lies on the disk that belongs here
+  ASSERT_TRUE(
+      old_.files().CreateDirectories(kReps2).ok());  // k10 lies on the disk that belongs here
   ASSERT_TRUE(old_.files().CreateDirectories(OldServer::DirectoryOf(k10) + ".16.gar").ok());
   old_.options().shared_log_collection_interval = absl::Seconds(1);
   old_.options().new_data_directories.clear();
@@ -390,6 +409,26 @@ TEST_F(TakeOverTest, AnotherClustersFilesAreKept) {
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
   EXPECT_EQ(old_.server().shared_log().mutations_taken, 0);
   ExpectState({7, 3}, 4, {5}, 3);
+}
+
+// Same numbers, decrees that join, other records: a committed one of the private log is another there.
+TEST_F(TakeOverTest, ALogWithOtherRecordsThanThePrivateOneRefusesAndChangesNothing) {
+  std::vector<Mutation> records = Records(k21, 3, 1, 6);
+  for (Mutation& m : records) m.timestamp_us += 1000;
+  old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, records);
+  Store(ThreeFiles());
+  old_.MakeDurable();
+  ASSERT_TRUE(old_.Start().ok());
+  EXPECT_FALSE(old_.WaitOpen());
+  ASSERT_TRUE(old_.refused().has_value());
+  const std::string text(old_.refused()->message());
+  EXPECT_NE(text.find("log.6.7879 at "), std::string::npos) << text;
+  EXPECT_NE(text.find("decree 4 of replica 2.1 under ballot 3"), std::string::npos) << text;
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_TRUE(Exists(old_.files(), OldServer::DirectoryOf(k21))) << "no .err";
+  old_.Crash(sim::CrashMode::kPowerNone);
+  const OldReplicaState state = old_.StateFromPrivateLog(k21);
+  EXPECT_EQ(std::make_pair(state.applied, state.prepared), std::make_pair(int64_t{5}, Decrees{6}));
 }
 
 TEST_F(TakeOverTest, ANewerLogOfAnotherServerChangesNothingThatIsHere) {

@@ -122,7 +122,7 @@ absl::Status ReadPrivateLog(FileSystem& files, const ServerReplica& replica,
   const auto recovered = RecoverLog(
       dry, options,
       [&](const MutationPtr& m) {
-        planner->OnPrivate(m->ballot, m->decree, m->last_committed);
+        planner->OnPrivate(m->ballot, m->decree, m->last_committed, RecordMark(*m));
         return absl::OkStatus();
       },
       &summary);
@@ -160,7 +160,9 @@ absl::StatusOr<std::map<PartitionId, Coverage>> CoverageOf(
   }
   if (!data.shared_log.empty()) {
     ASSIGN_OR_RETURN(SharedLogCatalog catalog, ListSharedLog(files, data.shared_log));
+    const SharedLogCatalog listed = catalog;
     SharedLogReader reader(files, std::move(catalog), 0);
+    absl::Status foreign;
     const auto take = [&](const MutationView& m) {
       const auto planner = planners.find(m.pid());
       if (planner == planners.end()) {
@@ -169,8 +171,11 @@ absl::StatusOr<std::map<PartitionId, Coverage>> CoverageOf(
         return;
       }
       Coverage& coverage = all[m.pid()];
-      switch (
-          planner->second.OnShared(m.ballot(), m.decree(), m.last_committed(), m.log_offset())) {
+      switch (planner->second.OnShared(m.ballot(), m.decree(), m.last_committed(), m.log_offset(),
+                                       [&m] { return RecordMark(m.ToMutation()); })) {
+        case TakeOverPlanner::Verdict::kForeign:
+          foreign.Update(ForeignSharedLog(listed, m.pid(), *planner->second.contradiction()));
+          break;
         case TakeOverPlanner::Verdict::kVoid:
           ++coverage.voided;
           break;
@@ -186,6 +191,7 @@ absl::StatusOr<std::map<PartitionId, Coverage>> CoverageOf(
     };
     for (bool more = true; more;) {
       ASSIGN_OR_RETURN(more, reader.Next(4 << 20, take));
+      RETURN_IF_ERROR(foreign);
     }
   }
   for (auto& [pid, planner] : planners) all[pid].ballot = planner.max_ballot();

@@ -50,7 +50,7 @@ struct Coverage {
   Ballot ballot;                   // the largest that either log has
 };
 // Of every replica that is here; of those that only the log knows, in *elsewhere, the largest decree.
-// DataLoss: a private log or the shared log is damaged.
+// DataLoss: a private log or the shared log is damaged. FailedPrecondition: they contradict each other.
 absl::StatusOr<std::map<PartitionId, Coverage>> CoverageOf(
     FileSystem& files, const ServerData& data, std::map<PartitionId, Decree>* elsewhere);
 
