@@ -13,6 +13,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
@@ -56,6 +57,7 @@ double Seconds() {
 std::string Root() { return FLAGS_directory + "/arion-take-over"; }
 std::string SharedLogPath() { return Root() + "/replica/slog"; }
 std::string RepsPath() { return Root() + "/replica/reps"; }
+std::string MadePath() { return Root() + "/made"; }  // the log as it was made; a run gets links
 
 void CheckOk(const absl::Status& status) {
   if (status.ok()) return;
@@ -73,12 +75,13 @@ Mutation Record(int replica, int64_t decree, const std::string& value) {
           .updates = {{WriteCode::kPut, 1, PutRequest(key, value)}}};
 }
 
-// Fills the shared log, a file at a time; kNothing: replica 0 has one record at the beginning, so that every file is
+// Makes the shared log, a file at a time; kNothing: replica 0 has one record at the beginning, so that every file is
 // read, and all others' records are void.
 void Generate(Need need) {
   PosixEnvironment env({.event_loop_threads = 1});
   FileSystem& files = env.files();
-  CheckOk(files.CreateDirectories(SharedLogPath()));
+  if (files.Stat(Root()).ok()) CheckOk(files.RemoveAll(Root()));
+  CheckOk(files.CreateDirectories(MadePath()));
   const std::string value(kValueBytes, 'v');
   SharedLogBytes log(5, 7000);
   for (int r = 0; r < FLAGS_replicas; ++r) log.Register({1, r});
@@ -98,8 +101,22 @@ void Generate(Need need) {
       log.Add(std::move(block));
     }
     written += log.files().back().bytes.size();
-    CheckOk(log.Store(files, SharedLogPath()));
+    CheckOk(log.Store(files, MadePath()));
   }
+  env.StopLoops();
+}
+
+// A server's directories that nobody has opened yet, with that log.
+void Prepare(Need need) {
+  PosixEnvironment env({.event_loop_threads = 1});
+  FileSystem& files = env.files();
+  const std::string server = Root() + "/replica";
+  if (files.Stat(server).ok()) CheckOk(files.RemoveAll(server));
+  CheckOk(files.CreateDirectories(SharedLogPath()));
+  const auto made = ListSharedLog(files, MadePath());
+  CheckOk(made.status());
+  for (const SharedLogFile& file : made->files)
+    CheckOk(files.Link(made->PathOf(file), JoinPath(SharedLogPath(), file.file_name)));
   for (int r = 0; r < FLAGS_replicas; ++r) {
     const std::string directory = RepsPath() + "/1." + std::to_string(r) + ".pegasus";
     CheckOk(files.CreateDirectories(directory));
@@ -113,7 +130,8 @@ void Generate(Need need) {
                           .max_replica_count = 3}));
     const bool is_void = need == Need::kNothing && r != 0;
     CheckOk(StoreInitInfo(files, directory,
-                          {.ballot = Ballot(3), .offset_in_shared_log = is_void ? log.end() : 0}));
+                          {.ballot = Ballot(3),
+                           .offset_in_shared_log = is_void ? made->files.back().end_offset() : 0}));
   }
   env.StopLoops();
 }
@@ -232,21 +250,14 @@ Result Median(std::vector<Result> results) {
 
 void Measure(Need need) {
   std::vector<Result> plain, two, one;
-  const auto fresh = [need] {
-    InChild([need] {
-      PosixEnvironment env({.event_loop_threads = 1});
-      if (env.files().Stat(Root()).ok()) CheckOk(env.files().RemoveAll(Root()));
-      env.StopLoops();
-      Generate(need);
-      return 1.0;
-    });
-  };
+  const auto prepare = [need] { InChild([need] { return Prepare(need), 1.0; }); };
+  InChild([need] { return Generate(need), 1.0; });
   for (int round = 0; round < FLAGS_rounds; ++round) {
-    fresh();
+    prepare();
     plain.push_back(InChild(ReadPlainly));
     two.push_back(InChild(TakeOver));
     if (need == Need::kNothing) continue;
-    fresh();
+    prepare();
     one.push_back(InChild(OnOneProcessor));
   }
   const Result a = Median(plain), taken = Median(two);
@@ -278,5 +289,6 @@ int main(int argc, char** argv) {
   fflush(stdout);
   arion::Measure(arion::Need::kNothing);
   arion::Measure(arion::Need::kAll);
+  std::filesystem::remove_all(arion::Root());
   return 0;
 }
