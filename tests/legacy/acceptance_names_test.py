@@ -49,7 +49,7 @@ def main():
     missing = [word for word in wanted if word not in shows]
     names = [name for _, name in all_tests]
     unknown = [promise for promise in promised()
-               if not (promise in names or os.path.exists(os.path.join(TESTS, promise))
+               if not (promise in names or os.path.exists(os.path.join(HERE, promise))
                        or promise.endswith('...') and any(name.startswith(promise[:-3]) for name in names))]
     print('%d of %d ids stand in names of tests' % (len(wanted) - len(missing), len(wanted)))
     if missing:
