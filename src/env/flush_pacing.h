@@ -1,9 +1,9 @@
 // FlushPacing says when a device's next flush should begin.
 //
 // Whoever hears that its write is durable writes the next. Did a flush begin with the first of
-// these, the others would wait for the flush after it: a closed loop falls into two halves that take
-// turns, and each record waits for two flushes. So after a flush that took long the next waits a
-// little for as many writes as there were. Where flushes are quick it begins at once.
+// these, the others would wait for the flush after it: a closed loop falls into two halves that
+// take turns, and each record waits for two flushes. So after a flush that took long the next waits
+// a little for as many writes as there were. Where flushes are quick it begins at once.
 // Pure; one thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -26,7 +26,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kFramesMax = 48;
 constexpr long kStackWaitNanos = 100'000'000;
 
-// Where a signalled thread leaves its stack. One watchdog asks at a time, one thread after the other.
+// Where a signalled thread leaves its stack. One watchdog asks at a time, one thread after the
+// other.
 struct {
   void* frames[kFramesMax];
   std::atomic<int> count{0};

@@ -5,7 +5,8 @@
 //           those behind it queue. Without space it is tried again in the pool, after pauses that
 //           double from kPauseMin to kPauseMax, until it fits: no replica is lost to a full disk.
 // Threads   Strand-bound; the hooks are called on the strand.
-// Lifetime  Held by shared_ptr. After Abandon no hook is called; what was not applied is in the log.
+// Lifetime  Held by shared_ptr. After Abandon no hook is called; what was not applied is in the
+//           log.
 // Promises  E1  Decree order, each once; `on_applied` after the engine has it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -32,8 +32,8 @@ struct RequestWatch {
   void Note(const SlowRequest& request) const;
 };
 
-// After `deadline` nobody waits for the answer any more: what has not been logged or read by then is
-// dropped.
+// After `deadline` nobody waits for the answer any more: what has not been logged or read by then
+// is dropped.
 struct RequestTimes {
   Instant arrived;
   Instant deadline = Instant::InfiniteFuture();

@@ -4,11 +4,11 @@
 // Shapes    NORMAL -> SPACE_INSUFFICIENT at once when something met "no space", when a log's write
 //           waits for space, or when the usable space falls under the bound; back after
 //           kGoodSightings looks in a row, each a quarter (and some) above the bound, with nobody
-//           waiting. Usable is what is available without what the reserve still lacks. IO_ERROR is sticky.
-//           Slow stands beside: the p99 of a second's flushes above the limit (or writes queued and
-//           no flush at all) in kSlowSeconds seconds in a row. It is over after kCalmSeconds good ones in
-//           a row, twice as many after each relapse: where nothing is flushed any more, a probe in
-//           time is one.
+//           waiting. Usable is what is available without what the reserve still lacks. IO_ERROR is
+//           sticky. Slow stands beside: the p99 of a second's flushes above the limit (or writes
+//           queued and no flush at all) in kSlowSeconds seconds in a row. It is over after
+//           kCalmSeconds good ones in a row, twice as many after each relapse: where nothing is
+//           flushed any more, a probe in time is one.
 // Threads   Not thread-safe; DiskWatch locks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

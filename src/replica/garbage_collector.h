@@ -4,8 +4,8 @@
 // Shapes    What counts (spec/replication.md 1.14), in the data directories and the log home:
 //             <replica>.<us>.err   failed               <replica>.<us>.gar   not needed any more
 //             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
-//           Age is counted from the name's microseconds, else from the last change. Everything else,
-//           .bak included, is left alone. A disk that failed (IO_ERROR) is not touched.
+//           Age is counted from the name's microseconds, else from the last change. Everything
+//           else, .bak included, is left alone. A disk that failed (IO_ERROR) is not touched.
 //           Wall clocks jump: besides, a directory goes only after this process has seen it for an
 //           hour, or as long as it is to be kept if that is shorter.
 // Threads   Strand-bound, but for Counts: any thread.

@@ -33,8 +33,8 @@ struct DirectoryLook {
 // Changes nothing.
 absl::StatusOr<DirectoryLook> LookAtDirectory(FileSystem& files, const std::string& path);
 
-// Why `blank` can't be taken for a new directory; empty: it can. `others`: the rest of the server's.
-// `shared_log`: where an older version's shared log lies, empty: nowhere.
+// Why `blank` can't be taken for a new directory; empty: it can. `others`: the rest of the
+// server's. `shared_log`: where an older version's shared log lies, empty: nowhere.
 std::string WhyNotNew(const DirectoryLook& blank, absl::Span<const DirectoryLook> others,
                       const std::string& shared_log);
 

@@ -28,8 +28,8 @@
 
 namespace arion {
 
-// Whether a learner that lacks this much of the log is brought up sooner by a checkpoint: the replay
-// of the log against the copy of the engine's files.
+// Whether a learner that lacks this much of the log is brought up sooner by a checkpoint: the
+// replay of the log against the copy of the engine's files.
 bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes);
 
 class LearnSource {

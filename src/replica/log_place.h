@@ -1,13 +1,13 @@
-// LogPlace: where a replica's private log lies: beside its data, or with all others in one directory
-// (log_placement = home; spec/disk-formats.md 1.5).
+// LogPlace: where a replica's private log lies: beside its data, or with all others in one
+// directory (log_placement = home; spec/disk-formats.md 1.5).
 //
 // Shapes    data  <replica directory>/{plog/,.arion-log}
 //           home  <log home>/<name of the replica directory>/{plog/,.arion-log}, and in the replica
 //                 directory the file .arion-log-home with that folder's path, which stays there as
 //                 long as the replica's log does not lie beside it.
-// Errors    FailedPrecondition: a log lies elsewhere than configured. It is never moved, passed over
-//           or begun anew: the message names both places and what to do. Unavailable: the log home
-//           lacks a log that was there; not damage, a disk may be missing.
+// Errors    FailedPrecondition: a log lies elsewhere than configured. It is never moved, passed
+//           over or begun anew: the message names both places and what to do. Unavailable: the log
+//           home lacks a log that was there; not damage, a disk may be missing.
 // Threads   What takes a FileSystem waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -25,8 +25,8 @@ Response EmptyAnswer(const ReadTerms& terms, StorageError error = StorageError::
   return response;
 }
 
-// What one call may still do. Checked before each record, so that the record which crosses the limit
-// of bytes is still returned.
+// What one call may still do. Checked before each record, so that the record which crosses the
+// limit of bytes is still returned.
 class Budget {
  public:
   Budget(const ReadTerms& terms, int64_t returned_max, int64_t examined_max, int64_t bytes_max)

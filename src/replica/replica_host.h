@@ -58,7 +58,8 @@ struct ReplicaHost {
 
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
 
-  // What a replica's .init-info says of the shared log when its life begins anew: all of it is void.
+  // What a replica's .init-info says of the shared log when its life begins anew: all of it is
+  // void.
   int64_t SharedLogEnd() const { return shared_log_end->load(); }
 
   // Where the logs of the replicas in that data directory lie, for `disks`.

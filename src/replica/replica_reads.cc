@@ -13,8 +13,8 @@
 namespace arion {
 namespace {
 
-// Up to so many keys, of requests of up to so many bytes, are first looked up in the cache alone, on
-// the strand; longer requests are not even decoded there.
+// Up to so many keys, of requests of up to so many bytes, are first looked up in the cache alone,
+// on the strand; longer requests are not even decoded there.
 constexpr size_t kPointsOnStrandMax = 32;
 constexpr size_t kRequestOnStrandBytesMax = 16 << 10;
 

@@ -240,8 +240,8 @@ void ReplicaServer::State::MarkUnreadable(size_t index, const absl::Status& stat
   unreadable_tags_.push_back(directory.tag);
 }
 
-// Runs a job for each disk that is asked, all at once where that can be had; false: it hangs, or was
-// not asked. A job that hangs may end later.
+// Runs a job for each disk that is asked, all at once where that can be had; false: it hangs, or
+// was not asked. A job that hangs may end later.
 std::vector<bool> ReplicaServer::State::AskDisks(
     const std::vector<bool>& asked,
     const std::function<std::function<void()>(size_t)>& job_of) const {

@@ -1,8 +1,8 @@
 // ReplicaServer hosts the replicas of one server: opens them from their data directories, routes
 // requests to their strands, keeps the lease with the meta server, and closes them.
 //
-// Threads   Start, Stop, Snapshot, Disks: any thread. Everything else happens on strands and pools of the
-//           Environment.
+// Threads   Start, Stop, Snapshot, Disks: any thread. Everything else happens on strands and pools
+//           of the Environment.
 // Lifetime  Environment, Transport and EngineFactory outlive it. Destruction without Stop is a
 //           crash (nothing flushed).
 // Promises  P1  No client read or write is answered OK while the lease is lost; reads check it
@@ -137,8 +137,8 @@ struct LogReplayStats {
   Counter warmed_keys;  // read into the cache because they were read before the restart
 };
 
-// What one data directory's (or the log home's) disk looks like from outside. Several directories may share a device;
-// then sync_p99, is_slow and log_method are the device's.
+// What one data directory's (or the log home's) disk looks like from outside. Several directories
+// may share a device; then sync_p99, is_slow and log_method are the device's.
 struct DiskSnapshot {
   std::string tag;
   std::string path;

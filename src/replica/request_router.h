@@ -2,9 +2,10 @@
 // strand.
 //
 // Errors    Clients: kHandlerNotFound (unknown code, app id <= 0), kObjectNotFound (not here),
-//           kInvalidState (not ready), kBusy (what came before it waits too long for its turn). What doesn't decode: kInvalidData. CLEAR_SCANNER is never
-//           answered, and neither is what arrives for nobody: a deadline counts from here, and only
-//           where the client's timeout is known to be real.
+//           kInvalidState (not ready), kBusy (what came before it waits too long for its turn).
+//           What doesn't decode: kInvalidData. CLEAR_SCANNER is never answered, and neither is what
+//           arrives for nobody: a deadline counts from here, and only where the client's timeout is
+//           known to be real.
 // Threads   Thread-safe: Handle runs on the event loops; it takes no lock but the table's for a
 //           look-up.
 // SPDX-License-Identifier: Apache-2.0

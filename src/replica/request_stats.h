@@ -1,5 +1,6 @@
 // RequestStats counts what clients ask of one replica: how often, how long, how many bytes, which
-// errors, for writes what the time went into, and which keys are hot. RequestBook holds those of one server, by table.
+// errors, for writes what the time went into, and which keys are hot. RequestBook holds those of
+// one server, by table.
 //
 // Units     Nanoseconds, bytes.
 // Threads   RequestStats: the replica's strand counts, any thread reads. RequestBook: thread-safe.

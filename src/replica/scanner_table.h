@@ -3,8 +3,8 @@
 // Shapes    An id is >= 0 and works once; each batch gets a new one. High bits: chosen by chance in
 //           each life of a replica, so that ids of other servers and lives are not found here.
 // Threads   Strand-bound.
-// Promises  A scan not continued for kLifetime is dropped; of more than kScansMax the one unused for
-//           longest is.
+// Promises  A scan not continued for kLifetime is dropped; of more than kScansMax the one unused
+//           for longest is.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

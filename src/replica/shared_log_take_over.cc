@@ -12,8 +12,8 @@ namespace arion {
 namespace {
 
 constexpr uint64_t kPieceBytes = 4 << 20;
-// What a take-over may hold in memory, whatever the log's size: a quarter is read and not durable in
-// private logs yet, the rest lies in engines that have not written it to files.
+// What a take-over may hold in memory, whatever the log's size: a quarter is read and not durable
+// in private logs yet, the rest lies in engines that have not written it to files.
 constexpr uint64_t kMemoryMax = 256 << 20;
 constexpr uint64_t kBytesInFlightMax = kMemoryMax / 4;
 constexpr uint64_t kUnflushedMax = kMemoryMax - kBytesInFlightMax;

@@ -1,19 +1,19 @@
 // SharedLogTakeOver: while replicas open on an older version's data, hands each of them what only
 // the shared log has (spec/disk-formats.md 5; legacy/README.md).
 //
-// Shapes    A pass begins when every replica that was expected has joined or failed to open: the log
-//           is read once, in the pool of its disk, a piece ahead of what is handled; each replica
-//           gets its records in its own disk's pool, appends what it lacks to its private log, and
-//           is done when that is durable and the log was read to its end, whatever the others do.
-//           Replicas that come later (theirs was full, or slow) share another pass.
+// Shapes    A pass begins when every replica that was expected has joined or failed to open: the
+//           log is read once, in the pool of its disk, a piece ahead of what is handled; each
+//           replica gets its records in its own disk's pool, appends what it lacks to its private
+//           log, and is done when that is durable and the log was read to its end, whatever the
+//           others do. Replicas that come later (theirs was full, or slow) share another pass.
 // Errors    A log that is damaged or can't be read refuses the start (on_refused) and changes
 //           nothing; with Damaged::kSetAside what can be read counts, and the replicas concerned
 //           come back as after an unclean stop. A log that contradicts a replica's private log
 //           refuses the start as well. A replica's own errors are its own.
 // Threads   Strand-bound to the server's strand. `done` comes there.
 // Lifetime  Held by shared_ptr. The host outlives it.
-// Promises  O3  A replica is done only when all it takes from the shared log is durable in its private
-//               log. Killed anywhere, the next start ends the same.
+// Promises  O3  A replica is done only when all it takes from the shared log is durable in its
+//               private log. Killed anywhere, the next start ends the same.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -34,7 +34,8 @@ class WriteOrder {
   std::optional<Token> TakeReady();
   // The decided write that has begun stands in the log, or never will.
   void Settle(uint64_t hash);
-  // A write that has begun is applied, or will not be by this request. A decided one settled before.
+  // A write that has begun is applied, or will not be by this request. A decided one settled
+  // before.
   void Leave(uint64_t hash);
   // Those that have not begun leave together; returned in the order they entered.
   std::vector<Token> DropWaiting();

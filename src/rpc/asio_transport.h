@@ -6,8 +6,8 @@
 // Errors    Listen: Unavailable, with the port, who holds it and a remedy. Calls: transport.h; a
 //           peer that could not be reached is tried again after a short pause, in which calls to it
 //           fail at once.
-// Threads   Thread-safe, but for SetHandler and SetByteSessions (before Listen), Listen and Stop (one thread that is no
-//           loop thread).
+// Threads   Thread-safe, but for SetHandler and SetByteSessions (before Listen), Listen and Stop
+//           (one thread that is no loop thread).
 // Lifetime  The loops outlive the transport. After Stop the handler is not called any more, and
 //           calls fail.
 // Promises  W1  What is sent to one connection within one turn of its loop leaves in one system

@@ -1,8 +1,8 @@
 // ByteStream and ByteSession: a connection of the transport whose first bytes are of another
 // protocol, handed over to who speaks it (http/).
 //
-// Threads   OnBytes comes on the connection's loop and must not block. Post: any thread; the rest of
-//           ByteStream on the loop (in OnBytes, or in a task given to Post).
+// Threads   OnBytes comes on the connection's loop and must not block. Post: any thread; the rest
+//           of ByteStream on the loop (in OnBytes, or in a task given to Post).
 // Lifetime  The connection holds the session; the session holds the stream weakly.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
