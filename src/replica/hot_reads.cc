@@ -11,7 +11,6 @@
 namespace arion {
 namespace {
 
-constexpr size_t kKeysMax = 1024;
 constexpr size_t kKeyBytesMax = 1024;
 constexpr uint64_t kOneIn = 8;
 constexpr std::string_view kMagic = "ARHR";
@@ -22,16 +21,16 @@ constexpr char kName[] = ".arion-hot-reads";
 
 void HotReads::Note(std::string_view raw_key) {
   if (seen_++ % kOneIn != 0 || raw_key.size() > kKeyBytesMax) return;
-  if (ring_.size() < kKeysMax) {
-    ring_.emplace_back(raw_key);
-    return;
+  while (last_.size() == kKeysMax || bytes_ + raw_key.size() > kBytesMax) {
+    bytes_ -= last_.front().size();
+    last_.pop_front();
   }
-  ring_[next_] = raw_key;
-  next_ = (next_ + 1) % kKeysMax;
+  bytes_ += raw_key.size();
+  last_.emplace_back(raw_key);
 }
 
 std::vector<std::string> HotReads::Keys() const {
-  const std::set<std::string> once(ring_.begin(), ring_.end());
+  const std::set<std::string> once(last_.begin(), last_.end());
   return {once.begin(), once.end()};
 }
 

@@ -11,6 +11,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,14 +22,17 @@ namespace arion {
 
 class HotReads {
  public:
+  static constexpr size_t kKeysMax = 1024;
+  static constexpr size_t kBytesMax = 64 << 10;  // of keys; a server holds thousands of samples
+
   // Every eighth is taken, so that a key read often is likely among them.
   void Note(std::string_view raw_key);
   // Each once, in order.
   std::vector<std::string> Keys() const;
 
  private:
-  std::vector<std::string> ring_;
-  size_t next_ = 0;
+  std::deque<std::string> last_;  // oldest first
+  size_t bytes_ = 0;              // of last_
   uint64_t seen_ = 0;
 };
 

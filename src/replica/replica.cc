@@ -86,7 +86,7 @@ void Replica::Start(CloseRequest on_close) {
       interval_ms / 2 +
       static_cast<int64_t>(host_->env.random().Below(static_cast<uint64_t>(interval_ms / 2 + 1)))));
   ArmWakeup();
-  LoadHotKeys();
+  WarmFromHotReads();
 }
 
 std::string Replica::Tag() const {

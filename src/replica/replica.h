@@ -179,7 +179,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task);
   // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins.
   void Maintain(EngineWork work, Then then);
-  void LoadHotKeys();
+  void WarmFromHotReads();
   void WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from);
   void StartMaintenance();
   void WhenQuiet(absl::AnyInvocable<void()> then);

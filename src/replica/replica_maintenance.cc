@@ -16,8 +16,8 @@ constexpr absl::Duration kCheckpointAgain = absl::Seconds(5);  // after one that
 constexpr size_t kWarmedAtOnce = 16;
 constexpr absl::Duration kWarmPause = absl::Milliseconds(100);
 
-void StoreKeys(FileSystem& files, const std::string& directory,
-               const std::vector<std::string>& keys) {
+void KeepHotReads(FileSystem& files, const std::string& directory,
+                  const std::vector<std::string>& keys) {
   if (keys.empty()) return;
   const absl::Status stored = StoreHotReads(files, directory, keys);
   LOG_IF(WARNING, !stored.ok()) << "the next start's cache stays cold: " << stored;
@@ -136,7 +136,7 @@ void Replica::CheckpointIfNeeded() {
   is_checkpointing_ = true;
   Maintain(
       [keys = hot_reads_.Keys(), host = host_, directory = directory_](Engine& engine) {
-        StoreKeys(host->env.files(), directory, keys);
+        KeepHotReads(host->env.files(), directory, keys);
         return engine.Checkpoint().status();
       },
       [this](const absl::Status& status) {
@@ -164,7 +164,7 @@ void Replica::FlushReplayed(std::shared_ptr<void> until_flushed) {
 
 // ---- the cache after a restart ----
 
-void Replica::LoadHotKeys() {
+void Replica::WarmFromHotReads() {
   auto keys = std::make_shared<std::vector<std::string>>();
   InPool(
       [keys, host = host_, directory = directory_]() -> absl::Status {
@@ -266,7 +266,7 @@ void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)>
       [mode, engine = std::move(engine_), log = log_, keys = hot_reads_.Keys(), host = host_,
        directory = directory_]() mutable -> absl::Status {
         if (mode == CloseMode::kAsIs) return absl::OkStatus();
-        StoreKeys(host->env.files(), directory, keys);
+        KeepHotReads(host->env.files(), directory, keys);
         absl::Status closed = engine == nullptr ? absl::OkStatus() : engine->Close();
         // What a full disk did not let the engine write is in the log.
         if (closed.ok() || absl::IsResourceExhausted(closed)) closed.Update(log->Close());

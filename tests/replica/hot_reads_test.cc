@@ -31,6 +31,18 @@ TEST(HotReads, TheLastReadPushOutTheOldest) {
   EXPECT_EQ(std::count(keys.begin(), keys.end(), "old"), 0);
 }
 
+TEST(HotReads, LongKeysAreAsManyAsFitIntoTheLimit) {
+  HotReads reads;
+  const auto long_key = [](int i) { return std::string(1000, 'k') + std::to_string(i); };
+  for (int i = 0; i < 8 * 1024; ++i) reads.Note(long_key(i));
+  size_t bytes = 0;
+  const std::vector<std::string> keys = reads.Keys();
+  for (const std::string& key : keys) bytes += key.size();
+  EXPECT_LE(bytes, HotReads::kBytesMax);
+  EXPECT_GT(bytes, HotReads::kBytesMax - long_key(8 * 1024).size());
+  EXPECT_EQ(std::count(keys.begin(), keys.end(), long_key(8 * 1023)), 1);
+}
+
 TEST(HotReads, WhatWasStoredIsLoaded) {
   TestEnvironment env;
   EXPECT_TRUE(absl::IsNotFound(LoadHotReads(env.files(), env.root()).status()));
