@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "base/status.h"
 #include "env/environment.h"
 
 namespace arion {
@@ -106,7 +107,19 @@ class Engine {
   // tags. Never reads a clock.
   virtual absl::Status Apply(Decree decree, int64_t timestamp_us,
                              absl::Span<const WriteOp> ops) = 0;
-  // The same where nothing may wait.
+  // Apply of each in turn; an engine may do it in one step, which a crash leaves whole or not at
+  // all. For replay: what is applied so costs less.
+  struct AppliedMutation {
+    Decree decree;
+    int64_t timestamp_us = 0;
+    absl::Span<const WriteOp> ops;
+  };
+  virtual absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) {
+    for (const AppliedMutation& m : mutations)
+      RETURN_IF_ERROR(Apply(m.decree, m.timestamp_us, m.ops));
+    return absl::OkStatus();
+  }
+  // Apply where nothing may wait.
   virtual absl::Status TryApply(Decree decree, int64_t timestamp_us,
                                 absl::Span<const WriteOp> ops) {
     return Apply(decree, timestamp_us, ops);

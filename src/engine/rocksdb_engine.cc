@@ -87,12 +87,17 @@ class RocksdbEngine : public Engine {
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
     RETURN_IF_ERROR(GoOnAfterNoSpace());
-    return Write(decree, timestamp_us, ops, Patience::kWaits);
+    return Write({{decree, timestamp_us, ops}}, Patience::kWaits);
+  }
+  absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) override {
+    if (mutations.empty()) return absl::OkStatus();
+    RETURN_IF_ERROR(GoOnAfterNoSpace());
+    return Write(mutations, Patience::kWaits);
   }
   absl::Status TryApply(Decree decree, int64_t timestamp_us,
                         absl::Span<const WriteOp> ops) override {
     if (watcher_->lacks_space.load()) return absl::UnavailableError("apply: a flush lacked space");
-    return Write(decree, timestamp_us, ops, Patience::kNone);
+    return Write({{decree, timestamp_us, ops}}, Patience::kNone);
   }
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
@@ -270,17 +275,15 @@ class RocksdbEngine : public Engine {
   }
 
   enum class Patience { kWaits, kNone };
-  absl::Status Write(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops,
-                     Patience patience) {
-    CHECK_EQ(decree, last_applied() + 1);
+  absl::Status Write(absl::Span<const AppliedMutation> mutations, Patience patience) {
     batch_.Clear();
-    const TimeTag time_tag{.timestamp_us = timestamp_us, .cluster_id = options_.cluster_id};
     rocksdb::Status status;
-    for (const WriteOp& op : ops) {
-      if (status.ok()) status = AddToBatch(op, time_tag);
+    Decree decree = last_applied();
+    for (const AppliedMutation& mutation : mutations) {
+      CHECK_EQ(mutation.decree, decree + 1);
+      decree = mutation.decree;
+      if (status.ok()) status = AddToBatch(mutation);
     }
-    // The empty key gives the flush something to write in `default` too.
-    if (ops.empty()) status = AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
     if (status.ok()) {
       status = batch_.Put(database_->meta(), kDecreeKey, std::to_string(decree.value()));
     }
@@ -290,6 +293,18 @@ class RocksdbEngine : public Engine {
     RETURN_IF_ERROR(FromRocksdb(status, "apply"));
     last_applied_.store(decree);
     return absl::OkStatus();
+  }
+
+  rocksdb::Status AddToBatch(const AppliedMutation& mutation) {
+    const TimeTag time_tag{.timestamp_us = mutation.timestamp_us,
+                           .cluster_id = options_.cluster_id};
+    // The empty key gives the flush something to write in `default` too.
+    if (mutation.ops.empty()) return AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
+    rocksdb::Status status;
+    for (const WriteOp& op : mutation.ops) {
+      if (status.ok()) status = AddToBatch(op, time_tag);
+    }
+    return status;
   }
 
   // RocksDB 7.8.3, once resumed after an error, says that a flush is done before it is.
