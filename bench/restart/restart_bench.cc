@@ -75,7 +75,7 @@ double SecondsSince(Clock::time_point begun) {
 }
 
 PosixEnvironmentOptions EnvOptions(int threads) {
-  return {.event_loop_threads = 2, .disk_threads_per_device = std::max(4, threads + 2)};
+  return {.event_loop_threads = 2, .disk_threads_per_device = std::max(4, threads + 3)};
 }
 
 // This process, for as long as it lives.

@@ -46,9 +46,9 @@ RocksdbEngineOptions EngineOptions(const ServerConfig& config, const DescriptorS
   return options;
 }
 
-// Beside those that recovery may take, two for the replicas that serve already.
+// Beside those that recovery may take, and one for a flush, two for the replicas that serve already.
 int DiskThreads(const ServerConfig& config) {
-  return std::max(4, config.replica.recovery_threads_per_disk + 2);
+  return std::max(4, config.replica.recovery_threads_per_disk + 3);
 }
 
 BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines,

@@ -125,6 +125,13 @@ void Recovery::BeginMore() {
   if (const std::string summary = RecoverySummary(report); !summary.empty()) LOG(INFO) << summary;
 }
 
+bool Recovery::MayKeepUnflushed(PartitionId pid) {
+  CHECK_ON_STRAND(strand_);
+  if (plan_.MayKeep(pid)) return true;
+  BeginMore();
+  return false;
+}
+
 void Recovery::LeftPool(PartitionId pid) {
   CHECK_ON_STRAND(strand_);
   plan_.End(pid);

@@ -32,7 +32,8 @@ std::optional<PartitionId> RecoveryPlan::NextOf(size_t disk, Lane lane) const {
   };
   for (const auto& [pid, replica] : waiting_) {
     if (replica.disk != disk) continue;
-    if (used.lanes > 0 && used.memory_bytes + MemoryOf(replica) > limits_.memory_bytes_per_disk)
+    if (used.replayed + used.flushed > 0 &&
+        used.memory_bytes + MemoryOf(replica) > limits_.memory_bytes_per_disk)
       continue;
     if (best == nullptr || order(replica) < order(*best)) best = &replica;
   }
@@ -43,7 +44,7 @@ void RecoveryPlan::Take(PartitionId pid, Lane lane) {
   const ReplicaToRecover& replica = waiting_.at(pid);
   const UnderWay taken{.disk = replica.disk, .memory_bytes = MemoryOf(replica), .lane = lane};
   Disk& disk = disks_.at(replica.disk);
-  ++disk.lanes;
+  ++disk.replayed;
   disk.memory_bytes += taken.memory_bytes;
   if (lane == Lane::kByLength) disk.has_length_lane = true;
   under_way_.emplace(pid, taken);
@@ -62,7 +63,7 @@ std::vector<PartitionId> RecoveryPlan::Begin() {
     return begun;
   }
   for (auto& [number, disk] : disks_) {
-    while (disk.lanes < limits_.lanes_per_disk) {
+    while (disk.lanes() < limits_.lanes_per_disk) {
       const Lane lane = disk.has_length_lane ? Lane::kByHaste : Lane::kByLength;
       const std::optional<PartitionId> next = NextOf(number, lane);
       if (!next) break;
@@ -73,20 +74,33 @@ std::vector<PartitionId> RecoveryPlan::Begin() {
   return begun;
 }
 
+void RecoveryPlan::LeaveLane(const UnderWay& replica, Disk* disk) {
+  --disk->replayed;
+  if (replica.lane == Lane::kByLength) disk->has_length_lane = false;
+}
+
 bool RecoveryPlan::MayKeep(PartitionId pid) {
-  const uint64_t bytes = under_way_.at(pid).memory_bytes;
-  if (kept_bytes_ + bytes > limits_.memory_bytes_kept) return false;
-  kept_bytes_ += bytes;
-  return true;
+  UnderWay& replica = under_way_.at(pid);
+  if (kept_bytes_ + replica.memory_bytes <= limits_.memory_bytes_kept) {
+    kept_bytes_ += replica.memory_bytes;
+    return true;
+  }
+  Disk& disk = disks_.at(replica.disk);
+  LeaveLane(replica, &disk);
+  replica.is_flushed = true;
+  ++disk.flushed;
+  return false;
 }
 
 void RecoveryPlan::End(PartitionId pid) {
   const auto it = under_way_.find(pid);
   CHECK(it != under_way_.end()) << pid << " is not under way";
   Disk& disk = disks_.at(it->second.disk);
-  --disk.lanes;
+  if (it->second.is_flushed)
+    --disk.flushed;
+  else
+    LeaveLane(it->second, &disk);
   disk.memory_bytes -= it->second.memory_bytes;
-  if (it->second.lane == Lane::kByLength) disk.has_length_lane = false;
   under_way_.erase(it);
 }
 

@@ -3,13 +3,15 @@
 // Shapes    Parallel: each disk has lanes. One lane takes what has the longest log, so that no disk
 //           ends with a long one; the others take primaries first, then those whose role is
 //           unknown, then secondaries, the longest first. Sequential: one at a time of all, in the
-//           order of disks and partitions.
+//           order of disks and partitions. What must be flushed before the next may have its memory
+//           is flushed beside the lanes, one replica at a time.
 // Promises  What is under way on a disk needs no more memory than its share, unless it is alone;
 //           what serves keeps no more unflushed than all may keep. A disk waits for no other
 //           (parallel).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,7 +52,7 @@ class RecoveryPlan {
   // Takes those that may begin now; each is under way until End.
   std::vector<PartitionId> Begin();
   // Of one under way that is open: may what it replayed stay in memory until its next checkpoint?
-  // Else it is under way until that is flushed.
+  // Else it is under way until that is flushed, and its lane may be free: ask Begin.
   bool MayKeep(PartitionId pid);
   void End(PartitionId pid);
 
@@ -63,16 +65,21 @@ class RecoveryPlan {
     size_t disk = 0;
     uint64_t memory_bytes = 0;
     Lane lane = Lane::kByHaste;
+    bool is_flushed = false;  // it is being flushed
   };
   struct Disk {
-    int lanes = 0;  // under way
+    int replayed = 0;  // those that are
+    int flushed = 0;   // likewise
     uint64_t memory_bytes = 0;
     bool has_length_lane = false;
+
+    int lanes() const { return replayed + std::max(0, flushed - 1); }
   };
 
   uint64_t MemoryOf(const ReplicaToRecover& replica) const;
   std::optional<PartitionId> NextOf(size_t disk, Lane lane) const;
   void Take(PartitionId pid, Lane lane);
+  static void LeaveLane(const UnderWay& replica, Disk* disk);
 
   const RecoveryLimits limits_;
   uint64_t kept_bytes_ = 0;

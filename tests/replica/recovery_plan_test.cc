@@ -93,6 +93,31 @@ TEST(RecoveryPlan, WhatServesKeepsNoMoreUnflushedThanAllMay) {
   EXPECT_FALSE(plan.MayKeep(Pid(2))) << "two keep theirs for good";
 }
 
+TEST(RecoveryPlan, OneAtATimeIsFlushedBesideTheLanes) {
+  RecoveryPlan plan({.lanes_per_disk = 2, .memory_bytes_kept = 0});
+  for (int i = 0; i < 6; ++i) plan.Add(Of(i, 0, 4 * kMiB));
+  ASSERT_EQ(plan.Begin(), (Pids{Pid(0), Pid(1)}));
+  EXPECT_FALSE(plan.MayKeep(Pid(0)));
+  EXPECT_EQ(plan.Begin(), Pids{Pid(2)}) << "the lane of what is flushed is free";
+  EXPECT_FALSE(plan.MayKeep(Pid(1)));
+  EXPECT_EQ(plan.Begin(), Pids()) << "the second flush keeps its lane";
+  plan.End(Pid(0));
+  EXPECT_EQ(plan.Begin(), Pids{Pid(3)}) << "now it is the one beside the lanes";
+  plan.End(Pid(2));
+  EXPECT_EQ(plan.Begin(), Pids{Pid(4)});
+}
+
+TEST(RecoveryPlan, WhatIsFlushedHoldsItsMemoryMeanwhile) {
+  RecoveryPlan plan(
+      {.lanes_per_disk = 1, .memory_bytes_per_disk = 10 * kMiB, .memory_bytes_kept = 0});
+  for (int i = 0; i < 3; ++i) plan.Add(Of(i, 0, 6 * kMiB));
+  ASSERT_EQ(plan.Begin(), Pids{Pid(0)});
+  EXPECT_FALSE(plan.MayKeep(Pid(0)));
+  EXPECT_EQ(plan.Begin(), Pids());
+  plan.End(Pid(0));
+  EXPECT_EQ(plan.Begin(), Pids{Pid(1)});
+}
+
 TEST(RecoveryPlan, SequentialIsOneAtATimeInTheOrderOfDisks) {
   RecoveryPlan plan({.mode = RecoveryMode::kSequential, .lanes_per_disk = 4});
   plan.Add(Of(0, 1, 9 * kMiB));
