@@ -121,6 +121,26 @@ TEST_F(RecoveryTest, ACleanStopLeavesNothingToApply) {
   }
 }
 
+TEST_F(RecoveryTest, AClockThatIsSetBackMeanwhileCostsNothing) {
+  Server& server = Filled();
+  for (const bool is_clean : {false, true}) {
+    if (is_clean)
+      EXPECT_TRUE(Stop(server).ok());
+    else
+      server.Crash(sim::CrashMode::kPowerNone);
+    server.node.JumpWall(-absl::Hours(24 * 365));
+    Restart(server);
+    for (int i = 0; i < kPartitions; ++i) {
+      ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary, Pid(i)));
+      EXPECT_EQ(Get(server, 0, Pid(i)), is_clean ? "newer" : "value");
+      EXPECT_EQ(Get(server, 9, Pid(i)), "value");
+      EXPECT_EQ(Put(server, 0, "newer", 0, Pid(i)), ErrorCode::kOk);
+      EXPECT_EQ(Get(server, 0, Pid(i)), "newer") << "the later write, not the later clock";
+    }
+    EXPECT_EQ(server.server->RecoveryNow().all.failed, 0u);
+  }
+}
+
 TEST_F(RecoveryTest, AStopDuringRecoveryOpensNothingMore) {
   options_.recovery_mode = RecoveryMode::kSequential;
   Server& server = Filled();
