@@ -77,6 +77,22 @@ absl::Status CheckDisks(ServerConfig* config) {
   return absl::OkStatus();
 }
 
+// All logs are there: without its disk nothing can be served.
+absl::Status CheckLogHome(const ServerConfig& config) {
+  const std::string& home = config.replica.log_home_directory;
+  if (home.empty()) return absl::OkStatus();
+  const auto check = std::make_shared<absl::Status>();
+  const std::vector<bool> answered =
+      RunWithPatience({[check, origin = config.log_home_directory_origin, home] {
+                        *check = CheckDirectory(origin, "log_home_directory", home);
+                      }},
+                      config.disk_answer_max);
+  if (answered[0]) return *check;
+  return absl::UnavailableError(
+      absl::StrCat(config.log_home_directory_origin, ": log_home_directory: the disk of ", home,
+                   " does not answer, and every replica's log is there: start again once it does"));
+}
+
 absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
   ServerConfig& config = *completed;
   if (kind == ServerKind::kMeta) {
@@ -84,9 +100,7 @@ absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
                                    config.meta_data_directory));
   } else {
     RETURN_IF_ERROR(CheckDisks(&config));
-    if (const std::string& home = config.replica.log_home_directory; !home.empty()) {
-      RETURN_IF_ERROR(CheckDirectory(config.log_home_directory_origin, "log_home_directory", home));
-    }
+    RETURN_IF_ERROR(CheckLogHome(config));
   }
   if (!config.log_directory.empty()) {
     RETURN_IF_ERROR(CheckDirectory("configuration", "log_directory", config.log_directory));
