@@ -1,6 +1,7 @@
-// A server of GETs in two shapes, to compare nothing but the threads: the same frames, the same
-// RocksDB. `loops`: Arion's transport, reads from the cache on its event loops. `threads`: a thread
-// for each connection, blocking reads and writes.
+// A server of GETs in three shapes, to compare nothing but these: the same frames, the same RocksDB.
+// `loops`: Arion's transport, reads from the cache on its event loops. `threads`: a thread for each
+// connection, blocking reads and writes. `epoll`: a few threads that wait, read, answer and nothing
+// else: what so many connections cost on this machine whoever serves them.
 //
 //   store_server --model=threads --keys=20000 --size=1000     says "port N", ends when its input does
 // SPDX-License-Identifier: Apache-2.0
@@ -8,12 +9,15 @@
 #include <gflags/gflags.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,8 +32,8 @@
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
 
-DEFINE_string(model, "loops", "loops or threads");
-DEFINE_int32(loops, 2, "event loops");
+DEFINE_string(model, "loops", "loops, threads or epoll");
+DEFINE_int32(loops, 2, "event loops, or threads of epoll");
 DEFINE_int32(keys, 20000, "records, written before it listens");
 DEFINE_int32(size, 1000, "bytes of a value");
 
@@ -90,26 +94,49 @@ bool WriteAll(int fd, std::string_view bytes) {
   return true;
 }
 
+// Reads once and answers what has come whole; false: the connection is over.
+bool ServeOnce(int fd, const Store& store, FrameParser& parser) {
+  Frame frame;
+  const FrameParser::Room room = parser.Reserve(2 << 10);
+  const ssize_t n = recv(fd, room.data, room.size, 0);
+  if (n <= 0) return false;
+  parser.Commit(static_cast<size_t>(n));
+  std::string answers;
+  while (parser.Next(&frame) == FrameParser::Result::kFrame) {
+    const std::string body = store.Answer(frame.body, ReadTier::kAll);
+    answers += ThriftReplyHeader(frame, ErrorCode::kOk, body.size());
+    answers += body;
+  }
+  return WriteAll(fd, answers);
+}
+
 void ServeOne(int fd, const Store& store) {
   FrameParser parser(FrameParser::Expect::kAny);
-  Frame frame;
-  while (true) {
-    const FrameParser::Room room = parser.Reserve(16 << 10);
-    const ssize_t n = recv(fd, room.data, room.size, 0);
-    if (n <= 0) break;
-    parser.Commit(static_cast<size_t>(n));
-    std::string answers;
-    while (parser.Next(&frame) == FrameParser::Result::kFrame) {
-      const std::string body = store.Answer(frame.body, ReadTier::kAll);
-      answers += ThriftReplyHeader(frame, ErrorCode::kOk, body.size());
-      answers += body;
-    }
-    if (!WriteAll(fd, answers)) break;
+  while (ServeOnce(fd, store, parser)) {
   }
   close(fd);
 }
 
-void ServeByThreads(const Store& store) {
+struct Client {
+  int fd = -1;
+  FrameParser parser{FrameParser::Expect::kAny};
+};
+
+void ServeReady(int epoll, const Store& store) {
+  std::array<epoll_event, 128> events;
+  while (true) {
+    const int n = epoll_wait(epoll, events.data(), events.size(), -1);
+    for (int i = 0; i < n; ++i) {
+      auto* client = static_cast<Client*>(events[static_cast<size_t>(i)].data.ptr);
+      if (ServeOnce(client->fd, store, client->parser)) continue;
+      close(client->fd);
+      delete client;
+    }
+  }
+}
+
+// Connections go to `serve`, on a thread that accepts.
+void Accept(std::function<void(int)> serve) {
   const int listener = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{.sin_family = AF_INET, .sin_addr = {htonl(kAnyPort.ip)}};
   socklen_t length = sizeof(address);
@@ -118,15 +145,31 @@ void ServeByThreads(const Store& store) {
          getsockname(listener, where, &length) == 0);
   std::printf("port %d\n", ntohs(address.sin_port));
   std::fflush(stdout);
-  std::thread([listener, &store] {
+  std::thread([listener, serve = std::move(serve)] {
     while (true) {
       const int fd = accept(listener, nullptr, nullptr);
       if (fd < 0) continue;
       const int one = 1;
       setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-      std::thread([fd, &store] { ServeOne(fd, store); }).detach();
+      serve(fd);
     }
   }).detach();
+}
+
+void ServeByThreads(const Store& store) {
+  Accept([&store](int fd) { std::thread([fd, &store] { ServeOne(fd, store); }).detach(); });
+}
+
+void ServeByEpoll(const Store& store) {
+  std::vector<int> epolls;
+  for (int i = 0; i < FLAGS_loops; ++i) {
+    epolls.push_back(epoll_create1(0));
+    std::thread([epoll = epolls.back(), &store] { ServeReady(epoll, store); }).detach();
+  }
+  Accept([epolls, next = size_t{0}](int fd) mutable {
+    epoll_event event{.events = EPOLLIN, .data = {.ptr = new Client{.fd = fd}}};
+    PCHECK(epoll_ctl(epolls[next++ % epolls.size()], EPOLL_CTL_ADD, fd, &event) == 0);
+  });
 }
 
 void WaitForEndOfInput() {
@@ -138,8 +181,8 @@ void WaitForEndOfInput() {
 int Main() {
   PosixEnvironment env({.event_loop_threads = FLAGS_loops});
   const auto store = std::make_unique<Store>(env);
-  if (FLAGS_model == "threads") {
-    ServeByThreads(*store);
+  if (FLAGS_model != "loops") {
+    FLAGS_model == "threads" ? ServeByThreads(*store) : ServeByEpoll(*store);
     WaitForEndOfInput();
     std::_Exit(0);  // its threads wait for their clients
   }

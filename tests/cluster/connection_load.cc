@@ -191,6 +191,16 @@ class Load {
   std::vector<uint32_t> micros_;
 };
 
+// Of this process.
+double CpuMicros() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  const auto micros = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_usec);
+  };
+  return micros(used.ru_utime) + micros(used.ru_stime);
+}
+
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
 uint32_t Quantile(const std::vector<uint32_t>& sorted, double q) {
@@ -225,6 +235,7 @@ int MeasureGets() {
   load.expects_values = true;
   const Clock::time_point begun = Clock::now();
   Clock::time_point measured_from = begun;
+  double cpu_from = 0;
   bool is_warm = false;
   size_t n = 0;
   load.Run([&]() -> std::string_view {
@@ -232,6 +243,7 @@ int MeasureGets() {
     if (!is_warm && elapsed > FLAGS_seconds / 4) {
       is_warm = true;
       measured_from = Clock::now();
+      cpu_from = CpuMicros();
       load.BeginMeasuring();
       std::printf("warm\n");
       std::fflush(stdout);
@@ -240,14 +252,16 @@ int MeasureGets() {
     return gets[n++ % gets.size()];
   });
   const double seconds = Seconds(Clock::now() - measured_from);
+  const double cpu_micros = CpuMicros() - cpu_from;
   std::vector<uint32_t>& micros = load.micros();
   std::sort(micros.begin(), micros.end());
   std::printf(
       "{\"connections\": %d, \"ops\": %zu, \"failed\": %ld, \"per_s\": %.0f, \"p50_us\": %u, "
-      "\"p99_us\": %u, \"p999_us\": %u}\n",
+      "\"p99_us\": %u, \"p999_us\": %u, \"client_cpu_us\": %.2f, \"client_busy\": %.2f}\n",
       FLAGS_connections, micros.size(), static_cast<long>(load.failed()),
       static_cast<double>(micros.size()) / seconds, Quantile(micros, 0.5), Quantile(micros, 0.99),
-      Quantile(micros, 0.999));
+      Quantile(micros, 0.999), cpu_micros / static_cast<double>(micros.size()),
+      cpu_micros / 1e6 / seconds);
   return load.failed() == 0 ? 0 : 1;
 }
 
