@@ -18,6 +18,9 @@ namespace {
 // Of memtables, counted whole against write_buffers_total_bytes: with RocksDB's 1 MiB, hundreds of
 // nearly empty engines are over it and flush with every record.
 constexpr size_t kArenaBlockBytes = 32 << 10;
+// Of a disk; a database flushes in one at a time. With one for all, a restart whose replicas are
+// replayed by two threads waits for it.
+constexpr int kFlushThreads = 2;
 constexpr uint64_t kTargetFileBytes = 64 << 20;
 constexpr int kLevels = 6;
 
@@ -87,6 +90,7 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(FileSys
   if (disk.env == nullptr) {
     disk.files = std::make_shared<RocksdbFileSystem>(files, clock);
     disk.env = std::make_shared<DiskThreads>(rocksdb::NewCompositeEnv(disk.files));
+    disk.env->SetBackgroundThreads(kFlushThreads, rocksdb::Env::HIGH);
   }
   return disk;
 }

@@ -33,7 +33,7 @@ RecoveryLimits LimitsOf(const ReplicaServerOptions& options) {
           .lanes_per_disk = options.recovery_threads_per_disk,
           .memory_bytes_per_disk =
               options.recovery_memory_bytes / std::max<size_t>(1, options.data_directories.size()),
-          .memory_bytes_kept = options.recovery_memory_bytes / 4};
+          .memory_bytes_kept = options.recovery_memory_bytes / 8};
 }
 
 std::vector<std::vector<FoundReplica>> ByDirectory(size_t directories,

@@ -32,7 +32,7 @@ struct RecoveryLimits {
   // What one replay holds at most, however long the log: memtables, blocks.
   uint64_t memory_bytes_per_replica = 192 << 20;
   // What all that serve may keep in memory of what they replayed.
-  uint64_t memory_bytes_kept = 256 << 20;
+  uint64_t memory_bytes_kept = 128 << 20;
 };
 
 struct ReplicaToRecover {
