@@ -85,6 +85,21 @@ TEST_P(EngineTest, ALaterOperationOfAMutationWins) {
   EXPECT_EQ(Read(b_), "none");
 }
 
+TEST_P(EngineTest, ManyMutationsAtOnceAreAppliedInTurnAndTheDecreeOfTheLastSurvives) {
+  const WriteOp first[] = {Put(a_, "1"), Put(b_, "1")}, second[] = {Put(a_, "2"), Remove(b_)};
+  const Engine::AppliedMutation mutations[] = {
+      {Decree(1), 1, first}, {Decree(2), 2, {}}, {Decree(3), 3, second}};
+  ASSERT_TRUE(engine_->ApplyAll(mutations).ok());
+  ASSERT_TRUE(engine_->ApplyAll({}).ok());
+  EXPECT_EQ(engine_->last_applied(), Decree(3));
+  EXPECT_EQ(Read(a_), "2");
+  EXPECT_EQ(Read(b_), "none");
+  ASSERT_TRUE(engine_->Flush().ok());
+  CrashAndOpen();
+  EXPECT_EQ(engine_->last_applied(), Decree(3));
+  EXPECT_EQ(Read(a_), "2");
+}
+
 TEST_P(EngineTest, AMutationWithoutOperationsOnlyAdvancesTheDecree) {
   Apply({});
   ASSERT_TRUE(engine_->Flush().ok());

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "replica/log_place.h"
 #include "replica/recovery_text.h"
 #include "tests/replica/server_world.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {
@@ -139,6 +141,51 @@ TEST_F(RecoveryTest, AClockThatIsSetBackMeanwhileCostsNothing) {
     }
     EXPECT_EQ(server.server->RecoveryNow().all.failed, 0u);
   }
+}
+
+// As a primary of an older version logged them: each is decided from what is before it in the log.
+TEST_F(RecoveryTest, WhatALogHoldsUndecidedIsDecidedFromWhatWasReplayedBefore) {
+  options_.checkpoint_interval = absl::Hours(1);
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 0, "5"), ErrorCode::kOk);
+  ASSERT_LT(Snapshot(server).last_durable, last_decree_) << "so that it is replayed, too";
+  const std::string directory = Snapshot(server).directory;
+  server.Crash(sim::CrashMode::kPowerNone);
+  sim::SimEnvironment& env = server.node.Start();
+  const StrandPtr strand = env.NewStrand("log");
+  std::unique_ptr<PrivateLog> log;
+  env.RunInPool([&] {
+    const LogPlace place = LogPlaceOf("", directory);
+    log = *PrivateLog::Open(
+        env, strand,
+        {.directory = place.directory, .identity_path = place.identity_path, .pid = kPid},
+        [](MutationPtr) { return absl::OkStatus(); }, nullptr);
+  });
+  env.RunOn(strand, [&] {
+    for (int i = 1; i <= 40; ++i) {
+      auto m = std::make_shared<Mutation>();
+      m->pid = kPid;
+      m->ballot = meta_.configuration().ballot;
+      m->decree = last_decree_ + i;
+      m->last_committed = m->decree + -1;
+      m->timestamp_us = env.clock().WallMicros();
+      m->updates.push_back(
+          i % 2 == 1
+              ? Update{.code = WriteCode::kIncr, .data = EncodeWrapped(IncrRequest{Key(0), 2})}
+              : Update{.code = WriteCode::kPut,
+                       .data = EncodeWrapped(UpdateRequest{Key(1), "other", 0})});
+      log->Append(std::move(m), [](const absl::Status& status) { EXPECT_TRUE(status.ok()); });
+    }
+  });
+  world_.RunFor(absl::Seconds(2));
+  log.reset();
+  server.Crash(sim::CrashMode::kPowerNone);
+  Restart(server);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  EXPECT_EQ(Get(server, 0), "45");
+  EXPECT_EQ(Get(server, 1), "other");
 }
 
 TEST_F(RecoveryTest, AStopDuringRecoveryOpensNothingMore) {
