@@ -91,17 +91,24 @@ def measure(run):
 
 
 def cpu_bound(run, bench, directory):
-    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 64, 5)
+    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 128, 5)
     seconds, first, megabytes = runs_of(run, bench, directory, [
-        f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", "--runs=raw_one,raw:2,sequential,parallel:2"])
+        f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}",
+        "--runs=raw_one,raw:2,flushed_one,flushed:2,sequential,parallel:2"])
     tell(run, f"{replicas} replicas of {mebibytes} MiB of log, two directories, one disk, warm", seconds, first, megabytes)
     raw_speedup = measuring.Comparison(seconds["raw_one"], seconds["raw:2"])
     speedup = measuring.Comparison(seconds["sequential"], seconds["parallel:2"])
+    flushed_speedup = measuring.Comparison(seconds["flushed_one"], seconds["flushed:2"])
     rate = measuring.Comparison(seconds["raw:2"], seconds["parallel:2"])
-    run.table(["ratio", "", "goal"], [("speed-up of the raw harness", raw_speedup, ""),
+    flushed_rate = measuring.Comparison(seconds["flushed:2"], seconds["parallel:2"])
+    run.table(["ratio", "", "goal"], [("speed-up of the raw harness, engines dropped", raw_speedup, ""),
+                                      ("speed-up of the raw harness, engines flushed", flushed_speedup, ""),
                                       ("speed-up of the server", speedup, "0.9 of the harness's"),
-                                      ("server's rate to the harness's", rate, "0.8")])
-    return {"parallel_speedup": round(speedup.ratio, 3), "raw_speedup": round(raw_speedup.ratio, 3),
+                                      ("server's rate to the harness's that drops", rate, "0.8"),
+                                      ("server's rate to the harness's that flushes, too", flushed_rate, "0.8")])
+    return {"flushed_speedup": round(flushed_speedup.ratio, 3), "rate_of_flushed": round(flushed_rate.ratio, 3),
+            "speedup_of_flushed": round(speedup.ratio / flushed_speedup.ratio, 3),
+            "parallel_speedup": round(speedup.ratio, 3), "raw_speedup": round(raw_speedup.ratio, 3),
             "speedup_of_raw": round(speedup.ratio / raw_speedup.ratio, 3), "rate_of_raw": round(rate.ratio, 3),
             "first_served_seconds": round(statistics.median(first["parallel:2"]), 3),
             "last_served_seconds": round(statistics.median(seconds["parallel:2"]), 3)}

@@ -4,8 +4,10 @@
 //   restart_bench --replicas 16 --log_mib 64 --runs raw_one,raw:2,sequential,parallel:2 --rounds 3
 //
 // Each round does the runs in turn: a line of JSON each, which bench/figures/restart.py reads. raw:2
-// and parallel:2 have two threads a disk, raw_one one in all. The page cache is warm, for it is
-// copied just before, unless --cold. TMPDIR chooses the disk.
+// and parallel:2 have two threads a disk, raw_one one in all. raw drops each engine with what is in
+// its memory; flushed:2 keeps them as a server does: what is more than a server may keep unflushed
+// is flushed, behind the replay. The page cache is warm, for it is copied just before, unless
+// --cold. TMPDIR chooses the disk.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_cat.h>
@@ -20,11 +22,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <latch>
+#include <memory>
+#include <mutex>
 #include <thread>
 
 #include "base/log.h"
@@ -34,6 +39,7 @@
 #include "replica/app_info_file.h"
 #include "replica/log_place.h"
 #include "replica/mutation_operations.h"
+#include "replica/recovery_plan.h"
 #include "replica/recovery_text.h"
 #include "replica/replica_opener.h"
 #include "replica/replica_server.h"
@@ -197,7 +203,8 @@ class Template {
   uint64_t bytes_ = 0;
 };
 
-void ReplayRaw(PosixEnvironment& env, EngineFactory& engines, const std::string& directory) {
+std::unique_ptr<Engine> ReplayRaw(PosixEnvironment& env, EngineFactory& engines,
+                                  const std::string& directory) {
   auto engine = engines.Open(DataPathOf(directory));
   MustBeOk(engine.status());
   const std::string log = LogPlaceOf("", directory).directory;
@@ -219,7 +226,56 @@ void ReplayRaw(PosixEnvironment& env, EngineFactory& engines, const std::string&
       }
     }
   }
+  return *std::move(engine);
 }
+
+// Of one disk: keeps engines, and flushes one at a time, two waiting at most.
+class Flusher {
+ public:
+  Flusher() : thread_([this] { Run(); }) {}
+  ~Flusher() {
+    {
+      const std::lock_guard lock(mutex_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+  void Take(std::unique_ptr<Engine> engine, uint64_t bytes_max) {
+    std::unique_lock lock(mutex_);
+    if (kept_bytes_ + (uint64_t{1} << 20) * FLAGS_log_mib <= bytes_max) {
+      kept_bytes_ += (uint64_t{1} << 20) * FLAGS_log_mib;
+      return kept_.push_back(std::move(engine));
+    }
+    changed_.wait(lock, [this] { return waiting_.size() < 2; });
+    waiting_.push_back(std::move(engine));
+    changed_.notify_all();
+  }
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      Engine& engine = *waiting_.front();
+      lock.unlock();
+      MustBeOk(engine.Flush());
+      lock.lock();
+      kept_.push_back(std::move(waiting_.front()));
+      waiting_.erase(waiting_.begin());
+      changed_.notify_all();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  uint64_t kept_bytes_ = 0;                       // guarded by mutex_, as the rest
+  std::vector<std::unique_ptr<Engine>> kept_;     // as a server's that serve
+  std::vector<std::unique_ptr<Engine>> waiting_;  // front: it is being flushed
+  bool ends_ = false;
+  std::thread thread_;
+};
 
 struct Measured {
   double seconds = 0, first_seconds = 0, cpu_seconds = 0;
@@ -229,10 +285,13 @@ struct Measured {
 struct DiskOfReplicas {
   std::vector<std::string> replicas;
   std::atomic<size_t> next = 0;
+  std::unique_ptr<Flusher> flusher;
 };
 
+enum class Engines { kDropped, kFlushed };
+
 // `threads` a disk; 0: one in all.
-Measured RunRaw(const Template& full, int threads) {
+Measured RunRaw(const Template& full, int threads, Engines fate) {
   const std::vector<std::string> copies = full.Copy();
   std::vector<DiskOfReplicas> disks(full.ShareADisk() || threads == 0 ? 1 : copies.size());
   for (size_t i = 0; i < copies.size(); ++i)
@@ -241,17 +300,23 @@ Measured RunRaw(const Template& full, int threads) {
   const InControlGroup limited;
   PosixEnvironment env(EnvOptions(threads));
   RocksdbEngineFactory engines(env);
+  const uint64_t keep_bytes = RecoveryLimits{}.memory_bytes_kept / disks.size();
+  if (fate == Engines::kFlushed)
+    for (DiskOfReplicas& disk : disks) disk.flusher = std::make_unique<Flusher>();
   const double cpu = CpuSeconds();
   const auto begun = Clock::now();
   std::vector<std::thread> workers;
   for (DiskOfReplicas& disk : disks)
     for (int i = 0; i < std::max(1, threads); ++i)
       workers.emplace_back([&] {
-        for (size_t at; (at = disk.next.fetch_add(1)) < disk.replicas.size();)
-          ReplayRaw(env, engines, disk.replicas[at]);
+        for (size_t at; (at = disk.next.fetch_add(1)) < disk.replicas.size();) {
+          auto engine = ReplayRaw(env, engines, disk.replicas[at]);
+          if (fate == Engines::kFlushed) disk.flusher->Take(std::move(engine), keep_bytes);
+        }
       });
   for (std::thread& worker : workers) worker.join();
   const Measured result{.seconds = SecondsSince(begun), .cpu_seconds = CpuSeconds() - cpu};
+  disks.clear();  // with the engines
   env.StopLoops();
   return result;
 }
@@ -306,8 +371,10 @@ Measured Do(const Template& full, const std::string& run) {
   const std::vector<std::string> parts = absl::StrSplit(run, ':');
   int threads = 0;
   CHECK(parts.size() == 1 || absl::SimpleAtoi(parts[1], &threads)) << run;
-  if (parts[0] == "raw_one") return RunRaw(full, 0);
-  if (parts[0] == "raw") return RunRaw(full, threads);
+  if (parts[0] == "raw_one") return RunRaw(full, 0, Engines::kDropped);
+  if (parts[0] == "flushed_one") return RunRaw(full, 0, Engines::kFlushed);
+  if (parts[0] == "raw") return RunRaw(full, threads, Engines::kDropped);
+  if (parts[0] == "flushed") return RunRaw(full, threads, Engines::kFlushed);
   if (parts[0] == "sequential") return RunServer(full, RecoveryMode::kSequential, 1);
   CHECK_EQ(parts[0], "parallel") << run;
   return RunServer(full, RecoveryMode::kParallel, threads);
