@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "env/held_bytes.h"
+
 namespace arion {
 
 class ReadableFile {
@@ -32,6 +34,8 @@ class ReadableFile {
   virtual absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const = 0;
   // The same into the caller's n bytes; returns how many.
   virtual absl::StatusOr<size_t> ReadInto(uint64_t offset, size_t n, char* to) const;
+  // The same, ready to go out over a socket. nullptr: not here, or not so; then ReadAt tells.
+  virtual std::unique_ptr<HeldBytes> Hold(uint64_t offset, size_t n) const { return nullptr; }
   // Hints for the cache; `n` 0: to the end.
   enum class Access { kNormal, kSequential, kRandom, kSoon, kNotSoon };
   virtual void Expect(Access access, uint64_t offset, uint64_t n) const {}

@@ -32,7 +32,9 @@ struct PoolStats {
 
 class PosixDiskPool : public DiskPool {
  public:
-  explicit PosixDiskPool(int threads);
+  // kLow: its threads give way to all others where the processor is short.
+  enum class Priority { kNormal, kLow };
+  explicit PosixDiskPool(int threads, Priority priority = Priority::kNormal);
   ~PosixDiskPool() override;
 
   void Submit(Task work) override;
@@ -54,7 +56,7 @@ class PosixDiskPool : public DiskPool {
     CallRecord call;
     std::atomic<int64_t> busy_since_nanos{0};  // 0: idle
   };
-  void Run(Worker& self);
+  void Run(Worker& self, Priority priority);
   Waiting TakeNext();  // with mutex_ held, and not all taken
 
   std::mutex mutex_;

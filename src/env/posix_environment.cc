@@ -47,6 +47,8 @@ PosixEnvironment::~PosixEnvironment() { loops_.Stop(); }
 
 DiskPool& PosixEnvironment::disk_pool(const std::string& path) { return *DeviceOf(path).pool; }
 
+DiskPool& PosixEnvironment::bulk_pool(const std::string& path) { return *DeviceOf(path).bulk; }
+
 LogDevice& PosixEnvironment::log_device(const std::string& path) { return *DeviceOf(path).log; }
 
 // A path's device is asked for once, and never under the lock: that may wait for the disk. A loop
@@ -68,6 +70,8 @@ PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
     device = std::make_unique<Device>();
     device->path = path;
     device->pool = std::make_unique<PosixDiskPool>(options_.disk_threads_per_device);
+    device->bulk = std::make_unique<PosixDiskPool>(options_.bulk_threads_per_device,
+                                                   PosixDiskPool::Priority::kLow);
     device->log = NewPosixLogDevice(path, options_.log_device);
   }
   return *device;
@@ -91,8 +95,8 @@ std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   std::vector<StuckWork> stuck;
   const std::lock_guard lock(mutex_);
   for (const auto& [number, device] : devices_)
-    for (StuckWork& work : device->pool->Stuck(limit, device->path))
-      stuck.push_back(std::move(work));
+    for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get()})
+      for (StuckWork& work : pool->Stuck(limit, device->path)) stuck.push_back(std::move(work));
   return stuck;
 }
 

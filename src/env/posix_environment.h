@@ -22,6 +22,7 @@ namespace arion {
 struct PosixEnvironmentOptions {
   int event_loop_threads = 2;
   int disk_threads_per_device = 4;
+  int bulk_threads_per_device = 2;
   LogDeviceOptions log_device;
 };
 
@@ -36,6 +37,7 @@ class PosixEnvironment : public Environment {
   StrandPtr NewStrand(std::string_view name) override { return loops_.NewStrand(name); }
   DiskPool& disk_pool(const std::string& path) override;
   LogDevice& log_device(const std::string& path) override;
+  DiskPool& bulk_pool(const std::string& path) override;
 
   EventLoops& loops() { return loops_; }
   // The very pool of disk_pool(path), for displays.
@@ -49,7 +51,8 @@ class PosixEnvironment : public Environment {
   struct Device {
     std::string path;  // the first that was asked for
     std::unique_ptr<LogDevice> log;
-    std::unique_ptr<PosixDiskPool> pool;  // ends first: its work uses the log device
+    std::unique_ptr<PosixDiskPool> pool;  // these end first: their work uses the log device
+    std::unique_ptr<PosixDiskPool> bulk;
   };
   Device& DeviceOf(const std::string& path);
   std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path);

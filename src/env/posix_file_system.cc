@@ -86,6 +86,11 @@ class PosixReadableFile : public ReadableFile {
     return done;
   }
 
+  std::unique_ptr<HeldBytes> Hold(uint64_t offset, size_t n) const override {
+    const BlockingCall call("read", path_);
+    return HeldBytes::Take(fd_, offset, n);
+  }
+
   void Expect(Access access, uint64_t offset, uint64_t n) const override {
     constexpr int kAdvice[] = {POSIX_FADV_NORMAL, POSIX_FADV_SEQUENTIAL, POSIX_FADV_RANDOM,
                                POSIX_FADV_WILLNEED, POSIX_FADV_DONTNEED};

@@ -13,9 +13,9 @@
 namespace arion {
 namespace {
 
-constexpr uint64_t kChunkBytes = 4 << 20;
-constexpr int kChunkAttemptsMax = 3;  // of a chunk that comes damaged
-constexpr int kOutagesMax = 10;       // of a chunk that does not come
+constexpr uint64_t kChunkBytes = 512 << 10;  // short enough for who shares the way with it
+constexpr int kChunkAttemptsMax = 3;         // of a chunk that comes damaged
+constexpr int kOutagesMax = 10;              // of a chunk that does not come
 constexpr absl::Duration kOutagePause = absl::Seconds(1);
 constexpr absl::Duration kTimeout = absl::Seconds(20);
 
@@ -99,7 +99,7 @@ FileFetcher::FileFetcher(Environment& env, Transport& transport, StrandPtr stran
     : env_(env), transport_(transport), strand_(std::move(strand)), plan_(std::move(plan)) {}
 
 void FileFetcher::InPool(absl::AnyInvocable<absl::Status()> work, absl::AnyInvocable<void()> then) {
-  env_.disk_pool(plan_.pool_path)
+  env_.bulk_pool(plan_.pool_path)
       .Submit([self = weak_from_this(), strand = strand_, work = std::move(work),
                then = std::move(then)]() mutable {
         absl::Status status = work();
@@ -231,24 +231,59 @@ void FileFetcher::AskChunk() {
                    .lane = Lane::kBulk},
                   strand_, [self = weak_from_this()](RpcResult result) {
                     if (const auto fetcher = self.lock(); fetcher && !fetcher->is_cancelled())
-                      fetcher->OnChunk(result);
+                      fetcher->OnChunk(std::move(result));
                   });
 }
 
-void FileFetcher::OnChunk(const RpcResult& result) {
+// A chunk as it came, and what its check in the pool says.
+struct FileFetcher::Chunk {
+  std::string body;
+  uint64_t offset = 0;
+  uint64_t bytes = 0;   // asked for
+  uint32_t crc = 0;     // of the file up to here, then with it
+  std::string mistake;  // of the source
+};
+
+// Checks the chunk and writes it to its place.
+absl::Status FileFetcher::Store(WritableFile& file, Chunk* chunk) {
+  const absl::StatusOr<CopyResponse> response = DecodeWrapped<CopyResponse>(chunk->body);
+  chunk->body = {};
+  if (!response.ok()) {
+    chunk->mistake = std::string(response.status().message());
+    return absl::OkStatus();
+  }
+  const std::string& bytes = response->file_content.bytes;
+  if (response->error != ErrorCode::kOk)
+    chunk->mistake = std::string(ErrorCodeName(response->error));
+  else if (bytes.size() != chunk->bytes || response->offset != static_cast<int64_t>(chunk->offset))
+    chunk->mistake = "another range than asked for";
+  else if (response->crc32c && static_cast<uint32_t>(*response->crc32c) != Crc32c(bytes))
+    chunk->mistake = "a chunk with a wrong checksum";
+  if (!chunk->mistake.empty()) return absl::OkStatus();
+  chunk->crc = Crc32c(bytes, chunk->crc);
+  RETURN_IF_ERROR(file.WriteAt(chunk->offset, bytes));
+  // The sync at the end finds little left, and no log's flush waits behind much of it.
+  return file.StartWriteback(chunk->offset, bytes.size());
+}
+
+void FileFetcher::OnChunk(RpcResult result) {
   if (result.error != ErrorCode::kOk) return OnOutage(ErrorCodeName(result.error));
   ++attempts_;
-  absl::StatusOr<CopyResponse> response = DecodeWrapped<CopyResponse>(result.body);
-  if (!response.ok()) return RetryChunk(std::string(response.status().message()));
-  if (response->error != ErrorCode::kOk)
-    return RetryChunk(std::string(ErrorCodeName(response->error)));
-  std::string& bytes = response->file_content.bytes;
-  const uint64_t wanted = std::min(kChunkBytes, sizes_[file_index_] - offset_);
-  if (bytes.size() != wanted || response->offset != static_cast<int64_t>(offset_))
-    return RetryChunk("another range than asked for");
-  if (response->crc32c && static_cast<uint32_t>(*response->crc32c) != Crc32c(bytes))
-    return RetryChunk("a chunk with a wrong checksum");
-  StoreChunk(std::move(bytes));
+  auto chunk =
+      std::make_shared<Chunk>(Chunk{.body = std::move(result.body),
+                                    .offset = offset_,
+                                    .bytes = std::min(kChunkBytes, sizes_[file_index_] - offset_),
+                                    .crc = crc_});
+  InPool([open = open_, chunk] { return Store(*open->file, chunk.get()); },
+         [this, chunk] {
+           if (!chunk->mistake.empty()) return RetryChunk(chunk->mistake);
+           offset_ += chunk->bytes;
+           bytes_fetched_ += chunk->bytes;
+           crc_ = chunk->crc;
+           attempts_ = 0;
+           outages_ = 0;
+           NextChunk();
+         });
 }
 
 std::string FileFetcher::Position() const {
@@ -267,17 +302,6 @@ void FileFetcher::OnOutage(std::string_view why) {
   if (++outages_ > kOutagesMax)
     return Finish(absl::UnavailableError(absl::StrCat(Position(), ": ", Text(why))));
   AskChunkAfter(kOutagePause);
-}
-
-void FileFetcher::StoreChunk(std::string bytes) {
-  const uint64_t at = offset_;
-  offset_ += bytes.size();
-  bytes_fetched_ += bytes.size();
-  crc_ = Crc32c(bytes, crc_);
-  attempts_ = 0;
-  outages_ = 0;
-  InPool([open = open_, at, bytes = std::move(bytes)] { return open->file->WriteAt(at, bytes); },
-         [this] { NextChunk(); });
 }
 
 void FileFetcher::FinishFile() {

@@ -1,8 +1,8 @@
 // FileFetcher copies a list of files from another server into a directory of its own, in checked
 // chunks.
 //
-// Shapes    Each chunk is checked by the crc32c the source sends with it, each file by its
-//           length and, where the source named one, by the checksum of the whole file. Chunks go
+// Shapes    Each file is checked by its length and, where the source named one, by the checksum
+//           of the whole file; a chunk by the crc32c that a source may send with it. Chunks go
 //           over Lane::kBulk. What an interrupted copy left in the target is taken over where it
 //           may be a piece of a file with a checksum, and removed elsewhere.
 // Errors    Unavailable: the source can't be reached, or what it sends stays damaged after the
@@ -80,10 +80,11 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   void NextChunk();
   void AskChunk();
   void AskChunkAfter(absl::Duration delay);
-  void OnChunk(const RpcResult& result);
+  struct Chunk;
+  static absl::Status Store(WritableFile& file, Chunk* chunk);
+  void OnChunk(RpcResult result);
   void RetryChunk(const std::string& why);
   void OnOutage(std::string_view why);
-  void StoreChunk(std::string bytes);
   void FinishFile();
   void Finish(const absl::Status& status);
   std::string Position() const;  // for messages

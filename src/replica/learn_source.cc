@@ -11,7 +11,8 @@
 namespace arion {
 namespace {
 
-constexpr uint64_t kLogBytesMin = 4 << 20;
+// Whoever applies it keeps its loop for as long.
+constexpr uint64_t kLogBytesMin = 1 << 20;
 constexpr uint64_t kLogBytesMax = 64 << 20;
 constexpr size_t kReadBytes = 4 << 20;
 // Of a copy: what it costs whatever its size, and how many bytes a second it brings.

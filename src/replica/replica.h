@@ -172,6 +172,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // ---- disk work ----
   // In the pool; `then` on the strand. Close and engine exchanges wait for all of it.
   void InPool(PoolWork work, Then then);
+  void RunIn(DiskPool& pool, PoolWork work, Then then);
   // Work that may be repeated: again, after a pause, while the disk is full. Given up by Close,
   // without `then`.
   void InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then);
@@ -179,6 +180,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task);
   // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins.
   void Maintain(EngineWork work, Then then);
+  void MaintainIn(DiskPool& pool, EngineWork work, Then then);
   void WarmFromHotReads();
   void WarmCache(std::shared_ptr<const std::vector<std::string>> keys, size_t from);
   void StartMaintenance();
@@ -356,7 +358,12 @@ class Replica : public std::enable_shared_from_this<Replica> {
   int64_t appends_under_way_ = 0;
   uint64_t next_logged_ = 0;  // sequence that the log reports next, while appends are under way
   int64_t pool_jobs_ = 0;
-  std::deque<std::pair<EngineWork, Then>> maintenance_;
+  struct Maintenance {
+    DiskPool& pool;
+    EngineWork work;
+    Then then;
+  };
+  std::deque<Maintenance> maintenance_;
   bool is_maintaining_ = false;
   bool is_checkpointing_ = false;
   bool is_replay_watched_ = false;

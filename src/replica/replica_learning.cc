@@ -15,6 +15,8 @@ namespace arion {
 
 namespace {
 
+constexpr uint64_t kLogBytesUnpaid = 64 << 10;  // the end of a log
+constexpr absl::Duration kLogPauseMax = absl::Milliseconds(50);
 constexpr absl::Duration kSlotPause = absl::Seconds(1);  // then a copy looks for a free slot again
 
 }  // namespace
@@ -52,7 +54,7 @@ void Replica::Ship(ShipState ship) {
   EngineWork work = [this, log = log_, shipped, share](Engine& engine) {
     return source_.Read(*log, engine, shipped.get(), share.get());
   };
-  Maintain(std::move(work), [this, shipped, share](const absl::Status& status) {
+  auto then = [this, shipped, share](const absl::Status& status) {
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;
       if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's checkpoint", status);
@@ -63,8 +65,17 @@ void Replica::Ship(ShipState ship) {
                learner != learners_asking_.end() && *share != nullptr) {
       source_.KeepShare(learner->second, std::move(*share));
     }
-    ReplyLearn(shipped->token, shipped->response);
-  });
+    // What has been read of a log is paid for afterwards, but not so long that its end runs away.
+    const uint64_t bytes = shipped->response.state.meta.bytes.size();
+    const absl::Duration delay =
+        bytes < kLogBytesUnpaid
+            ? absl::ZeroDuration()
+            : std::min(kLogPauseMax, host_->sending->Take(disk_, bytes, host_->env.clock().Now()));
+    if (delay == absl::ZeroDuration()) return ReplyLearn(shipped->token, shipped->response);
+    After(delay,
+          [shipped](Replica& replica) { replica.ReplyLearn(shipped->token, shipped->response); });
+  };
+  MaintainIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
 }
 
 // ---- learner's work ----

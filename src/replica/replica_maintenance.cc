@@ -27,10 +27,12 @@ void KeepHotReads(FileSystem& files, const std::string& directory,
 
 // ---- disk work ----
 
-void Replica::InPool(PoolWork work, Then then) {
+void Replica::InPool(PoolWork work, Then then) { RunIn(pool(), std::move(work), std::move(then)); }
+
+void Replica::RunIn(DiskPool& pool, PoolWork work, Then then) {
   ++pool_jobs_;
   // The job holds the replica: it must not go while the disk works for it.
-  pool().Submit(
+  pool.Submit(
       [self = shared_from_this(), work = std::move(work), then = std::move(then)]() mutable {
         absl::Status status = work();
         work = nullptr;  // lets go of the engine here, not on the strand
@@ -69,21 +71,27 @@ void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> tas
 }
 
 void Replica::Maintain(EngineWork work, Then then) {
-  maintenance_.emplace_back(std::move(work), std::move(then));
+  MaintainIn(pool(), std::move(work), std::move(then));
+}
+
+void Replica::MaintainIn(DiskPool& pool, EngineWork work, Then then) {
+  maintenance_.push_back({pool, std::move(work), std::move(then)});
   StartMaintenance();
 }
 
 void Replica::StartMaintenance() {
   if (is_maintaining_ || maintenance_.empty() || !when_quiet_.empty() || engine_ == nullptr) return;
   is_maintaining_ = true;
-  auto [work, then] = std::move(maintenance_.front());
+  Maintenance next = std::move(maintenance_.front());
   maintenance_.pop_front();
-  InPool([engine = engine_, work = std::move(work)]() mutable { return work(*engine); },
-         [this, then = std::move(then)](const absl::Status& status) mutable {
-           is_maintaining_ = false;
-           then(status);
-           StartMaintenance();
-         });
+  RunIn(
+      next.pool,
+      [engine = engine_, work = std::move(next.work)]() mutable { return work(*engine); },
+      [this, then = std::move(next.then)](const absl::Status& status) mutable {
+        is_maintaining_ = false;
+        then(status);
+        StartMaintenance();
+      });
 }
 
 void Replica::WhenQuiet(absl::AnyInvocable<void()> then) {

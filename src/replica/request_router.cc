@@ -325,9 +325,9 @@ bool RequestRouter::RouteCopies(InboundRequest& request) {
       host_->sending->Take(DiskOf(copy->source_dir), bytes, host_->env.clock().Now());
   auto read = [host = host_, copy = *std::move(copy),
                responder = std::move(request.responder)]() mutable {
-    host->env.disk_pool(copy.source_dir)
+    host->env.bulk_pool(copy.source_dir)
         .Submit([host, copy = std::move(copy), responder = std::move(responder)]() mutable {
-          responder.Reply(ErrorCode::kOk, EncodeWrapped(host->served->Read(copy)));
+          responder.Reply(ErrorCode::kOk, host->served->Answer(copy));
         });
   };
   if (delay == absl::ZeroDuration())

@@ -5,14 +5,25 @@
 
 #include <algorithm>
 
+#include "base/coding.h"
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
 
 constexpr size_t kOpenFilesMax = 8;  // of one share
+
+// Of an encoded CopyResponse, what follows the content: offset, size, the ends of two structs.
+constexpr size_t kBehindContentBytes = (3 + 8) + (3 + 4) + 1 + 1;
+
+ErrorCode Refuse(const CopyRequest& request, const absl::Status& why) {
+  LOG(WARNING) << "copy " << request.file_name << " of " << request.source_dir
+               << " for another server: " << why;
+  return ErrorCode::kFileOperationFailed;
+}
 
 }  // namespace
 
@@ -103,38 +114,55 @@ absl::StatusOr<std::shared_ptr<const ReadableFile>> ServedFiles::Open(
   return shared.open.try_emplace(request.file_name, std::move(file)).first->second;
 }
 
-CopyResponse ServedFiles::Read(const CopyRequest& request) const {
-  CopyResponse response{.offset = request.offset, .size = request.size};
+std::shared_ptr<const ReadableFile> ServedFiles::FileFor(const CopyRequest& request,
+                                                         ErrorCode* refusal) const {
   const auto share = Find(request.source_dir, request.file_name);
   if (share == nullptr) {
-    response.error = ErrorCode::kObjectNotFound;
-    return response;
+    *refusal = ErrorCode::kObjectNotFound;
+    return nullptr;
   }
   const auto file_size = static_cast<int64_t>(share->names.at(request.file_name));
   if (request.offset < 0 || request.size < 0 || request.size > kReadBytesMax ||
       request.offset > file_size || request.size > file_size - request.offset) {
-    response.error = ErrorCode::kHandleEof;
-    return response;
+    *refusal = ErrorCode::kHandleEof;
+    return nullptr;
   }
-  const auto file = Open(*share, request);
-  absl::Status read = file.status();
-  if (read.ok())
-    read = (*file)->ReadAt(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size),
-                           &response.file_content.bytes);
-  if (!read.ok()) {
-    LOG(WARNING) << "copy " << request.file_name << " of " << request.source_dir
-                 << " for another server: " << read;
-    response.error = ErrorCode::kFileOperationFailed;
-    response.file_content.bytes.clear();
-    return response;
-  }
-  if (response.file_content.bytes.size() != static_cast<size_t>(request.size)) {
+  auto file = Open(*share, request);
+  if (file.ok()) return *std::move(file);
+  *refusal = Refuse(request, file.status());
+  return nullptr;
+}
+
+CopyResponse ServedFiles::Read(const CopyRequest& request) const {
+  CopyResponse response{.offset = request.offset, .size = request.size};
+  const auto file = FileFor(request, &response.error);
+  if (file == nullptr) return response;
+  const absl::Status read =
+      file->ReadAt(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size),
+                   &response.file_content.bytes);
+  if (!read.ok())
+    response.error = Refuse(request, read);
+  else if (response.file_content.bytes.size() != static_cast<size_t>(request.size))
     response.error = ErrorCode::kHandleEof;  // never a short block
+  if (response.error != ErrorCode::kOk)
     response.file_content.bytes.clear();
-    return response;
-  }
-  response.crc32c = static_cast<int32_t>(Crc32c(response.file_content.bytes));
+  else
+    response.crc32c = static_cast<int32_t>(Crc32c(response.file_content.bytes));
   return response;
+}
+
+ReplyBody ServedFiles::Answer(const CopyRequest& request) const {
+  CopyResponse response{.offset = request.offset, .size = request.size};
+  const auto file = FileFor(request, &response.error);
+  std::unique_ptr<HeldBytes> held;
+  if (file != nullptr && request.size > 0)
+    held = file->Hold(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size));
+  if (held == nullptr) return EncodeWrapped(Read(request));
+  std::string before = EncodeWrapped(response);
+  std::string behind = before.substr(before.size() - kBehindContentBytes);
+  before.resize(before.size() - kBehindContentBytes);
+  StoreBig(static_cast<uint32_t>(request.size), before.data() + before.size() - sizeof(uint32_t));
+  return {std::move(before), std::move(held), std::move(behind)};
 }
 
 }  // namespace arion

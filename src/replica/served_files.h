@@ -4,7 +4,9 @@
 // Shapes    A file is named by the directory it was handed out with and its relative name. Sizes
 //           are those of the moment it was handed out; nothing beyond is served.
 //           A file is opened once for all who copy it from the same share.
-// Threads   Thread-safe. Sizes, Read wait for the disk.
+//           Where the kernel can hand a file's bytes to a socket, they do not pass through the
+//           process (env/held_bytes.h) and carry no checksum of their own: the file's counts.
+// Threads   Thread-safe. Sizes, Read, Answer wait for the disk.
 // Lifetime  Files are served while the returned share lives; it keeps `hold` (a checkpoint's).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,6 +20,7 @@
 
 #include "env/file_system.h"
 #include "messages/replication_messages.h"
+#include "rpc/transport.h"
 
 namespace arion {
 
@@ -35,6 +38,8 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
   bool Serves(const std::string& directory) const;
   GetFileSizeResponse Sizes(const GetFileSizeRequest& request) const;
   CopyResponse Read(const CopyRequest& request) const;
+  // Read's, wrapped and encoded.
+  ReplyBody Answer(const CopyRequest& request) const;
 
  private:
   struct Shared {
@@ -43,6 +48,8 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
     mutable std::mutex mutex = {};
     mutable std::map<std::string, std::shared_ptr<const ReadableFile>> open = {};  // guarded by it
   };
+  // The file that is asked for; nullptr: that part of it is not served.
+  std::shared_ptr<const ReadableFile> FileFor(const CopyRequest& request, ErrorCode* refusal) const;
   absl::StatusOr<std::shared_ptr<const ReadableFile>> Open(const Shared& shared,
                                                            const CopyRequest& request) const;
   // The share that serves this file; keeps it while the file is read.

@@ -106,15 +106,19 @@ void AsioConnection::CountBacklog(size_t before, size_t after) {
 }
 
 // Whether a flush is to be scheduled.
-bool AsioConnection::QueueLocked(std::string header, std::string body) {
+bool AsioConnection::QueueLocked(std::string header, ReplyBody body) {
   const size_t more = header.size() + body.size();
   const size_t before = queued_bytes_.fetch_add(more);
   CountBacklog(before, before + more);
-  outbox_.Append(std::move(header), std::move(body));
+  outbox_.Append(std::move(header), std::move(body.bytes));
+  if (body.piece) {
+    outbox_.Append(std::move(body.piece->held));
+    outbox_.Append(std::move(body.piece->behind));
+  }
   return !std::exchange(flush_scheduled_, true);
 }
 
-void AsioConnection::Send(std::string header, std::string body) {
+void AsioConnection::Send(std::string header, ReplyBody body) {
   const bool is_large = body.size() >= kWriteAtOnceBytes;
   bool schedule;
   {
@@ -183,14 +187,7 @@ AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
       first_piece_ = piece_offset_ = 0;
       if (writing_.empty()) return Written::kAll;
     }
-    std::array<asio::const_buffer, kPiecesPerWrite> pieces;
-    size_t count = std::min(pieces.size(), writing_.size() - first_piece_);
-    for (size_t i = 0; i < count; ++i) {
-      std::string_view piece = writing_[first_piece_ + i];
-      if (i == 0) piece.remove_prefix(piece_offset_);
-      pieces[i] = asio::const_buffer(piece.data(), piece.size());
-    }
-    size_t n = socket_.write_some(absl::MakeConstSpan(pieces).subspan(0, count), *error);
+    size_t n = WriteSome(error);
     if (*error == asio::error::would_block || *error == asio::error::try_again) {
       waiting_to_write_ = true;
       asio::post(context_, [self = shared_from_this()] { self->WaitToWrite(); });
@@ -200,13 +197,36 @@ AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
     last_progress_ = Now();
     const size_t before = queued_bytes_.fetch_sub(n);
     CountBacklog(before, before - n);
+    if (writing_[first_piece_].held != nullptr) {  // it knows what is left of it
+      if (writing_[first_piece_].size() == 0) writing_[first_piece_++] = {};
+      continue;
+    }
     n += piece_offset_;
-    while (first_piece_ < writing_.size() && n >= writing_[first_piece_].size()) {
+    while (first_piece_ < writing_.size() && writing_[first_piece_].held == nullptr &&
+           n >= writing_[first_piece_].size()) {
       n -= writing_[first_piece_].size();
       writing_[first_piece_++] = {};
     }
     piece_offset_ = n;
   }
+}
+
+// As many pieces as go into one call.
+size_t AsioConnection::WriteSome(std::error_code* error) {
+  if (HeldBytes* held = writing_[first_piece_].held.get(); held != nullptr) {
+    const ssize_t moved = held->MoveTo(socket_.native_handle());
+    if (moved < 0) *error = std::error_code(errno, asio::error::get_system_category());
+    return moved < 0 ? 0 : static_cast<size_t>(moved);
+  }
+  std::array<asio::const_buffer, kPiecesPerWrite> pieces;
+  size_t count = 0;
+  for (size_t i = first_piece_; i < writing_.size() && count < pieces.size(); ++i) {
+    if (writing_[i].held != nullptr) break;
+    std::string_view piece = writing_[i].bytes;
+    if (count == 0) piece.remove_prefix(piece_offset_);
+    pieces[count++] = asio::const_buffer(piece.data(), piece.size());
+  }
+  return socket_.write_some(absl::MakeConstSpan(pieces).subspan(0, count), *error);
 }
 
 void AsioConnection::WaitToWrite() {
@@ -233,15 +253,16 @@ void AsioConnection::OnAllWritten() {
   if (session_sent_) std::exchange(session_sent_, nullptr)();
 }
 
-void AsioConnection::Reply(const Frame& request, ErrorCode error, std::string body) {
+void AsioConnection::Reply(const Frame& request, ErrorCode error, ReplyBody body) {
   if (request.header.name == kRpcClearScanner) return;  // clients die of an answer
   if (request.header.framing == Framing::kRdsn) {
-    std::string header =
-        RdsnReplyHeader(request, error, host_->local(), body, ChecksumsFor(request.header.name));
+    std::string header = body.piece ? RdsnReplyHeader(request, error, host_->local(), body.size())
+                                    : RdsnReplyHeader(request, error, host_->local(), body.bytes,
+                                                      ChecksumsFor(request.header.name));
     Send(std::move(header), std::move(body));
   } else {
     std::string header = ThriftReplyHeader(request, error, body.size());
-    Send(std::move(header), error == ErrorCode::kOk ? std::move(body) : std::string());
+    Send(std::move(header), error == ErrorCode::kOk ? std::move(body) : ReplyBody());
   }
 }
 
@@ -402,7 +423,7 @@ void AsioConnection::HandleRequest(Frame frame) {
   request.header = frame.header;
   request.body = std::exchange(frame.body, {});
   request.responder = Responder([unanswered = std::move(unanswered), frame = std::move(frame)](
-                                    ErrorCode error, std::string body) {
+                                    ErrorCode error, ReplyBody body) {
     if (auto open = unanswered.connection.lock()) open->Reply(frame, error, std::move(body));
   });
   (*handler)(std::move(request));

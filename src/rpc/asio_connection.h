@@ -80,7 +80,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   // Any thread.
   bool closed() const { return closed_.load(); }
-  void Send(std::string header, std::string body);
+  void Send(std::string header, ReplyBody body);
   // Like Send; `call` fails when it is not answered in time or the connection closes. False: closed
   // already.
   bool SendCall(uint64_t call, absl::Duration timeout, std::string header, std::string body);
@@ -117,20 +117,21 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   bool Overloaded() const;
   bool IsTooFarBehind(size_t queued) const;
   void CountBacklog(size_t before, size_t after);
-  bool QueueLocked(std::string header, std::string body);
+  bool QueueLocked(std::string header, ReplyBody body);
   void Established();
   void Read();
   void OnRead(const std::error_code& error, size_t n);
   void Process();
   void HandleFrames();
   void HandleRequest(Frame frame);
-  void Reply(const Frame& request, ErrorCode error, std::string body);
+  void Reply(const Frame& request, ErrorCode error, ReplyBody body);
   void Answered(size_t bytes);
   void Resume();
   void ScheduleFlush();
   void Flush();
   enum class Written { kAll, kMoreLater, kFailed };
   Written WriteOut(std::error_code* error);
+  size_t WriteSome(std::error_code* error);
   void WaitToWrite();
   void OnAllWritten();
   bool OnOwnLoop() const { return host_->current_context() == &context_; }
@@ -160,9 +161,9 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   std::mutex write_mutex_;         // taken before mutex_; also held while the socket is closed
   bool waiting_to_write_ = false;  // guarded by write_mutex_, like what follows
-  std::vector<std::string> writing_;
+  std::vector<Outbox::Piece> writing_;
   size_t first_piece_ = 0;   // of writing_
-  size_t piece_offset_ = 0;  // in the first piece
+  size_t piece_offset_ = 0;  // in the first piece, if that is bytes
 
   std::atomic<bool> established_ = false;
   std::atomic<bool> tell_when_written_ = false;  // a session or our last words wait for it

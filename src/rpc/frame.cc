@@ -366,10 +366,15 @@ std::string RdsnRequestHeader(const Frame& request, std::string_view body, Check
 
 std::string RdsnReplyHeader(const Frame& request, ErrorCode error, Endpoint from,
                             std::string_view body, Checksums checksums) {
-  std::string header = RdsnHeader(request, request.header.name + "_ACK",
-                                  request.context & ~kRdsnRequest, from, error, body.size());
+  std::string header = RdsnReplyHeader(request, error, from, body.size());
   if (checksums == Checksums::kHeaderAndBody) AddChecksums(body, &header);
   return header;
+}
+
+std::string RdsnReplyHeader(const Frame& request, ErrorCode error, Endpoint from,
+                            size_t body_bytes) {
+  return RdsnHeader(request, request.header.name + "_ACK", request.context & ~kRdsnRequest, from,
+                    error, body_bytes);
 }
 
 std::string ThriftReplyHeader(const Frame& request, ErrorCode error, size_t body_bytes) {

@@ -134,6 +134,9 @@ std::string RdsnRequestHeader(const Frame& request, std::string_view body,
 // An RDSN reply's header as bytes; `from` is the answering server.
 std::string RdsnReplyHeader(const Frame& request, ErrorCode error, Endpoint from,
                             std::string_view body, Checksums checksums = Checksums::kNone);
+// The same without checksums, for a body that stands elsewhere.
+std::string RdsnReplyHeader(const Frame& request, ErrorCode error, Endpoint from,
+                            size_t body_bytes);
 // A THFT reply up to its body, which stands behind only when error is kOk. Names are mapped by
 // SafeForThriftClients.
 std::string ThriftReplyHeader(const Frame& request, ErrorCode error, size_t body_bytes);

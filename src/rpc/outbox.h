@@ -1,23 +1,47 @@
 // Outbox: the bytes one connection has still to send, in few pieces, so that one system call takes
-// many messages. Small messages are put together; large bodies stay where they are. Strand-bound or
-// guarded by its owner's mutex. SPDX-License-Identifier: Apache-2.0
+// many messages. Small messages are put together; large bodies, and pieces of files, stay where they
+// are. Strand-bound or guarded by its owner's mutex.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "env/held_bytes.h"
 
 namespace arion {
 
 class Outbox {
  public:
+  // One or the other.
+  struct Piece {
+    std::string bytes;
+    std::unique_ptr<HeldBytes> held = nullptr;
+    size_t size() const { return held ? held->size() : bytes.size(); }
+  };
+
   void Append(std::string header, std::string body) {
-    AppendPiece(std::move(header));
-    if (!body.empty()) AppendPiece(std::move(body));
+    Append(std::move(header));
+    if (!body.empty()) Append(std::move(body));
+  }
+  void Append(std::string bytes) {
+    if (bytes.size() >= kLargeBytes || pieces_.empty() || pieces_.back().held != nullptr ||
+        pieces_.back().bytes.size() + bytes.size() > kPieceBytesMax) {
+      pieces_.push_back({std::move(bytes)});
+      std::string& last = pieces_.back().bytes;
+      if (last.size() < kLargeBytes) last.reserve(kRoomBytes);
+    } else {
+      pieces_.back().bytes += bytes;
+    }
+  }
+  void Append(std::unique_ptr<HeldBytes> held) {
+    if (held->size() > 0) pieces_.push_back({.bytes = {}, .held = std::move(held)});
   }
   // Everything, in order; the outbox is empty afterwards.
-  std::vector<std::string> Take() { return std::exchange(pieces_, {}); }
+  std::vector<Piece> Take() { return std::exchange(pieces_, {}); }
   bool empty() const { return pieces_.empty(); }
 
  private:
@@ -25,17 +49,7 @@ class Outbox {
   static constexpr size_t kPieceBytesMax = 64 << 10;
   static constexpr size_t kRoomBytes = 4 << 10;  // at first, for what is put together
 
-  void AppendPiece(std::string bytes) {
-    if (bytes.size() >= kLargeBytes || pieces_.empty() ||
-        pieces_.back().size() + bytes.size() > kPieceBytesMax) {
-      pieces_.push_back(std::move(bytes));
-      if (pieces_.back().size() < kLargeBytes) pieces_.back().reserve(kRoomBytes);
-    } else {
-      pieces_.back() += bytes;
-    }
-  }
-
-  std::vector<std::string> pieces_;
+  std::vector<Piece> pieces_;
 };
 
 }  // namespace arion

@@ -29,6 +29,7 @@
 
 #include "base/error_code.h"
 #include "base/ids.h"
+#include "env/held_bytes.h"
 #include "env/strand.h"
 
 namespace arion {
@@ -49,9 +50,35 @@ struct RequestHeader {
   Framing framing = Framing::kRdsn;
 };
 
+// An answer's bytes; a piece of a file in their middle needs not pass through the process.
+struct ReplyBody {
+  struct Piece {
+    std::unique_ptr<HeldBytes> held;
+    std::string behind;
+  };
+  std::string bytes;  // all of them, or those before the piece
+  std::unique_ptr<Piece> piece = nullptr;
+
+  ReplyBody() = default;
+  ReplyBody(std::string all) : bytes(std::move(all)) {}  // NOLINT: an answer is its bytes
+  ReplyBody(const char* all) : bytes(all) {}             // NOLINT
+  ReplyBody(std::string before, std::unique_ptr<HeldBytes> held, std::string behind)
+      : bytes(std::move(before)),
+        piece(std::make_unique<Piece>(Piece{std::move(held), std::move(behind)})) {}
+  size_t size() const {
+    return bytes.size() + (piece ? piece->held->size() + piece->behind.size() : 0);
+  }
+  // For who wants them in one.
+  operator std::string() && {  // NOLINT
+    if (piece) bytes += piece->held->Read() + piece->behind;
+    piece = nullptr;
+    return std::move(bytes);
+  }
+};
+
 class Responder {
  public:
-  using Function = absl::AnyInvocable<void(ErrorCode, std::string body) &&>;
+  using Function = absl::AnyInvocable<void(ErrorCode, ReplyBody body) &&>;
   Responder() = default;
   explicit Responder(Function function) : function_(std::move(function)) {}
   Responder(Responder&&) = default;
@@ -59,7 +86,7 @@ class Responder {
 
   // `body` is empty when `error` is not kOk. Error names unsafe for the framing are mapped
   // (SafeForThriftClients).
-  void Reply(ErrorCode error, std::string body = {}) {
+  void Reply(ErrorCode error, ReplyBody body = {}) {
     if (!function_) return;
     Function function = std::move(function_);
     function_ = nullptr;

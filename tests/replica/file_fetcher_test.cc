@@ -100,7 +100,7 @@ TEST_F(FileFetcherTest, FilesArriveWholeAndDurableInAnEmptyDirectory) {
 TEST_F(FileFetcherTest, ADamagedChunkIsAskedForAgain) {
   chunks_to_damage_ = 2;
   ASSERT_TRUE(Fetch(Plan()).ok());
-  EXPECT_EQ(chunks_, 3 + 2);
+  EXPECT_EQ(chunks_, 18 + 2);
   EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
 }
 
@@ -115,15 +115,15 @@ TEST_F(FileFetcherTest, TheWholeFilesChecksumCatchesWhatNoChunkShows) {
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
 }
 
-// Three chunks: 4, 4 and 1 MiB.
+// Eighteen chunks of 512 KiB.
 TEST_F(FileFetcherTest, AnInterruptedCopyGoesOnWhereItStopped) {
   serves_chunks_ = 2;
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
   EXPECT_EQ(std::exchange(chunks_, 0), 2);
   serves_chunks_ = INT_MAX;
   ASSERT_TRUE(Fetch(Plan()).ok());
-  EXPECT_EQ(chunks_, 1);
-  EXPECT_EQ(bytes_kept_, uint64_t{8} << 20);
+  EXPECT_EQ(chunks_, 16);
+  EXPECT_EQ(bytes_kept_, uint64_t{1} << 20);
   EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
 }
 
@@ -167,12 +167,26 @@ TEST_F(FileFetcherTest, APaceIsKept) {
   uint64_t asked = 0;
   plan.pace = [&](uint64_t bytes) {
     asked += bytes;
-    return absl::Seconds(10);
+    return absl::Seconds(2);
   };
   const Instant begin = world_.now();
   ASSERT_TRUE(Fetch(std::move(plan)).ok());
   EXPECT_EQ(asked, big_.size());
-  EXPECT_GE(world_.now() - begin, absl::Seconds(30));
+  EXPECT_GE(world_.now() - begin, absl::Seconds(36));
+}
+
+TEST_F(FileFetcherTest, AFileThatHasChangedSinceItWasHandedOutIsRefused) {
+  std::string other = big_;
+  other[7 << 20] ^= 1;
+  ASSERT_TRUE(WriteFileDurably(source_env_.files(), "/src/checkpoint.5/big", other).ok());
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+TEST_F(FileFetcherTest, AFileThatHasBecomeShorterIsRefused) {
+  const std::string shorter = big_.substr(0, 8 << 20);
+  ASSERT_TRUE(WriteFileDurably(source_env_.files(), "/src/checkpoint.5/big", shorter).ok());
+  EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+  EXPECT_EQ(chunks_, 16 + 3) << "its end is asked for three times";
 }
 
 TEST_F(FileFetcherTest, FilesThatAreNoLongerServedEndTheSession) {

@@ -20,8 +20,10 @@
 
 #include "base/coding.h"
 #include "env/event_loops.h"
+#include "env/posix_file_system.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
+#include "tests/env/temp_directory.h"
 
 namespace arion {
 namespace {
@@ -330,6 +332,36 @@ TEST_F(AsioTransportTest, LargeBodiesArriveWhole) {
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(DecodeWrapped<ReadResponse>(result->body)->value.bytes, value);
   }
+}
+
+// Pieces of a file between bytes, one behind the other, to a peer that takes them in its own time.
+TEST_F(AsioTransportTest, PiecesOfFilesArriveInTheirPlace) {
+  TempDirectory directory;
+  PosixFileSystem files;
+  std::string content(3 << 20, '\0');
+  for (size_t i = 0; i < content.size(); ++i) content[i] = static_cast<char>(i * 31 >> 3);
+  ASSERT_TRUE(WriteFileDurably(files, directory.path() + "/file", content).ok());
+  const std::shared_ptr<ReadableFile> file = *files.OpenForRead(directory.path() + "/file");
+  constexpr size_t kPiece = 500'001;
+  server_.SetHandler([file](InboundRequest request) {
+    const size_t at = std::stoul(DecodeWrapped<Blob>(request.body)->bytes);
+    const std::string edge = std::to_string(at);
+    request.responder.Reply(ErrorCode::kOk, {edge, file->Hold(at, kPiece), edge});
+  });
+  ASSERT_TRUE(server_.Listen().ok());
+  std::set<std::string> expected, arrived;
+  for (size_t at = 0; at + kPiece <= content.size(); at += 100'000) {
+    const std::string edge = std::to_string(at);
+    expected.insert(edge + content.substr(at, kPiece) + edge);
+    Call(server_.local(), Get(edge));
+  }
+  for (size_t i = 0; i < expected.size(); ++i) {
+    auto result = results_->Take();
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->error, ErrorCode::kOk);
+    arrived.insert(std::move(result->body));
+  }
+  EXPECT_TRUE(arrived == expected);
 }
 
 TEST_F(AsioTransportTest, UnansweredCallsTimeOut) {
