@@ -13,14 +13,15 @@ namespace {
 struct Watched {
   PosixClock clock;
   std::shared_ptr<RequestStats> stats = std::make_shared<RequestStats>(42);
-  std::shared_ptr<const RequestWatch> watch =
-      std::make_shared<const RequestWatch>(RequestWatch{.clock = clock,
-                                                        .pid = {2, 1},
-                                                        .table = "t",
-                                                        .stats = stats,
-                                                        .slow = std::make_shared<SlowRequests>(),
-                                                        .kept_from = absl::Seconds(1),
-                                                        .logged_from = absl::Seconds(1)});
+  std::shared_ptr<const RequestWatch> watch = std::make_shared<const RequestWatch>(
+      RequestWatch{.clock = clock,
+                   .pid = {2, 1},
+                   .table = "t",
+                   .stats = stats,
+                   .slow = std::make_shared<SlowRequests>(),
+                   .foreground = std::make_shared<ForegroundPace>(),
+                   .kept_from = absl::Seconds(1),
+                   .logged_from = absl::Seconds(1)});
   std::string key = "user000000000000";
   uint64_t asked = 0;
 

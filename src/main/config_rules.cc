@@ -240,6 +240,17 @@ absl::Status SetDiskSize(Draft& draft, std::string_view value, const std::string
   return absl::OkStatus();
 }
 
+absl::Status SetSlowMemberRatio(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(const int64_t ratio, ParseInteger(value, 0, 1000));
+  draft.config.replica.slow_members.ratio = static_cast<double>(ratio);
+  return absl::OkStatus();
+}
+
+absl::Status SetSlowMemberPause(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.slow_members.calm_max, ParseInterval(value));
+  return absl::OkStatus();
+}
+
 absl::Status SetSlowSync(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.replica.disk.sync_p99_max, ParseInterval(value));
   return absl::OkStatus();
@@ -592,6 +603,15 @@ const std::vector<Rule>& Rules() {
         "members leave while enough others stay",
         "500ms"},
        SetSlowSync},
+      {{"arion.replica", "slow_member_ratio",
+        "a server whose acknowledgements stay that many times slower than other servers' (and "
+        "above "
+        "50 ms, p99) is taken out of its partitions while enough others stay; 0: never",
+        "5"},
+       SetSlowMemberRatio},
+      {{"arion.replica", "slow_member_pause_max",
+        "it may come back after 30 s, after each relapse twice as much; this at most", "16m"},
+       SetSlowMemberPause},
       {{"arion.replica", "copy_rate_per_disk",
         "bytes a second that learners' files take of one disk, read and written each; 0: as fast "
         "as "

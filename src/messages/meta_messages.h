@@ -131,10 +131,13 @@ struct ConfigSyncRequest {
   std::optional<std::vector<PartitionId>> missing_replicas;
   // tags; kLogHomeTag: where the logs of all disks lie
   std::optional<std::vector<std::string>> slow_disks;
+  // servers whose acknowledgements stay far slower than others'
+  std::optional<std::vector<Endpoint>> slow_members;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
-        v(1000, s.unreadable_disks), v(1001, s.missing_replicas), v(1002, s.slow_disks);
+        v(1000, s.unreadable_disks), v(1001, s.missing_replicas), v(1002, s.slow_disks),
+        v(1003, s.slow_members);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };

@@ -406,6 +406,12 @@ bool ClusterState::IsAlive(Endpoint node) const {
   return found != nullptr && found->alive;
 }
 
+size_t ClusterState::SlownessReports(Endpoint endpoint) const {
+  return static_cast<size_t>(std::count_if(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    return entry.second.alive && entry.second.slow_members.contains(endpoint);
+  }));
+}
+
 size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
 }

@@ -93,6 +93,7 @@ struct Node {
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
   Instant slow_since;                           // while there are some
+  std::set<Endpoint> slow_members;              // others whose acknowledgements it waits for
   std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
 
   // Its loaded replica of `pid`, or nullptr.
@@ -125,6 +126,8 @@ struct ClusterState {
   bool IsAlive(Endpoint node) const;
   const Node* FindNode(Endpoint node) const;
   size_t AliveCount() const;
+  // How many living servers say that its acknowledgements are slow.
+  size_t SlownessReports(Endpoint node) const;
   // What holds now, where `set` is what was wished for.
   FunctionLevel Level(FunctionLevel set, const LivenessLimits& limits) const;
 

@@ -206,6 +206,7 @@ void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
   node.alive = true;
   node.collected = false;
   node.slow_disks.clear();
+  node.slow_members.clear();
   node.replicas.clear();
   SchedulePlan();
 }

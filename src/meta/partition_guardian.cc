@@ -12,6 +12,7 @@ namespace {
 
 constexpr int32_t kUpgradeTries = 3;  // sent to one member before another is chosen
 constexpr absl::Duration kUpgradePatience = absl::Seconds(3);  // after the last of them
+constexpr int kSlowMovesAtOnce = 16;                           // of members that acknowledge slowly
 constexpr absl::Duration kSlowPatience = absl::Seconds(2);     // before members leave a slow disk
 
 // One look at all partitions; what it decided so far counts for the next decision.
@@ -23,6 +24,9 @@ class Look {
   GuardianPlan Plan() {
     std::vector<GuardianPlan::Step> lonely, rest;
     if (level_ < FunctionLevel::kFreezed) return {};
+    for (const auto& [app_id, table] : state_.tables)
+      for (const Partition& partition : table.partitions)
+        if (partition.intent && partition.intent->type == ConfigType::kRemove) ++moves_away_;
     for (const auto& [app_id, table] : state_.tables) {
       if (table.info.status != AppStatus::kAvailable || table.partitions_change) continue;
       for (const Partition& partition : table.partitions) {
@@ -143,7 +147,7 @@ class Look {
         return Propose(ConfigType::kDowngradeToInactive, config.primary, node);
       }
     }
-    if (std::optional<Step> step = LeaveSlowDisk(partition)) return *step;
+    if (std::optional<Step> step = LeaveSlow(partition)) return *step;
     size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
     if (config.MemberCount() < factor) return AddMissing(partition);
     if (config.secondaries.size() >= factor) {
@@ -162,30 +166,50 @@ class Look {
     return now_ >= since;
   }
 
+  // As a secondary of that primary. A slow disk is judged by itself, replica by replica.
+  bool AcknowledgesSlowly(Endpoint endpoint, Endpoint primary) const {
+    const Node* node = state_.FindNode(endpoint);
+    const Node* asks = state_.FindNode(primary);
+    return node != nullptr && asks != nullptr && asks->alive && node->slow_disks.empty() &&
+           asks->slow_members.contains(endpoint) && !MostAreSlow();
+  }
+  // Not to one other server alone, which may itself be badly connected.
+  bool IsSlowToMost(Endpoint endpoint) const {
+    const Node* node = state_.FindNode(endpoint);
+    const size_t reports = state_.SlownessReports(endpoint);
+    return node != nullptr && node->slow_disks.empty() && reports >= 2 &&
+           2 * reports > state_.AliveCount() - 1 && !MostAreSlow();
+  }
+
   bool MostAreSlow() const {
-    const auto is_slow = [](const auto& entry) {
-      return entry.second.alive && !entry.second.slow_disks.empty();
+    const auto is_slow = [this](const auto& entry) {
+      return entry.second.alive &&
+             (!entry.second.slow_disks.empty() || state_.SlownessReports(entry.first) > 0);
     };
     const auto slow = std::count_if(state_.nodes.begin(), state_.nodes.end(), is_slow);
     return 2 * static_cast<size_t>(slow) > state_.AliveCount();
   }
 
-  // Every member's disk is waited for by every write: the primary's role goes first, then the copy.
-  std::optional<Step> LeaveSlowDisk(const Partition& partition) {
+  // Every member is waited for by every write: the primary's role goes first, then the copy.
+  std::optional<Step> LeaveSlow(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
-    if (IsSlow(config.primary, config.pid)) {
+    const bool may_move = moves_away_ < kSlowMovesAtOnce;
+    if (IsSlow(config.primary, config.pid) || (may_move && IsSlowToMost(config.primary))) {
       if (FastOf(Intact(partition), config.pid).empty()) return std::nullopt;
+      ++moves_away_;
       return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
     }
-    const auto enough = static_cast<size_t>(std::max(options_.mutation_2pc_min_replica_count, 2));
-    if (config.MemberCount() <= enough) return std::nullopt;
+    if (config.MemberCount() <= Enough()) return std::nullopt;
     for (Endpoint node : config.secondaries)
-      if (IsSlow(node, config.pid)) return Propose(ConfigType::kRemove, config.primary, node);
+      if (IsSlow(node, config.pid) || (may_move && AcknowledgesSlowly(node, config.primary))) {
+        ++moves_away_;
+        return Propose(ConfigType::kRemove, config.primary, node);
+      }
     return std::nullopt;
   }
 
   std::vector<Endpoint> FastOf(std::vector<Endpoint> nodes, PartitionId pid) {
-    std::erase_if(nodes, [&](Endpoint node) { return IsSlow(node, pid); });
+    std::erase_if(nodes, [&](Endpoint node) { return IsSlow(node, pid) || IsSlowToMost(node); });
     return nodes;
   }
 
@@ -436,6 +460,7 @@ class Look {
     if (members < enough && factor > enough) return true;
     if (partition.dropped.empty() || !partition.dropped.back().at) return true;
     if (partition.learn_failures > 0) return true;
+    if (AcknowledgesSlowly(partition.dropped.back().node, partition.config.primary)) return true;
     return now_ - *partition.dropped.back().at >= options_.replica_assign_delay_for_dropouts;
   }
 
@@ -443,7 +468,14 @@ class Look {
     const Node* node = state_.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected &&
            !partition.config.IsMember(endpoint) && !node->IsLoading(partition.config.pid) &&
-           (!node->IsSlowFor(partition.config.pid) || MostAreSlow());
+           (partition.config.MemberCount() < Enough() ||
+            ((!node->IsSlowFor(partition.config.pid) || MostAreSlow()) &&
+             !AcknowledgesSlowly(endpoint, partition.config.primary)));
+  }
+
+  // Members without whom slow ones are better than none.
+  size_t Enough() const {
+    return static_cast<size_t>(std::max(options_.mutation_2pc_min_replica_count, 2));
   }
 
   bool StillApplies(const Partition& partition, const Intent& intent) const {
@@ -468,6 +500,7 @@ class Look {
   }
 
   const ClusterState& state_;
+  int moves_away_ = 0;  // under way, and in this plan
   FunctionLevel level_;
   const GuardianOptions& options_;
   Instant now_;

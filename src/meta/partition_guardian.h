@@ -13,8 +13,10 @@
 //               Otherwise, once every alive member has reported or one grace has passed: the
 //               largest (ballot of the last mutation, last prepared); the former primary wins ties.
 //           P3  A member on a slow disk is not primary where another may be, and is taken out where
-//               enough others stay; it comes back when its disk is fast again. Where most servers
-//               are slow nobody is moved.
+//               enough others stay; it comes back when its disk is fast again. The same goes for a
+//               member whose acknowledgements its primary calls slow (replica/peer_pace.h), a few
+//               at a time; another server takes its place at once. It is primary of nothing while
+//               most others call it slow. Where most servers are slow nobody is moved.
 //           P4  Freezed: no proposals, but writes. Below: nothing at all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

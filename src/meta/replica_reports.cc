@@ -108,6 +108,9 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   if (node.slow_disks.empty()) node.slow_since = now;
   node.slow_disks.clear();
   if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
+  node.slow_members.clear();
+  if (sync.slow_members)
+    node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());
   node.replicas.clear();
   if (sync.stored_replicas) {
     for (const ReplicaInfo& report : *sync.stored_replicas) {

@@ -27,8 +27,9 @@ void ClientAnswer::Drop() {
   responder_ = Responder();
   if (watch_ == nullptr) return;
   const Instant now = watch_->clock.Now();
-  watch_->stats->Answered(kind_, ErrorCode::kTimeout, now.nanos() - arrived_.nanos(), asked_bytes_,
-                          0);
+  const int64_t nanos = now.nanos() - arrived_.nanos();
+  watch_->stats->Answered(kind_, ErrorCode::kTimeout, nanos, asked_bytes_, 0);
+  watch_->foreground->Answered(kind_, nanos);
   watch_ = nullptr;
 }
 
@@ -40,6 +41,7 @@ void ClientAnswer::Answer(ErrorCode error, std::string body, const WriteTimes::T
   const Instant now = watch_->clock.Now();
   const int64_t nanos = now.nanos() - arrived_.nanos();
   watch_->stats->Answered(kind_, error, nanos, asked_bytes_, answered_bytes);
+  watch_->foreground->Answered(kind_, nanos);
   StageNanos stages{};
   if (times != nullptr) {
     stages = StagesOf(*times, arrived_, applied, now);

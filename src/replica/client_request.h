@@ -11,6 +11,7 @@
 
 #include "base/instant.h"
 #include "env/clock.h"
+#include "replica/foreground_pace.h"
 #include "replica/request_stats.h"
 #include "replica/slow_requests.h"
 #include "replica/write_times.h"
@@ -25,6 +26,7 @@ struct RequestWatch {
   std::string table;
   std::shared_ptr<RequestStats> stats;
   std::shared_ptr<SlowRequests> slow;
+  std::shared_ptr<ForegroundPace> foreground;
   absl::Duration kept_from;    // requests that take so long are kept for displays,
   absl::Duration logged_from;  // and those that take so long are logged, too
 

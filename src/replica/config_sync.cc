@@ -89,6 +89,8 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   if (!missing_.empty()) request.missing_replicas.emplace(missing_.begin(), missing_.end());
   if (std::vector<std::string> slow = host_->disks->SlowTags(); !slow.empty())
     request.slow_disks = std::move(slow);
+  if (std::vector<Endpoint> slow = host_->peers->Slow(); !slow.empty())
+    request.slow_members = std::move(slow);
   host_->transport.Call(
       host_->lease->leader(),
       {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},

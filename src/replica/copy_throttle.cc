@@ -10,7 +10,35 @@ namespace {
 constexpr absl::Duration kSecond = absl::Seconds(1);
 constexpr absl::Duration kBreak = absl::Seconds(2);  // after it copies begin anew
 constexpr double kBucketSeconds = 0.1;
-constexpr double kNoLimitFrom = 4e9;  // a pace nobody reaches
+constexpr double kNoLimitFrom = 4e9;    // a pace nobody reaches
+constexpr double kNewsOfASecond = 0.2;  // in an average
+
+using Waits = CopyThrottle::Waits;
+
+bool IsLong(absl::Duration wait, absl::Duration calm) {
+  return wait > std::max(CopyThrottle::kUnhurried, calm * CopyThrottle::kPatience);
+}
+
+bool AreLong(const Waits& waits, const Waits& calm) {
+  return IsLong(waits.flush, calm.flush) || IsLong(waits.read, calm.read) ||
+         IsLong(waits.write, calm.write);
+}
+
+bool SomebodyWaits(const Waits& waits) {
+  return std::max({waits.flush, waits.read, waits.write}) > absl::ZeroDuration();
+}
+
+// A second in which nobody waited says nothing.
+void Average(absl::Duration wait, absl::Duration* calm) {
+  if (wait == absl::ZeroDuration()) return;
+  *calm = *calm == absl::ZeroDuration() ? wait : *calm + (wait - *calm) * kNewsOfASecond;
+}
+
+void Average(const Waits& waits, Waits* calm) {
+  Average(waits.flush, &calm->flush);
+  Average(waits.read, &calm->read);
+  Average(waits.write, &calm->write);
+}
 
 }  // namespace
 
@@ -33,17 +61,13 @@ CopyThrottle::CopyThrottle(CopyLimits limits, size_t disks, ForegroundWait foreg
 }
 
 absl::Duration CopyThrottle::Take(size_t index, uint64_t bytes, Instant now) {
-  const absl::Duration foreground_wait = foreground_wait_(index);
+  const Waits waits = foreground_wait_(index);
   const std::lock_guard lock(mutex_);
   Disk& disk = disks_[index];
-  if (now - disk.granted_until > kBreak) {
-    disk.calm_wait = foreground_wait;
-    disk.second_began = now;
-    disk.copied = 0;
-    disk.bucket.SetRate(static_cast<double>(limits_.disk));
-  } else if (now - disk.second_began >= kSecond) {
-    Reconsider(disk, foreground_wait, now);
-  }
+  if (now - disk.granted_until > kBreak)
+    Begin(disk, waits, now);
+  else if (now - disk.second_began >= kSecond)
+    Reconsider(disk, waits, now);
   const auto amount = static_cast<double>(bytes);
   disk.copied += amount;
   const absl::Duration wait = std::max(disk.bucket.Take(amount, now), server_.Take(amount, now));
@@ -52,19 +76,41 @@ absl::Duration CopyThrottle::Take(size_t index, uint64_t bytes, Instant now) {
   return wait;
 }
 
-void CopyThrottle::Reconsider(Disk& disk, absl::Duration wait, Instant now) const {
+void CopyThrottle::OnSecond(Instant now) {
+  for (size_t i = 0; i < disks_.size(); ++i) {
+    const Waits waits = foreground_wait_(i);
+    const std::lock_guard lock(mutex_);
+    Disk& disk = disks_[i];
+    if (now - disk.granted_until <= kBreak) continue;
+    Average(waits, &disk.calm);
+    disk.has_calm = true;
+  }
+}
+
+void CopyThrottle::Begin(Disk& disk, const Waits& waits, Instant now) const {
+  if (!std::exchange(disk.has_calm, false)) disk.calm = waits;
+  disk.second_began = now;
+  disk.copied = 0;
+  disk.has_yielded = false;
+  const auto limit = static_cast<double>(limits_.disk);
+  const bool is_free = !SomebodyWaits(waits) || (limit > 0 && limit <= kPaceAtFirst);
+  disk.bucket.SetRate(is_free ? limit : kPaceAtFirst);
+}
+
+void CopyThrottle::Reconsider(Disk& disk, const Waits& waits, Instant now) const {
   const double copied_per_second = disk.copied / absl::ToDoubleSeconds(now - disk.second_began);
   const auto limit = static_cast<double>(limits_.disk);
   const double pace = disk.bucket.rate();
   disk.second_began = now;
   disk.copied = 0;
   // It waits as long almost without copies.
-  if (pace > 0 && pace <= kPaceMin) disk.calm_wait = std::max(disk.calm_wait, wait);
-  if (wait > std::max(kUnhurried, disk.calm_wait * kPatience)) {
+  if (pace > 0 && pace <= kPaceMin) Average(waits, &disk.calm);
+  if (AreLong(waits, disk.calm)) {
     const double half = std::max(copied_per_second / 2, kPaceMin);
     disk.bucket.SetRate(pace == 0 ? half : std::min(half, pace));
+    disk.has_yielded = true;
   } else if (pace != limit) {
-    const double more = pace * 1.25;
+    const double more = pace * (disk.has_yielded ? 1.25 : 2);
     const bool is_free = more >= (limit == 0 ? kNoLimitFrom : limit);
     disk.bucket.SetRate(is_free ? limit : more);
   }

@@ -4,10 +4,13 @@
 //
 // Shapes    A disk is named by its position among the data directories. Take may run into debt: who
 //           took waits until it is paid off, so a piece larger than a bucket passes too. A bucket
-//           holds what comes in in 100 ms. The pace is looked at once a second of copying: the
-//           foreground's wait above kUnhurried and kPatience times what it was when the copies
-//           began, or later at the least pace: half of what was copied in that second, at least
-//           kPaceMin; else a quarter more, until the limit is reached again.
+//           holds what comes in in 100 ms.
+//           Where somebody reads or writes, copies begin at kPaceAtFirst. The pace is looked at once
+//           a second of copying. Any of the foreground's waits above kUnhurried and kPatience times
+//           what it was without copies: half of what was copied in that second, at least kPaceMin.
+//           Else more, until the limit is reached again: twice as much until it first fell, then a
+//           quarter. What is waited without copies is averaged while there are none, and learned
+//           slowly at the least pace, where they hardly count.
 // Units     Rates: bytes a second; 0: no limit.
 // Threads   Thread-safe. Pure otherwise: time comes by argument, the wait by the function given.
 // SPDX-License-Identifier: Apache-2.0
@@ -33,11 +36,16 @@ struct CopyLimits {
 class CopyThrottle {
  public:
   static constexpr double kPaceMin = 4 << 20;
+  static constexpr double kPaceAtFirst = 16 << 20;
   static constexpr double kPatience = 1.5;
   static constexpr absl::Duration kUnhurried = absl::Milliseconds(5);
 
-  // How long the foreground waits for this disk: p99 of the last second; 0: nothing was waiting.
-  using ForegroundWait = std::function<absl::Duration(size_t disk)>;
+  // How long the foreground waits, p99 of the last second; 0: nothing was waiting.
+  struct Waits {
+    absl::Duration flush;        // for a flush of this disk
+    absl::Duration read, write;  // clients for their answers
+  };
+  using ForegroundWait = std::function<Waits(size_t disk)>;
 
   CopyThrottle(CopyLimits limits, size_t disks, ForegroundWait foreground_wait);
 
@@ -45,6 +53,8 @@ class CopyThrottle {
   absl::Duration Take(size_t disk, uint64_t bytes, Instant now);
 
   void SetLimits(CopyLimits limits);
+  // Once a second: what is waited where nothing is copied.
+  void OnSecond(Instant now);
 
   // The disk's present pace; 0: without limit.
   double PaceOf(size_t disk) const;
@@ -65,13 +75,17 @@ class CopyThrottle {
   };
   struct Disk {
     Bucket bucket;
-    absl::Duration calm_wait;  // the foreground's, before the copies
+    Waits calm;                // without copies
+    bool has_calm = false;     // since the last copies
+    bool has_yielded = false;  // since these copies began
     Instant second_began{0};
     double copied = 0;  // in this second
     int64_t bytes = 0;
     Instant granted_until{0};  // no copies for a while after it: they begin anew
   };
-  void Reconsider(Disk& disk, absl::Duration wait, Instant now) const
+  void Begin(Disk& disk, const Waits& waits, Instant now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Reconsider(Disk& disk, const Waits& waits, Instant now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   CopyLimits limits_ ABSL_GUARDED_BY(mutex_);

@@ -412,9 +412,13 @@ void Replica::Send(Envelope envelope) {
   std::visit(
       Overloaded{
           [&](const SendPrepare& m) {
+            const bool is_member = m.request.config.status == PartitionStatus::kSecondary;
             Call(m.to, kRpcPrepare, EncodePrepare(m.request, generation), m.timeout,
-                 [to = m.to, serial = m.serial](Replica& self, const RpcResult& result) {
+                 [to = m.to, serial = m.serial, is_member, sent = host_->env.clock().Now()](
+                     Replica& self, const RpcResult& result) {
                    auto [error, ack] = Decoded<PrepareAck>(result);
+                   if (is_member && error == ErrorCode::kOk && ack.err == ErrorCode::kOk)
+                     self.host_->peers->OnAck(to, self.host_->env.clock().Now() - sent);
                    self.Step(PrepareAcked{to, serial, error, std::move(ack)});
                  });
           },

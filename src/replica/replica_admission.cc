@@ -176,6 +176,7 @@ ClientRequest Replica::Watched(RequestKind kind, InboundRequest request, Instant
                                                                .table = core_->app().app_name,
                                                                .stats = stats_,
                                                                .slow = host_->slow_requests,
+                                                               .foreground = host_->foreground,
                                                                .kept_from = kept_from,
                                                                .logged_from = logged_from});
     host_->requests->Rename(pid_.app_id, watch_->table);

@@ -17,8 +17,10 @@
 #include "pacifica/effects.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_watch.h"
+#include "replica/foreground_pace.h"
 #include "replica/hot_key_search.h"
 #include "replica/manual_compaction.h"
+#include "replica/peer_pace.h"
 #include "replica/recovery_progress.h"
 #include "replica/replica_server.h"
 #include "replica/request_stats.h"
@@ -50,6 +52,8 @@ struct ReplicaHost {
   // The global offset behind an older version's shared log; 0: there is none (any more).
   std::shared_ptr<std::atomic<int64_t>> shared_log_end = std::make_shared<std::atomic<int64_t>>(0);
 
+  std::shared_ptr<ForegroundPace> foreground = std::make_shared<ForegroundPace>();
+  std::shared_ptr<PeerPace> peers = std::make_shared<PeerPace>(options.slow_members);
   std::shared_ptr<RequestBook> requests = std::make_shared<RequestBook>();
   std::shared_ptr<SlowRequests> slow_requests = std::make_shared<SlowRequests>();
 

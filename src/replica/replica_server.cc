@@ -107,11 +107,15 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
     if (!options.log_home_directory.empty())
       watched.push_back({kLogHomeTag, options.log_home_directory});
     auto disks = std::make_shared<DiskWatch>(env, strand_, options.disk, watched);
-    const auto flush_wait = [disks](size_t disk) { return disks->FlushWait(disk); };
+    const auto foreground = std::make_shared<ForegroundPace>();
+    const auto waits = [disks, foreground](size_t disk) {
+      return CopyThrottle::Waits{.flush = disks->FlushWait(disk),
+                                 .read = foreground->ReadWait(),
+                                 .write = foreground->WriteWait()};
+    };
     const size_t count = options.data_directories.size();
-    const auto sending = std::make_shared<CopyThrottle>(options.send_limits, count, flush_wait);
-    const auto receiving =
-        std::make_shared<CopyThrottle>(options.receive_limits, count, flush_wait);
+    const auto sending = std::make_shared<CopyThrottle>(options.send_limits, count, waits);
+    const auto receiving = std::make_shared<CopyThrottle>(options.receive_limits, count, waits);
     host_ = std::make_shared<const ReplicaHost>(
         ReplicaHost{.env = env,
                     .transport = transport,
@@ -122,7 +126,8 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
                     .served = std::make_shared<ServedFiles>(env.files()),
                     .disks = std::move(disks),
                     .sending = sending,
-                    .receiving = receiving});
+                    .receiving = receiving,
+                    .foreground = foreground});
     garbage_ = std::make_shared<GarbageCollector>(host_, strand_);
     host_->slow_requests->SetKeptFrom(host_->options.slow_request_after);
     host_->transport.SetHandler(
@@ -165,6 +170,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   void MarkUnreadable(size_t index, const absl::Status& status);
   std::vector<bool> UsableDirectories() const;
   void MakeParts();
+  void EverySecond();
   void Recover(std::vector<FoundReplica> found);
   void TakeOver(SharedLogCatalog catalog);
   void Collect();
@@ -185,6 +191,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   std::shared_ptr<SharedLogCollector> collector_;  // the same
   std::function<void(const absl::Status&)> on_refused_;
   std::shared_ptr<ConfigSync> sync_;
+  TimerId second_ = kNoTimer;
   std::shared_ptr<RequestRouter> router_;
   std::shared_ptr<FailureDetectorClient> detector_;
   std::shared_ptr<GarbageCollector> garbage_;
@@ -216,6 +223,7 @@ absl::Status ReplicaServer::State::Start() {
     self->Recover(std::move(found));
     self->detector_->Start();
     self->garbage_->Start(std::move(readable));
+    self->EverySecond();
   });
   door_->Open(router_);
   return absl::OkStatus();
@@ -485,6 +493,17 @@ void ReplicaServer::State::MakeParts() {
                                         }});
 }
 
+void ReplicaServer::State::EverySecond() {
+  const Instant now = host_->env.clock().Now();
+  host_->foreground->OnSecond();
+  host_->sending->OnSecond(now);
+  host_->receiving->OnSecond(now);
+  if (host_->peers->OnSecond(now)) sync_->Soon();
+  second_ = strand_->PostAfter(absl::Seconds(1), [self = weak_from_this()] {
+    if (const auto state = self.lock()) state->EverySecond();
+  });
+}
+
 void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
   if (router_ == nullptr) {  // never started
     strand_->Post([done = std::move(done)] { done(absl::OkStatus()); });
@@ -501,6 +520,7 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
 void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
   router_->Stop();
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
+    self->strand_->Cancel(self->second_);
     self->host_->disks->Stop();
     self->garbage_->Stop();
     self->detector_->Stop();

@@ -31,6 +31,7 @@
 #include "messages/replication_messages.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_health.h"
+#include "replica/peer_pace.h"
 #include "replica/recovery_plan.h"
 #include "replica/recovery_progress.h"
 #include "replica/shared_log_stats.h"
@@ -90,6 +91,7 @@ struct ReplicaServerOptions {
   absl::Duration slow_request_after = absl::Milliseconds(100);  // kept for displays
   std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
+  PeerPace::Options slow_members;
   GarbageOptions garbage;
   CopyLimits send_limits, receive_limits;  // of checkpoints' files, to and from other servers
   int32_t max_concurrent_copies = 5;       // checkpoints copied to this server

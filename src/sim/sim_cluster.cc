@@ -77,6 +77,7 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.lease = absl::Milliseconds(2000);
   meta_options_.grace = random.Coin() ? absl::Milliseconds(2200) : absl::Milliseconds(3000);
   server_options_.config_sync_interval = absl::Seconds(3);
+  server_options_.slow_members.calm_max = absl::Seconds(15);  // it heals in less than a minute
   server_options_.group_check_interval = absl::Seconds(2);
   server_options_.prepare_timeout = absl::Milliseconds(1000);
   server_options_.learner_prepare_timeout = absl::Milliseconds(1500);

@@ -85,6 +85,7 @@ class Server:
         else:
             disks = ",".join(f"d{i}:{path}" for i, path in enumerate(self.data_directories()))
             settings = {"beacon_interval": "500ms", "config_sync_interval": "3s", "block_cache_size": "64 MiB",
+                        "slow_member_pause_max": "20s",
                         **self.cluster.replica_settings}
             lines += ["[arion.replica]", f"data_dirs = {disks}"]
             for key, value in settings.items():

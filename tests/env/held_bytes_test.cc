@@ -32,7 +32,9 @@ class HeldBytesTest : public testing::Test {
     char room[64 << 10];
     while (true) {
       const ssize_t moved = held.size() > 0 ? held.MoveTo(sockets_[0]) : 0;
-      if (moved < 0) EXPECT_EQ(errno, EAGAIN);
+      if (moved < 0) {
+        EXPECT_EQ(errno, EAGAIN);
+      }
       const ssize_t got = read(sockets_[1], room, sizeof(room));
       if (got > 0) arrived.append(room, static_cast<size_t>(got));
       if (got <= 0 && held.size() == 0) return arrived;

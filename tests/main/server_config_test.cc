@@ -169,13 +169,16 @@ TEST(ServerConfigTest, DiskAndLogKeysAct) {
   absl::StatusOr<ServerConfig> config = MakeReplica(
       "disk_space_min = 2 MiB\ndisk_reserve_size = 0\ndisk_slow_sync = 20ms\n"
       "replay_seconds_max = 3\nlog_reserve_size = 1 GiB\nlog_reserve_time = 10h\n"
-      "log_reserve_files = 7\nlog_for_member_size = 3 GiB\nlog_for_member_time = 2h\n"
+      "slow_member_ratio = 9\nslow_member_pause_max = 5m\nlog_reserve_files = "
+      "7\nlog_for_member_size = 3 GiB\nlog_for_member_time = 2h\n"
       "log_for_member_files = 9\nlog_keep_duplicated = false\n"
       "log_method = threads\nlog_zeros_ahead_max = 64 MiB\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->replica.disk.available_bytes_min, 2u << 20);
   EXPECT_EQ(config->replica.disk.reserve_bytes, 0u);
   EXPECT_EQ(config->replica.disk.sync_p99_max, absl::Milliseconds(20));
+  EXPECT_EQ(config->replica.slow_members.ratio, 9);
+  EXPECT_EQ(config->replica.slow_members.calm_max, absl::Minutes(5));
   EXPECT_EQ(config->replica.replay_max, absl::Seconds(3));
   EXPECT_EQ(config->replica.log_reserve.bytes_max, 1u << 30);
   EXPECT_EQ(config->replica.log_reserve.age_max_seconds, 36000);

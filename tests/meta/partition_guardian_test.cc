@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "meta/configuration_change.h"
 #include "meta/replica_reports.h"
 
@@ -489,6 +491,90 @@ TEST_F(PartitionGuardianTest, WhereMostAreSlowNobodyMoves) {
   ExpectNothing();
   Members(kA, {kB});
   Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+// ---- Members that acknowledge slowly
+
+TEST_F(PartitionGuardianTest, AMemberThatItsPrimaryCallsSlowIsReplacedAtOnce) {
+  Members(kA, {kB, kC});
+  state_.nodes[kA].slow_members = {kC};
+  Expect(ConfigType::kRemove, kA, kC);
+  Members(kA, {kB});
+  partition().dropped = {{.node = kC, .at = now_}};
+  Expect(ConfigType::kAddSecondary, kA, kD);
+  state_.nodes[kD].alive = false;
+  ExpectNothing();
+  state_.nodes[kA].slow_members.clear();
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, WhatAnotherThanItsPrimaryCallsSlowStays) {
+  Members(kA, {kB, kC});
+  state_.nodes[kB].slow_members = {kC};
+  ExpectNothing();
+  state_.nodes[kA].slow_members = {kC};
+  state_.nodes[kA].alive = false;  // what it said counts no more
+  EXPECT_EQ(state_.SlownessReports(kC), 1u);
+}
+
+TEST_F(PartitionGuardianTest, ASlowMemberStaysWhereTooFewOthersWould) {
+  Members(kA, {kC});
+  state_.nodes[kA].slow_members = {kC};
+  state_.nodes[kB].alive = state_.nodes[kD].alive = false;
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, WhereTooFewAreLeftASlowServerIsBetterThanNone) {
+  Members(kA, {});
+  state_.nodes[kB].alive = state_.nodes[kD].alive = false;
+  state_.nodes[kA].slow_members = {kC};
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  state_.nodes[kA].slow_members.clear();
+  state_.nodes[kC].slow_disks = {"ssd"};
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, APrimaryThatMostCallSlowMakesRoom) {
+  Members(kA, {kB, kC});
+  state_.nodes[kB].slow_members = {kA};
+  ExpectNothing();
+  state_.nodes[kC].slow_members = {kA};
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+  Members({}, {kA, kB, kC});
+  partition().former_primary = kC;
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
+TEST_F(PartitionGuardianTest, WhereMostAcknowledgeSlowlyNobodyMoves) {
+  Members(kA, {kB, kC});
+  state_.nodes[kA].slow_members = {kB, kC, kD};
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, AServerWithASlowDiskIsJudgedByThatAlone) {
+  Members(kA, {kB, kC});
+  Reports(kC, {.status = PartitionStatus::kSecondary, .disk_tag = "ssd"});
+  state_.nodes[kC].slow_disks = {"another"};
+  state_.nodes[kA].slow_members = {kC};
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, SlowMembersLeaveAFewPartitionsAtATime) {
+  Members(kA, {kB, kC});
+  const Partition one = partition();
+  state_.tables[1].partitions.assign(100, one);
+  for (int i = 0; i < 100; ++i) state_.tables[1].partitions[i].config.pid.index = i;
+  state_.nodes[kA].slow_members = {kC};
+  const GuardianPlan plan = PlanPartitions(state_, FunctionLevel::kSteady, options_, now_);
+  const auto removals = [](const GuardianPlan& p) {
+    return std::count_if(p.steps.begin(), p.steps.end(),
+                         [](const auto& step) { return step.intent.has_value(); });
+  };
+  EXPECT_EQ(removals(plan), 16);
+  // The same ones, until they have happened.
+  for (const GuardianPlan::Step& step : plan.steps)
+    state_.FindPartition(step.pid)->intent = step.intent;
+  EXPECT_EQ(removals(PlanPartitions(state_, FunctionLevel::kSteady, options_, now_)), 16);
 }
 
 // ---- Servers that send beacons and do nothing else

@@ -31,7 +31,7 @@ class CopyThrottleTest : public testing::Test {
 
   static constexpr absl::Duration kDeviceTime = absl::Milliseconds(2);  // 500 MiB/s
   Instant now_{absl::ToInt64Nanoseconds(absl::Seconds(100))};
-  absl::Duration waits_[2];
+  CopyThrottle::Waits waits_[2];
   std::optional<CopyThrottle> throttle_;
 };
 
@@ -74,21 +74,33 @@ TEST_F(CopyThrottleTest, AnIdleBucketSavesLittle) {
 
 TEST_F(CopyThrottleTest, AForegroundThatIsSlowWithoutCopiesHoldsNothingBack) {
   Throttle({});
-  waits_[0] = absl::ZeroDuration();  // nothing was waiting when they began
+  waits_[0].write = absl::ZeroDuration();  // nothing was waiting when they began
   RateOver(absl::Seconds(1));
-  waits_[0] = absl::Milliseconds(40);
+  waits_[0].write = absl::Milliseconds(40);
   RateOver(absl::Seconds(12));
   EXPECT_GT(throttle_->PaceOf(0), 0);
   RateOver(absl::Seconds(60));
   EXPECT_GT(RateOver(absl::Seconds(5)), 300.0 * kMiB);
 }
 
+TEST_F(CopyThrottleTest, WhereSomebodyReadsCopiesBeginGently) {
+  Throttle({});
+  waits_[0].read = absl::Milliseconds(1);
+  EXPECT_NEAR(RateOver(absl::Seconds(1)), CopyThrottle::kPaceAtFirst, 4.0 * kMiB);
+  EXPECT_NEAR(RateOver(absl::Seconds(1)), 2 * CopyThrottle::kPaceAtFirst, 8.0 * kMiB);
+  RateOver(absl::Seconds(8));
+  EXPECT_EQ(throttle_->PaceOf(0), 0) << "nobody minds";
+
+  Throttle({.disk = 8 * kMiB});
+  EXPECT_NEAR(RateOver(absl::Seconds(5)), 8.0 * kMiB, kMiB);
+}
+
 TEST_F(CopyThrottleTest, CopiesYieldWhileTheForegroundWaitsLonger) {
   Throttle({});
-  waits_[0] = absl::Milliseconds(10);  // before the copies
-  RateOver(absl::Seconds(3));
+  waits_[0].write = absl::Milliseconds(10);  // before the copies
+  RateOver(absl::Seconds(10));
   EXPECT_EQ(throttle_->PaceOf(0), 0);
-  waits_[0] = absl::Milliseconds(16);
+  waits_[0].write = absl::Milliseconds(16);
   RateOver(absl::Seconds(1.5));
   const double yielding = throttle_->PaceOf(0);
   EXPECT_GT(yielding, 100.0 * kMiB);
@@ -96,35 +108,61 @@ TEST_F(CopyThrottleTest, CopiesYieldWhileTheForegroundWaitsLonger) {
   RateOver(absl::Seconds(3));
   EXPECT_LT(throttle_->PaceOf(0), yielding / 3);
   for (int i = 0; i < 40; ++i) {  // it waits for as long as there are more copies than a few
-    waits_[0] = absl::Milliseconds(throttle_->PaceOf(0) > 2 * CopyThrottle::kPaceMin ? 16 : 10);
+    waits_[0].write =
+        absl::Milliseconds(throttle_->PaceOf(0) > 2 * CopyThrottle::kPaceMin ? 16 : 10);
     RateOver(absl::Seconds(0.5));
   }
   EXPECT_LT(throttle_->PaceOf(0), CopyThrottle::kPaceMin * 3);
   EXPECT_EQ(throttle_->PaceOf(1), 0) << "another disk's pace";
 
-  waits_[0] = absl::Milliseconds(11);
+  waits_[0].write = absl::Milliseconds(11);
   RateOver(absl::Seconds(5));
   EXPECT_GT(throttle_->PaceOf(0), CopyThrottle::kPaceMin * 2);
   RateOver(absl::Seconds(60));
   EXPECT_EQ(throttle_->PaceOf(0), 0) << "free again";
 }
 
+TEST_F(CopyThrottleTest, EachOfTheForegroundsWaitsIsComparedWithItsOwn) {
+  Throttle({});
+  waits_[0] = {.flush = absl::Milliseconds(2),
+               .read = absl::Milliseconds(8),
+               .write = absl::Milliseconds(100)};
+  RateOver(absl::Seconds(10));
+  EXPECT_EQ(throttle_->PaceOf(0), 0);
+  waits_[0].read = absl::Milliseconds(20);
+  RateOver(absl::Seconds(3));
+  EXPECT_LT(throttle_->PaceOf(0), 100.0 * kMiB);
+  EXPECT_GT(throttle_->PaceOf(0), 0);
+}
+
+TEST_F(CopyThrottleTest, WhatIsWaitedWithoutCopiesIsAveragedBeforeThem) {
+  Throttle({});
+  for (int i = 0; i < 30; ++i) {
+    waits_[0].write = absl::Milliseconds(i % 2 == 0 ? 10 : 14);
+    now_ = now_ + absl::Seconds(1);
+    throttle_->OnSecond(now_);
+  }
+  waits_[0].write = absl::Milliseconds(40);  // a bad moment to begin in
+  RateOver(absl::Seconds(3));
+  EXPECT_LT(throttle_->PaceOf(0), CopyThrottle::kPaceAtFirst);
+}
+
 TEST_F(CopyThrottleTest, ShortWaitsAreNoReasonToYield) {
   Throttle({});
-  waits_[0] = absl::Microseconds(100);
-  RateOver(absl::Seconds(2));
-  waits_[0] = absl::Milliseconds(4);
+  waits_[0].write = absl::Microseconds(100);
+  RateOver(absl::Seconds(10));
+  waits_[0].write = absl::Milliseconds(4);
   RateOver(absl::Seconds(5));
   EXPECT_EQ(throttle_->PaceOf(0), 0);
 }
 
 TEST_F(CopyThrottleTest, AfterABreakTheForegroundIsMeasuredAnew) {
   Throttle({});
-  waits_[0] = absl::Milliseconds(10);
+  waits_[0].write = absl::Milliseconds(10);
   RateOver(absl::Seconds(2));
   now_ = now_ + absl::Seconds(10);
-  waits_[0] = absl::Milliseconds(40);  // without any copy
-  RateOver(absl::Seconds(5));
+  waits_[0].write = absl::Milliseconds(40);  // without any copy
+  RateOver(absl::Seconds(10));
   EXPECT_EQ(throttle_->PaceOf(0), 0);
 }
 
