@@ -42,6 +42,9 @@ class Load(harness.ClusterTest):
                 self.assertEqual(report["ended"], "done")
                 self.assertEqual([report["verify"][what] for what in ("lost", "stale", "mixed")], [0, 0, 0])
                 self.assertGreater(report["verify"]["reads"], 3000)
+                self.assertEqual(list(run["server_stages_us"]), ["queue", "log_append", "log_sync", "replicate", "apply", "reply"])
+                self.assertLess(sum(run["server_stages_us"].values()), run["kinds"][-1]["service_us"]["max"])
+                self.assertEqual(check["server_stages_us"], {})
                 for kind in run["kinds"]:
                     self.assertEqual(kind["not_found"], 0)
                     latencies = kind["service_us"]

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 
 #include <gtest/gtest.h>
 

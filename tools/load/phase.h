@@ -19,6 +19,7 @@
 #include "env/clock.h"
 #include "tools/load/driver.h"
 #include "tools/load/measurements.h"
+#include "tools/load/server_stages.h"
 
 namespace arion::load {
 
@@ -58,6 +59,7 @@ struct PhaseResult {
   int64_t not_started = 0;  // of an open loop: meant to start, but never did
   absl::Duration worst_delay;
   enum class End { kDone, kStopped, kGivenUp } end = End::kDone;
+  StageSums server_stages;  // of the phase's writes, warm-up included; empty: nobody said
 
   double OperationsASecond() const {
     return seconds > 0 ? static_cast<double>(total.Operations()) / seconds : 0;

@@ -108,6 +108,13 @@ void WritePhase(Writer& out, const PhaseResult& phase) {
     WriteKind(out, static_cast<Kind>(i), phase.total.kinds[i], phase.loop);
   }
   out.EndArray();
+  Key(out, "server_stages_us");
+  out.StartObject();
+  for (const StageSum& sum : phase.server_stages) {
+    Key(out, sum.stage);
+    out.Double(sum.seconds * 1e6 / sum.writes);
+  }
+  out.EndObject();
   WriteSeries(out, phase);
   out.EndObject();
 }

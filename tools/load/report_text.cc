@@ -52,6 +52,15 @@ void AppendKind(std::string& out, Kind kind, const KindTally& tally, const Phase
   }
 }
 
+void AppendStages(std::string& out, const StageSums& stages) {
+  if (stages.empty()) return;
+  out += "  a write's mean time in the servers: ";
+  for (const StageSum& sum : stages)
+    absl::StrAppend(&out, &sum == &stages.front() ? "" : ", ", sum.stage, " ",
+                    LatencyText(static_cast<int64_t>(sum.seconds * 1e9 / sum.writes)));
+  out += "\n";
+}
+
 void AppendPhase(std::string& out, const PhaseResult& phase) {
   absl::StrAppendFormat(&out, "\n%s: %.1f s measured, %s operations, %s ops/s, %s errors\n",
                         phase.name, phase.seconds, CountText(phase.total.Operations()),
@@ -61,6 +70,7 @@ void AppendPhase(std::string& out, const PhaseResult& phase) {
     const KindTally& tally = phase.total.kinds[i];
     if (tally.Operations() > 0) AppendKind(out, static_cast<Kind>(i), tally, phase);
   }
+  AppendStages(out, phase.server_stages);
   if (phase.not_started > 0) {
     absl::StrAppend(&out,
                     "  RATE NOT REACHED: ", CountText(static_cast<uint64_t>(phase.not_started)),

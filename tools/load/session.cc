@@ -47,7 +47,8 @@ Session::Session(const Settings& settings, Print print, const std::atomic<bool>&
       keys_(settings.workload),
       run_(static_cast<uint64_t>(clock_.WallMicros())),
       began_(clock_.Now()),
-      ledger_(settings.verifies ? std::make_unique<Ledger>(run_) : nullptr) {}
+      ledger_(settings.verifies ? std::make_unique<Ledger>(run_) : nullptr),
+      stages_(settings.meta_servers, settings.table) {}
 
 absl::Status Session::Open() {
   for (int64_t i = 0; i < settings_.clients; ++i) {
@@ -167,6 +168,7 @@ PhaseResult Session::Drive(Driver::Next next, DriverOptions options, const Phase
                  .ledger = ledger_.get(),
                  .history = history_.get()},
                 std::move(next), std::move(options));
+  stages_.Begin();
   const Instant phase_began = clock_.Now();
   int line = 0;
   NoteEvents(absl::ZeroDuration(), chaos.RunDue(absl::ZeroDuration()));
@@ -190,6 +192,7 @@ PhaseResult Session::Drive(Driver::Next next, DriverOptions options, const Phase
                     },
                 .stop = stop_});
   NoteEvents(clock_.Now() - phase_began, chaos.Finish());
+  result.server_stages = stages_.End();
   return result;
 }
 

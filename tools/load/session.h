@@ -19,6 +19,7 @@
 #include "env/posix_clock.h"
 #include "tools/load/ledger.h"
 #include "tools/load/report.h"
+#include "tools/load/server_stages.h"
 #include "tools/load/settings.h"
 
 namespace arion::load {
@@ -60,6 +61,7 @@ class Session {
   absl::Status file_status_;
   std::unique_ptr<History> history_;
   std::vector<std::string> events_;
+  ServerStages stages_;
 };
 
 }  // namespace arion::load

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "tools/shell/arguments.h"
 #include "tools/shell/progress.h"
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -236,7 +236,7 @@ absl::StatusOr<int64_t> UnhealthyPartitions(Session& session) {
 
 // 0: it does not say.
 double StartedAt(Endpoint node) {
-  const absl::StatusOr<std::vector<Sample>> samples = FetchSamples(node);
+  const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node);
   return samples.ok() ? SumOf(*samples, "process_start_time_seconds") : 0;
 }
 

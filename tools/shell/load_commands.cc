@@ -10,7 +10,7 @@
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "tools/shell/arguments.h"
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -147,14 +147,14 @@ absl::StatusOr<Outcome> Disks(Session& session, const Words& arguments) {
                      "slow", "sync_p99_us", "log_mb", "io_errors", "failed_replicas"},
                     {}};
   for (const NodeState& node : nodes) {
-    const absl::StatusOr<std::vector<Sample>> samples = FetchSamples(node.address);
+    const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
     if (!samples.ok()) {
       outcome.health = Health::kBad;
       list.rows.push_back({node.address.ToString(), std::string(), std::string("no answer")});
       list.rows.back().resize(list.columns.size(), std::string());
       continue;
     }
-    for (const Sample& sample : *samples) {
+    for (const MetricSample& sample : *samples) {
       if (sample.name != "disk_state" || sample.value != 1) continue;
       const std::string& disk = sample.labels.at("disk");
       const std::string& state = sample.labels.at("state");

@@ -10,7 +10,7 @@
 #include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
 #include "tools/shell/arguments.h"
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {

@@ -3,7 +3,7 @@
 #include <absl/strings/str_split.h>
 
 #include "base/status.h"
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -79,8 +79,8 @@ void AddPartitions(const Overview& overview, Answer::List* problems) {
   }
 }
 
-void AddDisks(const NodeState& node, const std::vector<Sample>& samples, Answer::List* problems) {
-  for (const Sample& sample : samples) {
+void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples, Answer::List* problems) {
+  for (const MetricSample& sample : samples) {
     const auto disk = sample.labels.find("disk");
     if (disk == sample.labels.end() || sample.value == 0) continue;
     const std::string where = absl::StrCat("disk ", disk->second, " of ", node.address.ToString());
@@ -116,7 +116,7 @@ void AddServers(const Overview& overview, Answer::List* problems) {
                                         : "nothing: the meta level is below steady")});
       continue;
     }
-    const absl::StatusOr<std::vector<Sample>> samples = FetchSamples(node.address);
+    const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
     if (!samples.ok()) {
       problems->rows.push_back(
           {where, "no page: " + std::string(samples.status().message()), std::string()});

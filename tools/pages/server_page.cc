@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/shell/server_page.h"
+#include "tools/pages/server_page.h"
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
@@ -13,10 +13,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include "base/status.h"
 
-namespace arion::shell {
+namespace arion {
 namespace {
 
 constexpr int kTimeoutSeconds = 3;
@@ -91,14 +92,14 @@ absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, Pa
   return answer->substr(body + 4);
 }
 
-std::vector<Sample> ParseSamples(std::string_view text) {
+std::vector<MetricSample> ParseSamples(std::string_view text) {
   constexpr std::string_view kPrefix = "arion_";
-  std::vector<Sample> samples;
+  std::vector<MetricSample> samples;
   for (const auto piece : absl::StrSplit(Text(text), '\n', absl::SkipEmpty())) {
     std::string_view line = View(piece);
     if (!line.starts_with(kPrefix)) continue;
     line.remove_prefix(kPrefix.size());
-    Sample sample;
+    MetricSample sample;
     const size_t end = std::min(line.find_first_of("{ "), line.size());
     sample.name = line.substr(0, end);
     std::string_view rest = line.substr(end);
@@ -109,15 +110,15 @@ std::vector<Sample> ParseSamples(std::string_view text) {
   return samples;
 }
 
-absl::StatusOr<std::vector<Sample>> FetchSamples(Endpoint server) {
+absl::StatusOr<std::vector<MetricSample>> FetchSamples(Endpoint server) {
   ASSIGN_OR_RETURN(const std::string text, FetchPage(server, "/metrics", PageForm::kText));
   return ParseSamples(text);
 }
 
-double SumOf(const std::vector<Sample>& samples, std::string_view name, std::string_view label,
-             std::string_view value) {
+double SumOf(const std::vector<MetricSample>& samples, std::string_view name,
+             std::string_view label, std::string_view value) {
   double sum = 0;
-  for (const Sample& sample : samples) {
+  for (const MetricSample& sample : samples) {
     if (sample.name != name) continue;
     const auto it = sample.labels.find(std::string(label));
     if (label.empty() || (it != sample.labels.end() && it->second == value)) sum += sample.value;
@@ -125,9 +126,10 @@ double SumOf(const std::vector<Sample>& samples, std::string_view name, std::str
   return sum;
 }
 
-double QuantileOf(const std::vector<Sample>& samples, std::string_view name, double quantile) {
+double QuantileOf(const std::vector<MetricSample>& samples, std::string_view name,
+                  double quantile) {
   std::map<double, double> at_most;  // by upper end
-  for (const Sample& sample : samples) {
+  for (const MetricSample& sample : samples) {
     if (sample.name != std::string(name) + "_bucket") continue;
     double end = 0;
     if (const auto le = sample.labels.find("le");
@@ -182,4 +184,23 @@ absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view
   return rows;
 }
 
-}  // namespace arion::shell
+absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/ui/cluster.json", PageForm::kJson));
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  const absl::Status not_understood = absl::InvalidArgumentError(
+      absl::StrCat(meta.ToString(), "/ui/cluster.json is not what it should be"));
+  if (!document.IsObject() || !document.HasMember("servers") || !document["servers"].IsArray())
+    return not_understood;
+  std::vector<Endpoint> servers;
+  for (const rapidjson::Value& server : document["servers"].GetArray()) {
+    if (!server.IsObject() || !server.HasMember("server") || !server["server"].IsString() ||
+        !server.HasMember("alive") || !server["alive"].IsBool())
+      return not_understood;
+    const std::optional<Endpoint> endpoint = Endpoint::Parse(server["server"].GetString());
+    if (server["alive"].GetBool() && endpoint) servers.push_back(*endpoint);
+  }
+  return servers;
+}
+
+}  // namespace arion

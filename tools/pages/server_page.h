@@ -14,24 +14,24 @@
 
 #include "base/ids.h"
 
-namespace arion::shell {
+namespace arion {
 
 enum class PageForm { kText, kJson };
 absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form);
 
-struct Sample {
+struct MetricSample {
   std::string name;  // without "arion_"
   std::map<std::string, std::string> labels;
   double value = 0;
 };
 // What is no sample is left out.
-std::vector<Sample> ParseSamples(std::string_view text);
-absl::StatusOr<std::vector<Sample>> FetchSamples(Endpoint server);
+std::vector<MetricSample> ParseSamples(std::string_view text);
+absl::StatusOr<std::vector<MetricSample>> FetchSamples(Endpoint server);
 // The sum of those of a name whose `label` is `value` (label empty: of all).
-double SumOf(const std::vector<Sample>& samples, std::string_view name, std::string_view label = {},
-             std::string_view value = {});
+double SumOf(const std::vector<MetricSample>& samples, std::string_view name,
+             std::string_view label = {}, std::string_view value = {});
 // Of a histogram in seconds, by its buckets; 0: nothing was recorded.
-double QuantileOf(const std::vector<Sample>& samples, std::string_view name, double quantile);
+double QuantileOf(const std::vector<MetricSample>& samples, std::string_view name, double quantile);
 
 // The objects of a JSON array: numbers as they stand, texts without quotes.
 using JsonRow = std::map<std::string, std::string>;
@@ -39,4 +39,7 @@ absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view
 // Those that are the members of a JSON object.
 absl::StatusOr<std::vector<JsonRow>> FetchMembers(Endpoint server, std::string_view page);
 
-}  // namespace arion::shell
+// The replica servers that a meta server holds for alive.
+absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta);
+
+}  // namespace arion

@@ -1,0 +1,46 @@
+// ServerStages: what the servers' time for logged writes went into between two looks at all of them,
+// by their own /metrics. A display: servers that do not answer, or that were restarted in between,
+// are left out.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "tools/pages/server_page.h"
+
+namespace arion::load {
+
+// Of one stage: writes of the table that went through it, and their seconds in sum.
+struct StageSum {
+  std::string stage;
+  double writes = 0;
+  double seconds = 0;
+};
+// In the order of the server's page, which is that of a write.
+using StageSums = std::vector<StageSum>;
+StageSums StageSumsOf(const std::vector<MetricSample>& samples, const std::string& table);
+
+// What lies between the two, over the servers that are in both and have not begun anew.
+StageSums Between(const std::map<Endpoint, StageSums>& before,
+                  const std::map<Endpoint, StageSums>& after);
+
+class ServerStages {
+ public:
+  ServerStages(std::vector<std::string> meta_servers, std::string table)
+      : meta_servers_(std::move(meta_servers)), table_(std::move(table)) {}
+  void Begin() { before_ = Look(); }
+  StageSums End() const { return Between(before_, Look()); }
+
+ private:
+  std::map<Endpoint, StageSums> Look() const;
+
+  const std::vector<std::string> meta_servers_;
+  const std::string table_;
+  std::map<Endpoint, StageSums> before_;
+};
+
+}  // namespace arion::load
