@@ -56,9 +56,15 @@ void PrimaryChecker::Prepared(PartitionId pid, Ballot ballot, Endpoint sender) {
   }
 }
 
-void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Instant now) {
+void PrimaryChecker::Stored(PartitionId pid, Endpoint primary) {
+  primaries_[pid] = primary;
+  ever_primaries_.insert({pid, primary});
+}
+
+void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Asked what, Instant now) {
   auto it = primaries_.find(pid);
   if (it == primaries_.end() || !it->second.IsValid() || it->second == server) return;
+  if (what == Asked::kWrite && ever_primaries_.contains({pid, server})) return;
   if (!reported_.insert({pid, server}).second) return;
   violations_.push_back(
       absl::StrFormat("C2: %s answered a client of %s at %.6f s, though %s was stored as primary",

@@ -59,14 +59,18 @@ class PrimaryChecker {
   // A prepare of `ballot` left `sender`.
   void Prepared(PartitionId pid, Ballot ballot, Endpoint sender);
   // `primary` (invalid: none) is durable in the meta server's store.
-  void Stored(PartitionId pid, Endpoint primary) { primaries_[pid] = primary; }
-  // `server` answered a client of `pid` with OK.
-  void Answered(PartitionId pid, Endpoint server, Instant now);
+  void Stored(PartitionId pid, Endpoint primary);
+  // `server` answered a client of `pid` with OK. A write it committed as primary may wait for the
+  // engine (a full disk) and be answered when another leads; whether it was committed at all C4 and
+  // the histories judge.
+  enum class Asked : uint8_t { kRead, kWrite };
+  void Answered(PartitionId pid, Endpoint server, Asked what, Instant now);
   const Violations& violations() const { return violations_; }
 
  private:
   std::map<std::pair<PartitionId, Ballot>, Endpoint> senders_;
   std::map<PartitionId, Endpoint> primaries_;
+  std::set<std::pair<PartitionId, Endpoint>> ever_primaries_;
   std::set<std::pair<PartitionId, Endpoint>> reported_;
   Violations violations_;
 };

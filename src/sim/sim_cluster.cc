@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/mutation.h"
 #include "base/status.h"
 #include "meta/journal_meta_store.h"
 #include "rpc/thrift_codec.h"
@@ -140,7 +141,10 @@ void SimCluster::WatchTheNetwork() {
   network_.on_answer = [this](Endpoint server, const OutboundRequest& request, ErrorCode error,
                               const std::string& body) {
     if (request.pid != PartitionId{} && error == ErrorCode::kOk) {
-      primaries_.Answered(request.pid, server, world_.now());
+      primaries_.Answered(request.pid, server,
+                          FindWriteCode(request.name) ? PrimaryChecker::Asked::kWrite
+                                                      : PrimaryChecker::Asked::kRead,
+                          world_.now());
     }
     NoteAnswer(request, error, body);
   };

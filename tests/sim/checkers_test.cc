@@ -63,15 +63,28 @@ TEST(PrimaryChecker, CatchesTwoSendersOfOneBallot) {
 }
 
 TEST(PrimaryChecker, CatchesAnAnswerOfAServerThatIsNoPrimaryAnyMore) {
+  using Asked = PrimaryChecker::Asked;
   PrimaryChecker checker;
   checker.Stored(kPid, kA);
-  checker.Answered(kPid, kA, Instant(100));
+  checker.Answered(kPid, kA, Asked::kRead, Instant(100));
   checker.Stored(kPid, Endpoint{});  // nobody yet: the old one's lease may last
-  checker.Answered(kPid, kA, Instant(150));
+  checker.Answered(kPid, kA, Asked::kRead, Instant(150));
   checker.Stored(kPid, kB);
-  checker.Answered(kPid, kB, Instant(200));
+  checker.Answered(kPid, kB, Asked::kRead, Instant(200));
   EXPECT_THAT(checker.violations(), IsEmpty());
-  checker.Answered(kPid, kA, Instant(300));
+  checker.Answered(kPid, kA, Asked::kRead, Instant(300));
+  EXPECT_THAT(checker.violations(), SizeIs(1));
+}
+
+TEST(PrimaryChecker, AWriteMayBeAnsweredLateByWhoWasPrimaryAndByNobodyElse) {
+  using Asked = PrimaryChecker::Asked;
+  PrimaryChecker checker;
+  checker.Stored(kPid, kA);
+  checker.Stored(kPid, kB);
+  checker.Answered(kPid, kA, Asked::kWrite, Instant(100));
+  EXPECT_THAT(checker.violations(), IsEmpty());
+  checker.Stored(kPid, kA);
+  checker.Answered(kPid, Endpoint{.ip = 9, .port = 9}, Asked::kWrite, Instant(200));
   EXPECT_THAT(checker.violations(), SizeIs(1));
 }
 
