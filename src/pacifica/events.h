@@ -160,11 +160,11 @@ struct LearnCompletionAnswered {
 // Time passed; due at NextWakeup().
 struct Tick {};
 
-using Event =
-    std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
-                 PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
-                 RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered, ConfigurationSynced,
-                 TableChanged, MissingInSync, LeaseLost, Connected, LearnReceived, LearnCompletionReceived,
-                 LearnAnswered, LearnerWorkDone, LearnCompletionAnswered, Tick>;
+using Event = std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
+                           PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
+                           RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered,
+                           ConfigurationSynced, TableChanged, MissingInSync, LeaseLost, Connected,
+                           LearnReceived, LearnCompletionReceived, LearnAnswered, LearnerWorkDone,
+                           LearnCompletionAnswered, Tick>;
 
 }  // namespace arion

@@ -80,8 +80,7 @@ inline std::vector<std::string> HexFixtures(std::string_view folder) {
 
 // A claim of a fuzz target that does not hold is named and ends the process, which is how libFuzzer
 // learns of it.
-inline void FuzzRequire(bool holds,
-                        std::source_location where = std::source_location::current()) {
+inline void FuzzRequire(bool holds, std::source_location where = std::source_location::current()) {
   if (holds) return;
   std::fprintf(stderr, "%s:%u: does not hold\n", where.file_name(), where.line());
   std::abort();

@@ -166,8 +166,8 @@ bool IsOlderLogFrom(MemoryFiles& files, const std::string& path, size_t from) {
   const auto name = ParseLogFileName(BaseName(path));
   const auto bytes = files.OpenForRead(path);
   if (!name.ok() || !*name || !bytes.ok()) return false;
-  const auto end = EndOfTornBytes(**bytes, from, files.Content(path).size(), (*name)->start_offset,
-                                  kFuzzPid);
+  const auto end =
+      EndOfTornBytes(**bytes, from, files.Content(path).size(), (*name)->start_offset, kFuzzPid);
   return end.ok() && *end == from;
 }
 

@@ -33,8 +33,7 @@ TEST(JsonLine, KeepsOrderAndEscapesAnyByte) {
   line.Add("b", std::string_view("q\"\\\n\xff\xc3\xa9", 7)).Add("a", int64_t{-1});
   line.BeginList("l").BeginItem().Add("x", 1).EndItem().BeginItem().Add("x", 2).EndItem().EndList();
   line.Finish();
-  EXPECT_EQ(out,
-            "{\"b\":\"q\\\"\\\\\\n\xc3\xbf\xc3\xa9\",\"a\":-1,\"l\":[{\"x\":1},{\"x\":2}]}\n");
+  EXPECT_EQ(out, "{\"b\":\"q\\\"\\\\\\n\xc3\xbf\xc3\xa9\",\"a\":-1,\"l\":[{\"x\":1},{\"x\":2}]}\n");
 }
 
 TEST(JsonLine, PrintsLongListsInPieces) {

@@ -13,9 +13,9 @@
 #include <set>
 
 #include "base/status.h"
+#include "tools/pages/server_page.h"
 #include "tools/shell/arguments.h"
 #include "tools/shell/progress.h"
-#include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {

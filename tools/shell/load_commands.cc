@@ -9,8 +9,8 @@
 #include "base/crc.h"
 #include "base/raw_key.h"
 #include "base/status.h"
-#include "tools/shell/arguments.h"
 #include "tools/pages/server_page.h"
+#include "tools/shell/arguments.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {

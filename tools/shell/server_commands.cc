@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
-#include "tools/shell/arguments.h"
 #include "tools/pages/server_page.h"
+#include "tools/shell/arguments.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {

@@ -79,7 +79,8 @@ void AddPartitions(const Overview& overview, Answer::List* problems) {
   }
 }
 
-void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples, Answer::List* problems) {
+void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
+              Answer::List* problems) {
   for (const MetricSample& sample : samples) {
     const auto disk = sample.labels.find("disk");
     if (disk == sample.labels.end() || sample.value == 0) continue;
