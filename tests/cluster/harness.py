@@ -195,6 +195,13 @@ class Cluster:
             return []
         return partitions if error == "ERR_OK" else []
 
+    def alive(self):
+        """How many replica servers the meta server hears."""
+        try:
+            return value_of(metrics(self.meta), "arion_alive_replica_servers")
+        except OSError:
+            return 0
+
     def lacks_primary(self, table):
         """Whether a partition has none; what clients are told names who will likely be one."""
         try:
@@ -348,6 +355,7 @@ class ClusterTest(unittest.TestCase):
         cls.cluster = Cluster(servers=cls.servers, data_dirs=cls.data_dirs, replica_settings=cls.replica_settings)
         try:
             cls.cluster.start()
+            wait_for("every replica server is known", lambda: cls.cluster.alive() == cls.servers)  # so that it gets its share
             cls.cluster.create_table(cls.table, partitions=cls.partitions)
         except Exception:
             cls.cluster.print_logs()
