@@ -88,11 +88,15 @@ class Search {
     }
   }
 
-  // Whether somebody under way looks at what is there. If not, one who wrote a single record and was
-  // never answered need not have been here yet: whatever comes would only write over it.
+  // Whether somebody under way looks at what is there. If nobody does, one who wrote a single record
+  // and was never answered need not have been here yet: whatever comes would only write over it. Who
+  // was not answered either counts as well where it may write elsewhere for what it saw.
   bool AnyoneLooks(Instant now, const Done& done) const {
-    for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= now; ++i)
-      if (all_[i].is_decided && !done[i] && !all_[i].operation->IsBlind()) return true;
+    for (size_t i = 0; i < all_.size() && all_[i].operation->invoked <= now; ++i) {
+      const DataOperation& other = *all_[i].operation;
+      if (!done[i] && !other.IsBlind() && (all_[i].is_decided || !other.IsOfOneRecord()))
+        return true;
+    }
     return false;
   }
 

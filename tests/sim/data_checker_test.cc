@@ -362,6 +362,23 @@ TEST(DataChecker, WritesNobodyAnsweredDoNotMakeTheSearchLong) {
   EXPECT_LT(refused.steps, 2000);
 }
 
+// Seed 39200016: b is removed by who saw a, and both were never answered.
+TEST(DataChecker, AnUndecidedWriteMayBeWhatAnotherUndecidedOneSaw) {
+  DataOperation mutate = Of(Kind::kCheckAndMutate);
+  mutate.sort_key = "a";
+  mutate.check = CheckType::kExist;
+  mutate.writes = {{"b", std::nullopt, 0}, {"c", "3", 0}};
+  const auto violations = [&mutate](Rows seen) {
+    OneKey key;
+    key.Unanswered(Outcome::kUndecided, Put("a", "1"));
+    key.Unanswered(Outcome::kUndecided, mutate);
+    return key.Then(Put("b", "9")).Then(GetAll(std::move(seen))).Check();
+  };
+  EXPECT_THAT(violations({{"a", "1"}, {"b", "9"}, {"c", "3"}}), IsEmpty());
+  EXPECT_THAT(violations({{"a", "1"}, {"c", "3"}}), IsEmpty()) << "it may come late, too";
+  EXPECT_THAT(violations({{"a", "1"}, {"b", "8"}, {"c", "3"}}), SizeIs(1));
+}
+
 TEST(DataChecker, KeysAreCheckedEachOnItsOwn) {
   DataOperation other = Get("a", std::nullopt);
   other.hash_key = "other";
