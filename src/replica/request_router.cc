@@ -8,22 +8,12 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
+#include "replica/request_argument.h"
 #include "replica/tool_requests.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
-
-// The argument, or nullopt after the request was answered.
-template <class T>
-std::optional<T> TakeArgument(InboundRequest& request) {
-  absl::StatusOr<T> argument = DecodeWrapped<T>(request.body);
-  if (argument.ok()) return *std::move(argument);
-  LOG_EVERY_N(WARNING, 100) << request.header.name << " from " << request.header.from << ": "
-                            << argument.status();
-  request.responder.Reply(ErrorCode::kInvalidData);
-  return std::nullopt;
-}
 
 std::optional<Replica::ReadCode> FindReadCode(std::string_view name) {
   using enum Replica::ReadCode;

@@ -10,20 +10,11 @@
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "messages/tool_messages.h"
+#include "replica/request_argument.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
-
-template <class T>
-std::optional<T> Take(InboundRequest& request) {
-  absl::StatusOr<T> argument = DecodeWrapped<T>(request.body);
-  if (argument.ok()) return *std::move(argument);
-  LOG_EVERY_N(WARNING, 100) << request.header.name << " from " << request.header.from << ": "
-                            << argument.status();
-  request.responder.Reply(ErrorCode::kInvalidData);
-  return std::nullopt;
-}
 
 template <class T>
 void Reply(Responder& responder, const T& response) {
@@ -58,7 +49,7 @@ QueryDiskInfoResponse DisksOf(const std::vector<DiskSnapshot>& disks,
 
 void AnswerDisks(const std::shared_ptr<DiskWatch>& disks, const StrandPtr& strand,
                  const std::shared_ptr<ReplicaTable>& table, InboundRequest& request) {
-  auto query = Take<QueryDiskInfoRequest>(request);
+  auto query = TakeArgument<QueryDiskInfoRequest>(request);
   if (!query) return;
   strand->Post([disks, table, name = std::move(query->app_name),
                 responder = std::move(request.responder)]() mutable {
@@ -85,7 +76,7 @@ std::shared_ptr<Replica> FindOpen(const ReplicaTable& table, PartitionId pid) {
 }
 
 void AnswerDecree(const ReplicaTable& table, InboundRequest& request) {
-  const auto query = Take<QueryDecreeRequest>(request);
+  const auto query = TakeArgument<QueryDecreeRequest>(request);
   if (!query) return;
   const std::shared_ptr<Replica> replica = FindOpen(table, query->pid);
   if (replica == nullptr)
@@ -99,7 +90,7 @@ void AnswerDecree(const ReplicaTable& table, InboundRequest& request) {
 }
 
 void AnswerHotKey(const ReplicaHost& host, const ReplicaTable& table, InboundRequest& request) {
-  const auto detect = Take<DetectHotkeyRequest>(request);
+  const auto detect = TakeArgument<DetectHotkeyRequest>(request);
   if (!detect) return;
   if (FindOpen(table, detect->pid) == nullptr)
     return Reply(request.responder,
