@@ -7,6 +7,12 @@
 #include "base/status.h"
 
 namespace arion {
+namespace {
+
+// What the disk is asked to read while the CPU checks what was read before.
+constexpr uint64_t kReadAheadBytes = 8 << 20;
+
+}  // namespace
 
 SharedLogReader::SharedLogReader(FileSystem& files, SharedLogCatalog catalog, size_t first,
                                  size_t chunk_bytes_max)
@@ -28,6 +34,7 @@ absl::StatusOr<bool> SharedLogReader::Next(uint64_t bytes, Sink sink) {
   while (given < bytes) {
     if (at_ == catalog_.files.size()) return given > 0;
     if (reader_ == nullptr) RETURN_IF_ERROR(OpenFile());
+    ReadAhead();
     ASSIGN_OR_RETURN(const bool more, reader_->Next(&block_));
     if (!more) {
       RETURN_IF_ERROR(EndFile());
@@ -41,6 +48,14 @@ absl::StatusOr<bool> SharedLogReader::Next(uint64_t bytes, Sink sink) {
     }
   }
   return true;
+}
+
+void SharedLogReader::ReadAhead() {
+  const uint64_t size = catalog_.files[at_].size;
+  if (asked_to_ >= size || reader_->position() + kReadAheadBytes / 2 < asked_to_) return;
+  const uint64_t to = std::min(size, reader_->position() + kReadAheadBytes);
+  file_->Expect(ReadableFile::Access::kSoon, asked_to_, to - asked_to_);
+  asked_to_ = to;
 }
 
 void SharedLogReader::Count(const MutationView& mutation) {
@@ -67,6 +82,7 @@ absl::Status SharedLogReader::OpenFile() {
                                 " starts at ", file.name.start_offset));
   }
   ASSIGN_OR_RETURN(file_, files_.OpenForRead(catalog_.PathOf(file)));
+  asked_to_ = 0;
   reader_ = std::make_unique<LogReader>(*file_, file.size, file.name.start_offset,
                                         LogIndex::Entry{}, chunk_bytes_max_);
   return absl::OkStatus();

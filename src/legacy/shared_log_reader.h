@@ -60,6 +60,7 @@ class SharedLogReader {
 
  private:
   absl::Status OpenFile();
+  void ReadAhead();
   absl::Status EndFile();
   absl::Status Damaged(uint64_t position, const std::string& reason);
   Damage DamageAt(uint64_t position, const std::string& reason) const;
@@ -71,6 +72,7 @@ class SharedLogReader {
   size_t at_;
   std::unique_ptr<ReadableFile> file_;
   std::unique_ptr<LogReader> reader_;
+  uint64_t asked_to_ = 0;  // of this file the disk reads ahead up to here
   LogBlockView block_;
   std::optional<int64_t> expected_start_;
   std::map<PartitionId, Decree> seen_;
