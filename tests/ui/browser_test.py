@@ -157,7 +157,7 @@ class InABrowser(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         page = self.browser.open("report", f"file://{html}")
         self.assertIn("arion_load", page.evaluate("document.title"))
-        self.assertGreaterEqual(page.evaluate("document.querySelectorAll('svg polyline, canvas').length"), 3)
+        self.assertGreaterEqual(page.evaluate("document.querySelectorAll('.uplot canvas').length"), 3)
         self.take_looks(page, "report")
         self.assertEqual(page.errors(), [])
         self.assertEqual([url for url in page.requests() if not url.startswith(("file:", "data:"))], [], "it is whole by itself")

@@ -1,8 +1,8 @@
 // Report: all that a run of the tool has to say at its end, and its forms for programs and browsers
 // (for people: report_text.h).
 //
-// Shapes    JSON: latencies in microseconds, one object. HTML: one file, its plots are SVG drawn here:
-//           it needs no network and no script.
+// Shapes    JSON: latencies in microseconds, one object. HTML: one file, uPlot within it: it needs no
+//           network.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
