@@ -35,7 +35,8 @@ DOORS = {
 SHARED_DOCUMENTS = r"spec/.*\.md|(perf|reliability|libraries|decisions|style)\.md"
 
 TOOLS = {"base", "messages", "env", "metrics", "rpc", "client"}
-TOOLS_BY_FOLDER = {"dev": {"*"}, "log": TOOLS | {"wal", "legacy", "engine"}}
+TOOLS_BY_FOLDER = {"dev": {"*"}, "log": TOOLS | {"wal", "legacy", "engine"},
+                   "load": TOOLS | {"ui"}}  # its report embeds what the dashboard draws with
 
 
 def read(path):
