@@ -6,27 +6,12 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "base/status.h"
+#include "meta/held_replica.h"
 
 namespace arion {
 namespace {
-
-struct Candidate {
-  Endpoint node;
-  const ReplicaInfo* report;
-
-  // A learner's state says -1: however far it is, it may lack what was acknowledged.
-  bool IsWhole() const {
-    return report->status != PartitionStatus::kPotentialSecondary &&
-           report->last_mutation_ballot.value_or(report->ballot) >= Ballot(0);
-  }
-  auto Rank() const {
-    return std::tuple(IsWhole(), report->ballot, report->last_committed_decree,
-                      report->last_prepared_decree);
-  }
-};
 
 class ClusterRecovery {
  public:
@@ -151,35 +136,26 @@ class ClusterRecovery {
     config.ballot = Ballot(0);
     config.last_committed_decree = Decree(0);
     if (info.status == AppStatus::kDropped) config.partition_flags = kPartitionDropped;
-    std::vector<Candidate>& found = candidates_[pid];
+    std::vector<HeldReplica>& found = candidates_[pid];
     if (found.empty()) {
       if (info.status != AppStatus::kDropped)
         RefuseUnlessSkipped(options_.partitions, ErrorCode::kIncompleteData,
                             absl::StrCat("nobody has ", pid.ToString(), " of ", info.app_name));
       return config;
     }
-    std::stable_sort(found.begin(), found.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.Rank() < b.Rank(); });
-    for (const Candidate& candidate : found) {
-      config.ballot = std::max(config.ballot, candidate.report->ballot);
-      if (candidate.IsWhole())
-        config.last_committed_decree =
-            std::max(config.last_committed_decree, candidate.report->last_committed_decree);
-      config.last_drops.push_back(candidate.node);
-    }
-    if (config.last_drops.size() > kLastDropsMax)
-      config.last_drops.erase(config.last_drops.begin(), config.last_drops.end() - kLastDropsMax);
+    LeaveTo(found, &config);
     LookAtPartition(config, found);
     return config;
   }
 
-  void LookAtPartition(const PartitionConfiguration& config, const std::vector<Candidate>& found) {
-    const Candidate& best = found.back();
+  void LookAtPartition(const PartitionConfiguration& config,
+                       const std::vector<HeldReplica>& found) {
+    const HeldReplica& best = found.back();
     auto doubt = [&](std::string what) {
       Doubt(absl::StrCat(config.pid.ToString(), ": ", std::move(what)));
     };
     const auto whole =
-        std::count_if(found.begin(), found.end(), [](const Candidate& c) { return c.IsWhole(); });
+        std::count_if(found.begin(), found.end(), [](const HeldReplica& c) { return c.IsWhole(); });
     if (whole < config.max_replica_count)
       doubt(absl::StrCat(whole, " of ", config.max_replica_count,
                          " replicas found; a member that is missing may have had more"));
@@ -202,7 +178,7 @@ class ClusterRecovery {
   const RecoveryOptions& options_;
   RecoveredCluster result_;
   std::map<int32_t, Endpoint> told_by_;
-  std::map<PartitionId, std::vector<Candidate>> candidates_;
+  std::map<PartitionId, std::vector<HeldReplica>> candidates_;
 };
 
 }  // namespace

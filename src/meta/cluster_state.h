@@ -72,6 +72,14 @@ struct Partition {
   int32_t inactive_reports = 0;  // in a row, by a primary that should be one
   std::optional<Instant> headless_since;
   Endpoint former_primary;  // wins ties
+  // The largest ballot that a server has reported, and who said to be primary under it, in a life
+  // that goes on.
+  struct Shown {
+    Ballot ballot{-1};
+    Endpoint primary;
+  } shown;
+  // A server knows more than is stored (meta/stale_configuration.h).
+  bool IsBehind() const { return shown.ballot > config.ballot; }
 
   bool IsDropped() const { return (config.partition_flags & kPartitionDropped) != 0; }
 };

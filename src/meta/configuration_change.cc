@@ -104,6 +104,7 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
     return UpdateJudgement{UpdateVerdict::kOutdated, {}, reason};
   };
   if (partition->IsDropped()) return refuse("partition is dropped");
+  if (partition->IsBehind()) return refuse("a server knows a larger ballot");
 
   std::optional<Members> expected = ExpectedMembers(now, request.type, request.node);
   if (!expected) return refuse("not applicable to the current configuration");

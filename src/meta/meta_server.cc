@@ -312,7 +312,9 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
                                            ConfigType cause, Endpoint node,
                                            std::optional<InboundRequest> request) {
   CHECK(!partition.pending) << Describe(next);
-  CHECK_EQ(next.ballot, partition.config.ballot + 1) << Describe(next);  // M2
+  CHECK(next.ballot == partition.config.ballot + 1 ||
+        (partition.IsBehind() && next.ballot == partition.shown.ballot + 1))
+      << Describe(next);  // M2
   partition.pending = next;
   int64_t incarnation = node.IsValid() ? state_.nodes[node].incarnation : 0;
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(next)};
@@ -377,6 +379,11 @@ void MetaServer::State::RunPlan() {
     Partition& partition = *state_.FindPartition(step.pid);
     if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
     if (step.planned) partition.planned = *std::move(step.planned);
+    if (partition.IsBehind()) {
+      LOG_EVERY_N(WARNING, 20) << "meta: [" << step.pid << " " << partition.config.ballot
+                               << "] stored, " << partition.shown.ballot
+                               << " known to a server: " << step.reason;
+    }
     if (step.write && !store_failed_) {
       LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
       StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {}, std::nullopt);

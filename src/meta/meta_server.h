@@ -5,7 +5,8 @@
 // Lifetime  Environment, Transport and MetaStore outlive it.
 // Promises  M1  A configuration is durable in the store before memory holds it and before anyone is
 //               told.
-//           M2  A partition's ballot rises by exactly one with each stored change of its members.
+//           M2  A partition's ballot rises by exactly one with each stored change of its members; where
+//               a server shows a larger one than is stored, to the one behind that.
 //           M3  A server is declared dead no earlier than one grace after its last beacon arrived;
 //               grace > lease.
 // SPDX-License-Identifier: Apache-2.0

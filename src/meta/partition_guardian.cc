@@ -6,6 +6,7 @@
 
 #include "meta/configuration_change.h"
 #include "meta/placement_planner.h"
+#include "meta/stale_configuration.h"
 
 namespace arion {
 namespace {
@@ -55,6 +56,11 @@ class Look {
 
   Step Judge(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
+    if (partition.IsBehind()) {
+      StaleJudgement judgement = JudgeStale(state_, partition);
+      return {.write = level_ > FunctionLevel::kFreezed ? std::move(judgement.next) : std::nullopt,
+              .reason = judgement.reason};
+    }
     if (config.primary.IsValid()) {
       if (std::optional<Step> step = JudgePrimary(partition)) return *step;
     }

@@ -18,6 +18,8 @@
 //               at a time; another server takes its place at once. It is primary of nothing while
 //               most others call it slow. Where most servers are slow nobody is moved.
 //           P4  Freezed: no proposals, but writes. Below: nothing at all.
+//           P5  Where a server knows a larger ballot than is stored, nothing is done but to catch up
+//               (meta/stale_configuration.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

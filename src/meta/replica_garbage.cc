@@ -40,7 +40,8 @@ std::vector<ReplicaInfo> GarbageOf(const ClusterState& state, FunctionLevel leve
     const bool is_idle =
         report.status == PartitionStatus::kInactive || report.status == PartitionStatus::kError;
     if (partition == nullptr || !is_idle || report.loading.value_or(false)) continue;
-    const bool is_replaced = IsStable(*table) && report.ballot <= partition->config.ballot &&
+    const bool is_replaced = IsStable(*table) && !partition->IsBehind() &&
+                             report.ballot <= partition->config.ballot &&
                              IsWholeWithout(state, *partition, node);
     if (IsExpired(table->info, unix_seconds) || is_replaced) garbage.push_back(report);
   }
@@ -56,7 +57,7 @@ std::vector<PartitionId> UnneededOf(const ClusterState& state, FunctionLevel lev
     const Partition* partition = state.FindPartition(pid);
     if (partition == nullptr) continue;
     if (IsExpired(table->info, unix_seconds) ||
-        (IsStable(*table) && IsWholeWithout(state, *partition, node)))
+        (IsStable(*table) && !partition->IsBehind() && IsWholeWithout(state, *partition, node)))
       unneeded.push_back(pid);
   }
   return unneeded;

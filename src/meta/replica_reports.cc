@@ -11,7 +11,17 @@ namespace {
 // configuration, or have lost its lease for a moment.
 constexpr int32_t kInactiveReportsMax = 2;
 
+// Beyond it a number is of a damaged or hostile message.
+constexpr Ballot kBallotMax{int64_t{1} << 61};
+
 bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false); }
+
+void NoteBallot(Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  if (report.ballot > kBallotMax) return;
+  if (report.ballot > partition.shown.ballot) partition.shown = {.ballot = report.ballot};
+  if (report.ballot == partition.shown.ballot && report.status == PartitionStatus::kPrimary)
+    partition.shown.primary = node;
+}
 
 void NoteLoading(Partition& partition, Endpoint node, Instant deadline) {
   partition.serving.erase(node);
@@ -91,6 +101,7 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
   partition.serving.erase(node);
   partition.suspects.erase(node);
+  if (partition.shown.primary == node) partition.shown.primary = {};
   if (partition.intent && (partition.intent->target == node || partition.intent->node == node)) {
     partition.intent.reset();
   }
@@ -131,6 +142,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
         continue;
       }
       const ReplicaInfo& report = found->second;
+      NoteBallot(partition, sync.node, report);
       if (report.loading.value_or(false)) {
         NoteLoading(partition, sync.node, deadline);
       } else if (partition.config.primary == sync.node) {

@@ -186,6 +186,7 @@ TEST_F(AdminRequestsTest, ADroppedTableIsRecalledUnderAnotherName) {
   PartitionConfiguration config = ConfigOf("old", 0);
   EXPECT_EQ(config.ballot, before.ballot + 2);
   EXPECT_EQ(config.partition_flags, 0);
+  ASSERT_FALSE(config.last_drops.empty());
   EXPECT_EQ(config.last_drops.back(), before.primary);
 
   // Whoever was primary serves again once it has reported what it kept.

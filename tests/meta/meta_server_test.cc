@@ -53,6 +53,7 @@ TEST_F(MetaServerTest, ADeadPrimaryIsRemovedAndASecondaryUpgraded) {
   PartitionConfiguration headless = ConfigOf("t", 0);
   EXPECT_EQ(headless.ballot, before.ballot + 1);
   EXPECT_FALSE(headless.primary.IsValid());
+  ASSERT_FALSE(headless.last_drops.empty());
   EXPECT_EQ(headless.last_drops.back(), before.primary);
   Obey();
   PartitionConfiguration after = ConfigOf("t", 0);
@@ -114,6 +115,45 @@ TEST_F(MetaServerTest, ARestartedMetaServerGoesOnWhereItWas) {
   Pass(absl::Seconds(4));
   EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
   EXPECT_EQ(Create("t2", 1, 2).appid, 2) << "ids go on";
+}
+
+// T-31: what members know is larger than what is stored, so that each proposal would be outdated to
+// them.
+TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
+  CompleteTable(3);
+  const std::string copy = (*node_.disk().Find("/meta/meta.journal"))->content;
+  const PartitionConfiguration old = ConfigOf("t", 0);
+  const int first = NumberOf(old.primary);
+  KillServer(first);
+  Pass(absl::Seconds(4));
+  Obey();
+  StartServer(first);
+  Sync(first, {Report(old, PartitionStatus::kInactive)});
+  Obey();
+  const PartitionConfiguration last = ConfigOf("t", 0);
+  ASSERT_EQ(last.MemberCount(), 3u);
+  ASSERT_NE(last.primary, old.primary);
+
+  StopMeta(sim::CrashMode::kProcess);
+  const auto journal = *node_.disk().Find("/meta/meta.journal");
+  ASSERT_TRUE(node_.disk().Truncate(*journal, 0).ok());
+  ASSERT_TRUE(node_.disk().Write(*journal, 0, copy, sim::SimDisk::Path::kCached).ok());
+  ASSERT_TRUE(StartMeta().ok());
+  ASSERT_EQ(ConfigOf("t", 0).ballot, old.ballot);
+
+  transport_.sent.clear();
+  for (int n = 1; n <= 3; ++n) {
+    Sync(n, {Report(last, ServerAt(n) == last.primary ? PartitionStatus::kPrimary
+                                                      : PartitionStatus::kSecondary)});
+  }
+  const std::optional<Proposal> proposal = TakeProposal();
+  ASSERT_TRUE(proposal) << "no primary for ever";
+  EXPECT_EQ(proposal->request.config.ballot, last.ballot + 1);
+  EXPECT_EQ(proposal->to, last.primary);
+  Update(UpdateFor(*proposal));
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).primary, last.primary);
+  EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
 }
 
 TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedCleanlyResumesWithALargerBallot) {

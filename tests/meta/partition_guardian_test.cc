@@ -266,6 +266,7 @@ TEST_F(PartitionGuardianTest, OfTheLastTwoDroppedTheLargerBallotThenCommittedThe
                        .last_prepared_decree = Decree(prepared)};
   };
   partition().config.last_committed_decree = Decree(10);
+  partition().config.ballot = Ballot(7);
   for (const Row& row : {
            Row{info(5, 10, 12), info(4, 10, 20), kA}, Row{info(5, 10, 12), info(5, 11, 11), kB},
            Row{info(5, 10, 13), info(5, 10, 12), kA},
@@ -308,6 +309,7 @@ TEST_F(PartitionGuardianTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
                        .last_mutation_ballot = Ballot(mutation_ballot)};
   };
   Members({}, {}, {kC, kA, kB});
+  partition().config.ballot = Ballot(8);
   partition().config.last_committed_decree = Decree(34);
   partition().headless_since = now_;
   Dead(kA);

@@ -1,0 +1,45 @@
+// HeldReplica: what a server holds of a partition whose members are not known any more, and who of
+// several should lead it. Pure.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <tuple>
+#include <vector>
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+struct HeldReplica {
+  Endpoint node;
+  const ReplicaInfo* report;
+
+  // A learner's state says -1: however far it is, it may lack what was acknowledged.
+  bool IsWhole() const {
+    return report->status != PartitionStatus::kPotentialSecondary &&
+           report->last_mutation_ballot.value_or(report->ballot) >= Ballot(0);
+  }
+  auto Rank() const {
+    return std::tuple(IsWhole(), report->ballot, report->last_committed_decree,
+                      report->last_prepared_decree);
+  }
+};
+
+// They become `last_drops` of a partition without members, the best one last, under the largest
+// ballot of any; the guardian revives it. Sorts them so.
+inline void LeaveTo(std::vector<HeldReplica>& found, PartitionConfiguration* config) {
+  std::stable_sort(found.begin(), found.end(),
+                   [](const HeldReplica& a, const HeldReplica& b) { return a.Rank() < b.Rank(); });
+  for (const HeldReplica& replica : found) {
+    config->ballot = std::max(config->ballot, replica.report->ballot);
+    if (replica.IsWhole())
+      config->last_committed_decree =
+          std::max(config->last_committed_decree, replica.report->last_committed_decree);
+    config->last_drops.push_back(replica.node);
+  }
+  if (config->last_drops.size() > kLastDropsMax)
+    config->last_drops.erase(config->last_drops.begin(), config->last_drops.end() - kLastDropsMax);
+}
+
+}  // namespace arion
