@@ -9,6 +9,20 @@
 #include "pacifica/reconciliation.h"
 
 namespace arion {
+namespace {
+
+// What a mutation gathers before it goes though others are under way.
+constexpr size_t kGatheredBytes = 64 << 10;
+constexpr size_t kGatheredFactor = 2;  // times as many updates as are under way
+constexpr size_t kWritersSideBySide = 2;
+// Members are near while a commit takes no longer than so many writes of the own log.
+constexpr int64_t kLogWritesNearby = 8;
+constexpr int64_t kLogWriteNanosMin = 50'000;
+
+// Makes `typical` follow what happens.
+void Follow(int64_t nanos, int64_t* typical) { *typical += (nanos - *typical) / 8; }
+
+}  // namespace
 
 ErrorCode Primary::WriteGate() const {
   if (s_.role != PartitionStatus::kPrimary) return ErrorCode::kInvalidState;
@@ -47,13 +61,39 @@ void Primary::Write(const ClientWrite& write) {
   StartQueued();
 }
 
+bool Primary::MayGrow() const {
+  return queue_.size() == 1 && queue_.front().joining == Draft::Joining::kOpen;
+}
+
+// With many writers a mutation that leaves as soon as the log is free holds one or two updates, and
+// each costs every member a log write, a flush and a message. So the next waits for those under way
+// until it is worth more than they are; two writers by turns go on side by side. It commits behind
+// them anyway: what waiting costs is one way to the other members, so it is not done where these are
+// far.
+bool Primary::IsWorthWaiting() const {
+  const Draft& draft = queue_.front();
+  if (draft.bytes >= kGatheredBytes) return false;
+  size_t under_way = 0;
+  for (auto it = proposals_.upper_bound(s_.list.last_committed()); it != proposals_.end(); ++it)
+    under_way += it->second.clients.size();
+  const size_t waiting = draft.clients.size();
+  if (under_way + waiting <= kWritersSideBySide || waiting >= kGatheredFactor * under_way)
+    return false;
+  return commit_nanos_ <= kLogWritesNearby * std::max(log_nanos_, kLogWriteNanosMin);
+}
+
+void Primary::OnLogged(Decree decree) {
+  const auto it = proposals_.find(decree);
+  if (it != proposals_.end()) Follow(s_.now.nanos() - it->second.sent_at.nanos(), &log_nanos_);
+  TryCommit();
+}
+
 void Primary::StartQueued() {
   if (s_.role != PartitionStatus::kPrimary) return;
   while (!queue_.empty()) {
     if (s_.list.last_prepared() - s_.list.last_committed() >= s_.options.mutations_in_flight_max)
       return;
-    const bool may_grow = queue_.size() == 1 && queue_.front().joining == Draft::Joining::kOpen;
-    if (may_grow && s_.LogIsBusy()) return;
+    if (MayGrow() && (s_.LogIsBusy() || IsWorthWaiting())) return;
     if (static_cast<int32_t>(s_.configuration.MemberCount()) < s_.MembersMin()) {
       RefuseQueued(ErrorCode::kNotEnoughMember);
       return;
@@ -92,6 +132,7 @@ void Primary::Propose(MutationPtr mutation, std::vector<ClientToken> clients) {
 }
 
 void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
+  proposal.sent_at = s_.now;
   proposal.awaiting.clear();
   for (Endpoint secondary : s_.configuration.secondaries) {
     proposal.awaiting.insert(secondary);
@@ -203,6 +244,7 @@ void Primary::TryCommit() {
     auto it = proposals_.find(ready + 1);
     CHECK(it != proposals_.end()) << "a primary counts the votes of each mutation";
     if (!it->second.awaiting.empty()) break;
+    Follow(s_.now.nanos() - it->second.sent_at.nanos(), &commit_nanos_);
     ++ready;
   }
   s_.CommitThrough(ready);

@@ -2,9 +2,9 @@
 // what all have logged.
 //
 // Shapes    Clients' requests wait in drafts. A PUT or REMOVE joins the last draft while that is
-//           open; an open draft is started when the log has no write in flight, when it is full, or
-//           when something stands behind it. At most mutations_in_flight_max mutations are
-//           uncommitted.
+//           open; an open draft is started when the log has no write in flight and it holds more
+//           than what is under way (or nothing is), when it is full, or when something stands
+//           behind it. At most mutations_in_flight_max mutations are uncommitted.
 // Promises  A mutation commits when the own log and every secondary, and every learner it was sent
 //           to, have it durable. Each client gets one answer: kOk after commit and apply; kTimeout
 //           when the outcome is not known; anything else means that nothing was written.
@@ -50,6 +50,7 @@ class Primary {
   // A learner's acknowledgements are no longer waited for.
   void StopPreparesTo(Endpoint learner);
 
+  void OnLogged(Decree decree);
   void TryCommit();
   void OnApplied();
   // Every write it was given is committed.
@@ -78,6 +79,7 @@ class Primary {
   struct Proposal {
     std::vector<ClientToken> clients;
     std::set<Endpoint> awaiting;  // members and learners that have not acknowledged
+    Instant sent_at;
   };
 
   // The configuration has as many members as the table wants.
@@ -85,6 +87,10 @@ class Primary {
   // Each present member knows this much to be committed.
   Decree KnownToPresentMembers() const;
   bool MayJoinLast(const ClientWrite& write) const;
+  // One draft waits, and more may join it.
+  bool MayGrow() const;
+  // It may grow, and the mutations under way are to commit first.
+  bool IsWorthWaiting() const;
   MutationPtr Order(Draft draft);  // a draft gets its place
   void Propose(MutationPtr mutation, std::vector<ClientToken> clients);
   void SendToAll(const MutationPtr& mutation, Proposal& proposal);
@@ -98,6 +104,8 @@ class Primary {
   std::map<Decree, Proposal> proposals_;  // from start to apply
   Decree told_committed_;
   Instant last_start_;
+  int64_t log_nanos_ = 0;                  // typically, until the own log has a mutation
+  int64_t commit_nanos_ = 0;               // and every member
   std::optional<Decree> known_to_absent_;  // from when the group lost a member until it is whole
 };
 

@@ -215,7 +215,7 @@ void ReplicaCore::Parts::On(const Logged& event) {
   if (event.err != ErrorCode::kOk) return Fail("log write failed");
   if (decree == kInvalidDecree) return;
   if (s.role == kPrimary) {
-    primary.TryCommit();
+    primary.OnLogged(decree);
   } else {
     secondary.OnLogged(decree);
   }
