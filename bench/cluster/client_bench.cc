@@ -19,24 +19,28 @@ DEFINE_string(meta, "127.0.0.1:34601", "meta server");
 DEFINE_string(table, "temp", "table");
 DEFINE_string(
     op, "get",
-    "put, get, check_and_set: one record each; multi_get: --rows sort keys of one hash key; "
+    "put, get: one record each, of --rows to a hash key; check_and_set: the one record of a hash "
+    "key; multi_get: --rows sort keys of one hash key; "
     "fill: --keys hash keys of --rows sort keys, whatever --ops; scan: the whole table");
 DEFINE_int64(ops, 100000, "operations; of scan: scans");
 DEFINE_int32(outstanding, 50, "operations under way");
 DEFINE_int32(keys, 100000, "hash keys");
-DEFINE_int32(rows, 1, "sort keys of a hash key (fill, multi_get)");
+DEFINE_int32(rows, 1, "sort keys of a hash key");
 DEFINE_int32(size, 1000, "bytes of a value");
 
 namespace {
 
-std::string HashKey(uint64_t n) {
+// Of all records the one that the n-th operation is for.
+uint64_t RecordOf(uint64_t n, uint64_t count) { return n * 2654435761 % count; }
+std::string HashKeyAt(uint64_t index) {
   char text[32];
-  snprintf(text, sizeof(text), "bench-%016d", static_cast<int>(n * 2654435761 % FLAGS_keys));
+  snprintf(text, sizeof(text), "bench-%016d", static_cast<int>(index));
   return text;
 }
-std::string SortKey(int row) {
+std::string HashKey(uint64_t n) { return HashKeyAt(RecordOf(n, FLAGS_keys)); }
+std::string SortKey(uint64_t row) {
   char text[16];
-  snprintf(text, sizeof(text), "s%05d", row);
+  snprintf(text, sizeof(text), "s%05d", static_cast<int>(row));
   return text;
 }
 
@@ -60,11 +64,13 @@ class Run {
   void Start() {
     const uint64_t n = next_++;
     if (n >= count_) return;
-    const std::string key = HashKey(n);
+    const uint64_t record = RecordOf(n, uint64_t{1} * FLAGS_keys * FLAGS_rows);
+    const std::string key = HashKeyAt(record / FLAGS_rows);
+    const std::string sort_key = FLAGS_rows == 1 ? "s" : SortKey(record % FLAGS_rows);
     if (FLAGS_op == "put") {
-      table_.Put(key, "s", value_, {}, [this](absl::Status status) { Done(status, 0); });
+      table_.Put(key, sort_key, value_, {}, [this](absl::Status status) { Done(status, 0); });
     } else if (FLAGS_op == "get") {
-      table_.Get(key, "s", {}, [this](absl::StatusOr<std::string> value) {
+      table_.Get(key, sort_key, {}, [this](absl::StatusOr<std::string> value) {
         Done(value.status(), value.ok() ? value->size() : 0);
       });
     } else if (FLAGS_op == "check_and_set") {

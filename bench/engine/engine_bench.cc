@@ -22,8 +22,8 @@ constexpr size_t kValueBytes = 1000;
 class Bench {
  public:
   template <class Factory>
-  static Bench Make() {
-    Bench bench;
+  static Bench Make(size_t value_bytes = kValueBytes, int keys = kKeys) {
+    Bench bench(value_bytes, keys);
     bench.factory_ = std::make_unique<Factory>(*bench.environment_);
     auto engine = bench.factory_->Open(bench.root_ + "/data");
     CHECK(engine.ok()) << engine.status();
@@ -45,12 +45,12 @@ class Bench {
     for (const std::string& key : keys_) puts_.push_back({.key = key, .value = value_});
     CHECK(engine_->Apply(engine_->last_applied() + 1, 1, puts_).ok());
   }
-  static std::string Key(int i) {
-    return JoinRawKey("user" + std::to_string(i * 7919 % kKeys), "f");
+  std::string Key(int64_t i) const {
+    return JoinRawKey("user" + std::to_string(i * 7919 % key_count_), "f");
   }
 
  private:
-  Bench() {
+  Bench(size_t value_bytes, int keys) : value_(value_bytes, 'v'), key_count_(keys) {
     std::string name = (std::filesystem::temp_directory_path() / "arion_bench.XXXXXX").string();
     CHECK(mkdtemp(name.data()) != nullptr);
     root_ = name;
@@ -61,7 +61,8 @@ class Bench {
       std::make_unique<PosixEnvironment>(PosixEnvironmentOptions{.event_loop_threads = 1});
   std::unique_ptr<EngineFactory> factory_;
   std::unique_ptr<Engine> engine_;
-  const std::string value_ = std::string(kValueBytes, 'v');
+  const std::string value_;
+  const int64_t key_count_;
   std::vector<std::string> keys_;
   std::vector<WriteOp> puts_;
   int next_ = 0;
@@ -82,9 +83,25 @@ void BM_Get(benchmark::State& state) {
   if (state.range(0) != 0) CHECK(bench.engine().Flush().ok());
   int i = 0;
   for (auto _ : state) {
-    auto record = bench.engine().Get(Bench::Key(i++ % kKeys), 1, ReadTier::kAll);
+    auto record = bench.engine().Get(bench.Key(i++ % kKeys), 1, ReadTier::kAll);
     CHECK(record.ok());
     benchmark::DoNotOptimize(record->value.data());
+  }
+  state.SetItemsProcessed(state.iterations());
+}
+
+// Of so many records of 100 bytes, flushed: how much deeper trees cost, whoever asks.
+template <class Factory>
+void BM_GetOf(benchmark::State& state) {
+  Bench bench = Bench::Make<Factory>(100, static_cast<int>(state.range(0)));
+  for (int64_t i = 0; i < state.range(0); i += 100) bench.Put(100);
+  CHECK(bench.engine().Flush().ok());
+  uint64_t i = 0;
+  for (auto _ : state) {
+    const uint64_t record = i++ * 2654435761 % static_cast<uint64_t>(state.range(0));
+    auto read = bench.engine().Get(bench.Key(static_cast<int64_t>(record)), 1, ReadTier::kAll);
+    CHECK(read.ok());
+    benchmark::DoNotOptimize(read->value.data());
   }
   state.SetItemsProcessed(state.iterations());
 }
@@ -94,6 +111,8 @@ BENCHMARK(BM_Apply<MemoryEngineFactory>)->Arg(1)->Arg(16);
 BENCHMARK(BM_Apply<RocksdbEngineFactory>)->Arg(1)->Arg(16);
 BENCHMARK(BM_Get<MemoryEngineFactory>)->Arg(0);
 BENCHMARK(BM_Get<RocksdbEngineFactory>)->Arg(0)->Arg(1);
+// Records; ten million take a minute to write.
+BENCHMARK(BM_GetOf<RocksdbEngineFactory>)->Arg(10000)->Arg(100000)->Arg(1000000)->Arg(10000000);
 
 }  // namespace
 }  // namespace arion

@@ -12,6 +12,8 @@ import random
 import statistics
 import subprocess
 import sys
+import tempfile
+import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXACT_UP_TO = 20000  # ways to divide the values, else a sample of them
@@ -66,6 +68,33 @@ def in_turn(variants, repeats):
     return results
 
 
+def cpu_seconds(pids):
+    """User and system time of these processes so far."""
+    total = 0
+    for pid in pids:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def settle(pids, seconds=60):
+    """Waits until what these processes do by themselves (flushes, compactions) is over."""
+    for _ in range(seconds):
+        before = cpu_seconds(pids)
+        time.sleep(1)
+        if cpu_seconds(pids) - before < 0.05:
+            return
+
+
+def arion_load(run, cluster, command, *flags):
+    """What one run of the load tool reports of its last phase, of the table temp and YCSB's workload a unless flags say else."""
+    with tempfile.NamedTemporaryFile(suffix=".json") as report:
+        run.command([os.path.join(run.build, "arion_load"), command, f"--meta={cluster.meta.address}", "--table=temp",
+                     "--workload=a", f"--json={report.name}", *flags])
+        return json.load(report)["phases"][-1]
+
+
 def script(path):
     """A script of the repository as a module, whatever its name."""
     spec = importlib.util.spec_from_file_location("script_" + path.replace("/", "_").removesuffix(".py"), os.path.join(ROOT, path))
@@ -89,6 +118,10 @@ class Run:
                           "-DARION_BENCH=ON"])
         self.command(["cmake", "--build", self.build, "--target", target])
         return os.path.join(self.build, path)
+
+    def packages(self, group):
+        """Installs this group of tools/packages.txt, where something of it is missing."""
+        self.command(["bash", "-c", f". {ROOT}/tools/common.sh && install_packages $(packages_of {group})"])
 
     def command(self, arguments, **options):
         """Its standard output; ends the program when it fails."""

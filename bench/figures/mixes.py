@@ -10,11 +10,9 @@ shipped server with another log, or other disks, behind the same facade. Records
 SPDX-License-Identifier: Apache-2.0
 """
 
-import json
 import os
 import statistics
 import sys
-import tempfile
 
 import measuring
 
@@ -49,11 +47,8 @@ class Target:
         self.load("load", "--threads=64")
 
     def load(self, command, *flags):
-        with tempfile.NamedTemporaryFile(suffix=".json") as report:
-            self.run.command([os.path.join(self.run.build, "arion_load"), command, f"--meta={self.cluster.meta.address}",
-                              "--table=temp", "--workload=a", f"--json={report.name}", "-p", f"recordcount={self.records}", "-p",
-                              "fieldcount=1", "-p", "fieldlength=1000", *flags])
-            return json.load(report)["phases"][-1]
+        return measuring.arion_load(self.run, self.cluster, command, "-p", f"recordcount={self.records}", "-p", "fieldcount=1",
+                                    "-p", "fieldlength=1000", *flags)
 
     def mix(self, reads, writes, seconds):
         """{"qps": .., "READ": latencies in us, "UPDATE": ..} of a closed loop."""

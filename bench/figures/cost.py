@@ -1,0 +1,83 @@
+"""Does an operation cost more where there is more? Server CPU of a get and of a durable put in tables of 10^4, 10^6 and 10^7
+records, and of 8, 64 and 512 partitions, in one cluster of three servers, in turn; and the engine's own get beside, alone in a
+process, as its trees get deeper with their size whoever asks.
+
+Records of 100 bytes, a hundred a hash key. CPU is utime + stime of the three servers, of a fixed number of operations.
+"""
+
+import json
+import os
+import statistics
+import sys
+
+import measuring
+
+sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
+
+VALUE_BYTES = 100
+ROWS = 100  # records of a hash key
+PARTITIONS = 8
+SMALLEST_PARTITIONED = 1000  # hash keys of the tables that differ in partitions
+GOAL = 1.5
+OUTSTANDING = {"get": 50, "put": 45}
+
+
+def bench(run, cluster, table, op, hash_keys, operations):
+    return run.command([os.path.join(run.build, "bench", "client_bench"), f"--meta={cluster.meta.address}", f"--table={table}",
+                        f"--op={op}", f"--keys={hash_keys}", f"--rows={ROWS}", f"--size={VALUE_BYTES}", f"--ops={operations}",
+                        f"--outstanding={OUTSTANDING.get(op, 8)}"])
+
+
+def cost(run, cluster, table, op, hash_keys, operations):
+    pids = [server.process.pid for server in cluster.replicas]
+    measuring.settle(pids)
+    before = measuring.cpu_seconds(pids)
+    bench(run, cluster, table, op, hash_keys, operations)
+    us = (measuring.cpu_seconds(pids) - before) * 1e6 / operations
+    run.keep({"table": table, "operation": op, "server us": us})
+    return us
+
+
+def engine_us(run, records, seconds):
+    """CPU of the engine's get, by its own benchmark."""
+    out = run.command([os.path.join(run.build, "bench", "bench_engine"), f"--benchmark_filter=^BM_GetOf<.*/{records}$",
+                       f"--benchmark_min_time={seconds}", "--benchmark_format=json"])
+    one, = json.loads(out)["benchmarks"]
+    return one["cpu_time"] / 1e3
+
+
+def measure(run):
+    for target in ("cluster_programs", "client_bench", "bench_engine"):
+        run.binary(target, target)
+    os.environ["ARION_BUILD"] = run.build
+    import harness  # needs ARION_BUILD
+    records, partitions = ((10**4, 10**5), (8, 16)) if run.quick else ((10**4, 10**6, 10**7), (8, 64, 512))
+    operations, repeats = (3000, 1) if run.quick else (100000, 5)
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "2 GiB"})  # files are read from memory
+    cluster.start()
+    tables = {f"records{count}": (PARTITIONS, count // ROWS) for count in records}
+    tables.update({f"partitions{count}": (count, SMALLEST_PARTITIONED // (10 if run.quick else 1)) for count in partitions})
+    for table, (count, hash_keys) in tables.items():
+        cluster.create_table(table, count)
+        bench(run, cluster, table, "fill", hash_keys, 0)
+    figures = {}
+    for op in OUTSTANDING:
+        results = measuring.in_turn({table: lambda t=table, k=hash_keys: cost(run, cluster, t, op, k, operations)
+                                     for table, (_, hash_keys) in tables.items()}, repeats)
+        medians = {table: statistics.median(values) for table, values in results.items()}
+        rows = []
+        for kind, counts in (("records", records), ("partitions", partitions)):
+            first = f"{kind}{counts[0]}"
+            for count in counts:
+                table = f"{kind}{count}"
+                rows.append((f"{count:,} {kind}", measuring.spread(results[table], 1), f"{medians[table] / medians[first]:.2f}"))
+            figures[f"{op}_by_{kind}"] = round(max(medians[f"{kind}{count}"] for count in counts) / medians[first], 2)
+        run.table(["size", "server us", "of the smallest"], rows, title=f"A {op}'s CPU in the three servers (goal: within {GOAL})")
+        run.plot(f"Server CPU of a {op}, us", [row[0] for row in rows], {op: [medians[table] for table in tables]})
+    cluster.destroy()
+    own = {count: engine_us(run, count, 0.05 if run.quick else 1) for count in records}
+    run.table(["records", "us", "of the smallest"],
+              [(f"{count:,}", f"{us:.2f}", f"{us / own[records[0]]:.2f}") for count, us in own.items()],
+              title="The engine's own get, alone in a process, flushed and cached")
+    figures["engine_get_by_records"] = round(max(own.values()) / own[records[0]], 2)
+    return figures

@@ -1,0 +1,198 @@
+"""Puts beside etcd and redis, each as Debian ships it, in turn on the same machine and the same disk.
+
+    Arion    three replica servers, 8 partitions x 3 replicas, durable on all three members; arion_load
+    etcd     three members, one Raft group, synced (its default); its own Go client, 15 connections
+    redis    one server without replicas, appendfsync always; redis-benchmark
+
+1000-byte values, 45 puts under way each. The servers' CPU is utime + stime of their processes: what the kernel's workers
+flush for them is in none.
+"""
+
+import csv
+import os
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import measuring
+
+sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
+
+THREADS = 45
+ETCD_CONNECTIONS = 15
+VALUE_BYTES = 1000
+PARTITIONS = 8
+ETCD_GOAL = 4
+COLUMNS = ("ops/s", "avg us", "p50 us", "p99 us", "server us")
+
+
+def free_ports(count):
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Processes:
+    """Servers of a kind, below a directory of their own; ended by pid."""
+
+    def __init__(self):
+        self.directory = tempfile.mkdtemp(prefix="arion-peer-")
+        self.started = []
+
+    def start(self, *command):
+        log = open(os.path.join(self.directory, f"{len(self.started)}.log"), "w")
+        self.started.append(subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory))
+
+    def pids(self):
+        return [process.pid for process in self.started]
+
+    def end(self):
+        for process in self.started:
+            process.terminate()
+        for process in self.started:
+            process.wait(30)
+        shutil.rmtree(self.directory)
+
+
+def wait_for(ports, seconds=30):
+    for port in ports:
+        deadline = time.monotonic() + seconds
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            except OSError:
+                if time.monotonic() > deadline:
+                    sys.exit(f"figures: nobody listens on 127.0.0.1:{port}")
+                time.sleep(0.1)
+
+
+class Etcd:
+    name = "etcd, 3 members, synced"
+
+    def __init__(self, run):
+        self.run = run
+        self.load = os.path.join(run.build, "bench", "etcd_load")
+        run.command(["go", "build", "-o", self.load, "."], cwd=os.path.join(measuring.ROOT, "bench", "peers"))
+        ports = free_ports(6)
+        self.clients, peers = ports[:3], ports[3:]
+        cluster = ",".join(f"n{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
+        self.servers = Processes()
+        for i in range(3):
+            client, peer = f"http://127.0.0.1:{self.clients[i]}", f"http://127.0.0.1:{peers[i]}"
+            self.servers.start("etcd", "--name", f"n{i}", "--data-dir", f"n{i}.etcd", "--initial-cluster", cluster,
+                               "--initial-cluster-state", "new", "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                               "--listen-client-urls", client, "--advertise-client-urls", client,
+                               "--quota-backend-bytes", str(8 << 30), "--log-level", "error")
+        wait_for(self.clients)
+
+    def put(self, seconds):
+        out = self.run.command([self.load, "-endpoints", ",".join(f"127.0.0.1:{port}" for port in self.clients), "-threads",
+                                str(THREADS), "-connections", str(ETCD_CONNECTIONS), "-size", str(VALUE_BYTES),
+                                "-seconds", str(seconds), "-warmup", "1"])
+        told = {name: float(value) for name, value in re.findall(r"([\w/]+)=([\d.]+)", out)}
+        assert told["errors"] == 0, out
+        # Its warm-up costs CPU as well, so the puts of it count where CPU is divided.
+        return {"ops/s": told["ops/s"], "avg us": told["avg_us"], "p50 us": told["p50_us"], "p99 us": told["p99_us"],
+                "operations": told["ops"] * (seconds + 1) / seconds}
+
+    def pids(self):
+        return self.servers.pids()
+
+    def end(self):
+        self.servers.end()
+
+
+class Redis:
+    name = "redis, 1 server, appendfsync always"
+
+    def __init__(self, run):
+        self.run = run
+        self.port, = free_ports(1)
+        self.servers = Processes()
+        self.servers.start("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--appendonly", "yes",
+                           "--appendfsync", "always", "--save", "", "--dir", self.servers.directory)
+        wait_for([self.port])
+        self.rate = 20000
+
+    def put(self, seconds):
+        operations = int(self.rate * seconds)
+        out = self.run.command(["redis-benchmark", "-p", str(self.port), "-t", "set", "-d", str(VALUE_BYTES), "-c", str(THREADS),
+                                "-n", str(operations), "-r", "100000", "--csv"])
+        row = next(csv.DictReader(out[out.index('"test"'):].splitlines()))
+        self.rate = float(row["rps"])
+        return {"ops/s": self.rate, "avg us": float(row["avg_latency_ms"]) * 1e3, "p50 us": float(row["p50_latency_ms"]) * 1e3,
+                "p99 us": float(row["p99_latency_ms"]) * 1e3, "operations": operations}
+
+    def pids(self):
+        return self.servers.pids()
+
+    def end(self):
+        self.servers.end()
+
+
+class Arion:
+    name = "Arion, 3 replicas, durable"
+
+    def __init__(self, run):
+        import harness  # needs ARION_BUILD
+        self.run = run
+        self.cluster = harness.Cluster()
+        self.cluster.start()
+        self.cluster.create_table("temp", PARTITIONS)
+        self.load("load", "--threads=64")
+
+    def load(self, command, *flags):
+        return measuring.arion_load(self.run, self.cluster, command, "-p", f"recordcount={2000 if self.run.quick else 100000}",
+                                    "-p", "fieldcount=1", "-p", f"fieldlength={VALUE_BYTES}", *flags)
+
+    def put(self, seconds):
+        phase = self.load("run", f"--threads={THREADS}", f"--seconds={seconds}", "--warmup=1", "-p", "readproportion=0", "-p",
+                          "updateproportion=1", "-p", "requestdistribution=uniform")
+        assert not phase["errors"], phase
+        of = next(kind for kind in phase["kinds"] if kind["operation"] == "UPDATE")
+        return {"ops/s": phase["ops_per_second"], "avg us": of["service_us"]["avg"], "p50 us": of["service_us"]["p50"],
+                "p99 us": of["service_us"]["p99"], "operations": of["succeeded"] * (seconds + 1) / seconds}
+
+    def pids(self):
+        return [server.process.pid for server in self.cluster.replicas]
+
+    def end(self):
+        self.cluster.destroy()
+
+
+def put(system, seconds):
+    before = measuring.cpu_seconds(system.pids())
+    row = system.put(seconds)
+    row["server us"] = (measuring.cpu_seconds(system.pids()) - before) * 1e6 / row["operations"]
+    system.run.keep({"system": system.name, **row})
+    return row
+
+
+def measure(run):
+    run.packages("figures")
+    for target in ("cluster_programs", "arion_load_bin"):
+        run.binary(target, target)
+    os.environ["ARION_BUILD"] = run.build
+    seconds, repeats = (1, 1) if run.quick else (8, 5)
+    systems = [Arion(run), Etcd(run), Redis(run)]
+    results = measuring.in_turn({system.name: lambda s=system: put(s, seconds) for system in systems}, repeats)
+    for system in systems:
+        system.end()
+    rates = {name: [row["ops/s"] for row in rows] for name, rows in results.items()}
+    over_etcd = measuring.Comparison(rates[Arion.name], rates[Etcd.name])
+    run.table(["system", *COLUMNS, "ops/s of etcd's"],
+              [(name, *(measuring.spread([row[column] for row in rows], 0) for column in COLUMNS),
+                measuring.Comparison(rates[name], rates[Etcd.name])) for name, rows in results.items()],
+              title=f"Puts of {VALUE_BYTES} bytes, {THREADS} under way (goal: {ETCD_GOAL} x etcd)")
+    run.plot("Puts a second", [system.name for system in systems],
+             {"puts": [statistics.median(rates[system.name]) for system in systems]})
+    return {"put_over_etcd": round(over_etcd.ratio, 2),
+            "puts_a_second": {name: round(statistics.median(values)) for name, values in rates.items()}}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// etcd_load puts records of one size into an etcd cluster in a closed loop and prints a line of figures.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/client/v3"
+)
+
+func main() {
+	endpoints := flag.String("endpoints", "127.0.0.1:2379", "of all members, with commas between")
+	threads := flag.Int("threads", 45, "puts under way")
+	connections := flag.Int("connections", 15, "that the threads share")
+	size := flag.Int("size", 1000, "bytes of a value")
+	keys := flag.Int("keys", 100000, "that are written, one after the other")
+	seconds := flag.Float64("seconds", 5, "measured")
+	warmUp := flag.Float64("warmup", 1, "seconds before")
+	flag.Parse()
+
+	clients := make([]*clientv3.Client, *connections)
+	for i := range clients {
+		client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(*endpoints, ","), DialTimeout: 10 * time.Second})
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		defer client.Close()
+		clients[i] = client
+	}
+	value := strings.Repeat("v", *size)
+	begin := time.Now().Add(time.Duration(*warmUp * float64(time.Second)))
+	end := begin.Add(time.Duration(*seconds * float64(time.Second)))
+	var next, failed int64
+	latencies := make([][]time.Duration, *threads)
+	var all sync.WaitGroup
+	for thread := 0; thread < *threads; thread++ {
+		all.Add(1)
+		go func(thread int) {
+			defer all.Done()
+			client := clients[thread%len(clients)]
+			for {
+				started := time.Now()
+				if started.After(end) {
+					return
+				}
+				n := atomic.AddInt64(&next, 1) * 2654435761 % int64(*keys)
+				ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+				_, err := client.Put(ctx, fmt.Sprintf("user%016d", n), value)
+				cancel()
+				if started.Before(begin) {
+					continue
+				}
+				if err != nil {
+					atomic.AddInt64(&failed, 1)
+					continue
+				}
+				latencies[thread] = append(latencies[thread], time.Since(started))
+			}
+		}(thread)
+	}
+	all.Wait()
+	var sorted []time.Duration
+	var sum time.Duration
+	for _, of := range latencies {
+		sorted = append(sorted, of...)
+		for _, one := range of {
+			sum += one
+		}
+	}
+	if len(sorted) == 0 {
+		fmt.Fprintln(os.Stderr, "no put succeeded")
+		os.Exit(1)
+	}
+	sort.Slice(sorted, func(i, j int) bool { return sorted[i] < sorted[j] })
+	at := func(share float64) int64 { return sorted[int(share*float64(len(sorted)-1))].Microseconds() }
+	fmt.Printf("ops=%d errors=%d ops/s=%.0f avg_us=%d p50_us=%d p99_us=%d p999_us=%d\n", len(sorted), failed,
+		float64(len(sorted)) / *seconds, (sum / time.Duration(len(sorted))).Microseconds(), at(0.5), at(0.99), at(0.999))
+}
