@@ -15,7 +15,6 @@
 namespace arion::sim {
 namespace {
 
-constexpr char kMetaRoot[] = "/data/meta";
 constexpr int kReplicaCount = 3;
 
 }  // namespace
@@ -39,6 +38,17 @@ SimClusterOptions SimClusterOptions::LyingDisks(uint64_t seed) {
   // its partition is dead.
   options.crash_mode = CrashMode::kPowerPrefix;
   options.steps_per_key = 5000;  // nearly each key is in disorder, and each costs a whole search
+  return options;
+}
+
+SimClusterOptions SimClusterOptions::OlderCopyPutBack(uint64_t seed) {
+  SimClusterOptions options = Swarm(seed);
+  // What makes new configurations. A table that the copy does not know would be lost with it.
+  options.faults.kinds = {Fault::kCrashOne, Fault::kRestart, Fault::kPause, Fault::kCutFromMeta};
+  options.faults.length_max = std::min(options.faults.length_max, absl::Seconds(8));
+  options.faults.interval_max = options.faults.interval_min + absl::Seconds(8);
+  options.faults.balancer = FaultMix::Balancer::kOff;
+  options.meta_state = MetaState::kOlderCopyPutBack;
   return options;
 }
 
@@ -183,14 +193,18 @@ void SimCluster::StartMeta() {
   if (meta_.node->alive()) return;
   SimEnvironment& env = meta_.node->Start();
   meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
-  meta_.store =
-      std::make_unique<CheckedMetaStore>(std::make_unique<JournalMetaStore>(env, kMetaRoot),
-                                         [this](const PartitionConfiguration& config) {
-                                           ballots_.Stored(config.pid, config.ballot);
-                                           primaries_.Stored(config.pid, config.primary);
-                                           coverage_.Stored(config);
-                                           stored_[config.pid] = config;
-                                         });
+  meta_.store = std::make_unique<CheckedMetaStore>(
+      std::make_unique<JournalMetaStore>(env, kMetaRoot),
+      [this](const PartitionConfiguration& config) {
+        // What an older copy says is not what holds.
+        const auto last = stored_.find(config.pid);
+        if (states_put_back_ > 0 && last != stored_.end() && config.ballot < last->second.ballot)
+          return;
+        ballots_.Stored(config.pid, config.ballot);
+        primaries_.Stored(config.pid, config.primary);
+        coverage_.Stored(config);
+        stored_[config.pid] = config;
+      });
   meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
   absl::Status status = meta_.server->Start();
   if (!status.ok()) Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
@@ -387,6 +401,7 @@ RunReport SimCluster::Run() {
     network_.weather = UsualWeather();
     faults_on_ = true;
     ScheduleFault();
+    if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();
     world_.RunFor(options_.run_length);
     HealAll();
     AwaitHealth();
@@ -422,6 +437,8 @@ RunReport SimCluster::Report() {
       report.violations.push_back(
           absl::StrCat("the run proves too little: ", done, " ", what, " of at least ", least));
   };
+  if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack)
+    demand("older copies of the meta server's state", states_put_back_, 1);
   demand("acknowledged writes", report.acknowledged_writes, options_.acknowledged_writes_min);
   demand("data operations", report.data_operations, options_.data_operations_min);
   return report;

@@ -50,6 +50,11 @@ struct SimClusterOptions {
     kForgetFlushes
   };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
+  // The second: once, in a calm moment, the meta server's state is replaced by a copy that was made
+  // when ballots were smaller (T-31). Then there is no trouble for a while: what such a copy does not
+  // know shows by reports only.
+  enum class MetaState { kKept, kOlderCopyPutBack };
+  MetaState meta_state = MetaState::kKept;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;
@@ -61,6 +66,7 @@ struct SimClusterOptions {
   static SimClusterOptions Swarm(uint64_t seed);
   // The canary: disks forget what was flushed, and all servers crash now and then.
   static SimClusterOptions LyingDisks(uint64_t seed);
+  static SimClusterOptions OlderCopyPutBack(uint64_t seed);
 };
 
 struct RunReport {
@@ -88,6 +94,7 @@ struct RunReport {
 class SimCluster {
  public:
   static constexpr char kReplicaRoot[] = "/data/replica/reps";
+  static constexpr char kMetaRoot[] = "/data/meta";
 
   explicit SimCluster(SimClusterOptions options);
   ~SimCluster();
@@ -143,6 +150,9 @@ class SimCluster {
   void LoseCopy(Server& server, Fault fault);
   void CrashOne(Server& server, absl::Duration length);
   void CrashAll();
+  // Of the meta server's state; PutBack waits for its moment.
+  void KeepCopyOfState();
+  void PutBackCopyOfState();
   void Weather(absl::Duration length);
   void Split(absl::Duration length);
   // Links between any two, each from its own moment on; they heal in another order.
@@ -205,6 +215,9 @@ class SimCluster {
   Instant calm_until_{0};
   std::array<int64_t, kFaultCount> faults_{};
   int64_t faults_drawn_ = 0;
+  std::string kept_state_;                                     // what the meta server's file held
+  std::map<PartitionId, PartitionConfiguration> kept_stored_;  // with this
+  int states_put_back_ = 0;
   absl::Duration healed_after_ = absl::InfiniteDuration();
   Violations violations_;
 };

@@ -101,6 +101,34 @@ void SimCluster::CrashAll() {
   }
 }
 
+void SimCluster::KeepCopyOfState() {
+  const auto file = meta_.node->disk().Find(absl::StrCat(kMetaRoot, "/meta.journal"));
+  CHECK(file.ok()) << file.status();
+  kept_state_ = (*file)->content;
+  kept_stored_ = stored_;
+  PutBackCopyOfState();
+}
+
+void SimCluster::PutBackCopyOfState() {
+  world_.After(absl::Milliseconds(100), EventKind::kFault, [this] {
+    const bool is_older = std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
+      const auto kept = kept_stored_.find(entry.first);
+      return kept != kept_stored_.end() && kept->second.ballot + 1 < entry.second.ballot;
+    });
+    if (!faults_on_) return;
+    if (!is_older || !IsCalm()) return PutBackCopyOfState();
+    LOG(INFO) << "fault: an older copy of the meta server's state is put back";
+    CrashMeta(CrashMode::kProcess);
+    const auto file = *meta_.node->disk().Find(absl::StrCat(kMetaRoot, "/meta.journal"));
+    CHECK(meta_.node->disk().Truncate(*file, 0).ok());
+    CHECK(meta_.node->disk().Write(*file, 0, kept_state_, SimDisk::Path::kCached).ok());
+    meta_.node->disk().MakeDurable();
+    ++states_put_back_;
+    calm_until_ = world_.now() + absl::Seconds(20);
+    StartMeta();
+  });
+}
+
 void SimCluster::Weather(absl::Duration length) {
   SimRandom& random = world_.random();
   network_.weather.loss_percent = random.Coin() ? static_cast<double>(random.Below(15)) : 0;

@@ -122,6 +122,16 @@ TEST_F(SimSeeds, SeedsThatWereOnceRedAreGreen) {
   EXPECT_GT(count, 0);
 }
 
+// T-31, in whole clusters: nothing acknowledged is lost, nobody reads what is outdated, and each
+// partition has its members again.
+TEST_F(SimSeeds, AnOlderCopyOfMetasStateIsCaughtUp) {
+  for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_OLDER_COPIES", 8); ++seed) {
+    SimCluster cluster(SimClusterOptions::OlderCopyPutBack(seed));
+    const RunReport report = cluster.Run();
+    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
+  }
+}
+
 using SimReplay = Quiet;
 
 TEST_F(SimReplay, ASeedRunsTheSameEventForEvent) {
