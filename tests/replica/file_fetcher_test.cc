@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/file_fetcher.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <climits>
@@ -37,6 +38,10 @@ class FileFetcherTest : public testing::Test {
             ErrorCode::kOk, EncodeWrapped(CopyResponse{.error = ErrorCode::kObjectNotFound}));
       CopyResponse chunk = served_->Read(*DecodeWrapped<CopyRequest>(request.body));
       ++chunks_;
+      if (chunks_to_shift_ > 0) {
+        --chunks_to_shift_;
+        chunk.offset += shift_;
+      }
       if (chunks_to_damage_ > 0 && !chunk.file_content.bytes.empty()) {
         --chunks_to_damage_;
         chunk.file_content.bytes[17] ^= 4;
@@ -86,6 +91,8 @@ class FileFetcherTest : public testing::Test {
   uint64_t bytes_kept_ = 0;  // by the last Fetch
   int chunks_to_damage_ = 0;
   bool hides_damage_ = false;
+  int chunks_to_shift_ = 0;
+  int64_t shift_ = 0;
 };
 
 TEST_F(FileFetcherTest, FilesArriveWholeAndDurableInAnEmptyDirectory) {
@@ -107,6 +114,26 @@ TEST_F(FileFetcherTest, ADamagedChunkIsAskedForAgain) {
 TEST_F(FileFetcherTest, AChunkThatStaysDamagedEndsTheSession) {
   chunks_to_damage_ = 3;
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+// Its bytes are those of the range asked for; where they belong it says wrongly.
+TEST_F(FileFetcherTest, AChunkOfAnotherRangeIsRefusedByName) {
+  for (const int64_t shift : {int64_t{512 << 10}, int64_t{-1}, INT64_MAX - (int64_t{9} << 20)}) {
+    shift_ = shift;
+    chunks_to_shift_ = 2;
+    ASSERT_TRUE(Fetch(Plan()).ok()) << "it is asked for again";
+    EXPECT_EQ(std::exchange(chunks_, 0), 18 + 2);
+    EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
+    ASSERT_TRUE(env_.files().RemoveAll("/replica/learn").ok());
+
+    chunks_to_shift_ = INT_MAX;
+    const absl::Status refusal = Fetch(Plan());
+    EXPECT_TRUE(absl::IsUnavailable(refusal));
+    EXPECT_THAT(refusal.message(), testing::HasSubstr("another range than asked for"));
+    EXPECT_EQ(std::exchange(chunks_, 0), 3);
+    EXPECT_EQ(env_.files().Stat("/replica/learn/checkpoint.5/big")->size, 0u) << "nothing of it";
+    ASSERT_TRUE(env_.files().RemoveAll("/replica/learn").ok());
+  }
 }
 
 TEST_F(FileFetcherTest, TheWholeFilesChecksumCatchesWhatNoChunkShows) {
