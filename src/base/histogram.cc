@@ -38,13 +38,14 @@ void Histogram::Record(uint64_t value) {
 
 Histogram::Snapshot Histogram::Read() const {
   Snapshot snapshot;
-  snapshot.buckets.resize(kBuckets);
-  for (size_t i = 0; i < kBuckets; ++i) {
+  snapshot.sum = sum_.load(std::memory_order_relaxed);
+  snapshot.max = max_.load(std::memory_order_relaxed);
+  // Beyond the largest value all are empty.
+  snapshot.buckets.resize(BucketOf(snapshot.max) + 1);
+  for (size_t i = 0; i < snapshot.buckets.size(); ++i) {
     snapshot.buckets[i] = buckets_[i].load(std::memory_order_relaxed);
     snapshot.count += snapshot.buckets[i];
   }
-  snapshot.sum = sum_.load(std::memory_order_relaxed);
-  snapshot.max = max_.load(std::memory_order_relaxed);
   return snapshot;
 }
 
