@@ -2,6 +2,7 @@
 #include "replica/learn_source.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/crc.h"
 #include "base/log.h"
@@ -78,6 +79,13 @@ absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
   return absl::OutOfRangeError("the log proves too little within one shipment");
 }
 
+absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {
+  const int64_t shipped = ship.response.state.to_decree_included - ship.first + 1;
+  const auto [known, is_first] = committed_.try_emplace(learner, ship.committed);
+  const int64_t grown = ship.committed - std::exchange(known->second, ship.committed);
+  return shipped >= 2 * grown ? kLogPauseMax : kLogPauseMin;
+}
+
 absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
                                          std::shared_ptr<void>* share) {
   std::shared_ptr<void> hold;
@@ -142,10 +150,11 @@ absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint
 }
 
 void LearnSource::KeepOnly(absl::Span<const Endpoint> learners) {
-  for (auto it = shares_.begin(); it != shares_.end();)
-    it = std::find(learners.begin(), learners.end(), it->first) == learners.end()
-             ? shares_.erase(it)
-             : std::next(it);
+  const auto is_gone = [&](const auto& entry) {
+    return std::find(learners.begin(), learners.end(), entry.first) == learners.end();
+  };
+  std::erase_if(shares_, is_gone);
+  std::erase_if(committed_, is_gone);
 }
 
 }  // namespace arion

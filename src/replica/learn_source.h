@@ -50,6 +50,13 @@ class LearnSource {
   // is committed is not applied yet; ask again.
   absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
 
+  // How long this piece of the log may be kept back so that the learner still gains on the group's
+  // writes: kLogPauseMax where the last pieces brought it at least twice as far as the group went
+  // meanwhile, else kLogPauseMin.
+  static constexpr absl::Duration kLogPauseMin = absl::Milliseconds(50);
+  static constexpr absl::Duration kLogPauseMax = absl::Seconds(1);
+  absl::Duration LogPatience(Endpoint learner, const ShipState& ship);
+
   void KeepShare(Endpoint learner, std::shared_ptr<void> share) {
     shares_[learner] = std::move(share);
   }
@@ -74,6 +81,7 @@ class LearnSource {
   const std::string data_path_;
   const std::string disk_tag_;
   std::map<Endpoint, std::shared_ptr<void>> shares_;
+  std::map<Endpoint, Decree> committed_;  // when it got its last piece of the log
   // Of the table files of the checkpoint last shipped, by name.
   std::map<std::string, Sum> tables_;
   // Of the checkpoint last shipped.

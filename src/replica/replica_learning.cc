@@ -15,8 +15,7 @@ namespace arion {
 
 namespace {
 
-constexpr uint64_t kLogBytesUnpaid = 64 << 10;  // the end of a log
-constexpr absl::Duration kLogPauseMax = absl::Milliseconds(50);
+constexpr uint64_t kLogBytesUnpaid = 64 << 10;           // the end of a log
 constexpr absl::Duration kSlotPause = absl::Seconds(1);  // then a copy looks for a free slot again
 
 }  // namespace
@@ -67,10 +66,12 @@ void Replica::Ship(ShipState ship) {
     }
     // What has been read of a log is paid for afterwards, but not so long that its end runs away.
     const uint64_t bytes = shipped->response.state.meta.bytes.size();
-    const absl::Duration delay =
-        bytes < kLogBytesUnpaid
-            ? absl::ZeroDuration()
-            : std::min(kLogPauseMax, host_->sending->Take(disk_, bytes, host_->env.clock().Now()));
+    absl::Duration delay;
+    if (const auto learner = learners_asking_.find(shipped->token);
+        bytes >= kLogBytesUnpaid && learner != learners_asking_.end()) {
+      delay = std::min(source_.LogPatience(learner->second, *shipped),
+                       host_->sending->Take(disk_, bytes, host_->env.clock().Now()));
+    }
     if (delay == absl::ZeroDuration()) return ReplyLearn(shipped->token, shipped->response);
     After(delay,
           [shipped](Replica& replica) { replica.ReplyLearn(shipped->token, shipped->response); });

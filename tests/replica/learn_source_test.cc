@@ -79,6 +79,23 @@ TEST_F(LearnSourceTest, ALearnersCheckpointStaysUntilItIsDone) {
   EXPECT_FALSE(serves());
 }
 
+TEST_F(LearnSourceTest, ALogWaitsLongForItsTurnOnlyWhileItsLearnerGainsOnTheGroup) {
+  const Endpoint learner{1, 34801}, other{2, 34801};
+  const auto patience = [this](Endpoint of, int64_t first, int64_t last, int64_t committed) {
+    ShipState ship{.first = Decree(first), .committed = Decree(committed)};
+    ship.response.state.to_decree_included = Decree(last);
+    return source_.LogPatience(of, ship);
+  };
+  constexpr absl::Duration kLong = LearnSource::kLogPauseMax, kShort = LearnSource::kLogPauseMin;
+  EXPECT_EQ(patience(learner, 1, 100, 1000), kLong);
+  EXPECT_EQ(patience(learner, 101, 200, 1050), kLong);  // 100 nearer, 50 farther
+  EXPECT_EQ(patience(learner, 201, 300, 1101), kShort);
+  EXPECT_EQ(patience(other, 1, 100, 1101), kLong) << "nothing is known of its pace yet";
+  EXPECT_EQ(patience(learner, 301, 400, 1101), kLong);
+  source_.KeepOnly({});
+  EXPECT_EQ(patience(learner, 1, 100, 5000), kLong) << "it has begun anew";
+}
+
 TEST_F(LearnSourceTest, EachFileIsNamedWithItsSizeAndChecksum) {
   LearnState state;
   const std::shared_ptr<void> share = Ship(&state);
