@@ -9,7 +9,8 @@ One meta and three replica servers on this machine, one disk, 8 partitions x 3 r
 bytes. One server is killed and its directory emptied; its replicas come back from the two others, as files or
 from their logs, as is cheaper. The load is an open loop
 at that rate, half reads, half writes; its latencies count from when an operation was meant to start. "before" is measured with
-two members a partition, right before the empty server starts.
+two members a partition, right before the empty server starts. Beside them the p99 of each stage of a write in the servers, so
+that it shows which of them a copy makes slow.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -42,10 +43,45 @@ def fill(cluster, gigabytes):
     return records
 
 
+STAGES = ("queue", "log_append", "log_sync", "replicate", "apply", "reply")
+
+
+def stage_counts(cluster):
+    """{server: {stage: {upper bound in seconds: writes}}}, cumulative, of the servers that answer."""
+    found = {}
+    for server in cluster.replicas:
+        try:
+            samples = harness.metrics(server)
+        except OSError:
+            continue
+        stages = found.setdefault(server.name, {})
+        for name, has, value in samples:
+            if name == "arion_write_stage_seconds_bucket" and has.get("table") == "temp":
+                bounds = stages.setdefault(has["stage"], {})
+                bounds[float(has["le"])] = bounds.get(float(has["le"]), 0) + value
+    return found
+
+
+def stage_p99(before, after):
+    """{stage: its p99 in milliseconds} of the writes between two stage_counts, over all primaries."""
+    p99 = {}
+    for stage in STAGES:
+        sums = {}
+        for server, stages in after.items():
+            earlier = before.get(server, {}).get(stage, {})
+            for bound, count in stages.get(stage, {}).items():
+                sums[bound] = sums.get(bound, 0) + count - earlier.get(bound, 0)
+        total = max(sums.values(), default=0)
+        p99[stage] = 1000 * next((bound for bound in sorted(sums) if sums[bound] >= 0.99 * total), 0) if total > 0 else 0
+    return p99
+
+
 class Load:
     """The foreground, in the background, until it is stopped."""
 
     def __init__(self, cluster, records, rate):
+        self.cluster = cluster
+        self.stages = stage_counts(cluster)
         self.report = tempfile.NamedTemporaryFile(suffix=".json")
         self.process = subprocess.Popen(
             load_command(cluster, "run", f"--rate={rate}", "--seconds=3600", "--warmup=1", f"--json={self.report.name}")
@@ -57,7 +93,8 @@ class Load:
         self.process.wait(timeout=120)
         phase = json.load(open(self.report.name))["phases"][-1]
         found = {kind["operation"]: kind["intended_us"]["p99"] / 1000 for kind in phase["kinds"] if kind["count"]}
-        return {**found, "rate": phase["ops_per_second"], "errors": phase["errors"]}
+        return {**found, "rate": phase["ops_per_second"], "errors": phase["errors"],
+                "stages": stage_p99(self.stages, stage_counts(self.cluster))}
 
 
 def received(server):
@@ -104,10 +141,12 @@ def show(name, results):
         line = (f"{name}: {result['gigabytes']:.2f} GB in {result['seconds']:.1f} s, {result['mb_per_second']:.0f} MB/s, "
                 f"{result['as_files_gb']:.2f} GB of it as files of checkpoints, the rest from logs")
         if "before" in result:
-            for kind in sorted(set(result["before"]) & set(result["during"]) - {"rate", "errors"}):
+            for kind in sorted(set(result["before"]) & set(result["during"]) - {"rate", "errors", "stages"}):
                 was, now = result["before"][kind], result["during"][kind]
                 line += f"; {kind} p99 {was:.1f} -> {now:.1f} ms ({now / was:.2f}x)"
-            line += f"; rate {result['during']['rate'] / result['before']['rate']:.2f} of before"
+            line += f"; rate {result['during']['rate'] / result['before']['rate']:.2f} of before; stages of a write, p99"
+            for stage in STAGES:
+                line += f" {stage} {result['before']['stages'][stage]:.1f} -> {result['during']['stages'][stage]:.1f}"
         print(line, flush=True)
     print(f"{name}: median {statistics.median(r['mb_per_second'] for r in results):.0f} MB/s", flush=True)
 
