@@ -101,6 +101,10 @@ class Load(harness.ClusterTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("run: ", done.stdout)
         self.assertIn("can't write /nonexistent/x.html: No such file", done.stderr)
+        done = self.load("run", "--workload=a", "-p", "recordcount=10", "--operations=10", "--json=/dev/full")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("run: ", done.stdout)  # what was measured is told all the same
+        self.assertIn("can't write /dev/full: No space left on device", done.stderr)
         done = self.load("--workload=a", "--threads=0")
         self.assertEqual((done.returncode, done.stderr), (2, "error: --threads=0: 1 or more\n"))
         done = self.load("--workload=a", "-p", "recordcoun=1")
