@@ -190,6 +190,7 @@ class Node:
             ]
         else:
             disks = ",".join(f"disk{i + 1}:{path}" for i, path in enumerate(self.data_directories()))
+            lines.insert(-1, f"threads = {max(1, (os.cpu_count() or 1) // self.box.servers)}  ; the cores are shared")
             lines += [
                 "[arion.replica]",
                 f"data_dirs = {disks}",

@@ -46,7 +46,7 @@ def stage_of(thread, stack):
 
 def samples(data):
     """(thread, stack from the leaf on, whether the leaf is the kernel's)."""
-    script = harness.run(["perf", "script", "-i", data, "-F", "comm,ip,sym,dso"], timeout=300)
+    script = harness.run(["perf", "script", "--no-inline", "-i", data, "-F", "comm,ip,sym,dso"], timeout=300)
     for block in script.split("\n\n"):
         lines = [line for line in block.splitlines() if line.strip()]
         if len(lines) > 1:
@@ -55,7 +55,7 @@ def samples(data):
 
 def main():
     operation = sys.argv[1] if len(sys.argv) > 1 else "put"
-    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"})
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"}, replica_threads=server_cpu.THREADS)
     cluster.start()
     table, keys, _, _, _ = server_cpu.OPERATIONS[operation]
     cluster.create_table(table)

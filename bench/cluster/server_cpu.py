@@ -8,6 +8,7 @@ GET, PUT, CHECK_AND_SET, MULTI_GET of 10 and of 1000, and a scan of a whole tabl
     ARION_BUILD=build-bench bench/cluster/server_cpu.py --perf get      # where the servers' time goes meanwhile
 
 One meta and three replica servers on this machine, 8 partitions x 3 replicas, durable, 1000-byte values, 100,000 rows.
+Servers that share a machine's cores share its event loops too, at least one each; ARION_THREADS=N gives each N, 0 their default.
 A fixed number of operations each, rounds interleaved, medians (smallest-largest). Peer: perf.md section 7.
 SPDX-License-Identifier: Apache-2.0
 """
@@ -25,6 +26,7 @@ import harness  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
 ROWS = 100000
+THREADS = int(os.environ.get("ARION_THREADS", max(1, os.cpu_count() // 3)))
 PEER_US = {"get": 41, "put": 284}      # Apache Pegasus 2.5.0's server CPU; its puts were not synced
 GOALS = {"get": 1 / 3, "scan": 0.3}    # of the peer's CPU; of the iterator's speed
 # operation: (table, hash keys, rows a key, operations, at a time)
@@ -116,7 +118,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--perf", choices=list(OPERATIONS))
     options = parser.parse_args()
-    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"})  # reads are from memory, as the floor's
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"}, replica_threads=THREADS)  # reads are from memory, as the floor's
     cluster.start()
     fill(cluster)
     if options.perf:

@@ -87,7 +87,7 @@ class Server:
             settings = {"beacon_interval": "500ms", "config_sync_interval": "3s", "block_cache_size": "64 MiB",
                         "slow_member_pause_max": "20s",
                         **self.cluster.replica_settings}
-            lines += ["[arion.replica]", f"data_dirs = {disks}"]
+            lines += [f"threads = {self.cluster.replica_threads}", "[arion.replica]", f"data_dirs = {disks}"]
             for key, value in settings.items():
                 if "{directory}" in value:
                     value = value.replace("{directory}", self.directory)
@@ -143,10 +143,12 @@ class Server:
 class Cluster:
     """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make.
     `network`: a network.Network, in which each server gets a place of its own. `replica_command`: what takes the place of
-    arion_replica, with its first arguments; it runs in the server's directory."""
+    arion_replica, with its first arguments; it runs in the server's directory. `replica_threads`: event loops of a replica
+    server; 0: its default."""
 
-    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None):
+    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None, replica_threads=0):
         self.network = network
+        self.replica_threads = replica_threads
         self.replica_command = replica_command
         self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
         self.data_dirs = data_dirs
