@@ -473,10 +473,19 @@ class Look {
   bool MayLearn(const Partition& partition, Endpoint endpoint) const {
     const Node* node = state_.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected &&
-           !partition.config.IsMember(endpoint) && !node->IsLoading(partition.config.pid) &&
+           !partition.config.IsMember(endpoint) &&
+           (!node->IsLoading(partition.config.pid) || WasToldToLearn(partition, endpoint)) &&
            (partition.config.MemberCount() < Enough() ||
             ((!node->IsSlowFor(partition.config.pid) || MostAreSlow()) &&
              !AcknowledgesSlowly(endpoint, partition.config.primary)));
+  }
+
+  // Then it opens its replica for that.
+  static bool WasToldToLearn(const Partition& partition, Endpoint endpoint) {
+    return partition.intent && partition.intent->node == endpoint &&
+           partition.intent->times_sent > 0 &&
+           (partition.intent->type == ConfigType::kAddSecondary ||
+            partition.intent->type == ConfigType::kAddSecondaryForLoadBalance);
   }
 
   // Members without whom slow ones are better than none.

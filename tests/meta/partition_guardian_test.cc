@@ -202,6 +202,31 @@ TEST_F(PartitionGuardianTest, ALoadingReplicaIsNotToldToLearn) {
   ExpectNothing();
 }
 
+TEST_F(PartitionGuardianTest, WhoWasToldToLearnMayOpenItsReplicaForThat) {
+  Members(kA, {kB});
+  partition().intent = Intent{.type = ConfigType::kAddSecondary, .target = kA, .node = kD};
+  partition().intent->times_sent = 1;
+  Reports(kD, {.loading = true});
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+// A drain's steps: the rest of them was forgotten while the newcomer opened its replica, and then a
+// member that should stay was one too many.
+TEST_F(PartitionGuardianTest, WhatWasPlannedIsRememberedWhileTheNewcomerOpensItsReplica) {
+  Members(kA, {kB, kC});
+  partition().planned = {
+      {.type = ConfigType::kAddSecondaryForLoadBalance, .target = kA, .node = kD},
+      {.type = ConfigType::kDowngradeToInactive, .target = kA, .node = kB}};
+  partition().intent = Step().intent;
+  ASSERT_TRUE(partition().intent);
+  partition().intent->times_sent = 1;
+  Reports(kD, {.loading = true});
+  EXPECT_FALSE(Step().planned) << "all of it remains";
+  Expect(ConfigType::kAddSecondaryForLoadBalance, kA, kD);
+  Members(kA, {kB, kC, kD});
+  Expect(ConfigType::kDowngradeToInactive, kA, kB);
+}
+
 TEST_F(PartitionGuardianTest, AfterAFailedLearningAnotherNodeIsTried) {
   Members(kA, {kB});
   partition().dropped = {{.node = kC, .at = now_}};
