@@ -21,6 +21,7 @@ namespace arion {
 namespace {
 
 constexpr int kAddressBits = 32;
+constexpr std::string_view kRecords = "RPC_RRDB_RRDB_";  // so reads and writes of them begin
 
 absl::StatusOr<AddressRange> ParseRange(std::string_view text) {
   const size_t slash = text.find('/');
@@ -61,19 +62,23 @@ absl::StatusOr<std::vector<AddressRange>> ParseAddressRanges(std::string_view te
   return ranges;
 }
 
-bool IsOpenToAll(std::string_view name) {
-  // Questions are called so.
-  static constexpr std::string_view kPrefixes[] = {"RPC_RRDB_RRDB_", "RPC_CM_QUERY_",
-                                                   "RPC_CM_LIST_", "RPC_CM_GET_", "RPC_QUERY_"};
+bool IsBetweenServers(std::string_view name) {
   static constexpr std::string_view kNames[] = {
       kRpcPrepare,         kRpcGroupCheck,    kRpcAddLearner,          kRpcLearn,
       kRpcLearnCompletion, kRpcRemoveReplica, kRpcGetFileSize,         kRpcCopyFile,
       kRpcBeacon,          kRpcConfigSync,    kRpcUpdateConfiguration, kRpcDuplicationSync,
-      kRpcConfigProposal,  kRpcTableChanged,  kRpcClusterInfo,         kRpcDddDiagnose,
-      kRpcNegotiation};
+      kRpcConfigProposal,  kRpcTableChanged};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
+
+bool IsOpenToAll(std::string_view name) {
+  // Questions are called so.
+  static constexpr std::string_view kPrefixes[] = {kRecords, "RPC_CM_QUERY_", "RPC_CM_LIST_",
+                                                   "RPC_CM_GET_", "RPC_QUERY_"};
   return std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](std::string_view prefix) { return name.starts_with(prefix); }) ||
-         std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+         name == kRpcClusterInfo || name == kRpcDddDiagnose || name == kRpcNegotiation ||
+         IsBetweenServers(name);
 }
 
 AccessControl::AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from,
@@ -96,12 +101,16 @@ AccessControl::Refusal AccessControl::Judge(Endpoint peer, std::string_view toke
 
 bool AccessControl::IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag) {
   const auto differs = cluster_.DiffersIn(tag);
-  if (!differs) return true;
+  if (differs) CountRefusedServer(what, peer, *differs);
+  return !differs;
+}
+
+void AccessControl::CountRefusedServer(std::string_view what, Endpoint peer,
+                                       std::string_view differs) {
   refused_servers_.Add();
   LOG_EVERY_T(ERROR, 10) << what << " of " << peer << " refused: that server is not of cluster "
-                         << cluster_.ToString() << ", " << *differs
+                         << cluster_.ToString() << ", " << differs
                          << "; look at its cluster_name and meta_servers, and at ours";
-  return false;
 }
 
 bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
@@ -114,8 +123,12 @@ bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
 
 ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint64_t tag,
                                std::string_view body) {
-  if (!IsOfOurCluster(header.name, header.from.IsValid() ? header.from : peer, tag))
+  const Endpoint from = header.from.IsValid() ? header.from : peer;
+  if (!IsOfOurCluster(header.name, from, tag)) return ErrorCode::kClusterNotFound;
+  if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
+    CountRefusedServer(header.name, from, "it names none (an older version's)");
     return ErrorCode::kClusterNotFound;
+  }
   if ((rules_.admin_addresses.empty() && rules_.admin_token.empty()) || IsOpenToAll(header.name))
     return ErrorCode::kOk;
   const Refusal refusal = Judge(peer, AdminTokenOf(body));

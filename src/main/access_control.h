@@ -4,7 +4,9 @@
 //           with which secret. An RPC carries it beside its argument (rpc/thrift_codec.h), an HTTP
 //           request as "Authorization: Bearer <token>". Reads and writes of records, what servers say
 //           to each other, and questions need neither; whatever is not known to be one of these does,
-//           remote commands among them.
+//           remote commands among them. What only servers say to each other counts only from one that
+//           says of which cluster it is: tools and clients never say it, servers of an older version,
+//           which may be another cluster's, name none.
 // Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND. HTTP: 401, 403.
 // Threads   Thread-safe.
 // Promises  A1  Neither a token nor a part of one reaches a log, a page or an error.
@@ -61,6 +63,7 @@ class AccessControl : public RpcGate {
   enum class Refusal { kNone, kAddress, kToken };
   Refusal Judge(Endpoint peer, std::string_view token) const;
   bool IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag);
+  void CountRefusedServer(std::string_view what, Endpoint peer, std::string_view differs);
 
   const AccessRules rules_;
   ClusterIdentity& cluster_;
@@ -71,5 +74,7 @@ class AccessControl : public RpcGate {
 
 // Whether a request of that name needs no permission.
 bool IsOpenToAll(std::string_view rpc_name);
+// Whether only servers send it.
+bool IsBetweenServers(std::string_view rpc_name);
 
 }  // namespace arion

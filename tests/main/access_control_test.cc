@@ -99,11 +99,25 @@ TEST(AccessControlTest, ServersOfAnotherClusterAreRefusedWhateverTheyWant) {
   for (const char* name :
        {kRpcBeacon, kRpcConfigSync, kRpcPrepare, kRpcLearn, kRpcConfigProposal}) {
     EXPECT_EQ(access.Admit({.name = name}, kHere, cluster.tag(), ""), ErrorCode::kOk);
-    EXPECT_EQ(access.Admit({.name = name}, kHere, 0, ""), ErrorCode::kOk);
     EXPECT_EQ(access.Admit({.name = name}, kHere, other.tag(), ""), ErrorCode::kClusterNotFound);
     EXPECT_EQ(access.Admit({.name = name}, kHere, namesake.tag(), ""), ErrorCode::kClusterNotFound);
   }
   EXPECT_EQ(access.refused_servers().value(), 10);
+}
+
+TEST(AccessControlTest, ToolsNameNoClusterAndServersMust) {
+  ClusterIdentity cluster("a");
+  AccessControl access({}, cluster);
+  for (const char* tools : {"RPC_RRDB_RRDB_PUT", kRpcQueryConfig, kRpcListApps, kRpcCreateApp,
+                            kRpcProposeBalancer, kRpcCommand, kRpcQueryReplicaInfo})
+    EXPECT_EQ(access.Admit({.name = tools}, kHere, 0, ""), ErrorCode::kOk) << tools;
+  for (const char* servers : {kRpcBeacon, kRpcConfigSync, kRpcUpdateConfiguration, kRpcPrepare,
+                              kRpcAddLearner, kRpcCopyFile, kRpcConfigProposal}) {
+    EXPECT_EQ(access.Admit({.name = servers}, kHere, 0, ""), ErrorCode::kClusterNotFound)
+        << servers;
+    EXPECT_EQ(access.Admit({.name = servers}, kHere, cluster.tag(), ""), ErrorCode::kOk) << servers;
+  }
+  EXPECT_EQ(access.refused_servers().value(), 7);
 }
 
 TEST(AccessControlTest, TheIdIsLearnedOnceFromWhoIsToTell) {
