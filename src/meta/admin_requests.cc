@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <utility>
 
+#include "messages/tool_messages.h"
 #include "meta/balance_request.h"
 #include "meta/meta_queries.h"
 #include "meta/meta_server_state.h"
@@ -25,6 +26,14 @@ void MetaServer::State::OnListNodes(InboundRequest& request) {
   if (auto list = Decode<ListNodesRequest>(request)) {
     Answer(request, AnswerListNodes(state_, *list));
   }
+}
+
+// A question for replica servers, which the Go client's administration asks meta servers, and where it
+// is not answered again and again.
+void MetaServer::State::OnQueryAppInfo(InboundRequest& request) {
+  if (!Decode<QueryAppInfoRequest>(request)) return;
+  Answer(request, QueryAppInfoResponse{
+                      .apps = AnswerListApps(state_, {.status = AppStatus::kAvailable}).infos});
 }
 
 void MetaServer::State::OnClusterInfo(InboundRequest& request) {

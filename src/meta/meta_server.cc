@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "messages/tool_messages.h"
 #include "meta/balance_planner.h"
 #include "meta/configuration_change.h"
 #include "meta/meta_server_state.h"
@@ -152,6 +153,7 @@ void MetaServer::State::OnRequest(InboundRequest request) {
           {kRpcListApps, &State::OnListApps},
           {kRpcListNodes, &State::OnListNodes},
           {kRpcClusterInfo, &State::OnClusterInfo},
+          {kRpcQueryAppInfo, &State::OnQueryAppInfo},
           {kRpcDuplicationSync, &State::OnDuplicationSync},
       };
   auto handler = handlers.find(request.header.name);

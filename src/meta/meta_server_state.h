@@ -136,6 +136,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnListApps(InboundRequest& request);
   void OnListNodes(InboundRequest& request);
   void OnClusterInfo(InboundRequest& request);
+  void OnQueryAppInfo(InboundRequest& request);
   void OnControlMeta(InboundRequest& request);
   void OnProposeBalancer(InboundRequest& request);
   void OnDddDiagnose(InboundRequest& request);

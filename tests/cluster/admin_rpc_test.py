@@ -27,6 +27,7 @@ META_DOES = {
     "RPC_CM_RENAME_APP": "ERR_APP_NOT_EXIST",
     "RPC_CM_LIST_APPS": "ERR_OK",
     "RPC_CM_LIST_NODES": "ERR_OK",
+    "RPC_QUERY_APP_INFO": "ERR_OK",  # so asks the Go client's administration
     "RPC_CM_CLUSTER_INFO": "ERR_OK",
     "RPC_CM_CONTROL_META": "ERR_OK",  # only asks
     "RPC_CM_PROPOSE_BALANCER": "ERR_APP_NOT_EXIST",
@@ -79,6 +80,10 @@ REPLICA_DISABLED = {
 # Between servers of an older version, for what Arion does not do.
 INTERNAL = ["RPC_CM_REPORT_RESTORE_STATUS", "RPC_CM_REGISTER_CHILD_REPLICA", "RPC_CM_NOTIFY_STOP_SPLIT",
             "RPC_CM_QUERY_CHILD_STATE"]
+# What only servers say, and only those of this cluster are heard: these frames name none.
+BETWEEN_SERVERS = {"meta": ["RPC_FD_FAILURE_DETECTOR_PING", "RPC_CM_CONFIG_SYNC", "RPC_CM_UPDATE_PARTITION_CONFIGURATION"],
+                   "replica": ["RPC_PREPARE", "RPC_GROUP_CHECK", "RPC_LEARN_ADD_LEARNER", "RPC_REMOVE_REPLICA",
+                               "RPC_CONFIG_PROPOSAL"]}
 
 
 def ask(address, code, request=thft.STOP):
@@ -140,6 +145,9 @@ class AdminRpcTest(harness.ClusterTest):
                     self.assertEqual(b"Arion does not have" in result, has_text)
         for code in INTERNAL:
             self.assertEqual(ask(self.meta, code)[0], "ERR_HANDLER_NOT_FOUND")
+        for address, codes in ((self.meta, BETWEEN_SERVERS["meta"]), (self.replicas[0], BETWEEN_SERVERS["replica"])):
+            for code in codes:
+                self.assertEqual(ask(address, code)[0], "ERR_CLUSTER_NOT_FOUND", code)
 
     def test_remote_commands_are_those_that_help_lists(self):
         for address, some in ((self.meta, ["meta.live_percentage", "meta.lb.assign_delay_ms"]),
