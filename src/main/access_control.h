@@ -3,10 +3,10 @@
 // Shapes    Two keys, each of which may be left out: admin_addresses, from where; admin_token_file,
 //           with which secret. An RPC carries it beside its argument (rpc/thrift_codec.h), an HTTP
 //           request as "Authorization: Bearer <token>". Reads and writes of records, what servers say
-//           to each other, and questions need neither; whatever is not known to be one of these does,
-//           remote commands among them. What only servers say to each other counts only from one that
-//           says of which cluster it is: tools and clients never say it, servers of an older version,
-//           which may be another cluster's, name none.
+//           to each other, and questions need neither; whatever is not known to be one of these
+//           does, remote commands among them. What only servers say to each other counts from one
+//           that says of which cluster it is: clients and tools never say it, servers of an older
+//           version, which may be another cluster's, name none.
 // Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND. HTTP: 401, 403.
 // Threads   Thread-safe.
 // Promises  A1  Neither a token nor a part of one reaches a log, a page or an error.

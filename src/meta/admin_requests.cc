@@ -28,8 +28,8 @@ void MetaServer::State::OnListNodes(InboundRequest& request) {
   }
 }
 
-// A question for replica servers, which the Go client's administration asks meta servers, and where it
-// is not answered again and again.
+// A question for replica servers, which the Go client's administration asks meta servers, and where
+// it is not answered again and again.
 void MetaServer::State::OnQueryAppInfo(InboundRequest& request) {
   if (!Decode<QueryAppInfoRequest>(request)) return;
   Answer(request, QueryAppInfoResponse{

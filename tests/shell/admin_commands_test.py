@@ -5,8 +5,10 @@ SPDX-License-Identifier: Apache-2.0
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -84,6 +86,23 @@ class AdminCommandsTest(harness.ClusterTest):
         self.assertEqual(sum(row["primary_count"] for row in nodes), 4)
         self.assertEqual(sum(row["replica_count"] for row in nodes), 12)
 
+    # The last by its name: what it leaves on the emptied server is removed only later, and others count it.
+    def test_when_a_drain_is_interrupted_it_goes_on_as_it_is_said_again(self):
+        victim = self.rows()[0]["primary"]
+        planned = self.one(f"drain {victim} --dry-run")
+        self.assertEqual(planned["to_move"], len(planned["moves"]))
+        with subprocess.Popen([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j", "-e",
+                               f"drain {victim} -y"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as first:
+            harness.wait_for("a primary to move", lambda: all(row["primary"] != victim for row in self.rows()))
+            first.send_signal(signal.SIGINT)
+            detached = json.loads(first.communicate(timeout=60 * harness.PATIENCE)[0])
+        self.assertEqual(first.returncode, 0)
+        self.assertRegex(detached["result"], "^(detached: what was proposed is carried out|done)")
+        self.assertEqual(self.one(f"drain {victim} -y")["result"], "done")
+        self.assertFalse(any(victim in [row["primary"], *row["secondaries"]] for row in self.rows()))
+        self.assertEqual(self.one(f"drain {victim} -y")["to_move"], 0)
+        self.cluster.wait_healthy("t")
+
     def test_servers_are_asked_and_told_one_by_one(self):
         info = self.one("server_info")
         self.assertEqual((info["succeed_count"], info["failed_count"]), (5, 0))
@@ -106,6 +125,85 @@ class AdminCommandsTest(harness.ClusterTest):
         self.shell("server-config meta node_live_percentage_threshold_for_update set DEFAULT")
         self.assertEqual(self.one("server-config meta node_live_percentage_threshold_for_update get")["settings"][0]["value"],
                          "50")
+
+    def test_what_tables_and_servers_do_is_counted(self):
+        self.shell("use t", "multi_set counted " + " ".join(f"s{i} v" for i in range(20)))
+        disk = self.one("app_disk t -d", exit_code=(0, 4))
+        self.assertEqual(len(disk["details"]), 12)
+        self.assertEqual([row["role"] for row in disk["details"]].count("primary"), 4)
+        # A write goes on while it is counted.
+        with tempfile.TemporaryFile("w+") as script:
+            script.write("use t\n" + "set counted s v\n" * 100_000)
+            script.seek(0)
+            writer = subprocess.Popen([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address],
+                                      stdin=script, stdout=subprocess.DEVNULL)
+            self.addCleanup(writer.wait)
+            self.addCleanup(writer.kill)
+            stat, partitions, nodes, servers = (self.one(f"{command} -i 500") for command in
+                                                ("app_stat", "app_stat -a t -q", "nodes -q", "server_stat"))
+        self.assertIsNone(writer.poll(), "it should still have been writing")
+        self.assertEqual([row["app_name"] for row in stat["app_stat"]], ["t", "(total:1)"])
+        for counted in (stat["app_stat"][0]["put"], sum(row["put"] for row in partitions["app_stat"][:-1]),
+                        sum(row["put_qps"] for row in nodes["nodes"]), sum(row["put_qps"] for row in servers["servers"])):
+            self.assertGreater(counted, 0)
+        self.assertEqual([row["pidx"] for row in partitions["app_stat"]], ["0", "1", "2", "3", "(total:4)"])
+        self.one("app_stat -i 1", exit_code=2)
+        self.one("app_stat -a nobodys", exit_code=1)
+        self.one("nodes -s sleepy", exit_code=2)
+
+    def test_records_are_counted_copied_and_cleared(self):
+        def count(*filters):
+            return self.shell("use t", "count_data " + " ".join(filters))[-1]["count"]
+        self.shell("use t", "clear_data -f", *(f"set a{i} s v{i}" for i in range(30)), "set mortal s v 1000",
+                   r"set \x00\xff s v")
+        self.assertEqual((count(), count("-h prefix -x a1")), (32, 11))
+        self.assertIn("-x needs -h", self.shell("use t", "clear_data -f -x a", exit_code=2)[-1]["error"])
+        plan = self.shell("use t", "clear_data -h prefix -x a --dry-run")[-1]
+        self.assertEqual((plan["records"], plan["filter"]), (30, 'hash key prefix "a"'))
+        self.assertIn("nothing was removed", self.shell("use t", "clear_data", exit_code=1)[-1]["error"])
+        self.assertEqual(count(), 32)
+        self.shell("create copy -p 2")
+        self.cluster.wait_healthy("copy")
+        self.assertIn("the table in use", self.shell("use t", "copy_data -a t -f", exit_code=2)[-1]["error"])
+        self.shell("use t", "copy_data -a nobodys -f", exit_code=1)
+        self.assertEqual(self.shell("use t", "copy_data -a copy --dry-run")[-1]["records"], 32)
+        self.assertEqual(self.shell("use t", "copy_data -a copy -f")[-1]["copied"], 32)
+        kept = self.shell("use copy", "set a1 s ours", "use t", f"copy_data -c {self.cluster.meta.address} -a copy -n -f")[-1]
+        self.assertEqual((kept["copied"], kept["skipped"]), (0, 32))
+        self.assertEqual(self.shell("use copy", "get a1 s")[-1]["value"], "ours")
+        self.assertIn(self.shell("use copy", "ttl mortal s")[-1]["ttl_seconds"], range(900, 1001))
+        self.shell("use copy", r"exist \x00\xff s")
+        self.assertEqual(self.shell("use copy", "clear_data -h prefix -x a -f")[-1]["removed"], 30)
+        self.assertEqual(self.shell("use copy", "count_data")[-1]["count"], 2)
+        self.shell("drop copy -y")
+
+    def test_the_commands_of_the_older_shells(self):
+        self.shell("use t", "multi_set r a 1 b 2 c 3 d 4")
+        self.assertEqual([row["sort_key"] for row in self.shell("use t", "multi_get_sortkeys r")[-1]["records"]],
+                         ["a", "b", "c", "d"])
+        self.assertEqual(self.shell("use t", "multi_del_range r b d")[-1]["removed"], 2)
+        self.assertEqual([self.shell("use t", f"exist r {key}")[-1]["exists"] for key in "abcd"], ["yes", "no", "no", "yes"])
+        shown = self.shell("use t", "escape_all true", "get r a")[-1]
+        self.assertEqual((shown["hash_key"], shown["value"]), (r"\x72", r"\x31"))
+        self.assertEqual(self.one("hash r a")["key_hash"], self.shell("use t", "trace r a")[-1]["hash"])
+        self.assertEqual(self.shell("timeout 7000", "timeout")[-1]["timeout_ms"], 7000)
+        self.assertIn("stays as it was", self.shell("cc 127.0.0.1:9", exit_code=1)[-1]["error"])
+        self.assertEqual(self.shell("use t", f"cc {self.cluster.meta.address}", "nodes --status alive")[-1]["nodes"][0]["state"],
+                         "alive")
+        self.assertEqual(self.one("ls --status dropped --app_name_pattern t")["tables"], [])
+        self.assertEqual([row["app_name"] for row in self.one("ls -p t -m exact -d")["general_info"]], ["t"])
+        self.assertEqual(self.one("ls -p x")["tables"], [])
+        self.assertEqual(self.one("get_atomic_idempotent t")["atomic_idempotent"], "true")
+        self.one("enable_atomic_idempotent t")
+        self.assertIn("always idempotent", self.one("disable_atomic_idempotent t", exit_code=1)["error"])
+        self.assertIn("localhost:", self.one("nodes -r")["nodes"][0]["address"])
+        for absent, feature in (("add_dup", "duplication"), ("start_bulk_load", "bulk load"), ("backup", "backup"),
+                                ("partition-split", "partition split"), ("sst_dump", "arion_log")):
+            self.assertIn(feature, self.one(absent, exit_code=1)["error"])
+        self.shell("create with_envs -p 1 -e default_ttl=100,business.info=a=b")
+        self.assertEqual([(row["key"], row["value"]) for row in self.shell("get_app_envs with_envs")[-1]["app_envs"]],
+                         [("business.info", "a=b"), ("default_ttl", "100")])
+        self.shell("drop with_envs -y")
 
     def test_disks_hot_keys_and_compactions(self):
         disks = self.one("disk-capacity -t t")["disks"]

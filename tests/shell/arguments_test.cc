@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shell/arguments.h"
 
+#include "tools/shell/older_names.h"
+
 #include <gtest/gtest.h>
 
 namespace arion::shell {
@@ -15,6 +17,20 @@ TEST(ArgumentsTest, OptionsMayStandAnywhere) {
   EXPECT_EQ(parsed->Value("-n"), "");
   EXPECT_EQ(*parsed->Partition("-g"), (PartitionId{1, 2}));
   EXPECT_FALSE(parsed->Node("-n")->IsValid());
+}
+
+TEST(ArgumentsTest, TheOlderShellsLongNamesMeanTheShortOnes) {
+  const auto parsed =
+      Arguments::Parse({"--detailed", "--gpid", "1.2", "--status", "alive"}, {"-g", "-s"}, {"-d"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_TRUE(parsed->Has("-d"));
+  EXPECT_EQ(parsed->Value("-g"), "1.2");
+  EXPECT_EQ(parsed->Value("-s"), "alive");
+  EXPECT_FALSE(Arguments::Parse({"--gpid", "1.2"}, {}, {}).ok()) << "no option of this command";
+  EXPECT_EQ(ShortOption("--gpid"), "-g");
+  EXPECT_EQ(ShortOption("--nonsense"), "--nonsense");
+  EXPECT_NE(WhyAbsent("add_dup"), "");
+  EXPECT_EQ(WhyAbsent("nodes"), "");
 }
 
 TEST(ArgumentsTest, WhatIsNoOptionOrHasNoValueIsRefused) {

@@ -84,6 +84,9 @@ def completion():
     terminal.type("\x15use temp\r", r"test/temp> ")
     terminal.type("set_app_envs default\t", r"default_ttl ")        # an environment
     terminal.type("\x15nodes --wa\t", r"--watch ")                  # an option
+    terminal.type("\x15config set slow_req\t", r"slow_request_after ")   # a setting that can be changed
+    terminal.type("\x15remote_command meta.live\t", r"meta\.live_percentage ")
+    terminal.type("\x15app_stat -a te\t", r"temp ")                # an option's value
     terminal.leave()
 
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shell/answer.h"
 
+#include <absl/strings/str_format.h>
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
@@ -10,9 +11,12 @@
 namespace arion::shell {
 namespace {
 
+constexpr int kDecimals = 3;
+
 std::string TextOf(const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) return text->empty() ? "-" : *text;
   if (const auto* number = std::get_if<int64_t>(&cell)) return std::to_string(*number);
+  if (const auto* number = std::get_if<double>(&cell)) return absl::StrFormat("%.2f", *number);
   std::string joined;
   for (const std::string& part : std::get<std::vector<std::string>>(cell)) {
     joined += (joined.empty() ? "" : ",") + part;
@@ -28,7 +32,8 @@ size_t WidthOf(const std::string& text) {
 
 void AppendList(const Answer::List& list, std::string* out) {
   std::vector<std::vector<std::string>> lines(1);
-  std::vector<bool> numeric(list.columns.size(), !list.rows.empty());
+  // Those whose cells are numbers, or not known.
+  std::vector<bool> numeric(list.columns.size(), false), has_text(list.columns.size(), false);
   for (const std::string& column : list.columns) {
     std::string header = column;
     for (char& c : header) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
@@ -38,7 +43,10 @@ void AppendList(const Answer::List& list, std::string* out) {
     std::vector<std::string> cells;
     for (size_t i = 0; i < row.size(); ++i) {
       cells.push_back(TextOf(row[i]));
-      if (!std::holds_alternative<int64_t>(row[i])) numeric[i] = false;
+      const auto* text = std::get_if<std::string>(&row[i]);
+      const bool is_list = std::holds_alternative<std::vector<std::string>>(row[i]);
+      if (is_list || (text != nullptr && !text->empty())) has_text[i] = true;
+      if (!is_list && text == nullptr) numeric[i] = true;
     }
     lines.push_back(std::move(cells));
   }
@@ -50,7 +58,7 @@ void AppendList(const Answer::List& list, std::string* out) {
     std::string text;
     for (size_t i = 0; i < line.size(); ++i) {
       std::string pad(widths[i] - WidthOf(line[i]), ' ');
-      text += (i == 0 ? "" : "  ") + (numeric[i] ? pad + line[i] : line[i] + pad);
+      text += (i == 0 ? "" : "  ") + (numeric[i] && !has_text[i] ? pad + line[i] : line[i] + pad);
     }
     text.erase(text.find_last_not_of(' ') + 1);
     *out += text + "\n";
@@ -68,6 +76,8 @@ void Write(const Cell& cell, Writer* json) {
     Write(*text, json);
   } else if (const auto* number = std::get_if<int64_t>(&cell)) {
     json->Int64(*number);
+  } else if (const auto* fraction = std::get_if<double>(&cell)) {
+    json->Double(*fraction);
   } else {
     json->StartArray();
     for (const std::string& part : std::get<std::vector<std::string>>(cell)) Write(part, json);
@@ -77,18 +87,26 @@ void Write(const Cell& cell, Writer* json) {
 
 }  // namespace
 
+void Answer::Change(const std::function<std::string(const std::string& text)>& change) {
+  const auto change_cell = [&](Cell& cell) {
+    if (auto* text = std::get_if<std::string>(&cell)) *text = change(*text);
+    if (auto* texts = std::get_if<std::vector<std::string>>(&cell))
+      for (std::string& text : *texts) text = change(text);
+  };
+  for (Field& field : fields_) change_cell(field.value);
+  for (List& list : lists_)
+    for (auto& row : list.rows)
+      for (Cell& cell : row) change_cell(cell);
+}
+
 std::string Answer::ToText() const {
   std::string out;
-  if (!line_.empty()) {
-    out = line_ + "\n";
-  } else {
-    size_t width = 0;
-    for (const Field& field : fields_) width = std::max(width, field.name.size());
-    for (const Field& field : fields_) {
-      out +=
-          field.name + std::string(width - field.name.size() + 2, ' ') + TextOf(field.value) + "\n";
-    }
-  }
+  if (!line_.empty()) return line_ + "\n";
+  size_t width = 0;
+  for (const Field& field : fields_) width = std::max(width, field.name.size());
+  for (const Field& field : fields_)
+    out +=
+        field.name + std::string(width - field.name.size() + 2, ' ') + TextOf(field.value) + "\n";
   for (const List& list : lists_) AppendList(list, &out);
   return out;
 }
@@ -96,6 +114,7 @@ std::string Answer::ToText() const {
 std::string Answer::ToJson() const {
   rapidjson::StringBuffer buffer;
   Writer json(buffer);
+  json.SetMaxDecimalPlaces(kDecimals);
   json.StartObject();
   for (const Field& field : fields_) {
     json.Key(field.name.c_str());

@@ -7,13 +7,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace arion::shell {
 
-using Cell = std::variant<std::string, int64_t, std::vector<std::string>>;
+using Cell = std::variant<std::string, int64_t, std::vector<std::string>, double>;
 
 class Answer {
  public:
@@ -35,11 +36,14 @@ class Answer {
     lists_.push_back(std::move(list));
     return *this;
   }
-  // What a person reads instead of the fields, when that is one line.
+  // What a person reads instead of all of it.
   Answer& Say(std::string line) {
     line_ = std::move(line);
     return *this;
   }
+
+  // Each text in fields and lists becomes what `change` makes of it.
+  void Change(const std::function<std::string(const std::string& text)>& change);
 
   std::string ToText() const;
   std::string ToJson() const;  // one line, ends with a line end

@@ -6,20 +6,22 @@
 #include <absl/strings/str_split.h>
 
 #include "base/status.h"
+#include "tools/shell/older_names.h"
 
 namespace arion::shell {
-
 absl::StatusOr<Arguments> Arguments::Parse(const Words& words, const std::set<std::string>& valued,
                                            const std::set<std::string>& flags) {
   Arguments parsed;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
-    if (flags.contains(word)) {
-      parsed.flags_.insert(word);
-    } else if (valued.contains(word)) {
+    const std::string option(flags.contains(word) || valued.contains(word) ? word
+                                                                           : ShortOption(word));
+    if (flags.contains(option)) {
+      parsed.flags_.insert(option);
+    } else if (valued.contains(option)) {
       if (i + 1 == words.size())
         return absl::InvalidArgumentError(absl::StrCat(word, " needs a value"));
-      parsed.values_[word] = words[++i];
+      parsed.values_[option] = words[++i];
     } else if (word.size() > 1 && word[0] == '-' && !absl::ascii_isdigit(word[1])) {
       return absl::InvalidArgumentError(absl::StrCat("there is no option ", Escape(word)));
     } else {

@@ -1,5 +1,6 @@
 // What stands after a command's name: options, and the words in between.
 //
+// Shapes    The older shell's long name of an option means the short one (older_names.h).
 // Errors    InvalidArgument: an option there isn't, one without its value, too many words.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

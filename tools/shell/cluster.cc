@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shell/cluster.h"
 
+#include <absl/strings/str_split.h>
+
 #include <algorithm>
 
 #include "base/status.h"
 
 namespace arion::shell {
 namespace {
-
-constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
 
 std::vector<std::string> Names(const std::vector<Endpoint>& servers) {
   std::vector<std::string> names;
@@ -17,6 +17,17 @@ std::vector<std::string> Names(const std::vector<Endpoint>& servers) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text) {
+  std::vector<Endpoint> servers;
+  for (const auto word : absl::StrSplit(Text(text), ',')) {
+    const std::optional<Endpoint> server = Endpoint::Parse(View(word));
+    if (!server || !server->IsValid())
+      return absl::InvalidArgumentError("write servers as 127.0.0.1:34601,127.0.0.1:34602");
+    servers.push_back(*server);
+  }
+  return servers;
+}
 
 bool TableState::IsHealthy(const PartitionConfiguration& partition) const {
   return partition.primary.IsValid() &&
@@ -37,10 +48,25 @@ Cluster::Cluster(std::vector<Endpoint> meta_servers, std::string admin_token)
     : meta_servers_(std::move(meta_servers)), admin_token_(std::move(admin_token)) {}
 Cluster::~Cluster() = default;
 
+void Cluster::Disconnect() {
+  open_tables_.clear();
+  client_.reset();
+  admin_.reset();
+}
+
+void Cluster::ConnectTo(std::vector<Endpoint> meta_servers) {
+  Disconnect();
+  meta_servers_ = std::move(meta_servers);
+}
+
+void Cluster::set_timeout(absl::Duration timeout) {
+  Disconnect();
+  timeout_ = timeout;
+}
+
 absl::StatusOr<AdminClient*> Cluster::Admin() {
   if (admin_ == nullptr) {
-    ASSIGN_OR_RETURN(admin_,
-                     AdminClient::Create(Names(meta_servers_), kQuestionTimeout, admin_token_));
+    ASSIGN_OR_RETURN(admin_, AdminClient::Create(Names(meta_servers_), timeout_, admin_token_));
   }
   return admin_.get();
 }
@@ -73,9 +99,9 @@ absl::Status Cluster::ReadPartitions(TableState* table) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<TableState>> Cluster::Tables() {
+absl::StatusOr<std::vector<TableState>> Cluster::Tables(const ListAppsRequest& which) {
   ASSIGN_OR_RETURN(AdminClient * admin, Admin());
-  ASSIGN_OR_RETURN(auto answer, admin->ListTables());
+  ASSIGN_OR_RETURN(auto answer, admin->ListTables(which));
   std::vector<TableState> tables;
   for (AppInfo& info : answer.infos) {
     if (info.status == AppStatus::kDropped) continue;
@@ -114,20 +140,16 @@ absl::StatusOr<std::vector<NodeState>> Cluster::Nodes(const std::vector<TableSta
   return nodes;
 }
 
-absl::StatusOr<int> Cluster::CreateTable(const std::string& name, int partitions, int replicas) {
-  CreateAppRequest request{.app_name = name};
-  request.options = {.partition_count = partitions,
-                     .replica_count = replicas,
-                     .app_type = "pegasus",
-                     .is_stateful = true};
+absl::StatusOr<int> Cluster::CreateTable(const CreateAppRequest& request) {
   ASSIGN_OR_RETURN(AdminClient * admin, Admin());
   ASSIGN_OR_RETURN(auto answer, admin->CreateTable(request));
   return answer.appid;
 }
 
-absl::StatusOr<std::vector<AppInfo>> Cluster::DroppedTables() {
+absl::StatusOr<std::vector<AppInfo>> Cluster::DroppedTables(ListAppsRequest which) {
   ASSIGN_OR_RETURN(AdminClient * admin, Admin());
-  ASSIGN_OR_RETURN(auto answer, admin->ListTables({.status = AppStatus::kDropped}));
+  which.status = AppStatus::kDropped;
+  ASSIGN_OR_RETURN(auto answer, admin->ListTables(which));
   return std::move(answer.infos);
 }
 
@@ -143,7 +165,8 @@ absl::Status Cluster::DropTable(const std::string& name, int64_t reserve_seconds
 absl::StatusOr<std::shared_ptr<Table>> Cluster::OpenTable(const std::string& name) {
   if (auto found = open_tables_.find(name); found != open_tables_.end()) return found->second;
   if (client_ == nullptr) {
-    ASSIGN_OR_RETURN(client_, Client::Create({.meta_servers = Names(meta_servers_)}));
+    ASSIGN_OR_RETURN(client_,
+                     Client::Create({.meta_servers = Names(meta_servers_), .timeout = timeout_}));
   }
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, client_->OpenTable(name));
   open_tables_[name] = table;

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,6 +41,9 @@ struct NodeState {
   int secondaries = 0;
 };
 
+// "127.0.0.1:34601,127.0.0.1:34602"
+absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text);
+
 class Cluster {
  public:
   // `admin_token`: what changes need where servers ask for one; empty: none.
@@ -47,16 +51,22 @@ class Cluster {
   ~Cluster();
 
   const std::vector<Endpoint>& meta_servers() const { return meta_servers_; }
+  // Another cluster from now on.
+  void ConnectTo(std::vector<Endpoint> meta_servers);
+  // Of one question, and of one operation on records.
+  absl::Duration timeout() const { return timeout_; }
+  void set_timeout(absl::Duration timeout);
   const std::string& admin_token() const { return admin_token_; }
 
   absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Info();
-  absl::StatusOr<std::vector<TableState>> Tables();  // available and coming ones, by id
+  // Of those available and coming, by id.
+  absl::StatusOr<std::vector<TableState>> Tables(const ListAppsRequest& which = {});
   absl::StatusOr<TableState> FindTable(const std::string& name);
   absl::StatusOr<std::vector<NodeState>> Nodes(const std::vector<TableState>& tables);
-  absl::StatusOr<int> CreateTable(const std::string& name, int partitions, int replicas);  // its id
+  absl::StatusOr<int> CreateTable(const CreateAppRequest& request);  // its id
   // `reserve_seconds` 0: as long as the meta server is configured to.
   absl::Status DropTable(const std::string& name, int64_t reserve_seconds);
-  absl::StatusOr<std::vector<AppInfo>> DroppedTables();
+  absl::StatusOr<std::vector<AppInfo>> DroppedTables(ListAppsRequest which = {});
   absl::StatusOr<StartRecoveryResponse> Recover(const StartRecoveryRequest& request,
                                                 absl::Duration timeout);
   // For everything else.
@@ -67,9 +77,11 @@ class Cluster {
 
  private:
   absl::Status ReadPartitions(TableState* table);
+  void Disconnect();
 
   std::vector<Endpoint> meta_servers_;
   const std::string admin_token_;
+  absl::Duration timeout_ = absl::Seconds(5);
   std::unique_ptr<AdminClient> admin_;
   std::unique_ptr<Client> client_;
   std::map<std::string, std::shared_ptr<Table>> open_tables_;

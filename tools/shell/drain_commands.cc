@@ -23,7 +23,7 @@ namespace {
 
 constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 constexpr size_t kAtOnce = 8;                            // partitions moved at a time
-constexpr absl::Duration kAskAgain = absl::Seconds(30);  // for a move that did not come about
+constexpr absl::Duration kAskAgain = absl::Seconds(5);   // refused while it is under way
 constexpr absl::Duration kPatience = absl::Minutes(30);  // without any partition moved
 
 enum class What { kPrimaries, kEverything };
@@ -183,7 +183,7 @@ absl::StatusOr<Ended> Empty(Session& session, Endpoint node, What what) {
           admin->ProposePlan({.pid = move.pid, .actions = move.steps}).status();
       // Not now: an earlier plan is still carried out, or the partition has changed.
       if (!proposed.ok() && !absl::IsInvalidArgument(proposed)) return proposed;
-      if (proposed.ok()) asked[{move.pid, move.action}] = now;
+      asked[{move.pid, move.action}] = now;
     }
     Interrupts::Sleep(kLookEvery);
     if (progress.IsDetached()) return Ended::kDetached;
@@ -212,7 +212,7 @@ absl::StatusOr<Outcome> Drain(Session& session, const Words& words) {
   outcome.answer.Add("server", node->ToString()).Add("to_move", left).AddList(RowsOf(plan));
   if (arguments.Has("--dry-run") || left == 0) return outcome;
   if (!arguments.Has("-y")) {
-    printf("%s", outcome.answer.ToText().c_str());
+    session.ShowPlan(outcome.answer);
     if (!session.IsConfirmed(absl::StrCat("move these away from ", node->ToString(), "?")))
       return absl::AbortedError("nothing was done; -y does not ask, --dry-run only shows");
   }
@@ -319,7 +319,7 @@ absl::StatusOr<Outcome> RollingRestart(Session& session, const Words& words) {
   outcome.answer.AddList(std::move(list));
   if (arguments.Has("--dry-run")) return outcome;
   if (!arguments.Has("-y")) {
-    printf("%s", outcome.answer.ToText().c_str());
+    session.ShowPlan(outcome.answer);
     if (!session.IsConfirmed("restart these, one after the other?"))
       return absl::AbortedError("nothing was done; -y does not ask, --dry-run only shows");
   }

@@ -181,6 +181,27 @@ absl::StatusOr<Outcome> Disks(Session& session, const Words& arguments) {
 
 // ---- one key ----
 
+absl::StatusOr<Outcome> Hash(Session& session, const Words& arguments) {
+  if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
+  const uint64_t hash = PartitionHash(JoinRawKey(arguments[0], arguments[1]));
+  Outcome outcome;
+  outcome.answer.Add("key_hash", std::to_string(hash));
+  if (session.table_name().empty()) return outcome;
+  ASSIGN_OR_RETURN(const TableState table, session.cluster().FindTable(session.table_name()));
+  if (table.partitions.empty())
+    return absl::FailedPreconditionError("the table has no partitions now");
+  const PartitionConfiguration& partition = table.partitions.at(hash % table.partitions.size());
+  std::vector<std::string> secondaries;
+  for (const Endpoint secondary : partition.secondaries)
+    secondaries.push_back(secondary.ToString());
+  outcome.answer.Add("app_name", Escape(table.info.app_name))
+      .Add("app_id", int64_t{table.info.app_id})
+      .Add("partition_index", int64_t{partition.pid.index})
+      .Add("primary", partition.primary.IsValid() ? partition.primary.ToString() : std::string())
+      .Add("secondaries", std::move(secondaries));
+  return outcome;
+}
+
 absl::StatusOr<Outcome> Trace(Session& session, const Words& arguments) {
   if (arguments.empty() || arguments.size() > 2)
     return UsageError("HASH_KEY, and SORT_KEY where that counts");
@@ -231,6 +252,8 @@ std::vector<Command> LoadCommands() {
            Completes::kNothing, Slow},
           {"hotkeys", "[TABLE] [-n ROWS]", "the hash keys asked for most in the last minute",
            Completes::kTables, HotKeysCommand},
+          {"hash", "HASH_KEY SORT_KEY", "a key's hash, and its partition in the table in use",
+           Completes::kNothing, Hash},
           {"trace", "HASH_KEY [SORT_KEY]",
            "where a key of the table in use lives, and what was slow there", Completes::kNothing,
            Trace}};

@@ -20,8 +20,8 @@ absl::StatusOr<Outcome> Set(Session& session, const Words& arguments) {
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   RETURN_IF_ERROR(Refusal(table->Put(arguments[0], arguments[1], arguments[2], options)));
   Outcome outcome;
-  outcome.answer.Add("hash_key", Escape(arguments[0]))
-      .Add("sort_key", Escape(arguments[1]))
+  outcome.answer.Add("hash_key", session.Shown(arguments[0]))
+      .Add("sort_key", session.Shown(arguments[1]))
       .Say("ok");
   return outcome;
 }
@@ -33,10 +33,10 @@ absl::StatusOr<Outcome> Get(Session& session, const Words& arguments) {
   if (absl::IsNotFound(value.status())) return absl::NotFoundError("there is no such record");
   RETURN_IF_ERROR(value.status());
   Outcome outcome;
-  outcome.answer.Add("hash_key", Escape(arguments[0]))
-      .Add("sort_key", Escape(arguments[1]))
-      .Add("value", Escape(*value))
-      .Say(absl::StrCat("\"", Escape(*value), "\""));
+  outcome.answer.Add("hash_key", session.Shown(arguments[0]))
+      .Add("sort_key", session.Shown(arguments[1]))
+      .Add("value", session.Shown(*value))
+      .Say(absl::StrCat("\"", session.Shown(*value), "\""));
   return outcome;
 }
 
@@ -45,8 +45,8 @@ absl::StatusOr<Outcome> Delete(Session& session, const Words& arguments) {
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   RETURN_IF_ERROR(table->Remove(arguments[0], arguments[1]));
   Outcome outcome;
-  outcome.answer.Add("hash_key", Escape(arguments[0]))
-      .Add("sort_key", Escape(arguments[1]))
+  outcome.answer.Add("hash_key", session.Shown(arguments[0]))
+      .Add("sort_key", session.Shown(arguments[1]))
       .Say("ok");
   return outcome;
 }
@@ -60,10 +60,23 @@ absl::StatusOr<Outcome> Ttl(Session& session, const Words& arguments) {
   const bool expires = *left < absl::InfiniteDuration();
   const int64_t seconds = expires ? absl::ToInt64Seconds(*left) : -1;
   Outcome outcome;
-  outcome.answer.Add("hash_key", Escape(arguments[0]))
-      .Add("sort_key", Escape(arguments[1]))
+  outcome.answer.Add("hash_key", session.Shown(arguments[0]))
+      .Add("sort_key", session.Shown(arguments[1]))
       .Add("ttl_seconds", seconds)
       .Say(expires ? absl::StrCat(seconds, " s left") : "never expires");
+  return outcome;
+}
+
+absl::StatusOr<Outcome> Exist(Session& session, const Words& arguments) {
+  if (arguments.size() != 2) return UsageError("a hash key and a sort key (\"\" when it is empty)");
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  const absl::Status found = table->Ttl(arguments[0], arguments[1]).status();
+  if (!absl::IsNotFound(found)) RETURN_IF_ERROR(found);
+  Outcome outcome;
+  outcome.answer.Add("hash_key", session.Shown(arguments[0]))
+      .Add("sort_key", session.Shown(arguments[1]))
+      .Add("exists", std::string(found.ok() ? "yes" : "no"))
+      .Say(found.ok() ? "true" : "false");
   return outcome;
 }
 
@@ -75,8 +88,8 @@ absl::StatusOr<Outcome> Increment(Session& session, const Words& arguments) {
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const int64_t value, Refusal(table->Incr(arguments[0], arguments[1], by)));
   Outcome outcome;
-  outcome.answer.Add("hash_key", Escape(arguments[0]))
-      .Add("sort_key", Escape(arguments[1]))
+  outcome.answer.Add("hash_key", session.Shown(arguments[0]))
+      .Add("sort_key", session.Shown(arguments[1]))
       .Add("value", value)
       .Say(absl::StrCat(value));
   return outcome;
@@ -90,6 +103,7 @@ std::vector<Command> RecordCommands() {
       {"set", "HASH_KEY SORT_KEY VALUE [TTL_SECONDS]", "writes a record", Completes::kNothing, Set},
       {"get", "HASH_KEY SORT_KEY", "reads a record", Completes::kNothing, Get},
       {"del", "HASH_KEY SORT_KEY", "removes a record", Completes::kNothing, Delete},
+      {"exist", "HASH_KEY SORT_KEY", "whether a record is there", Completes::kNothing, Exist},
       {"ttl", "HASH_KEY SORT_KEY", "how long a record lives", Completes::kNothing, Ttl},
       {"incr", "HASH_KEY SORT_KEY [NUMBER]", "adds to a number", Completes::kNothing, Increment}};
   for (Command& command : RecordListCommands()) commands.push_back(std::move(command));

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/table_filters.h"
 
 namespace arion::shell {
 namespace {
@@ -36,21 +37,13 @@ absl::StatusOr<Bound> BoundOf(const Arguments& options, const std::string& optio
   return UsageError(absl::StrCat(option, " is true (inclusive) or false"));
 }
 
-// `pattern` outlives the filter.
-absl::StatusOr<KeyFilter> FilterOf(const std::string& type, std::string_view pattern) {
-  if (type.empty()) return KeyFilter();
-  if (type == "anywhere") return KeyFilter::Anywhere(pattern);
-  if (type == "prefix") return KeyFilter::Prefix(pattern);
-  if (type == "postfix") return KeyFilter::Postfix(pattern);
-  return UsageError("a filter is anywhere, prefix or postfix");
-}
-
 enum class HashKeyColumn { kShown, kNotShown };
 
 // The rows of an answer as a list; values are left out where they did not come.
 class RowList {
  public:
-  RowList(HashKeyColumn hash_key, Values values) : hash_key_(hash_key), values_(values) {
+  RowList(const Session& session, HashKeyColumn hash_key, Values values)
+      : session_(session), hash_key_(hash_key), values_(values) {
     list_.name = "records";
     if (hash_key_ == HashKeyColumn::kShown) list_.columns.push_back("hash_key");
     list_.columns.push_back("sort_key");
@@ -58,9 +51,9 @@ class RowList {
   }
   void Add(const Row& row) {
     std::vector<Cell> cells;
-    if (hash_key_ == HashKeyColumn::kShown) cells.push_back(Escape(row.hash_key));
-    cells.push_back(Escape(row.sort_key));
-    if (values_ == Values::kReturn) cells.push_back(Escape(row.value));
+    if (hash_key_ == HashKeyColumn::kShown) cells.push_back(session_.Shown(row.hash_key));
+    cells.push_back(session_.Shown(row.sort_key));
+    if (values_ == Values::kReturn) cells.push_back(session_.Shown(row.value));
     list_.rows.push_back(std::move(cells));
   }
   enum class More { kNo, kMaybe };
@@ -73,19 +66,21 @@ class RowList {
   }
 
  private:
+  const Session& session_;
   const HashKeyColumn hash_key_;
   const Values values_;
   Answer::List list_;
 };
 
-Outcome Show(const MultiGetResult& result, Values values) {
-  RowList list(HashKeyColumn::kNotShown, values);
+Outcome Show(const Session& session, const MultiGetResult& result, Values values) {
+  RowList list(session, HashKeyColumn::kNotShown, values);
   for (const Row& row : result.rows) list.Add(row);
   return list.End(result.is_complete ? RowList::More::kNo : RowList::More::kMaybe);
 }
 
-absl::StatusOr<Outcome> Show(RowRange range, HashKeyColumn hash_key, Values values, int32_t most) {
-  RowList list(hash_key, values);
+absl::StatusOr<Outcome> Show(const Session& session, RowRange range, HashKeyColumn hash_key,
+                             Values values, int32_t most) {
+  RowList list(session, hash_key, values);
   int32_t count = 0;
   for (absl::StatusOr<Row>& row : range) {
     RETURN_IF_ERROR(row.status());
@@ -95,9 +90,9 @@ absl::StatusOr<Outcome> Show(RowRange range, HashKeyColumn hash_key, Values valu
   return list.End(RowList::More::kNo);
 }
 
-Outcome Ok(const std::string& hash_key) {
+Outcome Ok(const Session& session, const std::string& hash_key) {
   Outcome outcome;
-  outcome.answer.Add("hash_key", Escape(hash_key)).Say("ok");
+  outcome.answer.Add("hash_key", session.Shown(hash_key)).Say("ok");
   return outcome;
 }
 
@@ -108,7 +103,7 @@ absl::StatusOr<Outcome> MultiSet(Session& session, const Words& words) {
   for (size_t i = 1; i < words.size(); i += 2) values.push_back({words[i], words[i + 1]});
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   RETURN_IF_ERROR(Refusal(table->MultiPut(words[0], values)));
-  return Ok(words[0]);
+  return Ok(session, words[0]);
 }
 
 absl::StatusOr<Outcome> MultiGet(Session& session, const Words& words) {
@@ -118,14 +113,22 @@ absl::StatusOr<Outcome> MultiGet(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const MultiGetResult result,
                    sort_keys.empty() ? table->MultiGet(words[0])
                                      : table->MultiGetKeys(words[0], Views(sort_keys)));
-  return Show(result, Values::kReturn);
+  return Show(session, result, Values::kReturn);
+}
+
+absl::StatusOr<Outcome> MultiGetSortKeys(Session& session, const Words& words) {
+  if (words.size() != 1) return UsageError("a hash key");
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  ASSIGN_OR_RETURN(const MultiGetResult result,
+                   table->MultiGet(words[0], {.values = Values::kOmit}));
+  return Show(session, result, Values::kOmit);
 }
 
 absl::StatusOr<Outcome> MultiDelete(Session& session, const Words& words) {
   if (words.size() < 2) return UsageError("a hash key and sort keys");
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   RETURN_IF_ERROR(Refusal(table->MultiRemove(words[0], Views(Behind(words, 1)))));
-  return Ok(words[0]);
+  return Ok(session, words[0]);
 }
 
 // What multi_get_range and hash_scan have in common. The words and options outlive it.
@@ -146,7 +149,7 @@ struct RangeWords {
     ASSIGN_OR_RETURN(parsed.count_max, Number(parsed.options, "-n", kRowsByDefault));
     return parsed;
   }
-  absl::StatusOr<KeyFilter> Filter() const { return FilterOf(options.Value("-s"), pattern); }
+  absl::StatusOr<KeyFilter> Filter() const { return FilterOf(options, "-s", "-y", pattern); }
 
   Arguments options;
   SortKeyRange range;
@@ -165,7 +168,41 @@ absl::StatusOr<Outcome> MultiGetRange(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const MultiGetResult result, table->MultiGet(words[0], options));
-  return Show(result, parsed.values);
+  return Show(session, result, parsed.values);
+}
+
+// Removes what a scan of the range finds, some at a time: others may see a part of it gone.
+absl::StatusOr<Outcome> MultiDeleteRange(Session& session, const Words& words) {
+  constexpr size_t kAtOnce = 100;
+  ASSIGN_OR_RETURN(const RangeWords parsed, RangeWords::Parse(words));
+  for (const char* option : {"-n", "-i", "-r"})
+    if (parsed.options.Has(option) || !parsed.options.Value(option).empty())
+      return UsageError(absl::StrCat(option, " means nothing here: the whole range is removed"));
+  ScanOptions options{.range = parsed.range, .values = Values::kOmit};
+  ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  int64_t removed = 0;
+  Words sort_keys;
+  const auto remove = [&]() -> absl::Status {
+    if (sort_keys.empty()) return absl::OkStatus();
+    const absl::Status status = Refusal(table->MultiRemove(words[0], Views(sort_keys)));
+    if (!status.ok()) return Annotate(status, absl::StrCat("after ", removed, " were removed"));
+    removed += static_cast<int64_t>(sort_keys.size());
+    sort_keys.clear();
+    return absl::OkStatus();
+  };
+  RowRange range = table->Scan(words[0], options);
+  for (absl::StatusOr<Row>& row : range) {
+    RETURN_IF_ERROR(row.status());
+    sort_keys.push_back(std::move(row->sort_key));
+    if (sort_keys.size() == kAtOnce) RETURN_IF_ERROR(remove());
+  }
+  RETURN_IF_ERROR(remove());
+  Outcome outcome;
+  outcome.answer.Add("hash_key", session.Shown(words[0]))
+      .Add("removed", removed)
+      .Say(absl::StrCat(removed, " removed"));
+  return outcome;
 }
 
 absl::StatusOr<Outcome> HashScan(Session& session, const Words& words) {
@@ -174,51 +211,29 @@ absl::StatusOr<Outcome> HashScan(Session& session, const Words& words) {
   ScanOptions options{.range = parsed.range, .values = parsed.values};
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  return Show(table->Scan(words[0], options), HashKeyColumn::kNotShown, parsed.values,
+  return Show(session, table->Scan(words[0], options), HashKeyColumn::kNotShown, parsed.values,
               parsed.count_max);
-}
-
-// `parsed` outlives the filters.
-absl::StatusOr<TableScanOptions> FiltersOf(const Arguments& parsed, const std::string& hash_pattern,
-                                           const std::string& sort_pattern) {
-  if (!parsed.words().empty()) return UsageError("options only");
-  TableScanOptions options;
-  ASSIGN_OR_RETURN(options.hash_key_filter, FilterOf(parsed.Value("-h"), hash_pattern));
-  ASSIGN_OR_RETURN(options.sort_key_filter, FilterOf(parsed.Value("-s"), sort_pattern));
-  return options;
 }
 
 absl::StatusOr<Outcome> FullScan(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const Arguments parsed,
                    Arguments::Parse(words, {"-h", "-x", "-s", "-y", "-n"}, {"-i"}));
-  const std::string hash_pattern = parsed.Value("-x"), sort_pattern = parsed.Value("-y");
-  ASSIGN_OR_RETURN(TableScanOptions options, FiltersOf(parsed, hash_pattern, sort_pattern));
+  if (!parsed.words().empty()) return UsageError("options only");
+  ASSIGN_OR_RETURN(const TableFilters filters, TableFilters::Of(parsed));
+  TableScanOptions options = filters.Options();
   ASSIGN_OR_RETURN(const int32_t most, Number(parsed, "-n", kRowsByDefault));
   options.values = parsed.Has("-i") ? Values::kOmit : Values::kReturn;
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  return Show(table->ScanTable(options), HashKeyColumn::kShown, options.values, most);
-}
-
-Outcome Counted(int64_t count) {
-  Outcome outcome;
-  outcome.answer.Add("count", count).Say(absl::StrCat(count));
-  return outcome;
+  return Show(session, table->ScanTable(options), HashKeyColumn::kShown, options.values, most);
 }
 
 absl::StatusOr<Outcome> Count(Session& session, const Words& words) {
   if (words.size() != 1) return UsageError("a hash key");
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const int64_t count, table->SortKeyCount(words[0]));
-  return Counted(count);
-}
-
-absl::StatusOr<Outcome> CountData(Session& session, const Words& words) {
-  ASSIGN_OR_RETURN(const Arguments parsed, Arguments::Parse(words, {"-h", "-x", "-s", "-y"}, {}));
-  const std::string hash_pattern = parsed.Value("-x"), sort_pattern = parsed.Value("-y");
-  ASSIGN_OR_RETURN(const TableScanOptions options, FiltersOf(parsed, hash_pattern, sort_pattern));
-  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  ASSIGN_OR_RETURN(const int64_t count, table->CountTable(options));
-  return Counted(count);
+  Outcome outcome;
+  outcome.answer.Add("count", count).Say(absl::StrCat(count));
+  return outcome;
 }
 
 constexpr std::string_view kCheckNames[] = {"no_check",
@@ -250,13 +265,14 @@ absl::StatusOr<Check::Type> CheckNamed(const std::string& name) {
   return UsageError(absl::StrCat("-t is one of ", all));
 }
 
-Outcome Show(const CheckOutcome& checked, CheckedValue asked) {
+Outcome Show(const Session& session, const CheckOutcome& checked, CheckedValue asked) {
   Outcome outcome;
   outcome.answer.Add("passed", std::string(checked.is_passed ? "yes" : "no"));
   std::string line = checked.is_passed ? "passed, written" : "not passed, nothing written";
   if (asked == CheckedValue::kReturn) {
-    const std::string value =
-        checked.value.has_value() ? absl::StrCat("\"", Escape(*checked.value), "\"") : "none";
+    const std::string value = checked.value.has_value()
+                                  ? absl::StrCat("\"", session.Shown(*checked.value), "\"")
+                                  : "none";
     outcome.answer.Add("checked_value", value);
     absl::StrAppend(&line, "; the value was ", value);
   }
@@ -286,7 +302,7 @@ absl::StatusOr<Outcome> CheckAndSet(Session& session, const Words& words) {
   set.checked_value = parsed.Has("-r") ? CheckedValue::kReturn : CheckedValue::kOmit;
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const CheckOutcome outcome, Refusal(table->CheckAndSet(set)));
-  return Show(outcome, set.checked_value);
+  return Show(session, outcome, set.checked_value);
 }
 
 absl::StatusOr<std::vector<SortKeyMutation>> MutationsOf(const Words& words) {
@@ -317,7 +333,7 @@ absl::StatusOr<Outcome> CheckAndMutate(Session& session, const Words& words) {
   asked.checked_value = parsed.Has("-r") ? CheckedValue::kReturn : CheckedValue::kOmit;
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const CheckOutcome outcome, Refusal(table->CheckAndMutate(asked)));
-  return Show(outcome, asked.checked_value);
+  return Show(session, outcome, asked.checked_value);
 }
 
 }  // namespace
@@ -334,6 +350,12 @@ std::vector<Command> RecordListCommands() {
        "[-n COUNT] [-i] [-r]",
        "reads a range; -a, -b: bounds inclusive; -i: keys only; -r: from its end", kNothing,
        MultiGetRange},
+      {"multi_get_sortkeys", "HASH_KEY", "the sort keys of a hash key's records", kNothing,
+       MultiGetSortKeys},
+      {"multi_del_range",
+       "HASH_KEY START STOP [-a true|false] [-b true|false] [-s anywhere|prefix|postfix -y "
+       "PATTERN]",
+       "removes a range; -a, -b: bounds inclusive", kNothing, MultiDeleteRange},
       {"multi_del", "HASH_KEY SORT_KEY [SORT_KEY]...", "removes records, all or none", kNothing,
        MultiDelete},
       {"count", "HASH_KEY", "how many records a hash key has", kNothing, Count},
@@ -353,10 +375,7 @@ std::vector<Command> RecordListCommands() {
        "[-h anywhere|prefix|postfix -x PATTERN] [-s anywhere|prefix|postfix -y PATTERN] [-n COUNT] "
        "[-i]",
        "reads the table's records; -h, -x: of the hash key; -s, -y: of the sort key", kNothing,
-       FullScan},
-      {"count_data",
-       "[-h anywhere|prefix|postfix -x PATTERN] [-s anywhere|prefix|postfix -y PATTERN]",
-       "how many records the table has", kNothing, CountData}};
+       FullScan}};
 }
 
 }  // namespace arion::shell

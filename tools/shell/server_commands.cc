@@ -11,62 +11,22 @@
 #include "rpc/thrift_codec.h"
 #include "tools/pages/server_page.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/remote_server.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
 namespace {
 
-struct KnownServer {
-  Endpoint address;
-  std::string_view role;  // meta-server, replica-server
-};
-
-// -t (all, meta-server, replica-server) and -l; those that are dead are left out.
-absl::StatusOr<std::vector<KnownServer>> ServersOf(Session& session, const std::string& type,
-                                                   const std::string& list) {
-  std::vector<KnownServer> servers;
-  if (!list.empty()) {
-    for (const auto word : absl::StrSplit(list, ',', absl::SkipEmpty())) {
-      const auto server = Endpoint::Parse(View(word));
-      if (!server) return UsageError("-l and -n take servers, as 10.0.0.1:34801,10.0.0.2:34801");
-      const auto& metas = session.cluster().meta_servers();
-      const bool is_meta = std::find(metas.begin(), metas.end(), *server) != metas.end();
-      servers.push_back({*server, is_meta ? "meta-server" : "replica-server"});
-    }
-    return servers;
-  }
-  const bool all = type.empty() || type == "all";
-  const bool metas = all || type == "meta-server" || type == "meta";
-  const bool replicas = all || type == "replica-server" || type == "replica";
-  if (!metas && !replicas) return UsageError("-t takes all, meta-server or replica-server");
-  if (metas)
-    for (Endpoint meta : session.cluster().meta_servers()) servers.push_back({meta, "meta-server"});
-  if (replicas) {
-    ASSIGN_OR_RETURN(std::vector<NodeState> nodes, session.cluster().Nodes({}));
-    for (const NodeState& node : nodes)
-      if (node.alive) servers.push_back({node.address, "replica-server"});
-  }
-  return servers;
-}
-
 // ---- remote commands ----
 
-absl::StatusOr<std::string> SayOne(Session& session, Endpoint server, const Words& words) {
-  const CommandRequest command{.cmd = words[0], .arguments = {words.begin() + 1, words.end()}};
-  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
-  ASSIGN_OR_RETURN(const std::string body,
-                   admin->AskServer(server, kRpcCommand, EncodeWrapped(command)));
-  return DecodeWrapped<std::string>(body);
-}
-
-absl::StatusOr<Outcome> SayTo(Session& session, const std::vector<KnownServer>& servers,
-                              const Words& words) {
+absl::StatusOr<Outcome> SayToAll(Session& session, const std::vector<KnownServer>& servers,
+                                 const Words& words) {
   Outcome outcome;
   Answer::List list{"servers", {"address", "role", "answer"}, {}};
   int64_t failed = 0;
   std::string text;
   for (const KnownServer& server : servers) {
-    const absl::StatusOr<std::string> answer = SayOne(session, server.address, words);
+    const absl::StatusOr<std::string> answer = SayTo(session.cluster(), server.address, words);
     if (!answer.ok()) ++failed;
     const std::string said = answer.ok() ? *answer : std::string(answer.status().message());
     list.rows.push_back({server.address.ToString(), std::string(server.role), said});
@@ -95,8 +55,8 @@ absl::StatusOr<Outcome> RemoteCommand(Session& session, const Words& words) {
     ++at;
   }
   if (at == words.size()) return UsageError("which command? help lists them");
-  ASSIGN_OR_RETURN(const auto targets, ServersOf(session, type, servers));
-  return SayTo(session, targets, Words(words.begin() + static_cast<int64_t>(at), words.end()));
+  ASSIGN_OR_RETURN(const auto targets, ServersOf(session.cluster(), type, servers));
+  return SayToAll(session, targets, Words(words.begin() + static_cast<int64_t>(at), words.end()));
 }
 
 // admin-cli's order: meta | replica, -n, words.
@@ -111,9 +71,9 @@ absl::StatusOr<Outcome> RemoteCommandOfAdminCli(Session& session, const Words& w
 absl::StatusOr<Outcome> Say(Session& session, const Words& words, const std::string& command) {
   ASSIGN_OR_RETURN(const Arguments arguments, Arguments::Parse(words, {"-t", "-l", "-n"}, {"-r"}));
   if (!arguments.words().empty()) return UsageError("options only");
-  ASSIGN_OR_RETURN(const auto servers, ServersOf(session, arguments.Value("-t"),
+  ASSIGN_OR_RETURN(const auto servers, ServersOf(session.cluster(), arguments.Value("-t"),
                                                  arguments.Value("-l") + arguments.Value("-n")));
-  return SayTo(session, servers, {command});
+  return SayToAll(session, servers, {command});
 }
 
 absl::StatusOr<Outcome> ServerInfo(Session& session, const Words& words) {
@@ -124,18 +84,6 @@ absl::StatusOr<Outcome> FlushLog(Session& session, const Words& words) {
 }
 
 // ---- settings ----
-
-struct Setting {
-  std::string key, value, at_start, default_value, origin, changeable;
-};
-absl::StatusOr<std::vector<Setting>> SettingsOf(Endpoint server) {
-  ASSIGN_OR_RETURN(std::vector<JsonRow> rows, FetchMembers(server, "/configs"));
-  std::vector<Setting> settings;
-  for (JsonRow& row : rows)
-    settings.push_back({row["name"], row["value"], row["at_start"], row["default"], row["origin"],
-                        row["tags"].empty() ? "no" : "yes"});
-  return settings;
-}
 
 // "OK", or what stands behind "ERR: " in a command's JSON.
 std::string ResultOf(const absl::StatusOr<std::string>& answer) {
@@ -172,7 +120,7 @@ absl::StatusOr<Outcome> SetSetting(Session& session, const std::vector<KnownServ
       continue;  // the other kind of server may have it
     }
     const std::string status =
-        ResultOf(SayOne(session, server.address, {"config-set", key, value}));
+        ResultOf(SayTo(session.cluster(), server.address, {"config-set", key, value}));
     if (status == "OK")
       ++changed;
     else
@@ -208,7 +156,7 @@ absl::StatusOr<Outcome> ShowSettings(const std::vector<KnownServer>& servers,
       const bool is_changed = setting.value != setting.at_start;
       list.rows.push_back({server.address.ToString(), setting.key, Escape(setting.value),
                            Escape(setting.at_start), Escape(setting.default_value),
-                           setting.changeable,
+                           std::string(setting.is_changeable ? "yes" : "no"),
                            is_changed ? std::string("changed in operation") : setting.origin});
     }
   }
@@ -223,7 +171,7 @@ absl::StatusOr<Outcome> ShowSettings(const std::vector<KnownServer>& servers,
 absl::StatusOr<Outcome> Config(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const Arguments arguments,
                    Arguments::Parse(words, {"-t", "-l", "-n"}, {"--diff"}));
-  ASSIGN_OR_RETURN(const auto servers, ServersOf(session, arguments.Value("-t"),
+  ASSIGN_OR_RETURN(const auto servers, ServersOf(session.cluster(), arguments.Value("-t"),
                                                  arguments.Value("-l") + arguments.Value("-n")));
   const Words& rest = arguments.words();
   if (!rest.empty() && rest[0] == "set") {
@@ -240,7 +188,8 @@ absl::StatusOr<Outcome> ServerConfigOfAdminCli(Session& session, const Words& wo
   const Words& rest = arguments.words();
   if (rest.empty() || (rest[0] != "meta" && rest[0] != "replica"))
     return UsageError("meta or replica");
-  ASSIGN_OR_RETURN(const auto servers, ServersOf(session, rest[0], arguments.Value("-n")));
+  ASSIGN_OR_RETURN(const auto servers,
+                   ServersOf(session.cluster(), rest[0], arguments.Value("-n")));
   if (rest.size() == 1 || (rest.size() == 2 && rest[1] == "list"))
     return ShowSettings(servers, "", false);
   if (rest.size() == 3 && rest[2] == "get") return ShowSettings(servers, rest[1], false);
@@ -257,7 +206,8 @@ struct AskedDisks {
 // Who does not answer is named in the outcome.
 absl::StatusOr<std::vector<AskedDisks>> AskDisks(Session& session, const Arguments& arguments,
                                                  Outcome* outcome) {
-  ASSIGN_OR_RETURN(const auto servers, ServersOf(session, "replica-server", arguments.Value("-n")));
+  ASSIGN_OR_RETURN(const auto servers,
+                   ServersOf(session.cluster(), "replica-server", arguments.Value("-n")));
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
   std::vector<AskedDisks> asked;
   std::vector<std::string> silent;
@@ -372,10 +322,10 @@ std::vector<Command> ServerCommands() {
   using Completes = Command::Completes;
   return {
       {"remote_command", "[-t all|meta-server|replica-server] [-l SERVER,...] COMMAND [WORD]...",
-       "has servers do a command; 'remote_command help' lists theirs", Completes::kNodes,
+       "has servers do a command; 'remote_command help' lists theirs", Completes::kRemoteCommands,
        RemoteCommand},
       {"remote-command", "meta|replica [-n SERVER] COMMAND [WORD]...",
-       "the same, as admin-cli says it", Completes::kNodes, RemoteCommandOfAdminCli},
+       "the same, as admin-cli says it", Completes::kRemoteCommands, RemoteCommandOfAdminCli},
       {"server_info", "[-t all|meta-server|replica-server] [-l SERVER,...]",
        "which build each server runs, and since when", Completes::kNodes, ServerInfo},
       {"server-info", "[-t all|meta-server|replica-server] [-l SERVER,...]",
@@ -384,16 +334,16 @@ std::vector<Command> ServerCommands() {
        "what servers logged is written", Completes::kNodes, FlushLog},
       {"config", "[KEY | set KEY VALUE] [--diff] [-t TYPE] [-n SERVER,...]",
        "servers' settings: now, at the start, by default; set changes those marked changeable "
-       "until "
-       "the process ends, to DEFAULT: as at the start; --diff: those that differ",
-       Completes::kNodes, Config},
+       "until the process ends, to DEFAULT: as at the start; --diff: those that differ",
+       Completes::kSettings, Config},
       {"server-config", "meta|replica [-n SERVER] list | KEY get | KEY set VALUE",
-       "the same, as admin-cli says it", Completes::kNodes, ServerConfigOfAdminCli},
+       "the same, as admin-cli says it", Completes::kSettings, ServerConfigOfAdminCli},
       {"disk-capacity", "[-n SERVER] [-d DISK] [-t TABLE]", "room on the servers' disks",
        Completes::kNodes, DiskCapacity},
       {"disk-replica", "[-n SERVER] [-t TABLE]", "how many replicas lie on each disk",
        Completes::kNodes, DiskReplica},
-      {"detect_hotkey", "-a TABLE_ID -p PARTITION -t read|write -c start|stop|query [-d SERVER]",
+      {"detect_hotkey",
+       "-a TABLE_ID -p PARTITION_INDEX -t read|write -c start|stop|query [-d SERVER]",
        "looks for one partition's hot key; hotkeys shows those of all", Completes::kNodes,
        DetectHotkey}};
 }

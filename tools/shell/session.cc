@@ -3,6 +3,9 @@
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +15,9 @@
 #include "base/nearest_name.h"
 #include "base/status.h"
 #include "messages/table_environments.h"
+#include "tools/shell/older_names.h"
 #include "tools/shell/progress.h"
+#include "tools/shell/remote_server.h"
 
 namespace arion::shell {
 namespace {
@@ -22,39 +27,75 @@ std::vector<Command> AllCommands() {
   for (auto commands :
        {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands, PlanCommands,
         RecoveryCommands, RecordCommands, ServerPageCommands, LoadCommands, StatusCommands,
-        DrainCommands, ServerCommands, CompactionCommands, SessionCommands}) {
+        DrainCommands, ServerCommands, CompactionCommands, StatisticsCommands, TableCopyCommands,
+        SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
 }
 
 // They change nothing: their answers may go to a file, be JSON, be asked for again and again.
-bool OnlyShows(std::string_view command) {
-  static constexpr std::string_view kShowing[] = {"cluster_info",
-                                                  "cluster-info",
-                                                  "table-partitions",
-                                                  "nodes",
-                                                  "ls",
-                                                  "list-tables",
-                                                  "app",
-                                                  "status",
-                                                  "jobs",
-                                                  "disks",
-                                                  "slow",
-                                                  "hotkeys",
-                                                  "trace",
-                                                  "recovery",
-                                                  "stuck",
-                                                  "get_app_envs",
-                                                  "get_replica_count",
-                                                  "get_meta_level",
-                                                  "count_data",
-                                                  "help",
-                                                  "server_info",
-                                                  "server-info",
-                                                  "disk-capacity",
-                                                  "disk-replica"};
-  return std::find(std::begin(kShowing), std::end(kShowing), command) != std::end(kShowing);
+struct ShowingCommand {
+  std::string_view name;
+  size_t keys = 0;  // the first words, which are taken as they are, whatever they begin with
+  enum class Names { kNo, kYes } names = Names::kNo;  // -r: servers' names in place of addresses
+};
+const ShowingCommand* FindShowing(std::string_view command) {
+  constexpr auto kNames = ShowingCommand::Names::kYes;
+  static constexpr ShowingCommand kShowing[] = {{"cluster_info", 0, kNames},
+                                                {"cluster-info", 0, kNames},
+                                                {"table-partitions", 0, kNames},
+                                                {"nodes", 0, kNames},
+                                                {"node-stat", 0, kNames},
+                                                {"ls"},
+                                                {"list-tables"},
+                                                {"app", 0, kNames},
+                                                {"app_stat"},
+                                                {"app_disk", 0, kNames},
+                                                {"table-stat"},
+                                                {"partition-stat"},
+                                                {"status"},
+                                                {"jobs"},
+                                                {"disks", 0, kNames},
+                                                {"slow"},
+                                                {"hotkeys"},
+                                                {"trace", 2},
+                                                {"recovery"},
+                                                {"stuck"},
+                                                {"pools"},
+                                                {"shared_log"},
+                                                {"get_app_envs"},
+                                                {"get_replica_count"},
+                                                {"get_meta_level"},
+                                                {"count_data"},
+                                                {"full_scan"},
+                                                {"hash_scan", 3},
+                                                {"multi_get_range", 3},
+                                                {"multi_get_sortkeys", 1},
+                                                {"help"},
+                                                {"version"},
+                                                {"server_info", 0, kNames},
+                                                {"server-info", 0, kNames},
+                                                {"server_stat", 0, kNames},
+                                                {"disk-capacity", 0, kNames},
+                                                {"disk-replica", 0, kNames}};
+  const auto* const found =
+      std::find_if(std::begin(kShowing), std::end(kShowing),
+                   [&](const ShowingCommand& showing) { return showing.name == command; });
+  return found == std::end(kShowing) ? nullptr : found;
+}
+
+// A server's host by its name, where it has one.
+std::string NamedServer(const std::string& text) {
+  const std::optional<Endpoint> server = Endpoint::Parse(text);
+  if (!server || !server->IsValid()) return text;
+  sockaddr_in address{.sin_family = AF_INET};
+  address.sin_addr.s_addr = htonl(server->ip);
+  char name[NI_MAXHOST];
+  if (getnameinfo(reinterpret_cast<sockaddr*>(&address), sizeof(address), name, sizeof(name),
+                  nullptr, 0, NI_NAMEREQD) != 0)
+    return text;
+  return absl::StrCat(name, ":", server->port);
 }
 
 // What begins with '-' in its usage.
@@ -63,8 +104,30 @@ std::vector<std::string> OptionsOf(const Command& command) {
   for (const auto word :
        absl::StrSplit(Text(command.usage), absl::ByAnyChar(" []|."), absl::SkipEmpty()))
     if (word[0] == '-') options.emplace_back(word);
-  if (OnlyShows(command.name)) options.insert(options.end(), {"-j", "-o", "--watch"});
+  if (const ShowingCommand* showing = FindShowing(command.name)) {
+    options.insert(options.end(), {"-j", "-o", "--watch"});
+    if (showing->names == ShowingCommand::Names::kYes) options.emplace_back("-r");
+  }
   return options;
+}
+
+// What stands behind `last`: an option's value, by what the usage calls it, or the command's own.
+Command::Completes CompletesNext(const Command& command, const std::string& last) {
+  using Completes = Command::Completes;
+  static constexpr std::pair<std::string_view, Completes> kValues[] = {
+      {"PARTITION", Completes::kPartitions},
+      {"SERVER", Completes::kNodes},
+      {"NODE", Completes::kNodes},
+      {"FROM", Completes::kNodes},
+      {"TO", Completes::kNodes},
+      {"TARGET", Completes::kNodes},
+      {"TABLE", Completes::kTables}};
+  const std::vector<std::string> usage =
+      absl::StrSplit(Text(command.usage), absl::ByAnyChar(" []|,."), absl::SkipEmpty());
+  for (size_t i = 0; last.starts_with("-") && i + 1 < usage.size(); ++i)
+    for (const auto& [value, completes] : kValues)
+      if (usage[i] == last && usage[i + 1] == value) return completes;
+  return command.completes;
 }
 
 // A screen of its own, on which lines that differ from the last time stand out.
@@ -106,11 +169,15 @@ ExitCode Session::Run(std::string_view text) {
 
 absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
   Showing showing{.form = form_};
-  if (!OnlyShows((*words)[0])) return showing;
+  const ShowingCommand* const command = FindShowing((*words)[0]);
+  if (command == nullptr) return showing;
   Words kept;
   for (size_t i = 0; i < words->size(); ++i) {
-    const std::string& word = (*words)[i];
-    if (word == "-j") {
+    const bool is_key = i <= command->keys;
+    const std::string_view word = is_key ? (*words)[i] : ShortOption((*words)[i]);
+    if (is_key) {
+      kept.push_back((*words)[i]);
+    } else if (word == "-j") {
       showing.form = OutputForm::kJson;
     } else if (word == "-o") {
       if (i + 1 == words->size()) return UsageError("-o needs the file to write to");
@@ -121,8 +188,10 @@ absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
       if (!(seconds >= 0.1 && seconds <= 3600))
         return UsageError("--watch takes seconds, 0.1 to 3600");
       showing.watch = absl::Seconds(seconds);
+    } else if (word == "-r" && command->names == ShowingCommand::Names::kYes) {
+      showing.resolves = true;
     } else {
-      kept.push_back(word);
+      kept.push_back((*words)[i]);
     }
   }
   *words = std::move(kept);
@@ -133,6 +202,9 @@ ExitCode Session::RunOne(Words words) {
   auto command = std::find_if(commands_.begin(), commands_.end(),
                               [&](const Command& c) { return c.name == words[0]; });
   if (command == commands_.end()) {
+    if (const std::string_view why = WhyAbsent(words[0]); !why.empty())
+      return Fail(ExitCode::kFailed, absl::UnimplementedError(absl::StrCat(
+                                         "there is no command ", words[0], ": ", Text(why))));
     std::vector<std::string_view> names;
     for (const Command& c : commands_) names.push_back(c.name);
     std::string_view near = NearestName(words[0], names);
@@ -160,6 +232,7 @@ ExitCode Session::RunOnce(const Command& command, const Words& arguments, const 
     bool no_connection = IsConnectionError(outcome.status()) && !cluster_->Info().ok();
     return Fail(no_connection ? ExitCode::kCannotConnect : ExitCode::kFailed, outcome.status());
   }
+  if (showing.resolves) outcome->answer.Change(NamedServer);
   if (absl::Status shown = Show(outcome->answer, showing); !shown.ok())
     return Fail(ExitCode::kFailed, shown);
   return outcome->health == Health::kGood ? ExitCode::kOk : ExitCode::kUnhealthy;
@@ -206,6 +279,15 @@ ExitCode Session::Fail(ExitCode code, const absl::Status& status) {
     fprintf(stderr, "error: %s\n", message.c_str());
   }
   return code;
+}
+
+void Session::ShowPlan(const Answer& plan) const {
+  const std::string text = form_ == OutputForm::kJson ? plan.ToJson() : plan.ToText();
+  fwrite(text.data(), 1, text.size(), stdout);
+}
+
+std::string Session::Shown(std::string_view bytes) const {
+  return escapes_all_ ? EscapeAll(bytes) : Escape(bytes);
 }
 
 absl::StatusOr<std::shared_ptr<Table>> Session::CurrentTable() {
@@ -276,6 +358,13 @@ std::vector<std::string> Session::CompletionsOf(Command::Completes completes, co
       else
         for (std::string_view key : ActingTableEnvironments()) found.emplace_back(key);
       break;
+    case Command::Completes::kSettings:
+      found = SettingNames(*cluster_, before.back() == "set" ? Which::kChangeable : Which::kAll);
+      if (before.size() == 1) found.insert(found.end(), {"set", "meta", "replica"});
+      break;
+    case Command::Completes::kRemoteCommands:
+      found = RemoteCommandNames(*cluster_);
+      break;
     case Command::Completes::kNothing:
       break;
   }
@@ -294,12 +383,9 @@ std::vector<std::string> Session::Complete(const std::string& line) {
     auto words = SplitCommands(line.substr(command_start, word_start - command_start));
     for (const Command& command : commands_) {
       if (!words.ok() || words->empty() || command.name != (*words)[0][0]) continue;
-      if (word.starts_with("-"))
-        candidates = OptionsOf(command);
-      else if ((*words)[0].back() == "-g")
-        candidates = CompletionsOf(Command::Completes::kPartitions, (*words)[0]);
-      else
-        candidates = CompletionsOf(command.completes, (*words)[0]);
+      candidates = word.starts_with("-")
+                       ? OptionsOf(command)
+                       : CompletionsOf(CompletesNext(command, (*words)[0].back()), (*words)[0]);
     }
   }
   std::vector<std::string> matches;

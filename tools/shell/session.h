@@ -38,7 +38,16 @@ struct Command {
   std::string_view name;
   std::string_view usage;  // what follows the name
   std::string_view help;
-  enum class Completes { kNothing, kTables, kNodes, kPartitions, kEnvironments, kLevels } completes;
+  enum class Completes {
+    kNothing,
+    kTables,
+    kNodes,
+    kPartitions,
+    kEnvironments,
+    kLevels,
+    kSettings,
+    kRemoteCommands
+  } completes;
   // InvalidArgument: usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
 };
@@ -62,8 +71,14 @@ class Session {
   Cluster& cluster() { return *cluster_; }
   const std::vector<Command>& commands() const { return commands_; }
   bool IsConfirmed(const std::string& question) { return confirm_(question); }
+  // What would be done, before it is asked for.
+  void ShowPlan(const Answer& plan) const;
   const std::string& table_name() const { return table_name_; }
   void set_table_name(std::string name) { table_name_ = std::move(name); }
+  // Keys and values as they are shown; with escape_all every byte of them as \xHH.
+  std::string Shown(std::string_view bytes) const;
+  bool escapes_all() const { return escapes_all_; }
+  void set_escapes_all(bool all) { escapes_all_ = all; }
   // The table in use; FailedPrecondition without one.
   absl::StatusOr<std::shared_ptr<Table>> CurrentTable();
 
@@ -72,6 +87,7 @@ class Session {
   struct Showing {
     OutputForm form;
     std::string file;                     // -o; empty: standard output
+    bool resolves = false;                // -r: servers by their hosts' names
     std::optional<absl::Duration> watch;  // --watch
   };
   absl::StatusOr<Showing> TakeShowing(Words* words) const;
@@ -91,6 +107,7 @@ class Session {
   bool healthy_ = true;
   std::vector<std::string> watched_lines_;  // as they were shown last
   bool ended_ = false;
+  bool escapes_all_ = false;
 };
 
 // Each in the file of its noun.
@@ -107,6 +124,8 @@ std::vector<Command> StatusCommands();
 std::vector<Command> DrainCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
+std::vector<Command> StatisticsCommands();
+std::vector<Command> TableCopyCommands();
 std::vector<Command> SessionCommands();
 
 absl::Status UsageError(std::string_view what);

@@ -46,22 +46,6 @@ bool Ask(const std::string& question) {
   return line == "y" || line == "yes";
 }
 
-absl::StatusOr<std::vector<Endpoint>> MetaServers() {
-  std::vector<Endpoint> servers;
-  std::string_view rest = FLAGS_meta;
-  while (true) {
-    size_t comma = rest.find(',');
-    std::optional<Endpoint> server = Endpoint::Parse(rest.substr(0, comma));
-    if (!server || !server->IsValid()) {
-      return UsageError(
-          absl::StrCat("--meta=", FLAGS_meta, ": write it as 127.0.0.1:34601,127.0.0.1:34602"));
-    }
-    servers.push_back(*server);
-    if (comma == std::string_view::npos) return servers;
-    rest.remove_prefix(comma + 1);
-  }
-}
-
 ExitCode Interact(Session& session) {
   const Interrupts interrupts;  // Ctrl-C gives up a line, or what is waited for, but not the shell
   printf("%s\nhelp lists the commands\n", session.HealthLine().c_str());
@@ -97,10 +81,12 @@ int Main(int argc, char** argv) {
   }
   gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
-  absl::StatusOr<std::vector<Endpoint>> servers = MetaServers();
+  absl::StatusOr<std::vector<Endpoint>> servers = ParseServers(FLAGS_meta);
   if (argc > 1 || !servers.ok()) {
     fprintf(stderr, "error: %s\n",
-            argc > 1 ? "commands follow -e" : std::string(servers.status().message()).c_str());
+            argc > 1
+                ? "commands follow -e"
+                : absl::StrCat("--meta=", FLAGS_meta, ": ", servers.status().message()).c_str());
     return static_cast<int>(ExitCode::kUsage);
   }
   std::string token;

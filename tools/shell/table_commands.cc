@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/numbers.h>
 
+#include <absl/strings/str_split.h>
 #include <absl/time/time.h>
 
 #include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "base/nearest_name.h"
 #include "base/status.h"
+#include "rpc/thrift_codec.h"
 #include "tools/shell/arguments.h"
 #include "tools/shell/session.h"
 
@@ -40,18 +45,33 @@ std::string TimeText(int64_t unix_seconds) {
                           absl::LocalTimeZone());
 }
 
-absl::StatusOr<Outcome> ListDropped(Session& session) {
-  ASSIGN_OR_RETURN(std::vector<AppInfo> dropped, session.cluster().DroppedTables());
-  Answer::List list{
-      "tables", {"id", "name", "status", "partitions", "replicas", "drop_time", "expires"}, {}};
-  for (const AppInfo& info : dropped)
-    list.rows.push_back({int64_t{info.app_id}, Escape(info.app_name),
-                         std::string(AppStatusName(info.status)), int64_t{info.partition_count},
-                         int64_t{info.max_replica_count}, TimeText(info.drop_second),
-                         TimeText(info.expire_second)});
-  Outcome outcome;
-  outcome.answer.AddList(std::move(list));
-  return outcome;
+// Which tables ls is about: -s STATUS, -p PATTERN -m MATCH.
+absl::StatusOr<ListAppsRequest> FilterOf(const Arguments& arguments) {
+  static constexpr std::pair<std::string_view, AppStatus> kStatuses[] = {
+      {"", AppStatus::kInvalid},
+      {"all", AppStatus::kInvalid},
+      {"available", AppStatus::kAvailable},
+      {"creating", AppStatus::kCreating},
+      {"dropping", AppStatus::kDropping},
+      {"dropped", AppStatus::kDropped},
+      {"recalling", AppStatus::kRecalling}};
+  // As numbers: 1 is all.
+  static constexpr std::string_view kMatches[] = {"all", "exact", "anywhere", "prefix", "postfix"};
+  const std::string wanted = arguments.Value("-s"), pattern = arguments.Value("-p");
+  const std::string match = arguments.Value("-m").empty() ? "anywhere" : arguments.Value("-m");
+  const auto* const status = std::find_if(std::begin(kStatuses), std::end(kStatuses),
+                                          [&](const auto& known) { return known.first == wanted; });
+  const auto* const kind = std::find(std::begin(kMatches), std::end(kMatches), match);
+  if (status == std::end(kStatuses))
+    return UsageError("-s is all, available, creating, dropping, dropped or recalling");
+  if (kind == std::end(kMatches))
+    return UsageError("-m is all, exact, anywhere, prefix or postfix");
+  ListAppsRequest request{.status = status->second};
+  if (!pattern.empty()) {
+    request.app_name_pattern = pattern;
+    request.match_type = static_cast<int32_t>(kind - std::begin(kMatches)) + 1;
+  }
+  return request;
 }
 
 // Under the columns that scripts of older versions read.
@@ -76,11 +96,38 @@ Answer::List HealthList(const std::vector<TableState>& tables) {
   return list;
 }
 
+absl::StatusOr<Outcome> ListDropped(Session& session, const ListAppsRequest& which) {
+  ASSIGN_OR_RETURN(std::vector<AppInfo> dropped, session.cluster().DroppedTables(which));
+  Answer::List list{
+      "tables", {"id", "name", "status", "partitions", "replicas", "drop_time", "expires"}, {}};
+  for (const AppInfo& info : dropped)
+    list.rows.push_back({int64_t{info.app_id}, Escape(info.app_name),
+                         std::string(AppStatusName(info.status)), int64_t{info.partition_count},
+                         int64_t{info.max_replica_count}, TimeText(info.drop_second),
+                         TimeText(info.expire_second)});
+  Outcome outcome;
+  outcome.answer.AddList(std::move(list));
+  return outcome;
+}
+
 absl::StatusOr<Outcome> List(Session& session, const Words& words) {
-  ASSIGN_OR_RETURN(Arguments arguments, Arguments::Parse(words, {}, {"-d", "--drop"}));
+  ASSIGN_OR_RETURN(Arguments arguments,
+                   Arguments::Parse(words, {"-s", "-p", "-m"}, {"-a", "-d", "--drop"}));
   if (!arguments.words().empty()) return UsageError("options only");
-  if (arguments.Has("--drop")) return ListDropped(session);
-  ASSIGN_OR_RETURN(std::vector<TableState> tables, session.cluster().Tables());
+  ASSIGN_OR_RETURN(const ListAppsRequest which, FilterOf(arguments));
+  if (arguments.Has("--drop")) return ListDropped(session, which);
+  const bool all = arguments.Has("-a") || arguments.Value("-s") == "all";
+  std::vector<TableState> tables;
+  if (which.status != AppStatus::kDropped) {
+    ASSIGN_OR_RETURN(tables, session.cluster().Tables(which));
+  }
+  if (all || which.status == AppStatus::kDropped) {
+    ASSIGN_OR_RETURN(std::vector<AppInfo> dropped, session.cluster().DroppedTables(which));
+    for (AppInfo& info : dropped) tables.push_back({std::move(info), {}});
+    std::sort(tables.begin(), tables.end(), [](const TableState& a, const TableState& b) {
+      return a.info.app_id < b.info.app_id;
+    });
+  }
   Outcome outcome;
   Answer::List list{"tables", {"id", "name", "status", "partitions", "replicas", "healthy"}, {}};
   for (const TableState& table : tables) {
@@ -88,9 +135,11 @@ absl::StatusOr<Outcome> List(Session& session, const Words& words) {
                          std::string(AppStatusName(table.info.status)),
                          int64_t{table.info.partition_count}, int64_t{table.info.max_replica_count},
                          int64_t{table.HealthyPartitions()}});
-    if (!table.IsHealthy()) outcome.health = Health::kBad;
+    if (table.info.status != AppStatus::kDropped && !table.IsHealthy())
+      outcome.health = Health::kBad;
   }
   outcome.answer.AddList(std::move(list));
+  std::erase_if(tables, [](const TableState& table) { return table.partitions.empty(); });
   if (arguments.Has("-d")) outcome.answer.AddList(HealthList(tables));
   return outcome;
 }
@@ -131,38 +180,51 @@ absl::StatusOr<Outcome> App(Session& session, const Words& arguments) {
   return outcome;
 }
 
-absl::StatusOr<Outcome> Create(Session& session, const Words& arguments) {
-  std::string name;
-  int partitions = kPartitionsByDefault;
-  int replicas = kReplicasByDefault;
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (arguments[i] == "-p" || arguments[i] == "-r") {
-      int* value = arguments[i] == "-p" ? &partitions : &replicas;
-      if (i + 1 == arguments.size() || !absl::SimpleAtoi(arguments[i + 1], value) || *value < 1) {
-        return UsageError(absl::StrCat(arguments[i], " needs a number"));
-      }
-      ++i;
-    } else if (arguments[i].empty() || arguments[i][0] == '-' || !name.empty()) {
-      return UsageError(absl::StrCat("what is ", Escape(arguments[i]), "?"));
-    } else {
-      name = arguments[i];
-    }
+// "default_ttl=100,business.info=ours"
+absl::StatusOr<std::map<std::string, std::string>> EnvironmentsOf(const std::string& text) {
+  std::map<std::string, std::string> environments;
+  for (const auto part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> pair = absl::StrSplit(part, absl::MaxSplits('=', 1));
+    if (pair.first.empty() || pair.second.empty())
+      return UsageError("-e takes KEY=VALUE,KEY=VALUE");
+    environments.insert(pair);
   }
-  if (name.empty()) return UsageError("what shall it be called?");
-  if (name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:") !=
-      std::string::npos) {
+  return environments;
+}
+
+absl::StatusOr<int32_t> CountOf(const Arguments& arguments, const std::string& option,
+                                int32_t by_default) {
+  int32_t count = by_default;
+  if (const std::string text = arguments.Value(option);
+      !text.empty() && (!absl::SimpleAtoi(text, &count) || count < 1))
+    return UsageError(absl::StrCat(option, " needs a number, 1 or more"));
+  return count;
+}
+
+absl::StatusOr<Outcome> Create(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(const Arguments arguments, Arguments::Parse(words, {"-p", "-r", "-e"}, {}));
+  if (arguments.words().size() != 1) return UsageError("what shall it be called? one name");
+  const std::string& name = arguments.words()[0];
+  if (name.empty() ||
+      name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:") !=
+          std::string::npos)
     return UsageError("a name has letters, digits and _ . : only");
-  }
-  if (partitions < 1) return UsageError("a table has at least one partition");
-  absl::StatusOr<int> id = session.cluster().CreateTable(name, partitions, replicas);
+  CreateAppRequest request{.app_name = name};
+  request.options = {.app_type = "pegasus", .is_stateful = true};
+  ASSIGN_OR_RETURN(request.options.partition_count, CountOf(arguments, "-p", kPartitionsByDefault));
+  ASSIGN_OR_RETURN(request.options.replica_count, CountOf(arguments, "-r", kReplicasByDefault));
+  ASSIGN_OR_RETURN(request.options.envs, EnvironmentsOf(arguments.Value("-e")));
+  const absl::StatusOr<int> id = session.cluster().CreateTable(request);
   if (absl::IsInvalidArgument(id.status()))
     return absl::FailedPreconditionError(id.status().message());
   RETURN_IF_ERROR(id.status());
   Outcome outcome;
+  const auto partitions = int64_t{request.options.partition_count};
+  const auto replicas = int64_t{request.options.replica_count};
   outcome.answer.Add("name", name)
       .Add("id", int64_t{*id})
-      .Add("partitions", int64_t{partitions})
-      .Add("replicas", int64_t{replicas});
+      .Add("partitions", partitions)
+      .Add("replicas", replicas);
   outcome.answer.Say(absl::StrCat("table ", name, " created: id ", *id, ", ", partitions,
                                   " partitions x ", replicas, " replicas"));
   return outcome;
@@ -270,6 +332,34 @@ absl::StatusOr<Outcome> SetReplicaCount(Session& session, const Words& words) {
   return outcome;
 }
 
+// Whether INCR and CHECK_AND_... are logged as what became of them: here they always are.
+absl::StatusOr<Outcome> AtomicIdempotent(Session& session, const Words& arguments,
+                                         std::optional<bool> wanted) {
+  if (arguments.size() != 1) return UsageError("which table?");
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  ASSIGN_OR_RETURN(
+      const std::string body,
+      admin->AskServer(session.cluster().meta_servers().front(),
+                       wanted ? kRpcSetAtomicIdempotent : kRpcGetAtomicIdempotent,
+                       wanted ? EncodeWrapped(SetAtomicIdempotentRequest{
+                                    .app_name = arguments[0], .atomic_idempotent = *wanted})
+                              : EncodeWrapped(TableNameRequest{arguments[0]})));
+  ASSIGN_OR_RETURN(const auto answer, DecodeWrapped<AtomicIdempotentResponse>(body));
+  if (answer.err == ErrorCode::kAppNotExist) {
+    RETURN_IF_ERROR(FindTable(session, arguments[0]).status());
+    return absl::UnavailableError("the table was made a moment ago; ask again");
+  }
+  if (answer.err != ErrorCode::kOk)
+    return absl::FailedPreconditionError(
+        absl::StrCat(Text(ErrorCodeName(answer.err)), ": ", answer.hint_message));
+  const std::string now = answer.atomic_idempotent ? "true" : "false";
+  Outcome outcome;
+  outcome.answer.Add("name", Escape(arguments[0]))
+      .Add("atomic_idempotent", now)
+      .Say(absl::StrCat("atomic_idempotent of ", Escape(arguments[0]), ": ", now));
+  return outcome;
+}
+
 absl::StatusOr<Outcome> Use(Session& session, const Words& arguments) {
   if (arguments.size() != 1) return UsageError("which table?");
   ASSIGN_OR_RETURN(TableState table, FindTable(session, arguments[0]));
@@ -291,15 +381,18 @@ absl::StatusOr<Outcome> TablePartitions(Session& session, const Words& arguments
 std::vector<Command> TableCommands() {
   using Completes = Command::Completes;
   return {
-      {"ls", "[-d] [--drop]",
-       "tables and how many of their partitions are healthy; --drop: those that can be recalled",
+      {"ls", "[-d] [-a] [-s STATUS] [-p PATTERN [-m exact|anywhere|prefix|postfix]] [--drop]",
+       "tables and how many of their partitions are healthy; -a: dropped ones too; -s: those that "
+       "are available, dropped, ...; --drop: those that can be recalled, and until when",
        Completes::kNothing, List},
-      {"list-tables", "[-d] [--drop]", "the same, as admin-cli says it", Completes::kNothing, List},
+      {"list-tables", "[-d] [-a] [-s STATUS] [-p PATTERN [-m MATCH]] [--drop]",
+       "the same, as admin-cli says it", Completes::kNothing, List},
       {"app", "NAME [-d]", "one table; -d: each partition", Completes::kTables, App},
       {"table-partitions", "", "each partition of the table in use, as admin-cli says it",
        Completes::kNothing, TablePartitions},
-      {"create", "NAME [-p PARTITIONS] [-r REPLICAS]", "makes a table (8 partitions, 3 replicas)",
-       Completes::kNothing, Create},
+      {"create", "NAME [-p PARTITIONS] [-r REPLICAS] [-e KEY=VALUE,...]",
+       "makes a table (8 partitions, 3 replicas), -e: with these environments", Completes::kNothing,
+       Create},
       {"drop", "NAME [-r SECONDS] [-y] [--dry-run]",
        "drops a table, which can be recalled for SECONDS; -y: does not ask", Completes::kTables,
        Drop},
@@ -309,6 +402,17 @@ std::vector<Command> TableCommands() {
        Completes::kTables, GetReplicaCount},
       {"set_replica_count", "NAME COUNT [-y] [--dry-run]", "changes that", Completes::kTables,
        SetReplicaCount},
+      {"get_atomic_idempotent", "NAME", "whether atomic writes are logged as their outcomes",
+       Completes::kTables,
+       [](Session& session, const Words& words) {
+         return AtomicIdempotent(session, words, std::nullopt);
+       }},
+      {"enable_atomic_idempotent", "NAME", "they are here", Completes::kTables,
+       [](Session& session, const Words& words) { return AtomicIdempotent(session, words, true); }},
+      {"disable_atomic_idempotent", "NAME", "refused here", Completes::kTables,
+       [](Session& session, const Words& words) {
+         return AtomicIdempotent(session, words, false);
+       }},
       {"use", "NAME", "the table that set, get, del, ttl mean", Completes::kTables, Use}};
 }
 

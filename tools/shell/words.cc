@@ -116,6 +116,12 @@ size_t Utf8Length(std::string_view bytes) {
   return overlong || beyond ? 0 : length;
 }
 
+std::string HexEscape(char c) {
+  char hex[5];
+  snprintf(hex, sizeof(hex), "\\x%02x", static_cast<unsigned char>(c));
+  return hex;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Words>> SplitCommands(std::string_view text) {
@@ -142,12 +148,16 @@ std::string Escape(std::string_view bytes) {
       text += bytes.substr(0, length);
       taken = length;
     } else {
-      char hex[5];
-      snprintf(hex, sizeof(hex), "\\x%02x", static_cast<unsigned char>(c));
-      text += hex;
+      text += HexEscape(c);
     }
     bytes.remove_prefix(taken);
   }
+  return text;
+}
+
+std::string EscapeAll(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) text += HexEscape(c);
   return text;
 }
 

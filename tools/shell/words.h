@@ -22,5 +22,7 @@ absl::StatusOr<std::vector<Words>> SplitCommands(std::string_view text);
 // `bytes` as SplitCommands reads them back: printable ASCII and valid UTF-8 as they are, the rest
 // as escapes, no quotes.
 std::string Escape(std::string_view bytes);
+// The same, every byte as \xHH.
+std::string EscapeAll(std::string_view bytes);
 
 }  // namespace arion::shell

@@ -1,0 +1,36 @@
+// Which records a scan is about: -h TYPE -x PATTERN of the hash key, -s, -y of the sort key.
+//
+// Errors    InvalidArgument: a type without its pattern or the other way round; a type there isn't.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+#include <arion/options.h>
+
+#include <string>
+
+#include "tools/shell/arguments.h"
+
+namespace arion::shell {
+
+// A usage has it behind a command's name.
+inline constexpr char kTableFiltersUsage[] =
+    "[-h anywhere|prefix|postfix -x PATTERN] [-s anywhere|prefix|postfix -y PATTERN]";
+
+// `pattern` is the pattern option's value, and outlives the filter.
+absl::StatusOr<KeyFilter> FilterOf(const Arguments& arguments, const std::string& type_option,
+                                   const std::string& pattern_option, const std::string& pattern);
+
+class TableFilters {
+ public:
+  static absl::StatusOr<TableFilters> Of(const Arguments& arguments);
+  TableScanOptions Options() const;  // they point into this
+  bool TakesAll() const { return hash_type_.empty() && sort_type_.empty(); }
+  std::string ToString() const;  // "hash key prefix \"a\"", "all"
+
+ private:
+  std::string hash_type_, hash_pattern_, sort_type_, sort_pattern_;
+  KeyFilter::Match hash_match_ = KeyFilter::Match::kAll, sort_match_ = KeyFilter::Match::kAll;
+};
+
+}  // namespace arion::shell
