@@ -13,13 +13,22 @@ uint64_t LatencyBuckets::LargestOf(size_t bucket) {
 }
 
 void LatencyBuckets::AddTo(Totals* totals) const {
-  for (size_t i = 0; i < kBuckets; ++i) {
+  const uint64_t max = max_.load(std::memory_order_relaxed);
+  const size_t last = BucketOf(max);  // what is larger was recorded this moment
+  for (size_t i = 0; i <= last; ++i) {
     const uint64_t n = buckets_[i].value();
     totals->buckets[i] += n;
     totals->count += n;
   }
   totals->sum += sum_.value();
-  totals->max = std::max(totals->max, max_.load(std::memory_order_relaxed));
+  totals->max = std::max(totals->max, max);
+}
+
+void LatencyBuckets::Totals::Add(const Totals& more) {
+  for (size_t i = 0; i < kBuckets; ++i) buckets[i] += more.buckets[i];
+  count += more.count;
+  sum += more.sum;
+  max = std::max(max, more.max);
 }
 
 Histogram::Snapshot LatencyBuckets::Totals::AsSnapshot() const {

@@ -44,6 +44,7 @@ class LatencyBuckets {
     uint64_t sum = 0;
     uint64_t max = 0;
 
+    void Add(const Totals& more);
     // In the buckets of Histogram, without the empty ones at the end.
     Histogram::Snapshot AsSnapshot() const;
   };

@@ -28,6 +28,7 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "engine/engine_figures.h"
 #include "env/environment.h"
 
 namespace arion {
@@ -145,6 +146,7 @@ class Engine {
   // The newest checkpoint; NotFound when there is none. It stays while `hold` lives.
   virtual absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) = 0;
   virtual uint64_t size_bytes() const = 0;  // estimate, for displays
+  virtual std::shared_ptr<const EngineMeter> meter() const { return nullptr; }  // may have none
 
   // ---- compaction on request ----
   struct CompactionTerms {

@@ -17,6 +17,7 @@
 #include "engine/engine_directory.h"
 #include "engine/rocksdb_database.h"
 #include "engine/rocksdb_log.h"
+#include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_view.h"
 #include "engine/value_schema.h"
 #include "env/blocking_call.h"
@@ -36,7 +37,8 @@ class RocksdbEngine : public Engine {
         directory_(files, data_directory,
                    {.content = kContent, .checkpoints_kept = options.checkpoints_kept}),
         expiry_(std::move(expiry)),
-        watcher_(std::make_shared<FlushWatcher>()) {
+        watcher_(std::make_shared<FlushWatcher>()),
+        meter_(std::make_shared<RocksdbMeter>()) {
     write_options_.disableWAL = true;
   }
   ~RocksdbEngine() override { Drop(); }
@@ -46,6 +48,8 @@ class RocksdbEngine : public Engine {
     env_ = options.env;
     const std::string path = directory_.content_path();
     options.db.listeners.push_back(watcher_);
+    options.db.listeners.push_back(meter_->Listener());
+    options.db.statistics = meter_->Statistics();
     if (!Exists(files_, path)) {
       if (directory_.newest() > Decree(0)) {
         return absl::DataLossError(absl::StrCat(path, " is missing beside a checkpoint"));
@@ -77,6 +81,7 @@ class RocksdbEngine : public Engine {
     database_ = std::make_shared<Database>(std::move(database));
     expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
     watcher_->engine.store(this);
+    meter_->Watch(database_);
     if (directory_.newest() == decree) return absl::OkStatus();
     return Checkpoint().status();
   }
@@ -158,6 +163,8 @@ class RocksdbEngine : public Engine {
     }
     return bytes;
   }
+
+  std::shared_ptr<const EngineMeter> meter() const override { return meter_; }
 
   absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
                                           std::atomic<bool>* cancelled) override {
@@ -269,6 +276,7 @@ class RocksdbEngine : public Engine {
 
   void Drop() {
     if (database_ == nullptr) return;
+    meter_->Watch(nullptr);
     database_->StopBackgroundWork();  // while the listener may still look at this
     watcher_->engine.store(nullptr);
     database_.reset();
@@ -367,6 +375,7 @@ class RocksdbEngine : public Engine {
   EngineDirectory directory_;
   const std::shared_ptr<ExpiryRule> expiry_;
   const std::shared_ptr<FlushWatcher> watcher_;
+  const std::shared_ptr<RocksdbMeter> meter_;
   std::shared_ptr<rocksdb::Env> env_;
   std::shared_ptr<Database> database_;  // iterators and views hold it too
   ValueSchema schema_ = ValueSchema::kV1;
@@ -445,6 +454,12 @@ void RocksdbEngineFactory::LimitUnflushed(uint64_t bytes) {
 
 uint64_t RocksdbEngineFactory::unflushed_bytes() const {
   return shared_->write_buffers->memory_usage();
+}
+
+RocksdbEngineFactory::CacheUse RocksdbEngineFactory::block_cache() const {
+  return {.capacity_bytes = shared_->block_cache->GetCapacity(),
+          .used_bytes = shared_->block_cache->GetUsage(),
+          .pinned_bytes = shared_->block_cache->GetPinnedUsage()};
 }
 
 std::string RocksdbEngineFactory::description() const {

@@ -47,6 +47,12 @@ class RocksdbEngineFactory : public EngineFactory {
   void LimitUnflushed(uint64_t bytes) override;
   uint64_t unflushed_bytes() const override;
   std::string description() const override;
+  struct CacheUse {
+    uint64_t capacity_bytes = 0;
+    uint64_t used_bytes = 0;
+    uint64_t pinned_bytes = 0;  // of these: by readers of the moment
+  };
+  CacheUse block_cache() const;
   // Of all engines on the device of `directory`.
   const EngineIoStats& io_stats(const std::string& directory);
 

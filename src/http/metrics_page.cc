@@ -22,7 +22,9 @@ Page MetricsPage(const MetricRegistry& registry, ServerIdentity identity, const 
                               std::pair<std::string, std::string>("level", "partition")) !=
                         request.arguments.end();
     const std::vector<MetricFamily> families =
-        registry.Read(by_partition ? MetricLevel::kPartition : MetricLevel::kTable);
+        registry.Read(by_partition ? MetricLevel::kPartition : MetricLevel::kTable,
+                      is_text ? [](const MetricInfo& info) { return !info.is_json_only; }
+                              : FamiliesFor(request.arguments));
     if (is_text) {
       return {.content_type = std::string(kPrometheusContentType),
               .body = PrometheusText(families)};

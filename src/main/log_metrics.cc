@@ -3,14 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
-#include <future>
-#include <memory>
 
 namespace arion {
 namespace {
-
-constexpr std::chrono::seconds kRefreshMax{1};
 
 MetricInfo CountInfo(std::string name, std::string help) {
   return {.name = std::move(name), .help = std::move(help), .bounds = OneTwoFiveBounds(1, 5000)};
@@ -116,7 +111,7 @@ MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& e
   }
   held.push_back(registry.Add({.name = "engine_unflushed_bytes",
                                .help = "Memory of records that are in no file of an engine yet.",
-                               .old = {.name = "rdb_memtable_mem_usage_bytes"}},
+                               .old = {.name = "rdb_wbm_total_mem_usage_bytes"}},
                               MetricKind::kGauge, {}, [&engines] {
                                 return static_cast<double>(engines.unflushed_bytes());
                               }));
@@ -172,6 +167,23 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
   add(MetricKind::kCounter,
       {.name = "disk_copy_received_bytes_total", .help = "Bytes of checkpoints copied to here."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.copy_received_bytes); });
+  const auto sum = [&](MetricKind kind, const char* name, const char* help,
+                       int64_t DiskSnapshot::*what) {
+    held.push_back(
+        registry.Add({.name = name, .help = help, .is_json_only = true}, kind, {}, [&server, what] {
+          int64_t all = 0;
+          for (const DiskSnapshot& disk : server.Disks()) all += disk.*what;
+          return static_cast<double>(all);
+        }));
+  };
+  sum(MetricKind::kGauge, "replica_error_dirs", "As disk_failed_replicas.",
+      &DiskSnapshot::failed_replicas);
+  sum(MetricKind::kGauge, "replica_garbage_dirs", "As disk_unneeded_replicas.",
+      &DiskSnapshot::unneeded_replicas);
+  sum(MetricKind::kCounter, "nfs_server_copy_bytes", "As disk_copy_sent_bytes_total.",
+      &DiskSnapshot::copy_sent_bytes);
+  sum(MetricKind::kCounter, "nfs_client_copy_bytes", "As disk_copy_received_bytes_total.",
+      &DiskSnapshot::copy_received_bytes);
   add(MetricKind::kGauge, {.name = "disk_reserve_bytes", .help = "Size of the reserve file."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.reserve_bytes); });
   add(MetricKind::kGauge,
@@ -217,34 +229,11 @@ MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaSer
   return held;
 }
 
-ReplicaLogMetrics::ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& server,
-                                     const std::vector<ConfiguredDisk>& disks)
-    : server_(server), disks_(disks) {
-  held_.push_back(registry.AddTable(
-      {.name = "log_files", .help = "Files of the replicas' private logs."}, MetricKind::kGauge,
-      [this] { return Rows([](const Totals& t) { return static_cast<double>(t.files); }); }));
-  held_.push_back(registry.AddTable(
-      {.name = "log_bytes", .help = "Bytes of the replicas' private logs."}, MetricKind::kGauge,
-      [this] { return Rows([](const Totals& t) { return static_cast<double>(t.bytes); }); }));
-  held_.push_back(registry.AddTable(
-      {.name = "replicas", .help = "Open replicas by what they are in their partition."},
-      MetricKind::kGauge, [this] {
-        const std::lock_guard lock(mutex_);
-        std::vector<LabeledValue> rows;
-        for (const auto& [status, count] : by_status_)
-          rows.push_back({{{"status", std::string(PartitionStatusName(status))}}, count});
-        return rows;
-      }));
-  held_.push_back(registry.Add(
-      {.name = "replica_unapplied_mutations_max",
-       .help = "Of the replica that is furthest behind: mutations committed, but not applied yet."},
-      MetricKind::kGauge, {}, [this] {
-        const std::lock_guard lock(mutex_);
-        return unapplied_max_;
-      }));
+MetricRegistrations RegisterReplay(MetricRegistry& registry, const ReplicaServer& server) {
+  MetricRegistrations held;
   const LogReplayStats& replay = server.replay();
   auto add = [&](MetricInfo info, const Counter& counter) {
-    held_.push_back(registry.Add(std::move(info), {}, counter));
+    held.push_back(registry.Add(std::move(info), {}, counter));
   };
   add({.name = "log_replayed_logs_total", .help = "Logs read when replicas were opened."},
       replay.logs);
@@ -258,58 +247,14 @@ ReplicaLogMetrics::ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& se
        .help = "Time of reading logs at opening, applying included.",
        .per_unit = 1e9},
       replay.nanos);
-  held_.push_back(registry.Add(
+  held.push_back(registry.Add(
       {.name = "log_replay_bytes_per_second",
        .help = "Bytes of logs read at opening, by the time it took."},
       MetricKind::kGauge, {}, [&replay] {
         const auto nanos = static_cast<double>(replay.nanos.value());
         return nanos <= 0 ? 0 : static_cast<double>(replay.bytes.value()) / nanos * 1e9;
       }));
-}
-
-void ReplicaLogMetrics::Refresh() {
-  struct Answer {
-    std::vector<ReplicaSnapshot> replicas;
-    std::promise<void> arrived;
-  };
-  auto answer = std::make_shared<Answer>();
-  const std::future<void> arrived = answer->arrived.get_future();
-  server_.Snapshot([answer](std::vector<ReplicaSnapshot> all) {
-    answer->replicas = std::move(all);
-    answer->arrived.set_value();
-  });
-  if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return;
-  std::map<std::string, Totals> by_disk;
-  for (const ConfiguredDisk& disk : disks_) by_disk[disk.tag];
-  std::map<PartitionStatus, double> by_status = {{PartitionStatus::kPrimary, 0},
-                                                 {PartitionStatus::kSecondary, 0},
-                                                 {PartitionStatus::kPotentialSecondary, 0}};
-  int64_t unapplied_max = 0;
-  for (const ReplicaSnapshot& replica : answer->replicas) {
-    if (!replica.loading) {
-      ++by_status[replica.status];
-      unapplied_max =
-          std::max(unapplied_max, replica.last_committed.value() - replica.last_applied.value());
-    }
-    for (const ConfiguredDisk& disk : disks_) {
-      if (!replica.directory.starts_with(disk.path + "/")) continue;
-      Totals& totals = by_disk[disk.tag];
-      totals.files += replica.log_files;
-      totals.bytes += replica.log_bytes;
-      break;
-    }
-  }
-  std::lock_guard lock(mutex_);
-  by_disk_ = std::move(by_disk);
-  by_status_ = std::move(by_status);
-  unapplied_max_ = static_cast<double>(unapplied_max);
-}
-
-std::vector<LabeledValue> ReplicaLogMetrics::Rows(double (*of)(const Totals&)) const {
-  std::vector<LabeledValue> rows;
-  std::lock_guard lock(mutex_);
-  for (const auto& [tag, totals] : by_disk_) rows.push_back({{{"disk", tag}}, of(totals)});
-  return rows;
+  return held;
 }
 
 }  // namespace arion

@@ -3,9 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
-#include <mutex>
-#include <string>
 #include <vector>
 
 #include "engine/rocksdb_engine.h"
@@ -33,31 +30,7 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
 // What of an older version's shared log was taken over and what is left. The server outlives it.
 MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server);
 
-// Files and bytes of the replicas' logs, how far replicas are, and what replay read. They are asked on the replicas'
-// strands, so Refresh fetches them before a reading.
-class ReplicaLogMetrics {
- public:
-  // The server outlives it.
-  ReplicaLogMetrics(MetricRegistry& registry, ReplicaServer& server,
-                    const std::vector<ConfiguredDisk>& disks);
-
-  // Waits up to a second; after that, the numbers stay those of the last time. Not on a strand.
-  void Refresh();
-
- private:
-  struct Totals {
-    int64_t files = 0;
-    uint64_t bytes = 0;
-  };
-  std::vector<LabeledValue> Rows(double (*of)(const Totals&)) const;
-
-  ReplicaServer& server_;
-  const std::vector<ConfiguredDisk> disks_;
-  mutable std::mutex mutex_;
-  std::map<PartitionStatus, double> by_status_;  // guarded by mutex_
-  std::map<std::string, Totals> by_disk_;        // guarded by mutex_
-  double unapplied_max_ = 0;                     // guarded by mutex_
-  MetricRegistrations held_;
-};
+// What was read of logs when replicas were opened. The server outlives it.
+MetricRegistrations RegisterReplay(MetricRegistry& registry, const ReplicaServer& server);
 
 }  // namespace arion

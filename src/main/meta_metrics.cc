@@ -47,11 +47,15 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server)
   for (size_t i = 0; i < kPartitionHealths; ++i) {
     const auto health = static_cast<PartitionHealth>(i);
     held_.push_back(registry.AddTable(
-        {.name = std::string(PartitionHealthName(health)) + "_partitions", .help = HelpOf(health)},
+        {.name = std::string(PartitionHealthName(health)) + "_partitions",
+         .help = HelpOf(health),
+         .old = {.name = std::string(PartitionHealthName(health)) + "_partitions",
+                 .labels = {"table_id"}}},
         MetricKind::kGauge, [this, i] {
           std::vector<LabeledValue> rows;
           for (const auto overview = Latest(); const TableOverview& table : overview->tables)
-            rows.push_back({{{"table", table.name}}, static_cast<double>(table.partitions[i])});
+            rows.push_back({{{"table", table.name}, {"table_id", std::to_string(table.app_id)}},
+                            static_cast<double>(table.partitions[i])});
           return rows;
         }));
   }

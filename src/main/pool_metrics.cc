@@ -5,9 +5,11 @@
 #include <absl/strings/str_format.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "main/recently.h"
 #include "replica/recovery_progress.h"
 
 namespace arion {
@@ -61,6 +63,9 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
     const PoolStats& stats = pool->stats();
     add({.name = "disk_pool_queued", .help = "Work that waits for a thread of the disk's pool."},
         stats.queued);
+    held.push_back(
+        registry.Add({.name = "queue_length", .help = "As disk_pool_queued.", .is_json_only = true},
+                     {{"queue", "disk_pool_" + tag}}, stats.queued));
     add({.name = "disk_pool_busy", .help = "Threads of the disk's pool that work."}, stats.busy);
     add(LatencyInfo("disk_pool_wait_seconds", "Time that work waited for a thread of the pool."),
         stats.wait_nanos);
@@ -71,6 +76,10 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
   held.push_back(registry.Add(
       LatencyInfo("loop_lag_seconds", "Time from asking an event loop for a turn to that turn."),
       {}, watched.loop_lag_nanos));
+  MetricInfo queue_latency = LatencyInfo("profiler_queue_latency_ns", "As loop_lag_seconds.");
+  queue_latency.is_json_only = true;
+  held.push_back(
+      registry.Add(std::move(queue_latency), {{"task", "event_loop"}}, watched.loop_lag_nanos));
   held.push_back(
       registry.Add({.name = "stuck", .help = "Event loops and works of pools that do not move."},
                    {}, watched.stuck_now));
@@ -89,7 +98,9 @@ MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTran
     held.push_back(registry.Add(std::move(info), {}, instrument));
   };
   const TransportStats& stats = transport.stats();
-  add({.name = "connections", .help = "Connections that are open, accepted and opened ones."},
+  add({.name = "connections",
+       .help = "Connections that are open, accepted and opened ones.",
+       .old = {.name = "network_server_sessions"}},
       stats.connections);
   add({.name = "connection_backlog_bytes",
        .help = "Answers that slow clients did not take, above 64 KiB each."},
@@ -100,19 +111,34 @@ MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTran
   add({.name = "connections_closed_slow_total",
        .help = "Connections closed because they took too little for too long."},
       stats.closed_slow);
+  add({.name = "accepted_connections_total", .help = "Connections accepted."}, stats.accepted);
+  add({.name = "received_bytes_total", .help = "Bytes received on all connections."},
+      stats.received_bytes);
+  add({.name = "sent_bytes_total", .help = "Bytes sent on all connections."}, stats.sent_bytes);
+  add({.name = "broken_frames_total",
+       .help = "Connections closed because what came on them was no message."},
+      stats.broken_frames);
+  add({.name = "calls_total", .help = "Requests sent to other servers that want an answer."},
+      stats.calls);
+  add({.name = "calls_timed_out_total", .help = "Of these, those that were not answered in time."},
+      stats.calls_timed_out);
   add({.name = "accept_stops_total",
        .help = "Times that accepting paused: too many connections, or out of descriptors."},
       stats.accept_stops);
   return held;
 }
 
-MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server) {
+MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server,
+                                     const Clock& clock) {
   MetricRegistrations held;
+  const auto recent =
+      std::make_shared<Recently<RecoveryReport>>(clock, [&server] { return server.RecoveryNow(); });
   using Rows = std::vector<LabeledValue>;
   auto add = [&](MetricInfo info, void (*rows_of)(const RecoveryReport::Disk&, Rows*)) {
-    held.push_back(registry.AddTable(std::move(info), MetricKind::kGauge, [&server, rows_of] {
+    held.push_back(registry.AddTable(std::move(info), MetricKind::kGauge, [recent, rows_of] {
       Rows rows;
-      for (const RecoveryReport::Disk& disk : server.RecoveryNow().disks) rows_of(disk, &rows);
+      const auto report = recent->Read();
+      for (const RecoveryReport::Disk& disk : report->disks) rows_of(disk, &rows);
       return rows;
     }));
   };
@@ -136,7 +162,7 @@ MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServ
       });
   auto gauge = [&](MetricInfo info, double (*of)(const RecoveryReport&)) {
     held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
-                                [&server, of] { return of(server.RecoveryNow()); }));
+                                [recent, of] { return of(*recent->Read()); }));
   };
   gauge({.name = "recovery_seconds", .help = "How long the opening took, or takes so far."},
         [](const RecoveryReport& report) { return absl::ToDoubleSeconds(report.elapsed); });

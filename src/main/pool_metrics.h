@@ -30,6 +30,7 @@ std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& 
 MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTransport& transport);
 
 // How far the opening of the replicas is. The server outlives what is returned.
-MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server);
+MetricRegistrations RegisterRecovery(MetricRegistry& registry, const ReplicaServer& server,
+                                     const Clock& clock);
 
 }  // namespace arion

@@ -34,14 +34,17 @@ double MemoryBytes(int n) {
                     : 0;
 }
 
-double OpenFiles() {
-  DIR* directory = opendir("/proc/self/fd");
+double EntriesIn(const char* path) {
+  DIR* directory = opendir(path);
   if (directory == nullptr) return 0;
-  int count = -3;  // "." and "..", and the listing's own
+  int count = -2;  // "." and ".."
   while (readdir(directory) != nullptr) ++count;
   closedir(directory);
   return count;
 }
+
+double OpenFiles() { return EntriesIn("/proc/self/fd") - 1; }  // but for the listing's own
+double Threads() { return EntriesIn("/proc/self/task"); }
 
 double OpenFilesMax() {
   rlimit limit{};
@@ -49,6 +52,9 @@ double OpenFilesMax() {
 }
 
 }  // namespace
+
+double ResidentBytes() { return MemoryBytes(1); }
+double VirtualBytes() { return MemoryBytes(0); }
 
 MetricRegistrations RegisterProcess(MetricRegistry& registry) {
   MetricRegistrations held;
@@ -66,12 +72,13 @@ MetricRegistrations RegisterProcess(MetricRegistry& registry) {
   gauge({.name = "process_resident_memory_bytes",
          .help = "Memory of the process that lies in RAM.",
          .old = {.name = "resident_mem_usage_mb", .per_unit = 1 << 20}},
-        [] { return MemoryBytes(1); });
+        ResidentBytes);
   gauge({.name = "process_virtual_memory_bytes",
          .help = "Address space of the process.",
          .old = {.name = "virtual_mem_usage_mb", .per_unit = 1 << 20}},
-        [] { return MemoryBytes(0); });
+        VirtualBytes);
   gauge({.name = "process_open_fds", .help = "Open file descriptors."}, OpenFiles);
+  gauge({.name = "process_threads", .help = "Threads of the process."}, Threads);
   gauge({.name = "process_max_fds", .help = "How many file descriptors may be open."},
         OpenFilesMax);
   return held;

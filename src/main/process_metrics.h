@@ -11,6 +11,9 @@ namespace arion {
 
 using MetricRegistrations = std::vector<MetricRegistry::Registration>;
 
+double ResidentBytes();
+double VirtualBytes();
+
 MetricRegistrations RegisterProcess(MetricRegistry& registry);
 MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access);
 

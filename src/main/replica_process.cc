@@ -24,7 +24,9 @@
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
+#include "main/perf_counters.h"
 #include "main/pool_metrics.h"
+#include "main/replica_metrics.h"
 #include "main/request_metrics.h"
 #include "main/server_commands.h"
 #include "main/server_config.h"
@@ -173,16 +175,20 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
     SetLogLevel(changed.log_level);
     server.Reconfigure(changed.replica);
   });
-  ReplicaLogMetrics log_metrics(pages.registry(), server, config.disks);
+  MetricRegistrations replay = RegisterReplay(pages.registry(), server);
   MetricRegistrations devices = RegisterLogDevices(pages.registry(), world, config.disks);
   MetricRegistrations engine_files =
       RegisterEngineFiles(pages.registry(), world, engines, config.disks);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
   PosixWatchdog watchdog(env, config.stuck_after);
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
-  MetricRegistrations recovery = RegisterRecovery(pages.registry(), server);
+  MetricRegistrations recovery = RegisterRecovery(pages.registry(), server, env.clock());
   MetricRegistrations shared_log = RegisterSharedLog(pages.registry(), server);
-  MetricRegistrations requests = RegisterRequests(pages.registry(), server.requests(), env.clock());
+  const auto rows = std::make_shared<RecentRows>(server.requests(), env.clock());
+  MetricRegistrations requests = RegisterRequests(pages.registry(), rows);
+  const ReplicaSampler sampler(server.requests(), env.clock());
+  MetricRegistrations replicas = RegisterReplicas(pages.registry(), server, rows, env.clock());
+  MetricRegistrations engine_figures = RegisterEngines(pages.registry(), engines, sampler, rows);
   pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
             [&server](const HttpRequest& request) {
               return AnswerSlow(server.slow_requests(), request);
@@ -205,14 +211,14 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
             [&](const HttpRequest&) {
               return HttpResponse{.body = PoolsText(env, config.disks, watchdog, transport)};
             });
-  AddReplicaCommands(pages.commands(), pages.settings(), server,
+  const PerfCounters counters(server, engines, sampler);
+  AddReplicaCommands(pages.commands(), pages.settings(), server, counters,
                      [&] { return PoolsText(env, config.disks, watchdog, transport); });
   AddReplicaPages(
       [&pages](std::string path, std::string help, Page page) {
         pages.Add(std::move(path), std::move(help), std::move(page));
       },
       server);
-  pages.BeforeReading([&] { log_metrics.Refresh(); });
   int exit_code = Serve(config, server, transport);
   transport.Stop();
   pages.Stop();

@@ -7,55 +7,17 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
-#include <mutex>
 
 #include "base/status.h"
+#include "messages/client_messages.h"
 
 namespace arion {
 namespace {
 
 using JsonWriter = rapidjson::Writer<rapidjson::StringBuffer>;
-
-MetricLabels LabelsOf(const RequestBook::Row& row) {
-  MetricLabels labels = {{"table", row.table}};
-  if (row.pid.index >= 0) labels.emplace_back("partition", row.pid.ToString());
-  return labels;
-}
-
-MetricLabels With(MetricLabels labels, const char* name, std::string_view value) {
-  labels.emplace_back(name, std::string(value));
-  return labels;
-}
-
-// What is read once for all families of one reading: kept for a moment.
-class RecentRows {
- public:
-  using Rows = std::shared_ptr<const std::vector<RequestBook::Row>>;
-  RecentRows(const RequestBook& book, const Clock& clock) : book_(book), clock_(clock) {}
-
-  Rows Read(MetricLevel level) {
-    constexpr absl::Duration kMoment = absl::Milliseconds(100);
-    const bool is_table = level == MetricLevel::kTable;
-    const std::lock_guard lock(mutex_);
-    Recent& recent = is_table ? tables_ : partitions_;
-    const Instant now = clock_.Now();
-    if (recent.rows == nullptr || now - recent.read_at > kMoment)
-      recent = {now, std::make_shared<const std::vector<RequestBook::Row>>(book_.Read(
-                         is_table ? RequestBook::Level::kTable : RequestBook::Level::kPartition))};
-    return recent.rows;
-  }
-
- private:
-  struct Recent {
-    Instant read_at;
-    Rows rows;
-  };
-  const RequestBook& book_;
-  const Clock& clock_;
-  std::mutex mutex_;
-  Recent tables_, partitions_;  // guarded by mutex_
-};
 
 template <class Value>
 MetricRegistry::LevelTable PerOperation(std::shared_ptr<RecentRows> recent, Value value) {
@@ -64,10 +26,87 @@ MetricRegistry::LevelTable PerOperation(std::shared_ptr<RecentRows> recent, Valu
     const RecentRows::Rows rows = recent->Read(level);
     for (const RequestBook::Row& row : *rows)
       for (const auto& [kind, totals] : row.by_kind)
-        values.push_back({With(LabelsOf(row), "operation", RequestKindName(kind)),
+        values.push_back({WithLabel(LabelsOf(row), "operation", RequestKindName(kind)),
                           static_cast<double>(value(totals))});
     return values;
   };
+}
+
+// ---- as older versions count by server ----
+
+const char* TaskOf(RequestKind kind) {
+  static constexpr std::array<const char*, kRequestKinds> kTasks = {
+      kRpcGet,  kRpcTtl,         kRpcMultiGet,      kRpcBatchGet, kRpcSortKeyCount,
+      kRpcScan, kRpcPut,         kRpcRemove,        kRpcMultiPut, kRpcMultiRemove,
+      kRpcIncr, kRpcCheckAndSet, kRpcCheckAndMutate};
+  return kTasks[static_cast<size_t>(kind)];
+}
+
+MetricLabels TaskLabels(RequestKind kind) { return {{"task", TaskOf(kind)}}; }
+
+// Of all tables, by kind.
+std::vector<LabeledHistogram> LatencyByTask(RecentRows& recent) {
+  std::map<RequestKind, LatencyBuckets::Totals> totals;
+  const RecentRows::Rows rows = recent.Read(MetricLevel::kTable);
+  for (const RequestBook::Row& row : *rows)
+    for (const auto& [kind, more] : row.by_kind) totals[kind].Add(more.latency);
+  std::vector<LabeledHistogram> histograms;
+  for (const auto& [kind, total] : totals)
+    histograms.push_back({TaskLabels(kind), total.AsSnapshot()});
+  return histograms;
+}
+
+std::vector<LabeledValue> DroppedByTask(RecentRows& recent) {
+  std::map<RequestKind, uint64_t> dropped;
+  const RecentRows::Rows rows = recent.Read(MetricLevel::kTable);
+  for (const RequestBook::Row& row : *rows)
+    for (const auto& [kind, totals] : row.by_kind) {
+      const auto it = totals.errors.find(ErrorCode::kTimeout);
+      dropped[kind] += it == totals.errors.end() ? 0 : it->second;
+    }
+  std::vector<LabeledValue> values;
+  for (const auto& [kind, n] : dropped)
+    values.push_back({TaskLabels(kind), static_cast<double>(n)});
+  return values;
+}
+
+// Those answered busy, or with another error.
+double Refused(RecentRows& recent, bool (*is_of)(RequestKind), bool (*is_meant)(ErrorCode)) {
+  uint64_t sum = 0;
+  const RecentRows::Rows rows = recent.Read(MetricLevel::kTable);
+  for (const RequestBook::Row& row : *rows)
+    for (const auto& [kind, totals] : row.by_kind)
+      for (const auto& [code, n] : totals.errors)
+        if (is_of(kind) && is_meant(code)) sum += n;
+  return static_cast<double>(sum);
+}
+
+void RegisterByServer(MetricRegistry& registry, const std::shared_ptr<RecentRows>& recent,
+                      MetricRegistrations* held) {
+  MetricInfo latency = LatencyInfo("profiler_server_rpc_latency_ns", "As request_seconds.");
+  latency.is_json_only = true;
+  held->push_back(registry.AddHistogramTable(
+      std::move(latency), [recent](MetricLevel) { return LatencyByTask(*recent); }));
+  held->push_back(registry.AddTable({.name = "profiler_dropped_timeout_rpcs",
+                                     .help = "Requests that nobody waited for any more.",
+                                     .is_json_only = true},
+                                    MetricKind::kCounter,
+                                    [recent] { return DroppedByTask(*recent); }));
+  const auto refused = [&](const char* name, bool (*is_of)(RequestKind),
+                           bool (*is_meant)(ErrorCode)) {
+    held->push_back(
+        registry.Add({.name = name, .help = "As request_errors_total.", .is_json_only = true},
+                     MetricKind::kCounter, {},
+                     [recent, is_of, is_meant] { return Refused(*recent, is_of, is_meant); }));
+  };
+  const auto is_write = [](RequestKind kind) { return IsWrite(kind); };
+  const auto is_read = [](RequestKind kind) { return !IsWrite(kind); };
+  const auto is_busy = [](ErrorCode code) { return code == ErrorCode::kBusy; };
+  const auto is_failed = [](ErrorCode code) { return code != ErrorCode::kBusy; };
+  refused("read_busy_requests", is_read, is_busy);
+  refused("write_busy_requests", is_write, is_busy);
+  refused("read_failed_requests", is_read, is_failed);
+  refused("write_failed_requests", is_write, is_failed);
 }
 
 // What ?table, ?partition and ?limit choose.
@@ -138,9 +177,8 @@ HttpResponse AnswerRows(const Rows& rows, const HttpRequest& request, const Put&
 
 }  // namespace
 
-MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book,
-                                     const Clock& clock) {
-  const auto recent = std::make_shared<RecentRows>(book, clock);
+MetricRegistrations RegisterRequests(MetricRegistry& registry,
+                                     const std::shared_ptr<RecentRows>& recent) {
   MetricRegistrations held;
   MetricInfo latency =
       LatencyInfo("request_seconds",
@@ -151,8 +189,8 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
     std::vector<LabeledHistogram> rows;
     for (const RequestBook::Row& row : *read)
       for (const auto& [kind, totals] : row.by_kind)
-        rows.push_back(
-            {With(LabelsOf(row), "operation", RequestKindName(kind)), totals.latency.AsSnapshot()});
+        rows.push_back({WithLabel(LabelsOf(row), "operation", RequestKindName(kind)),
+                        totals.latency.AsSnapshot()});
     return rows;
   }));
   held.push_back(registry.AddHistogramTable(
@@ -165,7 +203,7 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
           for (size_t i = 0; i < kWriteStages; ++i)
             if (row.by_stage[i].count > 0)
               rows.push_back(
-                  {With(LabelsOf(row), "stage", WriteStageName(static_cast<WriteStage>(i))),
+                  {WithLabel(LabelsOf(row), "stage", WriteStageName(static_cast<WriteStage>(i))),
                    row.by_stage[i].AsSnapshot()});
         return rows;
       }));
@@ -180,6 +218,24 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
       [](const Totals& totals) { return totals.latency.count; });
   add({.name = "request_bytes_total", .help = "Bytes of clients' requests, as they came."},
       [](const Totals& totals) { return totals.asked_bytes; });
+  held.push_back(registry.AddLevelTable(
+      {.name = "capacity_units_total",
+       .help = "Pieces of 4 KiB, begun ones included: of reads' answers, and of writes.",
+       .old = {.name = "{use}_capacity_units"}},
+      MetricKind::kCounter, [recent](MetricLevel level) {
+        const RecentRows::Rows read = recent->Read(level);
+        std::vector<LabeledValue> values;
+        for (const RequestBook::Row& row : *read) {
+          std::array<uint64_t, 2> units{};
+          for (const auto& [kind, totals] : row.by_kind)
+            units[IsWrite(kind) ? 1 : 0] += totals.capacity_units;
+          values.push_back(
+              {WithLabel(LabelsOf(row), "use", "read"), static_cast<double>(units[0])});
+          values.push_back(
+              {WithLabel(LabelsOf(row), "use", "write"), static_cast<double>(units[1])});
+        }
+        return values;
+      }));
   add({.name = "answer_bytes_total", .help = "Bytes of the answers to clients."},
       [](const Totals& totals) { return totals.answered_bytes; });
   held.push_back(registry.AddLevelTable(
@@ -192,11 +248,13 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook
         for (const RequestBook::Row& row : *read)
           for (const auto& [kind, totals] : row.by_kind)
             for (const auto& [code, n] : totals.errors)
-              values.push_back({With(With(LabelsOf(row), "operation", RequestKindName(kind)),
-                                     "code", ErrorCodeName(code)),
-                                static_cast<double>(n)});
+              values.push_back(
+                  {WithLabel(WithLabel(LabelsOf(row), "operation", RequestKindName(kind)), "code",
+                             ErrorCodeName(code)),
+                   static_cast<double>(n)});
         return values;
       }));
+  RegisterByServer(registry, recent, &held);
   return held;
 }
 

@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
+
 #include "base/instant.h"
-#include "env/clock.h"
 #include "http/http_message.h"
 #include "main/process_metrics.h"
+#include "main/recent_rows.h"
 #include "metrics/metric_registry.h"
 #include "replica/request_stats.h"
 #include "replica/slow_requests.h"
 
 namespace arion {
 
-// `book` and `clock` outlive the registrations.
-MetricRegistrations RegisterRequests(MetricRegistry& registry, const RequestBook& book,
-                                     const Clock& clock);
+MetricRegistrations RegisterRequests(MetricRegistry& registry,
+                                     const std::shared_ptr<RecentRows>& recent);
 
 // JSON. Of one table (?table=t) or partition (?partition=2.1), at most ?limit=100.
 // /slow: newest first.

@@ -214,28 +214,7 @@ std::string ProgressJson(ReplicaServer& server, const Words& arguments) {
 
 // ---- counters under the names of 2.5 and older ----
 
-std::string CountersJson(ReplicaServer& server,
-                         const std::function<bool(const std::string& name)>& is_wanted) {
-  const auto replicas =
-      Await<std::vector<ReplicaSnapshot>>([&](auto done) { server.Snapshot(std::move(done)); });
-  if (!replicas) return CommandError(kSilent);
-  const auto opening =
-      std::count_if(replicas->begin(), replicas->end(),
-                    [](const ReplicaSnapshot& replica) { return replica.loading; });
-  uint64_t capacity = 0, available = 0;
-  for (const DiskSnapshot& disk : server.Disks()) {
-    if (disk.tag == kLogHomeTag) continue;
-    capacity += disk.total_bytes >> 20;
-    available += disk.available_bytes >> 20;
-  }
-  const std::pair<const char*, int64_t> counters[] = {
-      {"replica(Count)", static_cast<int64_t>(replicas->size())},
-      {"opening.replica(Count)", opening},
-      {"closing.replica(Count)", 0},  // what closes is not counted above either
-      {"disk.capacity.total(MB)", static_cast<int64_t>(capacity)},
-      {"disk.available.total(MB)", static_cast<int64_t>(available)},
-      {"disk.available.total.ratio",
-       static_cast<int64_t>(capacity == 0 ? 0 : 100 * available / capacity)}};
+std::string CountersJson(const std::vector<PerfCounter>& counters) {
   rapidjson::StringBuffer buffer;
   JsonWriter json(buffer);
   const int64_t now = absl::ToUnixSeconds(absl::Now());
@@ -245,13 +224,18 @@ std::string CountersJson(ReplicaServer& server,
   Put(json, "timestamp_str", TimeText(now));
   json.Key("counters");
   json.StartArray();
-  for (const auto& [short_name, value] : counters) {
-    const std::string name = absl::StrCat("replica*eon.replica_stub*", short_name);
-    if (!is_wanted(name)) continue;
+  for (const PerfCounter& counter : counters) {
     json.StartObject();
-    Put(json, "name", name);
-    Put(json, "type", "NUMBER");
-    Put(json, "value", value);
+    Put(json, "name", counter.name);
+    Put(json, "type", counter.type);
+    // Scripts look for digits.
+    if (const auto whole = static_cast<int64_t>(counter.value);
+        static_cast<double>(whole) == counter.value) {
+      Put(json, "value", whole);
+    } else {
+      json.Key("value");
+      json.Double(counter.value);
+    }
     json.EndObject();
   }
   json.EndArray();
@@ -259,14 +243,14 @@ std::string CountersJson(ReplicaServer& server,
   return {buffer.GetString(), buffer.GetSize()};
 }
 
-void AddCounters(RemoteCommands& commands, ReplicaServer& server) {
+void AddCounters(RemoteCommands& commands, const PerfCounters& counters) {
   using Fits = bool (*)(std::string_view name, std::string_view text);
   const auto add = [&](const char* command, const char* help, Fits fits) {
-    commands.Add(command, "[text...]", help, [&server, fits](const Words& words) {
-      return CountersJson(server, [&](const std::string& name) {
+    commands.Add(command, "[text...]", help, [&counters, fits](const Words& words) {
+      return CountersJson(counters.Read([&](const std::string& name) {
         return words.empty() || std::any_of(words.begin(), words.end(),
                                             [&](const auto& text) { return fits(name, text); });
-      });
+      }));
     });
   };
   const Fits contains = [](std::string_view name, std::string_view text) {
@@ -380,7 +364,7 @@ void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServe
 }
 
 void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
-                        std::function<std::string()> pools) {
+                        const PerfCounters& counters, std::function<std::string()> pools) {
   const auto self = settings.Find("listen")->value;
   commands.Add("replica.trigger-checkpoint", "[id[.index]]...", "checkpoints are made now",
                [&server, self](const Words& words) {
@@ -417,7 +401,7 @@ void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, Replic
   for (const char* name : {"engine", "system.queue"})
     commands.Add(name, "", "event loops and disks' pools",
                  [pools](const Words&) { return pools(); });
-  AddCounters(commands, server);
+  AddCounters(commands, counters);
 }
 
 void AddReplicaPages(const AddPage& add, ReplicaServer& server) {

@@ -10,6 +10,7 @@
 
 #include "http/page_server.h"
 #include "main/live_settings.h"
+#include "main/perf_counters.h"
 #include "main/remote_commands.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
@@ -26,7 +27,7 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
 void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server);
 // `pools`: what /pools shows.
 void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
-                        std::function<std::string()> pools);
+                        const PerfCounters& counters, std::function<std::string()> pools);
 // /replica/manual_compaction.
 void AddReplicaPages(const AddPage& add, ReplicaServer& server);
 

@@ -104,10 +104,11 @@ void MetricRegistry::ReadInto(const Entry& entry, MetricLevel level,
   samples->push_back(std::move(sample));
 }
 
-std::vector<MetricFamily> MetricRegistry::Read(MetricLevel level) const {
+std::vector<MetricFamily> MetricRegistry::Read(MetricLevel level, const Choice& is_wanted) const {
   std::map<std::string, MetricFamily> by_name;
   std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_) {
+    if (is_wanted && !is_wanted(entry.info)) continue;
     auto [at, is_new] = by_name.try_emplace(entry.info.name);
     if (is_new) {
       at->second.info = entry.info;

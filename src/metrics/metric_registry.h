@@ -39,7 +39,8 @@ enum class MetricLevel { kTable, kPartition };
 // A label's name in braces stands for its value: "{operation}_latency_ns".
 struct OldMetricName {
   std::string name;
-  double per_unit = 1;  // how many of the source's unit make one of the old name's
+  double per_unit = 1;              // how many of the source's unit make one of the old name's
+  std::vector<std::string> labels;  // that Prometheus does not get
 };
 
 struct MetricInfo {
@@ -49,6 +50,8 @@ struct MetricInfo {
   // Histograms: upper ends of the exposed buckets, ascending, in the source's unit.
   std::vector<uint64_t> bounds;
   OldMetricName old;
+  // Not for Prometheus, which sums up by itself what older versions count by server.
+  bool is_json_only = false;
 };
 
 // Bounds 1, 2, 5, 10, 20, ... from `first` (a power of ten) up to at most `last`.
@@ -116,8 +119,11 @@ class MetricRegistry {
   [[nodiscard]] Registration AddLevelTable(MetricInfo info, MetricKind kind, LevelTable table);
   [[nodiscard]] Registration AddHistogramTable(MetricInfo info, HistogramTable table);
 
-  // Every family, ordered by name; samples in the order of registration.
-  std::vector<MetricFamily> Read(MetricLevel level = MetricLevel::kTable) const;
+  // Which families are wanted; the others are not asked.
+  using Choice = std::function<bool(const MetricInfo&)>;
+  // Ordered by name; samples in the order of registration. Without a choice: every family.
+  std::vector<MetricFamily> Read(MetricLevel level = MetricLevel::kTable,
+                                 const Choice& is_wanted = nullptr) const;
 
  private:
   struct Entry {

@@ -4,6 +4,7 @@
 #include <rapidjson/stringbuffer.h>
 #include <rapidjson/writer.h>
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <set>
@@ -88,6 +89,16 @@ struct Entity {
   }
 };
 
+// Labels that say which entity a sample is of, but for a partition's.
+struct EntityLabel {
+  std::string_view label, type, id_prefix, attribute;
+};
+constexpr std::array<EntityLabel, 4> kEntityLabels = {
+    {{"disk", "disk", "disk@", "tag"},
+     {"task", "profiler", "task@", "task_name"},
+     {"queue", "queue", "queue@", "queue_name"},
+     {"table_id", "table", "table@", "table_id"}}};
+
 // As the family's old name has it, with what its samples' labels put into it.
 std::string NameOf(const MetricInfo& info, const MetricLabels& labels) {
   std::string name = info.old.name.empty() ? info.name : info.old.name;
@@ -109,11 +120,14 @@ Entity EntityOf(const MetricInfo& info, const MetricLabels& labels) {
                            {"partition_id", value.substr(std::min(dot, value.size() - 1) + 1)}};
       break;
     }
-    if (name == "disk") {
-      entity.type = "disk";
-      entity.id = "disk@" + value;
+    std::string attribute = name;
+    for (const auto& [label, type, prefix, called] : kEntityLabels) {
+      if (name != label) continue;
+      entity.type = type;
+      entity.id = std::string(prefix) + value;
+      attribute = called;
     }
-    entity.attributes.emplace_back(name == "disk" ? "tag" : name, value);
+    entity.attributes.emplace_back(std::move(attribute), value);
   }
   return entity;
 }
@@ -216,7 +230,26 @@ std::string KeyOf(const Entity& entity, const MetricFamily& family, const Metric
   return key;
 }
 
+// Whether a sample of the family may be called so.
+bool MayBeCalled(const MetricInfo& info, std::string_view name) {
+  const std::string_view pattern = info.old.name.empty() ? info.name : info.old.name;
+  const size_t open = pattern.find('{');
+  if (open == std::string_view::npos) return pattern == name;
+  return name.starts_with(pattern.substr(0, open)) &&
+         name.ends_with(pattern.substr(pattern.rfind('}') + 1));
+}
+
 }  // namespace
+
+MetricRegistry::Choice FamiliesFor(const QueryArguments& arguments) {
+  std::set<std::string> names;
+  for (const auto& [argument, value] : arguments)
+    if (argument == "metrics") names = SetOf(value);
+  return [names = std::move(names)](const MetricInfo& info) {
+    return names.empty() || std::any_of(names.begin(), names.end(),
+                                        [&](const auto& name) { return MayBeCalled(info, name); });
+  };
+}
 
 Histogram::Snapshot MetricsJson::Recent(const std::string& key, const Histogram::Snapshot& now,
                                         int64_t unix_nanos) {

@@ -2,7 +2,8 @@
 // (spec/meta-and-admin.md 4.3), under the old names where there are such.
 //
 // Shapes    Samples with a `disk` label belong to entity disk@<tag>, those with a `partition` (2.1)
-//           to replica@2.1, others to the server.
+//           to replica@2.1, with a `table_id` to table@2, with a `task` or `queue` to that profiler
+//           or queue, others to the server.
 //           Histograms are percentiles in the source's unit, of what was recorded since a reading
 //           ten to twenty seconds ago (since the last one, if nobody asked meanwhile).
 // Errors    InvalidArgument: an argument nobody knows, a bad `detail`, an odd number of attributes.
@@ -34,6 +35,9 @@ struct ServerIdentity {
 
 // The arguments of the URL, decoded, in order.
 using QueryArguments = std::vector<std::pair<std::string, std::string>>;
+
+// The families that an answer to these arguments needs; perhaps a few more.
+MetricRegistry::Choice FamiliesFor(const QueryArguments& arguments);
 
 class MetricsJson {
  public:

@@ -4,6 +4,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace arion {
@@ -27,7 +28,10 @@ prometheus::ClientMetric::Histogram HistogramOf(const MetricInfo& info,
 
 prometheus::ClientMetric MetricOf(const MetricFamily& family, const MetricSample& sample) {
   prometheus::ClientMetric out;
-  for (const auto& [name, value] : sample.labels) out.label.push_back({name, value});
+  const std::vector<std::string>& hidden = family.info.old.labels;
+  for (const auto& [name, value] : sample.labels)
+    if (std::find(hidden.begin(), hidden.end(), name) == hidden.end())
+      out.label.push_back({name, value});
   const double value = sample.value / family.info.per_unit;
   switch (family.kind) {
     case MetricKind::kCounter:

@@ -112,6 +112,7 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
 }
 
 void FailureDetectorClient::TryAnother() {
+  shared_->NoteFailedBeacon();
   target_index_ = (target_index_ + 1) % options_.meta_servers.size();
   SetTarget(options_.meta_servers[target_index_]);
   ScheduleBeacon(std::min(kNextMetaDelay, options_.beacon_interval));

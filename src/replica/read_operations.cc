@@ -102,6 +102,15 @@ absl::StatusOr<MultiGetResponse> GetPoints(const EngineView& view, const MultiGe
   return response;
 }
 
+// The walk's present record; counted if so.
+template <class Passes>
+bool IsLeftOut(const RecordIterator& walk, const ReadTerms& terms, const Passes& passes) {
+  const bool is_expired = IsExpired(walk.expire_ts(), terms.now);
+  if (!is_expired && passes()) return false;
+  if (terms.tally != nullptr) ++(is_expired ? terms.tally->expired : terms.tally->filtered);
+  return true;
+}
+
 absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGetRequest& request,
                                           const KeyFilter& filter, const ReadTerms& terms,
                                           EncodedRows* rows) {
@@ -121,7 +130,7 @@ absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGet
     }
     budget.Examined();
     const std::string_view sort_key = walk->key().substr(prefix_bytes);
-    if (IsExpired(walk->expire_ts(), terms.now) || !filter.Passes(sort_key)) continue;
+    if (IsLeftOut(*walk, terms, [&] { return filter.Passes(sort_key); })) continue;
     const std::string_view value = request.no_value ? std::string_view() : walk->value();
     rows->Add(sort_key, value);
     budget.Returned(sort_key.size() + value.size());
@@ -180,7 +189,7 @@ absl::StatusOr<CountResponse> CountSortKeys(const EngineView& view, std::string_
       response.count = -1;
       return response;
     }
-    if (!IsExpired(walk->expire_ts(), terms.now)) ++response.count;
+    if (!IsLeftOut(*walk, terms, [] { return true; })) ++response.count;
   }
   RETURN_IF_ERROR(walk->status());
   return response;
@@ -240,7 +249,7 @@ absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64
                 terms.limits.answer_bytes);
   for (; walk_ != nullptr && walk_->Valid() && !budget.IsSpent(); walk_->Next()) {
     budget.Examined();
-    if (IsExpired(walk_->expire_ts(), terms.now) || !Passes(walk_->key())) continue;
+    if (IsLeftOut(*walk_, terms, [&] { return Passes(walk_->key()); })) continue;
     ++count;
     if (only_count_) {
       budget.Returned(0);

@@ -36,6 +36,12 @@ struct ReadLimits {
   int64_t batch_get_bytes = 256 << 20;
 };
 
+// Records that a walk met and left out.
+struct ReadTally {
+  uint64_t expired = 0;
+  uint64_t filtered = 0;
+};
+
 // What holds for one read.
 struct ReadTerms {
   PartitionId pid;
@@ -44,6 +50,7 @@ struct ReadTerms {
   const Clock& clock;  // for `deadline`
   Instant deadline;    // of one call; a little late is fine
   ReadLimits limits;
+  ReadTally* tally = nullptr;  // of walks; nullptr: nobody asks
 };
 
 // MultiGet's and NextBatch's `kvs` stay empty: what belongs there is added to `rows`.

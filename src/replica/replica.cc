@@ -72,7 +72,11 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
               host_->options.data_directories[disk_].tag),
       log_is_void_(opened.log_is_void),
-      stats_(host_->requests->Open(pid_, core_->app().app_name)) {}
+      stats_(host_->requests->Open(pid_, core_->app().app_name)) {
+  figures().SetPlace(host_->options.data_directories[disk_].tag,
+                     log_ == nullptr ? nullptr : log_->gauges());
+  figures().SetEngine(engine_ == nullptr ? nullptr : engine_->meter());
+}
 
 Replica::~Replica() { host_->requests->Close(pid_, stats_); }
 
@@ -179,6 +183,7 @@ void Replica::Step(const Event& event, Instant now) {
   if (is_closed_) return;
   last_step_ = now;
   Queue(core_->Step(event, now));
+  figures().Note(core_->marks(), now);
   Drain();
 }
 
@@ -225,10 +230,12 @@ void Replica::Release() {
 }
 
 void Replica::CarryOut(Effects& effects) {
-  for (const RoleChange& change : effects.role_changes)
+  for (const RoleChange& change : effects.role_changes) {
+    NoteLearning(change);
     LOG(INFO) << Tag() << " " << PartitionStatusName(change.from) << " -> "
               << PartitionStatusName(change.to) << " under ballot " << change.ballot << ": "
               << change.why;
+  }
   if (!effects.role_changes.empty()) {
     source_.KeepOnly(core_->learners());
     const PartitionStatus role = core_->role();
@@ -419,6 +426,8 @@ void Replica::Send(Envelope envelope) {
                    auto [error, ack] = Decoded<PrepareAck>(result);
                    if (is_member && error == ErrorCode::kOk && ack.err == ErrorCode::kOk)
                      self.host_->peers->OnAck(to, self.host_->env.clock().Now() - sent);
+                   if (error != ErrorCode::kOk || ack.err != ErrorCode::kOk)
+                     self.figures().Count(ReplicaCount::kPreparesFailed);
                    self.Step(PrepareAcked{to, serial, error, std::move(ack)});
                  });
           },
@@ -428,6 +437,8 @@ void Replica::Send(Envelope envelope) {
                                                                const RpcResult& result) {
                    auto [error, response] = Decoded<GroupCheckResponse>(result);
                    if (error == ErrorCode::kOk) self.NoteSpaceOf(to, response.disk_status);
+                   if (error != ErrorCode::kOk || response.err != ErrorCode::kOk)
+                     self.figures().Count(ReplicaCount::kGroupChecksFailed);
                    self.Step(GroupCheckAnswered{to, ballot, error, std::move(response)});
                  });
           },
@@ -447,6 +458,8 @@ void Replica::Send(Envelope envelope) {
             Call(m.to, kRpcLearn, EncodeWrapped(m.request, generation), m.timeout,
                  [serial = m.serial](Replica& self, const RpcResult& result) {
                    auto [error, response] = Decoded<LearnResponse>(result);
+                   if (error == ErrorCode::kOk && response.err == ErrorCode::kOk)
+                     self.NoteLearned(response);
                    self.Step(LearnAnswered{serial, error, std::move(response)});
                  });
           },

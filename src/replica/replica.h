@@ -155,6 +155,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void AskToClose(Effects::Close close, const std::string& why);
 
   // ---- learner's work ----
+  void NoteLearning(const RoleChange& change);
+  void NoteLearned(const LearnResponse& response);
   void StartLearnerWork(LearnerWork work);
   void InstallCheckpoint(LearnerWork work);
   void Fetch(uint64_t serial, FetchPlan plan, Decree decree);
@@ -278,8 +280,12 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::optional<absl::Duration> AdmitWrite(ClientRequest& request);
   std::optional<absl::Duration> AdmitRead(ClientRequest& request);
   bool IsOverQuota(WriteCode code, uint64_t bytes);
+  struct Throttled {  // what is counted of whom a throttle stops
+    ReplicaCount delayed;
+    ReplicaCount rejected;
+  };
   std::optional<absl::Duration> Admit(RequestThrottle& throttle, uint64_t units,
-                                      ClientRequest& request, ErrorCode refusal);
+                                      ClientRequest& request, ErrorCode refusal, Throttled counts);
   using Again = absl::AnyInvocable<void(Replica&, ClientRequest)>;
   void Delay(absl::Duration pause, ClientRequest request, Again then);
   // Its configuration is about to be known: what clients ask meanwhile waits, for a moment and up
@@ -290,6 +296,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void ReleaseHeld();
   void RefuseHeld();
   ClientRequest Watched(RequestKind kind, InboundRequest request, Instant arrived);
+  ReplicaFigures& figures() { return stats_->figures(); }
   void NoteKey(KeyUse use, std::string_view hash_key, Instant now) {
     stats_->hot_keys().Note(use, hash_key, now);
   }

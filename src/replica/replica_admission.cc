@@ -44,9 +44,11 @@ bool Replica::IsDenied(ClientRequest& request, bool DenyRule::*what) {
 }
 
 std::optional<absl::Duration> Replica::AdmitWrite(ClientRequest& request) {
-  const std::optional<absl::Duration> pause = Admit(write_requests_, 1, request, ErrorCode::kBusy);
+  const Throttled counts{ReplicaCount::kDelayedWrites, ReplicaCount::kRejectedWrites};
+  const std::optional<absl::Duration> pause =
+      Admit(write_requests_, 1, request, ErrorCode::kBusy, counts);
   if (!pause || *pause > absl::ZeroDuration()) return pause;
-  return Admit(write_bytes_, request.body.size(), request, ErrorCode::kBusy);
+  return Admit(write_bytes_, request.body.size(), request, ErrorCode::kBusy, counts);
 }
 
 // What frees space is always let through.
@@ -74,19 +76,25 @@ bool Replica::IsOverQuota(WriteCode code, uint64_t bytes) {
 
 std::optional<absl::Duration> Replica::AdmitRead(ClientRequest& request) {
   if (request.header.is_backup_request)
-    return Admit(backup_requests_, 1, request, ErrorCode::kOk);  // no answer: the primary's counts
+    return Admit(backup_requests_, 1, request, ErrorCode::kOk,  // no answer: the primary's counts
+                 {ReplicaCount::kDelayedBackups, ReplicaCount::kRejectedBackups});
   if (read_bytes_.IsSpent(host_->env.clock().Now())) {
+    figures().Count(ReplicaCount::kRejectedReads);
     request.responder.Reply(ErrorCode::kBusy);
     return std::nullopt;
   }
-  return Admit(read_requests_, 1, request, ErrorCode::kBusy);
+  return Admit(read_requests_, 1, request, ErrorCode::kBusy,
+               {ReplicaCount::kDelayedReads, ReplicaCount::kRejectedReads});
 }
 
 std::optional<absl::Duration> Replica::Admit(RequestThrottle& throttle, uint64_t units,
-                                             ClientRequest& request, ErrorCode refusal) {
+                                             ClientRequest& request, ErrorCode refusal,
+                                             Throttled counts) {
   const RequestThrottle::Decision decision =
       throttle.Admit(units, host_->env.clock().Now(), TimeoutOf(request));
+  if (decision.verdict == RequestThrottle::Verdict::kDelay) figures().Count(counts.delayed);
   if (decision.verdict != RequestThrottle::Verdict::kReject) return decision.pause;
+  figures().Count(counts.rejected);
   if (refusal == ErrorCode::kOk) return std::nullopt;
   if (decision.pause <= absl::ZeroDuration()) {
     request.responder.Reply(refusal);

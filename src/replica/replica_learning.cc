@@ -81,6 +81,22 @@ void Replica::Ship(ShipState ship) {
 
 // ---- learner's work ----
 
+void Replica::NoteLearning(const RoleChange& change) {
+  if (change.to == change.from) return;
+  if (change.to == PartitionStatus::kPotentialSecondary)
+    figures().Count(ReplicaCount::kLearnings);
+  else if (change.from == PartitionStatus::kPotentialSecondary)
+    figures().Count(change.to == PartitionStatus::kSecondary ? ReplicaCount::kLearningsSucceeded
+                                                             : ReplicaCount::kLearningsFailed);
+}
+
+void Replica::NoteLearned(const LearnResponse& response) {
+  figures().Count(ReplicaCount::kLearnRounds);
+  figures().Count(response.type == LearnType::kApp   ? ReplicaCount::kLearnedFromFiles
+                  : response.type == LearnType::kLog ? ReplicaCount::kLearnedFromLog
+                                                     : ReplicaCount::kLearnedFromMemory);
+}
+
 void Replica::StartLearnerWork(LearnerWork work) {
   switch (work.what) {
     case LearnerWork::What::kInstallCheckpoint:
@@ -155,19 +171,23 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
     });
   ++copies;
   const std::shared_ptr<void> slot(nullptr, [all = host_->copies](void*) { --*all; });
-  LOG(INFO) << Tag() << " copies " << plan.files.size() << " files of the checkpoint at decree "
-            << decree << " from " << plan.source;
+  const size_t files = plan.files.size();
+  LOG(INFO) << Tag() << " copies " << files << " files of the checkpoint at decree " << decree
+            << " from " << plan.source;
   const std::string source =
       ParentDirectory(JoinPath(plan.target_directory, plan.files.front().name));
   fetcher_ = std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
-  fetcher_->Start([this, serial, decree, source, slot](const absl::Status& status) {
+  fetcher_->Start([this, serial, decree, source, slot, files](const absl::Status& status) {
     if (!status.ok()) {
+      figures().Count(ReplicaCount::kCopiesFailed);
       LOG(WARNING) << Tag() << " learning: " << status;
       if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's copy", status);
       const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
       return FinishLearnerWork(serial, may_pass ? LearnerWorkDone::Result::kRemoteFailed
                                                 : LearnerWorkDone::Result::kLocalFailed);
     }
+    figures().Count(ReplicaCount::kCopiedFiles, files);
+    figures().Count(ReplicaCount::kCopiedBytes, fetcher_->bytes_fetched());
     LOG(INFO) << Tag() << " copied " << fetcher_->bytes_fetched() << " bytes; "
               << fetcher_->bytes_kept() << " were here";
     ExchangeEngine(
@@ -193,6 +213,7 @@ void Replica::DropCopies() {
 }
 
 void Replica::Discard(uint64_t serial) {
+  figures().Count(ReplicaCount::kLearnResets);
   LOG(WARNING) << Tag() << " sets its data aside: they come from a history the group no longer has";
   ExchangeEngine(
       serial, Decree(0),
@@ -257,6 +278,7 @@ void Replica::OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr
     return FinishLearnerWork(serial, LearnerWorkDone::Result::kLocalFailed);
   }
   engine_ = std::move(engine);
+  figures().SetEngine(engine_->meter());
   info_ = info;
   log_->StartAnew(engine_->last_applied());
   FinishLearnerWork(serial, LearnerWorkDone::Result::kDone);

@@ -299,8 +299,13 @@ void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()
        deadline = call.deadline]() mutable {
         reads_in_pool_.Began(arrived);
         // The time is that of the reading, not of the waiting in the pool's queue.
-        if (!IsTooLate(deadline))
-          *body = work(TermsOf(ExpiryNow(host_->env.clock()), settings, deadline));
+        if (IsTooLate(deadline)) return absl::OkStatus();
+        ReadTerms terms = TermsOf(ExpiryNow(host_->env.clock()), settings, deadline);
+        ReadTally tally;
+        terms.tally = &tally;
+        *body = work(terms);
+        if (tally.expired > 0) figures().Count(ReplicaCount::kExpiredRecords, tally.expired);
+        if (tally.filtered > 0) figures().Count(ReplicaCount::kFilteredRecords, tally.filtered);
         return absl::OkStatus();
       },
       [this, body, call = std::move(call), then = std::move(then)](const absl::Status&) mutable {

@@ -151,6 +151,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
   const RequestBook& requests() const { return *host_->requests; }
   const SlowRequests& slow_requests() const { return *host_->slow_requests; }
+  const ServerLease& lease() const { return *host_->lease; }
   void OnRefused(std::function<void(const absl::Status&)> refused) {
     on_refused_ = std::move(refused);
   }
@@ -621,6 +622,7 @@ const LogReplayStats& ReplicaServer::replay() const { return state_->replay(); }
 const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_log(); }
 const RequestBook& ReplicaServer::requests() const { return state_->requests(); }
 const SlowRequests& ReplicaServer::slow_requests() const { return state_->slow_requests(); }
+const ServerLease& ReplicaServer::lease() const { return state_->lease(); }
 void ReplicaServer::OnRefused(std::function<void(const absl::Status&)> refused) {
   state_->OnRefused(std::move(refused));
 }

@@ -161,6 +161,7 @@ struct DiskSnapshot {
 };
 
 class RequestBook;
+class ServerLease;
 class SlowRequests;
 
 class ReplicaServer {
@@ -199,6 +200,7 @@ class ReplicaServer {
   const SharedLogStats& shared_log() const;
   const RequestBook& requests() const;
   const SlowRequests& slow_requests() const;
+  const ServerLease& lease() const;
 
   // Before Start. `refused` runs, on some strand, if after Start the shared log turns out to be one
   // that can't be taken over: nothing will be served, the process shall stop.

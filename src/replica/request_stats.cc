@@ -14,24 +14,23 @@ T& Made(std::atomic<T*>& slot) {
   return *there;
 }
 
-void Add(const LatencyBuckets::Totals& more, LatencyBuckets::Totals* totals) {
-  for (size_t i = 0; i < LatencyBuckets::kBuckets; ++i) totals->buckets[i] += more.buckets[i];
-  totals->count += more.count;
-  totals->sum += more.sum;
-  totals->max = std::max(totals->max, more.max);
-}
-
 void Add(const RequestStats::ByKind& more, RequestStats::ByKind* by_kind) {
   for (const auto& [kind, added] : more) {
     RequestStats::Totals& totals = (*by_kind)[kind];
-    Add(added.latency, &totals.latency);
+    totals.latency.Add(added.latency);
     totals.asked_bytes += added.asked_bytes;
     totals.answered_bytes += added.answered_bytes;
+    totals.capacity_units += added.capacity_units;
     for (const auto& [code, n] : added.errors) totals.errors[code] += n;
   }
 }
 void Add(const RequestStats::ByStage& more, RequestStats::ByStage* by_stage) {
-  for (size_t i = 0; i < kWriteStages; ++i) Add(more[i], &(*by_stage)[i]);
+  for (size_t i = 0; i < kWriteStages; ++i) (*by_stage)[i].Add(more[i]);
+}
+
+template <size_t N>
+void Add(const std::array<uint64_t, N>& more, std::array<uint64_t, N>* sums) {
+  for (size_t i = 0; i < N; ++i) (*sums)[i] += more[i];
 }
 
 constexpr PartitionId kWholeTable = {0, -1};
@@ -63,6 +62,11 @@ void RequestStats::Answered(RequestKind kind, ErrorCode error, int64_t nanos, ui
   operation.latency.Record(nanos);
   operation.asked_bytes.Add(asked_bytes);
   operation.answered_bytes.Add(answered_bytes);
+  operation.requests.Add();
+  if (error == ErrorCode::kOk) {
+    const uint64_t bytes = IsWrite(kind) ? asked_bytes : answered_bytes;
+    operation.capacity_units.Add((bytes + kCapacityUnitBytes - 1) / kCapacityUnitBytes);
+  }
   if (error != ErrorCode::kOk) operation.errors[static_cast<size_t>(error) % kErrorCodes].Add();
 }
 
@@ -79,6 +83,7 @@ void RequestStats::AddTo(ByKind* by_kind) const {
     operation->latency.AddTo(&totals.latency);
     totals.asked_bytes += operation->asked_bytes.value();
     totals.answered_bytes += operation->answered_bytes.value();
+    totals.capacity_units += operation->capacity_units.value();
     for (size_t code = 0; code < kErrorCodes; ++code)
       if (const uint64_t n = operation->errors[code].value(); n > 0)
         totals.errors[static_cast<ErrorCode>(code)] += n;
@@ -89,6 +94,18 @@ void RequestStats::AddTo(ByStage* by_stage) const {
   const Stages* stages = stages_.load(std::memory_order_acquire);
   if (stages == nullptr) return;
   for (size_t i = 0; i < kWriteStages; ++i) (*stages)[i].AddTo(&(*by_stage)[i]);
+}
+
+void RequestStats::AddTo(LoadByKind* loads) const {
+  for (size_t i = 0; i < kRequestKinds; ++i) {
+    const Operation* operation = operations_[i].load(std::memory_order_acquire);
+    if (operation == nullptr) continue;
+    Load& load = (*loads)[i];
+    load.requests += operation->requests.value();
+    load.asked_bytes += operation->asked_bytes.value();
+    load.answered_bytes += operation->answered_bytes.value();
+    load.capacity_units += operation->capacity_units.value();
+  }
 }
 
 std::shared_ptr<RequestStats> RequestBook::Open(PartitionId pid, const std::string& table) {
@@ -110,31 +127,56 @@ void RequestBook::Close(PartitionId pid, const std::shared_ptr<RequestStats>& st
   TableEntry& entry = tables_[pid.app_id];
   stats->AddTo(&entry.gone_by_kind);
   stats->AddTo(&entry.gone_by_stage);
+  Add(stats->figures().ReadCounts(), &entry.gone_counts);
+  Add(stats->figures().ReadEngineCounts(), &entry.gone_engine_counts);
   const auto it = entry.partitions.find(pid.index);
   if (it != entry.partitions.end() && it->second == stats) entry.partitions.erase(it);
 }
 
-// Tables of one name, as one that was dropped and made again, are one.
+std::vector<RequestBook::Member> RequestBook::Members() const {
+  const std::lock_guard lock(mutex_);
+  return MembersLocked();
+}
+
+std::vector<RequestBook::Member> RequestBook::MembersLocked() const {
+  std::vector<Member> members;
+  for (const auto& [app_id, entry] : tables_)
+    for (const auto& [index, stats] : entry.partitions)
+      members.push_back({entry.name, {app_id, index}, stats});
+  return members;
+}
+
+// Tables of one name, as one that was dropped and made again, are one. What is open is read without
+// the lock, for replicas' strands take it too; a replica that closes meanwhile is counted once.
 std::vector<RequestBook::Row> RequestBook::Read(Level level) const {
   std::map<std::pair<std::string, PartitionId>, Row> rows;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [app_id, entry] : tables_) {
-    const auto row_of = [&rows, &entry](PartitionId pid) -> Row& {
-      Row& row = rows[{entry.name, pid}];
-      row.table = entry.name;
-      row.pid = pid;
-      return row;
-    };
-    if (level == Level::kTable) {
-      Row& row = row_of(kWholeTable);
+  const auto row_of = [&rows](const std::string& table, PartitionId pid) -> Row& {
+    const auto [it, is_new] = rows.try_emplace({table, pid});
+    if (is_new) {
+      it->second.table = table;
+      it->second.pid = pid;
+    }
+    return it->second;
+  };
+  std::vector<Member> members;
+  {
+    const std::lock_guard lock(mutex_);
+    members = MembersLocked();
+    for (const auto& [app_id, entry] : tables_) {
+      if (level != Level::kTable) break;
+      Row& row = row_of(entry.name, kWholeTable);
       Add(entry.gone_by_kind, &row.by_kind);
       Add(entry.gone_by_stage, &row.by_stage);
+      Add(entry.gone_counts, &row.counts);
+      Add(entry.gone_engine_counts, &row.engine_counts);
     }
-    for (const auto& [index, stats] : entry.partitions) {
-      Row& row = row_of(level == Level::kTable ? kWholeTable : PartitionId{app_id, index});
-      stats->AddTo(&row.by_kind);
-      stats->AddTo(&row.by_stage);
-    }
+  }
+  for (const Member& member : members) {
+    Row& row = row_of(member.table, level == Level::kTable ? kWholeTable : member.pid);
+    member.stats->AddTo(&row.by_kind);
+    member.stats->AddTo(&row.by_stage);
+    Add(member.stats->figures().ReadCounts(), &row.counts);
+    Add(member.stats->figures().ReadEngineCounts(), &row.engine_counts);
   }
   std::vector<Row> all;
   for (auto& [key, row] : rows) all.push_back(std::move(row));
@@ -144,11 +186,9 @@ std::vector<RequestBook::Row> RequestBook::Read(Level level) const {
 std::vector<RequestBook::HotKey> RequestBook::ReadHotKeys(Instant now) const {
   constexpr size_t kOfReplica = 10;
   std::vector<HotKey> keys;
-  const std::lock_guard lock(mutex_);
-  for (const auto& [app_id, entry] : tables_)
-    for (const auto& [index, stats] : entry.partitions)
-      for (HotKeys::Hot& hot : stats->hot_keys().Top(kOfReplica, now))
-        keys.push_back({entry.name, {app_id, index}, std::move(hot)});
+  for (const Member& member : Members())
+    for (HotKeys::Hot& hot : member.stats->hot_keys().Top(kOfReplica, now))
+      keys.push_back({member.table, member.pid, std::move(hot)});
   std::stable_sort(keys.begin(), keys.end(), [](const HotKey& a, const HotKey& b) {
     return a.hot.per_second > b.hot.per_second;
   });

@@ -1,6 +1,6 @@
 // RequestStats counts what clients ask of one replica: how often, how long, how many bytes, which
-// errors, for writes what the time went into, and which keys are hot. RequestBook holds those of
-// one server, by table.
+// errors, for writes what the time went into, and which keys are hot; beside it stands what the
+// replica does otherwise (replica_figures.h). RequestBook holds those of one server, by table.
 //
 // Units     Nanoseconds, bytes.
 // Threads   RequestStats: the replica's strand counts, any thread reads. RequestBook: thread-safe.
@@ -24,6 +24,7 @@
 #include "base/instant.h"
 #include "base/latency_buckets.h"
 #include "replica/hot_keys.h"
+#include "replica/replica_figures.h"
 
 namespace arion {
 
@@ -56,6 +57,9 @@ enum class WriteStage : uint8_t {
   kApply,      // until the engine has it
   kReply,      // until the answer is handed to the connection
 };
+// Requests are billed by pieces of this size: reads by their answers, writes as they come; a begun
+// piece counts.
+constexpr uint64_t kCapacityUnitBytes = 4096;
 constexpr size_t kWriteStages = 6;
 std::string_view WriteStageName(WriteStage stage);  // "log_append"
 
@@ -68,6 +72,7 @@ class RequestStats {
     LatencyBuckets::Totals latency;
     uint64_t asked_bytes = 0;
     uint64_t answered_bytes = 0;
+    uint64_t capacity_units = 0;
     std::map<ErrorCode, uint64_t> errors;
   };
   using ByKind = std::map<RequestKind, Totals>;  // those that occurred
@@ -84,9 +89,20 @@ class RequestStats {
 
   HotKeys& hot_keys() { return hot_keys_; }
   const HotKeys& hot_keys() const { return hot_keys_; }
+  ReplicaFigures& figures() { return figures_; }
+  const ReplicaFigures& figures() const { return figures_; }
 
   void AddTo(ByKind* by_kind) const;
   void AddTo(ByStage* by_stage) const;
+  // What AddTo would add, but for latencies and errors: for who asks often.
+  struct Load {
+    uint64_t requests = 0;
+    uint64_t asked_bytes = 0;
+    uint64_t answered_bytes = 0;
+    uint64_t capacity_units = 0;
+  };
+  using LoadByKind = std::array<Load, kRequestKinds>;
+  void AddTo(LoadByKind* loads) const;
 
  private:
   static constexpr size_t kErrorCodes = static_cast<size_t>(kErrorCodeCount);
@@ -94,6 +110,8 @@ class RequestStats {
     LatencyBuckets latency;
     OwnedCounter asked_bytes;
     OwnedCounter answered_bytes;
+    OwnedCounter requests;
+    OwnedCounter capacity_units;
     std::array<OwnedCounter, kErrorCodes> errors;
   };
   using Stages = std::array<LatencyBuckets, kWriteStages>;
@@ -102,6 +120,7 @@ class RequestStats {
   std::array<std::atomic<Operation*>, kRequestKinds> operations_{};
   std::atomic<Stages*> stages_{nullptr};
   HotKeys hot_keys_;
+  ReplicaFigures figures_;
 };
 
 class RequestBook {
@@ -112,6 +131,8 @@ class RequestBook {
     PartitionId pid;  // kTable: 0.-1
     RequestStats::ByKind by_kind;
     RequestStats::ByStage by_stage;
+    ReplicaFigures::Counts counts{};
+    ReplicaFigures::EngineTotals engine_counts{};
   };
 
   // What a replica of that partition counts from now on.
@@ -120,7 +141,15 @@ class RequestBook {
   // The replica is gone.
   void Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats);
 
+  // Tables in the order of their names.
   std::vector<Row> Read(Level level) const;
+  struct Member {
+    std::string table;
+    PartitionId pid;
+    std::shared_ptr<const RequestStats> stats;
+  };
+  // Those that are open, by partition.
+  std::vector<Member> Members() const;
   struct HotKey {
     std::string table;
     PartitionId pid;
@@ -134,8 +163,12 @@ class RequestBook {
     std::string name;
     RequestStats::ByKind gone_by_kind;  // of replicas that are gone
     RequestStats::ByStage gone_by_stage;
+    ReplicaFigures::Counts gone_counts{};
+    ReplicaFigures::EngineTotals gone_engine_counts{};
     std::map<int32_t, std::shared_ptr<RequestStats>> partitions;
   };
+
+  std::vector<Member> MembersLocked() const;
 
   mutable std::mutex mutex_;
   std::map<int32_t, TableEntry> tables_;  // guarded by mutex_

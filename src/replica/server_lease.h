@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/counter.h"
 #include "base/ids.h"
 #include "base/instant.h"
 
@@ -31,6 +32,14 @@ class ServerLease {
     end_nanos_.store(INT64_MIN, std::memory_order_release);
   }
 
+  // How long it is held still; zero: it is not. For displays.
+  absl::Duration Left(Instant now) const {
+    const int64_t end = end_nanos_.load(std::memory_order_acquire);
+    return end <= now.nanos() ? absl::ZeroDuration() : Instant(end) - now;
+  }
+  void NoteFailedBeacon() { failed_beacons_.Add(); }
+  const Counter& failed_beacons() const { return failed_beacons_; }
+
   // The meta server believed to lead; may be invalid.
   Endpoint leader() const {
     return Endpoint::FromPacked(leader_.load(std::memory_order_acquire)).value_or(Endpoint{});
@@ -41,6 +50,7 @@ class ServerLease {
   std::atomic<int64_t> end_nanos_{INT64_MIN};
   std::atomic<uint64_t> term_{1};
   std::atomic<uint64_t> leader_{0};
+  Counter failed_beacons_;
 };
 
 }  // namespace arion

@@ -195,6 +195,7 @@ AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
     }
     if (*error) return Written::kFailed;
     last_progress_ = Now();
+    host_->stats().sent_bytes.Add(static_cast<int64_t>(n));
     const size_t before = queued_bytes_.fetch_sub(n);
     CountBacklog(before, before - n);
     if (writing_[first_piece_].held != nullptr) {  // it knows what is left of it
@@ -347,6 +348,7 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
     total += n;
     filled = n == room.size;
   }
+  host_->stats().received_bytes.Add(static_cast<int64_t>(total));
   Process();
 }
 
@@ -378,6 +380,7 @@ void AsioConnection::HandleFrames() {
       case FrameParser::Result::kNeedMore:
         return;
       case FrameParser::Result::kBroken:
+        host_->stats().broken_frames.Add();
         return Close(parser_.error());
       case FrameParser::Result::kHttp:
         return BeginSession();
@@ -481,7 +484,9 @@ void AsioConnection::Tick(Instant now) {
       std::lock_guard lock(mutex_);
       due = deadlines_.TakeDue(now, [&](uint64_t call) { return host_->calls().IsOver(call); });
     }
-    for (uint64_t call : due) host_->calls().Finish(call, {.error = ErrorCode::kTimeout});
+    for (uint64_t call : due)
+      if (host_->calls().Finish(call, {.error = ErrorCode::kTimeout}))
+        host_->stats().calls_timed_out.Add();
     if (!established_ && now - started_ > host_->options().connect_timeout) {
       host_->ConnectFailed(peer_);
       return Close("no connection in time");

@@ -230,6 +230,7 @@ void AsioTransport::Hub::AcceptMore() {
 void AsioTransport::Hub::Begin(int loop, tcp::socket socket) {
   next_loop_.fetch_add(1);
   stats_.connections.Add(1);
+  stats_.accepted.Add();
   asio::io_context& context = loops_->context(loop);
   auto connection =
       std::make_shared<AsioConnection>(shared_from_this(), loop, context, std::move(socket));
@@ -288,6 +289,7 @@ Frame AsioTransport::Hub::RequestFrame(uint64_t id, const OutboundRequest& reque
 uint64_t AsioTransport::Hub::Send(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                                   absl::AnyInvocable<void(RpcResult)> done) {
   uint64_t id = next_id_.fetch_add(1);
+  stats_.calls.Add();
   std::string header =
       RdsnRequestHeader(RequestFrame(id, request), request.body, ChecksumsFor(request.name));
   calls_.Add(id, std::move(request.name), std::move(reply_on), std::move(done));

@@ -64,6 +64,12 @@ struct TransportStats {
   Counter pauses;        // a connection's requests were left unread until it took its answers
   Counter closed_slow;   // connections closed because they took too little for too long
   Counter accept_stops;  // accepting paused: at the limit of connections, or out of descriptors
+  Counter accepted;      // connections, since the start
+  Counter received_bytes;
+  Counter sent_bytes;
+  Counter broken_frames;  // what came was no frame: its connection was closed
+  Counter calls;          // requests sent to other servers that want an answer,
+  Counter calls_timed_out;
 };
 
 class AsioTransport : public Transport {

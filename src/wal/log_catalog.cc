@@ -9,6 +9,13 @@
 
 namespace arion {
 
+LogCatalog::LogCatalog(Content content, const Clock& clock)
+    : clock_(clock), content_(std::move(content)) {
+  gauges_->files.Set(static_cast<int64_t>(content_.files.size()));
+  for (const LogFileEntry& file : content_.files)
+    gauges_->bytes.Add(static_cast<int64_t>(file.content_bytes));
+}
+
 void LogCatalog::Add(const DurableBlock& block) {
   std::lock_guard lock(mutex_);
   std::vector<LogFileEntry>& files = content_.files;
@@ -18,7 +25,10 @@ void LogCatalog::Add(const DurableBlock& block) {
     files.push_back({.name = block.file,
                      .file_name = block.file.ToString(),
                      .header_max_decree = block.header_max_decree});
+    gauges_->files.Add(1);
   }
+  gauges_->bytes.Add(static_cast<int64_t>(block.end) -
+                     static_cast<int64_t>(files.back().content_bytes));
   files.back().content_bytes = block.end;
   files.back().index.Add(block.at, block.end);
   content_.max_decree = std::max(content_.max_decree, block.max_decree);
@@ -34,7 +44,11 @@ std::vector<std::string> LogCatalog::DropOldest(size_t count) {
   std::lock_guard lock(mutex_);
   const auto end = content_.files.begin() + static_cast<ptrdiff_t>(count);
   std::vector<std::string> names;
-  for (auto file = content_.files.begin(); file != end; ++file) names.push_back(file->file_name);
+  for (auto file = content_.files.begin(); file != end; ++file) {
+    names.push_back(file->file_name);
+    gauges_->files.Add(-1);
+    gauges_->bytes.Add(-static_cast<int64_t>(file->content_bytes));
+  }
   content_.files.erase(content_.files.begin(), end);
   return names;
 }
@@ -71,13 +85,6 @@ ReplayWork LogCatalog::WorkAbove(Decree applied) const {
       .bytes =
           static_cast<uint64_t>(content_.files.back().end_offset() - file.name.start_offset) - from,
       .mutations = content_.max_decree - applied};
-}
-
-LogCatalog::Size LogCatalog::size() const {
-  std::lock_guard lock(mutex_);
-  Size size{.files = static_cast<int64_t>(content_.files.size())};
-  for (const LogFileEntry& file : content_.files) size.bytes += file.content_bytes;
-  return size;
 }
 
 size_t LogCatalog::Find(int64_t index) const {

@@ -9,6 +9,7 @@
 #include <absl/status/statusor.h>
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -17,6 +18,7 @@
 
 #include "base/ids.h"
 #include "env/clock.h"
+#include "wal/log_gauges.h"
 #include "wal/log_index.h"
 #include "wal/log_retention.h"
 #include "wal/replay_estimate.h"
@@ -30,7 +32,7 @@ class LogCatalog {
     int64_t valid_start_offset = 0;   // records below are void
     Decree max_decree;                // largest decree ever appended (or given to StartAnew)
   };
-  LogCatalog(Content content, const Clock& clock) : clock_(clock), content_(std::move(content)) {}
+  LogCatalog(Content content, const Clock& clock);
 
   // ---- the writer, on its strand ----
   struct DurableBlock {
@@ -52,11 +54,8 @@ class LogCatalog {
   size_t CountUnneeded(const LogNeeds& needs, const LogReserve& reserve) const;
   // What a replay above `applied` would have to do.
   ReplayWork WorkAbove(Decree applied) const;
-  struct Size {
-    int64_t files = 0;
-    uint64_t bytes = 0;
-  };
-  Size size() const;
+  // Keeps its last values when this is gone.
+  std::shared_ptr<const LogGauges> gauges() const { return gauges_; }
   bool Holds(const LogFileName& file) const;
   std::vector<std::string> FileNames() const;
 
@@ -90,6 +89,7 @@ class LogCatalog {
   const Clock& clock_;
   mutable std::mutex mutex_;
   Content content_;  // guarded by mutex_
+  const std::shared_ptr<LogGauges> gauges_ = std::make_shared<LogGauges>();
 };
 
 }  // namespace arion

@@ -62,15 +62,16 @@ class RecoveredPrivateLog : public PrivateLog {
   }
 
   Stats stats() const override {
-    const LogCatalog::Size size = catalog_->size();
+    const LogGauges& size = *catalog_->gauges();
     Stats stats;
-    stats.files = size.files;
-    stats.bytes = size.bytes;
+    stats.files = size.files.value();
+    stats.bytes = static_cast<uint64_t>(size.bytes.value());
     stats.blocks_written = writer_->blocks_written();
     stats.mutations_written = writer_->mutations_written();
     stats.method = env_.log_device(options_.directory).method();
     return stats;
   }
+  std::shared_ptr<const LogGauges> gauges() const override { return catalog_->gauges(); }
 
  private:
   struct Reading {

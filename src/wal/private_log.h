@@ -38,6 +38,7 @@
 #include "base/ids.h"
 #include "base/mutation.h"
 #include "env/environment.h"
+#include "wal/log_gauges.h"
 #include "wal/log_retention.h"
 
 namespace arion {
@@ -123,6 +124,8 @@ class PrivateLog {
     std::string method;
   };
   virtual Stats stats() const = 0;
+  // For any thread, and for longer than the log lives; nullptr: it has none.
+  virtual std::shared_ptr<const LogGauges> gauges() const { return nullptr; }
 
   // Runs `done` on the strand once everything appended was reported and no step of this log is
   // under way in the DiskPool or the device; a failed log drains, too. Append nothing afterwards.

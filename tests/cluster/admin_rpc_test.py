@@ -166,6 +166,12 @@ class AdminRpcTest(harness.ClusterTest):
         counters = json.loads(command(self.replicas[0], "perf-counters", ".*replica(Count)"))
         self.assertEqual(counters["counters"][0]["name"], "replica*eon.replica_stub*replica(Count)")
         self.assertEqual(counters["counters"][0]["value"], self.partitions)
+        # As node-stat and table-stat of the official tools ask.
+        asked = json.loads(command(self.replicas[0], "perf-counters-by-substr", "*put_qps@", "disk.storage.sst(MB)@", "memused.res(MB)"))
+        types = {counter["name"].split("@")[0]: counter["type"] for counter in asked["counters"]}
+        self.assertEqual(types, {"replica*app.pegasus*put_qps": "RATE", "replica*app.pegasus*disk.storage.sst(MB)": "NUMBER",
+                                 "replica*server*memused.res(MB)": "NUMBER"})
+        self.assertEqual(len(asked["counters"]), 2 * self.partitions + 1)
 
     def test_the_scripts_of_older_versions_set_what_they_set(self):
         for name, value, shown in (("meta.live_percentage", "0", "0"), ("meta.lb.assign_delay_ms", "10", "10ms"),

@@ -103,8 +103,59 @@ class Metrics(harness.ClusterTest):
         self.assertEqual(harness.value_of(samples, "arion_meta_function_level", level="steady"), 1)
         self.assertGreaterEqual(harness.value_of(samples, "arion_partition_configuration_changes_total"), 3 * 8)
 
+    def test_the_metrics_an_operator_watches_have_their_old_names(self):
+        """Section 4.6 of the specification of administration, but for features Arion does not have."""
+        harness.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-e", "use temp; set h s v; get h s"])
+
+        def names_of(server):
+            entities = json.loads(self.ask(server, accept=None)[1])["entities"]
+            return {(entity["type"], metric["name"]) for entity in entities for metric in entity["metrics"]}
+        wanted = {
+            "server": "beacon_failed_count total_replicas primary_replicas learning_replicas learning_replicas_max_duration_ms error_replicas "
+                      "replica_error_dirs replica_garbage_dirs read_failed_requests write_failed_requests read_busy_requests write_busy_requests "
+                      "resident_mem_usage_mb rdb_block_cache_mem_usage_bytes rdb_wbm_total_mem_usage_bytes nfs_client_copy_bytes "
+                      "network_server_sessions lease_remaining_seconds",
+            "replica": "learn_count learn_failed_count learn_resets prepare_failed_requests group_check_failed_requests private_log_size_mb "
+                       "rdb_total_sst_size_mb rdb_total_sst_files rdb_estimated_keys rdb_memtable_mem_usage_bytes put_requests put_latency_ns "
+                       "throttling_rejected_read_requests throttling_rejected_write_requests read_capacity_units write_capacity_units "
+                       "rdb_changed_stopped_writes rdb_changed_delayed_writes rdb_compaction_input_bytes rdb_compaction_output_bytes "
+                       "rdb_block_cache_hit_count rdb_block_cache_total_count rdb_memtable_hit_count rdb_l0_hit_count "
+                       "rdb_bloom_filter_point_lookup_negatives read_expired_values",
+            "disk": "disk_capacity_avail_mb disk_capacity_total_mb",
+            "profiler": "profiler_server_rpc_latency_ns profiler_queue_latency_ns profiler_dropped_timeout_rpcs",
+            "queue": "queue_length"}
+        expected = {(kind, name) for kind, names in wanted.items() for name in names.split()}
+        harness.wait_for("every name is there", lambda: expected <= set().union(*(names_of(server) for server in self.cluster.replicas)) or None)
+        meta = names_of(self.cluster.meta)
+        self.assertLessEqual({("server", "unalive_replica_servers"), ("server", "alive_replica_servers"), ("server", "replica_server_disconnections"),
+                              ("server", "partition_configuration_changes"), ("table", "dead_partitions"), ("table", "unreadable_partitions"),
+                              ("table", "unwritable_partitions"), ("table", "writable_ill_partitions")}, meta)
+        text = self.ask(self.cluster.replicas[0])[1] + self.ask(self.cluster.meta)[1]
+        self.assertNotIn("profiler_", text, "what is there for older collectors alone")
+        self.assertNotIn("table_id", text)
+
+    def test_figures_of_engines_and_replicas_move(self):
+        self.write(4)
+
+        def sum_of(name, **labels):
+            return sum(value for server in self.cluster.replicas for known, has, value in harness.metrics(server)
+                       if known == name and labels.items() <= has.items())
+        harness.wait_for("keys are counted on all three members", lambda: sum_of("arion_engine_keys", table="temp") >= 3 * 4)
+        self.assertGreater(sum_of("arion_engine_memory_bytes", table="temp"), 0)
+        self.assertGreaterEqual(sum_of("arion_capacity_units_total", table="temp", use="write"), 4)
+        self.assertEqual(sum_of("arion_replicas", status="primary"), self.partitions)
+        for server in self.cluster.replicas:
+            samples = harness.metrics(server)
+            self.assertGreater(harness.value_of(samples, "arion_lease_remaining_seconds"), 0)
+            self.assertGreater(harness.value_of(samples, "arion_process_threads"), 3)
+            self.assertGreater(harness.value_of(samples, "arion_received_bytes_total"), 0)
+            self.assertEqual(harness.value_of(samples, "arion_replica_unapplied_mutations_max"), 0)
+
     def test_every_name_in_rules_and_dashboard_exists(self):
-        known = {name for server in self.cluster.servers() for name, _, _ in harness.metrics(server)}
+        known = set()
+        for server in self.cluster.servers():
+            for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", self.ask(server)[1], re.MULTILINE):
+                known |= {name + end for end in ("_bucket", "_sum", "_count")} if kind == "histogram" else {name}
         for file in ("alerts.yml", "dashboard.json"):
             with open(os.path.join(harness.ROOT, "tools", "monitoring", file)) as text:
                 named = set(re.findall(r"\barion_[a-z_0-9]+", text.read())) - {"arion_shell", "arion_log"}

@@ -45,6 +45,43 @@ TEST_F(MetricsJsonTest, OldNamesAndUnitsOnTheEntityOfTheDisk) {
   EXPECT_EQ(entity["metrics"][0].dump(), R"({"name":"disk_capacity_avail_mb","value":3})");
 }
 
+TEST_F(MetricsJsonTest, TablesTasksAndQueuesAreEntities) {
+  Gauge queued;
+  auto table = registry_.AddTable(
+      {.name = "dead_partitions", .old = {.name = "dead_partitions", .labels = {"table_id"}}},
+      MetricKind::kGauge, []() -> std::vector<LabeledValue> {
+        return {{{{"table", "t"}, {"table_id", "2"}}, 1.0}};
+      });
+  auto queue =
+      registry_.Add({.name = "queue_length", .is_json_only = true}, {{"queue", "d0"}}, queued);
+  auto task = registry_.Add({.name = "dropped", .is_json_only = true}, {{"task", "GET"}}, queued);
+  const nlohmann::json entities = Ask({})["entities"];
+  ASSERT_EQ(entities.size(), 3u);
+  EXPECT_EQ(entities[0]["id"], "task@GET");
+  EXPECT_EQ(entities[0]["type"], "profiler");
+  EXPECT_EQ(entities[0]["attributes"]["task_name"], "GET");
+  EXPECT_EQ(entities[1]["id"], "queue@d0");
+  EXPECT_EQ(entities[2]["id"], "table@2");
+  EXPECT_EQ(entities[2]["attributes"]["table"], "t");
+}
+
+TEST_F(MetricsJsonTest, OnlyFamiliesThatMayBeCalledSoAreRead) {
+  int asked = 0;
+  const auto counting = [&asked](MetricLevel) -> std::vector<LabeledValue> {
+    ++asked;
+    return {{{{"operation", "get"}}, 1.0}};
+  };
+  auto wanted =
+      registry_.AddLevelTable({.name = "requests_total", .old = {.name = "{operation}_requests"}},
+                              MetricKind::kCounter, counting);
+  auto other = registry_.AddLevelTable({.name = "other"}, MetricKind::kGauge, counting);
+  const QueryArguments arguments = {{"metrics", "get_requests,nothing"}};
+  const auto families = registry_.Read(MetricLevel::kPartition, FamiliesFor(arguments));
+  EXPECT_EQ(families.size(), 1u);
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(registry_.Read(MetricLevel::kPartition, FamiliesFor({})).size(), 2u);
+}
+
 TEST_F(MetricsJsonTest, APartitionsOperationHasItsOldNameAndEntity) {
   auto held = registry_.AddLevelTable(
       {.name = "requests_total", .help = "h", .old = {.name = "{operation}_requests"}},

@@ -128,5 +128,15 @@ TEST_F(PrometheusTextTest, PromtoolFindsNothingToSay) {
   EXPECT_EQ(std::system(("promtool check metrics < " + path).c_str()), 0);
 }
 
+TEST(PrometheusTextOfOldLabelsTest, LabelsForTheJsonAloneAreLeftOut) {
+  MetricRegistry registry;
+  auto held =
+      registry.AddTable({.name = "partitions", .help = "h", .old = {.labels = {"table_id"}}},
+                        MetricKind::kGauge, []() -> std::vector<LabeledValue> {
+                          return {{{{"table", "t"}, {"table_id", "2"}}, 1.0}};
+                        });
+  EXPECT_THAT(PrometheusText(registry.Read()), HasSubstr("arion_partitions{table=\"t\"} 1\n"));
+}
+
 }  // namespace
 }  // namespace arion

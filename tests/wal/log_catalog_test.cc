@@ -102,7 +102,7 @@ TEST_F(LogCatalogTest, AFilesAgeCountsFromItsLastBlock) {
   clock_.seconds += 3600;
   EXPECT_EQ(catalog_.CountUnneeded({.checkpoint = Decree(20)}, hour), 1u);
   EXPECT_THAT(catalog_.DropOldest(1), ElementsAre("log.1.0"));
-  EXPECT_EQ(catalog_.size().files, 1);
+  EXPECT_EQ(catalog_.gauges()->files.value(), 1);
 }
 
 TEST_F(LogCatalogTest, TheLongerIndexOfAFileCounts) {

@@ -1,0 +1,46 @@
+// RocksdbMeter: the figures of one RocksDB database. Of RocksDB's some two hundred tickers it keeps
+// the few that displays name, as plain atomics: a database costs 200 bytes and no clock is read for
+// it, where RocksDB's own Statistics are 100 KiB a core.
+//
+// Lifetime  What Statistics() and Listener() give is part of the options the database is opened
+//           with; the meter is told of the database behind that, and before it goes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/base/thread_annotations.h>
+#include <rocksdb/listener.h>
+#include <rocksdb/statistics.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "engine/engine_figures.h"
+#include "engine/rocksdb_database.h"
+
+namespace arion {
+
+class RocksdbMeter : public EngineMeter {
+ public:
+  RocksdbMeter();
+
+  std::shared_ptr<rocksdb::Statistics> Statistics() const;
+  std::shared_ptr<rocksdb::EventListener> Listener() const;
+  // nullptr: it goes; waits for a Read under way.
+  void Watch(std::shared_ptr<const Database> database);
+
+  EngineFigures Read() const override;
+  std::array<uint64_t, kEngineCounts> Counts() const override;
+
+ private:
+  struct Book;
+  class Tickers;
+  class Jobs;
+
+  const std::shared_ptr<Book> book_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Database> database_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace arion

@@ -1,0 +1,41 @@
+// Recently<T>: what all families of one reading of /metrics need, asked for once: kept for a moment.
+// Thread-safe. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "env/clock.h"
+
+namespace arion {
+
+template <class T>
+class Recently {
+ public:
+  // `ask` and `clock` outlive it.
+  Recently(const Clock& clock, std::function<T()> ask) : clock_(clock), ask_(std::move(ask)) {}
+
+  std::shared_ptr<const T> Read() {
+    constexpr absl::Duration kMoment = absl::Milliseconds(100);
+    const std::lock_guard lock(mutex_);
+    const Instant now = clock_.Now();
+    if (value_ == nullptr || now - asked_at_ > kMoment) {
+      value_ = std::make_shared<const T>(ask_());
+      asked_at_ = now;
+    }
+    return value_;
+  }
+
+ private:
+  const Clock& clock_;
+  const std::function<T()> ask_;
+  std::mutex mutex_;
+  Instant asked_at_;                // guarded by mutex_
+  std::shared_ptr<const T> value_;  // guarded by mutex_
+};
+
+}  // namespace arion
