@@ -119,13 +119,14 @@ export function draw(found, window, _, about) {
   return {
     health: [health(grade, wrong, doing)],
     first: [summary(window, about), ...(found.recovery.phase === 'done' ? [] : [recovery(found.recovery)])],
-    rest: [operations(window), stages(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
+    rest: [operations(window), stages(window), tables(window), disks(window), log(window), hotKeys(found.hot), slowRequests(found.slow), copies(window),
       ...(found.recovery.phase === 'done' ? [recovery(found.recovery)] : []), sharedLog(window)].filter(Boolean),
   };
 }
 
 function summary(window, about) {
   const r = window.newest;
+  const lease = r.sum('lease_remaining_seconds');
   const memory = r.sum('process_resident_memory_bytes');
   const value = (label, text, number, metric, more) => ({label, text, value: number, metric, ...more});
   return tiles([
@@ -138,6 +139,7 @@ function summary(window, about) {
       {note: `${count(replicas(r, 'primary'))} primary`}),
     {label: 'Durability', text: about.durability, value: about.durability, grade: about.durability === 'fsync' ? null : 'warn',
       note: about.durability === 'fsync' ? 'survives a power cut' : 'not past a power cut'},
+    {label: 'Lease', text: duration(lease), grade: lease === 0 ? 'bad' : null, note: lease === 0 ? 'it may not serve' : 'left of it'},
     value('Memory', bytes(memory), memory, 'arion_process_resident_memory_bytes'),
     value('CPU', percent(window.rate('process_cpu_seconds_total')), null, null, {note: 'of one core'}),
   ]);
@@ -177,6 +179,25 @@ function stages(window) {
   });
   return section('stages', 'Where a write’s time goes', 'of the last ten seconds',
     table('Stages of writes', [{title: 'Stage', is: true}, {title: 'Share of the time'}, {title: 'Mean', n: true}, {title: 'p50', n: true}, {title: 'p99', n: true}], rows, ''));
+}
+
+function tables(window) {
+  const r = window.newest;
+  const rows = r.values('engine_file_bytes', 'table').sort().map(name => {
+    const labels = {table: name};
+    const lookups = window.rate('engine_cache_lookups_total', labels);
+    const throttled = (window.rate('throttled_reads_total', labels) ?? 0) + (window.rate('throttled_writes_total', labels) ?? 0);
+    const stopped = window.rate('engine_write_stalls_total', {...labels, kind: 'stopped'}) ?? 0;
+    const files = r.sum('engine_file_bytes', labels);
+    return [name, figure(bytes(files), files, 'arion_engine_file_bytes'), count(r.sum('engine_keys', labels)), bytes(r.sum('engine_memory_bytes', labels)),
+      percent(lookups ? window.rate('engine_cache_hits_total', labels) / lookups : null), byteRate(window.rate('engine_compaction_bytes_total', labels)),
+      bytes(r.sum('engine_uncompacted_bytes', labels)), throttled > 0 ? state('warn', rate(throttled)) : rate(throttled),
+      stopped > 0 ? state('warn', 'held up') : 'no'];
+  });
+  return section('sizes', 'Tables', 'what this server has of them; every five seconds',
+    table('Size of each table', [{title: 'Table', is: true}, {title: 'Files', n: true}, {title: 'Records, about', n: true}, {title: 'In memory', n: true},
+      {title: 'Cache hits', n: true}, {title: 'Compactions', n: true}, {title: 'To compact', n: true}, {title: 'Throttled', n: true}, {title: 'Writes stall'}], rows,
+    'It holds no copy yet.'));
 }
 
 function hotKeys(hot) {
@@ -236,8 +257,10 @@ function copies(window) {
   const r = window.newest;
   const received = r.sum('disk_copy_received_bytes_total');
   const sent = r.sum('disk_copy_sent_bytes_total');
+  const learning = replicas(r, 'learner');
   return section('copies', 'Learning', null, tiles([
-    {label: 'Being learned here', text: count(replicas(r, 'learner')), value: replicas(r, 'learner'), metric: 'arion_replicas'},
+    {label: 'Being learned here', text: count(learning), value: learning, metric: 'arion_replicas',
+      note: learning > 0 ? `the longest for ${duration(r.sum('learn_seconds_max'))}` : null},
     {label: 'Receiving', text: byteRate(window.rate('disk_copy_received_bytes_total')), note: `${bytes(received)} since the start`},
     {label: 'Sending', text: byteRate(window.rate('disk_copy_sent_bytes_total')), note: `${bytes(sent)} since the start`},
   ]));
