@@ -96,6 +96,8 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.closed_replica_linger = absl::Seconds(5);
   server_options_.failed_directory_rest_max = absl::Seconds(8);
   server_options_.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
+  // A checkpoint for 6 MB of log at the latest: a crowd with large values writes more in an interval.
+  server_options_.replay_max = absl::Milliseconds(25);
   server_options_.log_preallocate = !random.Percent(20);
   // In half of the runs members that come back get checkpoints sooner.
   server_options_.log_for_member = {.bytes_max = options_.seed % 2 == 0 ? 0u : uint64_t{4} << 20};
