@@ -139,7 +139,7 @@ function summary(window, about) {
       {note: `${count(replicas(r, 'primary'))} primary`}),
     {label: 'Durability', text: about.durability, value: about.durability, grade: about.durability === 'fsync' ? null : 'warn',
       note: about.durability === 'fsync' ? 'survives a power cut' : 'not past a power cut'},
-    {label: 'Lease', text: duration(lease), grade: lease === 0 ? 'bad' : null, note: lease === 0 ? 'it may not serve' : 'left of it'},
+    lease === 0 ? {label: 'Lease', text: 'lost', grade: 'bad', note: 'it may not serve'} : null,
     value('Memory', bytes(memory), memory, 'arion_process_resident_memory_bytes'),
     value('CPU', percent(window.rate('process_cpu_seconds_total')), null, null, {note: 'of one core'}),
   ]);
