@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -205,7 +206,23 @@ class TerminalTest(harness.ClusterTest):
             self.assertEqual(victim.stop(), 0)
             victim.start()
             answer = json.loads(shell.communicate(timeout=120 * harness.PATIENCE)[0])
-        self.assertEqual((shell.returncode, answer["restarted"]), (0, 1))
+        self.assertEqual((shell.returncode, answer["restarted"], answer["result"], answer["left"]), (0, 1, "done", []))
+        # Ctrl-C while it waits for a server that does not restart.
+        servers = [server.address for server in self.cluster.replicas[1:]]
+        with tempfile.TemporaryDirectory() as home:
+            asked = os.path.join(home, "asked")
+            shell = subprocess.Popen([SHELL, "--meta", self.cluster.meta.address, "-j", "-e",
+                                      f"rolling-restart -y -c 'touch {asked}' {' '.join(servers)}"],
+                                     stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            harness.wait_for("the command ran", lambda: os.path.exists(asked), 60)
+            for _ in range(10):  # while the command itself runs nobody hears it
+                shell.send_signal(signal.SIGINT)
+                try:
+                    answer = json.loads(shell.communicate(timeout=3 * harness.PATIENCE)[0])
+                    break
+                except subprocess.TimeoutExpired:
+                    pass
+        self.assertEqual((shell.returncode, answer["restarted"], answer["left"]), (0, 0, servers))
 
 
 if __name__ == "__main__":

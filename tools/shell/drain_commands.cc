@@ -251,7 +251,6 @@ std::string CommandFor(const std::string& command, Endpoint node) {
 // After the command: until the server runs anew and every partition is healthy again.
 absl::StatusOr<Ended> AwaitRestart(Session& session, Endpoint node, double started_before,
                                    absl::Duration patience) {
-  const Interrupts interrupts;
   const absl::Time until = absl::Now() + patience;
   while (absl::Now() < until) {
     if (Interrupts::IsInterrupted()) return Ended::kDetached;
@@ -277,6 +276,7 @@ absl::StatusOr<Ended> RestartOne(Session& session, Endpoint node, const std::str
   ASSIGN_OR_RETURN(const Ended emptied, Empty(session, node, What::kPrimaries));
   if (emptied == Ended::kDetached) return emptied;
   const double started = StartedAt(node);
+  const Interrupts interrupts;  // from the command on: it is not to be ended in the middle
   const int result = std::system(CommandFor(command, node).c_str());
   if (result != 0)
     return absl::FailedPreconditionError(
@@ -333,7 +333,12 @@ absl::StatusOr<Outcome> RollingRestart(Session& session, const Words& words) {
         ProgressText(restarted, static_cast<int64_t>(nodes.size()), "servers", absl::ZeroDuration())
             .c_str());
   }
-  outcome.answer.Add("restarted", restarted);
+  std::vector<std::string> left;  // whoever goes on names them
+  for (size_t i = static_cast<size_t>(restarted); i < nodes.size(); ++i)
+    left.push_back(nodes[i].ToString());
+  outcome.answer.Add("restarted", restarted)
+      .Add("result", std::string(left.empty() ? "done" : "detached: the others were left alone"))
+      .Add("left", std::move(left));
   return outcome;
 }
 
