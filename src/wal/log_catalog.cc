@@ -99,6 +99,12 @@ bool LogCatalog::Holds(const LogFileName& file) const {
   return Find(file.index) < content_.files.size();
 }
 
+std::optional<LogFileEntry> LogCatalog::Newest() const {
+  std::lock_guard lock(mutex_);
+  if (content_.files.empty()) return std::nullopt;
+  return content_.files.back();
+}
+
 std::vector<std::string> LogCatalog::FileNames() const {
   std::lock_guard lock(mutex_);
   std::vector<std::string> names;

@@ -57,6 +57,8 @@ class LogCatalog {
   // Keeps its last values when this is gone.
   std::shared_ptr<const LogGauges> gauges() const { return gauges_; }
   bool Holds(const LogFileName& file) const;
+  // The newest file; nullopt: there is none.
+  std::optional<LogFileEntry> Newest() const;
   std::vector<std::string> FileNames() const;
 
   // A file to read, and from where.

@@ -59,7 +59,7 @@ absl::Status LogFolder::CreateFilled(const std::string& path, int64_t index, uin
   if (fill_bytes > 0) RETURN_IF_ERROR(Grow(&file, fill_bytes));
   ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
   identity_.Add(status, durability_, index);
-  identity_.clean = false;
+  identity_.MarkUnclean();
   if (absl::Status written = WriteIdentity(); !written.ok()) {
     identity_.Remove(status);
     return written;
@@ -94,7 +94,7 @@ absl::Status LogFolder::Prepare(Kept kept) {
   }
   // It is named there since it was first made.
   if (identity_.clean) {
-    identity_.clean = false;
+    identity_.MarkUnclean();
     RETURN_IF_ERROR(WriteIdentity());
   }
   spare_.emplace(Spare{std::move(kept.path), std::move(file)});
@@ -194,7 +194,7 @@ absl::Status LogFolder::CheckPresent(const std::vector<std::string>& names) {
   return absl::OkStatus();
 }
 
-absl::Status LogFolder::MarkClean() {
+absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
   for (const std::string& name : names) {
     if (!IsSpareName(name)) continue;
@@ -205,6 +205,10 @@ absl::Status LogFolder::MarkClean() {
   RETURN_IF_ERROR(files_.SyncDirectory(directory_));
   // From here on it names exactly our files here: recovery notices when one is gone.
   identity_.clean = true;
+  // A file of which nothing was read but its end is known as it was before.
+  if (last_file && !(last_file->marks.empty() && identity_.last_file &&
+                     identity_.last_file->index == last_file->index))
+    identity_.last_file = std::move(last_file);
   return WriteIdentity();
 }
 

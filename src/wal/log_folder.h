@@ -65,7 +65,8 @@ class LogFolder {
   absl::Status RemoveKept();
   // DataLoss: one of these files is gone.
   absl::Status CheckPresent(const std::vector<std::string>& names);
-  absl::Status MarkClean();
+  // Nothing is written any more. `last_file`: what is known of the newest.
+  absl::Status MarkClean(std::optional<LogIdentity::LastFile> last_file);
 
  private:
   // A dropped file under a spare's name.

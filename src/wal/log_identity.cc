@@ -69,6 +69,11 @@ void LogIdentity::Remove(const FileStatus& status) {
   std::erase_if(files, [&](const File& file) { return file.inode == status.inode; });
 }
 
+void LogIdentity::MarkUnclean() {
+  clean = false;
+  last_file.reset();
+}
+
 std::string LogIdentity::Format() const {
   std::string text(kFirstLine);
   if (folder) absl::StrAppend(&text, "folder ", folder->inode, " ", folder->birth_nanos, "\n");
@@ -76,8 +81,45 @@ std::string LogIdentity::Format() const {
     absl::StrAppend(&text, "file ", file.inode, " ", file.birth_nanos, " ",
                     Text(DurabilityName(file.durability)), " ", file.index, "\n");
   if (clean) text += "clean\n";
+  if (clean && last_file) {
+    absl::StrAppend(&text, "last ", last_file->index, " ", last_file->content_bytes, " ",
+                    last_file->max_ballot.value(), "\n");
+    for (const LogIndex::Entry& mark : last_file->marks)
+      absl::StrAppend(&text, "from ", mark.position, " ", mark.crc, " ", mark.max_decree.value(),
+                      "\n");
+  }
   absl::StrAppendFormat(&text, "crc %08x\n", Crc32c(text));
   return text;
+}
+
+bool LogIdentity::TakeLine(absl::Span<const absl::string_view> words) {
+  const size_t n = words.size();
+  if (words[0] == "folder" && !folder) {
+    Folder& at = folder.emplace();
+    return n == 3 && absl::SimpleAtoi(words[1], &at.inode) &&
+           absl::SimpleAtoi(words[2], &at.birth_nanos);
+  }
+  if (words[0] == "file") {
+    File& file = files.emplace_back();
+    if (n < 4 || n > 5 || (words[3] != "fsync" && words[3] != "os")) return false;
+    file.durability = words[3] == "os" ? Durability::kOs : Durability::kFsync;
+    return absl::SimpleAtoi(words[1], &file.inode) &&
+           absl::SimpleAtoi(words[2], &file.birth_nanos) &&
+           (n == 4 || absl::SimpleAtoi(words[4], &file.index));
+  }
+  int64_t last = 0;
+  if (n != 4 || !absl::SimpleAtoi(words[3], &last)) return false;
+  if (words[0] == "last" && clean && !last_file) {
+    LastFile& file = last_file.emplace();
+    file.max_ballot = Ballot(last);
+    return absl::SimpleAtoi(words[1], &file.index) &&
+           absl::SimpleAtoi(words[2], &file.content_bytes);
+  }
+  if (words[0] != "from" || !last_file) return false;
+  LogIndex::Entry& mark = last_file->marks.emplace_back();
+  mark.max_decree = Decree(last);
+  return absl::SimpleAtoi(words[1], &mark.position) && absl::SimpleAtoi(words[2], &mark.crc) &&
+         mark.position > 0 && mark.position < last_file->content_bytes;
 }
 
 absl::StatusOr<LogIdentity> LogIdentity::Parse(std::string_view text) {
@@ -96,21 +138,7 @@ absl::StatusOr<LogIdentity> LogIdentity::Parse(std::string_view text) {
       continue;
     }
     const std::vector<absl::string_view> words = absl::StrSplit(line, ' ');
-    if (Folder at; words.size() == 3 && words[0] == "folder" && !identity.folder &&
-                   absl::SimpleAtoi(words[1], &at.inode) &&
-                   absl::SimpleAtoi(words[2], &at.birth_nanos)) {
-      identity.folder = at;
-      continue;
-    }
-    File file;
-    if (words.size() < 4 || words.size() > 5 || words[0] != "file" ||
-        !absl::SimpleAtoi(words[1], &file.inode) ||
-        !absl::SimpleAtoi(words[2], &file.birth_nanos) ||
-        (words[3] != "fsync" && words[3] != "os") ||
-        (words.size() == 5 && !absl::SimpleAtoi(words[4], &file.index)))
-      return damaged;
-    file.durability = words[3] == "os" ? Durability::kOs : Durability::kFsync;
-    identity.files.push_back(file);
+    if (!identity.TakeLine(words)) return damaged;
   }
   return identity;
 }

@@ -7,6 +7,8 @@
 //                                            a line a file; the index of the log file it was made
 //                                            for, which older ones lack
 //   clean                                    only after a clean stop, nothing written since
+//   last <index> <bytes> <largest ballot>    likewise: the newest file, and what is known of it
+//   from <position> <crc> <decree>           an index entry of it (log_index.h), in order
 //   crc <8 hex digits>                       CRC-32C of everything above
 //
 // A file without a line is of other origin: the old versions' rules hold for it. But where the log
@@ -18,6 +20,7 @@
 #pragma once
 
 #include <absl/status/statusor.h>
+#include <absl/strings/string_view.h>
 #include <absl/types/span.h>
 
 #include <cstdint>
@@ -28,6 +31,7 @@
 
 #include "base/ids.h"
 #include "env/file_system.h"
+#include "wal/log_index.h"
 
 namespace arion {
 
@@ -44,9 +48,18 @@ struct LogIdentity {
     int64_t birth_nanos = 0;
     bool operator==(const Folder&) const = default;
   };
+  // The newest file of a log that was closed: where replay may begin in it.
+  struct LastFile {
+    int64_t index = 0;
+    uint64_t content_bytes = 0;
+    Ballot max_ballot;                   // of all records in the log
+    std::vector<LogIndex::Entry> marks;  // ascending
+    bool operator==(const LastFile&) const = default;
+  };
   std::vector<File> files;
   std::optional<Folder> folder;  // where they lay when this was written
   bool clean = false;
+  std::optional<LastFile> last_file;  // only with `clean`
 
   // How we wrote this file; nullopt: of other origin.
   std::optional<Durability> Find(const FileStatus& status) const;
@@ -59,6 +72,8 @@ struct LogIdentity {
   };
   bool SetFolder(const FileStatus& folder, absl::Span<const Log> logs);
   void Remove(const FileStatus& status);
+  // Something is written.
+  void MarkUnclean();
 
   std::string Format() const;
   static absl::StatusOr<LogIdentity> Parse(
@@ -66,6 +81,7 @@ struct LogIdentity {
 
  private:
   Durability DurabilityOfCopy(const Log& log) const;
+  bool TakeLine(absl::Span<const absl::string_view> words);
 };
 
 // Empty when the file is not there.

@@ -26,4 +26,9 @@ LogIndex::Entry LogIndex::Find(Decree first) const {
   return behind == entries_.begin() ? Entry{} : *(behind - 1);
 }
 
+std::vector<LogIndex::Entry> LogIndex::Last(size_t count) const {
+  const size_t from = entries_.size() - std::min(count, entries_.size());
+  return {entries_.begin() + static_cast<ptrdiff_t>(from), entries_.end()};
+}
+
 }  // namespace arion

@@ -4,9 +4,11 @@
 // Shapes    An entry's max_decree is the largest decree of the log before it, so it never falls
 //           even where decrees do (prepared anew, taken over). Every mutation with decree >= first
 //           lies behind the last entry with max_decree < first.
-// Threads   Pure. Adding allocates once in a file of 32 MiB. SPDX-License-Identifier: Apache-2.0
+// Threads   Pure. Adding allocates once in a file of 32 MiB.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -22,6 +24,7 @@ class LogIndex {
     uint64_t position = 0;  // of a block
     uint32_t crc = 0;       // the chain before it
     Decree max_decree;      // largest decree before it
+    bool operator==(const Entry&) const = default;
   };
 
   // The file's next block: `at` tells where it begins, `end` where it ends. A block that is not the
@@ -29,6 +32,8 @@ class LogIndex {
   void Add(const Entry& at, uint64_t end);
   // Where to begin for decrees >= first; position 0 if nothing better is known.
   Entry Find(Decree first) const;
+  // The last `count` entries at most, in order.
+  std::vector<Entry> Last(size_t count) const;
   // The blocks before this position are indexed.
   uint64_t end() const { return end_; }
 

@@ -245,6 +245,7 @@ class Recovery {
       if (i == 0 && !logs_[i].header_names_us && logs_[i].entry.name.index > 1)
         header_max_decree = log_.max_decree;
     }
+    log_.max_ballot = summary_.max_ballot;
     // What the engine holds was appended once, though the files of it may be gone.
     log_.max_decree = std::max(log_.max_decree, options_.applied);
     return absl::OkStatus();
@@ -309,9 +310,36 @@ class Recovery {
     }
   }
 
+  // Where replay begins in this file. What lies before a mark of a log that was closed is in the
+  // engine, if what lies behind it is as it was then; else all of the file is read.
+  absl::StatusOr<LogIndex::Entry> WhereToBegin(const File& file, const ReadableFile& bytes) {
+    const std::optional<LogIdentity::LastFile>& known = log_.identity.last_file;
+    if (options_.reads_newest_whole || !known || !summary_.was_clean || &file != &logs_.back() ||
+        !file.is_ours() || !file.header_names_us || known->index != file.entry.name.index ||
+        known->content_bytes != file.size ||
+        options_.valid_start_offset > file.entry.name.start_offset)
+      return LogIndex::Entry{};
+    LogIndex::Entry from;
+    for (const LogIndex::Entry& mark : known->marks)
+      if (mark.max_decree < options_.applied) from = mark;
+    if (from.position == 0) return from;
+    LogReader reader(bytes, file.size, file.entry.name.start_offset, from);
+    LogBlockView block;
+    while (true) {
+      ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
+      if (!more) break;
+    }
+    if (reader.end() != LogEnd::kEof) return LogIndex::Entry{};
+    summary_.max_ballot = std::max(summary_.max_ballot, known->max_ballot);
+    summary_.max_decree = std::max(summary_.max_decree, from.max_decree);
+    return from;
+  }
+
   absl::Status ReplayFile(File* file) {
     ASSIGN_OR_RETURN(auto bytes, files_.OpenForRead(PathOf(*file)));
-    LogReader reader(*bytes, file->size, file->entry.name.start_offset);
+    ASSIGN_OR_RETURN(const LogIndex::Entry from, WhereToBegin(*file, *bytes));
+    log_.max_decree = std::max(log_.max_decree, from.max_decree);
+    LogReader reader(*bytes, file->size, file->entry.name.start_offset, from);
     LogBlockView block;
     while (true) {
       ASSIGN_OR_RETURN(const bool more, reader.Next(&block));
@@ -486,7 +514,7 @@ class Recovery {
                                              .valid_start_offset = options_.valid_start_offset}));
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
     log_.identity.Add(status, Durability::kFsync, entry.name.index);
-    log_.identity.clean = false;
+    log_.identity.MarkUnclean();
     RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));
     RETURN_IF_ERROR(files_.Rename(spare, PathOf(entry.file_name)));
     RETURN_IF_ERROR(files_.SyncDirectory(options_.directory));

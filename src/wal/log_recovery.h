@@ -4,8 +4,10 @@
 //
 // Shapes    Steps, each durable before the next and repeatable after a crash: judge and replay
 //           every file; save bytes to be cut as <file>.tail and truncate; write the last block
-//           again; sync every kept file and the folder; append the uncommitted tail anew to a new file. Nothing is changed before
-//           every file has been judged, but for the `.removed` of 5.2's table.
+//           again; sync every kept file and the folder; append the uncommitted tail anew to a new
+//           file. Nothing is changed before every file has been judged, but for the `.removed` of
+//           5.2's table. After a clean stop only what the engine lacks of the newest file is read;
+//           all else is done as ever.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
 //           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a
 //           symbolic link, another replica's log, a number beyond 2^62).
@@ -32,6 +34,7 @@ struct RecoveredLog {
   int64_t next_index = 1;
   int64_t end_offset = 0;
   Decree max_decree;  // largest decree of all files, for the next file's header
+  Ballot max_ballot;  // of what was read
 };
 
 // Recovers the folder and replays it into `sink`; void records and files not needed above

@@ -25,6 +25,8 @@ constexpr absl::Duration kReactionTime = absl::Microseconds(50);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
 constexpr absl::Duration kTrimAfter = absl::Seconds(10);
 constexpr absl::Duration kKeepFor = absl::Minutes(10);  // dropped files, to be used again
+constexpr size_t kMarksAtClose =
+    16;  // what the engine lacks of a closed log is its last few blocks
 
 }  // namespace
 
@@ -43,6 +45,7 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
   // The recovered files are closed: what comes starts a file at their end.
   plan_.name = {.index = recovered.next_index - 1, .start_offset = recovered.end_offset};
   plan_.max_decree = recovered.max_decree;
+  plan_.max_ballot = recovered.max_ballot;
   plan_.valid_start_offset = options.valid_start_offset;
   current_name_ = plan_.name;
 }
@@ -141,6 +144,7 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   StoreMutation(*mutation, end_offset(), to);
   plan_.position += bytes;
   plan_.max_decree = std::max(plan_.max_decree, mutation->decree);
+  plan_.max_ballot = std::max(plan_.max_ballot, mutation->ballot);
   block.size += bytes;
   if (block.size - block.summed >= kSummedAtATime) Sum(block);
   block.callbacks.push_back(std::move(on_durable));
@@ -571,7 +575,13 @@ absl::Status LogWriter::Close() {
   failed_ = absl::FailedPreconditionError("the log is closed");
   if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
   RETURN_IF_ERROR(folder_->Trim(to_trim_));
-  return folder_->MarkClean();
+  std::optional<LogIdentity::LastFile> last_file;
+  if (const std::optional<LogFileEntry> newest = catalog_->Newest())
+    last_file.emplace(LogIdentity::LastFile{.index = newest->name.index,
+                                            .content_bytes = newest->content_bytes,
+                                            .max_ballot = plan_.max_ballot,
+                                            .marks = newest->index.Last(kMarksAtClose)});
+  return folder_->MarkClean(std::move(last_file));
 }
 
 }  // namespace arion

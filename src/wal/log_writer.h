@@ -79,6 +79,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     uint64_t position = 0;  // end of what was appended
     uint32_t crc = 0;       // the chain up to the last sealed block
     Decree max_decree;
+    Ballot max_ballot;
     int64_t valid_start_offset = 0;
   };
   struct Block {

@@ -57,6 +57,8 @@ struct PrivateLogOptions {
   // Replay: decrees up to here are in the engine already (files that hold nothing newer are not
   // read).
   Decree applied;
+  // Replay: the newest file from its start, also after a clean stop (else from `applied` on).
+  bool reads_newest_whole = false;
   // Replay: records at global offsets below this are void (init_offset_in_private_log): not given
   // to the sink, but their ballots count in ReplaySummary::max_ballot.
   int64_t valid_start_offset = 0;

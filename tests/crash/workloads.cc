@@ -167,6 +167,29 @@ RecordingPtr CleanStops(uint64_t seed, const FaultPlan& plan) {
   return log;
 }
 
+// Clean stops after which the end of a file is read alone: files of several steps of the index, an
+// engine that lacks little or nothing of them, and lives in which nothing is written.
+RecordingPtr Closed(uint64_t seed, const FaultPlan& plan) {
+  RecordingPtr log = Start(seed, plan,
+                           {.durability = seed % 5 == 4 ? Durability::kOs : Durability::kFsync,
+                            .segment_bytes_max = 512 << 10,
+                            .preallocate = seed % 3 != 0});
+  for (int i = 0; i < 2; ++i) {
+    for (int n = 0; n < 6; ++n) log->Append(50'000 + log->random().Below(10'000));
+    log->AppendTogether(3, 1, 900);
+    log->WaitForReports();
+    log->Checkpoint(static_cast<int64_t>(log->random().Below(4)));
+    log->Close();
+    log->Open();
+    if (log->random().Coin()) continue;
+    log->Close();
+    log->Open();
+  }
+  log->Append(700);
+  log->WaitForReports();
+  return log;
+}
+
 // Power cuts at any moment, and on it goes with what they left.
 RecordingPtr PowerCuts(uint64_t seed, const FaultPlan& plan) {
   RecordingPtr log = Start(seed, plan, seed % 3 == 0 ? kGrowingFiles : kSmallFiles);
@@ -236,19 +259,13 @@ RecordingPtr Upgraded(uint64_t seed, const FaultPlan& plan) {
 
 const std::vector<Workload>& Workloads() {
   static const std::vector<Workload> workloads = {
-      {"appends", Appends},
-      {"switches", Switches},
-      {"growing", Growing},
-      {"large", Large},
-      {"steps", Steps},
-      {"retention", Retention},
-      {"equal", Equal},
-      {"recycled", Recycled},
-      {"anew", Anew},
-      {"clean-stops", CleanStops},
-      {"power-cuts", PowerCuts},
-      {"restarts", Restarts},
-      {"page-cache", PageCache},
+      {"appends", Appends},   {"switches", Switches},
+      {"growing", Growing},   {"large", Large},
+      {"steps", Steps},       {"retention", Retention},
+      {"equal", Equal},       {"recycled", Recycled},
+      {"anew", Anew},         {"clean-stops", CleanStops},
+      {"closed", Closed},     {"power-cuts", PowerCuts},
+      {"restarts", Restarts}, {"page-cache", PageCache},
       {"upgraded", Upgraded},
   };
   return workloads;

@@ -28,6 +28,26 @@ TEST(LogIdentityTest, ComesBackAsWritten) {
   }
 }
 
+LogIdentity Closed() {
+  LogIdentity identity;
+  identity.Add(Status(11, 5), Durability::kFsync);
+  identity.clean = true;
+  identity.last_file.emplace(LogIdentity::LastFile{
+      .index = 7,
+      .content_bytes = 700000,
+      .max_ballot = Ballot(3),
+      .marks = {{.position = 131072, .crc = 4294967295u, .max_decree = Decree(12)},
+                {.position = 300000, .crc = 0, .max_decree = Decree(20)}}});
+  return identity;
+}
+
+TEST(LogIdentityTest, WhatIsKnownOfTheLastFileComesBackUntilSomethingIsWritten) {
+  LogIdentity identity = Closed();
+  EXPECT_EQ(LogIdentity::Parse(identity.Format())->last_file, identity.last_file);
+  identity.MarkUnclean();
+  EXPECT_EQ(LogIdentity::Parse(identity.Format())->last_file, std::nullopt);
+}
+
 TEST(LogIdentityTest, AFileIsOursOnlyWithItsBirthTime) {
   LogIdentity identity;
   identity.Add(Status(11, 5), Durability::kOs);
@@ -86,9 +106,7 @@ TEST(LogIdentityTest, AfterACleanStopACopyIsOfOtherOrigin) {
 }
 
 TEST(LogIdentityTest, AnyDamageIsSeen) {
-  LogIdentity identity;
-  identity.Add(Status(11, 5), Durability::kFsync);
-  identity.clean = true;
+  const LogIdentity identity = Closed();
   const std::string text = identity.Format();
   for (size_t i = 0; i < text.size(); ++i) {
     std::string damaged = text;

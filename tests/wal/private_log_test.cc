@@ -9,6 +9,7 @@
 
 #include "tests/wal/log_world.h"
 #include "wal/log_format.h"
+#include "wal/log_identity.h"
 
 namespace arion {
 namespace {
@@ -97,6 +98,118 @@ TEST(PrivateLogTest, CleanStopTrimsTheFileAndMarksTheStop) {
   ASSERT_TRUE(w.Open().ok());
   EXPECT_FALSE(w.summary.was_clean);
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2));
+}
+
+TEST(PrivateLogTest, AfterACleanStopOnlyTheEndIsReadThatTheEngineLacks) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  for (int64_t d = 1; d <= 800; ++d) {
+    w.Append(MakeMutation(d, 1000, d <= 5 ? 9 : 3));
+    if (d % 20 == 0) w.Settle(absl::Milliseconds(20));
+  }
+  w.Settle();
+  ASSERT_TRUE(w.Close().ok());
+  PrivateLogOptions options = TestLogOptions();
+  // Twice, for nothing is written meanwhile; then with an engine that lacks more.
+  for (const int64_t applied : {800, 800, 797, 400}) {
+    options.applied = Decree(applied);
+    w.Crash(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(w.Open(options).ok());
+    EXPECT_TRUE(w.summary.was_clean);
+    EXPECT_EQ(w.summary.max_decree, Decree(800));
+    EXPECT_EQ(w.summary.max_ballot, Ballot(9)) << "of records that were not read";
+    ASSERT_FALSE(w.replayed.empty());
+    EXPECT_LE(w.replayed.front()->decree, Decree(applied)) << "the last one's ballot is known";
+    EXPECT_GT(w.replayed.front()->decree, Decree(applied - 200)) << "one step of the index";
+    for (size_t i = 1; i < w.replayed.size(); ++i)
+      EXPECT_EQ(w.replayed[i]->decree, w.replayed[i - 1]->decree + 1);
+    EXPECT_EQ(w.replayed.back()->decree, Decree(800));
+    if (applied == 797) {
+      ASSERT_TRUE(w.Close().ok());
+    }
+  }
+  // All is still there, and it goes on as ever.
+  w.Append(MakeMutation(801, 100));
+  w.Settle();
+  std::vector<MutationPtr> read;
+  w.env().RunInPool([&] { read = *w.log->ReadFrom(Decree(1), 100 << 20); });
+  ASSERT_EQ(read.size(), 801u);
+  EXPECT_EQ(read[0]->decree, Decree(1));
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_FALSE(w.summary.was_clean);
+  EXPECT_EQ(w.replayed.size(), 801u);
+}
+
+// A log of this many records of 1000 bytes, closed.
+void CloseFilled(LogWorld& w, int64_t records) {
+  ASSERT_TRUE(w.Open().ok());
+  for (int64_t d = 1; d <= records; ++d) {
+    w.Append(MakeMutation(d, 1000));
+    if (d % 20 == 0) w.Settle(absl::Milliseconds(20));
+  }
+  w.Settle();
+  ASSERT_TRUE(w.Close().ok());
+}
+
+TEST(PrivateLogTest, AnEngineThatLacksMoreThanACleanStopTellsReadsTheWholeFile) {
+  LogWorld w;
+  CloseFilled(w, 4000);
+  PrivateLogOptions options = TestLogOptions();
+  options.applied = Decree(1000);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.replayed.size(), 4000u);
+}
+
+TEST(PrivateLogTest, WhatIsNotAsACleanStopLeftItIsReadWhole) {
+  LogWorld w;
+  CloseFilled(w, 800);
+  const std::string log = w.Content("log.1.0");
+  const LogIdentity identity = *ReadLogIdentity(w.files(), kIdentityPath);
+  ASSERT_FALSE(identity.last_file->marks.empty());
+  const auto write_identity = [&](const LogIdentity& written) {
+    ASSERT_TRUE(WriteFileDurably(w.files(), kIdentityPath, written.Format()).ok());
+  };
+  PrivateLogOptions options = TestLogOptions();
+  options.applied = Decree(800);
+  const auto replayed = [&] {
+    EXPECT_TRUE(w.Open(options).ok());
+    w.Crash(sim::CrashMode::kPowerNone);
+    return w.replayed.size();
+  };
+  EXPECT_LT(replayed(), 200u);
+  // Marks that do not fit.
+  for (int i = 0; i < 4; ++i) {
+    LogIdentity other = identity;
+    LogIdentity::LastFile& last = *other.last_file;
+    if (i == 0) last.marks.back().crc ^= 1;
+    if (i == 1) ++last.marks.back().position;
+    if (i == 2) ++last.content_bytes;
+    if (i == 3) ++last.index;
+    write_identity(other);
+    EXPECT_EQ(replayed(), 800u) << i;
+  }
+  write_identity(identity);
+  // Asked to.
+  options.reads_newest_whole = true;
+  EXPECT_EQ(replayed(), 800u);
+  options.reads_newest_whole = false;
+  // Void up to somewhere in it.
+  options.valid_start_offset = 5000;
+  EXPECT_GT(replayed(), 700u);
+  options.valid_start_offset = 0;
+  // Damage behind the mark is judged as ever: the last block is torn, one before it is not.
+  std::string damaged = log;
+  damaged[log.size() - 10] = static_cast<char>(damaged[log.size() - 10] ^ 1);
+  w.Put("log.1.0", damaged);
+  EXPECT_GT(replayed(), 700u);
+  w.Put("log.1.0", log);
+  write_identity(identity);
+  damaged = log;
+  const size_t at = identity.last_file->marks.back().position + 100;
+  damaged[at] = static_cast<char>(damaged[at] ^ 1);
+  w.Put("log.1.0", damaged);
+  EXPECT_TRUE(absl::IsDataLoss(w.Open(options)));
 }
 
 TEST(PrivateLogTest, CloseOfABusyLogIsRefusedAndHarmless) {

@@ -117,6 +117,7 @@ absl::Status ReadPrivateLog(FileSystem& files, const ServerReplica& replica,
   options.identity_path = place.IdentityPath();
   options.pid = replica.pid;
   options.applied = replica.checkpoint;
+  options.reads_newest_whole = true;
   options.valid_start_offset = replica.valid_start_in_private_log;
   ReplaySummary summary;
   const auto recovered = RecoverLog(

@@ -42,6 +42,7 @@ class PrivateJudge {
     options.identity_path = place_.IdentityPath();
     options.pid = place_.pid.value_or(PartitionId{});
     options.applied = applied;
+    options.reads_newest_whole = true;
     options.valid_start_offset = place_.valid_start_offset;
     verdict_.pid = options.pid;
     ReplaySummary summary;
