@@ -158,6 +158,7 @@ absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const Repl
 
 absl::Status ReplicaOpening::ReplayPrivateLog() {
   const LogPlace place = LogPlaceOf(host_.options.log_home_directory, opened_.directory);
+  const bool compares = host_.SharedLogEnd() != 0;  // with what the shared log has
   PrivateLogOptions options{.directory = place.directory,
                             .identity_path = place.identity_path,
                             .pid = opened_.pid,
@@ -167,22 +168,23 @@ absl::Status ReplicaOpening::ReplayPrivateLog() {
                             .on_no_space = WaitReporter(host_.disks, host_.LogDiskOf(opened_.disk)),
                             .preallocate = host_.options.log_preallocate,
                             .applied = opened_.engine->last_applied(),
+                            .reads_newest_whole = compares,
                             .valid_start_offset = opened_.info.offset_in_private_log};
   const Instant replay_started = host_.env.clock().Now();
   std::optional<int64_t> first_offset;
-  const bool compares = host_.SharedLogEnd() != 0;
   Enter(RecoveryStep::kReplay);
-  ASSIGN_OR_RETURN(opened_.log, host_.options.open_log(
-                                    host_.env, strand_, std::move(options),
-                                    [this, &first_offset, compares](MutationPtr m) {
-                                      if (!first_offset) first_offset = m->log_offset;
-                                      ticket_->SetBytesRead(
-                                          static_cast<uint64_t>(m->log_offset - *first_offset));
-                                      planner_.OnPrivate(m->ballot, m->decree, m->last_committed,
-                                                         compares ? RecordMark(*m) : 0);
-                                      return replay_->Take(std::move(m));
-                                    },
-                                    &summary_));
+  ASSIGN_OR_RETURN(
+      opened_.log,
+      host_.options.open_log(
+          host_.env, strand_, std::move(options),
+          [this, &first_offset, compares](MutationPtr m) {
+            if (!first_offset) first_offset = m->log_offset;
+            ticket_->SetBytesRead(static_cast<uint64_t>(m->log_offset - *first_offset));
+            if (compares)
+              planner_.OnPrivate(m->ballot, m->decree, m->last_committed, RecordMark(*m));
+            return replay_->Take(std::move(m));
+          },
+          &summary_));
   RETURN_IF_ERROR(replay_->ApplyGathered());
   host_.replay->logs.Add();
   host_.replay->mutations.Add(summary_.mutations);
