@@ -91,6 +91,10 @@ const PosixDiskPool& PosixEnvironment::pool_of(const std::string& path) {
   return *DeviceOf(path).pool;
 }
 
+const PosixDiskPool& PosixEnvironment::bulk_pool_of(const std::string& path) {
+  return *DeviceOf(path).bulk;
+}
+
 std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   std::vector<StuckWork> stuck;
   const std::lock_guard lock(mutex_);

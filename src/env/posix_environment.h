@@ -40,8 +40,9 @@ class PosixEnvironment : public Environment {
   DiskPool& bulk_pool(const std::string& path) override;
 
   EventLoops& loops() { return loops_; }
-  // The very pool of disk_pool(path), for displays.
+  // The very pools of disk_pool(path) and bulk_pool(path), for displays.
   const PosixDiskPool& pool_of(const std::string& path);
+  const PosixDiskPool& bulk_pool_of(const std::string& path);
   // PosixDiskPool::Stuck of all pools. Waits for no disk.
   std::vector<StuckWork> StuckInPools(absl::Duration limit);
   // Nothing runs on any strand after it returned; work in disk pools goes on.

@@ -4,7 +4,7 @@
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_format.h>
 
-#include <map>
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,15 +15,29 @@
 namespace arion {
 namespace {
 
-// The disks' pools, each with the tags of its directories.
-std::map<const PosixDiskPool*, std::string> PoolsOf(PosixEnvironment& env,
-                                                    const std::vector<ConfiguredDisk>& disks) {
-  std::map<const PosixDiskPool*, std::string> tags;
+// A disk's pool, with the tags of its directories.
+struct NamedPool {
+  const PosixDiskPool* pool;
+  std::string tags;
+  bool is_bulk;
+};
+
+// Each disk's pool, and that for the bulk of its bytes.
+std::vector<NamedPool> PoolsOf(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks) {
+  std::vector<NamedPool> pools;
+  const auto add = [&pools](const PosixDiskPool* pool, const std::string& tag, bool is_bulk) {
+    const auto known = std::find_if(pools.begin(), pools.end(),
+                                    [pool](const NamedPool& other) { return other.pool == pool; });
+    if (known == pools.end())
+      pools.push_back({pool, tag, is_bulk});
+    else
+      known->tags += "," + tag;
+  };
   for (const ConfiguredDisk& disk : disks) {
-    std::string& known = tags[&env.pool_of(disk.path)];
-    known += (known.empty() ? "" : ",") + disk.tag;
+    add(&env.pool_of(disk.path), disk.tag, false);
+    add(&env.bulk_pool_of(disk.path), disk.tag, true);
   }
-  return tags;
+  return pools;
 }
 
 std::string Quantiles(const Histogram& nanos) {
@@ -40,11 +54,12 @@ std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& 
       env.loops().size(), " event loops: lag ", Quantiles(watchdog.stats().loop_lag_nanos), "; ",
       transport.stats().connections.value(), " connections, ",
       transport.stats().backlog_bytes.value(), " bytes that slow clients do not take\n");
-  for (const auto& [pool, tag] : PoolsOf(env, disks)) {
+  for (const auto& [pool, tags, is_bulk] : PoolsOf(env, disks)) {
     const PoolStats& stats = pool->stats();
-    absl::StrAppend(&text, "pool of ", tag, ": ", pool->threads(), " threads, ", stats.busy.value(),
-                    " busy, ", stats.queued.value(), " queued; waited ",
-                    Quantiles(stats.wait_nanos), "; worked ", Quantiles(stats.service_nanos), "\n");
+    absl::StrAppend(&text, is_bulk ? "bulk pool of " : "pool of ", tags, ": ", pool->threads(),
+                    " threads, ", stats.busy.value(), " busy, ", stats.queued.value(),
+                    " queued; waited ", Quantiles(stats.wait_nanos), "; worked ",
+                    Quantiles(stats.service_nanos), "\n");
   }
   return text;
 }
@@ -53,23 +68,30 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
                                   const std::vector<ConfiguredDisk>& disks,
                                   const PosixWatchdog& watchdog) {
   MetricRegistrations held;
-  for (const auto& [pool, tag] : PoolsOf(env, disks)) {
-    auto add = [&, labels = MetricLabels{{"disk", tag}}](MetricInfo info, const auto& instrument) {
+  for (const NamedPool& named : PoolsOf(env, disks)) {
+    const std::string prefix = named.is_bulk ? "bulk_pool_" : "disk_pool_";
+    const std::string whose =
+        named.is_bulk ? "the disk's pool for copies to and from other servers" : "the disk's pool";
+    const MetricLabels labels{{"disk", named.tags}};
+    const auto add = [&](MetricInfo info, const auto& instrument) {
       held.push_back(registry.Add(std::move(info), labels, instrument));
     };
     held.push_back(registry.Add(
-        {.name = "disk_pool_threads", .help = "Threads of the disk's pool."}, MetricKind::kGauge,
-        {{"disk", tag}}, [pool = pool] { return static_cast<double>(pool->threads()); }));
-    const PoolStats& stats = pool->stats();
-    add({.name = "disk_pool_queued", .help = "Work that waits for a thread of the disk's pool."},
+        {.name = prefix + "threads", .help = "Threads of " + whose + "."}, MetricKind::kGauge,
+        labels, [pool = named.pool] { return static_cast<double>(pool->threads()); }));
+    const PoolStats& stats = named.pool->stats();
+    add({.name = prefix + "queued", .help = "Work that waits for a thread of " + whose + "."},
         stats.queued);
-    held.push_back(
-        registry.Add({.name = "queue_length", .help = "As disk_pool_queued.", .is_json_only = true},
-                     {{"queue", "disk_pool_" + tag}}, stats.queued));
-    add({.name = "disk_pool_busy", .help = "Threads of the disk's pool that work."}, stats.busy);
-    add(LatencyInfo("disk_pool_wait_seconds", "Time that work waited for a thread of the pool."),
+    if (!named.is_bulk)
+      held.push_back(registry.Add(
+          {.name = "queue_length", .help = "As disk_pool_queued.", .is_json_only = true},
+          {{"queue", "disk_pool_" + named.tags}}, stats.queued));
+    add({.name = prefix + "busy", .help = "Threads of " + whose + " that work."}, stats.busy);
+    add(LatencyInfo(prefix + "wait_seconds",
+                    "Time that work waited for a thread of " + whose + "."),
         stats.wait_nanos);
-    add(LatencyInfo("disk_pool_service_seconds", "Time that a thread of the pool worked on it."),
+    add(LatencyInfo(prefix + "service_seconds",
+                    "Time that a thread of " + whose + " worked on it."),
         stats.service_nanos);
   }
   const WatchdogStats& watched = watchdog.stats();

@@ -15,13 +15,13 @@
 
 namespace arion {
 
-// Sizes, queues and times of each disk's pool; lag of loops; what is stuck. Environment and
+// Sizes, queues and times of each disk's pools; lag of loops; what is stuck. Environment and
 // watchdog outlive what is returned.
 MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& env,
                                   const std::vector<ConfiguredDisk>& disks,
                                   const PosixWatchdog& watchdog);
 
-// The same as text, one line for the loops and one for each disk's pool.
+// The same as text, one line for the loops and one for each of the disks' pools.
 std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks,
                       const PosixWatchdog& watchdog, const AsioTransport& transport);
 

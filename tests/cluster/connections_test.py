@@ -55,7 +55,11 @@ class ConnectionsTest(unittest.TestCase):
         shell = os.path.join(harness.BUILD, "arion_shell")
         lines = harness.run([shell, f"--meta={self.target.cluster.meta.address}", "-e", f"pools {self.target.server.address}"])
         self.assertRegex(lines, r"event loops: lag p50 .* connections")
-        self.assertRegex(lines, r"pool of d0: \d+ threads, \d+ busy, \d+ queued; waited p50 .*; worked p50 ")
+        for pool in ("pool", "bulk pool"):
+            self.assertRegex(lines, rf"(?m)^{pool} of d0: \d+ threads, \d+ busy, \d+ queued; waited p50 .*; worked p50 ")
+        samples = harness.metrics(self.target.server)
+        for name in ("arion_disk_pool_threads", "arion_bulk_pool_threads"):
+            self.assertGreater(harness.value_of(samples, name, disk="d0"), 0)
 
     def test_a_storm_of_connections_is_accepted(self):
         begun = time.monotonic()
