@@ -74,9 +74,6 @@ class AdminRequestsTest : public MetaFixture {
                ProposeBalancerRequest{.pid = {1, 0}, .actions = actions, .force = force})
         ->err;
   }
-  ControlMetaResponse Level(FunctionLevel level) {
-    return *Ask<ControlMetaResponse>(kRpcControlMeta, ControlMetaRequest{level});
-  }
   Endpoint Outsider() {
     for (int n = 1; n <= 4; ++n)
       if (!ConfigOf("t", 0).IsMember(ServerAt(n))) return ServerAt(n);

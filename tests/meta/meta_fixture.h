@@ -202,6 +202,9 @@ class MetaFixture : public testing::Test {
     }
   }
 
+  ControlMetaResponse Level(FunctionLevel level) {
+    return *Ask<ControlMetaResponse>(kRpcControlMeta, ControlMetaRequest{level});
+  }
   CreateAppResponse Create(const std::string& name, int32_t partitions, int32_t replicas) {
     CreateAppRequest request{name,
                              {.partition_count = partitions,

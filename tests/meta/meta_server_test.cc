@@ -67,6 +67,44 @@ TEST_F(MetaServerTest, ADeadPrimaryIsRemovedAndASecondaryUpgraded) {
   EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
 }
 
+TEST_F(MetaServerTest, ARestartedServerGetsItsPrimariesBackTwoAnIntervalAtMost) {
+  constexpr int kPartitions = 18;
+  CompleteTable(3, kPartitions);
+  Level(FunctionLevel::kLively);
+  const auto led_by_first = [this] {
+    const std::vector<PartitionConfiguration> all = Query("t").partitions;
+    return std::count_if(all.begin(), all.end(), [](const PartitionConfiguration& config) {
+      return config.primary == ServerAt(1);
+    });
+  };
+  const auto before = led_by_first();
+  ASSERT_GE(before, kPartitions / 3 - 1);
+  std::vector<ReplicaInfo> replicas;
+  for (const PartitionConfiguration& config : Query("t").partitions)
+    replicas.push_back(Report(config, PartitionStatus::kInactive));
+  KillServer(1);
+  Pass(absl::Seconds(4));
+  Obey();
+  ASSERT_EQ(led_by_first(), 0);
+
+  StartServer(1);
+  Sync(1, replicas);
+  const Instant back = world_.now();
+  auto led = led_by_first();
+  while (led < before && world_.now() < back + 20 * options_.guardian_interval) {
+    const Instant from = world_.now();
+    while (world_.now() < from + options_.guardian_interval) {
+      Pass(absl::Milliseconds(500));
+      Obey();
+    }
+    const auto now = led_by_first();
+    EXPECT_LE(now, led + 2);
+    led = now;
+  }
+  EXPECT_EQ(led, before);
+  EXPECT_GE(world_.now() - back, (before / 2 - 1) * options_.guardian_interval);
+}
+
 TEST_F(MetaServerTest, NobodyIsDeclaredDeadBeforeOneGraceHasPassed) {
   CompleteTable(3);
   Ballot ballot = ConfigOf("t", 0).ballot;

@@ -7,6 +7,7 @@
 
 #include "replica/log_place.h"
 #include "replica/recovery_text.h"
+#include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
 #include "wal/private_log.h"
 
@@ -82,6 +83,32 @@ TEST_F(RecoveryTest, ADiskThatHangsIsLeftOutAndNamedTheOtherServes) {
   EXPECT_EQ(report.disks[0].done, 0u);
   EXPECT_GT(report.disks[1].done, 0u);
   EXPECT_EQ(server.server->Disks()[0].state, DiskStatus::kIoError);
+}
+
+TEST_F(RecoveryTest, EachFiveSecondsTheLogSaysHowFarItIsAndInTheEndWhatTookTheTime) {
+  Server& server = Filled();
+  server.Crash(sim::CrashMode::kProcess);
+  server.node.disk().SetSlowness(100000);  // a work of the pool takes two seconds at least
+  LogLines lines("recovery");
+  Restart(server);
+  const auto is_done = [&] { return server.server->RecoveryNow().phase == Phase::kDone; };
+  std::vector<std::pair<int64_t, std::string>> said;
+  for (int second = 1; second < 1000 && !is_done(); ++second) {
+    world_.RunFor(absl::Seconds(1));
+    for (std::string& line : lines.Take()) said.emplace_back(second, std::move(line));
+  }
+  ASSERT_TRUE(is_done());
+  ASSERT_GE(said.size(), 4u) << "two while it goes on, the last and the summary";
+  for (size_t i = 0; i + 2 < said.size(); ++i) {
+    EXPECT_THAT(said[i].first, testing::AnyOf(5 * i + 5, 5 * i + 6)) << said[i].second;
+    EXPECT_THAT(
+        said[i].second,
+        testing::ContainsRegex("^recovery: (listing|recovering), [0-4]/4 replicas.*, remaining "));
+  }
+  EXPECT_THAT(said[said.size() - 2].second, testing::StartsWith("recovery: done, 4/4 replicas"));
+  EXPECT_THAT(said.back().second, testing::StartsWith("recovery took "));
+  world_.RunFor(absl::Seconds(20));
+  EXPECT_THAT(lines.Take(), testing::IsEmpty()) << "it is over";
 }
 
 TEST_F(RecoveryTest, WhatWasReadIsReadAgainAfterARestart) {

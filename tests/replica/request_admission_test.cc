@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/log.h"
 #include "messages/table_environments.h"
 #include "rpc/thrift_codec.h"
+#include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -37,30 +37,6 @@ class TappedTransport : public Transport {
 
  private:
   Transport& inner_;
-};
-
-// What is logged while it lives and says `what`.
-class LogLines : public google::LogSink {
- public:
-  explicit LogLines(std::string what) : what_(std::move(what)) {
-    FLAGS_minloglevel = google::GLOG_INFO;
-    google::AddLogSink(this);
-  }
-  ~LogLines() override {
-    google::RemoveLogSink(this);
-    FLAGS_minloglevel = level_before_;
-  }
-  void send(google::LogSeverity, const char*, const char*, int, const google::LogMessageTime&,
-            const char* message, size_t size) override {
-    if (std::string line(message, size); line.find(what_) != std::string::npos)
-      lines_.push_back(std::move(line));
-  }
-  std::vector<std::string> Take() { return std::exchange(lines_, {}); }
-
- private:
-  const int level_before_ = FLAGS_minloglevel;
-  const std::string what_;
-  std::vector<std::string> lines_;
 };
 
 class RequestAdmissionTest : public ReplicaServerWorld {
