@@ -23,20 +23,25 @@ def measure(run):
     for target, path in (("cluster_programs", "arion_replica"), ("store_server", "bench/store_server")):
         binary = run.binary(target, path)
     os.environ["ARION_BUILD"] = run.build
-    figures = measure_server(run)
-    figures.update(measure_floor(run, binary))
+    figures = measure_server(run, binary)
     figures.update(measure_threads(run, binary))
     return figures
 
 
-def measure_server(run):
+def measure_server(run, binary):
+    """A server beside one that only waits, reads and answers: what so many connections cost whoever serves them."""
     import many_connections  # needs ARION_BUILD
     import harness
-    seconds, repeats = (1, 1) if run.quick else (5, 5)
+    seconds, repeats = (1, 1) if run.quick else (4, 5)
     target = many_connections.Target(harness.Cluster(servers=1, replica_settings={"block_cache_size": "512 MiB"}))
 
     def get(count):
         row = target.get(count, seconds)
+        run.keep(row)
+        return row
+
+    def get_bare(count):
+        row = dict(bare.get(run.build, count, seconds), model="epoll")
         run.keep(row)
         return row
 
@@ -46,29 +51,45 @@ def measure_server(run):
     before = target.server.resident_bytes()  # first: later the allocator has pages to spare
     with target.hold(IDLE):
         idle_bytes = (target.server.resident_bytes() - before) / IDLE
-    rows = measuring.in_turn({count: lambda count=count: get(count) for count in COUNTS}, repeats)
+    bare = StoreServer(binary, "epoll", 1000)
+    in_turn = measuring.in_turn({(ask, count): lambda ask=ask, count=count: ask(count) for count in COUNTS
+                                 for ask in (get, get_bare)}, repeats)
+    bare.stop()
     crowded = measuring.in_turn({"alone": lambda: get(ACTIVE), "beside idle": lambda: beside(IDLE, 0),
                                  "beside idle and slow": lambda: beside(IDLE, SLOW)}, repeats)
     target.cluster.destroy()
 
-    per_s = {count: [row["per_s"] for row in rows[count]] for count in COUNTS}
-    best = max(COUNTS, key=lambda count: statistics.median(per_s[count]))
-    run.table(["connections", "GETs/s", "of the best (goal 0.8)", "server us a GET", "client us a GET", "client's core busy",
-               "p50 us", "p99 us"],
-              [(count, measuring.spread(per_s[count], 0), measuring.Comparison(per_s[count], per_s[best]),
-                *(measuring.spread([row[key] for row in rows[count]], 2)
-                  for key in ("cpu_us", "client_cpu_us", "client_busy", "p50_us", "p99_us")))
-               for count in COUNTS])
+    rows = {count: in_turn[get, count] for count in COUNTS}
+    figures = tell_counts(run, "connections", rows)
+    bare_figures = tell_counts(run, "a bare epoll server", {count: in_turn[get_bare, count] for count in COUNTS})
+    figures.update({f"bare_{name}": value for name, value in bare_figures.items()})
+    figures["get_5000_over_best_of_bare"] = round(figures["get_5000_over_best"] / figures["bare_get_5000_over_best"], 3)
+    run.table(["5000 connections, of the best", ""], [("server (goal 0.8)", figures["get_5000_over_best"]),
+                                                      ("a bare epoll server", figures["bare_get_5000_over_best"]),
+                                                      ("server : bare", figures["get_5000_over_best_of_bare"])])
     p99 = {name: [row["p99_us"] for row in crowded[name]] for name in crowded}
     run.table([f"{ACTIVE} active", "GETs/s", "p99 us", "p99, of alone's (goal 1.3)"],
               [(name, measuring.spread([row["per_s"] for row in crowded[name]], 0), measuring.spread(p99[name], 0),
                 measuring.Comparison(p99[name], p99["alone"])) for name in crowded])
     run.table(["idle connections", "bytes each (goal 8192)"], [(IDLE, round(idle_bytes))])
+    figures["active_p99_ratio"] = round(measuring.Comparison(p99["beside idle and slow"], p99["alone"]).ratio, 3)
+    figures["idle_bytes"] = round(idle_bytes)
+    return figures
+
+
+def tell_counts(run, title, rows):
+    """Shows what was measured at each number of connections; its figures."""
+    per_s = {count: [row["per_s"] for row in rows[count]] for count in COUNTS}
+    best = max(COUNTS, key=lambda count: statistics.median(per_s[count]))
+    run.table([title, "GETs/s", "of the best", "server us a GET", "client us a GET", "client's core busy", "p50 us",
+               "p99 us"],
+              [(count, measuring.spread(per_s[count], 0), measuring.Comparison(per_s[count], per_s[best]),
+                *(measuring.spread([row[key] for row in rows[count]], 2)
+                  for key in ("cpu_us", "client_cpu_us", "client_busy", "p50_us", "p99_us")))
+               for count in COUNTS])
     figures = {f"get_{count}_per_s": statistics.median(per_s[count]) for count in COUNTS}
     figures.update({f"get_{count}_cpu_us": round(statistics.median(row["cpu_us"] for row in rows[count]), 2) for count in COUNTS})
     figures["get_5000_over_best"] = round(measuring.Comparison(per_s[5000], per_s[best]).ratio, 3)
-    figures["active_p99_ratio"] = round(measuring.Comparison(p99["beside idle and slow"], p99["alone"]).ratio, 3)
-    figures["idle_bytes"] = round(idle_bytes)
     return figures
 
 
@@ -95,26 +116,6 @@ class StoreServer:
     def stop(self):
         self.process.stdin.close()
         self.process.wait(timeout=60)
-
-
-def measure_floor(run, binary):
-    """What so many connections cost both ends when the server only waits, reads and answers: no goal can ask for less."""
-    seconds, repeats = (1, 1) if run.quick else (4, 5)
-    server = StoreServer(binary, "epoll", 1000)
-
-    def get(count):
-        row = dict(server.get(run.build, count, seconds), model="epoll")
-        run.keep(row)
-        return row
-    rows = measuring.in_turn({count: lambda count=count: get(count) for count in COUNTS}, repeats)
-    server.stop()
-    per_s = {count: [row["per_s"] for row in rows[count]] for count in COUNTS}
-    best = max(COUNTS, key=lambda count: statistics.median(per_s[count]))
-    run.table(["a bare epoll server", "GETs/s", "of the best", "server us a GET", "client us a GET", "client's core busy"],
-              [(count, measuring.spread(per_s[count], 0), measuring.Comparison(per_s[count], per_s[best]),
-                *(measuring.spread([row[key] for row in rows[count]], 2) for key in ("cpu_us", "client_cpu_us", "client_busy")))
-               for count in COUNTS])
-    return {"bare_epoll_5000_over_best": round(measuring.Comparison(per_s[5000], per_s[best]).ratio, 3)}
 
 
 def measure_threads(run, binary):

@@ -91,7 +91,7 @@ def measure(run):
 
 
 def cpu_bound(run, bench, directory):
-    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 128, 5)
+    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 32, 4)
     seconds, first, megabytes = runs_of(run, bench, directory, [
         f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}",
         "--runs=raw_one,raw:2,flushed_one,flushed:2,sequential,parallel:2"])
@@ -115,7 +115,7 @@ def cpu_bound(run, bench, directory):
 
 
 def threads_and_directories(run, bench, directory):
-    replicas, mebibytes, rounds = (8, 4, 1) if run.quick else (32, 32, 3)
+    replicas, mebibytes, rounds = (8, 4, 1) if run.quick else (16, 32, 2)
     threads = (1, 2, 4, 8)
     table = {}
     for directories in (1, 2, 4, 8):
@@ -130,7 +130,7 @@ def threads_and_directories(run, bench, directory):
 
 
 def disk_bound(run, bench, directory):
-    replicas, mebibytes, rounds, speed = (8, 8, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 64, 3, DISK_BYTES_PER_SECOND)
+    replicas, mebibytes, rounds, speed = (8, 8, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 32, 3, DISK_BYTES_PER_SECOND)
     with slow_disks(run, directory, 4 * replicas * mebibytes // DISKS + 512, speed) as (mounts, group):
         seconds, first, megabytes = runs_of(run, bench, directory, [
             f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", "--cold", f"--disks={','.join(mounts)}",
@@ -150,12 +150,12 @@ def real_servers(run):
     import harness  # needs ARION_BUILD
     figures = {}
     rows = []
-    for mebibytes in (1, 4) if run.quick else (8, 64, 256):
+    for mebibytes in (1, 4) if run.quick else (16, 64):
         rounds = clean_restarts(run, harness, 1, mebibytes)
         all_served = [max(r["done"]) for r in rounds]
         rows.append((f"1 server, {PARTITIONS} replicas of {mebibytes} MiB", *row_of(rounds), ""))
         figures["clean_start_seconds"] = round(statistics.median(all_served), 3)
-    rounds = clean_restarts(run, harness, 3, 1 if run.quick else 64)
+    rounds = clean_restarts(run, harness, 3, 1 if run.quick else 16)
     uneven = [max(r["done"]) / statistics.median(r["done"]) for r in rounds]
     rows.append((f"3 servers together, {PARTITIONS} replicas each", *row_of(rounds), measuring.spread(uneven)))
     figures["slowest_over_median"] = round(statistics.median(uneven), 3)
