@@ -447,6 +447,9 @@ class Recovery {
           RETURN_IF_ERROR(SaveTail(files_, PathOf(file), content, file.cut_end));
         }
         RETURN_IF_ERROR(writable->Truncate(content));
+      } else if (file.is_ours() && !summary_.was_clean) {
+        // A trimming whose sync failed may be seen and yet never reach the disk: done anew, it does.
+        RETURN_IF_ERROR(writable->Truncate(content));
       }
       if (&file == &logs_.back() && file.is_durable() && !summary_.was_clean)
         RETURN_IF_ERROR(WriteLastBlockAgain(file, *writable));

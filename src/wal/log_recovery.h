@@ -3,11 +3,11 @@
 // 2.7 and 5.2 for files of other origin).
 //
 // Shapes    Steps, each durable before the next and repeatable after a crash: judge and replay
-//           every file; save bytes to be cut as <file>.tail and truncate; write the last block
-//           again; sync every kept file and the folder; append the uncommitted tail anew to a new
-//           file. Nothing is changed before every file has been judged, but for the `.removed` of
-//           5.2's table. After a clean stop only what the engine lacks of the newest file is read;
-//           all else is done as ever.
+//           every file; save bytes to be cut as <file>.tail and truncate, also what seems trimmed
+//           already unless the stop was clean; write the last block again; sync every kept file and
+//           the folder; append the uncommitted tail anew to a new file. Nothing is changed before
+//           every file has been judged, but for the `.removed` of 5.2's table. After a clean stop
+//           only what the engine lacks of the newest file is read; all else is done as ever.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
 //           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a
 //           symbolic link, another replica's log, a number beyond 2^62).
