@@ -16,6 +16,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import argparse
 import collections
+import json
 import os
 import random
 import subprocess
@@ -139,15 +140,44 @@ class Kill(harness.ClusterTest):
         print(f"[{time.monotonic() - self.started:6.1f} s] kill {names}", flush=True)
         for server in victims:
             server.kill()
+        replicas = [server for server in victims if server.role == "replica"]
+        if self.copied is None and replicas:
+            self.copied = self.look_at_copy(replicas[0])
         time.sleep(self.random.uniform(0, 1))  # how long a server is away is part of the fault
         for server in victims:
             server.start()
+
+    def logs_of(self, path):
+        """What arion_log says of each log below a directory: it finds nothing damaged and changes nothing."""
+        program = os.path.join(harness.BUILD, "arion_log")
+        before = sorted((root, name, os.stat(os.path.join(root, name)).st_mtime_ns)
+                        for root, _, names in os.walk(path) for name in names)
+        lines = [json.loads(line) for line in harness.run([program, "verify", "-j", path]).splitlines()]
+        disk = json.loads(harness.run([program, "stat", "-j", path]).splitlines()[-1])
+        dumped = sum(1 for line in harness.run([program, "dump", "-j", path]).splitlines() if "n" in json.loads(line))
+        after = sorted((root, name, os.stat(os.path.join(root, name)).st_mtime_ns)
+                       for root, _, names in os.walk(path) for name in names)
+        self.assertEqual(after, before, "arion_log changed what it looked at")
+        self.assertEqual((disk["logs"], disk["mutations"]), (len(lines), dumped))
+        return sorted((line["gpid"], line["verdict"], line["max_decree"]) for line in lines)
+
+    def look_at_copy(self, server):
+        """A killed server's data, and what `cp -a` makes of them: arion_log says the same of both."""
+        with tempfile.TemporaryDirectory(prefix="arion-copy-") as copy:
+            subprocess.run(["cp", "-a", server.data_directories()[0], copy], check=True)
+            logs = self.logs_of(copy)
+        self.assertEqual(self.logs_of(server.data_directories()[0]), logs)
+        self.assertGreater(sum(decree for _, _, decree in logs), 0)
+        self.assertEqual({verdict for _, verdict, _ in logs} - {"OK", "TORN TAIL"}, set(), logs)
+        print(f"a copy of {server.name}: {logs}", flush=True)
+        return logs
 
     def test_every_acknowledged_write_is_read_back(self):
         print(f"seed {SEED}, {SECONDS:.0f} s", flush=True)
         self.random = random.Random(SEED)
         self.started = time.monotonic()
         self.go_keys, self.our_keys, self.amounts, self.go_amounts = [], [], [], []
+        self.copied = None
         ours, adders = self.ours(), self.adders()
         go, go_adder = self.go(0), self.go_adder(0)
         counts, kills, round_number = [], 0, 0
@@ -180,6 +210,7 @@ class Kill(harness.ClusterTest):
         self.assertGreater(len(self.go_keys), 0)
         self.assertGreater(len(self.our_keys), 0)
         self.check_sums()
+        self.assertIsNotNone(self.copied, "no replica server was killed: run it longer")
 
 
 class Verdict(unittest.TestCase):

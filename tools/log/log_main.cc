@@ -171,7 +171,15 @@ class Program {
       options.file_prefix = place.directory.substr(above.size() + 1) + "/";
     const auto damaged = Dump(watched_, place, options, say_);
     if (!damaged.ok()) return Failed(damaged.status());
-    is_damaged_ = is_damaged_ || *damaged;
+    is_damaged_ = is_damaged_ || (*damaged && !IsSound(place));
+  }
+
+  // What a killed server leaves behind the content of its own files (zeros, an older log's blocks) is
+  // damage to the old versions' rule only.
+  bool IsSound(const LogPlace& place) {
+    if (place.kind != LogKind::kPrivate) return false;
+    const Judgement judgement = Judge(watched_, place, {}).judgement;
+    return judgement == Judgement::kOk || judgement == Judgement::kTornTail;
   }
 
   void VerifyPlace(const LogPlace& place) {
@@ -184,8 +192,9 @@ class Program {
   }
 
   void StatPlace(const LogPlace& place) {
-    const auto stat = StatLog(watched_, place);
+    auto stat = StatLog(watched_, place);
     if (!stat.ok()) return Failed(stat.status());
+    if (stat->damaged_files > 0 && IsSound(place)) stat->damaged_files = 0;
     is_damaged_ = is_damaged_ || stat->damaged_files > 0;
     if (IsJson())
       PrintStatJson("log", place.Label(), *stat, say_);
