@@ -20,6 +20,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -224,6 +225,7 @@ class PrivateLogLoop {
         all_(static_cast<size_t>(shape.logs)) {
     for (size_t i = 0; i < all_.size(); ++i) {
       One& one = all_[i];
+      one.loop = this;
       one.begun.resize(static_cast<size_t>(outstanding_));
       one.log = std::make_unique<BenchLog>(
           env, env.NewStrand("log"), absl::StrCat(directories[i % directories.size()], "/", i),
@@ -235,14 +237,16 @@ class PrivateLogLoop {
   // Writes `records` and waits until all are durable.
   void Run(int64_t records, Histogram& latency) {
     Feed feed(records, static_cast<int>(all_.size()));
-    for (One& one : all_)
-      one.log->strand()->Post([this, &one, &feed, &latency] { Append(one, feed, latency); });
+    feed_ = &feed;
+    latency_ = &latency;
+    for (One& one : all_) one.log->strand()->Post([this, &one] { Append(one); });
     feed.done.wait();
   }
   std::string method() const { return all_[0].log->stats().method; }
 
  private:
   struct One {
+    PrivateLogLoop* loop = nullptr;
     std::unique_ptr<BenchLog> log;
     int in_flight = 0;
     std::vector<int64_t> begun;  // a ring: reports come in the order of appends
@@ -250,31 +254,39 @@ class PrivateLogLoop {
     size_t oldest = 0;
   };
 
-  void Append(One& one, Feed& feed, Histogram& latency) {
-    while (one.in_flight < outstanding_ && feed.left.fetch_sub(1) > 0) {
+  void Append(One& one) {
+    while (one.in_flight < outstanding_ && feed_->left.fetch_sub(1) > 0) {
       ++one.in_flight;
       one.begun[one.next++ % one.begun.size()] = BenchNanos();
-      one.log->Append(record_, [this, &one, &feed, &latency](const absl::Status& status) {
+      // It holds one pointer: a callback with more of them would allocate.
+      one.log->Append(record_, [&one](const absl::Status& status) {
         CHECK(status.ok()) << status;
-        latency.Record(
-            static_cast<uint64_t>(BenchNanos() - one.begun[one.oldest++ % one.begun.size()]));
-        --one.in_flight;
-        Append(one, feed, latency);
+        one.loop->OnDurable(one);
       });
     }
-    if (one.in_flight == 0) feed.done.count_down();
+    if (one.in_flight == 0) feed_->done.count_down();
+  }
+
+  void OnDurable(One& one) {
+    latency_->Record(
+        static_cast<uint64_t>(BenchNanos() - one.begun[one.oldest++ % one.begun.size()]));
+    --one.in_flight;
+    Append(one);
   }
 
   const MutationPtr record_;
   const int outstanding_;
   std::vector<One> all_;
+  Feed* feed_ = nullptr;  // of the run that is under way
+  Histogram* latency_ = nullptr;
 };
 
 // Bytes of each raw file, which is written from the front again when it is full.
 inline uint64_t RawFileBytes(int logs) { return logs > 8 ? 2 << 20 : 8 << 20; }
 
-// The least a log must do: copy, checksum, one write at a time into pre-written space. The load is
-// the private logs': each record has its own beginning and end.
+// The least a log of this method (perf.md 2.6) must do: copy, checksum, one write at a time into
+// pre-written space, blocks packed behind each other. The load is the private logs': each record has
+// its own beginning and end. It names no files: it writes one from the front again.
 class RawLoop {
  public:
   RawLoop(Environment& env, const std::vector<std::string>& directories, LoopShape shape)
@@ -309,28 +321,36 @@ class RawLoop {
     StrandPtr strand;
     LogDevice* device = nullptr;
     std::shared_ptr<LogFile> file;
-    uint64_t offset = 0;
+    uint64_t position = 0;
     AlignedBuffer buffer;
-    std::vector<int64_t> begun;  // of the records in flight
+    std::vector<int64_t> begun;                   // of the records in flight
+    char last_page[AlignedBuffer::kAlignment]{};  // that holds the end of the last block
   };
 
   void Write(One& one, Feed& feed, Histogram& latency) {
     const int64_t before = feed.left.fetch_sub(outstanding_);
     if (before <= 0) return feed.done.count_down();
     const int64_t records = std::min<int64_t>(before, outstanding_);
-    const size_t bytes = kBlockHeaderBytes + static_cast<size_t>(records) * record_bytes_;
-    one.buffer.Resize(kBlockHeaderBytes);
+    constexpr size_t kPage = AlignedBuffer::kAlignment;
+    const size_t block_bytes = kBlockHeaderBytes + static_cast<size_t>(records) * record_bytes_;
+    if (one.position + block_bytes + kPage > file_bytes_) one.position = 0;
+    const size_t prefix = one.position % kPage;
+    one.buffer.Resize(0);
+    one.buffer.Resize(prefix + kBlockHeaderBytes);
     for (int64_t r = 0; r < records; ++r) {
       one.begun[static_cast<size_t>(r)] = BenchNanos();
       StoreMutation(*record_, 0, one.buffer.Extend(record_bytes_));
     }
-    benchmark::DoNotOptimize(Crc32c(one.buffer.view()));
-    one.buffer.Resize((bytes + 4095) / 4096 * 4096);
-    if (one.offset + one.buffer.size() > file_bytes_) one.offset = 0;
+    benchmark::DoNotOptimize(Crc32c(one.buffer.view().substr(prefix)));
+    std::memcpy(one.buffer.data(), one.last_page, prefix);
+    const size_t end = prefix + block_bytes;
+    const size_t last = end / kPage * kPage;
+    std::memcpy(one.last_page, one.buffer.data() + last, end - last);
+    one.buffer.Resize((end + kPage - 1) / kPage * kPage);
     LogDevice::WriteRequest request;
     request.file = one.file;
-    request.offset = one.offset;
-    one.offset += one.buffer.size();
+    request.offset = one.position - prefix;
+    one.position += block_bytes;
     request.buffer = std::move(one.buffer);
     request.records = static_cast<uint32_t>(records);
     request.coverage = Coverage::kPrewritten;

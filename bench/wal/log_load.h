@@ -63,12 +63,13 @@ class LogLoad {
   int64_t RunClosed(int outstanding, int64_t run_nanos, Histogram& latency) {
     const size_t each =
         static_cast<size_t>(std::max(1, outstanding / static_cast<int>(all_.size())));
+    Run run(all_.size(), BenchNanos() + run_nanos, latency);
     for (auto& one : all_) {
       one->begun.assign(each, 0);
       one->appended = one->reported = 0;
+      one->run = &run;
+      one->strand->Post([this, &one = *one] { AppendMore(one); });
     }
-    Run run(all_.size(), BenchNanos() + run_nanos, latency);
-    for (auto& one : all_) one->strand->Post([this, &run, &one = *one] { AppendMore(one, run); });
     run.done.wait();
     return Reported();
   }
@@ -86,12 +87,14 @@ class LogLoad {
   }
 
  private:
+  struct Run;
   struct One {
     StrandPtr strand;
     Log* log = nullptr;
     std::vector<int64_t> begun;  // closed: a ring of starts; open: all arrivals
     size_t appended = 0;
     size_t reported = 0;
+    Run* run = nullptr;  // closed: under way
   };
   struct Run {
     Run(size_t logs, int64_t nanos, Histogram& l)
@@ -101,19 +104,20 @@ class LogLoad {
     Histogram& latency;
   };
 
-  void AppendMore(One& one, Run& run) {
+  void AppendMore(One& one) {
     while (one.appended - one.reported < one.begun.size()) {
       const int64_t now = BenchNanos();
-      if (now >= run.at_nanos) break;
+      if (now >= one.run->at_nanos) break;
       one.begun[one.appended++ % one.begun.size()] = now;
-      one.log->Append(record_, [this, &one, &run](const absl::Status& status) {
+      // It holds two pointers: a callback with more of them would allocate.
+      one.log->Append(record_, [this, &one](const absl::Status& status) {
         CHECK(status.ok()) << status;
         const int64_t begun = one.begun[one.reported++ % one.begun.size()];
-        run.latency.Record(static_cast<uint64_t>(BenchNanos() - begun));
-        AppendMore(one, run);
+        one.run->latency.Record(static_cast<uint64_t>(BenchNanos() - begun));
+        AppendMore(one);
       });
     }
-    if (one.appended == one.reported) run.done.count_down();
+    if (one.appended == one.reported) one.run->done.count_down();
   }
 
   void Arrive(One& one, Run& run) {
