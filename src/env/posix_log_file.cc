@@ -93,8 +93,11 @@ absl::Status PosixLogDevice::FillWithZeros(LogFile& log_file, uint64_t from, uin
   if (from % file.alignment() != 0 || to % file.alignment() != 0)
     return absl::InvalidArgumentError(absl::StrCat("fill ", file.path(), ": not aligned"));
   if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
-  // With the size set first the writes below don't keep the log's own writes out of the file.
-  if (from < to &&
+  // With the size set first the writes below don't keep the log's own writes out of the file. Not
+  // inside it: that would make the sync below write the journal.
+  struct stat now;
+  const bool grows = ::fstat(file.fd(), &now) != 0 || static_cast<uint64_t>(now.st_size) < to;
+  if (from < to && grows &&
       ::fallocate(file.fd(), 0, static_cast<off_t>(from), static_cast<off_t>(to - from)) != 0 &&
       IsOutOfSpace(errno))
     return PosixError(errno, "fill", file.path());

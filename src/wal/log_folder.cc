@@ -69,6 +69,8 @@ absl::Status LogFolder::CreateFilled(const std::string& path, int64_t index, uin
 }
 
 absl::Status LogFolder::MakeSpareOfKept() {
+  // What it holds is not touched before it has lost its name for good.
+  if (kept_.size() == 1) RETURN_IF_ERROR(Final(SyncLastKept()));
   Kept kept = std::move(kept_.front());
   kept_.pop_front();
   const std::string path = kept.path;
@@ -102,6 +104,7 @@ absl::Status LogFolder::Prepare(Kept kept) {
 }
 
 absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_t fill_bytes) {
+  RETURN_IF_ERROR(names_);
   if (!spare_)
     RETURN_IF_ERROR(kept_.empty() ? CreateSpare(name.index, fill_bytes, ZerosTaken(zeros_ahead_))
                                   : MakeSpareOfKept());
@@ -109,7 +112,7 @@ absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_
   OpenLogFile file = std::move(spare_->file);
   spare_.reset();
   // Even a lack of space is final here: after a crash the name may or may not be there.
-  const absl::Status synced = files_.SyncDirectory(directory_);
+  const absl::Status synced = SyncNames();
   if (!synced.ok()) return absl::DataLossError(synced.message());
   return file;
 }
@@ -135,6 +138,8 @@ absl::Status LogFolder::Trim(const std::vector<ToTrim>& files) {
 absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep) {
   to_remove_.insert(to_remove_.end(), names.begin(), names.end());
   while (!to_remove_.empty()) {
+    // One by one: of several unsynced names a power cut may keep any, and leave a hole.
+    RETURN_IF_ERROR(SyncLastKept());
     const std::string& name = to_remove_.front();
     const auto status = files_.Stat(PathOf(name));
     ZerosTaken taken(zeros_ahead_);
@@ -143,8 +148,7 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
     } else {
       const absl::Status removed = files_.Remove(PathOf(name));
       if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
-      // One by one: of several unsynced removals a power cut may keep any, and leave a hole.
-      RETURN_IF_ERROR(files_.SyncDirectory(directory_));
+      RETURN_IF_ERROR(SyncNames());
       if (status.ok()) identity_.Remove(*status);
     }
     to_remove_.pop_front();
@@ -164,16 +168,21 @@ absl::Status LogFolder::KeepFile(const std::string& name, ZerosTaken taken) {
   ASSIGN_OR_RETURN(const auto parsed, ParseLogFileName(name));
   std::string path = PathOf(SpareName(parsed->index));
   RETURN_IF_ERROR(files_.Rename(PathOf(name), path));
-  // What it holds is not touched before it has lost its name for good.
-  if (absl::Status synced = files_.SyncDirectory(directory_); !synced.ok()) {
-    (void)files_.Remove(path);
-    return synced;
-  }
   kept_.push_back({std::move(path), std::move(taken)});
+  last_kept_unsynced_ = true;
   return absl::OkStatus();
 }
 
+absl::Status LogFolder::SyncLastKept() { return last_kept_unsynced_ ? SyncNames() : names_; }
+
+absl::Status LogFolder::SyncNames() {
+  if (names_.ok()) names_ = files_.SyncDirectory(directory_);
+  if (names_.ok()) last_kept_unsynced_ = false;
+  return names_;
+}
+
 absl::Status LogFolder::RemoveKept() {
+  RETURN_IF_ERROR(SyncLastKept());
   while (!kept_.empty()) {
     const std::string& path = kept_.front().path;
     const auto status = files_.Stat(path);
@@ -202,7 +211,7 @@ absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file
     RETURN_IF_ERROR(files_.Remove(PathOf(name)));
     if (status.ok()) identity_.Remove(*status);
   }
-  RETURN_IF_ERROR(files_.SyncDirectory(directory_));
+  RETURN_IF_ERROR(SyncNames());
   // From here on it names exactly our files here: recovery notices when one is gone.
   identity_.clean = true;
   // A file of which nothing was read but its end is known as it was before.

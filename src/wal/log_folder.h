@@ -4,7 +4,9 @@
 // Shapes    A file that is dropped may be kept under a spare's name and become the next log file:
 //           its first page is zeros then, so that no old header is taken for the new one; what else
 //           it held is known by its smaller offsets (decision 9). Readers may have it open still:
-//           they ask the catalog whether it was theirs (private_log.cc).
+//           they ask the catalog whether it was theirs (private_log.cc). Its new name becomes
+//           durable with the next file's, so that a switch costs one sync of the folder: until then
+//           nothing in it is touched and no other file loses its name.
 // Errors    ResourceExhausted: no space; nothing changed that a later attempt minds. Anything else
 //           is DataLoss: what lies in the folder is unknown.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
@@ -81,6 +83,10 @@ class LogFolder {
                             ZerosTaken taken);
   bool MayKeep(const FileStatus& status) const;
   absl::Status KeepFile(const std::string& name, ZerosTaken taken);
+  // Names are durable as they are now.
+  absl::Status SyncNames();
+  // The last kept file has lost its old name for good.
+  absl::Status SyncLastKept();
   absl::Status MakeSpareOfKept();
   absl::Status Prepare(Kept kept);
 
@@ -99,6 +105,8 @@ class LogFolder {
   };
   std::optional<Spare> spare_;
   std::deque<Kept> kept_;
+  bool last_kept_unsynced_ = false;  // a power cut may still give it its old name back
+  absl::Status names_;               // a sync of the folder failed: no name changes any more
   std::deque<std::string> to_remove_;
 };
 

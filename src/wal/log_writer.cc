@@ -165,7 +165,7 @@ void LogWriter::StartAnew(Decree max_decree) {
 
 void LogWriter::Pump() {
   if (abandoned_ || !failed_.ok() || in_flight_ || answering_ || retry_ != kNoTimer ||
-      queue_.empty())
+      freeing_space_ || queue_.empty())
     return;
   Block& block = *queue_.front();
   if (block.name != current_name_ || current_.file == nullptr) {
@@ -370,6 +370,7 @@ void LogWriter::OnDurable() {
   current_.synced_bytes =
       std::max(current_.synced_bytes, block->position - block->prefix_bytes + block->buffer.size());
   content_bytes_ = block->end();
+  freed_space_ = false;
   current_.zeros_taken.ShrinkTo(current_.synced_bytes - content_bytes_);
   catalog_->Add({.file = block->name,
                  .header_max_decree = block->max_decree_before,
@@ -446,6 +447,7 @@ void LogWriter::Recycle(BlockPtr block) {
 
 void LogWriter::WaitForSpace(const absl::Status& status) {
   if (abandoned_ || !failed_.ok()) return;
+  if (drain_.empty() && !std::exchange(freed_space_, true)) return FreeSpace();
   LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for space: " << status.message();
   if (!drain_.empty()) return End(status);
   TrimLeftFiles();
@@ -457,6 +459,18 @@ void LogWriter::WaitForSpace(const absl::Status& status) {
   });
   if (std::exchange(is_out_of_space_, true) || !options_.on_no_space) return;
   options_.on_no_space(true);
+}
+
+// What this log holds beyond its content may do for the front block. Its end comes back to Pump.
+void LogWriter::FreeSpace() {
+  freeing_space_ = true;
+  TrimLeftFiles();
+  Enqueue({.work = [](LogFolder& folder) { return folder.RemoveKept(); },
+           .then =
+               [this](const absl::Status& status) {
+                 freeing_space_ = false;
+                 OnRemoved(status);
+               }});
 }
 
 void LogWriter::Fail(const absl::Status& status) {
@@ -498,10 +512,15 @@ void LogWriter::DropOldest(size_t files) {
 }
 
 void LogWriter::Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work) {
-  Enqueue({.work = std::move(work), .then = [this](const absl::Status& status) {
-             // The next removal takes up where this one stopped.
-             if (!status.ok()) LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
-           }});
+  Enqueue(
+      {.work = std::move(work), .then = [this](const absl::Status& status) { OnRemoved(status); }});
+}
+
+void LogWriter::OnRemoved(const absl::Status& status) {
+  if (status.ok()) return;
+  if (absl::IsDataLoss(status)) return Fail(status);  // which names there are is unknown
+  // The next removal takes up where this one stopped.
+  LOG(WARNING) << "[" << options_.pid << "] log: " << status.message();
 }
 
 // A log that is written uses the files again before it drops others.

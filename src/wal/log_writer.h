@@ -6,7 +6,8 @@
 //           page: the page that holds the end of the last block is kept in memory and written
 //           again, unchanged, in front of the next.
 // Errors    A step or write that finds no space is tried again, the same bytes at the same place,
-//           until it succeeds or the log is drained (ResourceExhausted; it has ended then). What an
+//           until it succeeds or the log is drained (ResourceExhausted; it has ended then): first
+//           when the log's own files have given back their zero tails, which nobody hears of. What an
 //           attempt left behind is part of a block that nobody was told of: overwritten by the next
 //           attempt, or a torn tail. Only a write is tried again: a sync that failed, for whatever
 //           reason, is final. DataLoss: a write or sync failed; the log stays failed.
@@ -127,6 +128,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void GrowAhead();
   void MakeSpareAhead();
   void Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work);
+  void OnRemoved(const absl::Status& status);
   void ReleaseKeptLater();
   // Files that were left are cut to their content once the log fills no file for a while: those
   // that are dropped before are written again as they are.
@@ -139,8 +141,10 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void OnDurable();
   void Answer(absl::Duration write_took);
   void Recycle(BlockPtr block);
-  // The front block's way is closed: tries again after a while.
+  // The front block's way is closed: tries again once this log's own files gave back what they can,
+  // then after a while, and the owner is told.
   void WaitForSpace(const absl::Status& status);
+  void FreeSpace();
   void Fail(const absl::Status& status);
   // Answers everything with `status`, and what is appended from now on.
   void End(absl::Status status);
@@ -175,6 +179,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   TimerId release_kept_ = kNoTimer;
   std::vector<LogFolder::ToTrim> to_trim_;  // left files whose zero tail is still there
   TimerId trim_ = kNoTimer;
+  bool freeing_space_ = false;    // a job does; the front block waits for it
+  bool freed_space_ = false;      // since a block was written last
   bool is_out_of_space_ = false;  // the owner was told so
   absl::Status failed_;
 

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-
 #include "wal/log_recovery.h"
 
 namespace arion::crash {
@@ -30,13 +29,18 @@ FaultPlan PlanFor(Kind kind, int64_t nth) {
 
 bool EndsLife(OpKind kind) { return kind == OpKind::kPowerCut || kind == OpKind::kProcessEnd; }
 
-// The removal of a dropped file, or that it becomes a spare, may fail and be tried again: nothing
-// depends on it.
+// A sync of the log's folder of which no log file's new name depends: nothing does until the next.
+// The writer hears of it a little later, and ends.
 bool IsInRemoval(const Ops& ops, size_t fault) {
-  while (fault > 0 && (ops[fault].kind >= OpKind::kAppended || ops[fault].kind == OpKind::kWritten))
-    --fault;
-  if (ops[fault].kind != OpKind::kName) return false;
-  return ops[fault].inode == 0 || (IsSpareName(ops[fault].name) && !ops[fault].from.empty());
+  const uint64_t directory = ops[fault].inode;
+  if (directory == 0) return false;
+  for (size_t i = fault; i-- > 0;) {
+    const Op& op = ops[i];
+    if (EndsLife(op.kind) || (op.kind == OpKind::kSyncDirectory && op.inode == directory)) break;
+    if (op.kind != OpKind::kName || op.directory != directory || op.inode == 0) continue;
+    if (op.from.empty() || !IsSpareName(op.name)) return false;
+  }
+  return true;
 }
 
 std::string JudgeReports(const Recording& recording, Kind kind, size_t fault) {
@@ -52,9 +56,9 @@ std::string JudgeReports(const Recording& recording, Kind kind, size_t fault) {
       return absl::StrFormat("%d appends are still held", recording.unanswered());
     return "";
   }
-  if (IsInRemoval(ops, fault)) return "";
+  const bool in_removal = IsInRemoval(ops, fault);
   for (size_t i = fault; i < ops.size() && !EndsLife(ops[i].kind); ++i)
-    if (ops[i].kind == OpKind::kReported || ops[i].kind == OpKind::kClosed)
+    if ((ops[i].kind == OpKind::kReported && !in_removal) || ops[i].kind == OpKind::kClosed)
       return absl::StrFormat("after the failure:%s", ops[i].ToString());
   return "";
 }

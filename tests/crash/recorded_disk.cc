@@ -91,13 +91,13 @@ void RecordedDisk::ApplyName(const Op& op) {
   Record(op);
 }
 
-absl::Status RecordedDisk::TakeFault(FaultPlan::Site site) {
+absl::Status RecordedDisk::TakeFault(FaultPlan::Site site, uint64_t directory) {
   int64_t& seen = site == FaultPlan::Site::kWrite ? writes_seen_ : syncs_seen_;
   ++seen;
   if (plan_.site != site || seen < plan_.nth || seen >= plan_.nth + plan_.count)
     return absl::OkStatus();
   has_lost_ = has_lost_ || site == FaultPlan::Site::kSync;
-  Record({.kind = OpKind::kFault});
+  Record({.kind = OpKind::kFault, .inode = directory});
   return plan_.status;
 }
 
@@ -202,7 +202,7 @@ absl::Status RecordedDisk::SyncFile(uint64_t inode) {
 }
 
 absl::Status RecordedDisk::SyncDirectory(uint64_t directory) {
-  RETURN_IF_ERROR(TakeFault(FaultPlan::Site::kSync));
+  RETURN_IF_ERROR(TakeFault(FaultPlan::Site::kSync, directory));
   Record({.kind = OpKind::kSyncDirectory, .inode = directory});
   return absl::OkStatus();
 }

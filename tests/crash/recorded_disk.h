@@ -44,7 +44,7 @@ enum class OpKind : uint8_t {
   kValidStart,  // offset, decree: a new beginning, stored
   kClosed,      // OK
   kProcessEnd,  // without a power cut
-  kFault,       // a planned one happened
+  kFault,       // a planned one happened; inode: the directory whose sync it was
 };
 
 struct Op {
@@ -125,7 +125,7 @@ class RecordedDisk {
   };
   void Record(Op op);
   void ApplyName(const Op& op);
-  absl::Status TakeFault(FaultPlan::Site site);
+  absl::Status TakeFault(FaultPlan::Site site, uint64_t directory = 0);
   // A write that failed got as far as its middle.
   void WriteHalf(uint64_t inode, uint64_t offset, std::string_view bytes);
 

@@ -215,7 +215,7 @@ TEST_F(LogRecoveryTest, WhatIsNotOursToJudgeIsNamedAndLeft) {
 
 // ---- our own files: decision 9; reliability.md: B7 (a torn tail is cut, damage is refused) ----
 
-TEST_F(LogRecoveryTest, OwnTornTailIsCutAndKeptBeside) {
+TEST_F(LogRecoveryTest, B7_OwnTornTailIsCutAndKeptBeside) {
   const size_t content = TestLogBytes({{MakeMutation(1, 50)}}).size();
   std::string torn = first;
   for (size_t i = content + 40; i < content + 60; ++i) torn[i] = 0;  // a sector that did not arrive
@@ -244,7 +244,7 @@ TEST_F(LogRecoveryTest, OwnRecycledBytesBehindTheContentAreATornTail) {
   EXPECT_EQ(w.Content("log.1.0"), first);
 }
 
-TEST_F(LogRecoveryTest, OwnDamageBeforeAValidBlockIsRefusedUntouched) {
+TEST_F(LogRecoveryTest, B7_OwnDamageBeforeAValidBlockIsRefusedUntouched) {
   std::string damaged = first;
   damaged[kFirstBlockBytes + 30] = static_cast<char>(damaged[kFirstBlockBytes + 30] ^ 1);
   PutOwn("log.1.0", damaged + std::string(8192, '\0'));

@@ -248,6 +248,30 @@ TEST(LogWriterTest, G11_SpaceFreedByItsOwnOldFilesLetsALogGoOn) {
   EXPECT_EQ(Tail(logs.events, end.size()), end);
 }
 
+// Nobody is told that a log waits before its own files have given back what they don't need.
+TEST(LogWriterTest, G11_ZeroTailsOfFilesThatWereLeftAreSpace) {
+  Logs logs;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  Events expected;
+  const auto append = [&](int64_t d) {
+    logs.Append(1, d, 20000);
+    logs.w.Settle(absl::Milliseconds(150));
+    expected.push_back(absl::StrCat(d, " ok"));
+  };
+  int64_t d = 0;
+  while (d < 40) append(++d);
+  const auto size_of_first = [&] {
+    return logs.w.files().Stat(absl::StrCat(Logs::Directory(1), "/log.1.0"))->size;
+  };
+  const uint64_t with_tail = size_of_first();
+  logs.w.node().disk().SetFreeBytes(0);
+  while (size_of_first() == with_tail && d < 50) append(++d);
+  EXPECT_LT(size_of_first(), with_tail);
+  EXPECT_EQ(logs.events, expected);
+}
+
 TEST(LogWriterTest, G11_ALogDrainedWhileItWaitsAnswersInOrderAndEnds) {
   Logs logs;
   ASSERT_TRUE(logs.Open(1).ok());
@@ -315,7 +339,7 @@ TEST(LogWriterTest, F18_AShortWriteIsWrittenAgainAtTheSamePlace) {
         ASSERT_TRUE(logs.Open(1).ok());
         for (int64_t d = 1; d <= 3; ++d) logs.Append(1, d, 1500);
         logs.w.Settle();
-        logs.env->device.fault = {Logs::Directory(1), heals ? 3 : 1000000, part,
+        logs.env->device.fault = {Logs::Directory(1), heals ? 4 : 1000000, part,
                                   absl::ResourceExhaustedError("no space")};
         logs.AppendMany(1, 4, 4, 20000);
         logs.w.Settle(absl::Milliseconds(250));
@@ -485,6 +509,35 @@ TEST(LogWriterTest, DroppedFilesAreWrittenAgain) {
   w.Crash(sim::CrashMode::kPowerNone);
   ASSERT_TRUE(w.Open(options).ok());
   EXPECT_EQ(w.ReplayedDecrees().back(), 200);
+}
+
+// What is dropped loses its name with the sync that gives the next file its own, if others are kept
+// to be written before it.
+TEST(LogWriterTest, AFileThatFollowsADroppedOneCostsOneSyncOfTheFolder) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  int64_t d = 0;
+  const auto write_a_file = [&] {
+    const int64_t files = w.log->stats().files;
+    while (w.log->stats().files == files) {
+      w.Append(MakeMutation(++d, 8000));
+      w.Settle(absl::Milliseconds(50));
+    }
+  };
+  const auto drop = [&] {
+    w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(d)); });
+    w.Settle(absl::Milliseconds(50));
+  };
+  for (int file = 0; file < 5; ++file) write_a_file();
+  drop();
+  const int64_t before = w.watched().directory_syncs;
+  for (int file = 0; file < 10; ++file) {
+    write_a_file();
+    drop();
+  }
+  EXPECT_EQ(w.watched().directory_syncs - before, 10);
 }
 
 // A log that is not written any more does not keep them.

@@ -368,7 +368,7 @@ TEST(PrivateLogTest, ALogThatEndsBeforeItsValidStartBeginsThere) {
 }
 
 // reliability.md: B8 (a sync that failed is never repeated).
-TEST(PrivateLogTest, AFailedSyncFencesTheLog) {
+TEST(PrivateLogTest, B8_F17_AFailedSyncFencesTheLog) {
   LogWorld w;
   ASSERT_TRUE(w.Open().ok());
   w.Append(MakeMutation(1, 100));
@@ -450,7 +450,7 @@ struct Crashes {
 };
 class CrashTest : public ::testing::TestWithParam<Crashes> {};
 
-TEST_P(CrashTest, NothingReportedDurableIsLostAndNothingElseAppears) {
+TEST_P(CrashTest, F14_F15_F16_B9_B10_NothingReportedDurableIsLostAndNothingElseAppears) {
   const bool power = GetParam().power;
   // What is answered must be there afterwards; in the page cache a power cut may take a tail.
   const bool kept_for_sure = GetParam().durability == Durability::kFsync || !power;

@@ -25,6 +25,7 @@ class WatchedFiles : public FileSystem {
   std::function<absl::Status(const std::string& path)> on_change;
   uint64_t bytes_read = 0;
   size_t bytes_at_once_max = 0;
+  int64_t directory_syncs = 0;
   std::vector<std::string> changes;  // paths written, renamed, removed
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override {
@@ -62,6 +63,7 @@ class WatchedFiles : public FileSystem {
     return files_.Link(from, to);
   }
   absl::Status SyncDirectory(const std::string& path) override {
+    ++directory_syncs;
     return files_.SyncDirectory(path);
   }
   absl::StatusOr<Space> SpaceOf(const std::string& path) override { return files_.SpaceOf(path); }
