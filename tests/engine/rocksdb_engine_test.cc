@@ -19,6 +19,7 @@
 #include "engine/rocksdb_options.h"
 #include "engine/value_schema.h"
 #include "tests/engine/test_environment.h"
+#include "tests/support/source_directory.h"
 
 namespace arion {
 namespace {
@@ -316,7 +317,7 @@ TEST_F(RocksdbEngineTest, ReadsValuesOfVersionZero) {
 TEST(PegasusFixture, ReplicasOfARealServerOpenAndReadBack) {
   const char* set = getenv("ARION_FIXTURES");
   const std::string root =
-      (set != nullptr ? std::string(set) : ARION_SOURCE_DIR "/../shared/fixtures") +
+      (set != nullptr ? std::string(set) : SourceDirectory() + "/../shared/fixtures") +
       "/pegasus-2.5.0";
   if (!std::filesystem::exists(root)) {
     const char* ci = getenv("CI");

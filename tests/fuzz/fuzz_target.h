@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tests/support/source_directory.h"
+
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace arion {
@@ -53,7 +55,7 @@ inline void FuzzCount(std::string_view what) { ++FuzzCounts()[what]; }
 
 inline std::filesystem::path FuzzFixtures() {
   if (const char* root = std::getenv("ARION_FIXTURES")) return root;
-  return std::filesystem::path(ARION_SOURCE_DIR) / "../shared/fixtures";
+  return std::filesystem::path(SourceDirectory()) / "../shared/fixtures";
 }
 
 // The bytes of the *.hex files below a fixture folder; none where there is no such folder.

@@ -8,11 +8,13 @@
 #include <filesystem>
 #include <string>
 
+#include "tests/support/source_directory.h"
+
 namespace arion {
 
 inline std::string FixtureRoot(const char* variable, const char* relative) {
   const char* configured = std::getenv(variable);
-  return configured != nullptr ? configured : std::string(ARION_SOURCE_DIR) + relative;
+  return configured != nullptr ? configured : SourceDirectory() + relative;
 }
 inline std::string RealFixtures() { return FixtureRoot("ARION_FIXTURES", "/../shared/fixtures"); }
 inline std::string SpecFixtures() {

@@ -10,13 +10,12 @@
 #include <sstream>
 
 #include "tests/pacifica/harness.h"
+#include "tests/support/source_directory.h"
 
 namespace arion {
 namespace {
 
-std::string ScenariosDirectory() {
-  return std::string(ARION_SOURCE_DIR) + "/tests/pacifica/scenarios";
-}
+std::string ScenariosDirectory() { return SourceDirectory() + "/tests/pacifica/scenarios"; }
 
 struct Command {
   std::string line;

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/source_directory.h"
+
 namespace arion {
 
 // The bytes of one fixture; nullopt when this machine has none (a failure under CI=true, decision
@@ -16,7 +18,7 @@ namespace arion {
 inline std::optional<std::string> SpecFixture(const std::string& name) {
   const char* configured = std::getenv("ARION_SPEC_FIXTURES");
   const std::string root =
-      configured != nullptr ? configured : ARION_SOURCE_DIR "/../shared/spec/fixtures";
+      configured != nullptr ? configured : SourceDirectory() + "/../shared/spec/fixtures";
   std::ifstream file(root + "/" + name, std::ios::binary);
   if (!file) {
     const char* ci = std::getenv("CI");

@@ -12,11 +12,13 @@
 #include <string>
 #include <string_view>
 
+#include "tests/support/source_directory.h"
+
 namespace arion {
 
 inline std::filesystem::path FixtureRoot() {
   if (const char* root = std::getenv("ARION_FIXTURES")) return root;
-  return std::filesystem::path(ARION_SOURCE_DIR) / "../shared/fixtures";
+  return std::filesystem::path(SourceDirectory()) / "../shared/fixtures";
 }
 
 // At the head of a test that needs the fixtures (decision 31).

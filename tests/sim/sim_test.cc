@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "sim/sim_cluster.h"
+#include "tests/support/source_directory.h"
 
 namespace arion::sim {
 namespace {
@@ -109,7 +110,7 @@ TEST_F(SimSeeds, SeedsNobodyRanBeforeAreGreen) {
 
 // Seeds that were red once, each with its reason, stay green.
 TEST_F(SimSeeds, SeedsThatWereOnceRedAreGreen) {
-  std::ifstream file(std::string(ARION_SOURCE_DIR) + "/tests/sim/seeds.txt");
+  std::ifstream file(SourceDirectory() + "/tests/sim/seeds.txt");
   ASSERT_TRUE(file.good());
   std::string line;
   int count = 0;

@@ -16,6 +16,7 @@
 #include "base/mutation.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"
+#include "tests/support/source_directory.h"
 #include "tests/wal/watched_environment.h"
 #include "wal/private_log.h"
 
@@ -154,7 +155,7 @@ inline bool SameMutation(Mutation a, Mutation b) {
 // The fixtures' directory of this name; empty when it is not on this machine (decision 31).
 inline std::string FixtureDirectory(const char* variable, const std::string& fallback) {
   const char* set = std::getenv(variable);
-  const std::string path = set != nullptr ? set : std::string(ARION_SOURCE_DIR) + "/" + fallback;
+  const std::string path = set != nullptr ? set : SourceDirectory() + "/" + fallback;
   return std::filesystem::is_directory(path) ? path : "";
 }
 inline std::string SpecFixtures() {
