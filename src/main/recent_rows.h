@@ -17,15 +17,18 @@ class RecentRows {
  public:
   using Rows = std::shared_ptr<const std::vector<RequestBook::Row>>;
   RecentRows(const RequestBook& book, const Clock& clock)
-      : tables_(clock, [&book] { return book.Read(RequestBook::Level::kTable); }),
+      : server_(clock, [&book] { return book.Read(RequestBook::Level::kServer); }),
+        tables_(clock, [&book] { return book.Read(RequestBook::Level::kTable); }),
         partitions_(clock, [&book] { return book.Read(RequestBook::Level::kPartition); }) {}
 
   Rows Read(MetricLevel level) {
     return level == MetricLevel::kTable ? tables_.Read() : partitions_.Read();
   }
+  // One row: the sums of all, tables that are gone included.
+  Rows ReadServer() { return server_.Read(); }
 
  private:
-  Recently<std::vector<RequestBook::Row>> tables_, partitions_;
+  Recently<std::vector<RequestBook::Row>> server_, tables_, partitions_;
 };
 
 inline MetricLabels LabelsOf(const RequestBook::Row& row) {

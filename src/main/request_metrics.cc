@@ -47,7 +47,7 @@ MetricLabels TaskLabels(RequestKind kind) { return {{"task", TaskOf(kind)}}; }
 // Of all tables, by kind.
 std::vector<LabeledHistogram> LatencyByTask(RecentRows& recent) {
   std::map<RequestKind, LatencyBuckets::Totals> totals;
-  const RecentRows::Rows rows = recent.Read(MetricLevel::kTable);
+  const RecentRows::Rows rows = recent.ReadServer();
   for (const RequestBook::Row& row : *rows)
     for (const auto& [kind, more] : row.by_kind) totals[kind].Add(more.latency);
   std::vector<LabeledHistogram> histograms;
@@ -58,7 +58,7 @@ std::vector<LabeledHistogram> LatencyByTask(RecentRows& recent) {
 
 std::vector<LabeledValue> DroppedByTask(RecentRows& recent) {
   std::map<RequestKind, uint64_t> dropped;
-  const RecentRows::Rows rows = recent.Read(MetricLevel::kTable);
+  const RecentRows::Rows rows = recent.ReadServer();
   for (const RequestBook::Row& row : *rows)
     for (const auto& [kind, totals] : row.by_kind) {
       const auto it = totals.errors.find(ErrorCode::kTimeout);
@@ -73,7 +73,7 @@ std::vector<LabeledValue> DroppedByTask(RecentRows& recent) {
 // Those answered busy, or with another error.
 double Refused(RecentRows& recent, bool (*is_of)(RequestKind), bool (*is_meant)(ErrorCode)) {
   uint64_t sum = 0;
-  const RecentRows::Rows rows = recent.Read(MetricLevel::kTable);
+  const RecentRows::Rows rows = recent.ReadServer();
   for (const RequestBook::Row& row : *rows)
     for (const auto& [kind, totals] : row.by_kind)
       for (const auto& [code, n] : totals.errors)

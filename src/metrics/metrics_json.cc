@@ -224,10 +224,11 @@ std::map<Entity, std::vector<Reading>> Grouped(const Selection& selection,
   return entities;
 }
 
-std::string KeyOf(const Entity& entity, const MetricFamily& family, const MetricLabels& labels) {
-  std::string key = family.info.name + "\n" + entity.id;
-  for (const auto& [name, value] : labels) key += "\n" + name + "\n" + value;
-  return key;
+// Whether `before` may be an earlier reading of the same histogram: no bucket held more then.
+bool Continues(const Histogram::Snapshot& now, const Histogram::Snapshot& before) {
+  for (size_t i = 0; i < before.buckets.size(); ++i)
+    if (before.buckets[i] > (i < now.buckets.size() ? now.buckets[i] : 0)) return false;
+  return true;
 }
 
 // Whether a sample of the family may be called so.
@@ -251,17 +252,36 @@ MetricRegistry::Choice FamiliesFor(const QueryArguments& arguments) {
   };
 }
 
-Histogram::Snapshot MetricsJson::Recent(const std::string& key, const Histogram::Snapshot& now,
+Histogram::Snapshot MetricsJson::Recent(const MetricFamily& family, const MetricSample& sample,
                                         int64_t unix_nanos) {
+  const Histogram::Snapshot& now = sample.histogram;
   std::lock_guard lock(mutex_);
-  auto [at, is_new] = windows_.try_emplace(key);
-  Window& window = at->second;
+  Window& window = windows_[family.info.name][sample.labels];
+  if (!Continues(now, window.newer) || !Continues(now, window.older)) window = {};
   Histogram::Snapshot recent = now.Since(window.older);
   if (unix_nanos - window.started_nanos >= kWindowNanos) {
     window.older = std::exchange(window.newer, now);
     window.started_nanos = unix_nanos;
   }
   return recent;
+}
+
+// A reading has all samples of its families; so whoever has more windows has some of what is gone.
+void MetricsJson::ForgetGone(const MetricFamily& family) {
+  std::lock_guard lock(mutex_);
+  const auto of_family = windows_.find(family.info.name);
+  if (of_family == windows_.end() || of_family->second.size() <= family.samples.size()) return;
+  std::set<MetricLabels> there;
+  for (const MetricSample& sample : family.samples) there.insert(sample.labels);
+  std::erase_if(of_family->second,
+                [&](const auto& window) { return !there.contains(window.first); });
+}
+
+size_t MetricsJson::windows() const {
+  std::lock_guard lock(mutex_);
+  size_t all = 0;
+  for (const auto& [name, of_family] : windows_) all += of_family.size();
+  return all;
 }
 
 std::string MetricsJson::ErrorText(const absl::Status& status) {
@@ -295,8 +315,7 @@ absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& 
     for (const Reading& reading : readings) {
       Histogram::Snapshot recent;
       if (reading.family->kind == MetricKind::kHistogram) {
-        recent = Recent(KeyOf(entity, *reading.family, reading.sample->labels),
-                        reading.sample->histogram, unix_nanos);
+        recent = Recent(*reading.family, *reading.sample, unix_nanos);
       }
       PutMetric(json, selection.fields, *reading.family, *reading.sample, recent);
     }
@@ -305,6 +324,7 @@ absl::StatusOr<std::string> MetricsJson::Write(const std::vector<MetricFamily>& 
   }
   json.EndArray();
   json.EndObject();
+  for (const MetricFamily& family : families) ForgetGone(family);
   return std::string(buffer.GetString(), buffer.GetSize());
 }
 

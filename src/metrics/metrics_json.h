@@ -5,7 +5,8 @@
 //           to replica@2.1, with a `table_id` to table@2, with a `task` or `queue` to that profiler
 //           or queue, others to the server.
 //           Histograms are percentiles in the source's unit, of what was recorded since a reading
-//           ten to twenty seconds ago (since the last one, if nobody asked meanwhile).
+//           ten to twenty seconds ago (since the last one, if nobody asked meanwhile; since its
+//           beginning where the source began anew, as a replica that was opened again).
 // Errors    InvalidArgument: an argument nobody knows, a bad `detail`, an odd number of attributes.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
@@ -45,6 +46,9 @@ class MetricsJson {
 
   absl::StatusOr<std::string> Write(const std::vector<MetricFamily>& families,
                                     const QueryArguments& arguments, int64_t unix_nanos);
+  // How many samples have a reading that their next percentiles are of: of each family no more
+  // than it had samples when it was read last.
+  size_t windows() const;
   static std::string ErrorText(const absl::Status& status);
 
  private:
@@ -53,12 +57,16 @@ class MetricsJson {
     int64_t started_nanos = 0;
     Histogram::Snapshot older, newer;
   };
-  Histogram::Snapshot Recent(const std::string& key, const Histogram::Snapshot& now,
+  // By the labels of a family's samples.
+  using Windows = std::map<MetricLabels, Window>;
+
+  Histogram::Snapshot Recent(const MetricFamily& family, const MetricSample& sample,
                              int64_t unix_nanos);
+  void ForgetGone(const MetricFamily& family);
 
   const ServerIdentity identity_;
-  std::mutex mutex_;
-  std::map<std::string, Window> windows_;  // guarded by mutex_
+  mutable std::mutex mutex_;
+  std::map<std::string, Windows> windows_;  // by the families' names; guarded by mutex_
 };
 
 }  // namespace arion

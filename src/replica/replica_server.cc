@@ -499,6 +499,7 @@ void ReplicaServer::State::EverySecond() {
   host_->foreground->OnSecond();
   host_->sending->OnSecond(now);
   host_->receiving->OnSecond(now);
+  host_->requests->ForgetGone(now);
   if (host_->peers->OnSecond(now)) sync_->Soon();
   second_ = strand_->PostAfter(absl::Seconds(1), [self = weak_from_this()] {
     if (const auto state = self.lock()) state->EverySecond();

@@ -108,12 +108,27 @@ void RequestStats::AddTo(LoadByKind* loads) const {
   }
 }
 
+void RequestBook::Sums::Add(const Sums& more) {
+  arion::Add(more.by_kind, &by_kind);
+  arion::Add(more.by_stage, &by_stage);
+  arion::Add(more.counts, &counts);
+  arion::Add(more.engine_counts, &engine_counts);
+}
+
+void RequestBook::Sums::Add(const RequestStats& stats) {
+  stats.AddTo(&by_kind);
+  stats.AddTo(&by_stage);
+  arion::Add(stats.figures().ReadCounts(), &counts);
+  arion::Add(stats.figures().ReadEngineCounts(), &engine_counts);
+}
+
 std::shared_ptr<RequestStats> RequestBook::Open(PartitionId pid, const std::string& table) {
   auto stats = std::make_shared<RequestStats>(static_cast<uint64_t>(pid.packed()));
   const std::lock_guard lock(mutex_);
   TableEntry& entry = tables_[pid.app_id];
   entry.name = table;
   entry.partitions[pid.index] = stats;
+  entry.empty_since.reset();
   return stats;
 }
 
@@ -125,12 +140,23 @@ void RequestBook::Rename(int32_t app_id, const std::string& table) {
 void RequestBook::Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats) {
   const std::lock_guard lock(mutex_);
   TableEntry& entry = tables_[pid.app_id];
-  stats->AddTo(&entry.gone_by_kind);
-  stats->AddTo(&entry.gone_by_stage);
-  Add(stats->figures().ReadCounts(), &entry.gone_counts);
-  Add(stats->figures().ReadEngineCounts(), &entry.gone_engine_counts);
+  entry.gone.Add(*stats);
   const auto it = entry.partitions.find(pid.index);
   if (it != entry.partitions.end() && it->second == stats) entry.partitions.erase(it);
+}
+
+void RequestBook::ForgetGone(Instant now) {
+  const std::lock_guard lock(mutex_);
+  for (auto it = tables_.begin(); it != tables_.end();) {
+    TableEntry& entry = it->second;
+    if (!entry.partitions.empty())
+      entry.empty_since.reset();
+    else if (!entry.empty_since)
+      entry.empty_since = now;
+    const bool is_due = entry.empty_since && now - *entry.empty_since >= kKeep;
+    if (is_due) forgotten_.Add(entry.gone);
+    it = is_due ? tables_.erase(it) : std::next(it);
+  }
 }
 
 std::vector<RequestBook::Member> RequestBook::Members() const {
@@ -162,22 +188,15 @@ std::vector<RequestBook::Row> RequestBook::Read(Level level) const {
   {
     const std::lock_guard lock(mutex_);
     members = MembersLocked();
-    for (const auto& [app_id, entry] : tables_) {
-      if (level != Level::kTable) break;
-      Row& row = row_of(entry.name, kWholeTable);
-      Add(entry.gone_by_kind, &row.by_kind);
-      Add(entry.gone_by_stage, &row.by_stage);
-      Add(entry.gone_counts, &row.counts);
-      Add(entry.gone_engine_counts, &row.engine_counts);
-    }
+    if (level == Level::kServer) row_of("", kWholeTable).Add(forgotten_);
+    for (const auto& [app_id, entry] : tables_)
+      if (level != Level::kPartition)
+        row_of(level == Level::kTable ? entry.name : "", kWholeTable).Add(entry.gone);
   }
-  for (const Member& member : members) {
-    Row& row = row_of(member.table, level == Level::kTable ? kWholeTable : member.pid);
-    member.stats->AddTo(&row.by_kind);
-    member.stats->AddTo(&row.by_stage);
-    Add(member.stats->figures().ReadCounts(), &row.counts);
-    Add(member.stats->figures().ReadEngineCounts(), &row.engine_counts);
-  }
+  for (const Member& member : members)
+    row_of(level == Level::kServer ? "" : member.table,
+           level == Level::kPartition ? member.pid : kWholeTable)
+        .Add(*member.stats);
   std::vector<Row> all;
   for (auto& [key, row] : rows) all.push_back(std::move(row));
   return all;

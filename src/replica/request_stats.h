@@ -4,9 +4,13 @@
 //
 // Units     Nanoseconds, bytes.
 // Threads   RequestStats: the replica's strand counts, any thread reads. RequestBook: thread-safe.
-// Lifetime  Held by shared_ptr; what a replica counted stays in its table's sums when it goes.
+// Lifetime  Held by shared_ptr; what a replica counted stays in its table's sums when it goes, and in
+//           the server's when the table is forgotten: kKeep after its last replica here went, so
+//           that who reads now and then sees what that counted last.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include <absl/time/time.h>
 
 #include <array>
 #include <atomic>
@@ -14,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -125,14 +130,21 @@ class RequestStats {
 
 class RequestBook {
  public:
-  enum class Level : uint8_t { kTable, kPartition };
-  struct Row {
-    std::string table;
-    PartitionId pid;  // kTable: 0.-1
+  static constexpr absl::Duration kKeep = absl::Minutes(10);
+
+  enum class Level : uint8_t { kServer, kTable, kPartition };
+  struct Sums {
     RequestStats::ByKind by_kind;
     RequestStats::ByStage by_stage;
     ReplicaFigures::Counts counts{};
     ReplicaFigures::EngineTotals engine_counts{};
+
+    void Add(const Sums& more);
+    void Add(const RequestStats& stats);
+  };
+  struct Row : Sums {
+    std::string table;  // kServer: "", of one row
+    PartitionId pid;    // kServer, kTable: 0.-1
   };
 
   // What a replica of that partition counts from now on.
@@ -140,6 +152,8 @@ class RequestBook {
   void Rename(int32_t app_id, const std::string& table);
   // The replica is gone.
   void Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats);
+  // Forgets the tables whose time has come; called now and then.
+  void ForgetGone(Instant now);
 
   // Tables in the order of their names.
   std::vector<Row> Read(Level level) const;
@@ -161,17 +175,16 @@ class RequestBook {
  private:
   struct TableEntry {
     std::string name;
-    RequestStats::ByKind gone_by_kind;  // of replicas that are gone
-    RequestStats::ByStage gone_by_stage;
-    ReplicaFigures::Counts gone_counts{};
-    ReplicaFigures::EngineTotals gone_engine_counts{};
+    Sums gone;  // of replicas that are gone
     std::map<int32_t, std::shared_ptr<RequestStats>> partitions;
+    std::optional<Instant> empty_since;  // as ForgetGone saw it
   };
 
   std::vector<Member> MembersLocked() const;
 
   mutable std::mutex mutex_;
   std::map<int32_t, TableEntry> tables_;  // guarded by mutex_
+  Sums forgotten_;                        // of tables; guarded by mutex_
 };
 
 }  // namespace arion

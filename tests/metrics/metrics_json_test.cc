@@ -116,6 +116,35 @@ TEST_F(MetricsJsonTest, PercentilesAreOfTheLastWhile) {
   EXPECT_EQ(p99(123 * kSecond), 7);
 }
 
+TEST_F(MetricsJsonTest, PercentilesOfWhatBeganAnewAreOfThatAlone) {
+  auto histogram = std::make_unique<Histogram>();
+  auto held = registry_.AddHistogramTable(LatencyInfo("sync_seconds", ""),
+                                          [&](MetricLevel) -> std::vector<LabeledHistogram> {
+                                            return {{{{"partition", "2.1"}}, histogram->Read()}};
+                                          });
+  auto p99 = [&](int64_t at) {
+    return Ask({}, at)["entities"][0]["metrics"][0]["p99"].get<int64_t>();
+  };
+  for (int i = 0; i < 5; ++i) histogram->Record(50);
+  for (int at = 100; at < 130; at += 10) p99(at * kSecond);
+  histogram = std::make_unique<Histogram>();
+  histogram->Record(7);
+  EXPECT_EQ(p99(131 * kSecond), 7);
+}
+
+TEST_F(MetricsJsonTest, WhatAFamilyNoLongerHasIsForgotten) {
+  int partition = 0;
+  auto held = registry_.AddHistogramTable(
+      LatencyInfo("sync_seconds", ""), [&](MetricLevel) -> std::vector<LabeledHistogram> {
+        Histogram histogram;
+        histogram.Record(50);
+        return {{{{"partition", "2." + std::to_string(partition)}}, histogram.Read()},
+                {{{"partition", "1.0"}}, histogram.Read()}};
+      });
+  for (; partition < 100; ++partition) Ask({});
+  EXPECT_EQ(json_.windows(), 2u);
+}
+
 TEST_F(MetricsJsonTest, ArgumentsChoose) {
   Counter first, second;
   auto a = registry_.Add({.name = "a_total"}, {{"disk", "x"}}, first);

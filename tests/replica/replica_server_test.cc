@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "replica/request_stats.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -287,6 +288,24 @@ TEST_F(ReplicaServerTest, AClosedReplicaIsReportedAsItWasAndServesAgainWhenItIsA
   meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
   ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
   EXPECT_EQ(Get(server, 1), "one");
+}
+
+TEST_F(ReplicaServerTest, WhatWasCountedOfATableIsForgottenAWhileAfterItsReplicas) {
+  meta_.SetReplicaCount(1);
+  options_.closed_replica_linger = absl::Seconds(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  meta_.Forget(kPid);
+  meta_.SetGarbage(kPid);
+  world_.RunFor(absl::Minutes(1));
+  ASSERT_EQ(Snapshot(server).pid, PartitionId{});
+  const RequestBook& book = server.server->requests();
+  EXPECT_EQ(book.Read(RequestBook::Level::kTable).size(), 1u);
+  world_.RunFor(RequestBook::kKeep);
+  EXPECT_TRUE(book.Read(RequestBook::Level::kTable).empty());
+  EXPECT_EQ(book.Read(RequestBook::Level::kServer)[0].by_kind.at(RequestKind::kPut).latency.count,
+            1u);
 }
 
 TEST_F(ReplicaServerTest, AFailedSyncFencesTheReplicaAndAcknowledgesNothing) {
