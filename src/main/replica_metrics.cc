@@ -376,16 +376,18 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
 
 MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngineFactory& engines,
                                     const ReplicaSampler& sampler,
-                                    const std::shared_ptr<RecentRows>& rows) {
+                                    const std::shared_ptr<RecentRows>& rows, const Clock& clock) {
   MetricRegistrations held;
+  const auto sample = std::make_shared<Recently<ReplicaSampler::Sample>>(
+      clock, [&sampler] { return sampler.Now(); });
   for (CountFamily<EngineCount>& family : EngineFamilies())
     held.push_back(Register(
         registry, std::move(family), rows,
         [](const RequestBook::Row& row) -> const auto& { return row.engine_counts; }));
   for (EngineGauge& gauge : EngineGauges())
     held.push_back(registry.AddLevelTable(std::move(gauge.info), MetricKind::kGauge,
-                                          [&sampler, what = gauge.what](MetricLevel level) {
-                                            return GaugeRows(*sampler.Latest(), level, what);
+                                          [sample, what = gauge.what](MetricLevel level) {
+                                            return GaugeRows(*sample->Read(), level, what);
                                           }));
   const auto cache = [&](MetricInfo info, uint64_t RocksdbEngineFactory::CacheUse::*what) {
     held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, [&engines, what] {

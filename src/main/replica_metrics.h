@@ -21,6 +21,6 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
                                      const std::shared_ptr<RecentRows>& rows, const Clock& clock);
 MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngineFactory& engines,
                                     const ReplicaSampler& sampler,
-                                    const std::shared_ptr<RecentRows>& rows);
+                                    const std::shared_ptr<RecentRows>& rows, const Clock& clock);
 
 }  // namespace arion

@@ -188,7 +188,8 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   MetricRegistrations requests = RegisterRequests(pages.registry(), rows);
   const ReplicaSampler sampler(server.requests(), env.clock());
   MetricRegistrations replicas = RegisterReplicas(pages.registry(), server, rows, env.clock());
-  MetricRegistrations engine_figures = RegisterEngines(pages.registry(), engines, sampler, rows);
+  MetricRegistrations engine_figures =
+      RegisterEngines(pages.registry(), engines, sampler, rows, env.clock());
   pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
             [&server](const HttpRequest& request) {
               return AnswerSlow(server.slow_requests(), request);

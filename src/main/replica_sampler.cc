@@ -57,10 +57,9 @@ ReplicaSampler::Sample ReplicaSampler::Take(const Sample* engines) const {
   for (const RequestBook::Member& member : book_.Members()) {
     Row& row = sample.rows.emplace_back(
         Row{.table = member.table, .pid = member.pid, .life = member.stats.get()});
-    if (engines == nullptr)
-      row.engine = member.stats->figures().ReadEngine();
-    else if (const Row* known = engines->Find(member.pid); known != nullptr)
-      row.engine = known->engine;
+    const Row* known = engines == nullptr ? nullptr : engines->Find(member.pid);
+    row.engine = known != nullptr && known->life == row.life ? known->engine
+                                                             : member.stats->figures().ReadEngine();
     member.stats->AddTo(&row.loads);
     row.counts = member.stats->figures().ReadCounts();
   }

@@ -46,7 +46,8 @@ class ReplicaSampler {
   SamplePtr Latest() const;  // never null
   // The latest that is ten seconds old; before there is one, the oldest.
   SamplePtr TenSecondsAgo() const;
-  // What is cheap to ask, as it is now; the engines' figures are those of the latest sample.
+  // What is cheap to ask, as it is now; the engines' figures are those of the latest sample, but of
+  // replicas opened since, which are asked.
   Sample Now() const;
 
  private:
