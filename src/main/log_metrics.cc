@@ -161,6 +161,13 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
       {.name = "disk_unneeded_replicas",
        .help = "Replicas' directories that nobody needs any more, *.gar."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.unneeded_replicas); });
+  add(MetricKind::kGauge,
+      {.name = "disk_move_leftovers",
+       .help = "Replicas' directories left of an older version's moves between disks, "
+               "*.disk.migrate.*."},
+      [](const DiskSnapshot& disk) {
+        return static_cast<double>(disk.move_targets + disk.move_sources);
+      });
   add(MetricKind::kCounter,
       {.name = "disk_copy_sent_bytes_total", .help = "Bytes of checkpoints read for learners."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.copy_sent_bytes); });
@@ -180,6 +187,10 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
       &DiskSnapshot::failed_replicas);
   sum(MetricKind::kGauge, "replica_garbage_dirs", "As disk_unneeded_replicas.",
       &DiskSnapshot::unneeded_replicas);
+  sum(MetricKind::kGauge, "replica_tmp_dirs", "Of disk_move_leftovers: *.tmp.",
+      &DiskSnapshot::move_targets);
+  sum(MetricKind::kGauge, "replica_origin_dirs", "Of disk_move_leftovers: *.ori.",
+      &DiskSnapshot::move_sources);
   sum(MetricKind::kCounter, "nfs_server_copy_bytes", "As disk_copy_sent_bytes_total.",
       &DiskSnapshot::copy_sent_bytes);
   sum(MetricKind::kCounter, "nfs_client_copy_bytes", "As disk_copy_received_bytes_total.",

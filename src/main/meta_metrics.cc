@@ -69,6 +69,12 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server)
                                 .help = "Configurations of partitions stored since the start.",
                                 .old = {.name = "partition_configuration_changes"}},
                                {}, server.stats().configuration_changes));
+  held_.push_back(registry.Add(
+      {.name = "primary_choice_failures_total",
+       .help = "Looks at a partition without a primary that found nobody who may be made "
+               "one; ddd_diagnose in the shell says why.",
+       .old = {.name = "choose_primary_failed_operations"}},
+      {}, server.stats().primary_choice_failures));
   held_.push_back(registry.Add({.name = "replica_server_disconnections_total",
                                 .help = "Replica servers declared dead since the start.",
                                 .old = {.name = "replica_server_disconnections"}},

@@ -108,6 +108,7 @@ constexpr Definition kOfPartition[] = {
      [](const Two& two) { return two.Units([](RequestKind kind) { return IsWrite(kind); }); }},
     {kApp, "recent.expire.count", kVolatile, Recent<ReplicaCount::kExpiredRecords>},
     {kApp, "recent.filter.count", kVolatile, Recent<ReplicaCount::kFilteredRecords>},
+    {kApp, "recent.abnormal.count", kVolatile, Recent<ReplicaCount::kSlowReads>},
     {kApp, "disk.storage.sst(MB)", kNumber,
      [](const Two& two) { return static_cast<double>(two.now.engine.file_bytes >> 20); }},
     {kApp, "disk.storage.sst.count", kNumber, Figure<&EngineFigures::files>},

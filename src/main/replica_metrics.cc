@@ -156,6 +156,14 @@ std::vector<CountFamily<ReplicaCount>> ReplicaFamilies() {
             "read_{why}_values"),
        "why",
        {{kExpiredRecords, "expired"}, {kFilteredRecords, "filtered"}}},
+      {Info("slow_requests_total", "Requests that took as long as those that /slow keeps.",
+            "abnormal_{use}_requests"),
+       "use",
+       {{kSlowReads, "read"}, {kSlowWrites, "write"}}},
+      {Info("oversized_writes_total", "Writes refused for their size (max_allowed_write_size).",
+            "write_size_exceed_threshold_requests"),
+       nullptr,
+       {{kOversizedWrites}}},
       {Info("prepare_failures_total", "Prepares that another member refused or did not answer.",
             "prepare_failed_requests"),
        nullptr,
@@ -367,6 +375,14 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
                                .help = "Beacons that no meta server in charge acknowledged.",
                                .old = {.name = "beacon_failed_count"}},
                               {}, lease.failed_beacons()));
+  held.push_back(
+      registry.Add({.name = "nfs_client_copy_failed_requests",
+                    .help = "As learn_copy_failures_total.",
+                    .is_json_only = true},
+                   MetricKind::kCounter, {}, [rows] {
+                     const auto failed = static_cast<size_t>(ReplicaCount::kCopiesFailed);
+                     return static_cast<double>(rows->ReadServer()->front().counts[failed]);
+                   }));
   for (CountFamily<ReplicaCount>& family : ReplicaFamilies())
     held.push_back(Register(
         registry, std::move(family), rows,
@@ -384,6 +400,23 @@ MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngin
     held.push_back(Register(
         registry, std::move(family), rows,
         [](const RequestBook::Row& row) -> const auto& { return row.engine_counts; }));
+  held.push_back(registry.AddLevelTable(
+      {.name = "rdb_write_amplification",
+       .help = "Bytes that flushes and compactions wrote, by those that flushes did.",
+       .is_json_only = true},
+      MetricKind::kGauge, [rows](MetricLevel level) {
+        Rows amplifications;
+        const RecentRows::Rows read = rows->Read(level);
+        for (const RequestBook::Row& row : *read) {
+          const auto count = [&row](EngineCount what) {
+            return static_cast<double>(row.engine_counts[static_cast<size_t>(what)]);
+          };
+          const double flushed = count(EngineCount::kFlushedBytes);
+          const double compacted = count(EngineCount::kCompactionWrittenBytes);
+          amplifications.push_back({LabelsOf(row), flushed > 0 ? 1 + compacted / flushed : 1});
+        }
+        return amplifications;
+      }));
   for (EngineGauge& gauge : EngineGauges())
     held.push_back(registry.AddLevelTable(std::move(gauge.info), MetricKind::kGauge,
                                           [sample, what = gauge.what](MetricLevel level) {

@@ -386,6 +386,7 @@ void MetaServer::State::RunPlan() {
                                << "] stored, " << partition.shown.ballot
                                << " known to a server: " << step.reason;
     }
+    if (step.IsChoiceFailed(partition.config)) stats_.primary_choice_failures.Add();
     if (step.write && !store_failed_) {
       LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
       StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {}, std::nullopt);

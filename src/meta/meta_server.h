@@ -51,6 +51,7 @@ struct MetaServerOptions {
 
 struct MetaServerStats {
   Counter configuration_changes;
+  Counter primary_choice_failures;  // looks at a partition of which nobody could be made primary
   Counter server_deaths;
 };
 

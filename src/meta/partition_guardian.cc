@@ -313,7 +313,8 @@ class Look {
         best_rank = rank;
       }
     }
-    return best.IsValid() ? upgrade(best) : Step{};
+    return best.IsValid() ? upgrade(best)
+                          : Step{.reason = "no secondary is alive with its replica loaded"};
   }
 
   // Who sends beacons may still be cut off from all the rest: when the chosen one does nothing,
@@ -336,7 +337,7 @@ class Look {
   Step AssignNew(const Partition& partition) {
     int32_t app_id = partition.config.pid.app_id;
     Endpoint node = placement_.FewestPrimaries([](Endpoint) { return true; });
-    if (!node.IsValid()) return {};
+    if (!node.IsValid()) return {.reason = "no server may be chosen"};
     placement_.AddPrimary(node, app_id);
     return Propose(ConfigType::kAssignPrimary, node, node);
   }

@@ -42,6 +42,11 @@ struct GuardianPlan {
     std::optional<PartitionConfiguration> write;  // meta's own change
     std::optional<std::vector<Intent>> planned;   // what remains of them, where that changed
     const char* reason = "";                      // of the write, or why nothing can be done
+
+    // Whether it has no primary, and nobody can be made one.
+    bool IsChoiceFailed(const PartitionConfiguration& config) const {
+      return !config.primary.IsValid() && !intent && !write && *reason != '\0';
+    }
   };
   std::vector<Step>
       steps;  // in the order to carry out; partitions whose intent stays are listed too

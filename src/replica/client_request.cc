@@ -48,6 +48,8 @@ void ClientAnswer::Answer(ErrorCode error, std::string body, const WriteTimes::T
     watch_->stats->Staged(stages);
   }
   if (now - arrived_ >= watch_->kept_from) {
+    watch_->stats->figures().Count(IsWrite(kind_) ? ReplicaCount::kSlowWrites
+                                                  : ReplicaCount::kSlowReads);
     SlowRequest slow{.ended_at_us = watch_->clock.WallMicros(),
                      .pid = watch_->pid,
                      .table = watch_->table,

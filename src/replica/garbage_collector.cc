@@ -43,6 +43,20 @@ absl::StatusOr<bool> RemoveSome(FileSystem& files, const std::string& path, Budg
   return true;
 }
 
+int64_t& CountOf(GarbageKind kind, GarbageCollector::Count* count) {
+  switch (kind) {
+    case GarbageKind::kFailed:
+      return count->failed;
+    case GarbageKind::kUnneeded:
+      return count->unneeded;
+    case GarbageKind::kMoveTarget:
+      return count->move_targets;
+    case GarbageKind::kMoveSource:
+      break;
+  }
+  return count->move_sources;
+}
+
 }  // namespace
 
 std::optional<GarbageName> ParseGarbageName(std::string_view name) {
@@ -150,7 +164,7 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
   Count count;
   std::map<std::string, Instant> seen;
   for (const Entry& entry : *listed) {
-    (entry.kind == GarbageKind::kFailed ? count.failed : count.unneeded) += 1;
+    CountOf(entry.kind, &count) += 1;
     const auto before = place.seen.find(entry.name);
     const Instant since = before == place.seen.end() ? now : before->second;
     seen[entry.name] = since;

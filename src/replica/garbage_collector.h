@@ -51,7 +51,9 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   // What lay in each place at the last look.
   struct Count {
     int64_t failed = 0;
-    int64_t unneeded = 0;  // with what is left of moves
+    int64_t unneeded = 0;
+    int64_t move_targets = 0;
+    int64_t move_sources = 0;
   };
   std::vector<Count> Counts() const;
 

@@ -43,8 +43,11 @@ enum class ReplicaCount : uint8_t {
   kCopiedFiles,
   kCopiedBytes,
   kCopiesFailed,
+  kSlowReads,  // that took as long as those that /slow keeps
+  kSlowWrites,
+  kOversizedWrites,  // refused
 };
-constexpr size_t kReplicaCounts = 21;
+constexpr size_t kReplicaCounts = 24;
 
 class ReplicaFigures {
  public:

@@ -156,6 +156,8 @@ struct DiskSnapshot {
   std::string log_method;
   int64_t failed_replicas = 0;    // set aside here: *.err
   int64_t unneeded_replicas = 0;  // *.gar
+  // What is left of an older version's moves between disks: *.disk.migrate.tmp and .ori.
+  int64_t move_targets = 0, move_sources = 0;
   // Of checkpoints' files, for learners and as one, since the start.
   int64_t copy_sent_bytes = 0, copy_received_bytes = 0;
 };

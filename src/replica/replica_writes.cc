@@ -42,6 +42,7 @@ void Replica::Write(WriteCode code, ClientRequest request, Instant deadline, Adm
   if (bytes_max != 0 && request.body.size() > bytes_max) {
     LOG_EVERY_N(WARNING, 100) << Tag() << " " << WriteCodeName(code) << " of "
                               << request.body.size() << " bytes refused: at most " << bytes_max;
+    figures().Count(ReplicaCount::kOversizedWrites);
     return refuse(ErrorCode::kInvalidData);
   }
   if (!Settings().Owns(pid_.index, request.header.partition_hash))

@@ -112,7 +112,8 @@ class Metrics(harness.ClusterTest):
             return {(entity["type"], metric["name"]) for entity in entities for metric in entity["metrics"]}
         wanted = {
             "server": "beacon_failed_count total_replicas primary_replicas learning_replicas learning_replicas_max_duration_ms error_replicas "
-                      "replica_error_dirs replica_garbage_dirs read_failed_requests write_failed_requests read_busy_requests write_busy_requests "
+                      "replica_error_dirs replica_garbage_dirs replica_tmp_dirs replica_origin_dirs nfs_client_copy_failed_requests "
+                      "read_failed_requests write_failed_requests read_busy_requests write_busy_requests "
                       "resident_mem_usage_mb rdb_block_cache_mem_usage_bytes rdb_wbm_total_mem_usage_bytes nfs_client_copy_bytes "
                       "network_server_sessions lease_remaining_seconds",
             "replica": "learn_count learn_failed_count learn_resets prepare_failed_requests group_check_failed_requests private_log_size_mb "
@@ -120,7 +121,8 @@ class Metrics(harness.ClusterTest):
                        "throttling_rejected_read_requests throttling_rejected_write_requests read_capacity_units write_capacity_units "
                        "rdb_changed_stopped_writes rdb_changed_delayed_writes rdb_compaction_input_bytes rdb_compaction_output_bytes "
                        "rdb_block_cache_hit_count rdb_block_cache_total_count rdb_memtable_hit_count rdb_l0_hit_count "
-                       "rdb_bloom_filter_point_lookup_negatives read_expired_values",
+                       "rdb_bloom_filter_point_lookup_negatives read_expired_values abnormal_read_requests "
+                       "write_size_exceed_threshold_requests rdb_write_amplification",
             "disk": "disk_capacity_avail_mb disk_capacity_total_mb",
             "profiler": "profiler_server_rpc_latency_ns profiler_queue_latency_ns profiler_dropped_timeout_rpcs",
             "queue": "queue_length"}
@@ -128,7 +130,7 @@ class Metrics(harness.ClusterTest):
         harness.wait_for("every name is there", lambda: expected <= set().union(*(names_of(server) for server in self.cluster.replicas)) or None)
         meta = names_of(self.cluster.meta)
         self.assertLessEqual({("server", "unalive_replica_servers"), ("server", "alive_replica_servers"), ("server", "replica_server_disconnections"),
-                              ("server", "partition_configuration_changes"), ("table", "dead_partitions"), ("table", "unreadable_partitions"),
+                              ("server", "partition_configuration_changes"), ("server", "choose_primary_failed_operations"), ("table", "dead_partitions"), ("table", "unreadable_partitions"),
                               ("table", "unwritable_partitions"), ("table", "writable_ill_partitions")}, meta)
         text = self.ask(self.cluster.replicas[0])[1] + self.ask(self.cluster.meta)[1]
         self.assertNotIn("profiler_", text, "what is there for older collectors alone")

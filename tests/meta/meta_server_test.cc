@@ -367,6 +367,19 @@ TEST_F(MetaServerTest, TooFewServersFreezeTheConfiguration) {
   EXPECT_EQ(Create("other", 1, 1).err, ErrorCode::kStateFreezed);
 }
 
+TEST_F(MetaServerTest, LooksThatFindNobodyForAPrimaryAreCounted) {
+  StartAndSync(3);
+  ASSERT_EQ(Create("t", 1, 1).err, ErrorCode::kOk);
+  Obey();
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  Pass(absl::Seconds(20));
+  EXPECT_EQ(server_->stats().primary_choice_failures.value(), 0);
+  KillServer(NumberOf(before.primary));
+  Pass(absl::Seconds(20));
+  EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
+  EXPECT_GE(server_->stats().primary_choice_failures.value(), 2);
+}
+
 TEST_F(MetaServerTest, ADroppedTableIsHiddenAndItsNameFree) {
   CompleteTable(3);
   DropAppRequest drop{"t", {.success_if_not_exist = false}};

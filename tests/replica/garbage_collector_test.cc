@@ -59,11 +59,15 @@ TEST_F(GarbageCollectorTest, WhatWasSetAsideGoesWhenItsTimeIsOverAndNothingElse)
   Make(server, failed);
   Make(server, unneeded, 100);
   for (const std::string& other : others) Make(server, other);
+  Make(server, "/d1/replica/reps/7.1.pegasus.disk.migrate.tmp");
+  Make(server, "/d1/replica/reps/7.2.pegasus.disk.migrate.ori");
 
   world_.RunFor(absl::Minutes(2 * 60 + 55));
   EXPECT_TRUE(Exists(Files(server), unneeded + "/data/rdb/99"));
   EXPECT_EQ(server.server->Disks()[0].failed_replicas, 1);
   EXPECT_EQ(server.server->Disks()[0].unneeded_replicas, 1);
+  EXPECT_EQ(server.server->Disks()[0].move_targets, 1);
+  EXPECT_EQ(server.server->Disks()[0].move_sources, 1);
   EXPECT_EQ(server.server->Disks()[1].failed_replicas, 0);
   world_.RunFor(absl::Minutes(10));
   EXPECT_FALSE(Exists(Files(server), unneeded));

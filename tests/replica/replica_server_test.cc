@@ -95,6 +95,10 @@ TEST_F(ReplicaServerTest, RequestsThatCantBeServedGetTheProtocolsErrors) {
   // One member of three: too few for a write.
   EXPECT_EQ(Put(server, 1, "v"), ErrorCode::kNotEnoughMember);
   EXPECT_EQ(Put(server, 1, std::string(2 << 20, 'x')), ErrorCode::kInvalidData);
+  EXPECT_EQ(server.server->requests()
+                .Read(RequestBook::Level::kTable)[0]
+                .counts[static_cast<size_t>(ReplicaCount::kOversizedWrites)],
+            1u);
   for (const char* name : {kRpcGet, kRpcTtl}) {
     const RpcResult malformed =
         Call(server, name, EncodeWrapped(Blob(std::string("\x00\x09z", 3))));

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "messages/table_environments.h"
+#include "replica/request_stats.h"
 #include "rpc/thrift_codec.h"
 #include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
@@ -419,6 +420,13 @@ TEST_F(RequestAdmissionTest, ASlowRequestIsLoggedWithWhatItTookAndAQuickOneIsNot
                   "[0-9]+ us, log_sync [0-9]+ us, replicate [0-9]{6,7} us, apply [0-9]+ us, "
                   "reply [0-9]+ us., ",
                   PutBody(1).size(), " bytes asked, [0-9]+ answered, ERR_OK"))));
+  const auto counted = [&](ReplicaCount what) {
+    return primary.server->requests()
+        .Read(RequestBook::Level::kTable)[0]
+        .counts[static_cast<size_t>(what)];
+  };
+  EXPECT_EQ(counted(ReplicaCount::kSlowWrites), 2u) << "the first took more than 100 ms, too";
+  EXPECT_EQ(counted(ReplicaCount::kSlowReads), 0u);
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ SCHEMA = {
                                       "primary_replicas": int, "get_qps": int}},
     "app_stat -i 50": {"no_answer_from": list, "app_stat": {"app_name": str, "app_id": int, "pcount": int, "get": int,
                                                             "mget": int, "put": int, "scan": int, "rcu": int,
-                                                            "wcu": int, "expire": int, "filter": int, "delay": int,
+                                                            "wcu": int, "expire": int, "filter": int, "abnormal": int, "delay": int,
                                                             "reject": int}},
     "app_stat -a temp -q -i 50": {"no_answer_from": list, "app_stat": {"pidx": str, "get": int, "cam": int}},
     "app_disk temp -d": {"app_name": str, "partition_count": int, "disk_used_for_primary_replicas_mb": (int, float),

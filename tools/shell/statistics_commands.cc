@@ -49,6 +49,7 @@ const std::vector<Statistic>& Statistics() {
       {"wcu", {"write_capacity_units"}, kMore},
       {"expire", {"read_expired_values"}, kMore},
       {"filter", {"read_filtered_values"}, kMore},
+      {"abnormal", {"abnormal_read_requests"}, kMore},
       {"delay", {"throttling_delayed_read_requests", "throttling_delayed_write_requests"}, kMore},
       {"reject",
        {"throttling_rejected_read_requests", "throttling_rejected_write_requests"},
