@@ -28,6 +28,7 @@
 
 #include "base/ids.h"
 #include "base/status.h"
+#include "base/value_schema.h"
 #include "engine/engine_figures.h"
 #include "env/environment.h"
 
@@ -146,6 +147,8 @@ class Engine {
   // The newest checkpoint; NotFound when there is none. It stays while `hold` lives.
   virtual absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) = 0;
   virtual uint64_t size_bytes() const = 0;  // estimate, for displays
+  // Of values that don't name their own.
+  virtual ValueSchema data_version() const { return ValueSchema::kV1; }
   virtual std::shared_ptr<const EngineMeter> meter() const { return nullptr; }  // may have none
 
   // ---- compaction on request ----

@@ -13,8 +13,8 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "base/value_schema.h"
 #include "engine/engine_directory.h"
-#include "engine/value_schema.h"
 
 namespace arion {
 namespace {

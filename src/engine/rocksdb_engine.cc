@@ -14,12 +14,12 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "base/value_schema.h"
 #include "engine/engine_directory.h"
 #include "engine/rocksdb_database.h"
 #include "engine/rocksdb_log.h"
 #include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_view.h"
-#include "engine/value_schema.h"
 #include "env/blocking_call.h"
 
 namespace arion {
@@ -193,6 +193,7 @@ class RocksdbEngine : public Engine {
     return end.empty() ? std::string() : JustBehind(end);
   }
 
+  ValueSchema data_version() const override { return schema_; }
   int64_t last_compacted_ms() const override { return last_compacted_ms_.load(); }
 
   absl::Status NoteCompacted(int64_t unix_ms) override {

@@ -17,9 +17,9 @@
 #include <mutex>
 #include <string>
 
+#include "base/value_schema.h"
 #include "engine/rocksdb_engine.h"
 #include "engine/rocksdb_file_system.h"
-#include "engine/value_schema.h"
 
 namespace arion {
 

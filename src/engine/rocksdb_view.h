@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "base/value_schema.h"
 #include "engine/engine.h"
 #include "engine/rocksdb_database.h"
-#include "engine/value_schema.h"
 
 namespace arion {
 

@@ -421,6 +421,23 @@ void AddReplicaPages(const AddPage& add, ReplicaServer& server) {
               {}};
     return {{}, *std::move(all)};
   };
+  add("/replica/data_version", "?app_id=2: the layout of its values here, by partition; JSON",
+      [of_table](const HttpRequest& request) {
+        const auto [error, replicas] = of_table(request);
+        if (error.status != 200) return error;
+        rapidjson::StringBuffer buffer;
+        JsonWriter json(buffer);
+        json.StartObject();
+        for (const ReplicaSnapshot& replica : replicas) {
+          if (!replica.data_version) continue;
+          json.Key(std::to_string(replica.pid.index).c_str());
+          json.StartObject();
+          Put(json, "data_version", std::to_string(static_cast<int>(*replica.data_version)));
+          json.EndObject();
+        }
+        json.EndObject();
+        return JsonPage(buffer);
+      });
   add("/replica/manual_compaction", "?app_id=2: how far its compaction on request is; JSON",
       [of_table](const HttpRequest& request) {
         const auto [error, replicas] = of_table(request);

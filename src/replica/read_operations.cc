@@ -8,7 +8,7 @@
 #include "base/crc.h"
 #include "base/raw_key.h"
 #include "base/status.h"
-#include "engine/value_schema.h"
+#include "base/value_schema.h"
 
 namespace arion {
 namespace {

@@ -517,6 +517,8 @@ ReplicaSnapshot Replica::Snapshot() const {
   CHECK_ON_STRAND(strand_);
   const Watermarks marks = core_->marks();
   const PrivateLog::Stats log = log_ == nullptr ? PrivateLog::Stats() : log_->stats();
+  std::optional<ValueSchema> data_version;
+  if (engine_ != nullptr) data_version = engine_->data_version();
   return {.pid = pid_,
           .status = marks.role,
           .ballot = marks.ballot,
@@ -529,7 +531,8 @@ ReplicaSnapshot Replica::Snapshot() const {
           .log_files = log.files,
           .log_bytes = log.bytes,
           .valid_start_in_shared_log = info_.offset_in_shared_log,
-          .compaction = CompactionStatus()};
+          .compaction = CompactionStatus(),
+          .data_version = data_version};
 }
 
 ReplicaInfo Replica::Report() const {

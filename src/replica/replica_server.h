@@ -128,6 +128,7 @@ struct ReplicaSnapshot {
   uint64_t log_bytes = 0;
   int64_t valid_start_in_shared_log = 0;
   ManualCompactStatus compaction = ManualCompactStatus::kIdle;
+  std::optional<ValueSchema> data_version;  // of its engine, if it has one
 };
 
 // What was read of logs, and applied, when replicas were opened. Thread-safe.

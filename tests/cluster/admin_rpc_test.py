@@ -255,6 +255,8 @@ class AdminRpcTest(harness.ClusterTest):
             self.assertEqual(text.count("last finish at [20"), self.partitions, text)
             status = json.loads(page(address, "/replica/manual_compaction", app_id=1)[1])["status"]
             self.assertEqual(status["finished"], self.partitions)
+            self.assertEqual(json.loads(page(address, "/replica/data_version", app_id=1)[1]),
+                             {str(index): {"data_version": "1"} for index in range(self.partitions)})
 
 
 if __name__ == "__main__":

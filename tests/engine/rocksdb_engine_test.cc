@@ -16,8 +16,8 @@
 
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "base/value_schema.h"
 #include "engine/rocksdb_options.h"
-#include "engine/value_schema.h"
 #include "tests/engine/test_environment.h"
 #include "tests/support/source_directory.h"
 

@@ -204,6 +204,18 @@ class AdminCommandsTest(harness.ClusterTest):
         for absent, feature in (("add_dup", "duplication"), ("start_bulk_load", "bulk load"), ("backup", "backup"),
                                 ("partition-split", "partition split"), ("sst_dump", "arion_log")):
             self.assertIn(feature, self.one(absent, exit_code=1)["error"])
+        self.assertEqual(self.one(r"rdb_key_str2hex h\xff ''")["rdb_key"], "000268FF")
+        self.assertEqual(self.one("rdb_key_hex2str 0x00016b73"), {"hash_key": "k", "sort_key": "s"})
+        self.assertEqual(self.one("rdb_value_hex2str 0000000100000000000000007600"),
+                         {"expires": time.strftime("%Y-%m-%d_%H:%M:%S.000", time.localtime(1451606401)), "written": "not known",
+                          "cluster_id": 0, "user_data": r"v\x00"})
+        self.assertEqual(self.one("rdb_value_hex2str 0000000076 0")["user_data"], "v")
+        for wrong, code in (("rdb_key_hex2str 0", 2), ("rdb_key_hex2str xx", 2), ("rdb_key_hex2str 000561", 1), ("rdb_value_hex2str 00", 1),
+                            ("rdb_value_hex2str 00 2", 2), ("data-version", 1)):
+            self.one(wrong, exit_code=code)
+        versions = self.shell("use t", "data-version")[-1]
+        self.assertEqual({tuple(row["data_versions"]) for row in versions["servers"]}, {("1",)})
+        self.assertGreaterEqual(sum(row["replicas"] for row in versions["servers"]), 12, "and those that are not members any more")
         self.shell("create with_envs -p 1 -e default_ttl=100,business.info=a=b")
         self.assertEqual([(row["key"], row["value"]) for row in self.shell("get_app_envs with_envs")[-1]["app_envs"]],
                          [("business.info", "a=b"), ("default_ttl", "100")])

@@ -90,6 +90,10 @@ SCHEMA = {
     "manual-compaction start -a temp --wait": {"table": str, "progress": int},
     "manual-compaction query -a temp": {"table": str, "progress": int},
     "use temp; table-partitions": {"partitions": {"primary": str, "secondaries": list, "ballot": int}},
+    "use temp; data-version": {"table": str, "no_answer_from": list, "servers": {"server": str, "replicas": int, "data_versions": list}},
+    "rdb_key_str2hex k s": {"hash_key": str, "sort_key": str, "rdb_key": str},
+    "rdb_key_hex2str 00016B73": {"hash_key": str, "sort_key": str},
+    "rdb_value_hex2str 00000000000000000000000076": {"expires": str, "written": str, "cluster_id": int, "user_data": str},
     "cluster-info": {"cluster_name": str, "meta_servers": str, "meta_function_level": str},
     "help": {"commands": {"command": str, "what_it_does": str}},
 }

@@ -1,6 +1,8 @@
-// What the replica servers' /recovery, /shared_log, /stuck and /pools pages say.
+// What the replica servers' /recovery, /shared_log, /stuck, /pools and /replica/data_version pages say.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_split.h>
+
+#include <set>
 
 #include "base/status.h"
 #include "tools/pages/server_page.h"
@@ -45,10 +47,47 @@ absl::StatusOr<Outcome> ShowPage(Session& session, const Words& arguments, std::
   return outcome;
 }
 
+// How the values of the table in use are laid out, on each server that has some of them.
+absl::StatusOr<Outcome> DataVersion(Session& session, const Words& arguments) {
+  if (!arguments.empty()) return UsageError("it takes nothing; use TABLE chooses the table");
+  if (session.table_name().empty())
+    return absl::FailedPreconditionError("no table in use; say: use NAME (ls lists them)");
+  ASSIGN_OR_RETURN(const TableState table, session.cluster().FindTable(session.table_name()));
+  std::set<Endpoint> servers;
+  for (const PartitionConfiguration& partition : table.partitions) {
+    servers.insert(partition.secondaries.begin(), partition.secondaries.end());
+    if (partition.primary.IsValid()) servers.insert(partition.primary);
+  }
+  Outcome outcome;
+  Answer::List list{"servers", {"server", "replicas", "data_versions"}, {}};
+  std::vector<std::string> silent;
+  for (const Endpoint server : servers) {
+    const absl::StatusOr<std::vector<JsonRow>> rows =
+        FetchMembers(server, absl::StrCat("/replica/data_version?app_id=", table.info.app_id));
+    if (!rows.ok()) {
+      silent.push_back(server.ToString());
+      continue;
+    }
+    std::set<std::string> versions;
+    for (const JsonRow& row : *rows)
+      if (const auto it = row.find("data_version"); it != row.end()) versions.insert(it->second);
+    list.rows.push_back({server.ToString(), static_cast<int64_t>(rows->size()),
+                         std::vector<std::string>(versions.begin(), versions.end())});
+  }
+  if (!silent.empty()) outcome.health = Health::kBad;
+  outcome.answer.Add("table", Escape(table.info.app_name))
+      .Add("no_answer_from", std::move(silent))
+      .AddList(std::move(list));
+  return outcome;
+}
+
 }  // namespace
 
 std::vector<Command> ServerPageCommands() {
   return {
+      {"data-version", "",
+       "the layout of stored values of the table in use, by server: 1, or 0 as of old versions",
+       Command::Completes::kNothing, DataVersion},
       {"recovery", "[HOST:PORT]", "how far the servers' opening of their replicas is",
        Command::Completes::kNodes,
        [](Session& session, const Words& arguments) {

@@ -28,7 +28,7 @@ std::vector<Command> AllCommands() {
        {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands, PlanCommands,
         RecoveryCommands, RecordCommands, ServerPageCommands, LoadCommands, StatusCommands,
         DrainCommands, ServerCommands, CompactionCommands, StatisticsCommands, TableCopyCommands,
-        SessionCommands}) {
+        StoredBytesCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;
@@ -64,6 +64,10 @@ const ShowingCommand* FindShowing(std::string_view command) {
                                                 {"stuck"},
                                                 {"pools"},
                                                 {"shared_log"},
+                                                {"data-version"},
+                                                {"rdb_key_str2hex", 2},
+                                                {"rdb_key_hex2str"},
+                                                {"rdb_value_hex2str"},
                                                 {"get_app_envs"},
                                                 {"get_replica_count"},
                                                 {"get_meta_level"},

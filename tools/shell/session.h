@@ -126,6 +126,7 @@ std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
 std::vector<Command> StatisticsCommands();
 std::vector<Command> TableCopyCommands();
+std::vector<Command> StoredBytesCommands();
 std::vector<Command> SessionCommands();
 
 absl::Status UsageError(std::string_view what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/value_schema.h"
+#include "base/value_schema.h"
 
 #include <absl/strings/escaping.h>
 #include <gtest/gtest.h>
