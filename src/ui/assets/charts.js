@@ -74,7 +74,8 @@ export class Chart {
     this.plot = new uPlot({
       width: this.width(), height: HEIGHT, padding: [8, 4, 0, 0], legend: {show: false},
       cursor: {y: false, points: {size: 6}, drag: {x: false, y: false}},
-      scales: {x: {range: (_, first, last) => [Math.min(first, last - SECONDS_LEAST), last]}, y: {range: (_, low, high) => [0, Math.max(high ?? 0, this.least) * 1.08]}},
+      // For a single point uPlot would have the x axis span a day.
+      scales: {x: {range: () => this.span()}, y: {range: (_, low, high) => [0, Math.max(high ?? 0, this.least) * 1.08]}},
       axes: [
         {...axis, size: 24, space: 84, values: (_, ticks) => ticks.map(t => timeOfDay(t * 1000))},
         {...axis, size: 66, space: 36, values: (_, ticks) => ticks.map(t => this.format(t))},
@@ -84,6 +85,11 @@ export class Chart {
       }))],
       hooks: {setCursor: [() => this.tell()]},
     }, this.data, this.box);
+  }
+  // Of the x axis.
+  span() {
+    const last = this.data[0].at(-1);
+    return [Math.min(this.data[0][0], last - SECONDS_LEAST), last];
   }
   width() {
     return Math.max(200, this.box.clientWidth);
