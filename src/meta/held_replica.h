@@ -20,9 +20,15 @@ struct HeldReplica {
     return report->status != PartitionStatus::kPotentialSecondary &&
            report->last_mutation_ballot.value_or(report->ballot) >= Ballot(0);
   }
+  // By the ballot and decree of its last mutation, where it can say: a server that was told of a
+  // later configuration has a larger ballot than its data, and one that restarted knows of fewer
+  // commits than it holds. Else (older servers; 0: a checkpoint without a log) as they compared.
   auto Rank() const {
-    return std::tuple(IsWhole(), report->ballot, report->last_committed_decree,
-                      report->last_prepared_decree);
+    const Decree committed = report->last_committed_decree;
+    const Decree prepared = report->last_prepared_decree;
+    const Ballot held = report->last_mutation_ballot.value_or(Ballot(0));
+    return held > Ballot(0) ? std::tuple(IsWhole(), held, prepared, committed)
+                            : std::tuple(IsWhole(), report->ballot, committed, prepared);
   }
 };
 

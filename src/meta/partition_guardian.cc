@@ -299,22 +299,37 @@ class Look {
       LookAgainAt(deadline);
       return {};
     }
-    Endpoint best;
-    std::tuple<Ballot, Decree, bool> best_rank;
-    for (Endpoint endpoint : config.secondaries) {
-      const Node* node = state_.FindNode(endpoint);
-      if (node == nullptr || !node->alive) continue;
-      const ReplicaInfo* report = node->LoadedReplica(config.pid);
-      if (report == nullptr) continue;
-      std::tuple rank(report->last_mutation_ballot.value_or(report->ballot),
-                      report->last_prepared_decree, endpoint == partition.former_primary);
-      if (!best.IsValid() || rank > best_rank) {
-        best = endpoint;
-        best_rank = rank;
-      }
-    }
+    const Endpoint best = LongestSecondary(partition);
     return best.IsValid() ? upgrade(best)
                           : Step{.reason = "no secondary is alive with its replica loaded"};
+  }
+
+  // By the last mutation's ballot and decree. Where one can't tell the ballot (0: nothing is in its
+  // log), by decree alone: each of them has followed the group until it was cut off.
+  Endpoint LongestSecondary(const Partition& partition) const {
+    std::vector<std::pair<Endpoint, const ReplicaInfo*>> found;
+    for (Endpoint endpoint : partition.config.secondaries) {
+      const Node* node = state_.FindNode(endpoint);
+      if (node == nullptr || !node->alive) continue;
+      if (const ReplicaInfo* report = node->LoadedReplica(partition.config.pid))
+        found.emplace_back(endpoint, report);
+    }
+    const auto ballot_of = [](const ReplicaInfo& report) {
+      return report.last_mutation_ballot.value_or(report.ballot);
+    };
+    const bool all_tell = std::none_of(found.begin(), found.end(), [&](const auto& candidate) {
+      return ballot_of(*candidate.second) == Ballot(0);
+    });
+    const auto rank = [&](const auto& candidate) {
+      const auto& [endpoint, report] = candidate;
+      const Ballot ballot = ballot_of(*report);
+      return std::tuple(ballot >= Ballot(0), all_tell ? ballot : Ballot(0),
+                        report->last_prepared_decree, endpoint == partition.former_primary);
+    };
+    const auto best =
+        std::max_element(found.begin(), found.end(),
+                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+    return best == found.end() ? Endpoint{} : best->first;
   }
 
   // Who sends beacons may still be cut off from all the rest: when the chosen one does nothing,
@@ -425,7 +440,9 @@ class Look {
     auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
     // A learner's state says -1: however long, it may lack what the last member acknowledged.
     const bool is_sure = earlier.has_replica && earlier.mutation_ballot >= Ballot(0);
-    if (is_sure && rank(earlier) > rank(last)) longest = &earlier;
+    // Where no mutation is in the log (0), nothing is at its end that could be damaged either.
+    const bool may_lack = last.mutation_ballot != Ballot(0);
+    if (is_sure && may_lack && rank(earlier) > rank(last)) longest = &earlier;
     if (!earlier.is_known && last.is_unclean && state_.IsAlive(earlier.endpoint)) {
       Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
       if (now_ < deadline) {

@@ -81,6 +81,7 @@ void ReplicaState::JumpTo(Decree decree) {
   CHECK(!AppliesPending()) << "the engine is replaced while mutations are on their way to it";
   last_applied = last_handed = decree;
   last_durable = std::min(last_durable, decree);
+  last_mutation_ballot = Ballot(0);
   list.Reset(decree);
   ++learner_restarts;
   standing = Standing::kLearner;

@@ -239,7 +239,8 @@ absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
       origin_ == Origin::kJustCreated || (summary_.was_clean && !summary_.cut_tail && taken_ == 0 &&
                                           !is_incomplete_ && !opened.log_is_void);
   opened.recovered.ballot = info.ballot;
-  opened.recovered.last_mutation_ballot = std::max(summary_.max_ballot, replay_->max_ballot());
+  // Of void records not: what came instead of them has another.
+  opened.recovered.last_mutation_ballot = replay_->max_ballot();
   if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_applied = opened.engine->last_applied();
   opened.recovered.last_durable = opened.engine->last_durable();

@@ -56,6 +56,26 @@ TEST(ClusterRecoveryTest, TheBestReplicaIsTheLastOfTheDroppedUnderTheLargestBall
   EXPECT_EQ(recovered.tables.at(1).info.envs.at("a"), "b");
 }
 
+// Seen in simulation: a server that asked under an old ballot was told of the newest one, and led with
+// its old data.
+TEST(ClusterRecoveryTest, WhoWasToldOfALaterBallotIsNotTheBestForThat) {
+  std::vector<HeldByServer> held = ThreeServers();
+  held[0].replicas = {Replica({1, 0}, 8, 91, 91)};
+  held[1].replicas = {Replica({1, 0}, 9, 80, 88)};
+  held[1].replicas[0].last_mutation_ballot = Ballot(7);
+  held[2].replicas = {Replica({1, 0}, 9, 85, 91)};  // it restarted: what it holds counts
+  held[2].replicas[0].last_mutation_ballot = Ballot(8);
+  const RecoveredCluster recovered = RecoverCluster(held, {});
+  const PartitionConfiguration& config = recovered.tables.at(1).partitions.at(0).config;
+  EXPECT_EQ(config.ballot, Ballot(9));
+  EXPECT_EQ(config.last_drops, (std::vector{ServerAt(2), ServerAt(3), ServerAt(1)}));
+  // Servers that don't say what they hold, or can't (0), are compared as ever.
+  held[0].replicas[0].last_mutation_ballot = Ballot(0);
+  held[1].replicas[0].last_mutation_ballot.reset();
+  EXPECT_EQ(RecoverCluster(held, {}).tables.at(1).partitions.at(0).config.last_drops.back(),
+            ServerAt(2));
+}
+
 TEST(ClusterRecoveryTest, ALearnerIsNotTheBestHoweverLargeItsBallot) {
   std::vector<HeldByServer> held = ThreeServers();
   held[0].replicas[0].ballot = Ballot(9);

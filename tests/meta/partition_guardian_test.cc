@@ -350,6 +350,11 @@ TEST_F(PartitionGuardianTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
   Expect(ConfigType::kAssignPrimary, kB, kB);
   Reports(kA, durable(5, 7, 35, 36, false));
   Expect(ConfigType::kAssignPrimary, kA, kA);
+  // Who learned from a checkpoint, or began a log file and wrote nothing to it, can't say under which
+  // ballot its last mutation was (0): it led, and holds what the other never saw.
+  Reports(kB, durable(7, 0, 91, 91, false));
+  Reports(kA, durable(7, 5, 80, 88, false));
+  Expect(ConfigType::kAssignPrimary, kB, kB);
   // A learner's state (-1) never outranks the last one's, however long it is and whatever that says.
   Reports(kB, durable(7, -1, 34, 35, true));
   Reports(kA, durable(7, -1, 35, 99, false));
@@ -411,6 +416,19 @@ TEST_F(PartitionGuardianTest, WhenAllRestartedTheReportsOfAllAliveMembersAreAwai
                .last_prepared_decree = Decree(20),
                .last_mutation_ballot = Ballot(4)});
   Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, WhereOneCannotTellItsBallotTheLongestLeads) {
+  Members({}, {kA, kB, kC});
+  RestartAll();
+  Reports(kA, Unclean(5, 10));
+  Reports(kB, Unclean(0, 12));  // it learned from a checkpoint: its log tells nothing
+  Reports(kC, Unclean(5, 11));
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+  Reports(kC, Unclean(5, 13));
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  Reports(kC, Unclean(-1, 13));  // a learner's state
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
 }
 
 TEST_F(PartitionGuardianTest, OneThatCameBackCleanIsAsGoodAsOneThatKeptRunning) {
