@@ -155,7 +155,7 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
     ++s_.counters.stale_messages;
     return;
   }
-  if (!s_.connected) {
+  if (!s_.connected || s_.lapsed) {
     pending_->retry_at = s_.now + s_.options.update_retry_delay;
     return;
   }
@@ -196,6 +196,7 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
     return;
   }
   missed_at_.reset();
+  if (s_.connected) s_.lapsed = false;
   if (configuration.ballot < s_.ballot) {
     ++s_.counters.stale_messages;
     return;
@@ -248,6 +249,7 @@ void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configura
 }
 
 void Reconfiguration::OnMissing() {
+  if (s_.connected) s_.lapsed = false;
   if (s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary) {
     // The answer may have been made before this replica joined: believe it the second time.
     if (missed_at_ == s_.ballot) {
@@ -279,7 +281,7 @@ void Reconfiguration::OnProposal(const ConfigurationUpdateRequest& proposal) {
     ++s_.counters.odd_messages;
     return;
   }
-  if (!s_.connected || configuration.ballot < s_.ballot || IsPending()) {
+  if (!s_.connected || s_.lapsed || configuration.ballot < s_.ballot || IsPending()) {
     ++s_.counters.stale_messages;
     return;
   }

@@ -4,7 +4,9 @@
 // Shapes    At most one update is pending; meanwhile the replica is INACTIVE and its identical
 //           request is repeated until meta answers OK or says what is true instead. A larger ballot
 //           from anywhere makes it void; a lost lease does not: meta may still accept what was
-//           asked, so nothing may happen under the old ballot any more. A primary that is to make
+//           asked, so nothing may happen under the old ballot any more. Whoever lost its lease
+//           believes no answer and no proposal until a config sync has said what is true: they may
+//           have been sent before it was declared dead. A primary that is to make
 //           room for another takes no new writes until those under way are committed, for a
 //           moment at most: whose outcome is known needs not be told that it is not.
 // SPDX-License-Identifier: Apache-2.0

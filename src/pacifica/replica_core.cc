@@ -418,6 +418,7 @@ void ReplicaCore::Parts::On(const RemoveReceived& event) {
 
 void ReplicaCore::Parts::On(const LeaseLost&) {
   s.connected = false;
+  s.lapsed = true;
   if (s.role == kPrimary || s.role == kSecondary) {
     roles.BecomeInactive(Inactivity::kTransient, "lease lost");
   } else if (s.role == kPotentialSecondary) {

@@ -33,6 +33,7 @@ struct ReplicaState {
       configuration;  // authoritative only while PRIMARY or its update is pending
   bool initializing = true;
   bool connected = false;
+  bool lapsed = false;  // the lease was lost once, and no config sync since has said what is true
   LastStop last_stop = LastStop::kClean;
   Instant inactive_since;
 
