@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <memory>
+
 #include "wal/log_recovery.h"
 
 namespace arion::crash {

@@ -19,7 +19,7 @@
 #include "base/value_schema.h"
 #include "engine/rocksdb_options.h"
 #include "tests/engine/test_environment.h"
-#include "tests/support/source_directory.h"
+#include "tests/support/fixtures.h"
 
 namespace arion {
 namespace {
@@ -315,15 +315,8 @@ TEST_F(RocksdbEngineTest, ReadsValuesOfVersionZero) {
 
 // A stopped Pegasus 2.5.0 server's replicas: what was on disk at the stop reads back (decision 31).
 TEST(PegasusFixture, ReplicasOfARealServerOpenAndReadBack) {
-  const char* set = getenv("ARION_FIXTURES");
-  const std::string root =
-      (set != nullptr ? std::string(set) : SourceDirectory() + "/../shared/fixtures") +
-      "/pegasus-2.5.0";
-  if (!std::filesystem::exists(root)) {
-    const char* ci = getenv("CI");
-    if (ci != nullptr && std::string(ci) == "true") FAIL() << "no fixtures at " << root;
-    GTEST_SKIP() << "no fixtures at " << root;
-  }
+  const std::string root = RealFixtures() + "/pegasus-2.5.0";
+  REQUIRE_FIXTURE(root);
   TestEnvironment environment;
   constexpr uint32_t kFixtureNow = 345000000;  // December 2026
   environment.set_expiry_now(kFixtureNow);

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/support/source_directory.h"
+#include "tests/support/fixtures.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
@@ -53,17 +53,12 @@ inline std::map<std::string_view, uint64_t>& FuzzCounts() {
 // `what` is a literal.
 inline void FuzzCount(std::string_view what) { ++FuzzCounts()[what]; }
 
-inline std::filesystem::path FuzzFixtures() {
-  if (const char* root = std::getenv("ARION_FIXTURES")) return root;
-  return std::filesystem::path(SourceDirectory()) / "../shared/fixtures";
-}
-
 // The bytes of the *.hex files below a fixture folder; none where there is no such folder.
 inline std::vector<std::string> HexFixtures(std::string_view folder) {
   std::vector<std::string> all;
   std::error_code missing;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(FuzzFixtures() / folder, missing)) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(RealFixtures()) / folder, missing)) {
     if (entry.path().extension() != ".hex") continue;
     std::ifstream in(entry.path());
     std::string bytes, digits;

@@ -122,12 +122,9 @@ std::vector<std::string> FuzzSeeds() {
   }
   std::error_code missing;
   for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(FuzzFixtures() / "upstream-plog", missing)) {
+       std::filesystem::recursive_directory_iterator(RealFixtures() + "/upstream-plog", missing)) {
     if (!entry.is_regular_file()) continue;
-    std::ifstream in(entry.path(), std::ios::binary);
-    std::ostringstream bytes;
-    bytes << in.rdbuf();
-    seeds.push_back(std::string(1, '\0') + bytes.str());
+    seeds.push_back(std::string(1, '\0') + Slurp(entry.path()));
   }
   return seeds;
 }

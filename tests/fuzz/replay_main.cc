@@ -120,10 +120,7 @@ int Replay(int folders, char** folder) {
   for (int i = 0; i < folders; ++i) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder[i])) {
       if (!entry.is_regular_file()) continue;
-      std::ifstream in(entry.path(), std::ios::binary);
-      std::ostringstream bytes;
-      bytes << in.rdbuf();
-      Run(bytes.str());
+      Run(Slurp(entry.path()));
     }
   }
   std::printf("%zu inputs replayed\n", runs);

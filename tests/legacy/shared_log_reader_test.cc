@@ -6,8 +6,8 @@
 
 #include "env/posix_file_system.h"
 #include "tests/fuzz/memory_files.h"
-#include "tests/legacy/fixtures.h"
 #include "tests/legacy/shared_log_bytes.h"
+#include "tests/support/fixtures.h"
 
 namespace arion {
 namespace {
@@ -189,7 +189,7 @@ int64_t NumberOf(const std::string& line, const std::string& key, size_t* at) {
 // it, is read as they read it (line "dir_replay" of expected.jsonl).
 TEST(SharedLogFixtures, AreReadAsTheOldVersionReadThem) {
   const std::string root = RealFixtures() + "/slog-2.5.0";
-  SKIP_WITHOUT(root);
+  REQUIRE_FIXTURE(root);
   PosixFileSystem files;
   int directories = 0;
   const auto names = files.List(root);

@@ -2,7 +2,6 @@
 // names. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "tests/legacy/fixtures.h"
 #include "tests/legacy/old_server.h"
 
 namespace arion {

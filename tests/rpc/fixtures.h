@@ -3,30 +3,18 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <cctype>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <string_view>
 
-#include "tests/support/source_directory.h"
+#include "tests/support/fixtures.h"
 
 namespace arion {
 
-inline std::filesystem::path FixtureRoot() {
-  if (const char* root = std::getenv("ARION_FIXTURES")) return root;
-  return std::filesystem::path(SourceDirectory()) / "../shared/fixtures";
-}
-
-// At the head of a test that needs the fixtures (decision 31).
-#define NEED_FIXTURES()                                                             \
-  if (!std::filesystem::exists(FixtureRoot() / "rpc")) {                            \
-    if (std::getenv("CI") != nullptr) FAIL() << "no fixtures at " << FixtureRoot(); \
-    GTEST_SKIP() << "no fixtures at " << FixtureRoot();                             \
-  }
+inline std::string FrameFixtures() { return RealFixtures() + "/rpc"; }
 
 // Hex digits, anything else but # comments ignored.
 inline std::string FromHex(std::string_view text) {
@@ -44,16 +32,9 @@ inline std::string FromHex(std::string_view text) {
   return bytes;
 }
 
-inline std::string ReadText(const std::filesystem::path& path) {
-  std::ifstream in(path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 // `name` as in the folder, with .hex.
 inline std::string ReadFrame(const std::string& name) {
-  return FromHex(ReadText(FixtureRoot() / "rpc" / name));
+  return FromHex(Slurp(FrameFixtures() + "/" + name));
 }
 
 struct ExpectedFrame {
@@ -63,11 +44,11 @@ struct ExpectedFrame {
 // All good frames, the synthetic and the captured ones, by file name below rpc/.
 inline std::map<std::string, ExpectedFrame> GoodFrames() {
   std::map<std::string, ExpectedFrame> frames;
-  auto synthetic = nlohmann::json::parse(ReadText(FixtureRoot() / "rpc/expected.json"));
+  auto synthetic = nlohmann::json::parse(Slurp(FrameFixtures() + "/expected.json"));
   for (const auto& [name, value] : synthetic.items()) {
     if (value.contains("header")) frames[name] = {value["header"], value["parts"]};
   }
-  std::istringstream captured(ReadText(FixtureRoot() / "rpc/captured-2.5.0/expected.jsonl"));
+  std::istringstream captured(Slurp(FrameFixtures() + "/captured-2.5.0/expected.jsonl"));
   for (std::string line; std::getline(captured, line);) {
     if (line.empty()) continue;
     auto value = nlohmann::json::parse(line);

@@ -359,7 +359,7 @@ uint64_t Hex64(const nlohmann::json& text) {
 }
 
 TEST(FrameTest, EveryRecordedFrameIsReadAndRebuilt) {
-  NEED_FIXTURES();
+  REQUIRE_FIXTURE(FrameFixtures());
   auto frames = GoodFrames();
   EXPECT_EQ(frames.size(), 80u + 56u);
   for (const auto& [name, expected] : frames) {
@@ -399,7 +399,7 @@ TEST(FrameTest, EveryRecordedFrameIsReadAndRebuilt) {
 }
 
 TEST(FrameTest, BadFramesDoWhatTheManifestSays) {
-  NEED_FIXTURES();
+  REQUIRE_FIXTURE(FrameFixtures());
   std::string error;
   EXPECT_EQ(FirstResult(ReadFrame("n01_body_crc_wrong.hex"), &error), Result::kBroken);
   EXPECT_EQ(error, "body checksum mismatch");

@@ -74,7 +74,7 @@ const std::map<std::string, std::function<std::string(std::string_view, PeerGene
 }
 
 TEST(ThriftCodecTest, EveryRecordedFrameIsDecodedAndEncodedToTheSameBytes) {
-  NEED_FIXTURES();
+  REQUIRE_FIXTURE(FrameFixtures());
   int decoded = 0;
   for (const auto& [name, expected] : GoodFrames()) {
     SCOPED_TRACE(name);
@@ -96,7 +96,7 @@ TEST(ThriftCodecTest, EveryRecordedFrameIsDecodedAndEncodedToTheSameBytes) {
 }
 
 TEST(ThriftCodecTest, ValuesOfRecordedFramesAreThoseExpected) {
-  NEED_FIXTURES();
+  REQUIRE_FIXTURE(FrameFixtures());
   auto prepare = DecodePrepare(ParseFrame("04_prepare_to_learner.g25.hex").body);
   ASSERT_TRUE(prepare.ok());
   EXPECT_EQ(prepare->pid, (PartitionId{2, 3}));
@@ -143,7 +143,7 @@ TEST(ThriftCodecTest, ValuesOfRecordedFramesAreThoseExpected) {
 }
 
 TEST(ThriftCodecTest, BadBodiesAreRefusedByName) {
-  NEED_FIXTURES();
+  REQUIRE_FIXTURE(FrameFixtures());
   auto n07 = ParseFrame("n07_truncated_body_struct.hex");
   EXPECT_FALSE(DecodeWrapped<GroupCheckRequest>(n07.body).ok());
   EXPECT_EQ(DecodeWrapped<GroupCheckRequest>("").status().code(),

@@ -5,6 +5,7 @@
 #include <sys/mount.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 
 #include "env/posix_environment.h"

@@ -66,7 +66,7 @@ class LogRecoveryTest : public ::testing::Test {
 // ---- files of other origin: spec/disk-formats.md 2.7 and 5.2 to the letter ----
 
 TEST_F(LogRecoveryTest, FixtureBasicIsReplayed) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-basic");
   const auto before = Snapshot();
   ASSERT_TRUE(w.Open().ok());
@@ -78,7 +78,7 @@ TEST_F(LogRecoveryTest, FixtureBasicIsReplayed) {
 }
 
 TEST_F(LogRecoveryTest, FixtureTornTailEndsBeforeTheTornBlock) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-torn-tail");
   const auto before = Snapshot();
   ASSERT_TRUE(w.Open().ok());
@@ -94,7 +94,7 @@ TEST_F(LogRecoveryTest, FixtureTornTailEndsBeforeTheTornBlock) {
 }
 
 TEST_F(LogRecoveryTest, FixtureTornMiddleIsLegalWhereTheNextFileStarts) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-torn-middle-legal");
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2));
@@ -102,7 +102,7 @@ TEST_F(LogRecoveryTest, FixtureTornMiddleIsLegalWhereTheNextFileStarts) {
 }
 
 TEST_F(LogRecoveryTest, FixturesWithDamageAreRefusedUntouched) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   for (const char* name : {"plog-offset-gap", "plog-bad-crc", "plog-zero-tail"}) {
     SCOPED_TRACE(name);
     ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
@@ -112,7 +112,7 @@ TEST_F(LogRecoveryTest, FixturesWithDamageAreRefusedUntouched) {
 }
 
 TEST_F(LogRecoveryTest, FixtureEmptyLastFileIsSetAside) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-empty-last");
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 3));
@@ -120,7 +120,7 @@ TEST_F(LogRecoveryTest, FixtureEmptyLastFileIsSetAside) {
 }
 
 TEST_F(LogRecoveryTest, FixtureStrayNamesAreLeftAlone) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-stray-names");
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 3));
@@ -129,14 +129,14 @@ TEST_F(LogRecoveryTest, FixtureStrayNamesAreLeftAlone) {
 }
 
 TEST_F(LogRecoveryTest, FixtureReproposedDeliversBoth) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-reproposed");
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 2, 3));
 }
 
 TEST_F(LogRecoveryTest, FixtureHoleIsReplaysJudgement) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-hole");
   ASSERT_TRUE(w.Open().ok());
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2, 6, 7));
@@ -144,7 +144,7 @@ TEST_F(LogRecoveryTest, FixtureHoleIsReplaysJudgement) {
 
 TEST_F(LogRecoveryTest, RealLogsOfPegasus25Replay) {
   const std::string fixtures = RealFixtures();
-  REQUIRE_FIXTURES(fixtures);
+  REQUIRE_FIXTURE(fixtures);
   int logs = 0;
   for (const auto& replica :
        std::filesystem::directory_iterator(fixtures + "/pegasus-2.5.0/replica1/reps")) {
@@ -398,7 +398,7 @@ TEST_F(LogRecoveryTest, AnErrorOfTheSinkFailsTheOpen) {
 
 // spec/disk-formats.md 2.10: decrees 1 and 2 in one block, 3 in another.
 TEST_F(LogRecoveryTest, OurWriterWritesTheWorkedExample) {
-  REQUIRE_FIXTURES(SpecFixtures());
+  REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-basic");
   ASSERT_TRUE(w.Open().ok());
   std::vector<MutationPtr> mutations = w.replayed;

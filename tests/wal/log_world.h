@@ -4,10 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,7 +12,7 @@
 #include "base/mutation.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"
-#include "tests/support/source_directory.h"
+#include "tests/support/fixtures.h"
 #include "tests/wal/watched_environment.h"
 #include "wal/private_log.h"
 
@@ -150,31 +146,6 @@ class LogWorld {
 inline bool SameMutation(Mutation a, Mutation b) {
   a.log_offset = b.log_offset = 0;
   return a == b;
-}
-
-// The fixtures' directory of this name; empty when it is not on this machine (decision 31).
-inline std::string FixtureDirectory(const char* variable, const std::string& fallback) {
-  const char* set = std::getenv(variable);
-  const std::string path = set != nullptr ? set : SourceDirectory() + "/" + fallback;
-  return std::filesystem::is_directory(path) ? path : "";
-}
-inline std::string SpecFixtures() {
-  return FixtureDirectory("ARION_SPEC_FIXTURES", "../shared/spec/fixtures");
-}
-inline std::string RealFixtures() {
-  return FixtureDirectory("ARION_FIXTURES", "../shared/fixtures");
-}
-
-#define REQUIRE_FIXTURES(path)                                                             \
-  if ((path).empty()) {                                                                    \
-    const char* ci = std::getenv("CI");                                                    \
-    if (ci != nullptr && std::string_view(ci) == "true") FAIL() << "fixtures are missing"; \
-    GTEST_SKIP() << "fixtures are not on this machine";                                    \
-  }
-
-inline std::string Slurp(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
 }
 
 }  // namespace arion
