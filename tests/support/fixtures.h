@@ -1,5 +1,5 @@
-// The fixtures that lie beside this source tree, not in it: a machine without them skips the tests that need
-// them, one that says CI=true fails (decision 31).
+// The fixtures that lie beside this source tree, not in it: a machine without them skips the tests
+// that need them, one that says CI=true fails (decision 31).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

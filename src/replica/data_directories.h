@@ -1,0 +1,70 @@
+// DataDirectories: a server's data directories and its log home, as they are at its start: claimed,
+// looked at, listed, all disks at once; the claims are held until it stops.
+//
+// Shapes    Positions are those of ReplicaServerOptions::data_directories. One that can't be used is
+//           left out, and the log says why: its disk fails or hangs, or it is empty and may not be
+//           mounted (known_directories.h).
+// Errors    Open: what the operator has to set right, the path and the remedy named; or none can be
+//           used.
+// Threads   Not thread-safe. Open, FindOldSharedLog, Remember, LearnDevices and Release wait for
+//           disks; for one that hangs only as long as options.ask_disks does.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "replica/data_directory_claim.h"
+#include "replica/known_directories.h"
+#include "replica/replica_host.h"
+#include "replica/shared_log_collector.h"
+
+namespace arion {
+
+class DataDirectories {
+ public:
+  explicit DataDirectories(std::shared_ptr<const ReplicaHost> host) : host_(std::move(host)) {}
+
+  // The replicas that lie there. Once; the others below come after it.
+  absl::StatusOr<std::vector<FoundReplica>> Open();
+  // An older version's; its directory is empty where there is none.
+  absl::StatusOr<SharedLogCatalog> FindOldSharedLog(const std::vector<FoundReplica>& found) const;
+  // Has each directory know of the others.
+  void Remember() const;
+  // Which disk each path lies on, a shared log's too, is found out now, where that may wait for it.
+  void LearnDevices(const std::string& shared_log) const;
+  // Others may have them.
+  void Release();
+
+  std::vector<bool> Usable() const;  // by position
+  const std::string& FirstUsable() const;
+  const std::vector<std::string>& unreadable_tags() const { return unreadable_tags_; }
+  // What lies there besides what Open found.
+  const SharedLogCollector::Found& not_loaded() const { return not_loaded_; }
+  bool has_log_home() const { return home_claim_ != nullptr; }
+
+ private:
+  absl::Status CheckNames() const;
+  std::vector<bool> AskDisks(const std::vector<bool>& asked,
+                             const std::function<std::function<void()>(size_t)>& job_of) const;
+  void LookAtAll(std::vector<bool>* asked);
+  absl::Status RefuseUnmounted(std::vector<bool>* asked);
+  bool LiesOnHangingDisk(const std::string& path) const;
+  void MarkUnreadable(size_t index, const absl::Status& status);
+
+  const std::shared_ptr<const ReplicaHost> host_;
+  std::vector<std::unique_ptr<DataDirectoryClaim>> claims_;  // by position; null: unreadable
+  std::vector<bool> hangs_;                                  // by position
+  std::unique_ptr<DataDirectoryClaim> home_claim_;           // null: logs lie beside the data
+  std::vector<std::string> unreadable_tags_;
+  std::string first_unreadable_;      // why
+  std::vector<DirectoryLook> looks_;  // before anything was changed; by position
+  SharedLogCollector::Found not_loaded_;
+};
+
+}  // namespace arion
