@@ -5,7 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -16,17 +15,13 @@ constexpr uint64_t kPageBytes = AlignedBuffer::kAlignment;
 constexpr uint64_t kFirstStepBytes = 1 << 20;
 constexpr uint64_t kSpareStepBytes = 4 << 20;  // a log that needs a spare writes fast
 constexpr uint64_t kStepBytesMax = 32 << 20;
-constexpr size_t kFreeBlocksMax = 2;
-constexpr size_t kFreeBufferBytesMax = 4 << 20;
-constexpr size_t kSmallBufferBytes = 64 << 10;
-constexpr size_t kSummedAtATime = 48 << 10;  // a checksum of much is faster than many of little
 constexpr int kAnswersAtATime = 8;
 constexpr absl::Duration kReactionTime = absl::Microseconds(50);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(100);  // when the disk is full
 constexpr absl::Duration kTrimAfter = absl::Seconds(10);
 constexpr absl::Duration kKeepFor = absl::Minutes(10);  // dropped files, to be used again
-constexpr size_t kMarksAtClose =
-    16;  // what the engine lacks of a closed log is its last few blocks
+// What the engine lacks of a closed log is its last few blocks.
+constexpr size_t kMarksAtClose = 16;
 
 }  // namespace
 
@@ -41,92 +36,9 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
       prewrites_(options.preallocate && options.durability == Durability::kFsync),
       capacity_bytes_((options.segment_bytes_max + kPageBytes - 1) / kPageBytes * kPageBytes),
       folder_(std::make_shared<LogFolder>(env, options, recovered.identity,
-                                          prewrites_ ? capacity_bytes_ : 0)) {
-  // The recovered files are closed: what comes starts a file at their end.
-  plan_.name = {.index = recovered.next_index - 1, .start_offset = recovered.end_offset};
-  plan_.max_decree = recovered.max_decree;
-  plan_.max_ballot = recovered.max_ballot;
-  plan_.valid_start_offset = options.valid_start_offset;
-  current_name_ = plan_.name;
-}
-
-// ---- planning: what goes where ----
-
-bool LogWriter::NeedsNewFile(size_t mutation_bytes) const {
-  if (!plan_.has_file || plan_.switch_demanded || plan_.position >= options_.segment_bytes_max)
-    return true;
-  // A pre-written file is left when the next block does not fit, unless it is empty: then the block
-  // is as large as a file.
-  return prewrites_ && plan_.position > kFirstBlockBytes &&
-         plan_.position + kBlockHeaderBytes + mutation_bytes > capacity_bytes_;
-}
-
-void LogWriter::PlanNewFile() {
-  plan_.name = {.index = plan_.name.index + 1, .start_offset = end_offset()};
-  plan_.has_file = true;
-  plan_.switch_demanded = false;
-  plan_.position = 0;
-  plan_.crc = 0;
-  Block& first = OpenBlock();
-  first.buffer.Resize(kFirstBlockBytes);
-  plan_.crc = StoreFirstBlock(plan_.name.start_offset,
-                              {.pid = options_.pid,
-                               .max_decree = plan_.max_decree,
-                               .valid_start_offset = plan_.valid_start_offset},
-                              first.buffer.data());
-  first.size = kFirstBlockBytes;
-  first.crc = plan_.crc;
-  first.sealed = true;
-  plan_.position = kFirstBlockBytes;
-  NameNextFile(plan_.name);
-}
-
-LogWriter::Block& LogWriter::OpenBlock() {
-  if (free_blocks_.empty()) free_blocks_.push_back(std::make_unique<Block>());
-  queue_.push_back(std::move(free_blocks_.back()));
-  free_blocks_.pop_back();
-  Block& block = *queue_.back();
-  block.name = plan_.name;
-  block.position = plan_.position;
-  block.crc_before = plan_.crc;
-  block.max_decree_before = plan_.max_decree;
-  block.prefix_bytes = prewrites_ ? plan_.position % kPageBytes : 0;
-  return block;
-}
-
-LogWriter::Block& LogWriter::BlockFor(size_t mutation_bytes) {
-  if (!queue_.empty() && !queue_.back()->sealed) {
-    Block& open = *queue_.back();
-    const bool fits = !prewrites_ || open.end() + mutation_bytes <= capacity_bytes_;
-    if (open.size <= kBlockBytesTarget && fits) return open;
-    Seal(open);
-  }
-  if (NeedsNewFile(mutation_bytes)) PlanNewFile();
-  Block& block = OpenBlock();
-  block.size = kBlockHeaderBytes;
-  block.buffer.Resize(block.prefix_bytes + kBlockHeaderBytes);
-  block.crc = block.crc_before;
-  block.summed = kBlockHeaderBytes;
-  plan_.position += kBlockHeaderBytes;
-  return block;
-}
-
-void LogWriter::Sum(Block& block) {
-  const char* const from = block.buffer.data() + block.prefix_bytes + block.summed;
-  block.crc = Crc32c({from, block.size - block.summed}, block.crc);
-  block.summed = block.size;
-}
-
-void LogWriter::Seal(Block& block) {
-  CHECK(&block == queue_.back().get());
-  Sum(block);
-  plan_.crc = block.crc;
-  StoreBlockHeader({.length = static_cast<int32_t>(block.size - kBlockHeaderBytes),
-                    .body_crc = block.crc,
-                    .position = static_cast<uint32_t>(block.position)},
-                   block.buffer.data() + block.prefix_bytes);
-  block.sealed = true;
-}
+                                          prewrites_ ? capacity_bytes_ : 0)),
+      blocks_(options_, recovered, prewrites_ ? capacity_bytes_ : 0),
+      current_name_(blocks_.newest_file()) {}
 
 void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   CHECK_ON_STRAND(strand_);
@@ -138,36 +50,26 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
         });
     return;
   }
-  const size_t bytes = EncodedSize(*mutation);
-  Block& block = BlockFor(bytes);
-  char* const to = block.buffer.Extend(bytes);
-  StoreMutation(*mutation, end_offset(), to);
-  plan_.position += bytes;
-  plan_.max_decree = std::max(plan_.max_decree, mutation->decree);
-  plan_.max_ballot = std::max(plan_.max_ballot, mutation->ballot);
-  block.size += bytes;
-  if (block.size - block.summed >= kSummedAtATime) Sum(block);
-  block.callbacks.push_back(std::move(on_durable));
+  const int64_t newest = blocks_.newest_file().index;
+  blocks_.Append(*mutation, std::move(on_durable));
+  if (blocks_.newest_file().index != newest) NameNextFile(blocks_.newest_file());
   ++mutations_written_;
   Pump();
 }
 
 void LogWriter::StartAnew(Decree max_decree) {
   CHECK_ON_STRAND(strand_);
-  if (!queue_.empty() && !queue_.back()->sealed) Seal(*queue_.back());
-  plan_.switch_demanded = true;
-  plan_.max_decree = max_decree;
-  plan_.valid_start_offset = end_offset();
-  catalog_->StartAnew(plan_.valid_start_offset, max_decree);
+  blocks_.StartAnew(max_decree);
+  catalog_->StartAnew(blocks_.valid_start_offset(), max_decree);
 }
 
 // ---- carrying it out ----
 
 void LogWriter::Pump() {
   if (abandoned_ || !failed_.ok() || in_flight_ || answering_ || retry_ != kNoTimer ||
-      freeing_space_ || queue_.empty())
+      freeing_space_ || blocks_.empty())
     return;
-  Block& block = *queue_.front();
+  Block& block = blocks_.front();
   if (block.name != current_name_ || current_.file == nullptr) {
     if (next_.file == nullptr) return NameNextFile(block.name);
     SwitchToNextFile();
@@ -205,14 +107,14 @@ void LogWriter::NameNextFile(const LogFileName& name) {
                    next_ = std::move(*made);
                  } else if (!absl::IsResourceExhausted(status)) {
                    Fail(status);
-                 } else if (!in_flight_ && !queue_.empty() && queue_.front()->name == next_name_) {
+                 } else if (!in_flight_ && !blocks_.empty() && blocks_.front().name == next_name_) {
                    WaitForSpace(status);
                  }  // else it is tried again when its first block is in front
                }});
 }
 
 void LogWriter::SwitchToNextFile() {
-  CHECK(queue_.front()->is_first() && queue_.front()->name == next_name_);
+  CHECK(blocks_.front().is_first() && blocks_.front().name == next_name_);
   // W3: the old file's last write is flushed. Its zero tail is legal, since the next starts at its
   // content's end.
   if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
@@ -308,7 +210,7 @@ void LogWriter::MakeSpareAhead() {
 }
 
 void LogWriter::Prepare(Block& block) {
-  if (!block.sealed) Seal(block);
+  if (!block.sealed) blocks_.Seal(block);
   const uint64_t page_start = block.position - block.prefix_bytes;
   std::memcpy(block.buffer.data(), last_page_, block.prefix_bytes);
   if (prewrites_) {
@@ -338,20 +240,17 @@ void LogWriter::Submit(Block& block) {
   in_flight_ = true;
   submitted_ = clock_.Now();
   device_.Write(std::move(request));
-  LeaveFileInTime(block);
-}
-
-void LogWriter::LeaveFileInTime(const Block& block) {
-  if (!prewrites_ || queue_.size() > 1 || block.is_first() || plan_.switch_demanded) return;
-  const size_t next_bytes = std::max(block.size, recent_block_bytes_);
-  if (plan_.position + next_bytes > capacity_bytes_) PlanNewFile();
+  // The next file has its name, and its first block is written, while answers become records.
+  const int64_t newest = blocks_.newest_file().index;
+  blocks_.LeaveFileInTime(block);
+  if (blocks_.newest_file().index != newest) NameNextFile(blocks_.newest_file());
 }
 
 void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
   const auto self = shared_from_this();  // a callback may drop the log
   in_flight_ = false;
   if (failed_.ok()) {
-    Block& block = *queue_.front();
+    Block& block = blocks_.front();
     block.buffer = std::move(buffer);
     if (status.ok()) {
       OnDurable();
@@ -365,8 +264,7 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
 }
 
 void LogWriter::OnDurable() {
-  BlockPtr block = std::move(queue_.front());
-  queue_.erase(queue_.begin());
+  BlockPtr block = blocks_.Pop();
   current_.synced_bytes =
       std::max(current_.synced_bytes, block->position - block->prefix_bytes + block->buffer.size());
   content_bytes_ = block->end();
@@ -378,10 +276,11 @@ void LogWriter::OnDurable() {
                         .crc = block->crc_before,
                         .max_decree = block->max_decree_before},
                  .end = block->end(),
-                 .max_decree = plan_.max_decree});
+                 .max_decree = blocks_.max_decree()});
   ++blocks_written_;
   answers_.swap(block->callbacks);
-  Recycle(std::move(block));  // before the callbacks: its memory, still warm, is their block's
+  // Before the callbacks: its memory, still warm, is their block's.
+  blocks_.Recycle(std::move(block));
   reported_write_began_ = submitted_;
   Answer(clock_.Now() - submitted_);
   if (abandoned_) return;
@@ -401,7 +300,7 @@ void LogWriter::Answer(absl::Duration write_took) {
     LOG(INFO) << "[" << options_.pid << "] log: there is space again";
     if (options_.on_no_space) options_.on_no_space(false);
   }
-  if (!queue_.empty() && queue_.front()->sealed) {
+  if (!blocks_.empty() && blocks_.front().sealed) {
     answering_ = false;
     Pump();
   }
@@ -419,28 +318,13 @@ void LogWriter::Answer(absl::Duration write_took) {
       appended = mutations_written_;
       disk_waits_until = std::min(now, begun + write_took) + kReactionTime;
     }
-    const bool is_full = !queue_.empty() && queue_.front()->sealed;
+    const bool is_full = !blocks_.empty() && blocks_.front().sealed;
     if (now < disk_waits_until && !is_full) continue;
     answering_ = false;
     Pump();
   }
   answers_.clear();
   answering_ = false;
-}
-
-void LogWriter::Recycle(BlockPtr block) {
-  recent_block_bytes_ = std::max(block->size, recent_block_bytes_ - recent_block_bytes_ / 32);
-  if (free_blocks_.size() >= kFreeBlocksMax) return;
-  // A burst's large buffer is not kept for small blocks.
-  const size_t capacity = block->buffer.capacity();
-  const bool keeps_buffer = capacity <= kSmallBufferBytes || (capacity <= kFreeBufferBytesMax &&
-                                                              capacity / 16 <= recent_block_bytes_);
-  AlignedBuffer buffer = keeps_buffer ? std::move(block->buffer) : AlignedBuffer();
-  buffer.Resize(0);
-  std::vector<DurableCallback> callbacks = std::move(block->callbacks);
-  callbacks.clear();
-  *block = Block{.buffer = std::move(buffer), .callbacks = std::move(callbacks)};
-  free_blocks_.push_back(std::move(block));
 }
 
 // ---- when it fails ----
@@ -482,7 +366,7 @@ void LogWriter::Fail(const absl::Status& status) {
 void LogWriter::End(absl::Status status) {
   failed_ = std::move(status);
   strand_->Cancel(std::exchange(retry_, kNoTimer));
-  const std::vector<BlockPtr> blocks = std::exchange(queue_, {});
+  const std::vector<BlockPtr> blocks = blocks_.TakeAll();
   for (const BlockPtr& block : blocks) {
     for (DurableCallback& callback : block->callbacks) {
       if (abandoned_) return;
@@ -577,7 +461,7 @@ void LogWriter::Drain(Task done) {
 }
 
 void LogWriter::CheckDrained() {
-  if (!queue_.empty() || in_flight_ || job_running_ || !jobs_.empty()) return;
+  if (!blocks_.empty() || in_flight_ || job_running_ || !jobs_.empty()) return;
   std::vector<Task> done = std::exchange(drain_, {});
   for (Task& task : done) task();
 }
@@ -589,7 +473,7 @@ void LogWriter::Abandon() {
 
 absl::Status LogWriter::Close() {
   if (!failed_.ok()) return failed_;
-  if (!queue_.empty() || in_flight_ || job_running_ || !jobs_.empty())
+  if (!blocks_.empty() || in_flight_ || job_running_ || !jobs_.empty())
     return absl::FailedPreconditionError("close of a log that was not drained");
   failed_ = absl::FailedPreconditionError("the log is closed");
   if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
@@ -598,7 +482,7 @@ absl::Status LogWriter::Close() {
   if (const std::optional<LogFileEntry> newest = catalog_->Newest())
     last_file.emplace(LogIdentity::LastFile{.index = newest->name.index,
                                             .content_bytes = newest->content_bytes,
-                                            .max_ballot = plan_.max_ballot,
+                                            .max_ballot = blocks_.max_ballot(),
                                             .marks = newest->index.Last(kMarksAtClose)});
   return folder_->MarkClean(std::move(last_file));
 }

@@ -1,15 +1,15 @@
 // LogWriter appends mutations to the newest file of one replica's log and reports what is durable.
 //
-// Shapes    A mutation is encoded into the block being built the moment it is appended, so its
-//           offset is fixed then. While a write is in flight what comes joins one next block (up to
+// Shapes    A mutation is encoded into the block being built the moment it is appended
+//           (log_blocks.h). While a write is in flight what comes joins one next block (up to
 //           kBlockBytesTarget + one mutation, then another). With direct I/O a write begins at a
 //           page: the page that holds the end of the last block is kept in memory and written
 //           again, unchanged, in front of the next.
 // Errors    A step or write that finds no space is tried again, the same bytes at the same place,
 //           until it succeeds or the log is drained (ResourceExhausted; it has ended then): first
-//           when the log's own files have given back their zero tails, which nobody hears of. What an
-//           attempt left behind is part of a block that nobody was told of: overwritten by the next
-//           attempt, or a torn tail. Only a write is tried again: a sync that failed, for whatever
+//           when the log's own files have given back what they don't need, which nobody hears of.
+//           What an attempt left behind is part of a block that nobody was told of: overwritten by
+//           the next attempt, or a torn tail. Only a write is tried again: a sync that failed, for whatever
 //           reason, is final. DataLoss: a write or sync failed; the log stays failed.
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
 //           time.
@@ -34,6 +34,7 @@
 #include <vector>
 
 #include "env/environment.h"
+#include "wal/log_blocks.h"
 #include "wal/log_catalog.h"
 #include "wal/log_folder.h"
 #include "wal/log_format.h"
@@ -51,16 +52,14 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
             const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog);
 
   void Append(MutationPtr mutation, DurableCallback on_durable);
-  bool IsBusy() const { return !queue_.empty(); }
+  bool IsBusy() const { return !blocks_.empty(); }
   Instant reported_write_began() const { return reported_write_began_; }
   // These many files at the log's front are no longer part of it; removed, or kept to be written
   // again, in the background. The others are looked for: one that somebody else removed fails the log.
   void DropOldest(size_t files);
   void StartAnew(Decree max_decree);
-  int64_t end_offset() const {
-    return plan_.name.start_offset + static_cast<int64_t>(plan_.position);
-  }
-  Decree max_decree() const { return plan_.max_decree; }
+  int64_t end_offset() const { return blocks_.end_offset(); }
+  Decree max_decree() const { return blocks_.max_decree(); }
   void Drain(Task done);
   // The log is given up: no callback runs any more.
   void Abandon();
@@ -72,53 +71,15 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   int64_t mutations_written() const { return mutations_written_; }
 
  private:
-  // Where the next record goes: runs ahead of what is written.
-  struct Plan {
-    LogFileName name;
-    bool has_file = false;  // false: recovered or new, the next block starts a file
-    bool switch_demanded = false;
-    uint64_t position = 0;  // end of what was appended
-    uint32_t crc = 0;       // the chain up to the last sealed block
-    Decree max_decree;
-    Ballot max_ballot;
-    int64_t valid_start_offset = 0;
-  };
-  struct Block {
-    LogFileName name;
-    uint64_t position = 0;
-    size_t prefix_bytes = 0;  // room in front for the start of the page
-    size_t size = 0;
-    AlignedBuffer buffer;  // prefix, block
-    uint32_t crc = 0;      // the chain up to the first `summed` bytes of the block
-    size_t summed = 0;
-    bool sealed = false;    // takes no further mutation
-    bool prepared = false;  // its bytes are as they will be written
-    std::vector<DurableCallback> callbacks;
-    uint32_t crc_before = 0;   // the chain up to it
-    Decree max_decree_before;  // of all records before it
-
-    uint64_t end() const { return position + size; }
-    bool is_first() const { return position == 0; }
-  };
+  using Block = LogBlocks::Block;
+  using BlockPtr = LogBlocks::BlockPtr;
   struct Job {
     absl::AnyInvocable<absl::Status(LogFolder&)> work;
     absl::AnyInvocable<void(const absl::Status&)> then;
   };
 
-  using BlockPtr = std::unique_ptr<Block>;
-
-  bool NeedsNewFile(size_t mutation_bytes) const;
-  void PlanNewFile();
-  Block& OpenBlock();
-  Block& BlockFor(size_t mutation_bytes);
-  void Sum(Block& block);
-  void Seal(Block& block);
-
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
-  // `block` was submitted: when the next like it won't fit into this file, the next file is planned
-  // now, so that it has its name, and its first block is written, while answers become records.
-  void LeaveFileInTime(const Block& block);
   // Makes the file that `name` is planned for, if no other is on its way.
   void NameNextFile(const LogFileName& name);
   // All of the newest file is durable, and the next has its name.
@@ -140,7 +101,6 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void OnWritten(absl::Status status, AlignedBuffer buffer);
   void OnDurable();
   void Answer(absl::Duration write_took);
-  void Recycle(BlockPtr block);
   // The front block's way is closed: tries again once this log's own files gave back what they can,
   // then after a while, and the owner is told.
   void WaitForSpace(const absl::Status& status);
@@ -168,8 +128,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   const uint64_t capacity_bytes_;  // a pre-written file is filled up to here
   const std::shared_ptr<LogFolder> folder_;
 
-  Plan plan_;
-  std::vector<BlockPtr> queue_;  // front: in flight or next; back: may be open
+  LogBlocks blocks_;  // the first: in flight or next
   bool in_flight_ = false;
   bool answering_ = false;                // callbacks run: what they append becomes one block
   Instant submitted_;                     // when the write in flight was
@@ -200,8 +159,6 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   bool job_running_ = false;
   bool abandoned_ = false;
   std::vector<Task> drain_;
-  std::vector<BlockPtr> free_blocks_;
-  size_t recent_block_bytes_ = 0;  // the largest block lately: decays
 
   int64_t blocks_written_ = 0;
   int64_t mutations_written_ = 0;

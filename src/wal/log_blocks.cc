@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "wal/log_blocks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc.h"
+#include "base/log.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kPageBytes = AlignedBuffer::kAlignment;
+constexpr size_t kFreeBlocksMax = 2;
+constexpr size_t kFreeBufferBytesMax = 4 << 20;
+constexpr size_t kSmallBufferBytes = 64 << 10;
+constexpr size_t kSummedAtATime = 48 << 10;  // a checksum of much is faster than many of little
+
+}  // namespace
+
+LogBlocks::LogBlocks(const PrivateLogOptions& options, const RecoveredLog& recovered,
+                     uint64_t capacity_bytes)
+    : pid_(options.pid),
+      segment_bytes_max_(options.segment_bytes_max),
+      capacity_bytes_(capacity_bytes) {
+  plan_.name = {.index = recovered.next_index - 1, .start_offset = recovered.end_offset};
+  plan_.max_decree = recovered.max_decree;
+  plan_.max_ballot = recovered.max_ballot;
+  plan_.valid_start_offset = options.valid_start_offset;
+}
+
+bool LogBlocks::NeedsNewFile(size_t mutation_bytes) const {
+  if (!plan_.has_file || plan_.switch_demanded || plan_.position >= segment_bytes_max_) return true;
+  // A pre-written file is left when the next block does not fit, unless it is empty: then the block
+  // is as large as a file.
+  return capacity_bytes_ > 0 && plan_.position > kFirstBlockBytes &&
+         plan_.position + kBlockHeaderBytes + mutation_bytes > capacity_bytes_;
+}
+
+void LogBlocks::PlanNewFile() {
+  plan_.name = {.index = plan_.name.index + 1, .start_offset = end_offset()};
+  plan_.has_file = true;
+  plan_.switch_demanded = false;
+  plan_.position = 0;
+  plan_.crc = 0;
+  Block& first = OpenBlock();
+  first.buffer.Resize(kFirstBlockBytes);
+  plan_.crc = StoreFirstBlock(
+      plan_.name.start_offset,
+      {.pid = pid_, .max_decree = plan_.max_decree, .valid_start_offset = plan_.valid_start_offset},
+      first.buffer.data());
+  first.size = kFirstBlockBytes;
+  first.crc = plan_.crc;
+  first.sealed = true;
+  plan_.position = kFirstBlockBytes;
+}
+
+LogBlocks::Block& LogBlocks::OpenBlock() {
+  if (free_.empty()) free_.push_back(std::make_unique<Block>());
+  queue_.push_back(std::move(free_.back()));
+  free_.pop_back();
+  Block& block = *queue_.back();
+  block.name = plan_.name;
+  block.position = plan_.position;
+  block.crc_before = plan_.crc;
+  block.max_decree_before = plan_.max_decree;
+  block.prefix_bytes = capacity_bytes_ > 0 ? plan_.position % kPageBytes : 0;
+  return block;
+}
+
+LogBlocks::Block& LogBlocks::BlockFor(size_t mutation_bytes) {
+  if (!queue_.empty() && !queue_.back()->sealed) {
+    Block& open = *queue_.back();
+    const bool fits = capacity_bytes_ == 0 || open.end() + mutation_bytes <= capacity_bytes_;
+    if (open.size <= kBlockBytesTarget && fits) return open;
+    Seal(open);
+  }
+  if (NeedsNewFile(mutation_bytes)) PlanNewFile();
+  Block& block = OpenBlock();
+  block.size = kBlockHeaderBytes;
+  block.buffer.Resize(block.prefix_bytes + kBlockHeaderBytes);
+  block.crc = block.crc_before;
+  block.summed = kBlockHeaderBytes;
+  plan_.position += kBlockHeaderBytes;
+  return block;
+}
+
+void LogBlocks::Sum(Block& block) {
+  const char* const from = block.buffer.data() + block.prefix_bytes + block.summed;
+  block.crc = Crc32c({from, block.size - block.summed}, block.crc);
+  block.summed = block.size;
+}
+
+void LogBlocks::Seal(Block& block) {
+  CHECK(&block == queue_.back().get());
+  Sum(block);
+  plan_.crc = block.crc;
+  StoreBlockHeader({.length = static_cast<int32_t>(block.size - kBlockHeaderBytes),
+                    .body_crc = block.crc,
+                    .position = static_cast<uint32_t>(block.position)},
+                   block.buffer.data() + block.prefix_bytes);
+  block.sealed = true;
+}
+
+void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
+  const size_t bytes = EncodedSize(mutation);
+  Block& block = BlockFor(bytes);
+  char* const to = block.buffer.Extend(bytes);
+  StoreMutation(mutation, end_offset(), to);
+  plan_.position += bytes;
+  plan_.max_decree = std::max(plan_.max_decree, mutation.decree);
+  plan_.max_ballot = std::max(plan_.max_ballot, mutation.ballot);
+  block.size += bytes;
+  if (block.size - block.summed >= kSummedAtATime) Sum(block);
+  block.callbacks.push_back(std::move(on_durable));
+}
+
+void LogBlocks::StartAnew(Decree max_decree) {
+  if (!queue_.empty() && !queue_.back()->sealed) Seal(*queue_.back());
+  plan_.switch_demanded = true;
+  plan_.max_decree = max_decree;
+  plan_.valid_start_offset = end_offset();
+}
+
+void LogBlocks::LeaveFileInTime(const Block& submitted) {
+  if (capacity_bytes_ == 0 || queue_.size() > 1 || submitted.is_first() || plan_.switch_demanded)
+    return;
+  const size_t next_bytes = std::max(submitted.size, recent_block_bytes_);
+  if (plan_.position + next_bytes > capacity_bytes_) PlanNewFile();
+}
+
+LogBlocks::BlockPtr LogBlocks::Pop() {
+  BlockPtr block = std::move(queue_.front());
+  queue_.erase(queue_.begin());
+  return block;
+}
+
+std::vector<LogBlocks::BlockPtr> LogBlocks::TakeAll() { return std::exchange(queue_, {}); }
+
+void LogBlocks::Recycle(BlockPtr block) {
+  recent_block_bytes_ = std::max(block->size, recent_block_bytes_ - recent_block_bytes_ / 32);
+  if (free_.size() >= kFreeBlocksMax) return;
+  // A burst's large buffer is not kept for small blocks.
+  const size_t capacity = block->buffer.capacity();
+  const bool keeps_buffer = capacity <= kSmallBufferBytes || (capacity <= kFreeBufferBytesMax &&
+                                                              capacity / 16 <= recent_block_bytes_);
+  AlignedBuffer buffer = keeps_buffer ? std::move(block->buffer) : AlignedBuffer();
+  buffer.Resize(0);
+  std::vector<DurableCallback> callbacks = std::move(block->callbacks);
+  callbacks.clear();
+  *block = Block{.buffer = std::move(buffer), .callbacks = std::move(callbacks)};
+  free_.push_back(std::move(block));
+}
+
+}  // namespace arion
