@@ -176,9 +176,11 @@ absl::Status LogFolder::KeepFile(const std::string& name, ZerosTaken taken) {
 absl::Status LogFolder::SyncLastKept() { return last_kept_unsynced_ ? SyncNames() : names_; }
 
 absl::Status LogFolder::SyncNames() {
-  if (names_.ok()) names_ = files_.SyncDirectory(directory_);
-  if (names_.ok()) last_kept_unsynced_ = false;
-  return names_;
+  RETURN_IF_ERROR(names_);
+  const absl::Status synced = files_.SyncDirectory(directory_);
+  if (absl::IsDataLoss(synced)) names_ = synced;
+  if (synced.ok()) last_kept_unsynced_ = false;
+  return synced;
 }
 
 absl::Status LogFolder::RemoveKept() {

@@ -540,6 +540,35 @@ TEST(LogWriterTest, AFileThatFollowsADroppedOneCostsOneSyncOfTheFolder) {
   EXPECT_EQ(w.watched().directory_syncs - before, 10);
 }
 
+// Only a sync that was begun must not be repeated.
+TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForASyncOfARemovalIsTriedAgain) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  options.preallocate = false;  // what is dropped is removed
+  ASSERT_TRUE(w.Open(options).ok());
+  int64_t d = 0;
+  const auto write_and_drop = [&] {
+    for (int i = 0; i < 30; ++i) {
+      w.Append(MakeMutation(++d, 8000));
+      w.Settle(absl::Milliseconds(50));
+    }
+    w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(d)); });
+    w.Settle(absl::Milliseconds(50));
+  };
+  int failures = 1;
+  w.watched().on_sync_directory = [&](const std::string& path) {
+    return path == kLogDirectory && d == 30 && failures-- > 0
+               ? absl::InternalError("open directory: Too many open files")
+               : absl::OkStatus();
+  };
+  write_and_drop();
+  EXPECT_LT(failures, 1);
+  write_and_drop();
+  EXPECT_EQ(w.Names().size(), static_cast<size_t>(w.log->stats().files));
+  for (const auto& [mutation, status] : w.answers) EXPECT_TRUE(status.ok()) << status;
+}
+
 // A log that is not written any more does not keep them.
 TEST(LogWriterTest, DroppedFilesThatNobodyWritesAgainGo) {
   LogWorld w;

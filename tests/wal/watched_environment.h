@@ -26,6 +26,7 @@ class WatchedFiles : public FileSystem {
   uint64_t bytes_read = 0;
   size_t bytes_at_once_max = 0;
   int64_t directory_syncs = 0;
+  std::function<absl::Status(const std::string& path)> on_sync_directory;
   std::vector<std::string> changes;  // paths written, renamed, removed
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override {
@@ -64,6 +65,7 @@ class WatchedFiles : public FileSystem {
   }
   absl::Status SyncDirectory(const std::string& path) override {
     ++directory_syncs;
+    if (on_sync_directory) RETURN_IF_ERROR(on_sync_directory(path));
     return files_.SyncDirectory(path);
   }
   absl::StatusOr<Space> SpaceOf(const std::string& path) override { return files_.SpaceOf(path); }
