@@ -222,15 +222,20 @@ TEST(PrivateLogTest, CloseOfABusyLogIsRefusedAndHarmless) {
   EXPECT_TRUE(w.answers[0].second.ok());
 }
 
-TEST(PrivateLogTest, FilesSwitchAtTheSegmentsSize) {
-  LogWorld w;
-  PrivateLogOptions options = TestLogOptions();
-  options.segment_bytes_max = 16 << 10;
-  ASSERT_TRUE(w.Open(options).ok());
+// 60 records in files of 16 KiB, each record a write.
+void OpenAndFillFiles(LogWorld& w, PrivateLogOptions* options) {
+  options->segment_bytes_max = 16 << 10;
+  ASSERT_TRUE(w.Open(*options).ok());
   for (int64_t d = 1; d <= 60; ++d) {
     w.Append(MakeMutation(d, 1000));
     w.Settle(absl::Milliseconds(20));
   }
+}
+
+TEST(PrivateLogTest, FilesSwitchAtTheSegmentsSize) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
   w.Settle();
   ASSERT_EQ(w.answers.size(), 60u);
   EXPECT_GT(w.log->stats().files, 3);
@@ -261,12 +266,7 @@ TEST(PrivateLogTest, WorksWithoutPreallocationAndInThePageCache) {
 TEST(PrivateLogTest, FilesBelowTheAppliedDecreeAreNotRead) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();
-  options.segment_bytes_max = 16 << 10;
-  ASSERT_TRUE(w.Open(options).ok());
-  for (int64_t d = 1; d <= 60; ++d) {
-    w.Append(MakeMutation(d, 1000));
-    w.Settle(absl::Milliseconds(20));
-  }
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
   ASSERT_TRUE(w.Close().ok());
   options.applied = Decree(40);
   ASSERT_TRUE(w.Open(options).ok());
@@ -281,12 +281,7 @@ TEST(PrivateLogTest, FilesBelowTheAppliedDecreeAreNotRead) {
 TEST(PrivateLogTest, DropThroughRemovesWholeFilesFromTheFrontAndNeverTheNewest) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();
-  options.segment_bytes_max = 16 << 10;
-  ASSERT_TRUE(w.Open(options).ok());
-  for (int64_t d = 1; d <= 60; ++d) {
-    w.Append(MakeMutation(d, 1000));
-    w.Settle(absl::Milliseconds(20));
-  }
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
   const int64_t before = w.log->stats().files;
   EXPECT_TRUE(w.log->Covers(Decree(1)));
   w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(30)); });
