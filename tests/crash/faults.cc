@@ -30,8 +30,8 @@ FaultPlan PlanFor(Kind kind, int64_t nth) {
 
 bool EndsLife(OpKind kind) { return kind == OpKind::kPowerCut || kind == OpKind::kProcessEnd; }
 
-// A sync of the log's folder of which no log file's new name depends: nothing does until the next.
-// The writer hears of it a little later, and ends.
+// A sync of the log's folder on which no log file's new name depends. The writer hears of it a
+// little later, and ends.
 bool IsInRemoval(const Ops& ops, size_t fault) {
   const uint64_t directory = ops[fault].inode;
   if (directory == 0) return false;
