@@ -6,18 +6,12 @@
 #include <variant>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "base/status.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 CoreOptions MakeCoreOptions(const ReplicaHost& host, const OpenedReplica& opened) {
   const ReplicaServerOptions& options = host.options;

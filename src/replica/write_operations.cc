@@ -7,19 +7,13 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/overloaded.h"
 #include "base/raw_key.h"
 #include "base/status.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
-
-template <class... F>
-struct Overloaded : F... {
-  using F::operator()...;
-};
-template <class... F>
-Overloaded(F...) -> Overloaded<F...>;
 
 bool IsHashKey(const Blob& bytes) { return bytes.bytes.size() <= kHashKeyBytesMax; }
 bool IsCheckType(int32_t type) {

@@ -1,0 +1,13 @@
+// What std::visit takes: a lambda for each alternative. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace arion {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+}  // namespace arion
