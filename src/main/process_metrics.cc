@@ -5,8 +5,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <optional>
 #include <string>
 
 #include "main/version.h"
@@ -34,22 +36,26 @@ double MemoryBytes(int n) {
                     : 0;
 }
 
-double EntriesIn(const char* path) {
+double OpenFilesMax() {
+  rlimit limit{};
+  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<double>(limit.rlim_cur) : 0;
+}
+
+// nullopt: can't be listed.
+std::optional<double> EntriesIn(const char* path) {
   DIR* directory = opendir(path);
-  if (directory == nullptr) return 0;
+  if (directory == nullptr) return std::nullopt;
   int count = -2;  // "." and ".."
   while (readdir(directory) != nullptr) ++count;
   closedir(directory);
   return count;
 }
 
-double OpenFiles() { return EntriesIn("/proc/self/fd") - 1; }  // but for the listing's own
-double Threads() { return EntriesIn("/proc/self/task"); }
-
-double OpenFilesMax() {
-  rlimit limit{};
-  return getrlimit(RLIMIT_NOFILE, &limit) == 0 ? static_cast<double>(limit.rlim_cur) : 0;
+double OpenFiles() {
+  if (const auto entries = EntriesIn("/proc/self/fd")) return *entries - 1;  // the listing's own
+  return errno == EMFILE ? OpenFilesMax() : 0;
 }
+double Threads() { return EntriesIn("/proc/self/task").value_or(0); }
 
 }  // namespace
 
