@@ -101,12 +101,12 @@ AccessControl::Refusal AccessControl::Judge(Endpoint peer, std::string_view toke
 
 bool AccessControl::IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag) {
   const auto differs = cluster_.DiffersIn(tag);
-  if (differs) CountRefusedServer(what, peer, *differs);
+  if (differs) NoteRefusedServer(what, peer, *differs);
   return !differs;
 }
 
-void AccessControl::CountRefusedServer(std::string_view what, Endpoint peer,
-                                       std::string_view differs) {
+void AccessControl::NoteRefusedServer(std::string_view what, Endpoint peer,
+                                      std::string_view differs) {
   refused_servers_.Add();
   LOG_EVERY_T(ERROR, 10) << what << " of " << peer << " refused: that server is not of cluster "
                          << cluster_.ToString() << ", " << differs
@@ -125,8 +125,9 @@ ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint6
                                std::string_view body) {
   const Endpoint from = header.from.IsValid() ? header.from : peer;
   if (!IsOfOurCluster(header.name, from, tag)) return ErrorCode::kClusterNotFound;
+  // Clients' reads and writes, which are most, are not looked up among the names.
   if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
-    CountRefusedServer(header.name, from, "it names none (an older version's)");
+    NoteRefusedServer(header.name, from, "it names none (an older version's)");
     return ErrorCode::kClusterNotFound;
   }
   if ((rules_.admin_addresses.empty() && rules_.admin_token.empty()) || IsOpenToAll(header.name))

@@ -63,7 +63,7 @@ class AccessControl : public RpcGate {
   enum class Refusal { kNone, kAddress, kToken };
   Refusal Judge(Endpoint peer, std::string_view token) const;
   bool IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag);
-  void CountRefusedServer(std::string_view what, Endpoint peer, std::string_view differs);
+  void NoteRefusedServer(std::string_view what, Endpoint peer, std::string_view differs);
 
   const AccessRules rules_;
   ClusterIdentity& cluster_;

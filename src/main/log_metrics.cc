@@ -52,6 +52,32 @@ std::vector<LabeledValue> StatesOf(const std::vector<DiskSnapshot>& disks) {
   return rows;
 }
 
+// As older versions count by server.
+void RegisterDiskSums(MetricRegistry& registry, const ReplicaServer& server,
+                      MetricRegistrations* held) {
+  const auto sum = [&](MetricKind kind, const char* name, const char* help,
+                       int64_t DiskSnapshot::*what) {
+    held->push_back(
+        registry.Add({.name = name, .help = help, .is_json_only = true}, kind, {}, [&server, what] {
+          int64_t all = 0;
+          for (const DiskSnapshot& disk : server.Disks()) all += disk.*what;
+          return static_cast<double>(all);
+        }));
+  };
+  sum(MetricKind::kGauge, "replica_error_dirs", "As disk_failed_replicas.",
+      &DiskSnapshot::failed_replicas);
+  sum(MetricKind::kGauge, "replica_garbage_dirs", "As disk_unneeded_replicas.",
+      &DiskSnapshot::unneeded_replicas);
+  sum(MetricKind::kGauge, "replica_tmp_dirs", "Of disk_move_leftovers: *.tmp.",
+      &DiskSnapshot::move_targets);
+  sum(MetricKind::kGauge, "replica_origin_dirs", "Of disk_move_leftovers: *.ori.",
+      &DiskSnapshot::move_sources);
+  sum(MetricKind::kCounter, "nfs_server_copy_bytes", "As disk_copy_sent_bytes_total.",
+      &DiskSnapshot::copy_sent_bytes);
+  sum(MetricKind::kCounter, "nfs_client_copy_bytes", "As disk_copy_received_bytes_total.",
+      &DiskSnapshot::copy_received_bytes);
+}
+
 }  // namespace
 
 MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
@@ -174,32 +200,12 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
   add(MetricKind::kCounter,
       {.name = "disk_copy_received_bytes_total", .help = "Bytes of checkpoints copied to here."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.copy_received_bytes); });
-  const auto sum = [&](MetricKind kind, const char* name, const char* help,
-                       int64_t DiskSnapshot::*what) {
-    held.push_back(
-        registry.Add({.name = name, .help = help, .is_json_only = true}, kind, {}, [&server, what] {
-          int64_t all = 0;
-          for (const DiskSnapshot& disk : server.Disks()) all += disk.*what;
-          return static_cast<double>(all);
-        }));
-  };
-  sum(MetricKind::kGauge, "replica_error_dirs", "As disk_failed_replicas.",
-      &DiskSnapshot::failed_replicas);
-  sum(MetricKind::kGauge, "replica_garbage_dirs", "As disk_unneeded_replicas.",
-      &DiskSnapshot::unneeded_replicas);
-  sum(MetricKind::kGauge, "replica_tmp_dirs", "Of disk_move_leftovers: *.tmp.",
-      &DiskSnapshot::move_targets);
-  sum(MetricKind::kGauge, "replica_origin_dirs", "Of disk_move_leftovers: *.ori.",
-      &DiskSnapshot::move_sources);
-  sum(MetricKind::kCounter, "nfs_server_copy_bytes", "As disk_copy_sent_bytes_total.",
-      &DiskSnapshot::copy_sent_bytes);
-  sum(MetricKind::kCounter, "nfs_client_copy_bytes", "As disk_copy_received_bytes_total.",
-      &DiskSnapshot::copy_received_bytes);
   add(MetricKind::kGauge, {.name = "disk_reserve_bytes", .help = "Size of the reserve file."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.reserve_bytes); });
   add(MetricKind::kGauge,
       {.name = "log_waiting_for_space", .help = "Logs whose write waits for space."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.logs_waiting); });
+  RegisterDiskSums(registry, server, &held);
   return held;
 }
 

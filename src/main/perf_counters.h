@@ -1,6 +1,6 @@
 // The counters that shells, collectors and scripts of 2.5 and older ask a replica server for by name
 // (spec/meta-and-admin.md 4.5), made from what /metrics has. Rates and `recent` ones are of the last
-// ten seconds. Those of what Arion does not do are not there; who asks takes them for 0.
+// ten seconds. Those of what Arion does not do are not there: who asks takes them for 0.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,7 +33,8 @@ class PerfCounters {
   std::vector<PerfCounter> Read(const PerfCounterChoice& is_wanted) const;
 
  private:
-  void ReadServer(const PerfCounterChoice& is_wanted, size_t replicas,
+  // `open`: replicas that are.
+  void ReadServer(const PerfCounterChoice& is_wanted, size_t open,
                   std::vector<PerfCounter>* out) const;
 
   const ReplicaServer& server_;

@@ -313,24 +313,15 @@ Rows GaugeRows(const ReplicaSampler::Sample& sample, MetricLevel level,
 
 double Seconds(absl::Duration d) { return absl::ToDoubleSeconds(d); }
 
-}  // namespace
-
-MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServer& server,
-                                     const std::shared_ptr<RecentRows>& rows, const Clock& clock) {
-  MetricRegistrations held;
-  const RequestBook& book = server.requests();
-  const auto replicas = std::make_shared<RecentReplicas>(
-      clock, [&book, &clock] { return AskReplicas(book, clock.Now()); });
-  const auto gauge = [&](MetricInfo info, MetricRegistry::Value value) {
-    held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, std::move(value)));
-  };
-  held.push_back(registry.AddTable(
+void RegisterLogs(MetricRegistry& registry, const ReplicaServer& server,
+                  const std::shared_ptr<RecentReplicas>& replicas, MetricRegistrations* held) {
+  held->push_back(registry.AddTable(
       {.name = "log_files", .help = "Files of the replicas' private logs."}, MetricKind::kGauge,
       [replicas, &server] { return ByDisk(*replicas, server, &ReplicaFigures::Now::log_files); }));
-  held.push_back(registry.AddTable(
+  held->push_back(registry.AddTable(
       {.name = "log_bytes", .help = "Bytes of the replicas' private logs."}, MetricKind::kGauge,
       [replicas, &server] { return ByDisk(*replicas, server, &ReplicaFigures::Now::log_bytes); }));
-  held.push_back(registry.AddLevelTable(
+  held->push_back(registry.AddLevelTable(
       {.name = "private_log_size_mb",
        .help = "Size of a replica's private log.",
        .per_unit = 1 << 20,
@@ -343,7 +334,14 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
                           static_cast<double>(replica.now.log_bytes)});
         return rows;
       }));
-  held.push_back(registry.AddTable(
+}
+
+void RegisterRoles(MetricRegistry& registry, const std::shared_ptr<RecentReplicas>& replicas,
+                   MetricRegistrations* held) {
+  const auto gauge = [&](MetricInfo info, MetricRegistry::Value value) {
+    held->push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, std::move(value)));
+  };
+  held->push_back(registry.AddTable(
       {.name = "replicas", .help = "Open replicas by what they are in their partition."},
       MetricKind::kGauge, [replicas] { return ByRole(*replicas); }));
   for (const auto& [role, name] : kRoles)
@@ -351,6 +349,13 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
           NumberOf(replicas, role));
   gauge({.name = "total_replicas", .help = "Open replicas.", .is_json_only = true},
         [replicas] { return static_cast<double>(replicas->Read()->size()); });
+}
+
+void RegisterWorst(MetricRegistry& registry, const std::shared_ptr<RecentReplicas>& replicas,
+                   MetricRegistrations* held) {
+  const auto gauge = [&](MetricInfo info, MetricRegistry::Value value) {
+    held->push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, std::move(value)));
+  };
   gauge(
       {.name = "replica_unapplied_mutations_max",
        .help = "Of the replica that is furthest behind: mutations committed, but not applied yet."},
@@ -367,14 +372,32 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
         LargestOf(replicas, [](const ReplicaFigures::Now& now) {
           return now.role == PartitionStatus::kPotentialSecondary ? Seconds(now.in_role) : 0;
         }));
-  const ServerLease& lease = server.lease();
-  gauge({.name = "lease_remaining_seconds",
-         .help = "How long the server may serve without another beacon's answer; 0: it may not."},
-        [&lease, &clock] { return Seconds(lease.Left(clock.Now())); });
-  held.push_back(registry.Add({.name = "beacon_failures_total",
-                               .help = "Beacons that no meta server in charge acknowledged.",
-                               .old = {.name = "beacon_failed_count"}},
-                              {}, lease.failed_beacons()));
+}
+
+void RegisterLease(MetricRegistry& registry, const ServerLease& lease, const Clock& clock,
+                   MetricRegistrations* held) {
+  held->push_back(registry.Add(
+      {.name = "lease_remaining_seconds",
+       .help = "How long the server may serve without another beacon's answer; 0: it may not."},
+      MetricKind::kGauge, {}, [&lease, &clock] { return Seconds(lease.Left(clock.Now())); }));
+  held->push_back(registry.Add({.name = "beacon_failures_total",
+                                .help = "Beacons that no meta server in charge acknowledged.",
+                                .old = {.name = "beacon_failed_count"}},
+                               {}, lease.failed_beacons()));
+}
+
+}  // namespace
+
+MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServer& server,
+                                     const std::shared_ptr<RecentRows>& rows, const Clock& clock) {
+  MetricRegistrations held;
+  const RequestBook& book = server.requests();
+  const auto replicas = std::make_shared<RecentReplicas>(
+      clock, [&book, &clock] { return AskReplicas(book, clock.Now()); });
+  RegisterLogs(registry, server, replicas, &held);
+  RegisterRoles(registry, replicas, &held);
+  RegisterWorst(registry, replicas, &held);
+  RegisterLease(registry, server.lease(), clock, &held);
   held.push_back(
       registry.Add({.name = "nfs_client_copy_failed_requests",
                     .help = "As learn_copy_failures_total.",

@@ -32,6 +32,31 @@ MetricRegistry::LevelTable PerOperation(std::shared_ptr<RecentRows> recent, Valu
   };
 }
 
+std::vector<LabeledValue> CapacityUnits(RecentRows& recent, MetricLevel level) {
+  std::vector<LabeledValue> values;
+  const RecentRows::Rows rows = recent.Read(level);
+  for (const RequestBook::Row& row : *rows) {
+    uint64_t read = 0, written = 0;
+    for (const auto& [kind, totals] : row.by_kind)
+      (IsWrite(kind) ? written : read) += totals.capacity_units;
+    values.push_back({WithLabel(LabelsOf(row), "use", "read"), static_cast<double>(read)});
+    values.push_back({WithLabel(LabelsOf(row), "use", "write"), static_cast<double>(written)});
+  }
+  return values;
+}
+
+std::vector<LabeledValue> Errors(RecentRows& recent, MetricLevel level) {
+  std::vector<LabeledValue> values;
+  const RecentRows::Rows rows = recent.Read(level);
+  for (const RequestBook::Row& row : *rows)
+    for (const auto& [kind, totals] : row.by_kind)
+      for (const auto& [code, n] : totals.errors)
+        values.push_back({WithLabel(WithLabel(LabelsOf(row), "operation", RequestKindName(kind)),
+                                    "code", ErrorCodeName(code)),
+                          static_cast<double>(n)});
+  return values;
+}
+
 // ---- as older versions count by server ----
 
 const char* TaskOf(RequestKind kind) {
@@ -222,38 +247,14 @@ MetricRegistrations RegisterRequests(MetricRegistry& registry,
       {.name = "capacity_units_total",
        .help = "Pieces of 4 KiB, begun ones included: of reads' answers, and of writes.",
        .old = {.name = "{use}_capacity_units"}},
-      MetricKind::kCounter, [recent](MetricLevel level) {
-        const RecentRows::Rows read = recent->Read(level);
-        std::vector<LabeledValue> values;
-        for (const RequestBook::Row& row : *read) {
-          std::array<uint64_t, 2> units{};
-          for (const auto& [kind, totals] : row.by_kind)
-            units[IsWrite(kind) ? 1 : 0] += totals.capacity_units;
-          values.push_back(
-              {WithLabel(LabelsOf(row), "use", "read"), static_cast<double>(units[0])});
-          values.push_back(
-              {WithLabel(LabelsOf(row), "use", "write"), static_cast<double>(units[1])});
-        }
-        return values;
-      }));
+      MetricKind::kCounter, [recent](MetricLevel level) { return CapacityUnits(*recent, level); }));
   add({.name = "answer_bytes_total", .help = "Bytes of the answers to clients."},
       [](const Totals& totals) { return totals.answered_bytes; });
   held.push_back(registry.AddLevelTable(
       {.name = "request_errors_total",
        .help = "Clients' requests that were refused or given up, by error; ERR_TIMEOUT: also those "
                "nobody waited for any more."},
-      MetricKind::kCounter, [recent](MetricLevel level) {
-        const RecentRows::Rows read = recent->Read(level);
-        std::vector<LabeledValue> values;
-        for (const RequestBook::Row& row : *read)
-          for (const auto& [kind, totals] : row.by_kind)
-            for (const auto& [code, n] : totals.errors)
-              values.push_back(
-                  {WithLabel(WithLabel(LabelsOf(row), "operation", RequestKindName(kind)), "code",
-                             ErrorCodeName(code)),
-                   static_cast<double>(n)});
-        return values;
-      }));
+      MetricKind::kCounter, [recent](MetricLevel level) { return Errors(*recent, level); }));
   RegisterByServer(registry, recent, &held);
   return held;
 }
