@@ -81,8 +81,8 @@ absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
 
 absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {
   const int64_t shipped = ship.response.state.to_decree_included - ship.first + 1;
-  const auto [known, is_first] = committed_.try_emplace(learner, ship.committed);
-  const int64_t grown = ship.committed - std::exchange(known->second, ship.committed);
+  Decree& known = committed_.try_emplace(learner, ship.committed).first->second;
+  const int64_t grown = ship.committed - std::exchange(known, ship.committed);
   return shipped >= 2 * grown ? kLogPauseMax : kLogPauseMin;
 }
 
