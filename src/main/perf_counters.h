@@ -29,7 +29,7 @@ class PerfCounters {
                const ReplicaSampler& sampler)
       : server_(server), engines_(engines), sampler_(sampler) {}
 
-  // Any thread; waits for nothing. Ordered by section, then partition.
+  // Any thread; waits for no strand. Ordered by section, then partition.
   std::vector<PerfCounter> Read(const PerfCounterChoice& is_wanted) const;
 
  private:

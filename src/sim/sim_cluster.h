@@ -51,8 +51,8 @@ struct SimClusterOptions {
   };  // the second: a canary that the checkers must catch
   Disks disks = Disks::kHonest;
   // The second: once, in a calm moment, the meta server's state is replaced by a copy that was made
-  // when ballots were smaller (T-31). Then there is no trouble for a while: what such a copy does not
-  // know shows by reports only.
+  // when ballots were smaller (meta/stale_configuration.h). Then there is no trouble for a while:
+  // what such a copy does not know shows by reports only.
   enum class MetaState { kKept, kOlderCopyPutBack };
   MetaState meta_state = MetaState::kKept;
   // Unset: as the seed draws.

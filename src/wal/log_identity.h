@@ -52,7 +52,7 @@ struct LogIdentity {
   struct LastFile {
     int64_t index = 0;
     uint64_t content_bytes = 0;
-    Ballot max_ballot;                   // of all records in the log
+    Ballot max_ballot;                   // of the log's records, as far as was known
     std::vector<LogIndex::Entry> marks;  // ascending
     bool operator==(const LastFile&) const = default;
   };

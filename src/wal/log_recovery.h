@@ -34,7 +34,7 @@ struct RecoveredLog {
   int64_t next_index = 1;
   int64_t end_offset = 0;
   Decree max_decree;  // largest decree of all files, for the next file's header
-  Ballot max_ballot;  // of what was read
+  Ballot max_ballot;  // of what was read, and of what a clean stop told of the rest
 };
 
 // Recovers the folder and replays it into `sink`; void records and files not needed above
