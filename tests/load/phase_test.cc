@@ -158,6 +158,15 @@ TEST_F(PhaseTest, WarmUpIsNotCounted) {
   EXPECT_EQ(run.series.size(), 3u);
 }
 
+TEST_F(PhaseTest, AnIntervalEndsWithTheWarmUp) {
+  SetWorkload("recordcount=100\nreadproportion=1\n");
+  Load();
+  const PhaseResult run = Run({.threads = 1, .start_within = absl::Milliseconds(700)},
+                              {.name = "run", .warm_up = absl::Milliseconds(200)});
+  EXPECT_NEAR(static_cast<double>(run.total.Operations()), 5'000, 50);
+  EXPECT_NEAR(run.seconds, 0.5, 0.01);
+}
+
 TEST_F(PhaseTest, ErrorsAreCountedByCodeAndEndAPhaseWhereNothingSucceeds) {
   SetWorkload("recordcount=100\nreadproportion=1\n");
   table_.refusal = absl::UnavailableError("nobody is there");

@@ -44,10 +44,10 @@ class Runner {
       driver_.Launch();
       if (driver_.IsIdle()) break;
       const Instant now = world_.clock.Now();
-      if (now >= last_tick_ + kInterval) Tick(now);
+      if (now >= NextTick()) Tick(now);
       if (world_.stop.load()) StopFor(PhaseResult::End::kStopped);
       if (now - last_success_ >= rules_.give_up) StopFor(PhaseResult::End::kGivenUp);
-      world_.sleep_until(std::min({last_tick_ + kInterval, driver_.NextStart(), now + kGlance}));
+      world_.sleep_until(std::min({NextTick(), driver_.NextStart(), now + kGlance}));
     }
     if (!has_stopped_) result_.not_started = driver_.Behind();
     if (world_.clock.Now() > last_tick_) Tick(world_.clock.Now());
@@ -62,6 +62,12 @@ class Runner {
     result_.end = end;
     result_.not_started = driver_.Behind();
     driver_.Stop();
+  }
+
+  // An interval ends with the warm-up, so that all that comes after it counts.
+  Instant NextTick() const {
+    const Instant next = last_tick_ + kInterval, warm = begin_ + rules_.warm_up;
+    return last_tick_ < warm ? std::min(next, warm) : next;
   }
 
   void Tick(Instant now) {

@@ -1,9 +1,9 @@
 // Phase: runs a driver to its end, second by second, and keeps what was measured.
 //
-// Shapes    Intervals are a second long, the last one shorter. Those that began within the warm-up are
-//           told but not counted. A phase ends when its operations have; when it is told to stop; or
-//           when nothing has succeeded for `give_up` (the cluster is gone): what is under way is
-//           waited for, and what was measured is kept.
+// Shapes    Intervals are a second long, the last one of the warm-up and of the phase shorter. Those
+//           within the warm-up are told but not counted. A phase ends when its operations have; when
+//           it is told to stop; or when nothing has succeeded for `give_up` (the cluster is gone):
+//           what is under way is waited for, and what was measured is kept.
 // Threads   Call from one thread; `stop` may be set by another, or by a signal's handler.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
