@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 import server_cpu
-from server_cpu import harness
+from server_cpu import cpu_time, harness
 
 # (stage, threads, functions). A stage without functions takes what no other of its thread takes.
 STAGES = [
@@ -62,9 +62,9 @@ def main():
     harness.run([os.path.join(harness.BUILD, "bench", "client_bench"), f"--meta={cluster.meta.address}", f"--table={table}",
                  f"--keys={keys}", "--op=put", f"--ops={keys}", "--outstanding=45"], timeout=600)
     data = os.path.join(cluster.directory, "perf.data")
-    server_cpu.settle(cluster)
-    pids = ",".join(str(server.process.pid) for server in cluster.replicas)
-    with subprocess.Popen(["perf", "record", "-q", "-g", "-F", "999", "-p", pids, "-o", data]) as recorder:
+    pids = cluster.replica_pids()
+    cpu_time.settle(pids)
+    with subprocess.Popen(["perf", "record", "-q", "-g", "-F", "999", "-p", ",".join(map(str, pids)), "-o", data]) as recorder:
         row = server_cpu.measure(cluster, "C++", operation)
         recorder.send_signal(2)
     counts = {}

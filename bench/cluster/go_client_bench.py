@@ -17,32 +17,19 @@ import statistics
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "cluster"))
+import cpu_time  # noqa: E402
 import harness  # noqa: E402
-
-TICK = os.sysconf("SC_CLK_TCK")
-
-
-def process_seconds(server):
-    with open(f"/proc/{server.process.pid}/stat") as f:
-        fields = f.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
-
-
-def machine_seconds():
-    with open("/proc/stat") as f:
-        fields = [int(x) for x in f.readline().split()[1:]]
-    return (sum(fields) - fields[3] - fields[4]) / TICK  # without idle and iowait
 
 
 def run(cluster, client, op, threads, seconds, keys, operations=0):
-    servers = sum(process_seconds(s) for s in cluster.replicas)
-    machine = machine_seconds()
+    pids = cluster.replica_pids()
+    servers, machine = cpu_time.cpu_seconds(pids), cpu_time.machine_seconds()
     out = harness.run([harness.go_client(client), "-meta", cluster.meta.address, "-threads", str(threads), "-seconds",
                        str(seconds), "-keys", str(keys), "-op", op, "-ops", str(operations), "bench"],
                       timeout=seconds + 120)
     row = {k: float(v) for k, v in re.findall(r"(\w+(?:/s)?)=([\d.]+)", out)}
-    row["server_us"] = (sum(process_seconds(s) for s in cluster.replicas) - servers) * 1e6 / row["ops"]
-    row["machine_us"] = (machine_seconds() - machine) * 1e6 / row["ops"]
+    row["server_us"] = (cpu_time.cpu_seconds(pids) - servers) * 1e6 / row["ops"]
+    row["machine_us"] = (cpu_time.machine_seconds() - machine) * 1e6 / row["ops"]
     assert row["errors"] == 0, out
     return row
 

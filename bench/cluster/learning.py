@@ -88,12 +88,12 @@ class Load:
             + ["-p", f"recordcount={records}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def stop(self):
-        """{operation: its p99 in milliseconds, "rate": operations a second}."""
+        """Of the whole run: {"p99_ms": {operation: ..}, "rate": operations a second, "errors": .., "stages": their p99}."""
         self.process.send_signal(signal.SIGINT)
         self.process.wait(timeout=120)
         phase = json.load(open(self.report.name))["phases"][-1]
         found = {kind["operation"]: kind["intended_us"]["p99"] / 1000 for kind in phase["kinds"] if kind["count"]}
-        return {**found, "rate": phase["ops_per_second"], "errors": phase["errors"],
+        return {"p99_ms": found, "rate": phase["ops_per_second"], "errors": phase["errors"],
                 "stages": stage_p99(self.stages, stage_counts(self.cluster))}
 
 
@@ -141,8 +141,8 @@ def show(name, results):
         line = (f"{name}: {result['gigabytes']:.2f} GB in {result['seconds']:.1f} s, {result['mb_per_second']:.0f} MB/s, "
                 f"{result['as_files_gb']:.2f} GB of it as files of checkpoints, the rest from logs")
         if "before" in result:
-            for kind in sorted(set(result["before"]) & set(result["during"]) - {"rate", "errors", "stages"}):
-                was, now = result["before"][kind], result["during"][kind]
+            for kind, was in sorted(result["before"]["p99_ms"].items()):
+                now = result["during"]["p99_ms"][kind]
                 line += f"; {kind} p99 {was:.1f} -> {now:.1f} ms ({now / was:.2f}x)"
             line += f"; rate {result['during']['rate'] / result['before']['rate']:.2f} of before; stages of a write, p99"
             for stage in STAGES:

@@ -16,26 +16,22 @@ import sys
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "cluster"))
+import cpu_time  # noqa: E402
 import harness  # noqa: E402
 import thft  # noqa: E402
 
-TICK = os.sysconf("SC_CLK_TCK")
 META_CPU_GOAL = 0.10
-
-
-def cpu_seconds(server):
-    with open(f"/proc/{server.process.pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / TICK
 
 
 def idle_cpu(cluster, seconds):
     """Cores each server needs while nothing happens."""
-    before = {server.name: cpu_seconds(server) for server in cluster.servers()}
+    def spent():
+        return {server.name: cpu_time.cpu_seconds([server.process.pid]) for server in cluster.servers()}
+    before = spent()
     begin = time.monotonic()
     time.sleep(seconds)
     took = time.monotonic() - begin
-    return {server.name: (cpu_seconds(server) - before[server.name]) / took for server in cluster.servers()}
+    return {name: (seconds - before[name]) / took for name, seconds in spent().items()}
 
 
 def until(condition, seconds=1800):

@@ -25,9 +25,9 @@ import time
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "cluster"))
+import cpu_time  # noqa: E402
 import harness  # noqa: E402
 import thft  # noqa: E402
-from many_partitions import cpu_seconds  # noqa: E402
 
 
 def first_prompt(cluster):
@@ -57,13 +57,13 @@ def read_metrics(server, query=""):
 
 
 def times_of(server, query, repeats):
-    took, cpu = [], cpu_seconds(server)
+    took, cpu = [], cpu_time.cpu_seconds([server.process.pid])
     for _ in range(repeats):
         begin = time.monotonic()
         size = read_metrics(server, query)
         took.append(time.monotonic() - begin)
         time.sleep(0.11)  # a reading serves the next 100 ms too
-    return statistics.median(took), (cpu_seconds(server) - cpu) / repeats, size
+    return statistics.median(took), (cpu_time.cpu_seconds([server.process.pid]) - cpu) / repeats, size
 
 
 def load(cluster, *flags):

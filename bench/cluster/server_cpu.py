@@ -19,12 +19,11 @@ import re
 import statistics
 import subprocess
 import sys
-import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "cluster"))
+import cpu_time  # noqa: E402
 import harness  # noqa: E402
 
-TICK = os.sysconf("SC_CLK_TCK")
 ROWS = 100000
 THREADS = int(os.environ.get("ARION_THREADS", max(1, os.cpu_count() // 3)))
 PEER_US = {"get": 41, "put": 284}      # Apache Pegasus 2.5.0's server CPU; its puts were not synced
@@ -38,15 +37,6 @@ OPERATIONS = {
     "multi_get 1000": ("thousands", 50, 1000, 1000, 10),
     "scan": ("scanned", ROWS, 1, 10, 1),  # written once, as the floor's rows
 }
-
-
-def server_seconds(cluster):
-    total = 0
-    for server in cluster.replicas:
-        with open(f"/proc/{server.process.pid}/stat") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        total += int(fields[11]) + int(fields[12])
-    return total / TICK
 
 
 def figures(out):
@@ -65,21 +55,13 @@ def command(cluster, client, op, operations):
             "-rows", str(rows), "-ops", str(count), "-threads", str(at_a_time), "-timeout", "60s", "bench"]
 
 
-def settle(cluster):
-    """Waits until flushes and compactions of what was written before are over."""
-    for _ in range(60):
-        before = server_seconds(cluster)
-        time.sleep(1)
-        if server_seconds(cluster) - before < 0.05:
-            return
-
-
 def measure(cluster, client, op, operations=None):
-    settle(cluster)
-    before = server_seconds(cluster)
+    pids = cluster.replica_pids()
+    cpu_time.settle(pids)
+    before = cpu_time.cpu_seconds(pids)
     row = figures(harness.run(command(cluster, client, op, operations), timeout=600, cwd="/tmp"))
     assert row["errors"] == 0, row
-    row["cpu"] = server_seconds(cluster) - before
+    row["cpu"] = cpu_time.cpu_seconds(pids) - before
     row["us"] = row["cpu"] * 1e6 / row["ops"]
     if op == "scan":  # bytes of keys and values, which the Go driver does not count
         assert row["ops"] % ROWS == 0, row
@@ -101,10 +83,10 @@ def median(values):
 
 
 def profile(cluster, client, op):
-    pids = ",".join(str(server.process.pid) for server in cluster.replicas)
+    pids = cluster.replica_pids()
     data = os.path.join(cluster.directory, "perf.data")
-    settle(cluster)
-    with subprocess.Popen(["perf", "record", "-q", "-g", "-F", "499", "-p", pids, "-o", data]) as recorder:
+    cpu_time.settle(pids)
+    with subprocess.Popen(["perf", "record", "-q", "-g", "-F", "499", "-p", ",".join(map(str, pids)), "-o", data]) as recorder:
         measure(cluster, client, op)
         recorder.send_signal(2)
     print(harness.run(["perf", "report", "-i", data, "--no-children", "-g", "none", "--percent-limit", "0.7", "--stdio"]))

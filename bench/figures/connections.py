@@ -3,18 +3,16 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
-import json
 import os
 import statistics
 import subprocess
-import sys
 
+import harness
+import many_connections
 import measuring
 
-sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
-
 COUNTS = (50, 1000, 5000)
-IDLE, SLOW, ACTIVE = 10000, 200, 50
+ACTIVE = 50
 CLIENTS = (100, 200, 1000)
 SIZES = {1000: 20000, 32000: 4000}  # bytes of a value: records
 
@@ -22,7 +20,6 @@ SIZES = {1000: 20000, 32000: 4000}  # bytes of a value: records
 def measure(run):
     for target, path in (("cluster_programs", "arion_replica"), ("store_server", "bench/store_server")):
         binary = run.binary(target, path)
-    os.environ["ARION_BUILD"] = run.build
     figures = measure_server(run, binary)
     figures.update(measure_threads(run, binary))
     return figures
@@ -30,9 +27,8 @@ def measure(run):
 
 def measure_server(run, binary):
     """A server beside one that only waits, reads and answers: what so many connections cost whoever serves them."""
-    import many_connections  # needs ARION_BUILD
-    import harness
-    seconds, repeats = (1, 1) if run.quick else (4, 5)
+    seconds, repeats = (0.3, 1) if run.quick else (4, 5)
+    idle, slow = (1000, 20) if run.quick else (10000, 200)
     target = many_connections.Target(harness.Cluster(servers=1, replica_settings={"block_cache_size": "512 MiB"}))
 
     def get(count):
@@ -45,18 +41,18 @@ def measure_server(run, binary):
         run.keep(row)
         return row
 
-    def beside(idle, slow):
+    def beside(slow):
         with target.hold(idle, slow):
             return get(ACTIVE)
     before = target.server.resident_bytes()  # first: later the allocator has pages to spare
-    with target.hold(IDLE):
-        idle_bytes = (target.server.resident_bytes() - before) / IDLE
+    with target.hold(idle):
+        idle_bytes = (target.server.resident_bytes() - before) / idle
     bare = StoreServer(binary, "epoll", 1000)
     in_turn = measuring.in_turn({(ask, count): lambda ask=ask, count=count: ask(count) for count in COUNTS
                                  for ask in (get, get_bare)}, repeats)
     bare.stop()
-    crowded = measuring.in_turn({"alone": lambda: get(ACTIVE), "beside idle": lambda: beside(IDLE, 0),
-                                 "beside idle and slow": lambda: beside(IDLE, SLOW)}, repeats)
+    crowded = measuring.in_turn({"alone": lambda: get(ACTIVE), "beside idle": lambda: beside(0),
+                                 "beside idle and slow": lambda: beside(slow)}, repeats)
     target.cluster.destroy()
 
     rows = {count: in_turn[get, count] for count in COUNTS}
@@ -71,7 +67,7 @@ def measure_server(run, binary):
     run.table([f"{ACTIVE} active", "GETs/s", "p99 us", "p99, of alone's (goal 1.3)"],
               [(name, measuring.spread([row["per_s"] for row in crowded[name]], 0), measuring.spread(p99[name], 0),
                 measuring.Comparison(p99[name], p99["alone"])) for name in crowded])
-    run.table(["idle connections", "bytes each (goal 8192)"], [(IDLE, round(idle_bytes))])
+    run.table(["idle connections", "bytes each (goal 8192)"], [(idle, round(idle_bytes))])
     figures["active_p99_ratio"] = round(measuring.Comparison(p99["beside idle and slow"], p99["alone"]).ratio, 3)
     figures["idle_bytes"] = round(idle_bytes)
     return figures
@@ -103,15 +99,9 @@ class StoreServer:
         self.port = int(self.process.stdout.readline().split()[1])
 
     def get(self, build, clients, seconds):
-        import many_connections
-        with subprocess.Popen([os.path.join(build, "tests", "cluster", "connection_load"), "--op=get",
-                               f"--address=127.0.0.1:{self.port}", f"--keys={SIZES[self.size]}", f"--size={self.size}",
-                               f"--connections={clients}", f"--seconds={seconds}"], stdout=subprocess.PIPE, text=True) as load:
-            load.stdout.readline()  # warm
-            before = many_connections.cpu_seconds(self)
-            row = json.loads(load.stdout.readline())
-            row["cpu_us"] = (many_connections.cpu_seconds(self) - before) * 1e6 / row["ops"]
-        return row
+        return many_connections.measured(
+            [os.path.join(build, "tests", "cluster", "connection_load"), "--op=get", f"--address=127.0.0.1:{self.port}",
+             f"--keys={SIZES[self.size]}", f"--size={self.size}", f"--connections={clients}", f"--seconds={seconds}"], self.process.pid)
 
     def stop(self):
         self.process.stdin.close()
@@ -119,7 +109,7 @@ class StoreServer:
 
 
 def measure_threads(run, binary):
-    seconds, repeats = (1, 1) if run.quick else (4, 5)
+    seconds, repeats = (0.3, 1) if run.quick else (4, 5)
     figures = {}
     table = []
     for size in SIZES:

@@ -8,11 +8,10 @@ Records of 100 bytes, a hundred a hash key. CPU is utime + stime of the three se
 import json
 import os
 import statistics
-import sys
 
+import cpu_time
+import harness
 import measuring
-
-sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
 
 VALUE_BYTES = 100
 ROWS = 100  # records of a hash key
@@ -29,11 +28,11 @@ def bench(run, cluster, table, op, hash_keys, operations):
 
 
 def cost(run, cluster, table, op, hash_keys, operations):
-    pids = [server.process.pid for server in cluster.replicas]
-    measuring.settle(pids)
-    before = measuring.cpu_seconds(pids)
+    pids = cluster.replica_pids()
+    run.settle(pids)
+    before = cpu_time.cpu_seconds(pids)
     bench(run, cluster, table, op, hash_keys, operations)
-    us = (measuring.cpu_seconds(pids) - before) * 1e6 / operations
+    us = (cpu_time.cpu_seconds(pids) - before) * 1e6 / operations
     run.keep({"table": table, "operation": op, "server us": us})
     return us
 
@@ -49,10 +48,8 @@ def engine_us(run, records, seconds):
 def measure(run):
     for target in ("cluster_programs", "client_bench", "bench_engine"):
         run.binary(target, target)
-    os.environ["ARION_BUILD"] = run.build
-    import harness  # needs ARION_BUILD
     records, partitions = ((10**4, 10**5), (8, 16)) if run.quick else ((10**4, 10**6, 10**7), (8, 64, 512))
-    operations, repeats = (3000, 1) if run.quick else (100000, 5)
+    operations, repeats = (5000, 1) if run.quick else (100000, 5)
     cluster = harness.Cluster(replica_settings={"block_cache_size": "2 GiB"})  # files are read from memory
     cluster.start()
     tables = {f"records{count}": (PARTITIONS, count // ROWS) for count in records}

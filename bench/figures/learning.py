@@ -3,7 +3,6 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
-import os
 import statistics
 
 import measuring
@@ -12,8 +11,7 @@ import measuring
 def measure(run):
     for target in ("cluster_programs", "arion_load_bin"):
         run.binary(target, target)
-    os.environ["ARION_BUILD"] = run.build
-    bench = measuring.script("bench/cluster/learning.py")  # needs ARION_BUILD
+    bench = measuring.script("bench/cluster/learning.py")
     gigabytes, rate, repeats = (0.05, 200, 1) if run.quick else (2, 1000, 3)
     if run.quick:
         bench.BEFORE_SECONDS = 2
@@ -26,8 +24,8 @@ def measure(run):
         rows.append((name.replace("_", " "), measuring.spread(rates, 0)))
     run.table(["learning", "MB/s"], rows, title=f"A wiped server's replicas, {gigabytes} GB written")
     rows = []
-    for kind in sorted(set(results["under_load"][0]["before"]) - {"rate", "errors"}):
-        before, during = ([result[when][kind] for result in results["under_load"]] for when in ("before", "during"))
+    for kind in sorted(results["under_load"][0]["before"]["p99_ms"]):
+        before, during = ([result[when]["p99_ms"][kind] for result in results["under_load"]] for when in ("before", "during"))
         ratio = measuring.Comparison(during, before)
         figures[f"{kind.lower()}_p99_ratio"] = round(ratio.ratio, 2)
         rows.append((kind.lower(), measuring.spread(before), measuring.spread(during), ratio))

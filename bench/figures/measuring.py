@@ -13,7 +13,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
+
+import cpu_time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXACT_UP_TO = 20000  # ways to divide the values, else a sample of them
@@ -68,25 +69,6 @@ def in_turn(variants, repeats):
     return results
 
 
-def cpu_seconds(pids):
-    """User and system time of these processes so far."""
-    total = 0
-    for pid in pids:
-        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        total += int(fields[11]) + int(fields[12])
-    return total / os.sysconf("SC_CLK_TCK")
-
-
-def settle(pids, seconds=60):
-    """Waits until what these processes do by themselves (flushes, compactions) is over."""
-    for _ in range(seconds):
-        before = cpu_seconds(pids)
-        time.sleep(1)
-        if cpu_seconds(pids) - before < 0.05:
-            return
-
-
 def arion_load(run, cluster, command, *flags):
     """What one run of the load tool reports of its last phase, of the table temp and YCSB's workload a unless flags say else."""
     with tempfile.NamedTemporaryFile(suffix=".json") as report:
@@ -130,6 +112,11 @@ class Run:
         if done.returncode != 0:
             sys.exit(f"figures: {' '.join(arguments)} ended with {done.returncode}:\n{(done.stdout + done.stderr)[-3000:]}")
         return done.stdout
+
+    def settle(self, pids):
+        """What these processes do by themselves must not go on beside what is measured next. A quick run's figures say nothing."""
+        if not self.quick and not cpu_time.settle(pids):
+            self.say("figures: the servers do not come to rest; measured nevertheless")
 
     def keep(self, value):
         """One raw result, for the file that --raw names."""

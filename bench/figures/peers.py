@@ -8,6 +8,7 @@
 flush for them is in none.
 """
 
+import atexit
 import csv
 import os
 import re
@@ -15,13 +16,11 @@ import shutil
 import socket
 import statistics
 import subprocess
-import sys
 import tempfile
-import time
 
+import cpu_time
+import harness
 import measuring
-
-sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
 
 THREADS = 45
 ETCD_CONNECTIONS = 15
@@ -31,67 +30,54 @@ ETCD_GOAL = 4
 COLUMNS = ("ops/s", "avg us", "p50 us", "p99 us", "server us")
 
 
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-class Processes:
-    """Servers of a kind, below a directory of their own; ended by pid."""
-
-    def __init__(self):
-        self.directory = tempfile.mkdtemp(prefix="arion-peer-")
-        self.started = []
-
-    def start(self, *command):
-        log = open(os.path.join(self.directory, f"{len(self.started)}.log"), "w")
-        self.started.append(subprocess.Popen(command, stdout=log, stderr=log, cwd=self.directory))
-
-    def pids(self):
-        return [process.pid for process in self.started]
-
-    def end(self):
-        for process in self.started:
-            process.terminate()
-        for process in self.started:
-            process.wait(30)
-        shutil.rmtree(self.directory)
-
-
-def wait_for(ports, seconds=30):
-    for port in ports:
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), 1).close()
-                break
-            except OSError:
-                if time.monotonic() > deadline:
-                    sys.exit(f"figures: nobody listens on 127.0.0.1:{port}")
-                time.sleep(0.1)
-
-
-class Etcd:
-    name = "etcd, 3 members, synced"
+class Peer:
+    """Servers of another kind, below a directory of their own; ended by pid."""
 
     def __init__(self, run):
         self.run = run
+        self.directory = tempfile.mkdtemp(prefix="arion-peer-")
+        self.processes = []
+        atexit.register(self.end)
+
+    def start(self, *command):
+        log = os.path.join(self.directory, f"{len(self.processes)}.log")
+        with open(log, "w", encoding="utf-8") as file:
+            self.processes.append(subprocess.Popen(command, stdout=file, stderr=file, cwd=self.directory))
+
+    def wait_listening(self, ports):
+        for port in ports:
+            with socket.socket() as probe:
+                harness.wait_for(f"{self.name} listens on port {port}", lambda: probe.connect_ex(("127.0.0.1", port)) == 0)
+
+    def pids(self):
+        return [process.pid for process in self.processes]
+
+    def end(self):
+        for process in self.processes:
+            process.terminate()
+        for process in self.processes:
+            process.wait(30)
+        shutil.rmtree(self.directory)
+        atexit.unregister(self.end)
+
+
+class Etcd(Peer):
+    name = "etcd, 3 members, synced"
+
+    def __init__(self, run):
+        super().__init__(run)
         self.load = os.path.join(run.build, "bench", "etcd_load")
         run.command(["go", "build", "-o", self.load, "."], cwd=os.path.join(measuring.ROOT, "bench", "peers"))
-        ports = free_ports(6)
+        ports = harness.free_ports(6)
         self.clients, peers = ports[:3], ports[3:]
         cluster = ",".join(f"n{i}=http://127.0.0.1:{port}" for i, port in enumerate(peers))
-        self.servers = Processes()
         for i in range(3):
             client, peer = f"http://127.0.0.1:{self.clients[i]}", f"http://127.0.0.1:{peers[i]}"
-            self.servers.start("etcd", "--name", f"n{i}", "--data-dir", f"n{i}.etcd", "--initial-cluster", cluster,
-                               "--initial-cluster-state", "new", "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                               "--listen-client-urls", client, "--advertise-client-urls", client,
-                               "--quota-backend-bytes", str(8 << 30), "--log-level", "error")
-        wait_for(self.clients)
+            self.start("etcd", "--name", f"n{i}", "--data-dir", f"n{i}.etcd", "--initial-cluster", cluster,
+                       "--initial-cluster-state", "new", "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
+                       "--listen-client-urls", client, "--advertise-client-urls", client,
+                       "--quota-backend-bytes", str(8 << 30), "--log-level", "error")
+        self.wait_listening(self.clients)
 
     def put(self, seconds):
         out = self.run.command([self.load, "-endpoints", ",".join(f"127.0.0.1:{port}" for port in self.clients), "-threads",
@@ -103,23 +89,16 @@ class Etcd:
         return {"ops/s": told["ops/s"], "avg us": told["avg_us"], "p50 us": told["p50_us"], "p99 us": told["p99_us"],
                 "operations": told["ops"] * (seconds + 1) / seconds}
 
-    def pids(self):
-        return self.servers.pids()
 
-    def end(self):
-        self.servers.end()
-
-
-class Redis:
+class Redis(Peer):
     name = "redis, 1 server, appendfsync always"
 
     def __init__(self, run):
-        self.run = run
-        self.port, = free_ports(1)
-        self.servers = Processes()
-        self.servers.start("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--appendonly", "yes",
-                           "--appendfsync", "always", "--save", "", "--dir", self.servers.directory)
-        wait_for([self.port])
+        super().__init__(run)
+        self.port, = harness.free_ports(1)
+        self.start("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--appendonly", "yes",
+                   "--appendfsync", "always", "--save", "", "--dir", self.directory)
+        self.wait_listening([self.port])
         self.rate = 20000
 
     def put(self, seconds):
@@ -131,18 +110,11 @@ class Redis:
         return {"ops/s": self.rate, "avg us": float(row["avg_latency_ms"]) * 1e3, "p50 us": float(row["p50_latency_ms"]) * 1e3,
                 "p99 us": float(row["p99_latency_ms"]) * 1e3, "operations": operations}
 
-    def pids(self):
-        return self.servers.pids()
-
-    def end(self):
-        self.servers.end()
-
 
 class Arion:
     name = "Arion, 3 replicas, durable"
 
     def __init__(self, run):
-        import harness  # needs ARION_BUILD
         self.run = run
         self.cluster = harness.Cluster()
         self.cluster.start()
@@ -162,16 +134,16 @@ class Arion:
                 "p99 us": of["service_us"]["p99"], "operations": of["succeeded"] * (seconds + 1) / seconds}
 
     def pids(self):
-        return [server.process.pid for server in self.cluster.replicas]
+        return self.cluster.replica_pids()
 
     def end(self):
         self.cluster.destroy()
 
 
 def put(system, seconds):
-    before = measuring.cpu_seconds(system.pids())
+    before = cpu_time.cpu_seconds(system.pids())
     row = system.put(seconds)
-    row["server us"] = (measuring.cpu_seconds(system.pids()) - before) * 1e6 / row["operations"]
+    row["server us"] = (cpu_time.cpu_seconds(system.pids()) - before) * 1e6 / row["operations"]
     system.run.keep({"system": system.name, **row})
     return row
 
@@ -180,7 +152,6 @@ def measure(run):
     run.packages("figures")
     for target in ("cluster_programs", "arion_load_bin"):
         run.binary(target, target)
-    os.environ["ARION_BUILD"] = run.build
     seconds, repeats = (1, 1) if run.quick else (8, 5)
     systems = [Arion(run), Etcd(run), Redis(run)]
     results = measuring.in_turn({system.name: lambda s=system: put(s, seconds) for system in systems}, repeats)

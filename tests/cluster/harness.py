@@ -164,6 +164,9 @@ class Cluster:
     def servers(self):
         return [self.meta, *self.replicas]
 
+    def replica_pids(self):
+        return [server.process.pid for server in self.replicas]
+
     def start(self):
         for server in self.servers():
             if not server.is_running():

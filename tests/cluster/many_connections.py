@@ -7,8 +7,8 @@ import contextlib
 import json
 import os
 import subprocess
-import time
 
+import cpu_time
 import harness
 import thft
 
@@ -42,20 +42,7 @@ class Target:
 
     def get(self, connections, seconds):
         """GETs over that many connections: what connection_load says, and the server's CPU of each in microseconds."""
-        with subprocess.Popen(self.command("get", connections, f"--seconds={seconds}"), stdout=subprocess.PIPE, text=True) as load:
-            load.stdout.readline()  # warm
-            before = cpu_seconds(self.server)
-            row = json.loads(load.stdout.readline())
-            row["cpu_us"] = (cpu_seconds(self.server) - before) * 1e6 / row["ops"]
-        return row
-
-    def settle(self):
-        """Waits until the server has nothing to do: it has answered what it would."""
-        def rests():
-            before = cpu_seconds(self.server)
-            time.sleep(0.5)
-            return cpu_seconds(self.server) - before < 0.05
-        harness.wait_for("the server rests", rests, 60)
+        return measured(self.command("get", connections, f"--seconds={seconds}"), self.server.process.pid)
 
     @contextlib.contextmanager
     def hold(self, idle, slow=0):
@@ -64,13 +51,17 @@ class Target:
                               text=True) as load:
             line = load.stdout.readline()
             assert line == "ready\n", f"connection_load ended with {load.wait()}"
-            self.settle()
+            # It has answered what it would.
+            assert cpu_time.settle([self.server.process.pid]), "the server does not come to rest"
             yield
             load.stdin.close()
 
 
-def cpu_seconds(server):
-    """Of the server's process, user and system."""
-    with open(f"/proc/{server.process.pid}/stat", encoding="utf-8") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+def measured(command, pid):
+    """What connection_load says of its GETs, and that server's CPU of each in microseconds."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as load:
+        load.stdout.readline()  # warm
+        before = cpu_time.cpu_seconds([pid])
+        row = json.loads(load.stdout.readline())
+        row["cpu_us"] = (cpu_time.cpu_seconds([pid]) - before) * 1e6 / row["ops"]
+    return row
