@@ -12,17 +12,16 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import urllib.request
 
+import harness
 import measuring
 
 BLKIO = "/sys/fs/cgroup/blkio"
 DISKS = 4
 DISK_BYTES_PER_SECOND = 50_000_000
-PARTITIONS = 64
 
 
 def what_lacks_for_slow_disks():
@@ -91,7 +90,7 @@ def measure(run):
 
 
 def cpu_bound(run, bench, directory):
-    replicas, mebibytes, rounds = (8, 8, 1) if run.quick else (64, 32, 4)
+    replicas, mebibytes, rounds = (4, 2, 1) if run.quick else (64, 32, 4)
     seconds, first, megabytes = runs_of(run, bench, directory, [
         f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}",
         "--runs=raw_one,raw:2,flushed_one,flushed:2,sequential,parallel:2"])
@@ -115,22 +114,22 @@ def cpu_bound(run, bench, directory):
 
 
 def threads_and_directories(run, bench, directory):
-    replicas, mebibytes, rounds = (8, 4, 1) if run.quick else (16, 32, 2)
-    threads = (1, 2, 4, 8)
+    replicas, mebibytes, rounds = (4, 1, 1) if run.quick else (16, 32, 2)
+    counts = (1, 2) if run.quick else (1, 2, 4, 8)  # of threads and of directories
     table = {}
-    for directories in (1, 2, 4, 8):
+    for directories in counts:
         seconds, _, megabytes = runs_of(run, bench, directory, [
             f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", f"--directories={directories}",
-            "--runs=" + ",".join(f"parallel:{n}" for n in threads)])
-        table[directories] = {n: megabytes / statistics.median(seconds[f"parallel:{n}"]) for n in threads}
+            "--runs=" + ",".join(f"parallel:{n}" for n in counts)])
+        table[directories] = {n: megabytes / statistics.median(seconds[f"parallel:{n}"]) for n in counts}
     print(f"MB/s of the server, {replicas} replicas of {mebibytes} MiB, directories on one disk, by threads for it")
-    run.table(["directories", *map(str, threads)],
-              [(directories, *(f"{row[n]:.0f}" for n in threads)) for directories, row in table.items()])
+    run.table(["directories", *map(str, counts)],
+              [(directories, *(f"{row[n]:.0f}" for n in counts)) for directories, row in table.items()])
     return {"rate_by_directories_and_threads": {str(d): {str(n): round(v) for n, v in row.items()} for d, row in table.items()}}
 
 
 def disk_bound(run, bench, directory):
-    replicas, mebibytes, rounds, speed = (8, 8, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 32, 3, DISK_BYTES_PER_SECOND)
+    replicas, mebibytes, rounds, speed = (4, 2, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 32, 3, DISK_BYTES_PER_SECOND)
     with slow_disks(run, directory, 4 * replicas * mebibytes // DISKS + 512, speed) as (mounts, group):
         seconds, first, megabytes = runs_of(run, bench, directory, [
             f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", "--cold", f"--disks={','.join(mounts)}",
@@ -145,19 +144,17 @@ def disk_bound(run, bench, directory):
 def real_servers(run):
     for target in ("cluster_programs", "client_bench"):
         run.command(["cmake", "--build", run.build, "--target", target])
-    os.environ["ARION_BUILD"] = run.build
-    sys.path.insert(0, os.path.join(measuring.ROOT, "tests", "cluster"))
-    import harness  # needs ARION_BUILD
+    partitions = 8 if run.quick else 64
     figures = {}
     rows = []
-    for mebibytes in (1, 4) if run.quick else (16, 64):
-        rounds = clean_restarts(run, harness, 1, mebibytes)
+    for mebibytes in (1,) if run.quick else (16, 64):
+        rounds = clean_restarts(run, 1, partitions, mebibytes)
         all_served = [max(r["done"]) for r in rounds]
-        rows.append((f"1 server, {PARTITIONS} replicas of {mebibytes} MiB", *row_of(rounds), ""))
+        rows.append((f"1 server, {partitions} replicas of {mebibytes} MiB", *row_of(rounds), ""))
         figures["clean_start_seconds"] = round(statistics.median(all_served), 3)
-    rounds = clean_restarts(run, harness, 3, 1 if run.quick else 16)
+    rounds = clean_restarts(run, 3, partitions, 1 if run.quick else 16)
     uneven = [max(r["done"]) / statistics.median(r["done"]) for r in rounds]
-    rows.append((f"3 servers together, {PARTITIONS} replicas each", *row_of(rounds), measuring.spread(uneven)))
+    rows.append((f"3 servers together, {partitions} replicas each", *row_of(rounds), measuring.spread(uneven)))
     figures["slowest_over_median"] = round(statistics.median(uneven), 3)
     figures["cluster_served_seconds"] = round(statistics.median(r["whole"] for r in rounds), 3)
     run.table(["after a clean stop", "MB of logs", "s to stop", "s to first open", "s to all open (goal 2)",
@@ -171,14 +168,14 @@ def row_of(rounds):
             spread([min(r["first"]) for r in rounds]), spread([max(r["done"]) for r in rounds]), spread([r["whole"] for r in rounds]))
 
 
-def clean_restarts(run, harness, servers, mebibytes):
+def clean_restarts(run, servers, partitions, mebibytes):
     """A dictionary a round, as restart_once makes it."""
     cluster = harness.Cluster(servers=servers)
     try:
         cluster.start()
-        cluster.create_table("full", partitions=PARTITIONS, replicas=servers)
+        cluster.create_table("full", partitions=partitions, replicas=servers)
         value_bytes = 16000
-        keys = max(PARTITIONS, PARTITIONS * (mebibytes << 20) // value_bytes)
+        keys = max(partitions, partitions * (mebibytes << 20) // value_bytes)
         harness.run([os.path.join(run.build, "bench", "client_bench"), f"--meta={cluster.meta.address}", "--table=full", "--op=fill",
                      f"--keys={keys}", f"--size={value_bytes}", "--rows=1", f"--ops={keys}"], timeout=3600)
         return [restart_once(run, cluster, mebibytes) for _ in range(1 if run.quick else 5)]

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""tools/figures --quick: every section runs and tells its figures, which are finite numbers. What they say is no test's business.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import json
+import math
+import os
+import subprocess
+import time
+import unittest
+
+import harness
+
+# What each section's object holds; of a dictionary in it every value must be a number.
+EXPECTED = {
+    "connections": {*(f"{who}get_{count}_{what}" for who in ("", "bare_") for count in (50, 1000, 5000) for what in ("per_s", "cpu_us")),
+                    "get_5000_over_best", "bare_get_5000_over_best", "get_5000_over_best_of_bare", "active_p99_ratio", "idle_bytes",
+                    *(f"loops_over_threads_{size}_{clients}" for size in (1000, 32000) for clients in (100, 200, 1000))},
+    "cost": {"get_by_records", "get_by_partitions", "put_by_records", "put_by_partitions", "engine_get_by_records"},
+    "learning": {"alone_mb_per_s", "under_load_mb_per_s", "read_p99_ratio", "update_p99_ratio"},
+    "logs": {"logs 1, bytes 1024", "logs 8, bytes 1024"},
+    "mixes": {"real", "emulated"},
+    "peers": {"put_over_etcd", "puts_a_second"},
+    "restart": {"flushed_speedup", "rate_of_flushed", "speedup_of_flushed", "parallel_speedup", "raw_speedup", "speedup_of_raw",
+                "rate_of_raw", "first_served_seconds", "last_served_seconds", "rate_by_directories_and_threads", "clean_start_seconds",
+                "slowest_over_median", "cluster_served_seconds"},
+}
+WHERE_DISKS_CAN_BE_SLOWED = {"restart": {"slow_disks_speedup", "slow_disks_raw_speedup"}}
+MIXES = {"0:1", "1:0", "1:1", "1:3", "1:30", "3:1", "30:1"}
+SYSTEMS = 3  # beside which puts are measured
+
+
+def numbers(value, path=()):
+    """(path, number) of all that a dictionary holds."""
+    if isinstance(value, dict):
+        assert value, path
+        for name, one in value.items():
+            yield from numbers(one, (*path, name))
+    else:
+        yield path, value
+
+
+class FiguresTest(unittest.TestCase):
+    def test_every_section_tells_its_figures(self):
+        begin = time.monotonic()
+        done = subprocess.run([os.path.join(harness.ROOT, "tools", "figures"), "--quick", "--json", "--build", harness.BUILD],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr[-5000:])
+        print(f"took {time.monotonic() - begin:.0f} s:", *(line for line in done.stderr.splitlines() if " took " in line), sep="\n")
+        told = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(set(told), set(EXPECTED))
+        for section, keys in EXPECTED.items():
+            self.assertEqual(set(told[section]) - WHERE_DISKS_CAN_BE_SLOWED.get(section, set()), keys, section)
+        for disks in ("real", "emulated"):
+            self.assertEqual(set(told["mixes"][disks]), MIXES)
+        self.assertEqual(len(told["peers"]["puts_a_second"]), SYSTEMS)
+        for path, value in numbers(told):
+            with self.subTest(path):
+                self.assertIsInstance(value, (int, float))
+                self.assertTrue(math.isfinite(value) and value > 0, value)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
