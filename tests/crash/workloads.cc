@@ -168,17 +168,21 @@ RecordingPtr CleanStops(uint64_t seed, const FaultPlan& plan) {
 }
 
 // Clean stops after which the end of a file is read alone: files of several steps of the index, an
-// engine that lacks little or nothing of them, and lives in which nothing is written.
+// engine that lacks something behind or before the last of them, or nothing, and lives in which
+// nothing is written.
 RecordingPtr Closed(uint64_t seed, const FaultPlan& plan) {
   RecordingPtr log = Start(seed, plan,
                            {.durability = seed % 5 == 4 ? Durability::kOs : Durability::kFsync,
                             .segment_bytes_max = 512 << 10,
                             .preallocate = seed % 3 != 0});
   for (int i = 0; i < 2; ++i) {
-    for (int n = 0; n < 6; ++n) log->Append(50'000 + log->random().Below(10'000));
+    for (int n = 0; n < 6; ++n) {
+      log->Append(50'000 + log->random().Below(10'000));
+      log->WaitForReports();  // each a block: the index knows places between them
+    }
     log->AppendTogether(3, 1, 900);
     log->WaitForReports();
-    log->Checkpoint(static_cast<int64_t>(log->random().Below(4)));
+    log->Checkpoint(static_cast<int64_t>(log->random().Below(8)));
     log->Close();
     log->Open();
     if (log->random().Coin()) continue;
