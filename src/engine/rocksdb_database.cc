@@ -82,8 +82,9 @@ absl::StatusOr<Decree> Database::PersistedDecree() const {
   return Decree(static_cast<int64_t>(decree));
 }
 
-absl::Status Database::Flush() const {
+absl::Status Database::Flush(bool waits) const {
   rocksdb::FlushOptions options;
+  options.wait = waits;
   options.allow_write_stall = true;  // else it waits until no write would have to
   return FromRocksdb(db_->Flush(options, families_), absl::StrCat("flush ", db_->GetName()));
 }

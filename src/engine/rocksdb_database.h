@@ -55,10 +55,12 @@ class Database {
   // The number under `key` in the meta family, as far as it is on disk.
   absl::StatusOr<uint64_t> PersistedNumber(const char* key) const;
   absl::StatusOr<Decree> PersistedDecree() const;
-  absl::Status Flush() const;
+  absl::Status Flush() const { return Flush(true); }
+  absl::Status BeginFlush() const { return Flush(false); }
 
  private:
   Database() = default;
+  absl::Status Flush(bool waits) const;
 
   std::shared_ptr<rocksdb::Env> env_;  // ends last
   std::unique_ptr<rocksdb::DB> db_;

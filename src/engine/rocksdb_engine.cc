@@ -316,13 +316,19 @@ class RocksdbEngine : public Engine {
     return status;
   }
 
-  // RocksDB 7.8.3, once resumed after an error, says that a flush is done before it is.
+  // RocksDB 7.8.3, once resumed after an error, says that a flush is done before it is, and may never
+  // begin it: then it is asked for again.
   absl::Status AwaitFlushed(Decree target) {
-    constexpr std::chrono::minutes kLimit(5);
-    std::unique_lock lock(watcher_->mutex);
-    watcher_->changed.wait_for(lock, kLimit, [&] {
+    constexpr std::chrono::seconds kAgain(1);
+    constexpr int kTries = 300;
+    const auto is_over = [&] {
       return last_flushed() >= target || watcher_->lacks_space || watcher_->failed;
-    });
+    };
+    for (int i = 0; i < kTries && !is_over(); ++i) {
+      if (i > 0) RETURN_IF_ERROR(database_->BeginFlush());
+      std::unique_lock lock(watcher_->mutex);
+      watcher_->changed.wait_for(lock, kAgain, is_over);
+    }
     if (last_flushed() >= target) return absl::OkStatus();
     const std::string text =
         absl::StrCat("flush ", directory_.path(), ": did not reach decree ", target.value());
