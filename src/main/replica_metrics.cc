@@ -202,6 +202,11 @@ std::vector<CountFamily<ReplicaCount>> ReplicaFamilies() {
       {Info("learn_copy_failures_total", "Copies of checkpoints that failed."),
        nullptr,
        {{kCopiesFailed}}},
+      {Info("odd_messages_total",
+            "Messages of other servers, and chunks of files, refused because no correct server "
+            "sends them: impossible, contradictory or damaged."),
+       nullptr,
+       {{kOddMessages}}},
   };
 }
 

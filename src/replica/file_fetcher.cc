@@ -116,9 +116,11 @@ void FileFetcher::Start(Done done) {
   CHECK_ON_STRAND(strand_);
   done_ = std::move(done);
   for (const FileToFetch& file : plan_.files)
-    if (!IsSafeRelativeName(file.name))
+    if (!IsSafeRelativeName(file.name)) {
+      NoteOddAnswer();
       return Finish(
           absl::UnavailableError(absl::StrCat("the source names a file '", file.name, "'")));
+    }
   auto pieces = std::make_shared<std::vector<FilePiece>>();
   InPool(
       [self = shared_from_this(), pieces]() -> absl::Status {
@@ -152,19 +154,22 @@ void FileFetcher::AskSizes() {
 }
 
 void FileFetcher::OnSizes(const RpcResult& result) {
-  const auto response = result.error == ErrorCode::kOk
-                            ? DecodeWrapped<GetFileSizeResponse>(result.body)
-                            : absl::UnavailableError(Text(ErrorCodeName(result.error)));
-  if (!response.ok())
-    return Finish(Annotate(absl::UnavailableError(response.status().message()), "file sizes"));
-  bool same = response->error == 0 && response->size_list.size() == plan_.files.size();
+  if (result.error != ErrorCode::kOk)
+    return Finish(
+        absl::UnavailableError(absl::StrCat("file sizes: ", Text(ErrorCodeName(result.error)))));
+  const auto response = DecodeWrapped<GetFileSizeResponse>(result.body);
+  bool same = response.ok() && response->size_list.size() == plan_.files.size();
   for (size_t i = 0; same && i < plan_.files.size(); ++i) {
     const int64_t size = response->size_list[i];
     same =
         size >= 0 && (!plan_.files[i].size || *plan_.files[i].size == static_cast<uint64_t>(size));
     sizes_.push_back(static_cast<uint64_t>(size));
   }
-  if (!same) return Finish(absl::UnavailableError("the source no longer has the files it named"));
+  if (!response.ok() || (response->error == 0 && !same)) NoteOddAnswer();
+  if (!response.ok())
+    return Finish(Annotate(absl::UnavailableError(response.status().message()), "file sizes"));
+  if (response->error != 0 || !same)
+    return Finish(absl::UnavailableError("the source no longer has the files it named"));
   NextFile();
 }
 
@@ -239,9 +244,10 @@ void FileFetcher::AskChunk() {
 struct FileFetcher::Chunk {
   std::string body;
   uint64_t offset = 0;
-  uint64_t bytes = 0;   // asked for
-  uint32_t crc = 0;     // of the file up to here, then with it
-  std::string mistake;  // of the source
+  uint64_t bytes = 0;        // asked for
+  uint32_t crc = 0;          // of the file up to here, then with it
+  std::string mistake;       // of the source
+  bool is_admitted = false;  // the source says so itself
 };
 
 // Checks the chunk and writes it to its place.
@@ -253,7 +259,8 @@ absl::Status FileFetcher::Store(WritableFile& file, Chunk* chunk) {
     return absl::OkStatus();
   }
   const std::string& bytes = response->file_content.bytes;
-  if (response->error != ErrorCode::kOk)
+  chunk->is_admitted = response->error != ErrorCode::kOk;
+  if (chunk->is_admitted)
     chunk->mistake = std::string(ErrorCodeName(response->error));
   else if (bytes.size() != chunk->bytes || response->offset != static_cast<int64_t>(chunk->offset))
     chunk->mistake = "another range than asked for";
@@ -276,7 +283,10 @@ void FileFetcher::OnChunk(RpcResult result) {
                                     .crc = crc_});
   InPool([open = open_, chunk] { return Store(*open->file, chunk.get()); },
          [this, chunk] {
-           if (!chunk->mistake.empty()) return RetryChunk(chunk->mistake);
+           if (!chunk->mistake.empty()) {
+             if (!chunk->is_admitted) NoteOddAnswer();
+             return RetryChunk(chunk->mistake);
+           }
            offset_ += chunk->bytes;
            bytes_fetched_ += chunk->bytes;
            crc_ = chunk->crc;
@@ -284,6 +294,10 @@ void FileFetcher::OnChunk(RpcResult result) {
            outages_ = 0;
            NextChunk();
          });
+}
+
+void FileFetcher::NoteOddAnswer() const {
+  if (plan_.on_odd_answer) plan_.on_odd_answer();
 }
 
 std::string FileFetcher::Position() const {

@@ -54,6 +54,8 @@ struct FetchPlan {
   PeerGeneration generation = PeerGeneration::k25;
   // When so many bytes may be asked for; empty: at once.
   std::function<absl::Duration(uint64_t bytes)> pace;
+  // Called on the strand for each answer that no correct source gives; may be empty.
+  std::function<void()> on_odd_answer;
 };
 
 class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
@@ -84,6 +86,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   static absl::Status Store(WritableFile& file, Chunk* chunk);
   void OnChunk(RpcResult result);
   void RetryChunk(const std::string& why);
+  void NoteOddAnswer() const;
   void OnOutage(std::string_view why);
   void FinishFile();
   void Finish(const absl::Status& status);

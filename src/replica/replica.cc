@@ -176,8 +176,11 @@ void Replica::OnLeaseLost() {
 void Replica::Step(const Event& event, Instant now) {
   if (is_closed_) return;
   last_step_ = now;
+  const int64_t odd = core_->counters().odd_messages;
   Queue(core_->Step(event, now));
   figures().Note(core_->marks(), now);
+  if (const int64_t more = core_->counters().odd_messages - odd; more > 0)
+    figures().Count(ReplicaCount::kOddMessages, static_cast<uint64_t>(more));
   Drain();
 }
 

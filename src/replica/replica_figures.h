@@ -46,8 +46,9 @@ enum class ReplicaCount : uint8_t {
   kSlowReads,  // that took as long as those that /slow keeps
   kSlowWrites,
   kOversizedWrites,  // refused
+  kOddMessages,      // refused: no correct server sends them
 };
-constexpr size_t kReplicaCounts = 24;
+constexpr size_t kReplicaCounts = 25;
 
 class ReplicaFigures {
  public:

@@ -140,9 +140,11 @@ void Replica::InstallCheckpoint(LearnerWork work) {
                  .target_directory = LearnPathOf(directory_),
                  .pool_path = directory_,
                  .generation = host_->options.peer_generation,
-                 .pace = [host = host_, disk = disk_](uint64_t bytes) {
-                   return host->receiving->Take(disk, bytes, host->env.clock().Now());
-                 }};
+                 .pace =
+                     [host = host_, disk = disk_](uint64_t bytes) {
+                       return host->receiving->Take(disk, bytes, host->env.clock().Now());
+                     },
+                 .on_odd_answer = [this] { figures().Count(ReplicaCount::kOddMessages); }};
   bool is_sound = !state.files.empty();
   const std::string directory = is_sound ? ParentDirectory(state.files.front()) : "";
   for (size_t i = 0; i < state.files.size(); ++i) {
@@ -157,6 +159,7 @@ void Replica::InstallCheckpoint(LearnerWork work) {
     plan.files.push_back(std::move(file));
   }
   if (!is_sound) {
+    figures().Count(ReplicaCount::kOddMessages);
     LOG(WARNING) << Tag() << " " << response.learnee << " offers files that are no checkpoint";
     return FinishLearnerWork(work.serial, LearnerWorkDone::Result::kRemoteFailed);
   }

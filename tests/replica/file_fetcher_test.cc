@@ -67,7 +67,8 @@ class FileFetcherTest : public testing::Test {
             .target_directory = "/replica/learn",
             .files = {{.name = "checkpoint.5/big", .size = big_.size(), .crc32c = Crc32c(big_)},
                       {.name = "checkpoint.5/empty", .size = 0}},
-            .pool_path = "/replica"};
+            .pool_path = "/replica",
+            .on_odd_answer = [this] { ++odd_answers_; }};
   }
 
   const std::string big_ = [] {
@@ -93,6 +94,7 @@ class FileFetcherTest : public testing::Test {
   bool hides_damage_ = false;
   int chunks_to_shift_ = 0;
   int64_t shift_ = 0;
+  int odd_answers_ = 0;
 };
 
 TEST_F(FileFetcherTest, FilesArriveWholeAndDurableInAnEmptyDirectory) {
@@ -108,6 +110,7 @@ TEST_F(FileFetcherTest, ADamagedChunkIsAskedForAgain) {
   chunks_to_damage_ = 2;
   ASSERT_TRUE(Fetch(Plan()).ok());
   EXPECT_EQ(chunks_, 18 + 2);
+  EXPECT_EQ(odd_answers_, 2);
   EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
 }
 
@@ -117,12 +120,13 @@ TEST_F(FileFetcherTest, AChunkThatStaysDamagedEndsTheSession) {
 }
 
 // Its bytes are those of the range asked for; where they belong it says wrongly.
-TEST_F(FileFetcherTest, AChunkOfAnotherRangeIsRefusedByName) {
+TEST_F(FileFetcherTest, AChunkOfAnotherRangeIsRefusedByNameAndCounted) {
   for (const int64_t shift : {int64_t{512 << 10}, int64_t{-1}, INT64_MAX - (int64_t{9} << 20)}) {
     shift_ = shift;
     chunks_to_shift_ = 2;
     ASSERT_TRUE(Fetch(Plan()).ok()) << "it is asked for again";
     EXPECT_EQ(std::exchange(chunks_, 0), 18 + 2);
+    EXPECT_EQ(std::exchange(odd_answers_, 0), 2);
     EXPECT_EQ(ReadFile(env_.files(), "/replica/learn/checkpoint.5/big").value(), big_);
     ASSERT_TRUE(env_.files().RemoveAll("/replica/learn").ok());
 
@@ -131,6 +135,7 @@ TEST_F(FileFetcherTest, AChunkOfAnotherRangeIsRefusedByName) {
     EXPECT_TRUE(absl::IsUnavailable(refusal));
     EXPECT_THAT(refusal.message(), testing::HasSubstr("another range than asked for"));
     EXPECT_EQ(std::exchange(chunks_, 0), 3);
+    EXPECT_EQ(std::exchange(odd_answers_, 0), 3);
     EXPECT_EQ(env_.files().Stat("/replica/learn/checkpoint.5/big")->size, 0u) << "nothing of it";
     ASSERT_TRUE(env_.files().RemoveAll("/replica/learn").ok());
   }
@@ -147,6 +152,7 @@ TEST_F(FileFetcherTest, AnInterruptedCopyGoesOnWhereItStopped) {
   serves_chunks_ = 2;
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
   EXPECT_EQ(std::exchange(chunks_, 0), 2);
+  EXPECT_EQ(odd_answers_, 0) << "it says itself that it can't";
   serves_chunks_ = INT_MAX;
   ASSERT_TRUE(Fetch(Plan()).ok());
   EXPECT_EQ(chunks_, 16);
@@ -219,12 +225,14 @@ TEST_F(FileFetcherTest, AFileThatHasBecomeShorterIsRefused) {
 TEST_F(FileFetcherTest, FilesThatAreNoLongerServedEndTheSession) {
   share_.reset();
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+  EXPECT_EQ(odd_answers_, 0);
 }
 
 TEST_F(FileFetcherTest, NamesThatLeaveTheDirectoryAreRefusedOnBothSides) {
   FetchPlan plan = Plan();
   plan.files = {{.name = "../escape", .size = 1}};
   EXPECT_TRUE(absl::IsUnavailable(Fetch(plan)));
+  EXPECT_EQ(odd_answers_, 1);
   EXPECT_FALSE(Exists(env_.files(), "/replica/escape"));
   for (const char* name : {"secret", "../src/secret", "/src/secret", "checkpoint.5/../secret", ""})
     EXPECT_EQ(served_->Read({.source_dir = "/src", .file_name = name, .size = 1}).error,

@@ -190,6 +190,39 @@ TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   EXPECT_FALSE(is_copying());
 }
 
+TEST_F(ReplicaServerTest, WhatNoCorrectServerSendsIsCountedOfItsTable) {
+  options_.log_segment_bytes = 1 << 20;
+  options_.checkpoint_interval = absl::Seconds(1);
+  options_.log_for_member = {};  // it gets a checkpoint
+  int wrong_chunks = 2;
+  options_.other_requests = [&](InboundRequest& request) {
+    if (request.header.name != kRpcCopyFile || wrong_chunks == 0) return false;
+    --wrong_chunks;
+    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(CopyResponse{.offset = 7}));
+    return true;
+  };
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  const auto odd = [](const Server& server) {
+    const auto rows = server.server->requests().Read(RequestBook::Level::kTable);
+    return rows.at(0).counts[static_cast<size_t>(ReplicaCount::kOddMessages)];
+  };
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 17 << 10));
+  ASSERT_TRUE(AddSecondary(a, c));
+  EXPECT_EQ(wrong_chunks, 0);
+  EXPECT_EQ(odd(c), 2u);
+
+  PrepareRequest prepare{.pid = kPid};
+  prepare.config = {kPid, Ballot(-1), a.address, PartitionStatus::kSecondary};
+  prepare.mutation =
+      std::make_shared<Mutation>(Mutation{.pid = kPid, .ballot = Ballot(-1), .decree = Decree(1)});
+  const RpcResult refused = Call(b, kRpcPrepare, EncodePrepare(prepare, PeerGeneration::k25));
+  EXPECT_EQ(DecodeWrapped<PrepareAck>(refused.body)->err, ErrorCode::kInvalidData);
+  EXPECT_EQ(odd(b), 1u);
+  EXPECT_EQ(odd(a), 0u);
+}
+
 TEST_F(ReplicaServerTest, ALearnerIsAdmittedWhileWritesGoOnAndNoneStalls) {
   options_.log_segment_bytes = 64 << 10;
   Server& a = AddServer();
