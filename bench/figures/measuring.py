@@ -60,12 +60,14 @@ def spread(values, digits=2):
     return f"{statistics.median(values):.{digits}f} ({min(values):.{digits}f}-{max(values):.{digits}f})"
 
 
-def in_turn(variants, repeats):
-    """Runs {name: function} once each, round after round: what each returned, by name."""
+def in_turn(variants, repeats, before=lambda: None):
+    """Runs {name: function} once each, round after round, each after `before()`: what each returned, by name. Every other round
+    goes backwards, so that nobody always has the same one's wake."""
     results = {name: [] for name in variants}
-    for _ in range(repeats):
-        for name, function in variants.items():
-            results[name].append(function())
+    for i in range(repeats):
+        for name in reversed(variants) if i % 2 else variants:
+            before()
+            results[name].append(variants[name]())
     return results
 
 

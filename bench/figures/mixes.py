@@ -52,7 +52,8 @@ class Target:
         phase = self.load("run", f"--clients={CLIENTS}", f"--threads={MIXES[reads, writes]}", f"--seconds={seconds}",
                           f"--warmup={seconds / 4}", "-p", f"readproportion={reads / (reads + writes):.6f}", "-p",
                           f"updateproportion={1 - round(reads / (reads + writes), 6):.6f}", "-p", "requestdistribution=uniform")
-        row = {"placement": self.placement, "mix": f"{reads}:{writes}", "qps": phase["ops_per_second"], "errors": phase["errors"]}
+        assert not phase["errors"], phase  # what fails at once would look quick
+        row = {"placement": self.placement, "mix": f"{reads}:{writes}", "qps": phase["ops_per_second"]}
         row.update({kind["operation"]: kind["service_us"] for kind in phase["kinds"] if kind["succeeded"]})
         self.run.keep(row)
         return row
@@ -70,11 +71,12 @@ def measure(run):
 def measure_disks(run, name, flush_us):
     records, seconds, repeats = (2000, 0.4, 1) if run.quick else (100000, 6, 5)
     targets = {placement: Target(run, placement, flush_us, records) for placement in PLACEMENTS}
+    pids = [pid for target in targets.values() for pid in target.cluster.replica_pids()]
     figures, rows, bars = {}, [], {placement: [] for placement in PLACEMENTS}
     for reads, writes in MIXES:
         mix = f"{reads}:{writes}"
         results = measuring.in_turn({placement: lambda t=target: t.mix(reads, writes, seconds)
-                                     for placement, target in targets.items()}, repeats)
+                                     for placement, target in targets.items()}, repeats, before=lambda: run.settle(pids))
         qps = {placement: [row["qps"] for row in results[placement]] for placement in PLACEMENTS}
         for placement in PLACEMENTS:
             bars[placement].append(statistics.median(qps[placement]))

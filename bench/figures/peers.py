@@ -1,17 +1,20 @@
 """Puts beside etcd and redis, each as Debian ships it, in turn on the same machine and the same disk.
 
-    Arion    three replica servers, 8 partitions x 3 replicas, durable on all three members; arion_load
-    etcd     three members, one Raft group, synced (its default); its own Go client, 15 connections
-    redis    one server without replicas, appendfsync always; redis-benchmark
+    Arion    three replica servers, 8 partitions x 3 replicas, durable on all three members; arion_load, and the same servers
+             by the official Go client
+    etcd     three members, one Raft group, synced (its default): durable on two of them; its own Go client, 15 connections to
+             the leader
+    redis    one server without replicas, appendfsync always, its log never rewritten; redis-benchmark
 
-1000-byte values, 45 puts under way each. The servers' CPU is utime + stime of their processes: what the kernel's workers
-flush for them is in none.
+1000-byte values, 45 puts under way each. CPU is utime + stime of the servers, and of the client, for which they share the
+machine's: what the kernel's workers flush for them is in none.
 """
 
 import atexit
 import csv
 import os
 import re
+import resource
 import shutil
 import socket
 import statistics
@@ -27,7 +30,14 @@ ETCD_CONNECTIONS = 15
 VALUE_BYTES = 1000
 PARTITIONS = 8
 ETCD_GOAL = 4
-COLUMNS = ("ops/s", "avg us", "p50 us", "p99 us", "server us")
+COLUMNS = ("ops/s", "avg us", "p50 us", "p99 us", "server us", "client us")
+
+
+def told_by_go(out):
+    """Of a line of name=number."""
+    told = {name: float(value) for name, value in re.findall(r"([\w/]+)=([\d.]+)", out)}
+    assert told["errors"] == 0, out
+    return told
 
 
 class Peer:
@@ -83,8 +93,7 @@ class Etcd(Peer):
         out = self.run.command([self.load, "-endpoints", ",".join(f"127.0.0.1:{port}" for port in self.clients), "-threads",
                                 str(THREADS), "-connections", str(ETCD_CONNECTIONS), "-size", str(VALUE_BYTES),
                                 "-seconds", str(seconds), "-warmup", "1"])
-        told = {name: float(value) for name, value in re.findall(r"([\w/]+)=([\d.]+)", out)}
-        assert told["errors"] == 0, out
+        told = told_by_go(out)
         # Its warm-up costs CPU as well, so the puts of it count where CPU is divided.
         return {"ops/s": told["ops/s"], "avg us": told["avg_us"], "p50 us": told["p50_us"], "p99 us": told["p99_us"],
                 "operations": told["ops"] * (seconds + 1) / seconds}
@@ -97,7 +106,7 @@ class Redis(Peer):
         super().__init__(run)
         self.port, = harness.free_ports(1)
         self.start("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--appendonly", "yes",
-                   "--appendfsync", "always", "--save", "", "--dir", self.directory)
+                   "--appendfsync", "always", "--auto-aof-rewrite-percentage", "0", "--save", "", "--dir", self.directory)
         self.wait_listening([self.port])
         self.rate = 20000
 
@@ -140,10 +149,37 @@ class Arion:
         self.cluster.destroy()
 
 
+class ArionByGo:
+    """The same cluster by a client in etcd's language."""
+    name = "Arion, by the Go client"
+
+    def __init__(self, arion):
+        self.run, self.cluster, self.pids = arion.run, arion.cluster, arion.pids
+        self.client = harness.go_client("xiaomi")
+
+    def put(self, seconds):
+        def run_for(seconds):
+            return told_by_go(self.run.command([self.client, "-meta", self.cluster.meta.address, "-table", "temp", "-op", "put", "-size",
+                                                str(VALUE_BYTES), "-threads", str(THREADS), "-seconds", str(seconds), "bench"], cwd="/tmp"))
+        warm, told = run_for(1), run_for(seconds)
+        return {"ops/s": told["ops/s"], "avg us": told["avg_us"], "p50 us": told["p50_us"], "p99 us": told["p99_us"],
+                "operations": warm["ops"] + told["ops"]}
+
+    def end(self):
+        """The cluster is another's."""
+
+
+def client_seconds():
+    """CPU of all clients so far: of children that have ended, which the servers have not."""
+    of = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return of.ru_utime + of.ru_stime
+
+
 def put(system, seconds):
-    before = cpu_time.cpu_seconds(system.pids())
+    servers, client = cpu_time.cpu_seconds(system.pids()), client_seconds()
     row = system.put(seconds)
-    row["server us"] = (cpu_time.cpu_seconds(system.pids()) - before) * 1e6 / row["operations"]
+    row["server us"] = (cpu_time.cpu_seconds(system.pids()) - servers) * 1e6 / row["operations"]
+    row["client us"] = (client_seconds() - client) * 1e6 / row["operations"]
     system.run.keep({"system": system.name, **row})
     return row
 
@@ -153,17 +189,20 @@ def measure(run):
     for target in ("cluster_programs", "arion_load_bin"):
         run.binary(target, target)
     seconds, repeats = (1, 1) if run.quick else (8, 5)
-    systems = [Arion(run), Etcd(run), Redis(run)]
-    results = measuring.in_turn({system.name: lambda s=system: put(s, seconds) for system in systems}, repeats)
+    arion = Arion(run)
+    systems = [arion, ArionByGo(arion), Etcd(run), Redis(run)]
+    pids = [pid for system in systems for pid in system.pids()]
+    results = measuring.in_turn({system.name: lambda s=system: put(s, seconds) for system in systems}, repeats,
+                                before=lambda: run.settle(pids))
     for system in systems:
         system.end()
     rates = {name: [row["ops/s"] for row in rows] for name, rows in results.items()}
-    over_etcd = measuring.Comparison(rates[Arion.name], rates[Etcd.name])
     run.table(["system", *COLUMNS, "ops/s of etcd's"],
               [(name, *(measuring.spread([row[column] for row in rows], 0) for column in COLUMNS),
                 measuring.Comparison(rates[name], rates[Etcd.name])) for name, rows in results.items()],
               title=f"Puts of {VALUE_BYTES} bytes, {THREADS} under way (goal: {ETCD_GOAL} x etcd)")
     run.plot("Puts a second", [system.name for system in systems],
              {"puts": [statistics.median(rates[system.name]) for system in systems]})
-    return {"put_over_etcd": round(over_etcd.ratio, 2),
+    over_etcd = {system.name: measuring.Comparison(rates[system.name], rates[Etcd.name]).ratio for system in systems}
+    return {"put_over_etcd": round(over_etcd[Arion.name], 2), "put_by_go_over_etcd": round(over_etcd[ArionByGo.name], 2),
             "puts_a_second": {name: round(statistics.median(values)) for name, values in rates.items()}}

@@ -17,8 +17,28 @@ import (
 	"go.etcd.io/etcd/client/v3"
 )
 
+// leader is the endpoint of the member that leads: the others would have to pass each put on to it.
+func leader(endpoints []string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, DialTimeout: 10 * time.Second})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	for ; ctx.Err() == nil; time.Sleep(100 * time.Millisecond) {
+		for _, endpoint := range endpoints {
+			status, err := client.Status(ctx, endpoint)
+			if err == nil && status.Leader == status.Header.MemberId {
+				return endpoint, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("none of %v leads", endpoints)
+}
+
 func main() {
-	endpoints := flag.String("endpoints", "127.0.0.1:2379", "of all members, with commas between")
+	endpoints := flag.String("endpoints", "127.0.0.1:2379", "of all members, with commas between; all puts go to the one that leads")
 	threads := flag.Int("threads", 45, "puts under way")
 	connections := flag.Int("connections", 15, "that the threads share")
 	size := flag.Int("size", 1000, "bytes of a value")
@@ -27,9 +47,14 @@ func main() {
 	warmUp := flag.Float64("warmup", 1, "seconds before")
 	flag.Parse()
 
+	endpoint, err := leader(strings.Split(*endpoints, ","))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	clients := make([]*clientv3.Client, *connections)
 	for i := range clients {
-		client, err := clientv3.New(clientv3.Config{Endpoints: strings.Split(*endpoints, ","), DialTimeout: 10 * time.Second})
+		client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: 10 * time.Second})
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
