@@ -120,6 +120,8 @@ absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options)
     AdoptStoredOptions(family.options,
                        family.name == kMetaColumnFamily ? &options->meta : &options->data);
   }
+  // Sealed together with the records' buffers: fewer would hold up writes before those do.
+  options->meta.max_write_buffer_number = options->data.max_write_buffer_number;
   return absl::OkStatus();
 }
 

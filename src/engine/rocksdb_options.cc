@@ -23,6 +23,7 @@ constexpr size_t kArenaBlockBytes = 32 << 10;
 constexpr int kFlushThreads = 2;
 constexpr uint64_t kTargetFileBytes = 64 << 20;
 constexpr int kLevels = 6;
+constexpr int kWriteBuffers = 3;  // of both families: they are sealed together
 
 // The prefix of a raw key is its hash key with the length before it.
 class HashKeyTransform : public rocksdb::SliceTransform {
@@ -127,7 +128,7 @@ rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options
   family.compression_per_level[0] = family.compression_per_level[1] = rocksdb::kNoCompression;
   family.write_buffer_size = options.write_buffer_bytes;
   family.arena_block_size = kArenaBlockBytes;
-  family.max_write_buffer_number = 3;
+  family.max_write_buffer_number = kWriteBuffers;
   family.target_file_size_base = kTargetFileBytes;
   family.target_file_size_multiplier = 1;
   family.max_bytes_for_level_base = 10 * kTargetFileBytes;
@@ -146,6 +147,7 @@ rocksdb::ColumnFamilyOptions MakeMetaOptions(const RocksdbEngineFactory::Shared&
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(MakeTableOptions(shared)));
   family.compression = rocksdb::kNoCompression;
   family.arena_block_size = kArenaBlockBytes;
+  family.max_write_buffer_number = kWriteBuffers;
   family.level_compaction_dynamic_level_bytes = false;
   return family;
 }

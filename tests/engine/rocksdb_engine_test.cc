@@ -128,6 +128,7 @@ TEST_F(RocksdbEngineTest, A30_S20_WritesTablesThatOldReadersKnow) {
     const auto* table = family.options.table_factory->GetOptions<rocksdb::BlockBasedTableOptions>();
     EXPECT_EQ(table->format_version, 2u);
     EXPECT_EQ(table->checksum, rocksdb::kCRC32c);
+    EXPECT_EQ(family.options.max_write_buffer_number, 3) << "sealed together: the least counts";
   }
   EXPECT_EQ(families[0].options.num_levels, 6);
   EXPECT_EQ(families[0].options.compression_per_level[1], rocksdb::kNoCompression);
