@@ -19,7 +19,7 @@ EXPECTED = {
                     "get_5000_over_best", "bare_get_5000_over_best", "get_5000_over_best_of_bare", "active_p99_ratio", "idle_bytes",
                     *(f"loops_over_threads_{size}_{clients}" for size in (1000, 32000) for clients in (100, 200, 1000))},
     "cost": {"get_by_records", "get_by_partitions", "put_by_records", "put_by_partitions", "engine_get_by_records"},
-    "learning": {"alone_mb_per_s", "under_load_mb_per_s", "read_p99_ratio", "update_p99_ratio"},
+    "learning": {"alone_mb_per_s", "under_load_mb_per_s", "read_p99_ratio", "update_p99_ratio", "rate_with_one_down"},
     "logs": {"logs 1, bytes 1024", "logs 8, bytes 1024"},
     "mixes": {"real", "emulated"},
     "peers": {"put_over_etcd", "put_by_go_over_etcd", "puts_a_second"},
