@@ -258,7 +258,9 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   RefuseHeld();
   scans_.Clear();
   if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
-  peers_.clear();
+  // A primary goes on without a member that refuses; for one that is silent its writes would wait.
+  for (auto& [token, responder] : std::exchange(peers_, {}))
+    responder.Reply(ErrorCode::kInvalidState);
   source_.KeepOnly({});
   when_quiet_.clear();
   // First the log: what waits there for space must not be waited for.

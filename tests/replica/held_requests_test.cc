@@ -146,5 +146,22 @@ TEST_F(HeldRequestsTest, AServerThatStopsHandsItsPartitionsOverFirst) {
   EXPECT_EQ(Get(to, 0), "v");
 }
 
+// What it was asked to prepare when it closed is refused at once, so that its primary goes on without
+// it and need not wait until it is back.
+TEST_F(HeldRequestsTest, ASecondaryThatStopsLeavesNoWriteWaiting) {
+  MakeGroup();
+  Server& secondary = *servers_[1];
+  secondary.node.disk().SetSlowness(100);  // its log is still at it when it closes
+  const Instant asked = world_.now();
+  const auto put = AskPut(*servers_[0], 1);
+  world_.RunFor(absl::Milliseconds(2));
+  ASSERT_FALSE(put->error);
+  secondary.server->Stop([](const absl::Status&) {});
+  world_.RunFor(absl::Seconds(4));
+  EXPECT_FALSE(meta_.configuration().IsMember(secondary.address));
+  EXPECT_EQ(put->error, ErrorCode::kOk);
+  EXPECT_LT(put->at - asked, absl::Milliseconds(50));
+}
+
 }  // namespace
 }  // namespace arion
