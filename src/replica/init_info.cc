@@ -5,10 +5,13 @@
 
 #include <array>
 
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
 namespace {
+
+constexpr size_t kSectorBytes = 512;  // of a disk: written whole or not at all
 
 struct Key {
   const char* name;
@@ -72,7 +75,25 @@ absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& repl
 
 absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directory,
                            const InitInfo& info) {
-  return WriteFileDurably(files, JoinPath(replica_directory, kInitInfoName), EncodeInitInfo(info));
+  const std::string path = JoinPath(replica_directory, kInitInfoName);
+  // Each change of a configuration waits for this: a new file and its name cost a file system's
+  // journal two commits, a sector that is there already costs one flush.
+  std::string bytes = EncodeInitInfo(info);
+  CHECK_LE(bytes.size(), kSectorBytes);
+  bytes.resize(kSectorBytes, ' ');
+  const absl::StatusOr<FileStatus> found = files.Stat(path);
+  if (!found.ok() || found->is_symlink || found->size != kSectorBytes)
+    return WriteFileDurably(files, path, bytes);
+  ASSIGN_OR_RETURN(auto file, files.OpenForWrite(path, FileSystem::CreateMode::kOpenExisting));
+  RETURN_IF_ERROR(file->WriteAt(0, bytes));
+  RETURN_IF_ERROR(file->Sync());
+  return file->Close();
+}
+
+absl::Status SettleInitInfo(FileSystem& files, const std::string& replica_directory,
+                            const InitInfo& info) {
+  RETURN_IF_ERROR(StoreInitInfo(files, replica_directory, info));
+  return files.SyncDirectory(replica_directory);
 }
 
 }  // namespace arion

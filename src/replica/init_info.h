@@ -3,12 +3,15 @@
 // Shapes    Compact JSON without a newline, these keys in this order:
 //           {"init_ballot":3,"init_durable_decree":0,
 //            "init_offset_in_shared_log":6500,"init_offset_in_private_log":0}
+//           Blanks behind it fill a sector of 512 bytes, so that it can be written in place.
 //           Extra keys are read over; missing ones read 0 only when every key present is one of
 //           the four.
 // Errors    NotFound: no such file. DataLoss: it can't be understood; the file stays as it is.
 // Threads   Load and Store wait for the disk.
-// Promises  N1  Store(OK): a crash at any moment leaves the old content or the new one, never
-//               something else.
+// Promises  N1  A crash at any moment leaves the old content or the new one, never something else.
+//           N2  Store(OK): the new one, if the name of what lay there before was durable. At an
+//               open it may not be, and content may be what a killed process wrote and never synced:
+//               Settle makes both durable.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -44,5 +47,7 @@ absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes);
 absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& replica_directory);
 absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directory,
                            const InitInfo& info);
+absl::Status SettleInitInfo(FileSystem& files, const std::string& replica_directory,
+                            const InitInfo& info);
 
 }  // namespace arion

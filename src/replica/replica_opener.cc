@@ -231,8 +231,7 @@ absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
     info.is_learner = true;  // what is missing stays missing at the next start
   }
   if (host_.SharedLogEnd() == 0) info.offset_in_shared_log = 0;  // offsets of a new one start there
-  if (info != opened.info)
-    RETURN_IF_ERROR(StoreInitInfo(host_.env.files(), opened.directory, info));
+  RETURN_IF_ERROR(SettleInitInfo(host_.env.files(), opened.directory, info));
   opened.info = info;
 
   const bool was_clean =

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/sim_environment.h"
 #include "tests/support/fixtures.h"
 
 namespace arion {
@@ -38,6 +39,75 @@ TEST(InitInfo, DamageIsDataLoss) {
     EXPECT_TRUE(absl::IsDataLoss(DecodeInitInfo(bytes).status())) << bytes;
   const std::string deep(100000, '[');
   EXPECT_TRUE(absl::IsDataLoss(DecodeInitInfo(deep).status()));
+}
+
+// The three ways a file may lie there: none, an older version's, one that fills its sector.
+class StoredInitInfo : public testing::Test {
+ protected:
+  static constexpr char kDirectory[] = "/replica";
+  const InitInfo old_{.ballot = Ballot(7), .durable = Decree(5)};
+  const InitInfo new_{.ballot = Ballot(8), .durable = Decree(1LL << 62), .is_learner = true};
+
+  sim::SimWorld world_{5};
+  sim::SimNode& node_ = world_.AddNode("r");
+
+  FileSystem& files() { return node_.environment().files(); }
+  void Begin(bool is_of_older_version) {
+    node_.Start();
+    ASSERT_TRUE(files().CreateDirectories(kDirectory).ok());
+    ASSERT_TRUE(is_of_older_version ? WriteFileDurably(files(), JoinPath(kDirectory, kInitInfoName),
+                                                       EncodeInitInfo(old_))
+                                          .ok()
+                                    : StoreInitInfo(files(), kDirectory, old_).ok());
+    node_.disk().MakeDurable();
+  }
+  InitInfo AfterCrash(sim::CrashMode mode) {
+    node_.Crash(mode);
+    node_.disk().Revive();
+    node_.Start();
+    const auto loaded = LoadInitInfo(files(), kDirectory);
+    EXPECT_TRUE(loaded.ok()) << loaded.status();
+    return loaded.value_or(InitInfo{});
+  }
+};
+
+TEST_F(StoredInitInfo, ACrashAtAnyMomentLeavesTheOldContentOrTheNewOne) {
+  constexpr int kChangesMax = 8;
+  for (const bool is_of_older_version : {true, false})
+    for (int changes = 0; changes < kChangesMax; ++changes) {
+      Begin(is_of_older_version);
+      node_.disk().DieAfterChanges(changes, [] {});
+      const bool is_stored = StoreInitInfo(files(), kDirectory, new_).ok();
+      const InitInfo found = AfterCrash(sim::CrashMode::kPowerRandom);
+      EXPECT_TRUE(found == new_ || (!is_stored && found == old_)) << changes;
+      EXPECT_TRUE(is_stored || changes < kChangesMax - 1);
+      node_.Crash(sim::CrashMode::kPowerNone);
+    }
+}
+
+TEST_F(StoredInitInfo, WhatAKilledProcessLeftInACacheIsDurableOnceSettled) {
+  constexpr int kChangesMax = 8;
+  for (const bool is_of_older_version : {true, false})
+    for (int changes = 0; changes < kChangesMax; ++changes) {
+      Begin(is_of_older_version);
+      node_.disk().DieAfterChanges(changes, [] {});
+      (void)StoreInitInfo(files(), kDirectory, new_);
+      const InitInfo found = AfterCrash(sim::CrashMode::kProcess);
+      ASSERT_TRUE(SettleInitInfo(files(), kDirectory, found).ok());
+      EXPECT_EQ(AfterCrash(sim::CrashMode::kPowerNone), found) << changes;
+      node_.Crash(sim::CrashMode::kPowerNone);
+    }
+}
+
+TEST_F(StoredInitInfo, IsWrittenInPlaceOnceItFillsItsSector) {
+  Begin(true);
+  const std::string path = JoinPath(kDirectory, kInitInfoName);
+  ASSERT_TRUE(StoreInitInfo(files(), kDirectory, old_).ok());
+  const FileStatus before = *files().Stat(path);
+  EXPECT_EQ(before.size, 512u);
+  ASSERT_TRUE(StoreInitInfo(files(), kDirectory, new_).ok());
+  EXPECT_EQ(files().Stat(path)->inode, before.inode);
+  EXPECT_EQ(*LoadInitInfo(files(), kDirectory), new_);
 }
 
 }  // namespace

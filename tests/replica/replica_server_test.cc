@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "replica/init_info.h"
 #include "replica/request_stats.h"
 #include "tests/replica/server_world.h"
 
@@ -362,6 +363,11 @@ TEST_F(ReplicaServerTest, AFullDiskSetsNothingAsideAndServesAgainWhenThereIsRoom
   ASSERT_TRUE(MakePrimary(server));
   ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
   const std::string directory = Snapshot(server).directory;
+  FileSystem& files = server.node.environment().files();
+  // As an older version leaves it, so that the next ballot needs a file of its own.
+  ASSERT_TRUE(WriteFileDurably(files, JoinPath(directory, kInitInfoName),
+                               EncodeInitInfo(*LoadInitInfo(files, directory)))
+                  .ok());
   server.node.disk().SetFreeBytes(0);
   const Ballot before = meta_.configuration().ballot;
   // Each new office writes a ballot to .init-info: there is no room for it.
@@ -371,7 +377,6 @@ TEST_F(ReplicaServerTest, AFullDiskSetsNothingAsideAndServesAgainWhenThereIsRoom
     meta_.Propose(server.address, ConfigType::kAssignPrimary, server.address);
     world_.RunFor(absl::Milliseconds(500));
   }
-  FileSystem& files = server.node.environment().files();
   EXPECT_TRUE(Exists(files, directory));
   const auto names = files.List(ParentDirectory(directory));
   ASSERT_TRUE(names.ok());
