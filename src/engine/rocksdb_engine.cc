@@ -422,6 +422,7 @@ absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
   options.db.info_log = std::make_shared<RocksdbLog>(data_directory);
   auto engine =
       std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_, expiry);
+  const DiskThreads::Opening opening(*disk.env);
   RETURN_IF_ERROR(engine->Open(std::move(options)));
   return engine;
 }

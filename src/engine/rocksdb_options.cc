@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/coding.h"
-#include "engine/rocksdb_threads.h"
 
 namespace arion {
 namespace {

@@ -20,6 +20,7 @@
 #include "base/value_schema.h"
 #include "engine/rocksdb_engine.h"
 #include "engine/rocksdb_file_system.h"
+#include "engine/rocksdb_threads.h"
 
 namespace arion {
 
@@ -29,7 +30,7 @@ inline constexpr char kMetaColumnFamily[] = "pegasus_meta_cf";
 struct RocksdbEngineFactory::Shared {
   struct Disk {
     std::shared_ptr<RocksdbFileSystem> files;
-    std::shared_ptr<rocksdb::Env> env;  // with those files
+    std::shared_ptr<DiskThreads> env;  // with those files
   };
   // Of the device that holds `path`, or what of it there is.
   Disk& DiskOf(FileSystem& files, const Clock& clock, std::string path);

@@ -5,6 +5,25 @@
 #include <utility>
 
 namespace arion {
+namespace {
+
+// Replicas that are recovered in turn open one database after the other, with replays between.
+constexpr std::chrono::milliseconds kCalmAfterOpening(100);
+// Writes are held up in the end where nothing is compacted.
+constexpr std::chrono::seconds kGivesWayMax(10);
+
+}  // namespace
+
+DiskThreads::Opening::Opening(DiskThreads& threads) : compactions_(threads.pools_[Priority::LOW]) {
+  const std::lock_guard lock(compactions_.mutex);
+  ++compactions_.openings;
+}
+
+DiskThreads::Opening::~Opening() {
+  const std::lock_guard lock(compactions_.mutex);
+  --compactions_.openings;
+  compactions_.opened_at = Clock::now();
+}
 
 DiskThreads::~DiskThreads() {
   for (Pool& pool : pools_) {
@@ -17,11 +36,21 @@ DiskThreads::~DiskThreads() {
   }
 }
 
+bool DiskThreads::Pool::GivesWay() const {
+  const Clock::time_point now = Clock::now();
+  if (now - jobs.front().scheduled >= kGivesWayMax) return false;
+  return openings > 0 || now - opened_at < kCalmAfterOpening;
+}
+
 void DiskThreads::Run(Pool& pool) {
   std::unique_lock lock(pool.mutex);
   while (true) {
     pool.changed.wait(lock, [&] { return pool.ends || !pool.jobs.empty(); });
     if (pool.ends) return;
+    if (pool.GivesWay()) {
+      pool.changed.wait_for(lock, kCalmAfterOpening);
+      continue;
+    }
     const Job job = pool.jobs.front();
     pool.jobs.pop_front();
     lock.unlock();
@@ -38,7 +67,7 @@ void DiskThreads::Schedule(void (*work)(void*), void* argument, Priority priorit
                            void (*unscheduled)(void*)) {
   Pool& pool = pools_[priority];
   const std::lock_guard lock(pool.mutex);
-  pool.jobs.push_back({work, argument, tag, unscheduled});
+  pool.jobs.push_back({work, argument, tag, unscheduled, Clock::now()});
   StartMore(pool);
   pool.changed.notify_one();
 }

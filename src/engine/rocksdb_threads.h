@@ -1,5 +1,6 @@
 // DiskThreads: RocksDB's environment with flush and compaction threads of its own, one a disk, so
 // that work which hangs on one disk holds up no other's. RocksDB's own are one set a process.
+// Compactions give way while databases are opened: those are what somebody waits for.
 //
 // Threads   Thread-safe. Destruction waits for what runs.
 // Lifetime  Outlives the databases that use it.
@@ -9,6 +10,7 @@
 #include <rocksdb/env.h>
 
 #include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -19,9 +21,23 @@
 namespace arion {
 
 class DiskThreads : public rocksdb::EnvWrapper {
+  struct Pool;
+
  public:
   explicit DiskThreads(std::unique_ptr<rocksdb::Env> below) : EnvWrapper(std::move(below)) {}
   ~DiskThreads() override;
+
+  // A database that is being opened on this disk.
+  class Opening {
+   public:
+    explicit Opening(DiskThreads& threads);
+    ~Opening();
+    Opening(const Opening&) = delete;
+    Opening& operator=(const Opening&) = delete;
+
+   private:
+    Pool& compactions_;
+  };
 
   const char* Name() const override { return "arion disk threads"; }
 
@@ -43,11 +59,13 @@ class DiskThreads : public rocksdb::EnvWrapper {
   }
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Job {
     void (*work)(void*);
     void* argument;
     void* tag;
     void (*unscheduled)(void*);
+    Clock::time_point scheduled;
   };
   struct Pool {
     mutable std::mutex mutex;
@@ -56,6 +74,10 @@ class DiskThreads : public rocksdb::EnvWrapper {
     std::vector<std::thread> threads;  // never fewer than there were
     size_t limit = 0;
     bool ends = false;
+    size_t openings = 0;            // work waits for these
+    Clock::time_point opened_at{};  // when the last of them ended
+
+    bool GivesWay() const;
   };
   static void Run(Pool& pool);
   static void StartMore(Pool& pool);

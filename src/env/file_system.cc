@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/file_system.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "base/status.h"
@@ -9,7 +10,8 @@ namespace arion {
 namespace {
 
 // Size() may name any number for a hostile file; what is allocated grows with what is really there.
-constexpr size_t kReadChunkBytes = 4 << 20;
+constexpr size_t kFirstChunkBytes = 4 << 10;
+constexpr size_t kChunkBytesMax = 4 << 20;
 
 }  // namespace
 
@@ -26,10 +28,10 @@ absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path)
   ASSIGN_OR_RETURN(auto file, files.OpenForRead(path));
   std::string content;
   std::string chunk;
-  while (true) {
-    RETURN_IF_ERROR(file->ReadAt(content.size(), kReadChunkBytes, &chunk));
+  for (size_t n = kFirstChunkBytes;; n = std::min(2 * n, kChunkBytesMax)) {
+    RETURN_IF_ERROR(file->ReadAt(content.size(), n, &chunk));
     content += chunk;
-    if (chunk.size() < kReadChunkBytes) return content;
+    if (chunk.size() < n) return content;
   }
 }
 

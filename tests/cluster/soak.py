@@ -7,7 +7,7 @@
 G20: one meta and three replica servers; two of these and the meta server are killed, stopped, frozen in turn; the third one
 is never, and neither is its clients' process: of it memory, descriptors, threads and the space of logs are read each ten
 seconds, after a tenth of the time. The slope is the least squares' one. Memory also without what is meant to fill up: the
-block cache (8 MiB here) and the records that no file holds yet.
+block cache (8 MiB here) and the records that no file holds yet. Log files of 1 MiB are full after some minutes, and can be dropped.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -173,7 +173,7 @@ def main():
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
     arguments = parser.parse_args()
     # What is meant to fill shall be full soon, so that what grows behind it shows.
-    cluster = harness.Cluster(replica_settings={"block_cache_size": "8 MiB"})
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "8 MiB", "log_segment_size": "1 MiB"})
     try:
         cluster.start()
         cluster.create_table("temp")

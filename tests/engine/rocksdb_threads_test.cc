@@ -52,5 +52,24 @@ TEST(DiskThreads, WhatWaitsIsDroppedByItsTagAndItsOwnerIsTold) {
   ran.wait();
 }
 
+TEST(DiskThreads, CompactionsWaitWhileADatabaseIsOpenedAndFlushesDoNot) {
+  DiskThreads threads(Below());
+  threads.SetBackgroundThreads(1, Priority::LOW);
+  threads.SetBackgroundThreads(1, Priority::HIGH);
+  std::latch compacted(1);
+  {
+    const DiskThreads::Opening opening(threads);
+    threads.Schedule(CountDown, &compacted, Priority::LOW, nullptr, nullptr);
+    for (int i = 0; i < 100; ++i) {
+      std::latch flushed(1);
+      threads.Schedule(CountDown, &flushed, Priority::HIGH, nullptr, nullptr);
+      flushed.wait();
+    }
+    EXPECT_FALSE(compacted.try_wait());
+    EXPECT_EQ(threads.GetThreadPoolQueueLen(Priority::LOW), 1u);
+  }
+  compacted.wait();
+}
+
 }  // namespace
 }  // namespace arion
