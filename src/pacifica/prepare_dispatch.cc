@@ -71,6 +71,10 @@ PrepareDispatch::Verdict PrepareDispatch::OnAnswer(const PrepareAcked& answer) {
       }
       return Finish(answer.serial, Outcome::kAcked);
     case ErrorCode::kInactiveState:
+      // A new process that has not loaded its replica, or not heard of its role: it comes back by
+      // itself, in seconds maybe.
+      if (outgoing.broken_connections > 0) return Finish(answer.serial, Outcome::kFailed);
+      [[fallthrough]];
     case ErrorCode::kTryAgain:
       delay = s_.options.prepare_retry_delay;
       break;
