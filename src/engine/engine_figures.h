@@ -30,7 +30,7 @@ enum class EngineCount : uint8_t {
   kWriteDelays,  // times that writes began to be slowed down,
   kWriteStops,   // or to be held up altogether
 };
-constexpr size_t kEngineCounts = 19;
+constexpr size_t kEngineCounts = static_cast<size_t>(EngineCount::kWriteStops) + 1;
 
 struct EngineFigures {
   // Now. Estimates, but for the files.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -124,6 +125,32 @@ HttpResponse AnswerStuck(const PosixWatchdog& watchdog) {
   return response;
 }
 
+void AddProcessPages(ServerPages& pages, ReplicaServer& server, const Clock& clock,
+                     const PosixWatchdog& watchdog, std::function<std::string()> pools_text) {
+  pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
+            [&server](const HttpRequest& request) {
+              return AnswerSlow(server.slow_requests(), request);
+            });
+  pages.Add("/hotkeys", "the keys asked for most in the last minute; JSON",
+            [&server, &clock](const HttpRequest& request) {
+              return AnswerHotKeys(server.requests(), clock.Now(), request);
+            });
+  pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",
+            [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
+  pages.Add("/recovery", "how far the opening of the replicas is; text, or JSON",
+            [&server](const HttpRequest& request) { return AnswerRecovery(server, request); });
+  pages.Add("/shared_log", "what is left of an older version's shared log, and who holds it back",
+            [&server](const HttpRequest&) {
+              return HttpResponse{.body = SharedLogText(server.shared_log())};
+            });
+  pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
+            [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
+  pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",
+            [pools_text = std::move(pools_text)](const HttpRequest&) {
+              return HttpResponse{.body = pools_text()};
+            });
+}
+
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
   const LateRefusal refusal(server);
   // First: pages answer while the server starts, and requests are told that it does.
@@ -190,31 +217,10 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   MetricRegistrations replicas = RegisterReplicas(pages.registry(), server, rows, env.clock());
   MetricRegistrations engine_figures =
       RegisterEngines(pages.registry(), engines, sampler, rows, env.clock());
-  pages.Add("/slow", "the last slow requests, and what a write's time went into; JSON",
-            [&server](const HttpRequest& request) {
-              return AnswerSlow(server.slow_requests(), request);
-            });
-  pages.Add("/hotkeys", "the keys asked for most in the last minute; JSON",
-            [&server, &env](const HttpRequest& request) {
-              return AnswerHotKeys(server.requests(), env.clock().Now(), request);
-            });
-  pages.Add("/checkpoint", "POST: replicas make checkpoints now; ?partition=2.1: one does",
-            [&server](const HttpRequest& request) { return AnswerCheckpoint(server, request); });
-  pages.Add("/recovery", "how far the opening of the replicas is; text, or JSON",
-            [&server](const HttpRequest& request) { return AnswerRecovery(server, request); });
-  pages.Add("/shared_log", "what is left of an older version's shared log, and who holds it back",
-            [&server](const HttpRequest&) {
-              return HttpResponse{.body = SharedLogText(server.shared_log())};
-            });
-  pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
-            [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
-  pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",
-            [&](const HttpRequest&) {
-              return HttpResponse{.body = PoolsText(env, config.disks, watchdog, transport)};
-            });
+  const auto pools_text = [&] { return PoolsText(env, config.disks, watchdog, transport); };
+  AddProcessPages(pages, server, env.clock(), watchdog, pools_text);
   const PerfCounters counters(server, engines, sampler);
-  AddReplicaCommands(pages.commands(), pages.settings(), server, counters,
-                     [&] { return PoolsText(env, config.disks, watchdog, transport); });
+  AddReplicaCommands(pages.commands(), pages.settings(), server, counters, pools_text);
   AddReplicaPages(
       [&pages](std::string path, std::string help, Page page) {
         pages.Add(std::move(path), std::move(help), std::move(page));

@@ -48,7 +48,7 @@ enum class ReplicaCount : uint8_t {
   kOversizedWrites,  // refused
   kOddMessages,      // refused: no correct server sends them
 };
-constexpr size_t kReplicaCounts = 25;
+constexpr size_t kReplicaCounts = static_cast<size_t>(ReplicaCount::kOddMessages) + 1;
 
 class ReplicaFigures {
  public:
