@@ -138,6 +138,8 @@ struct Effects {
   std::optional<Ballot> persist_ballot;
   std::optional<Standing> persist_standing;  // together with persist_ballot, by the same rule
   std::optional<RestartLog> restart_log;
+  // The steps above come before all others, and wait for the disk.
+  bool HasFirstSteps() const { return persist_ballot || persist_standing || restart_log; }
 
   std::vector<LogAppend> append;
   std::vector<MutationPtr>

@@ -41,7 +41,7 @@ struct ReplicaCore::Parts {
   RoleKeeper roles;
   Reconfiguration reconfiguration;
   GroupCheck group_check;
-  Watermarks before;                      // at the end of the last step
+  Watermarks before;                      // at the end of the last step: what holds between steps
   Ballot office_ballot = kInvalidBallot;  // the ballot of the office group_check knows of
 
   void Recover(const RecoveredState& recovered);
@@ -494,7 +494,7 @@ Instant ReplicaCore::NextWakeup() const {
                    p.reconfiguration.NextWakeup(), p.learner.NextWakeup()});
 }
 
-Watermarks ReplicaCore::marks() const { return parts_->s.marks(); }
+Watermarks ReplicaCore::marks() const { return parts_->before; }
 PartitionStatus ReplicaCore::role() const { return parts_->s.role; }
 Ballot ReplicaCore::ballot() const { return parts_->s.ballot; }
 Inactivity ReplicaCore::inactivity() const { return parts_->s.inactivity; }

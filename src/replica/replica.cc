@@ -177,16 +177,23 @@ void Replica::Step(const Event& event, Instant now) {
   if (is_closed_) return;
   last_step_ = now;
   const int64_t odd = core_->counters().odd_messages;
-  Queue(core_->Step(event, now));
+  Effects effects = core_->Step(event, now);
   figures().Note(core_->marks(), now);
   if (const int64_t more = core_->counters().odd_messages - odd; more > 0)
     figures().Count(ReplicaCount::kOddMessages, static_cast<uint64_t>(more));
+  if (!CarryOutAtOnce(effects)) effects_.push_back(std::move(effects));
   Drain();
 }
 
-void Replica::Queue(Effects effects) {
-  core_->Check();
-  effects_.push_back(std::move(effects));
+// Most effects have nothing to wait for.
+bool Replica::CarryOutAtOnce(Effects& effects) {
+  if (is_draining_ || !effects_.empty() || effects.HasFirstSteps()) return false;
+  HoldForApplies();
+  if (holds_ > 0) return false;
+  is_draining_ = true;
+  CarryOut(effects);
+  is_draining_ = false;
+  return true;
 }
 
 void Replica::Drain() {

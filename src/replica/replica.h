@@ -125,8 +125,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // ---- the step loop ----
   void Step(const Event& event) { Step(event, host_->env.clock().Now()); }
   void Step(const Event& event, Instant now);
-  void Queue(Effects effects);
   void Drain();
+  bool CarryOutAtOnce(Effects& effects);
   bool CarryOutFirstSteps(
       Effects& effects);  // false: they wait for the disk, Drain is called again
   void CarryOut(Effects& effects);
