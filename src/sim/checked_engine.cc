@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/checked_engine.h"
 
+#include <array>
 #include <optional>
 
 #include "base/coding.h"
@@ -11,17 +12,26 @@
 namespace arion::sim {
 namespace {
 
+// Of what a mutation does; its length in the upper half.
 uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
-  std::string bytes;
-  AppendLittle(timestamp_us, &bytes);
+  uint32_t crc = 0;
+  uint64_t length = 0;
+  const auto add = [&](std::string_view bytes) {
+    crc = Crc32c(bytes, crc);
+    length += bytes.size();
+  };
+  std::array<char, 12> header;
+  StoreLittle(timestamp_us, header.data());
+  add({header.data(), sizeof(timestamp_us)});
   for (const WriteOp& op : ops) {
-    AppendLittle(static_cast<uint32_t>(op.kind), &bytes);
-    AppendLittle(op.expire_ts, &bytes);
-    AppendLittle(static_cast<uint32_t>(op.key.size()), &bytes);
-    bytes.append(op.key);
-    bytes.append(op.value);
+    StoreLittle(static_cast<uint32_t>(op.kind), header.data());
+    StoreLittle(op.expire_ts, header.data() + 4);
+    StoreLittle(static_cast<uint32_t>(op.key.size()), header.data() + 8);
+    add({header.data(), header.size()});
+    add(op.key);
+    add(op.value);
   }
-  return static_cast<uint64_t>(Crc32c(bytes)) << 32 | Crc32c(bytes, 0x5eed);
+  return length << 32 | crc;
 }
 
 class CheckedEngine : public Engine {

@@ -26,17 +26,28 @@ CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on
 }
 
 void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
-  std::set<std::string> changed;
+  std::set<std::string> changed, tables;
   for (const Change& change : batch) {
     if (change.value.has_value()) {
       entries[change.key] = *change.value;
-      if (!TableKeyOf(change.key).empty()) changed.insert(change.key);
+      if (const std::string table = TableKeyOf(change.key); !table.empty()) {
+        changed.insert(change.key);
+        tables.insert(table);
+      }
     } else {
       entries.erase(change.key);
     }
   }
   if (changed.empty()) return;
-  absl::StatusOr<ClusterState> state = ClusterState::Load(entries);
+  std::map<std::string, std::string> touched;  // those tables whole
+  for (const std::string& table : tables) {
+    if (const auto it = entries.find(table); it != entries.end()) touched.insert(*it);
+    const std::string prefix = table + "/";
+    for (auto it = entries.lower_bound(prefix);
+         it != entries.end() && it->first.starts_with(prefix); ++it)
+      touched.insert(*it);
+  }
+  absl::StatusOr<ClusterState> state = ClusterState::Load(touched);
   if (!state.ok()) return;  // a table is being made: its partitions come one by one
   for (const auto& [id, table] : state->tables) {
     for (const Partition& partition : table.partitions) {

@@ -14,7 +14,8 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
                             uint64_t checksum) {
   ++applications_;
   checksum = std::max<uint64_t>(checksum, 1);
-  std::vector<uint64_t>& contents = contents_[pid];
+  Partition& partition = partitions_[pid];
+  std::vector<uint64_t>& contents = partition.contents;
   const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
   if (contents.size() <= index) contents.resize(index + 1);
   if (contents[index] == 0) contents[index] = checksum;
@@ -23,27 +24,30 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
                                        " decree ", decree.value(),
                                        " other content than a member before it"));
   }
-  Decree& standing = standing_[{std::string(server), pid}];
+  auto standing_at = partition.standing.find(server);
+  if (standing_at == partition.standing.end())
+    standing_at = partition.standing.emplace(server, Decree(0)).first;
+  Decree& standing = standing_at->second;
   if (decree != standing + 1) {
     violations_.push_back(absl::StrCat("C1: ", Text(server), " applied to ", pid.ToString(),
                                        " decree ", decree.value(), " after ", standing.value()));
   }
   standing = decree;
-  Decree& max = max_applied_[pid];
-  max = std::max(max, decree);
+  partition.max_applied = std::max(partition.max_applied, decree);
 }
 
 void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decree) {
-  standing_[{std::string(server), pid}] = decree;
-  if (decree > max_applied(pid)) {
+  Partition& partition = partitions_[pid];
+  partition.standing.insert_or_assign(std::string(server), decree);
+  if (decree > partition.max_applied) {
     violations_.push_back(absl::StrCat("C1: ", Text(server), " opened ", pid.ToString(),
                                        " at decree ", decree.value(), ", which nobody applied"));
   }
 }
 
 Decree CommitChecker::max_applied(PartitionId pid) const {
-  auto it = max_applied_.find(pid);
-  return it == max_applied_.end() ? Decree(0) : it->second;
+  const auto it = partitions_.find(pid);
+  return it == partitions_.end() ? Decree(0) : it->second.max_applied;
 }
 
 void PrimaryChecker::Prepared(PartitionId pid, Ballot ballot, Endpoint sender) {
@@ -113,9 +117,9 @@ std::string Describe(const Value& value) {
   return value.write == nullptr ? std::string("the initial value") : Quote(value.write->value);
 }
 
-void CheckKey(const std::string& key, const std::vector<const Operation*>& operations,
+void CheckKey(std::string_view key, const std::vector<const Operation*>& operations,
               Violations* violations) {
-  std::map<std::string, Value> values;
+  std::map<std::string_view, Value> values;
   Value& initial = values[""];
   initial.first_end = Instant(INT64_MIN);
   for (const Operation* operation : operations) {
@@ -130,19 +134,19 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
       continue;
     auto it = values.find(operation->value);
     if (it == values.end()) {
-      violations->push_back(
-          absl::StrCat("C4: key ", key, " read ", Quote(operation->value), ", which nobody wrote"));
+      violations->push_back(absl::StrCat("C4: key ", Text(key), " read ", Quote(operation->value),
+                                         ", which nobody wrote"));
       continue;
     }
     Value& value = it->second;
     if (value.write != nullptr && value.write->outcome == Operation::Outcome::kRefused &&
         !value.was_read) {
-      violations->push_back(
-          absl::StrCat("C4: key ", key, " read ", Describe(value), ", whose write was refused"));
+      violations->push_back(absl::StrCat("C4: key ", Text(key), " read ", Describe(value),
+                                         ", whose write was refused"));
     }
     if (value.write != nullptr && operation->returned < value.write->invoked) {
       violations->push_back(
-          absl::StrCat("C4: key ", key, " read ", Describe(value), " before it was written"));
+          absl::StrCat("C4: key ", Text(key), " read ", Describe(value), " before it was written"));
     }
     value.was_read = true;
     value.first_end = std::min(value.first_end, operation->returned);
@@ -159,8 +163,8 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
     violations->push_back(
         absl::StrFormat("C4: key %s is not linearizable: %s was there from %.6f s to %.6f s, %s "
                         "from %.6f s to %.6f s",
-                        key, Describe(a), Seconds(a.first_end), Seconds(a.last_begin), Describe(b),
-                        Seconds(b.first_end), Seconds(b.last_begin)));
+                        Text(key), Describe(a), Seconds(a.first_end), Seconds(a.last_begin),
+                        Describe(b), Seconds(b.first_end), Seconds(b.last_begin)));
   };
   std::sort(forward.begin(), forward.end(),
             [](const Value* a, const Value* b) { return a->first_end < b->first_end; });
@@ -187,7 +191,7 @@ void CheckKey(const std::string& key, const std::vector<const Operation*>& opera
 }  // namespace
 
 Violations CheckLinearizable(const History& history) {
-  std::map<std::string, std::vector<const Operation*>> keys;
+  std::map<std::string_view, std::vector<const Operation*>> keys;
   for (const Operation& operation : history.operations())
     if (operation.kind != Operation::Kind::kIncrement) keys[operation.key].push_back(&operation);
   Violations violations;

@@ -46,9 +46,13 @@ class CommitChecker {
   const Violations& violations() const { return violations_; }
 
  private:
-  std::map<PartitionId, std::vector<uint64_t>> contents_;  // [decree - 1]; 0: nobody applied it yet
-  std::map<std::pair<std::string, PartitionId>, Decree> standing_;
-  std::map<PartitionId, Decree> max_applied_;
+  struct Partition {
+    std::vector<uint64_t> contents;                       // [decree - 1]; 0: nobody applied it yet
+    std::map<std::string, Decree, std::less<>> standing;  // of each server's engine
+    Decree max_applied{0};
+  };
+
+  std::map<PartitionId, Partition> partitions_;
   int64_t applications_ = 0;
   Violations violations_;
 };

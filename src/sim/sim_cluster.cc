@@ -143,12 +143,7 @@ SimCluster::SimCluster(SimClusterOptions options)
 void SimCluster::WatchTheNetwork() {
   network_.on_request = [this](Endpoint from, Endpoint to, const OutboundRequest& request) {
     if (request.name == kRpcLearn) coverage_.LearnAsked(from, request.pid);
-    if (request.name != kRpcPrepare) return;
-    absl::StatusOr<PrepareRequest> prepare = DecodePrepare(request.body);
-    if (!prepare.ok()) return Violate("a prepare does not decode");
-    coverage_.Prepared(from, to, *prepare);
-    primaries_.Prepared(prepare->pid, prepare->config.ballot, from);
-    ballots_.Used(prepare->pid, prepare->config.ballot);
+    if (request.name == kRpcPrepare) NotePrepare(from, to, request.body);
   };
   network_.on_answer = [this](Endpoint server, const OutboundRequest& request, ErrorCode error,
                               const std::string& body) {
@@ -160,6 +155,18 @@ void SimCluster::WatchTheNetwork() {
     }
     NoteAnswer(request, error, body);
   };
+}
+
+void SimCluster::NotePrepare(Endpoint from, Endpoint to, const std::string& body) {
+  if (body != last_prepare_.body) {  // all secondaries get the same
+    absl::StatusOr<PrepareRequest> request = DecodePrepare(body);
+    if (!request.ok()) return Violate("a prepare does not decode");
+    last_prepare_ = {body, *std::move(request)};
+  }
+  const PrepareRequest& request = last_prepare_.request;
+  coverage_.Prepared(from, to, request);
+  primaries_.Prepared(request.pid, request.config.ballot, from);
+  ballots_.Used(request.pid, request.config.ballot);
 }
 
 void SimCluster::NoteAnswer(const OutboundRequest& request, ErrorCode error,
@@ -431,7 +438,7 @@ RunReport SimCluster::Report() {
   report.probes = coverage_.counts();
   report.healed_after = healed_after_;
   for (const auto& server : servers_)
-    report.disk_bytes = std::max(report.disk_bytes, DiskBytesOf(*server));
+    report.disk_bytes = std::max(report.disk_bytes, DiskBytesOf(*server->node));
   report.kept = bounds_->most();
   CollectViolations(&report);
   const auto demand = [&report](const char* what, int64_t done, int64_t least) {

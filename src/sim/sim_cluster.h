@@ -174,7 +174,7 @@ class SimCluster {
   bool DroppedTablesAreGone() const;
   std::string WhoLearns();  // led by blanks; of the tables that are to stay
   bool IsLeftToOperator() const;
-  uint64_t DiskBytesOf(const Server& server) const;
+  static uint64_t DiskBytesOf(SimNode& node);
   std::string WhatIsMissing() const;
   void AwaitHealth();
   // What everybody keeps, every few seconds.
@@ -185,6 +185,7 @@ class SimCluster {
   RunReport Report();
   int64_t WallErrorSeconds() const;
   void WatchTheNetwork();
+  void NotePrepare(Endpoint from, Endpoint to, const std::string& body);
   void NoteAnswer(const OutboundRequest& request, ErrorCode error, const std::string& body);
 
   SimClusterOptions options_;
@@ -193,6 +194,11 @@ class SimCluster {
   History history_;
   DataHistory data_history_;
   Coverage coverage_;
+  struct DecodedPrepare {
+    std::string body;
+    PrepareRequest request;
+  };
+  DecodedPrepare last_prepare_;
   CommitChecker commits_;
   PrimaryChecker primaries_;
   BallotChecker ballots_;

@@ -69,19 +69,17 @@ bool SimCluster::DroppedTablesAreGone() const {
          });
 }
 
-uint64_t SimCluster::DiskBytesOf(const Server& server) const {
+uint64_t SimCluster::DiskBytesOf(SimNode& node) {
   uint64_t bytes = 0;
-  for (const std::string& path : server.node->disk().AllFiles())
-    bytes += (*server.node->disk().Find(path))->content.size();
+  node.disk().ForEachFile(
+      [&bytes](const std::string&, const SimInode& file) { bytes += file.content.size(); });
   return bytes;
 }
 
 void SimCluster::WatchBounds() {
   for (const auto& server : servers_) NoteWhatIsKept(*server);
-  int64_t meta_bytes = 0;
-  for (const std::string& path : meta_.node->disk().AllFiles())
-    meta_bytes += static_cast<int64_t>((*meta_.node->disk().Find(path))->content.size());
-  bounds_->Note(Kept::kMetaBytes, meta_bytes, meta_.node->name());
+  bounds_->Note(Kept::kMetaBytes, static_cast<int64_t>(DiskBytesOf(*meta_.node)),
+                meta_.node->name());
   bounds_->Note(Kept::kEvents, static_cast<int64_t>(world_.events_waiting()), "the world");
   world_.After(absl::Seconds(3), EventKind::kCheck, [this] { WatchBounds(); });
 }
@@ -90,14 +88,14 @@ void SimCluster::NoteWhatIsKept(const Server& server) {
   int64_t bytes = 0;
   std::map<std::string, std::set<std::string>> checkpoints;  // of each data directory
   std::set<std::string> set_aside;
-  for (const std::string& path : server.node->disk().AllFiles()) {
-    bytes += static_cast<int64_t>((*server.node->disk().Find(path))->content.size());
+  server.node->disk().ForEachFile([&](const std::string& path, const SimInode& file) {
+    bytes += static_cast<int64_t>(file.content.size());
     if (const size_t at = path.find("/checkpoint"); at != std::string::npos)
       checkpoints[path.substr(0, at)].insert(path.substr(at, path.find('/', at + 1) - at));
     for (const char* end : {".err/", ".gar/"})
       if (const size_t at = path.find(end); at != std::string::npos)
         set_aside.insert(path.substr(0, at));
-  }
+  });
   bounds_->Note(Kept::kDiskBytes, bytes, server.name);
   bounds_->Note(Kept::kSetAside, static_cast<int64_t>(set_aside.size()), server.name);
   for (const auto& [directory, names] : checkpoints)

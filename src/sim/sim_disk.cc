@@ -14,25 +14,32 @@ namespace {
 
 constexpr uint64_t kSectorBytes = 512;
 
-std::vector<std::string> Parts(const std::string& path) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  while (begin < path.size()) {
-    size_t end = path.find('/', begin);
-    if (end == std::string::npos) end = path.size();
-    if (end > begin) parts.push_back(path.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
+// The first part of a path, taken off its front; empty at its end.
+std::string_view TakePart(std::string_view* path) {
+  while (path->starts_with('/')) path->remove_prefix(1);
+  const std::string_view part = path->substr(0, path->find('/'));
+  path->remove_prefix(part.size());
+  return part;
 }
 
-absl::Status Missing(const std::string& path) {
-  return absl::NotFoundError(absl::StrCat(path, ": No such file or directory"));
+absl::Status Missing(std::string_view path) {
+  return absl::NotFoundError(absl::StrCat(Text(path), ": No such file or directory"));
 }
 
 void PutBytes(std::string* content, uint64_t offset, std::string_view bytes) {
-  if (content->size() < offset + bytes.size()) content->resize(offset + bytes.size(), '\0');
-  content->replace(offset, bytes.size(), bytes);
+  if (content->size() < offset) content->resize(offset, '\0');
+  const size_t within = std::min<size_t>(bytes.size(), content->size() - offset);
+  content->replace(offset, within, bytes.substr(0, within));
+  content->append(bytes.substr(within));
+}
+
+void VisitFiles(const SimInode& directory, std::string* path, SimDisk::FileVisitor visit) {
+  const size_t length = path->size();
+  for (const auto& [name, child] : directory.entries) {
+    absl::StrAppend(path, "/", name);
+    child->is_directory ? VisitFiles(*child, path, visit) : visit(*path, *child);
+    path->resize(length);
+  }
 }
 
 }  // namespace
@@ -43,26 +50,29 @@ SimDisk::SimDisk(uint64_t seed, std::function<int64_t()> wall_nanos)
   root_->is_directory = true;
 }
 
-absl::StatusOr<InodePtr> SimDisk::Find(const std::string& path) const {
-  InodePtr at = root_;
-  for (const std::string& part : Parts(path)) {
-    auto it = at->entries.find(part);
-    if (it == at->entries.end()) return Missing(path);
-    at = it->second;
+absl::StatusOr<InodePtr> SimDisk::Find(std::string_view path) const {
+  const InodePtr* at = &root_;
+  std::string_view rest = path;
+  for (std::string_view part = TakePart(&rest); !part.empty(); part = TakePart(&rest)) {
+    const auto it = (*at)->entries.find(part);
+    if (it == (*at)->entries.end()) return Missing(path);
+    at = &it->second;
   }
-  return at;
+  return *at;
 }
 
-absl::StatusOr<SimDisk::Place> SimDisk::FindPlace(const std::string& path) const {
-  std::vector<std::string> parts = Parts(path);
-  if (parts.empty()) return absl::InvalidArgumentError(absl::StrCat(path, ": is the root"));
-  InodePtr at = root_;
-  for (size_t i = 0; i + 1 < parts.size(); ++i) {
-    auto it = at->entries.find(parts[i]);
-    if (it == at->entries.end() || !it->second->is_directory) return Missing(path);
-    at = it->second;
+absl::StatusOr<SimDisk::Place> SimDisk::FindPlace(std::string_view path) const {
+  const InodePtr* at = &root_;
+  std::string_view rest = path;
+  std::string_view part = TakePart(&rest);
+  if (part.empty()) return absl::InvalidArgumentError(absl::StrCat(Text(path), ": is the root"));
+  for (std::string_view next = TakePart(&rest); !next.empty(); next = TakePart(&rest)) {
+    const auto it = (*at)->entries.find(part);
+    if (it == (*at)->entries.end() || !it->second->is_directory) return Missing(path);
+    at = &it->second;
+    part = next;
   }
-  return Place{at, parts.back()};
+  return Place{*at, std::string(part)};
 }
 
 absl::Status SimDisk::CountChange() {
@@ -128,7 +138,8 @@ absl::StatusOr<InodePtr> SimDisk::CreateFile(const std::string& path) {
 
 absl::Status SimDisk::CreateDirectories(const std::string& path) {
   InodePtr at = root_;
-  for (const std::string& part : Parts(path)) {
+  std::string_view rest = path;
+  for (std::string_view part = TakePart(&rest); !part.empty(); part = TakePart(&rest)) {
     auto it = at->entries.find(part);
     if (it != at->entries.end()) {
       if (!it->second->is_directory)
@@ -141,7 +152,7 @@ absl::Status SimDisk::CreateDirectories(const std::string& path) {
     inode->number = next_inode_++;
     inode->is_directory = true;
     inode->birth_nanos = inode->modified_unix_nanos = wall_nanos_();
-    AddNameChange({at, part, inode, nullptr, ""});
+    AddNameChange({at, std::string(part), inode, nullptr, ""});
     at = inode;
   }
   return at->is_directory ? absl::OkStatus()
@@ -213,9 +224,10 @@ absl::Status SimDisk::Write(SimInode& inode, uint64_t offset, std::string_view b
     free_bytes_ -= growth;
   }
   if (offset < change.old_size) change.old_bytes = inode.content.substr(offset, bytes.size());
-  change.new_bytes = bytes;
+  change.length = bytes.size();
   change.in_place = path == Path::kDirect && offset + bytes.size() <= inode.durable_size;
   PutBytes(&inode.content, offset, bytes);
+  if (offset <= inode.bad_from && inode.bad_to <= offset + bytes.size()) inode.bad_to = 0;
   inode.changes.push_back(std::move(change));
   inode.modified_unix_nanos = wall_nanos_();
   return absl::OkStatus();
@@ -235,12 +247,38 @@ absl::Status SimDisk::Truncate(SimInode& inode, uint64_t size) {
   return absl::OkStatus();
 }
 
+absl::Status SimDisk::SpoilBlock(const std::string& path, uint64_t offset, uint64_t n) {
+  ASSIGN_OR_RETURN(InodePtr inode, Find(path));
+  inode->bad_from = offset;
+  inode->bad_to = offset + n;
+  return absl::OkStatus();
+}
+
+std::string SimDisk::BytesOf(const SimInode& inode, size_t index) {
+  const SimInode::Change& change = inode.changes[index];
+  const uint64_t end = change.offset + change.length;
+  std::string bytes =
+      inode.content.substr(std::min<uint64_t>(change.offset, inode.content.size()), change.length);
+  bytes.resize(change.length, '\0');
+  for (size_t i = inode.changes.size() - 1; i > index; --i) {
+    const SimInode::Change& newer = inode.changes[i];
+    const uint64_t from = std::max(newer.offset, change.offset);
+    const uint64_t to = std::min(newer.offset + newer.old_bytes.size(), end);
+    if (from < to)
+      bytes.replace(from - change.offset, to - from, newer.old_bytes, from - newer.offset,
+                    to - from);
+  }
+  return bytes;
+}
+
 void SimDisk::Settle(SimInode& inode, size_t index) {
+  if (index == 0) return;
   const SimInode::Change& durable = inode.changes[index];
-  uint64_t durable_end = durable.offset + durable.new_bytes.size();
+  const std::string written = BytesOf(inode, index);
+  const uint64_t durable_end = durable.offset + durable.length;
   for (size_t i = 0; i < index; ++i) {
     SimInode::Change& older = inode.changes[i];
-    if (durable.new_bytes.empty()) {  // a truncation
+    if (durable.length == 0) {
       older.old_size = durable.new_size;
       if (older.offset + older.old_bytes.size() > durable.new_size) {
         older.old_bytes.resize(durable.new_size > older.offset ? durable.new_size - older.offset
@@ -249,13 +287,11 @@ void SimDisk::Settle(SimInode& inode, size_t index) {
       continue;
     }
     older.old_size = std::max(older.old_size, durable_end);
-    uint64_t begin = std::max(older.offset, durable.offset);
-    uint64_t end = std::min(older.offset + older.new_bytes.size(), durable_end);
+    const uint64_t begin = std::max(older.offset, durable.offset);
+    const uint64_t end = std::min(older.offset + older.length, durable_end);
     if (begin >= end) continue;
-    if (older.old_bytes.size() < end - older.offset)
-      older.old_bytes.resize(end - older.offset, '\0');
-    older.old_bytes.replace(begin - older.offset, end - begin, durable.new_bytes,
-                            begin - durable.offset, end - begin);
+    PutBytes(&older.old_bytes, begin - older.offset,
+             std::string_view(written).substr(begin - durable.offset, end - begin));
   }
 }
 
@@ -324,13 +360,15 @@ absl::Status SimDisk::SyncDirectory(const InodePtr& directory) {
 }
 
 void SimDisk::CrashContent(SimInode& inode, CrashMode mode) {
-  std::deque<SimInode::Change> changes = std::move(inode.changes);
-  inode.changes.clear();
+  std::vector<std::string> written;
+  for (size_t i = 0; i < inode.changes.size(); ++i) written.push_back(BytesOf(inode, i));
+  const std::vector<SimInode::Change> changes = std::exchange(inode.changes, {});
   for (auto it = changes.rbegin(); it != changes.rend(); ++it) {
     inode.content.resize(it->old_size, '\0');
     if (!it->old_bytes.empty()) PutBytes(&inode.content, it->offset, it->old_bytes);
   }
-  for (const auto& change : changes) {
+  for (size_t i = 0; i < changes.size(); ++i) {
+    const SimInode::Change& change = changes[i];
     bool torn = false;
     if (change.lost || mode == CrashMode::kPowerNone) {
       continue;
@@ -341,23 +379,23 @@ void SimDisk::CrashContent(SimInode& inode, CrashMode mode) {
       if (random_.Coin()) continue;
       torn = random_.Coin();
     }
-    if (change.new_bytes.empty()) {  // a truncation
+    if (change.length == 0) {
       inode.content.resize(change.new_size, '\0');
       continue;
     }
     // What is shorter now than when it was written grows by what arrives, and reads zero where
     // nothing did.
-    uint64_t end = change.offset + change.new_bytes.size();
+    uint64_t end = change.offset + change.length;
     uint64_t sector = change.offset / kSectorBytes;
     uint64_t sectors = (end - 1) / kSectorBytes - sector + 1;
     uint64_t kept = torn ? random_.Below(sectors + 1) : sectors;
-    for (uint64_t i = 0; i < sectors; ++i) {
-      bool keep = mode == CrashMode::kPowerPrefix ? i < kept : !torn || random_.Coin();
+    for (uint64_t n = 0; n < sectors; ++n) {
+      bool keep = mode == CrashMode::kPowerPrefix ? n < kept : !torn || random_.Coin();
       if (!keep) continue;
-      uint64_t begin = std::max(change.offset, (sector + i) * kSectorBytes);
-      uint64_t stop = std::min(end, (sector + i + 1) * kSectorBytes);
+      uint64_t begin = std::max(change.offset, (sector + n) * kSectorBytes);
+      uint64_t stop = std::min(end, (sector + n + 1) * kSectorBytes);
       PutBytes(&inode.content, begin,
-               std::string_view(change.new_bytes).substr(begin - change.offset, stop - begin));
+               std::string_view(written[i]).substr(begin - change.offset, stop - begin));
     }
     // The size may have reached the disk without the bytes.
     if (torn && inode.content.size() < end && random_.Coin()) inode.content.resize(end, '\0');
@@ -428,21 +466,14 @@ absl::Status SimDisk::Rot(const std::string& path, uint64_t offset, size_t n) {
   return absl::OkStatus();
 }
 
+void SimDisk::ForEachFile(FileVisitor visit) const {
+  std::string path;
+  VisitFiles(*root_, &path, visit);
+}
+
 std::vector<std::string> SimDisk::AllFiles() const {
   std::vector<std::string> paths;
-  std::vector<std::pair<std::string, InodePtr>> stack = {{"", root_}};
-  while (!stack.empty()) {
-    auto [path, inode] = stack.back();
-    stack.pop_back();
-    for (const auto& [name, child] : inode->entries) {
-      std::string child_path = absl::StrCat(path, "/", name);
-      if (child->is_directory) {
-        stack.emplace_back(child_path, child);
-      } else {
-        paths.push_back(child_path);
-      }
-    }
-  }
+  ForEachFile([&paths](const std::string& path, const SimInode&) { paths.push_back(path); });
   std::sort(paths.begin(), paths.end());
   return paths;
 }

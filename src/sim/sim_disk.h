@@ -13,6 +13,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/functional/function_ref.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
@@ -41,8 +42,8 @@ struct SimInode {
   struct Change {
     uint64_t sequence = 0;
     uint64_t offset = 0;
+    uint64_t length = 0;    // 0: a truncation
     std::string old_bytes;  // what lay there, as far as the file reached
-    std::string new_bytes;  // kept for the crash
     uint64_t old_size = 0;
     uint64_t new_size = 0;
     bool in_place = false;  // within the durable size, by direct I/O: a device flush covers it
@@ -54,9 +55,11 @@ struct SimInode {
   int64_t modified_unix_nanos = 0;
   std::string content;
   uint64_t durable_size = 0;
-  std::deque<Change> changes;
-  std::map<std::string, std::shared_ptr<SimInode>> entries;  // directories
-  std::map<std::string, std::shared_ptr<SimInode>> durable_entries;
+  uint64_t bad_from = 0, bad_to = 0;  // reads that touch [from, to) fail
+  std::vector<Change> changes;
+  using Entries = std::map<std::string, std::shared_ptr<SimInode>, std::less<>>;
+  Entries entries;  // directories
+  Entries durable_entries;
 };
 using InodePtr = std::shared_ptr<SimInode>;
 
@@ -65,7 +68,7 @@ class SimDisk {
   SimDisk(uint64_t seed, std::function<int64_t()> wall_nanos);
 
   // The tree. Paths are absolute; "." and ".." are not understood.
-  absl::StatusOr<InodePtr> Find(const std::string& path) const;
+  absl::StatusOr<InodePtr> Find(std::string_view path) const;
   absl::StatusOr<InodePtr> CreateFile(const std::string& path);
   absl::Status CreateDirectories(const std::string& path);
   absl::Status Rename(const std::string& from, const std::string& to);
@@ -99,6 +102,8 @@ class SimDisk {
   void FailReads(double percent) { reads_fail_percent_ = percent; }
   bool reads_fail() const { return reads_fail_percent_ > 0; }
   bool TakeReadFailure() { return reads_fail_percent_ > 0 && random_.Percent(reads_fail_percent_); }
+  // Reads that touch [offset, offset + n) of a file fail with EIO until all of it is written again.
+  absl::Status SpoilBlock(const std::string& path, uint64_t offset, uint64_t n);
   // From now on flushes of the device succeed and make nothing durable: a disk that lies.
   void ForgetFlushes() { forgets_flushes_ = true; }
   bool forgets_flushes() const { return forgets_flushes_; }
@@ -119,6 +124,9 @@ class SimDisk {
 
   // Locked files: by path, the life that holds it.
   std::map<std::string, uint32_t>& locks() { return locks_; }
+  // In the order of their paths' parts.
+  using FileVisitor = absl::FunctionRef<void(const std::string& path, const SimInode& inode)>;
+  void ForEachFile(FileVisitor visit) const;
   // Every file's path, sorted.
   std::vector<std::string> AllFiles() const;
 
@@ -134,10 +142,12 @@ class SimDisk {
     InodePtr directory;
     std::string name;
   };
-  absl::StatusOr<Place> FindPlace(const std::string& path) const;
+  absl::StatusOr<Place> FindPlace(std::string_view path) const;
   absl::Status CountChange();
   void ApplyDurably(const NameChange& change);
   void AddNameChange(NameChange change);
+  // What a change wrote: the content of its range without the changes after it.
+  static std::string BytesOf(const SimInode& inode, size_t index);
   // Keeps older unsynced changes' undo bytes in step with a change that became durable.
   static void Settle(SimInode& inode, size_t index);
   void CrashContent(SimInode& inode, CrashMode mode);

@@ -138,7 +138,9 @@ void SimNode::CrashAfterChanges(int64_t changes, CrashMode mode, std::function<v
 }
 
 Instant SimNode::Now() const {
-  double elapsed = static_cast<double>((world_.now().nanos() - anchor_world_.nanos()));
+  const int64_t passed = world_.now().nanos() - anchor_world_.nanos();
+  if (rate_ == 1.0) return Instant(anchor_local_.nanos() + passed);
+  const auto elapsed = static_cast<double>(passed);
   return Instant(anchor_local_.nanos() + static_cast<int64_t>(elapsed * rate_));
 }
 
@@ -151,6 +153,7 @@ void SimNode::SetClockRate(double rate) {
 }
 
 absl::Duration SimNode::ToWorld(absl::Duration local) const {
+  if (rate_ == 1.0) return local;
   return absl::Nanoseconds(
       static_cast<int64_t>(static_cast<double>(absl::ToInt64Nanoseconds(local)) / rate_));
 }

@@ -29,7 +29,8 @@ class SimReadableFile : public ReadableFile {
   absl::Status ReadAt(uint64_t offset, size_t n, std::string* out) const override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
     out->clear();
-    if (disk_.TakeReadFailure()) return absl::DataLossError("read: Input/output error");
+    const bool is_bad = offset < inode_->bad_to && inode_->bad_from < offset + n;
+    if (is_bad || disk_.TakeReadFailure()) return absl::DataLossError("read: Input/output error");
     if (offset < inode_->content.size()) out->assign(inode_->content, offset, n);
     return absl::OkStatus();
   }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sim_transport.h"
 
+#include <utility>
+
 #include "base/crc.h"
 #include "base/log.h"
 
@@ -34,6 +36,18 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
     call.reply_on->Post([done = std::move(call.done), result = std::move(result)]() mutable {
       done(std::move(result));
     });
+  }
+
+  void Answer(const PortPtr& caller, uint64_t id, ErrorCode error, std::string body) {
+    const Copies copies = network.CopiesNow();
+    network.Send(
+        local, caller, copies,
+        [weak = std::weak_ptr(caller), id, error, copies, body = std::move(body)]() mutable {
+          PortPtr caller = weak.lock();
+          if (caller == nullptr) return;
+          caller->network.world_.FoldIntoTrace(Crc32c(body) + static_cast<uint64_t>(error));
+          caller->Finish(id, {error, copies == Copies::kOne ? std::exchange(body, {}) : body});
+        });
   }
 
   SimNetwork& network;
@@ -129,8 +143,7 @@ void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task deli
     return;
   }
   if (weather.loss_percent > 0 && random.Percent(weather.loss_percent)) return;
-  if (copies == Copies::kMayDouble && weather.duplicate_percent > 0 &&
-      random.Percent(weather.duplicate_percent)) {
+  if (copies == Copies::kMayDouble && random.Percent(weather.duplicate_percent)) {
     Arrive(to, Delay() + absl::Milliseconds(random.Below(100)), shared);
   }
   Arrive(to, Delay(), std::move(shared));
@@ -162,7 +175,7 @@ struct Delivery {
   Endpoint from;
 };
 
-InboundRequest MakeInbound(const Delivery& delivery) {
+InboundRequest MakeInbound(const Delivery& delivery, std::string body) {
   InboundRequest inbound;
   inbound.header.name = delivery.request.name;
   inbound.header.pid = delivery.request.pid;
@@ -174,7 +187,7 @@ InboundRequest MakeInbound(const Delivery& delivery) {
   inbound.header.is_backup_request = delivery.request.is_backup_request;
   inbound.header.from = delivery.from;
   inbound.header.framing = Framing::kRdsn;
-  inbound.body = delivery.request.body;
+  inbound.body = std::move(body);
   return inbound;
 }
 
@@ -206,38 +219,35 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     });
     return;
   }
-  auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
-  auto copies = delivery->request.pid == PartitionId{} ? SimNetwork::Copies::kMayDouble
-                                                       : SimNetwork::Copies::kOne;
-  network_.Send(port_->local, target, copies, [weak, id, delivery, at = std::weak_ptr(target)] {
-    SimNetwork::PortPtr target = at.lock();
-    if (target == nullptr || !target->open() || !target->handler) return;
-    SimNetwork& network = target->network;
-    network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^ Crc32c(delivery->request.body));
-    InboundRequest inbound = MakeInbound(*delivery);
-    auto debt = std::make_shared<SimNetwork::Debt>(target, delivery->request.body.size());
-    inbound.responder = Responder([weak, id, at, delivery, debt = std::move(debt)](
-                                      ErrorCode error, std::string body) mutable {
-      debt = nullptr;
-      SimNetwork::PortPtr from = at.lock();
-      VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
-              << ", " << body.size() << " bytes";
-      if (from != nullptr && from->open() && from->network.on_answer) {
-        from->network.on_answer(from->local, delivery->request, error, body);
-      }
-      SimNetwork::PortPtr caller = weak.lock();
-      if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
-      from->network.Send(
-          from->local, caller, SimNetwork::Copies::kMayDouble,
-          [weak, id, error, body = std::move(body)] {
-            SimNetwork::PortPtr caller = weak.lock();
-            if (caller == nullptr) return;
-            caller->network.world_.FoldIntoTrace(Crc32c(body) + static_cast<uint64_t>(error));
-            caller->Finish(id, {error, body});
-          });
-    });
-    target->handler(std::move(inbound));
-  });
+  const auto copies =
+      request.pid == PartitionId{} ? network_.CopiesNow() : SimNetwork::Copies::kOne;
+  auto delivery = std::make_shared<Delivery>(Delivery{std::move(request), port_->local});
+  network_.Send(
+      port_->local, target, copies, [weak, id, copies, delivery, at = std::weak_ptr(target)] {
+        SimNetwork::PortPtr target = at.lock();
+        if (target == nullptr || !target->open() || !target->handler) return;
+        SimNetwork& network = target->network;
+        network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
+                                     Crc32c(delivery->request.body));
+        std::string& sent = delivery->request.body;
+        auto debt = std::make_shared<SimNetwork::Debt>(target, sent.size());
+        InboundRequest inbound = MakeInbound(
+            *delivery, copies == SimNetwork::Copies::kOne ? std::exchange(sent, {}) : sent);
+        inbound.responder = Responder([weak, id, at, delivery, debt = std::move(debt)](
+                                          ErrorCode error, std::string body) mutable {
+          debt = nullptr;
+          SimNetwork::PortPtr from = at.lock();
+          VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
+                  << ", " << body.size() << " bytes";
+          if (from != nullptr && from->open() && from->network.on_answer) {
+            from->network.on_answer(from->local, delivery->request, error, body);
+          }
+          SimNetwork::PortPtr caller = weak.lock();
+          if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
+          from->Answer(caller, id, error, std::move(body));
+        });
+        target->handler(std::move(inbound));
+      });
 }
 
 void SimTransport::SendOneWay(Endpoint to, OutboundRequest request) {
@@ -245,14 +255,13 @@ void SimTransport::SendOneWay(Endpoint to, OutboundRequest request) {
   SimNetwork::PortPtr target = network_.Find(to);
   if (target == nullptr) return;
   auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
-  network_.Send(port_->local, target, SimNetwork::Copies::kMayDouble,
-                [delivery, at = std::weak_ptr(target)] {
-                  SimNetwork::PortPtr target = at.lock();
-                  if (target == nullptr || !target->open() || !target->handler) return;
-                  target->network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
-                                                       Crc32c(delivery->request.body));
-                  target->handler(MakeInbound(*delivery));
-                });
+  network_.Send(port_->local, target, network_.CopiesNow(), [delivery, at = std::weak_ptr(target)] {
+    SimNetwork::PortPtr target = at.lock();
+    if (target == nullptr || !target->open() || !target->handler) return;
+    target->network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
+                                         Crc32c(delivery->request.body));
+    target->handler(MakeInbound(*delivery, delivery->request.body));
+  });
 }
 
 }  // namespace arion::sim

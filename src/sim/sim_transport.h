@@ -76,9 +76,12 @@ class SimNetwork {
     std::shared_ptr<Task> deliver;
   };
 
-  // Runs `deliver` at the port's node, if the message gets there. May run more than once when
-  // `may_double`.
+  // Runs `deliver` at the port's node, if the message gets there: at most once, or perhaps twice.
   enum class Copies : uint8_t { kOne, kMayDouble };
+  // Of a message that may be doubled: what the weather does.
+  Copies CopiesNow() const {
+    return weather.duplicate_percent > 0 ? Copies::kMayDouble : Copies::kOne;
+  }
   void Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver);
   void Arrive(const PortPtr& to, absl::Duration delay, std::shared_ptr<Task> deliver);
   absl::Duration Delay();
