@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/data_directory_claim.h"
 
-#include <absl/strings/ascii.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
 
+#include <optional>
+#include <vector>
+
+#include "base/crc.h"
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -35,16 +41,35 @@ absl::Status Probe(FileSystem& files, const std::string& directory) {
   return files.Remove(path);
 }
 
+std::string OwnerLines(Endpoint server) {
+  const std::string owner = server.ToString();
+  return absl::StrCat(owner, "\n", absl::Hex(Crc32c(owner), absl::kZeroPad8), "\n");
+}
+
+// nullopt: damaged. A file with the first line only is as good as one with both.
+std::optional<Endpoint> ParseOwner(const std::string& content) {
+  const std::vector<std::string> lines = absl::StrSplit(content, '\n', absl::SkipEmpty());
+  if (lines.empty()) return std::nullopt;
+  const std::optional<Endpoint> owner = Endpoint::Parse(lines[0]);
+  if (owner && lines.size() > 1 && content != OwnerLines(*owner)) return std::nullopt;
+  return owner;
+}
+
 absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoint server) {
   const std::string path = JoinPath(directory, kDataDirectoryOwnerName);
   const absl::StatusOr<std::string> content = ReadFile(files, path);
-  if (absl::IsNotFound(content.status()))
-    return WriteFileDurably(files, path, server.ToString() + "\n");
-  RETURN_IF_ERROR(content.status());
-  const std::string owner(absl::StripAsciiWhitespace(*content));
-  if (owner == server.ToString()) return absl::OkStatus();
+  if (absl::IsNotFound(content.status())) return WriteFileDurably(files, path, OwnerLines(server));
+  if (!content.ok() && !absl::IsDataLoss(content.status())) return content.status();
+  const std::optional<Endpoint> owner = content.ok() ? ParseOwner(*content) : std::nullopt;
+  if (!owner) {
+    // Not a reason to stay away: it guards against a mistake in the configuration, not the data.
+    LOG(WARNING) << path << " is damaged and written anew";
+    return WriteFileDurably(files, path, OwnerLines(server));
+  }
+  if (*owner == server) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      directory, " belongs to the replica server at ", owner, ", this one is ", server.ToString(),
+      directory, " belongs to the replica server at ", owner->ToString(), ", this one is ",
+      server.ToString(),
       "; give this server a directory of its own, or, if the server was given a new address, "
       "remove ",
       path));
