@@ -11,6 +11,7 @@
 #include "pacifica/log_replay.h"
 #include "pacifica/possible.h"
 #include "pacifica/primary.h"
+#include "pacifica/promises.h"
 #include "pacifica/reconfiguration.h"
 #include "pacifica/replica_state.h"
 #include "pacifica/role_keeper.h"
@@ -46,7 +47,6 @@ struct ReplicaCore::Parts {
 
   void Recover(const RecoveredState& recovered);
   void Fail(std::string_view why);
-  void FailIfError(ErrorCode err, std::string_view what);
   void Follow(Learner::Verdict verdict);
   void Settle();
   void Refuse(const Event& event);
@@ -137,6 +137,7 @@ Effects ReplicaCore::Step(const Event& event, Instant now) {
     p.Settle();
   }
   Check();
+  CheckPromises(p.s);
   return std::exchange(p.s.effects, Effects{});
 }
 
@@ -189,10 +190,6 @@ void ReplicaCore::Parts::Fail(std::string_view why) {
   const PartitionConfiguration configuration = s.configuration;
   roles.Fail(why);
   if (was_primary) reconfiguration.TellFault(configuration);
-}
-
-void ReplicaCore::Parts::FailIfError(ErrorCode err, std::string_view what) {
-  if (err != ErrorCode::kOk) Fail(what);
 }
 
 void ReplicaCore::Parts::Follow(Learner::Verdict verdict) {

@@ -306,5 +306,31 @@ TEST_F(BadMessagesTest, RequestsOfLearnersNobodyInvited) {
   }
 }
 
+TEST_F(BadMessagesTest, AReplicaWithALocalFaultRefusesWhateverComes) {
+  BecomeSecondary();
+  Step(Fenced{"its disk"});
+  ASSERT_EQ(core_->role(), PartitionStatus::kError);
+  ClientWrite write;
+  write.token = 1;
+  write.updates.push_back({WriteCode::kPut, 1, "k"});
+  const Effects written = Step(write);
+  ASSERT_EQ(written.client_replies.size(), 1u);
+  EXPECT_EQ(written.client_replies[0].err, ErrorCode::kInvalidState);
+
+  PrepareReceived prepare{2, {}};
+  LearnReceived learn;
+  learn.token = 4;
+  const auto error_of = [](const auto& answer) { return answer.err; };
+  for (const Event& event : {Event(prepare), Event(GroupCheckReceived{3, {}}), Event(learn),
+                             Event(LearnCompletionReceived{5, {}})}) {
+    const Effects effects = Step(event);
+    ASSERT_EQ(effects.replies.size(), 1u) << event.index();
+    EXPECT_EQ(std::visit(error_of, effects.replies[0].body), ErrorCode::kInvalidState);
+    EXPECT_TRUE(effects.append.empty() && effects.apply.empty() && effects.send.empty());
+  }
+  Step(Fenced{"again"});
+  EXPECT_EQ(core_->role(), PartitionStatus::kError);
+}
+
 }  // namespace
 }  // namespace arion

@@ -1,0 +1,63 @@
+// Each promise has effects that break it. SPDX-License-Identifier: Apache-2.0
+#include "pacifica/promises.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/pacifica/harness.h"
+
+namespace arion {
+namespace {
+
+class PromisesDeathTest : public testing::Test {
+ protected:
+  PromisesDeathTest() {
+    s_.ballot = Ballot(7);
+    s_.list.Reset(Decree(10));
+    s_.last_applied = s_.last_handed = Decree(10);
+    const auto mutation = std::make_shared<Mutation>();
+    mutation->ballot = Ballot(7);
+    mutation->decree = Decree(11);
+    s_.list.Put(mutation, PrepareList::LogState::kPending, 1);
+  }
+  static CoreOptions Options() {
+    CoreOptions options;
+    options.self = NodeAt('A');
+    return options;
+  }
+  void Acknowledge(Ballot ballot, Decree decree) {
+    s_.effects = {};
+    PrepareAck ack;
+    ack.err = ErrorCode::kOk;
+    ack.ballot = ballot;
+    ack.decree = decree;
+    s_.Reply(1, ack);
+  }
+
+  ReplicaState s_{Options()};
+};
+
+TEST_F(PromisesDeathTest, WhatIsAcknowledgedIsLogged) {
+  Acknowledge(Ballot(7), Decree(10));
+  CheckPromises(s_);
+  Acknowledge(Ballot(7), Decree(11));
+  EXPECT_DEATH(CheckPromises(s_), "P1");
+  s_.list.MarkLogged(Decree(11), 1);
+  CheckPromises(s_);
+}
+
+TEST_F(PromisesDeathTest, NothingIsAcknowledgedUnderAnotherBallot) {
+  Acknowledge(Ballot(6), Decree(10));
+  EXPECT_DEATH(CheckPromises(s_), "P4");
+}
+
+TEST_F(PromisesDeathTest, AClientIsToldWhatIsApplied) {
+  s_.effects.client_replies.push_back({1, ErrorCode::kOk, Decree(10)});
+  CheckPromises(s_);
+  s_.effects.client_replies.push_back({2, ErrorCode::kTimeout, kInvalidDecree});
+  CheckPromises(s_);
+  s_.effects.client_replies.push_back({3, ErrorCode::kOk, Decree(11)});
+  EXPECT_DEATH(CheckPromises(s_), "P2");
+}
+
+}  // namespace
+}  // namespace arion
