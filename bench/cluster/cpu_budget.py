@@ -16,7 +16,7 @@ from server_cpu import cpu_time, harness
 
 # (stage, threads, functions). A stage without functions takes what no other of its thread takes.
 STAGES = [
-    ("log: io_uring and its thread", ("log_device",), ()),
+    ("log: io_uring", ("loop", "log_device"), ("io_uring", "UringLogDevice", "io_cqring", "io_submit")),
     ("log: the kernel's flush workers", ("iou-wrk",), ()),
     ("engine in the background", ("rocksdb", "disk_pool"), ()),
     ("memtable, block cache", ("loop",), ("rocksdb::",)),

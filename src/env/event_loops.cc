@@ -261,18 +261,19 @@ class AsioStrand : public Strand, public std::enable_shared_from_this<AsioStrand
 
 }  // namespace
 
-EventLoops::EventLoops(int threads) {
+EventLoops::EventLoops(int threads, std::string_view name) {
   CHECK_GT(threads, 0);
   for (int i = 0; i < threads; ++i) {
     auto loop = std::make_shared<Loop>();
-    loop->thread = std::thread([this, raw = loop.get(), i] {
-      pthread_setname_np(pthread_self(), ("loop-" + std::to_string(i)).c_str());
-      LoopThreadMark mark;
-      current_loop = raw;
-      current_loops = this;
-      current_context_of_thread = &raw->context;
-      raw->context.run();
-    });
+    loop->thread =
+        std::thread([this, raw = loop.get(), name = std::string(name) + "-" + std::to_string(i)] {
+          pthread_setname_np(pthread_self(), name.c_str());
+          LoopThreadMark mark;
+          current_loop = raw;
+          current_loops = this;
+          current_context_of_thread = &raw->context;
+          raw->context.run();
+        });
     loops_.push_back(std::move(loop));
   }
 }

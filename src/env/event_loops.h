@@ -23,7 +23,8 @@ namespace arion {
 
 class EventLoops {
  public:
-  explicit EventLoops(int threads);
+  // `name`: of the threads, with a number behind.
+  explicit EventLoops(int threads, std::string_view name = "loop");
   ~EventLoops();
   EventLoops(const EventLoops&) = delete;
   EventLoops& operator=(const EventLoops&) = delete;

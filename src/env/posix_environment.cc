@@ -72,7 +72,10 @@ PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
     device->pool = std::make_unique<PosixDiskPool>(options_.disk_threads_per_device);
     device->bulk = std::make_unique<PosixDiskPool>(options_.bulk_threads_per_device,
                                                    PosixDiskPool::Priority::kLow);
-    device->log = NewPosixLogDevice(path, options_.log_device);
+    // One loop serves the log, too: to wake another thread costs as much as the write. Several must
+    // not wait for one's long turn.
+    device->log =
+        NewPosixLogDevice(path, options_.log_device, loops_.size() == 1 ? &loops_ : nullptr);
   }
   return *device;
 }

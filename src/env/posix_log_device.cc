@@ -6,9 +6,9 @@
 namespace arion {
 
 std::unique_ptr<LogDevice> NewPosixLogDevice(const std::string& path_on_device,
-                                             LogDeviceOptions options) {
+                                             LogDeviceOptions options, EventLoops* loop) {
   if (options.method == LogDeviceOptions::Method::kBest)
-    if (auto device = NewUringLogDevice(path_on_device, options)) return device;
+    if (auto device = NewUringLogDevice(path_on_device, options, loop)) return device;
   return NewThreadedLogDevice(path_on_device, options);
 }
 

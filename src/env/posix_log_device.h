@@ -18,6 +18,8 @@
 
 namespace arion {
 
+class EventLoops;
+
 struct LogDeviceOptions {
   enum class Method {
     kBest,     // io_uring, else threads
@@ -31,8 +33,9 @@ struct LogDeviceOptions {
   uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax;
 };
 
-// The log device of the file system that holds `path_on_device`, which exists.
+// The log device of the file system that holds `path_on_device`, which exists. `loop`, of one
+// thread, serves its ring beside what else it does, and outlives it; null: a loop of its own does.
 std::unique_ptr<LogDevice> NewPosixLogDevice(const std::string& path_on_device,
-                                             LogDeviceOptions options);
+                                             LogDeviceOptions options, EventLoops* loop = nullptr);
 
 }  // namespace arion

@@ -26,6 +26,7 @@ struct PendingWrite {
   Stage stage = Stage::kWriting;
   bool carries_flush = false;  // RWF_DSYNC
   size_t done_bytes = 0;
+  size_t place = 0;  // among those in flight
 };
 
 class PosixLogFile : public LogFile {
@@ -112,6 +113,6 @@ std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_devic
                                                 const LogDeviceOptions& options);
 // Null when the kernel refuses io_uring.
 std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
-                                             const LogDeviceOptions& options);
+                                             const LogDeviceOptions& options, EventLoops* loop);
 
 }  // namespace arion

@@ -1,27 +1,30 @@
-// The log device on io_uring: one ring and one thread a device. Writes come in through a lock-free
-// list; everything that is there when the thread looks is submitted together. At most one shared
-// fdatasync is in flight: it covers every write that completed before it was submitted; what
-// completes meanwhile waits for the next, which waits a little for more where flushes are slow
-// (flush_pacing.h). A write that finds the disk idle carries its own flush.
+// The log device on io_uring: one ring a device, which an event loop serves. Writes come in through a
+// lock-free list; everything that is there when the loop gets to it is submitted together, and an
+// eventfd tells the loop that something ended. At most one shared fdatasync is in flight: it covers
+// every write that completed before it was submitted; what completes meanwhile waits for the next,
+// which waits a little for more where flushes are slow (flush_pacing.h). A write that finds the disk
+// idle carries its own flush. The loop waits for no disk: the kernel gives what would have to wait
+// to threads of its own.
 //
-// Threads   Write is thread-safe; all else of this class happens on its thread.
+// Threads   Write is thread-safe; all else of this class happens on its loop.
 // SPDX-License-Identifier: Apache-2.0
 #include <liburing.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <asio/buffer.hpp>
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 #include <atomic>
 #include <cerrno>
-#include <future>
 #include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/event_loops.h"
 #include "env/flush_pacing.h"
 #include "env/posix_log_file.h"
 
@@ -30,39 +33,47 @@ namespace {
 
 class UringLogDevice : public PosixLogDevice {
  public:
-  UringLogDevice(const std::string& path, const LogDeviceOptions& options, int event_fd)
-      : PosixLogDevice(path, options), event_fd_(event_fd) {}
+  UringLogDevice(const std::string& path, const LogDeviceOptions& options, EventLoops* loop)
+      : PosixLogDevice(path, options),
+        own_loop_(loop == nullptr ? std::make_unique<EventLoops>(1, "log_device") : nullptr),
+        loop_(loop == nullptr ? *own_loop_ : *loop),
+        strand_(loop_.NewStrand("log_device")),
+        ended_(loop_.context(0)) {
+    CHECK_EQ(loop_.size(), 1);
+  }
 
+  // The kernel ends what is in flight with the ring's thread, if that has gone before.
   ~UringLogDevice() override {
-    if (thread_.joinable()) {
-      stopping_.store(true);
-      Wake();
-      thread_.join();
-    }
-    ::close(event_fd_);
+    loop_.RunOnEach([this](int) {
+      if (OnItsLoop()) Drain();
+      std::error_code ignored;
+      ended_.close(ignored);
+    });
+    loop_.RunOnEach([](int) {});  // what was queued has run: there was nothing left to do
+    if (has_ring_) io_uring_queue_exit(&ring_);
+    for (PendingWrite* write = incoming_.load(); write != nullptr;)
+      delete std::exchange(write, write->next);
   }
 
   // False when the kernel refuses.
   bool Start(unsigned ring_entries) {
-    std::promise<int> started;
-    thread_ = std::thread([&, ring_entries] {
-      const int error = MakeRing(ring_entries);
-      started.set_value(error);
-      if (error == 0) Run();
-    });
-    pthread_setname_np(thread_.native_handle(), "log_device");
-    const int error = started.get_future().get();
+    int error = MakeRing(ring_entries);
+    if (error == 0) {
+      const int event_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+      if (event_fd >= 0) ended_.assign(event_fd);
+      error = event_fd < 0 ? errno : -io_uring_register_eventfd(&ring_, event_fd);
+    }
     if (error != 0) LOG(WARNING) << "io_uring is refused: " << error;
     return error == 0;
   }
 
   void Write(WriteRequest request) override {
     PendingWrite* write = Begin(std::move(request)).release();
-    write->next = incoming_.load(std::memory_order_relaxed);
-    while (!incoming_.compare_exchange_weak(write->next, write)) {
-    }
-    // The thread looks at the list once more after it said that it sleeps.
-    if (asleep_.load() && asleep_.exchange(false)) Wake();
+    PendingWrite* before = incoming_.load(std::memory_order_relaxed);
+    do {
+      write->next = before;
+    } while (!incoming_.compare_exchange_weak(before, write));
+    if (before == nullptr) strand_->Post([this] { Turn(); });
   }
 
   std::string method() const override {
@@ -71,20 +82,20 @@ class UringLogDevice : public PosixLogDevice {
   }
 
  private:
-  // The ring belongs to the thread that makes it: newer kernels then spare themselves interrupts.
+  bool OnItsLoop() const { return loop_.current_context() != nullptr; }
+
+  // The ring will belong to the thread that enables it: newer kernels then spare themselves
+  // interrupts.
   int MakeRing(unsigned entries) {
-    for (const unsigned flags : {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, 0U}) {
-      const int error = io_uring_queue_init(entries, &ring_, flags);
-      if (error == 0) return 0;
+    constexpr unsigned kOneThread =
+        IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG;
+    for (const unsigned flags : {kOneThread, 0U}) {
+      const int error = io_uring_queue_init(entries, &ring_, flags | IORING_SETUP_R_DISABLED);
+      has_ring_ = error == 0;
+      if (has_ring_) return 0;
       if (flags == 0) return -error;
     }
     return EINVAL;
-  }
-
-  void Wake() {
-    const uint64_t one = 1;
-    while (::write(event_fd_, &one, sizeof(one)) < 0 && errno == EINTR) {
-    }
   }
 
   io_uring_sqe* NextSqe() {
@@ -96,12 +107,6 @@ class UringLogDevice : public PosixLogDevice {
     return sqe;
   }
 
-  void ListenForWrites() {
-    io_uring_sqe* sqe = NextSqe();
-    io_uring_prep_read(sqe, event_fd_, &wake_count_, sizeof(wake_count_), 0);
-    io_uring_sqe_set_data(sqe, &wake_count_);
-  }
-
   void TakeIncoming() {
     PendingWrite* newest_first = incoming_.exchange(nullptr);
     PendingWrite* in_order = nullptr;
@@ -111,14 +116,15 @@ class UringLogDevice : public PosixLogDevice {
       in_order = newest_first;
       newest_first = next;
     }
-    const bool is_alone = in_order != nullptr && in_order->next == nullptr && in_flight_ == 0;
+    const bool is_alone = in_order != nullptr && in_order->next == nullptr && in_flight_.empty();
     while (in_order != nullptr) {
       PendingWrite* write = std::exchange(in_order, in_order->next);
+      write->place = in_flight_.size();
+      in_flight_.emplace_back(write);
       if (absl::Status refusal = Refusal(write->request); !refusal.ok()) {
-        End(write, std::move(refusal));
+        Complete(write, std::move(refusal));
         continue;
       }
-      ++in_flight_;
       write->step_begun_nanos = NowNanos();
       write->carries_flush =
           NeedsDsync(write->request) || (is_alone && StepAfter(*write) == NextStep::kDeviceFlush);
@@ -145,12 +151,17 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void MaybeSubmitFlush() {
-    wait_until_nanos_ = 0;
     if (!flushing_.empty() || written_.empty()) return;
-    if (const int64_t begin = pacing_.BeginAt(written_.size()); begin > 0 && begin > NowNanos()) {
-      wait_until_nanos_ = begin;
-      return;
-    }
+    const int64_t begin = pacing_.BeginAt(written_.size());
+    if (begin == 0 || begin <= NowNanos()) return SubmitFlush();
+    if (std::exchange(flush_waits_, true)) return;
+    flush_waits_until_ = {.tv_sec = begin / 1'000'000'000, .tv_nsec = begin % 1'000'000'000};
+    io_uring_sqe* sqe = NextSqe();
+    io_uring_prep_timeout(sqe, &flush_waits_until_, 0, IORING_TIMEOUT_ABS);
+    io_uring_sqe_set_data(sqe, &flush_waits_);
+  }
+
+  void SubmitFlush() {
     flushing_.swap(written_);
     flush_begun_nanos_ = NowNanos();
     io_uring_sqe* sqe = NextSqe();
@@ -193,89 +204,113 @@ class UringLogDevice : public PosixLogDevice {
   }
 
   void Complete(PendingWrite* write, absl::Status status) {
-    --in_flight_;
-    End(write, std::move(status));
-  }
-  void End(PendingWrite* write, absl::Status status) {
-    Finish(std::unique_ptr<PendingWrite>(write), std::move(status));
+    std::unique_ptr<PendingWrite>& last = in_flight_.back();
+    last->place = write->place;
+    std::swap(last, in_flight_[write->place]);
+    std::unique_ptr<PendingWrite> completed = std::move(last);
+    in_flight_.pop_back();
+    Finish(std::move(completed), std::move(status));
   }
 
-  void Run() {
-    ListenForWrites();
-    while (true) {
+  // Starts what can be started, and ends what has ended.
+  void Turn() {
+    if (!enabled_) Enable();
+    do {
       TakeIncoming();
       MaybeSubmitFlush();
-      if (stopping_.load() && in_flight_ == 0 && incoming_.load() == nullptr) break;
-      Wait();
-      io_uring_cqe* cqe;
-      unsigned head;
-      unsigned seen = 0;
-      completions_.clear();
-      io_uring_for_each_cqe(&ring_, head, cqe) {
+      if (KernelIsOwedACall()) CheckEntered(io_uring_submit_and_get_events(&ring_));
+    } while (TakeEnded());
+    if (KernelIsOwedACall()) strand_->Post([this] { Turn(); });  // it was short of memory
+  }
+
+  // It has more completions than it hands out at a time, and says nothing of the rest by itself.
+  bool KernelIsOwedACall() const {
+    constexpr unsigned kMore = IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW;
+    return io_uring_sq_ready(&ring_) > 0 ||
+           (std::atomic_ref(*ring_.sq.kflags).load(std::memory_order_acquire) & kMore) != 0;
+  }
+
+  void Enable() {
+    enabled_ = true;
+    // Debian's liburing forgot to export its function for that.
+    const long error =
+        ::syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+    PCHECK(error == 0) << "io_uring";
+    ListenForEnded();
+  }
+
+  void ListenForEnded() {
+    ended_.async_read_some(asio::buffer(&ended_count_, sizeof(ended_count_)),
+                           [this](const std::error_code& error, size_t) {
+                             if (error || !OnItsLoop()) return;
+                             ListenForEnded();
+                             Turn();
+                           });
+  }
+
+  static void CheckEntered(int result) {
+    CHECK(result >= 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY)
+        << "io_uring: " << result;
+  }
+
+  // Whether there was anything.
+  bool TakeEnded() {
+    io_uring_cqe* cqe;
+    unsigned head;
+    completions_.clear();
+    io_uring_for_each_cqe(&ring_, head, cqe)
         completions_.emplace_back(io_uring_cqe_get_data(cqe), cqe->res);
-        ++seen;
-      }
-      io_uring_cq_advance(&ring_, seen);
-      for (const auto& [data, result] : completions_) {
-        if (data == &wake_count_) {
-          ListenForWrites();
-        } else if (data == &flushing_) {
-          OnFlushed(result);
-        } else {
-          OnCompletion(static_cast<PendingWrite*>(data), result);
-        }
+    io_uring_cq_advance(&ring_, static_cast<unsigned>(completions_.size()));
+    for (const auto& [data, result] : completions_) {
+      if (data == &flushing_) {
+        OnFlushed(result);
+      } else if (data == &flush_waits_) {
+        flush_waits_ = false;
+      } else {
+        OnCompletion(static_cast<PendingWrite*>(data), result);
       }
     }
-    io_uring_queue_exit(&ring_);
+    return !completions_.empty();
   }
 
-  // Submits, and waits for a completion, or until a flush is to begin, unless there is something to
-  // do already.
-  void Wait() {
-    asleep_.store(true);
-    const bool may_sleep = incoming_.load() == nullptr;
-    if (!may_sleep) asleep_.store(false);
-    const int submitted = may_sleep && wait_until_nanos_ > 0
-                              ? SubmitAndWaitUntil(wait_until_nanos_)
-                              : io_uring_submit_and_wait(&ring_, may_sleep ? 1 : 0);
-    asleep_.store(false);
-    CHECK(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY ||
-          submitted == -ETIME)
-        << "io_uring: " << submitted;
+  // The end: waits for all.
+  void Drain() {
+    if (!enabled_) Enable();
+    TakeIncoming();
+    while (!in_flight_.empty()) {
+      if (flushing_.empty() && !written_.empty()) SubmitFlush();
+      CheckEntered(io_uring_submit_and_wait(&ring_, 1));
+      TakeEnded();
+    }
   }
 
-  int SubmitAndWaitUntil(int64_t nanos) {
-    const int64_t left = std::max<int64_t>(1, nanos - NowNanos());
-    __kernel_timespec timeout{.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
-    io_uring_cqe* cqe;
-    return io_uring_submit_and_wait_timeout(&ring_, &cqe, 1, &timeout, nullptr);
-  }
-
+  const std::unique_ptr<EventLoops> own_loop_;  // null: it is another's
+  EventLoops& loop_;                            // of one thread
+  const StrandPtr strand_;
+  // Newest first; whoever finds it empty posts a turn.
+  std::atomic<PendingWrite*> incoming_{nullptr};
   io_uring ring_;
-  const int event_fd_;
-  std::atomic<PendingWrite*> incoming_{nullptr};  // newest first
-  std::atomic<bool> asleep_{false};               // whoever adds to the list must wake the thread
-  std::atomic<bool> stopping_{false};
-  std::thread thread_;
+  bool has_ring_ = false;
 
-  // On thread_ only.
-  uint64_t wake_count_ = 0;
-  size_t in_flight_ = 0;
-  std::vector<PendingWrite*> written_;   // completed, no flush submitted since
-  std::vector<PendingWrite*> flushing_;  // covered by the flush in flight
+  // On the loop only.
+  asio::posix::stream_descriptor ended_;  // an eventfd: something in the ring did
+  uint64_t ended_count_ = 0;
+  bool enabled_ = false;
+  std::vector<std::unique_ptr<PendingWrite>> in_flight_;  // each knows its place
+  std::vector<PendingWrite*> written_;                    // completed, no flush submitted since
+  std::vector<PendingWrite*> flushing_;                   // covered by the flush in flight
   int64_t flush_begun_nanos_ = 0;
   FlushPacing pacing_;
-  int64_t wait_until_nanos_ = 0;  // a flush waits for more writes until then; 0: none does
+  bool flush_waits_ = false;  // the ring says when a flush has waited enough for more writes
+  __kernel_timespec flush_waits_until_;
   std::vector<std::pair<void*, int>> completions_;
 };
 
 }  // namespace
 
 std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
-                                             const LogDeviceOptions& options) {
-  const int event_fd = ::eventfd(0, EFD_CLOEXEC);
-  if (event_fd < 0) return nullptr;
-  auto device = std::make_unique<UringLogDevice>(path_on_device, options, event_fd);
+                                             const LogDeviceOptions& options, EventLoops* loop) {
+  auto device = std::make_unique<UringLogDevice>(path_on_device, options, loop);
   if (!device->Start(options.ring_entries)) return nullptr;
   return device;
 }

@@ -28,9 +28,19 @@ namespace {
 
 using Method = LogDeviceOptions::Method;
 
-class PosixLogDeviceTest : public ::testing::TestWithParam<Method> {
+struct Kind {
+  const char* name;
+  Method method;
+  bool shares_loop;
+};
+
+class PosixLogDeviceTest : public ::testing::TestWithParam<Kind> {
  protected:
-  PosixLogDeviceTest() : device_(NewPosixLogDevice(directory_.path(), {.method = GetParam()})) {}
+  std::unique_ptr<LogDevice> NewDevice(unsigned ring_entries = 256) {
+    return NewPosixLogDevice(directory_.path(),
+                             {.method = GetParam().method, .ring_entries = ring_entries},
+                             GetParam().shares_loop ? &loops_ : nullptr);
+  }
 
   std::string Path(const std::string& name) const { return directory_.path() + "/" + name; }
 
@@ -59,11 +69,11 @@ class PosixLogDeviceTest : public ::testing::TestWithParam<Method> {
   PosixFileSystem files_;
   EventLoops loops_{1};
   StrandPtr strand_ = loops_.NewStrand("test");
-  std::unique_ptr<LogDevice> device_;
+  std::unique_ptr<LogDevice> device_ = NewDevice();
 };
 
 TEST_P(PosixLogDeviceTest, NamesItsMethod) {
-  if (GetParam() == Method::kThreads) {
+  if (GetParam().method == Method::kThreads) {
     EXPECT_EQ(device_->method(), "pwrite + fdatasync, bounded threads");
   } else {
     EXPECT_NE(device_->method(), "");
@@ -93,8 +103,9 @@ TEST_P(PosixLogDeviceTest, GrowingWritesExtendTheFile) {
 }
 
 TEST_P(PosixLogDeviceTest, ManyFilesAtOnceAreAllAnswered) {
+  constexpr int kFiles = 64;  // more than the kernel hands out completions of at a time
   std::vector<std::shared_ptr<LogFile>> logs;
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < kFiles; ++i) {
     logs.push_back(*device_->Open(Path(absl::StrCat("log", i)), true));
     ASSERT_TRUE(device_->FillWithZeros(*logs.back(), 0, 1 << 20).ok());
   }
@@ -102,11 +113,11 @@ TEST_P(PosixLogDeviceTest, ManyFilesAtOnceAreAllAnswered) {
     std::vector<std::future<absl::Status>> answers;
     const std::string page(8192, static_cast<char>('a' + round));
     for (const auto& log : logs)
-      answers.push_back(
-          Write(log, static_cast<uint64_t>(round) * 8192, page, Coverage::kPrewritten));
+      answers.push_back(Write(log, static_cast<uint64_t>(round) * 8192, page, Coverage::kPrewritten,
+                              round % 2 == 0 ? Durability::kFsync : Durability::kOs));
     for (auto& answer : answers) ASSERT_TRUE(answer.get().ok());
   }
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < kFiles; ++i) {
     const std::string content = *ReadFile(files_, Path(absl::StrCat("log", i)));
     for (size_t round = 0; round < 20; ++round)
       EXPECT_EQ(content.substr(round * 8192, 8192),
@@ -115,8 +126,7 @@ TEST_P(PosixLogDeviceTest, ManyFilesAtOnceAreAllAnswered) {
 }
 
 TEST_P(PosixLogDeviceTest, MoreWritesThanTheRingHoldsAreAllAnswered) {
-  auto device = NewPosixLogDevice(directory_.path(), {.method = GetParam(), .ring_entries = 4});
-  device_.swap(device);
+  device_ = NewDevice(/*ring_entries=*/4);
   std::vector<std::future<absl::Status>> answers;
   for (int i = 0; i < 100; ++i)
     answers.push_back(
@@ -131,6 +141,14 @@ TEST_P(PosixLogDeviceTest, WhatWasSubmittedIsAnsweredBeforeTheDeviceGoes) {
         Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing));
   device_.reset();
   for (auto& answer : answers) EXPECT_TRUE(answer.get().ok());
+}
+
+TEST_P(PosixLogDeviceTest, LoopsMayEndBeforeTheirWritesDo) {
+  for (int i = 0; i < 30; ++i)
+    Write(*device_->Open(Path(absl::StrCat("log", i)), false), 0, "x", Coverage::kGrowing);
+  loops_.Stop();
+  Write(*device_->Open(Path("late"), false), 0, "x", Coverage::kGrowing);
+  device_.reset();
 }
 
 TEST_P(PosixLogDeviceTest, AWriteOffItsAlignmentIsRefusedNotWritten) {
@@ -220,29 +238,36 @@ TEST_P(PosixLogDeviceTest, WritesOfManyFilesShareAFlush) {
     files.push_back(*device_->Open(Path(absl::StrCat("log", i)), true));
     ASSERT_TRUE(device_->FillWithZeros(*files.back(), 0, 4096).ok());
   }
-  const int64_t syncs_before = device_->stats().syncs.value();
-  int64_t fewest = INT64_MAX;  // others flush this disk, too, but not all the time
+  // Of a round: others flush this disk, too, or keep the writer from its processor; not all the time.
+  int64_t fewest = INT64_MAX, fewest_syncs = INT64_MAX;
   for (int round = 0; round < kRounds; ++round) {
     const int64_t before = flushes.Read();
+    const int64_t syncs_before = device_->stats().syncs.value();
     std::vector<std::future<absl::Status>> answers;
-    for (const auto& file : files)
-      answers.push_back(Write(file, 0, std::string(4096, 'a'), Coverage::kPrewritten));
+    std::promise<void> written;
+    strand_->Post([&] {  // as replicas do
+      for (const auto& file : files)
+        answers.push_back(Write(file, 0, std::string(4096, 'a'), Coverage::kPrewritten));
+      written.set_value();
+    });
+    written.get_future().get();
     for (auto& answer : answers) ASSERT_TRUE(answer.get().ok());
     fewest = std::min(fewest, flushes.Read() - before);
+    fewest_syncs = std::min(fewest_syncs, device_->stats().syncs.value() - syncs_before);
   }
-  const int64_t syncs = device_->stats().syncs.value() - syncs_before;
-  std::cout << kFiles << " files: " << fewest << " flushes of the disk, "
-            << static_cast<double>(syncs) / kRounds << " syncs asked for a round" << std::endl;
+  std::cout << kFiles << " files: " << fewest << " flushes of the disk, " << fewest_syncs
+            << " syncs asked for in a round" << std::endl;
   EXPECT_LE(fewest, kFiles / 4);
-  EXPECT_LE(syncs, kRounds * kFiles / 4);
+  EXPECT_LE(fewest_syncs, kFiles / 4);
   EXPECT_EQ(device_->stats().writes.value(), kFiles * kRounds);
   EXPECT_EQ(device_->stats().queued.value(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest,
-                         ::testing::Values(Method::kBest, Method::kThreads), [](const auto& info) {
-                           return info.param == Method::kBest ? "Best" : "Threads";
-                         });
+                         ::testing::Values(Kind{"LoopOfItsOwn", Method::kBest, false},
+                                           Kind{"SharedLoop", Method::kBest, true},
+                                           Kind{"Threads", Method::kThreads, false}),
+                         [](const auto& info) { return info.param.name; });
 
 // The log writes the same bytes again, so it does not matter whether the write or the flush that it
 // carried found no space.
