@@ -63,7 +63,9 @@ absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoin
   const std::optional<Endpoint> owner = content.ok() ? ParseOwner(*content) : std::nullopt;
   if (!owner) {
     // Not a reason to stay away: it guards against a mistake in the configuration, not the data.
-    LOG(WARNING) << path << " is damaged and written anew";
+    const std::string aside = path + ".damaged";
+    LOG(WARNING) << path << " is damaged: kept as " << aside << ", and written anew";
+    RETURN_IF_ERROR(files.Rename(path, aside));
     return WriteFileDurably(files, path, OwnerLines(server));
   }
   if (*owner == server) return absl::OkStatus();

@@ -1,7 +1,8 @@
 // DataDirectoryClaim: this server's exclusive right to one data directory, held while it lives.
 //
 // Shapes    .arion-lock (locked), .arion-server (the address of the server the data belong to,
-//           written at first use, and the CRC-32C of that line in hex; damaged it is written anew).
+//           written at first use, and the CRC-32C of that line in hex; a damaged one is kept as
+//           .arion-server.damaged and written anew).
 // Errors    FailedPrecondition: locked by a running server (its pid is named), or of another
 //           server; the message says what to do. PermissionDenied: may not be written. Others:
 //           the disk.

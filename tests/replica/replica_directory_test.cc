@@ -96,6 +96,18 @@ TEST_F(ReplicaDirectoryTest, ADataDirectoryBelongsToOneServer) {
   EXPECT_TRUE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
 }
 
+TEST_F(ReplicaDirectoryTest, ADamagedOwnersNameIsKeptAsideAndWrittenAnew) {
+  ASSERT_TRUE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
+  const std::string path = JoinPath("/d/reps", kDataDirectoryOwnerName);
+  std::string damaged = *ReadFile(files(), path);
+  damaged[2] ^= 1;  // an address, but another
+  ASSERT_TRUE(WriteFileDurably(files(), path, damaged).ok());
+  EXPECT_TRUE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
+  EXPECT_EQ(*ReadFile(files(), path + ".damaged"), damaged);
+  EXPECT_FALSE(
+      DataDirectoryClaim::Claim(files(), "/d/reps", *Endpoint::Parse("127.0.0.1:34802")).ok());
+}
+
 TEST_F(ReplicaDirectoryTest, ARunningServersDirectoryIsLocked) {
   const auto held = DataDirectoryClaim::Claim(files(), "/d/reps", self_);
   ASSERT_TRUE(held.ok()) << held.status();
