@@ -9,8 +9,8 @@ namespace arion {
 namespace {
 
 constexpr int kBrokenConnectionsMax = 1;
-constexpr int kReconnectDelayFactor =
-    20;  // a new connection needs longer than a learner that is about to be ready
+// A connection that broke is made anew once: to a process that ended it is refused at once.
+constexpr int kReconnectDelayFactor = 2;
 constexpr int kLooksAnAttempt = 4;  // at whether a later one has become the oldest
 
 }  // namespace

@@ -1,8 +1,8 @@
 // DiskReserve: a file that only takes up room in a data directory. Given up when the disk is full,
 // so that what is in flight, checkpoints and info files can be finished.
 //
-// Shapes    <data directory>/.arion-reserve, zeros really written; not synced: after a crash it is
-//           as long as it is.
+// Shapes    <data directory>/.arion-reserve, zeros really written; after a crash it is as long as
+//           it is.
 // Errors    As FileSystem.
 // Threads   Waits for the disk: in its DiskPool, one call at a time.
 // SPDX-License-Identifier: Apache-2.0
@@ -25,7 +25,8 @@ class DiskReserve {
 
   // All return its size afterwards; 0: it is not there.
   absl::StatusOr<uint64_t> Size() const;
-  // Makes it longer, by at most kGrowthBytesMax at a time, so that nobody waits long behind it.
+  // Makes it longer, by at most kGrowthBytesMax at a time, and syncs that, so that nobody waits long
+  // behind it.
   // What a failed write left is given up.
   static constexpr uint64_t kGrowthBytesMax = 4 << 20;
   absl::StatusOr<uint64_t> GrowBy(uint64_t bytes);

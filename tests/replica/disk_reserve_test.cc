@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/disk_reserve.h"
+
+#include <gtest/gtest.h>
+
+#include "sim/sim_environment.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kMore = 2 * DiskReserve::kGrowthBytesMax;
+
+class DiskReserveTest : public testing::Test {
+ protected:
+  static sim::SimNode& Started(sim::SimNode& node) {
+    node.Start();
+    EXPECT_TRUE(node.environment().files().CreateDirectories("/d").ok());
+    return node;
+  }
+
+  sim::SimWorld world_{7};
+  sim::SimNode& node_ = Started(world_.AddNode("r"));
+  DiskReserve reserve_{node_.environment().files(), "/d"};
+};
+
+TEST_F(DiskReserveTest, GrowsALittleAtATimeUntilItIsGivenUp) {
+  EXPECT_EQ(*reserve_.Size(), 0u);
+  EXPECT_EQ(*reserve_.GrowBy(kMore), DiskReserve::kGrowthBytesMax);
+  EXPECT_EQ(*reserve_.GrowBy(kMore), kMore);
+  EXPECT_EQ(*reserve_.Size(), kMore);
+  EXPECT_EQ(*reserve_.GiveUp(), 0u);
+  EXPECT_EQ(*reserve_.Size(), 0u);
+}
+
+// What was left in the cache would be written at once later, before every log's flush.
+TEST_F(DiskReserveTest, EachGrowthIsSynced) {
+  node_.disk().FailSyncs(1);
+  EXPECT_FALSE(reserve_.GrowBy(kMore).ok());
+  EXPECT_EQ(*reserve_.Size(), 0u);
+}
+
+}  // namespace
+}  // namespace arion
