@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/init_info.h"
 
+#include <absl/functional/function_ref.h>
 #include <gtest/gtest.h>
 
 #include "sim/sim_environment.h"
@@ -69,34 +70,35 @@ class StoredInitInfo : public testing::Test {
     EXPECT_TRUE(loaded.ok()) << loaded.status();
     return loaded.value_or(InitInfo{});
   }
+  // `stores` once with each number of changes of the disk before it dies.
+  static constexpr int kChangesMax = 8;
+  void AtEachMoment(absl::FunctionRef<void(int changes)> stores) {
+    for (const bool is_of_older_version : {true, false})
+      for (int changes = 0; changes < kChangesMax; ++changes) {
+        Begin(is_of_older_version);
+        node_.disk().DieAfterChanges(changes, [] {});
+        stores(changes);
+        node_.Crash(sim::CrashMode::kPowerNone);
+      }
+  }
 };
 
 TEST_F(StoredInitInfo, ACrashAtAnyMomentLeavesTheOldContentOrTheNewOne) {
-  constexpr int kChangesMax = 8;
-  for (const bool is_of_older_version : {true, false})
-    for (int changes = 0; changes < kChangesMax; ++changes) {
-      Begin(is_of_older_version);
-      node_.disk().DieAfterChanges(changes, [] {});
-      const bool is_stored = StoreInitInfo(files(), kDirectory, new_).ok();
-      const InitInfo found = AfterCrash(sim::CrashMode::kPowerRandom);
-      EXPECT_TRUE(found == new_ || (!is_stored && found == old_)) << changes;
-      EXPECT_TRUE(is_stored || changes < kChangesMax - 1);
-      node_.Crash(sim::CrashMode::kPowerNone);
-    }
+  AtEachMoment([this](int changes) {
+    const bool is_stored = StoreInitInfo(files(), kDirectory, new_).ok();
+    const InitInfo found = AfterCrash(sim::CrashMode::kPowerRandom);
+    EXPECT_TRUE(found == new_ || (!is_stored && found == old_)) << changes;
+    EXPECT_TRUE(is_stored || changes < kChangesMax - 1);
+  });
 }
 
 TEST_F(StoredInitInfo, WhatAKilledProcessLeftInACacheIsDurableOnceSettled) {
-  constexpr int kChangesMax = 8;
-  for (const bool is_of_older_version : {true, false})
-    for (int changes = 0; changes < kChangesMax; ++changes) {
-      Begin(is_of_older_version);
-      node_.disk().DieAfterChanges(changes, [] {});
-      (void)StoreInitInfo(files(), kDirectory, new_);
-      const InitInfo found = AfterCrash(sim::CrashMode::kProcess);
-      ASSERT_TRUE(SettleInitInfo(files(), kDirectory, found).ok());
-      EXPECT_EQ(AfterCrash(sim::CrashMode::kPowerNone), found) << changes;
-      node_.Crash(sim::CrashMode::kPowerNone);
-    }
+  AtEachMoment([this](int changes) {
+    (void)StoreInitInfo(files(), kDirectory, new_);
+    const InitInfo found = AfterCrash(sim::CrashMode::kProcess);
+    ASSERT_TRUE(SettleInitInfo(files(), kDirectory, found).ok());
+    EXPECT_EQ(AfterCrash(sim::CrashMode::kPowerNone), found) << changes;
+  });
 }
 
 TEST_F(StoredInitInfo, IsWrittenInPlaceOnceItFillsItsSector) {
