@@ -93,21 +93,23 @@ class BenchLog {
     log_ = *std::move(log);
   }
 
-  // Writes a few files full and drops them: enough lie ready to be written again.
-  void ReachSteadyState() {
-    const MutationPtr large = BenchRecord(segment_bytes_ - (64 << 10));
-    for (int i = 0; i < 4; ++i) {
-      std::latch durable(1);
-      strand_->Post([&] {
-        Append(large, [&](const absl::Status& status) {
-          CHECK(status.ok()) << status;
-          durable.count_down();
+  // Writes files full and drops them until each log's newest is one that was written before: the
+  // first ones are filled with zeros while they are written, which would be measured, too.
+  static void ReachSteadyState(const std::vector<BenchLog*>& logs) {
+    constexpr int kFiles = 6;
+    const MutationPtr large = BenchRecord(logs[0]->segment_bytes_ - (64 << 10));
+    for (int i = 0; i < kFiles; ++i) {
+      std::latch durable(static_cast<ptrdiff_t>(logs.size()));
+      for (BenchLog* log : logs)
+        log->strand_->Post([log, &large, &durable] {
+          log->Append(large, [&durable](const absl::Status& status) {
+            CHECK(status.ok()) << status;
+            durable.count_down();
+          });
         });
-      });
       durable.wait();
     }
-    record_.reset();
-    strand_->Post([this] { log_->DropThrough(Decree(checkpoint_ = decree_)); });
+    for (BenchLog* log : logs) log->record_.reset();
   }
 
   void Append(const MutationPtr& like, PrivateLog::DurableCallback on_durable) {
@@ -223,6 +225,7 @@ class PrivateLogLoop {
       : record_(BenchRecord(shape.record_bytes)),
         outstanding_(std::max(1, shape.outstanding / shape.logs)),
         all_(static_cast<size_t>(shape.logs)) {
+    std::vector<BenchLog*> logs;
     for (size_t i = 0; i < all_.size(); ++i) {
       One& one = all_[i];
       one.loop = this;
@@ -230,8 +233,9 @@ class PrivateLogLoop {
       one.log = std::make_unique<BenchLog>(
           env, env.NewStrand("log"), absl::StrCat(directories[i % directories.size()], "/", i),
           PartitionId{1, 0}, shape.durability, BenchSegmentBytes(shape.logs));
-      if (shape.durability == Durability::kFsync) one.log->ReachSteadyState();
+      logs.push_back(one.log.get());
     }
+    if (shape.durability == Durability::kFsync) BenchLog::ReachSteadyState(logs);
   }
 
   // Writes `records` and waits until all are durable.

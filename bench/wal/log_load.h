@@ -152,13 +152,15 @@ class BenchPrivateLogs {
  public:
   BenchPrivateLogs(Environment& env, const std::vector<std::string>& directories, int logs,
                    Durability durability = Durability::kFsync) {
+    std::vector<BenchLog*> all;
     for (int i = 0; i < logs; ++i) {
       logs_.push_back(std::make_unique<BenchLog>(
           env, env.NewStrand("log"),
           absl::StrCat(directories[static_cast<size_t>(i) % directories.size()], "/", i),
           PartitionId{1, i}, durability, BenchSegmentBytes(logs)));
-      if (durability == Durability::kFsync) logs_.back()->ReachSteadyState();
+      all.push_back(logs_.back().get());
     }
+    if (durability == Durability::kFsync) BenchLog::ReachSteadyState(all);
   }
 
   void AddTo(LogLoad<BenchLog>& load) {

@@ -1,6 +1,7 @@
 // Private logs against one shared log, closed loop, the same records and the same outstanding: on
 // this disk with its cheap flush, and on 2 and 4 emulated disks with flushes of their own.
-// Arguments: partitions, outstanding records in all; disks, and MB/s of each (0: flushes only).
+// Arguments: partitions, outstanding records in all, bytes a record; disks, and MB/s of each (0:
+// flushes only).
 // shared_log_baseline.h says what the shared log is, emulated_disk.h what the disks are.
 //
 // Both are measured with files that were written before, those of private logs and, with our method,
@@ -17,14 +18,12 @@
 namespace arion {
 namespace {
 
-constexpr size_t kRecordBytes = 1024;
-
 // A server's logs, on one real disk (`disks` null) or on several emulated ones.
 class PrivateLogs {
  public:
   PrivateLogs(Environment& env, EmulatedEnvironment*, const std::vector<std::string>& directories,
-              int partitions)
-      : load_(kRecordBytes), logs_(env, directories, partitions) {
+              int partitions, size_t record_bytes)
+      : load_(record_bytes), logs_(env, directories, partitions) {
     logs_.AddTo(load_);
   }
   LogLoad<BenchLog>& load() { return load_; }
@@ -39,8 +38,8 @@ template <SharedLogMethod method>
 class SharedLog {
  public:
   SharedLog(Environment& env, EmulatedEnvironment* disks,
-            const std::vector<std::string>& directories, int partitions)
-      : load_(kRecordBytes), log_(env, disks, method, directories[0]) {
+            const std::vector<std::string>& directories, int partitions, size_t record_bytes)
+      : load_(record_bytes), log_(env, disks, method, directories[0]) {
     const std::vector<std::string> data = DataDirectories(directories);
     for (int i = 0; i < partitions; ++i) {
       SharedLogBaseline::Partition& partition =
@@ -69,10 +68,11 @@ void Measure(benchmark::State& state, PosixEnvironment& env, EmulatedEnvironment
              const std::vector<std::string>& directories) {
   const auto partitions = static_cast<int>(state.range(0));
   const auto outstanding = static_cast<int>(state.range(1));
+  const auto record_bytes = static_cast<size_t>(state.range(2));
   Environment& world = disks != nullptr ? static_cast<Environment&>(*disks) : env;
   {
     if (disks != nullptr) disks->Unlimit();
-    Logs logs(world, disks, directories, partitions);
+    Logs logs(world, disks, directories, partitions, record_bytes);
     if (disks != nullptr) disks->LimitAgain();
     Histogram warming_up, latency;
     logs.load().RunClosed(outstanding, BenchRunNanos(), warming_up);
@@ -103,8 +103,8 @@ template <class Logs>
 void BM_EmulatedDisks(benchmark::State& state) {
   Scratch scratch;
   PosixEnvironment env({});
-  EmulatedEnvironment disks(env, scratch.path(), static_cast<int>(state.range(2)),
-                            {.bytes_per_second = state.range(3) * 1'000'000});
+  EmulatedEnvironment disks(env, scratch.path(), static_cast<int>(state.range(3)),
+                            {.bytes_per_second = state.range(4) * 1'000'000});
   Measure<Logs>(state, env, &disks, disks.directories());
 }
 
@@ -112,9 +112,10 @@ using SharedAppend = SharedLog<SharedLogMethod::kAppend>;
 using SharedPrewritten = SharedLog<SharedLogMethod::kPrewritten>;
 
 void OneDisk(benchmark::internal::Benchmark* b) {
-  b->ArgNames({"partitions", "outstanding"});
-  for (const int64_t outstanding : {64, 512}) b->Args({8, outstanding});
-  for (const int64_t outstanding : {64, 128, 256, 512, 1024, 2048}) b->Args({64, outstanding});
+  b->ArgNames({"partitions", "outstanding", "bytes"});
+  for (const int64_t outstanding : {64, 512}) b->Args({8, outstanding, 1024});
+  for (const int64_t outstanding : {64, 128, 256, 512, 1024, 2048})
+    b->Args({64, outstanding, 1024});
   b->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK_TEMPLATE(BM_OneDisk, PrivateLogs)->Apply(OneDisk);
@@ -122,11 +123,13 @@ BENCHMARK_TEMPLATE(BM_OneDisk, SharedAppend)->Apply(OneDisk);
 BENCHMARK_TEMPLATE(BM_OneDisk, SharedPrewritten)->Apply(OneDisk);
 
 void EmulatedDisks(benchmark::internal::Benchmark* b) {
-  b->ArgNames({"partitions", "outstanding", "disks", "mbps"});
-  for (const int64_t mbps : {0, 200})
-    for (const int64_t disks : {2, 4})
-      for (const int64_t partitions : {8, 64})
-        for (const int64_t outstanding : {64, 512}) b->Args({partitions, outstanding, disks, mbps});
+  b->ArgNames({"partitions", "outstanding", "bytes", "disks", "mbps"});
+  for (const int64_t disks : {2, 4})
+    for (const int64_t partitions : {8, 64}) {
+      for (const int64_t mbps : {0, 200}) b->Args({partitions, 512, 1024, disks, mbps});
+      b->Args({partitions, 64, 1024, disks, 200});
+      b->Args({partitions, 512, 16384, disks, 200});
+    }
   b->Iterations(1)->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK_TEMPLATE(BM_EmulatedDisks, PrivateLogs)->Apply(EmulatedDisks);

@@ -1,7 +1,6 @@
 // Appends, closed loop: PrivateLog beside a raw loop that writes, copies and checksums the same
 // bytes through the same device. Arguments: logs, outstanding records in all, bytes a record,
-// durable or page cache. TMPDIR chooses the disk. For medians: --benchmark_repetitions=5
-// --benchmark_enable_random_interleaving=true
+// durable or page cache, event loops. TMPDIR chooses the disk. For medians: report.py.
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 
@@ -16,7 +15,7 @@ constexpr int64_t kRecordsPerIteration = 20000;
 template <class Loop>
 void BM_Closed(benchmark::State& state) {
   Scratch scratch;
-  PosixEnvironment env({});
+  PosixEnvironment env({.event_loop_threads = static_cast<int>(state.range(4))});
   Loop loop(env, {scratch.path()},
             {.logs = static_cast<int>(state.range(0)),
              .outstanding = static_cast<int>(state.range(1)),
@@ -35,10 +34,13 @@ void BM_Closed(benchmark::State& state) {
 }
 
 void Shapes(benchmark::internal::Benchmark* b) {
-  b->ArgNames({"logs", "outstanding", "bytes", "durable"});
-  for (const int64_t durable : {1, 0})
-    for (const int64_t logs : {1, 8, 64})
-      for (const int64_t bytes : {128, 1024, 16384}) b->Args({logs, 64, bytes, durable});
+  b->ArgNames({"logs", "outstanding", "bytes", "durable", "loops"});
+  for (const int64_t logs : {1, 8, 64})
+    for (const int64_t bytes : {128, 1024, 16384}) {
+      b->Args({logs, 64, bytes, /*durable=*/1, /*loops=*/1});
+      b->Args({logs, 64, bytes, /*durable=*/1, /*loops=*/2});
+      b->Args({logs, 64, bytes, /*durable=*/0, /*loops=*/2});
+    }
   b->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 BENCHMARK_TEMPLATE(BM_Closed, PrivateLogLoop)->Apply(Shapes);
