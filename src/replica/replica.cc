@@ -38,6 +38,11 @@ std::pair<ErrorCode, T> Decoded(const RpcResult& result) {
   return {ErrorCode::kOk, *std::move(value)};
 }
 
+template <class T>
+std::string Wrapped(const ReplicaHost& host, const T& value) {
+  return EncodeWrapped(value, host.options.peer_generation);
+}
+
 }  // namespace
 
 Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, OpenedReplica opened)
@@ -419,77 +424,75 @@ void Replica::Call(Endpoint to, const char* name, std::string body, absl::Durati
 }
 
 void Replica::Send(Envelope envelope) {
-  const PeerGeneration generation = host_->options.peer_generation;
-  std::visit(
-      Overloaded{
-          [&](const SendPrepare& m) {
-            const bool is_member = m.request.config.status == PartitionStatus::kSecondary;
-            Call(m.to, kRpcPrepare, EncodePrepare(m.request, generation), m.timeout,
-                 [to = m.to, serial = m.serial, is_member, sent = host_->env.clock().Now()](
-                     Replica& self, const RpcResult& result) {
-                   auto [error, ack] = Decoded<PrepareAck>(result);
-                   if (is_member && error == ErrorCode::kOk && ack.err == ErrorCode::kOk)
-                     self.host_->peers->OnAck(to, self.host_->env.clock().Now() - sent);
-                   if (error != ErrorCode::kOk || ack.err != ErrorCode::kOk)
-                     self.figures().Count(ReplicaCount::kPreparesFailed);
-                   self.Step(PrepareAcked{to, serial, error, std::move(ack)});
-                 });
-          },
-          [&](const SendGroupCheck& m) {
-            Call(m.to, kRpcGroupCheck, EncodeWrapped(m.request, generation), m.timeout,
-                 [to = m.to, ballot = m.request.config.ballot](Replica& self,
-                                                               const RpcResult& result) {
-                   auto [error, response] = Decoded<GroupCheckResponse>(result);
-                   if (error == ErrorCode::kOk) self.NoteSpaceOf(to, response.disk_status);
-                   if (error != ErrorCode::kOk || response.err != ErrorCode::kOk)
-                     self.figures().Count(ReplicaCount::kGroupChecksFailed);
-                   self.Step(GroupCheckAnswered{to, ballot, error, std::move(response)});
-                 });
-          },
-          [&](const SendAddLearner& m) {
-            host_->transport.SendOneWay(m.to, {.name = kRpcAddLearner,
-                                               .body = EncodeWrapped(m.request, generation),
-                                               .thread_hash = pid_.thread_hash()});
-          },
-          [&](const SendRemove& m) {
-            host_->transport.SendOneWay(m.to, {.name = kRpcRemoveReplica,
-                                               .body = EncodeWrapped(m.config, generation),
-                                               .thread_hash = pid_.thread_hash()});
-          },
-          [&](SendLearn& m) {
-            m.request.max_gced_decree =
-                log_->Covers(Decree(1)) ? 0 : engine_->last_durable().value();
-            Call(m.to, kRpcLearn, EncodeWrapped(m.request, generation), m.timeout,
-                 [serial = m.serial](Replica& self, const RpcResult& result) {
-                   auto [error, response] = Decoded<LearnResponse>(result);
-                   if (error == ErrorCode::kOk && response.err == ErrorCode::kOk)
-                     self.NoteLearned(response);
-                   self.Step(LearnAnswered{serial, error, std::move(response)});
-                 });
-          },
-          [&](const SendLearnCompletion& m) {
-            Call(m.to, kRpcLearnCompletion, EncodeWrapped(m.report, generation), m.timeout,
-                 [signature = m.report.learner_signature](Replica& self, const RpcResult& result) {
-                   auto [error, response] = Decoded<LearnNotifyResponse>(result);
-                   self.Step(LearnCompletionAnswered{signature, error, std::move(response)});
-                 });
-          },
-          [&](const SendConfigurationUpdate& m) {
-            const auto answered = [serial = m.serial](Replica& self, const RpcResult& result) {
-              auto [error, response] = Decoded<ConfigurationUpdateResponse>(result);
-              if (serial != 0)
-                self.Step(ConfigurationUpdateAnswered{serial, error, std::move(response)});
-            };
-            const Endpoint meta = host_->lease->leader();
-            if (meta.IsValid())
-              return Call(meta, kRpcUpdateConfiguration, EncodeWrapped(m.request, generation),
-                          m.timeout, answered);
-            strand_->Post([self = weak_from_this(), answered] {
-              if (const auto replica = self.lock())
-                answered(*replica, {.error = ErrorCode::kNetworkFailure});
-            });
-          }},
-      envelope);
+  std::visit([this](auto& message) { SendMessage(message); }, envelope);
+}
+
+void Replica::SendMessage(SendPrepare& m) {
+  const bool is_member = m.request.config.status == PartitionStatus::kSecondary;
+  Call(m.to, kRpcPrepare, EncodePrepare(m.request, host_->options.peer_generation), m.timeout,
+       [to = m.to, serial = m.serial, is_member, sent = host_->env.clock().Now()](
+           Replica& self, const RpcResult& result) {
+         auto [error, ack] = Decoded<PrepareAck>(result);
+         if (is_member && error == ErrorCode::kOk && ack.err == ErrorCode::kOk)
+           self.host_->peers->OnAck(to, self.host_->env.clock().Now() - sent);
+         if (error != ErrorCode::kOk || ack.err != ErrorCode::kOk)
+           self.figures().Count(ReplicaCount::kPreparesFailed);
+         self.Step(PrepareAcked{to, serial, error, std::move(ack)});
+       });
+}
+
+void Replica::SendMessage(SendGroupCheck& m) {
+  Call(m.to, kRpcGroupCheck, Wrapped(*host_, m.request), m.timeout,
+       [to = m.to, ballot = m.request.config.ballot](Replica& self, const RpcResult& result) {
+         auto [error, response] = Decoded<GroupCheckResponse>(result);
+         if (error == ErrorCode::kOk) self.NoteSpaceOf(to, response.disk_status);
+         if (error != ErrorCode::kOk || response.err != ErrorCode::kOk)
+           self.figures().Count(ReplicaCount::kGroupChecksFailed);
+         self.Step(GroupCheckAnswered{to, ballot, error, std::move(response)});
+       });
+}
+
+void Replica::SendMessage(SendAddLearner& m) {
+  host_->transport.SendOneWay(m.to, {.name = kRpcAddLearner,
+                                     .body = Wrapped(*host_, m.request),
+                                     .thread_hash = pid_.thread_hash()});
+}
+
+void Replica::SendMessage(SendRemove& m) {
+  host_->transport.SendOneWay(m.to, {.name = kRpcRemoveReplica,
+                                     .body = Wrapped(*host_, m.config),
+                                     .thread_hash = pid_.thread_hash()});
+}
+
+void Replica::SendMessage(SendLearn& m) {
+  m.request.max_gced_decree = log_->Covers(Decree(1)) ? 0 : engine_->last_durable().value();
+  Call(m.to, kRpcLearn, Wrapped(*host_, m.request), m.timeout,
+       [serial = m.serial](Replica& self, const RpcResult& result) {
+         auto [error, response] = Decoded<LearnResponse>(result);
+         if (error == ErrorCode::kOk && response.err == ErrorCode::kOk) self.NoteLearned(response);
+         self.Step(LearnAnswered{serial, error, std::move(response)});
+       });
+}
+
+void Replica::SendMessage(SendLearnCompletion& m) {
+  Call(m.to, kRpcLearnCompletion, Wrapped(*host_, m.report), m.timeout,
+       [signature = m.report.learner_signature](Replica& self, const RpcResult& result) {
+         auto [error, response] = Decoded<LearnNotifyResponse>(result);
+         self.Step(LearnCompletionAnswered{signature, error, std::move(response)});
+       });
+}
+
+void Replica::SendMessage(SendConfigurationUpdate& m) {
+  const auto answered = [serial = m.serial](Replica& self, const RpcResult& result) {
+    auto [error, response] = Decoded<ConfigurationUpdateResponse>(result);
+    if (serial != 0) self.Step(ConfigurationUpdateAnswered{serial, error, std::move(response)});
+  };
+  const Endpoint meta = host_->lease->leader();
+  if (meta.IsValid())
+    return Call(meta, kRpcUpdateConfiguration, Wrapped(*host_, m.request), m.timeout, answered);
+  strand_->Post([self = weak_from_this(), answered] {
+    if (const auto replica = self.lock()) answered(*replica, {.error = ErrorCode::kNetworkFailure});
+  });
 }
 
 void Replica::NoteSpaceOf(Endpoint member, DiskStatus status) {

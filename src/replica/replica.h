@@ -144,6 +144,13 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void OnLogged(const absl::Status& status);
   void OnApplyFailed(Decree decree, const absl::Status& status);
   void Send(Envelope envelope);
+  void SendMessage(SendPrepare& m);
+  void SendMessage(SendGroupCheck& m);
+  void SendMessage(SendAddLearner& m);
+  void SendMessage(SendRemove& m);
+  void SendMessage(SendLearn& m);
+  void SendMessage(SendLearnCompletion& m);
+  void SendMessage(SendConfigurationUpdate& m);
   void NoteSpaceOf(Endpoint member, DiskStatus status);
   void Call(Endpoint to, const char* name, std::string body, absl::Duration timeout,
             absl::AnyInvocable<void(Replica&, RpcResult)> on_result);
