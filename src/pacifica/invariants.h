@@ -3,11 +3,20 @@
 //
 // R1  durable <= applied <= committed <= logged <= prepared       the watermark ladder of a member
 // R2  the prepare list holds (committed, prepared] without a hole at a primary; its members' gaps
-// close before they commit R3  ballots only rise; prepared falls only when the ballot rises or the
-// replica learns anew R4  PrepareAck(d) is sent only when logged >= d, that is: d itself and in
-// this ballot (checked where acks are made) R5  prepared - committed <= mutations_in_flight_max at
-// a primary in new work, <= prepare_list_span_max anywhere R6  the members of a configuration are
-// distinct, and no learner is a member SPDX-License-Identifier: Apache-2.0
+//     close before they commit
+// R3  ballots only rise; prepared falls only when the ballot rises or the replica learns anew
+// R4  PrepareAck(d) is sent only when logged >= d, that is: d itself and in this ballot (checked
+//     where acks are made)
+// R5  prepared - committed <= mutations_in_flight_max at a primary in new work, and at most
+//     prepare_list_span_max anywhere
+// R6  the members of a configuration are distinct, and no learner is a member
+// R7  the ballots of what the engine is handed never fall within one history (I-10; checked where
+//     it is handed, ReplicaState::Hand)
+// R8  a learner that takes prepares was sent each decree in [prepare_start, prepared] (I-18; checked
+//     where prepares are sent and after each step, LearnerSessions)
+//
+// tests/sim/invariants.md says of each of I-01 to I-30 where it is held.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "base/ids.h"

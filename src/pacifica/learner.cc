@@ -20,6 +20,16 @@ bool IsPossible(const LearnResponse& response) {
          IsPossible(response.state.to_decree_included);
 }
 
+// As one primary committed it: ballots never fall, nor go beyond its own.
+bool IsHistory(const std::vector<MutationPtr>& mutations, Ballot ballot) {
+  Ballot last(0);
+  for (const MutationPtr& m : mutations) {
+    if (m->ballot < last || m->ballot > ballot) return false;
+    last = m->ballot;
+  }
+  return true;
+}
+
 bool IsNotReadyYet(ErrorCode err) {
   return err == ErrorCode::kInactiveState || err == ErrorCode::kInconsistentState ||
          err == ErrorCode::kTryAgain;
@@ -191,19 +201,16 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
     return Fail();
   }
   const std::vector<MutationPtr> mutations = NewestVersions(*carried, start, last);
-  const bool newer = std::any_of(mutations.begin(), mutations.end(),
-                                 [this](const MutationPtr& m) { return m->ballot > s_.ballot; });
-  if (newer || static_cast<int64_t>(mutations.size()) != last - s_.last_applied ||
+  if (!IsHistory(mutations, s_.ballot) ||
+      static_cast<int64_t>(mutations.size()) != last - s_.last_applied ||
       last - s_.last_applied > s_.options.prepare_list_span_max) {
     ++s_.counters.odd_messages;
     return Fail();
   }
   prepare_start_ = response.prepare_start_decree;
   gap_end_ = s_.last_applied;
-  s_.list.Reset(s_.last_applied);
-  ++s_.learner_restarts;
+  s_.RestartList(s_.last_applied);
   secondary_.Restart(last);
-  s_.standing = Standing::kLearner;
   s_.effects.restart_log = RestartLog{s_.last_applied};
   for (const MutationPtr& m : mutations) {
     const PrepareList::PutVerdict verdict = s_.Append(m);
@@ -226,6 +233,10 @@ Learner::Verdict Learner::TakeLog(const LearnResponse& response) {
   if (mutations.empty()) {
     RetryLater();
     return Verdict::kFine;
+  }
+  if (!IsHistory(mutations, s_.ballot)) {
+    ++s_.counters.odd_messages;
+    return Fail();
   }
   s_.HandOver(mutations);
   secondary_.Restart(s_.last_handed);

@@ -26,6 +26,20 @@ const LearnerSessions::Session* LearnerSessions::Find(Endpoint node) const {
   return it == sessions_.end() ? nullptr : &it->second;
 }
 
+void LearnerSessions::NoteSent(Endpoint node, Decree decree) {
+  Session& session = sessions_.at(node);
+  CHECK(session.TakesPrepare(decree)) << "R8: " << node << " is sent " << decree << " uninvited";
+  CHECK_LE(decree, session.sent_through + 1) << "R8: " << node << " was not sent what lies below";
+  session.sent_through = std::max(session.sent_through, decree);
+}
+
+void LearnerSessions::Check(Decree last_prepared) const {
+  for (const auto& [node, session] : sessions_) {
+    if (session.prepare_start == kInvalidDecree) continue;
+    CHECK_EQ(session.sent_through, last_prepared) << "R8: " << node << " was not sent all";
+  }
+}
+
 Decree LearnerSessions::StartOf(const LearnRequest& request) const {
   const Decree applied = request.last_committed_decree_in_app;
   if (applied < Decree(0) || applied > s_.list.last_prepared()) return Decree(1);
@@ -92,6 +106,7 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
   LearnResponse response = AnswerTo(start);
   if (CacheCovers(start)) {
     session.prepare_start = s_.list.last_committed() + 1;
+    session.sent_through = s_.list.last_committed();
     response.type = LearnType::kCache;
     response.prepare_start_decree = session.prepare_start;
     for (Decree d = start; d < session.prepare_start; ++d) {

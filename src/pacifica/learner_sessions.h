@@ -24,6 +24,7 @@ class LearnerSessions {
     int64_t signature = 0;
     Decree prepare_start = kInvalidDecree;  // -1: not decided, no prepares
     Decree start = kInvalidDecree;          // first decree it lacked at its last round
+    Decree sent_through = kInvalidDecree;   // [prepare_start, sent_through] was sent, without a gap
     bool TakesPrepare(Decree decree) const {
       return prepare_start != kInvalidDecree && prepare_start <= decree;
     }
@@ -37,6 +38,10 @@ class LearnerSessions {
   const Session& Register(Endpoint node);
   void Erase(Endpoint node) { sessions_.erase(node); }
   const Session* Find(Endpoint node) const;
+  // A prepare of `decree` goes to this learner, which takes it (R8).
+  void NoteSent(Endpoint node, Decree decree);
+  // Who takes prepares was sent each decree from its prepare_start to `last_prepared` (R8).
+  void Check(Decree last_prepared) const;
   const std::map<Endpoint, Session>& all() const { return sessions_; }
 
   enum class Consequence {

@@ -141,6 +141,7 @@ void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
   for (const auto& [learner, session] : sessions_.all()) {
     if (!session.TakesPrepare(mutation->decree)) continue;
     proposal.awaiting.insert(learner);
+    sessions_.NoteSent(learner, mutation->decree);
     dispatch_.Send(learner, session.signature, mutation);
   }
 }
@@ -227,6 +228,7 @@ void Primary::SendTailTo(Endpoint learner) {
     const PrepareList::Entry* entry = s_.list.Find(d);
     CHECK(entry != nullptr) << "a primary's list has no hole";
     proposals_[d].awaiting.insert(learner);
+    sessions_.NoteSent(learner, d);
     dispatch_.Send(learner, session->signature, entry->mutation);
   }
 }
@@ -267,6 +269,7 @@ void Primary::Check() const {
     CHECK(s_.list.Find(d) != nullptr) << "R2: hole at " << d;
     CHECK(proposals_.contains(d)) << "R2: nobody counts the votes of " << d;
   }
+  sessions_.Check(s_.list.last_prepared());
 }
 
 }  // namespace arion

@@ -101,7 +101,7 @@ class ReplicaCore {
   };
   const Counters& counters() const;
 
-  // R1, R2, R5, R6 over this state; CheckRise(before, after) is the delta. Both are cheap enough
+  // R1, R2, R6, R8 over this state; CheckRise(before, after) is the delta. Both are cheap enough
   // for every Step.
   void Check() const;
 

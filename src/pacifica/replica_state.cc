@@ -56,25 +56,33 @@ Decree ReplicaState::TakeLogged(uint64_t sequence) {
   return list.MarkLogged(decree, sequence) ? decree : kInvalidDecree;
 }
 
+void ReplicaState::Hand(MutationPtr mutation) {
+  CHECK_EQ(mutation->decree, last_handed + 1) << "the engine gets every decree once, in order";
+  CHECK_GE(mutation->ballot, last_handed_ballot) << "R7: the ballot of a committed decree falls";
+  last_handed = mutation->decree;
+  last_handed_ballot = mutation->ballot;
+  effects.apply.push_back(std::move(mutation));
+}
+
 void ReplicaState::CommitThrough(Decree through) {
-  for (MutationPtr& m : list.CommitThrough(through)) {
-    CHECK_EQ(m->decree, last_handed + 1) << "the engine gets every decree once, in order";
-    last_handed = m->decree;
-    effects.apply.push_back(std::move(m));
-  }
+  for (MutationPtr& m : list.CommitThrough(through)) Hand(std::move(m));
+}
+
+void ReplicaState::RestartList(Decree committed) {
+  list.Reset(committed);
+  last_handed_ballot = Ballot(0);
+  ++learner_restarts;
+  standing = Standing::kLearner;
 }
 
 void ReplicaState::HandOver(const std::vector<MutationPtr>& mutations) {
+  last_handed_ballot = Ballot(0);
   for (const MutationPtr& m : mutations) {
-    CHECK_EQ(m->decree, last_handed + 1);
-    last_handed = m->decree;
     last_mutation_ballot = std::max(last_mutation_ballot, m->ballot);
     last_timestamp_us = std::max(last_timestamp_us, m->timestamp_us);
-    effects.apply.push_back(m);
+    Hand(m);
   }
-  list.Reset(last_handed);
-  ++learner_restarts;
-  standing = Standing::kLearner;
+  RestartList(last_handed);
 }
 
 void ReplicaState::JumpTo(Decree decree) {
@@ -82,9 +90,7 @@ void ReplicaState::JumpTo(Decree decree) {
   last_applied = last_handed = decree;
   last_durable = std::min(last_durable, decree);
   last_mutation_ballot = Ballot(0);
-  list.Reset(decree);
-  ++learner_restarts;
-  standing = Standing::kLearner;
+  RestartList(decree);
 }
 
 ReplicaConfiguration ReplicaState::ConfigurationFor(PartitionStatus receiver_role,

@@ -41,6 +41,7 @@ struct ReplicaState {
   Decree last_applied;
   Decree last_handed;  // to the engine; applied <= handed <= committed, equal to committed between
                        // steps
+  Ballot last_handed_ballot;  // of that mutation; 0: not known, its history came from elsewhere
   Decree last_durable;
   Decree read_barrier;  // a new primary serves no read before it applied what the old one may have
                         // answered
@@ -71,13 +72,18 @@ struct ReplicaState {
   // Logged for that append: the decree that became logged in the list; kInvalidDecree when it no
   // longer matters there.
   Decree TakeLogged(uint64_t sequence);
+  // The next mutation for the engine (R7).
+  void Hand(MutationPtr mutation);
   // Commits what is logged up to `through` and hands it to the engine.
   void CommitThrough(Decree through);
   // Hands over mutations that did not go through the list, behind everything handed so far; the
-  // list begins anew there.
+  // list begins anew there. Their ballots don't fall.
   void HandOver(const std::vector<MutationPtr>& mutations);
   // The engine stands at `decree` by other means.
   void JumpTo(Decree decree);
+  // What follows in the list comes from another's history. That may have committed the last decrees
+  // here under a smaller ballot: a primary prepares again what others know to be committed.
+  void RestartList(Decree committed);
 
   void Reply(ReplyToken token, PrepareAck ack) {
     effects.replies.push_back({token, std::move(ack)});

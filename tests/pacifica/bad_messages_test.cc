@@ -253,6 +253,20 @@ TEST_F(BadMessagesTest, LearnAnswersThatContradictThemselves) {
       with_checkpoint(11, {"a"}),
       with_checkpoint(21, {"a"}),
       with_checkpoint(15, {}),
+      // Ballots that fall along a history, and one beyond the primary's own.
+      answer([](auto& r) {
+        r.state.to_decree_included = Decree(13);
+        AppendMutation(*MakeMutation(6, 13, 12, "k"), -1, &r.state.meta.bytes);
+      }),
+      answer([](auto& r) {
+        r.type = LearnType::kCache;
+        r.prepare_start_decree = Decree(14);
+        AppendMutation(*MakeMutation(6, 13, 12, "k"), -1, &r.state.meta.bytes);
+      }),
+      answer([](auto& r) {
+        r.state.meta.bytes.clear();
+        AppendMutation(*MakeMutation(8, 12, 11, "k"), -1, &r.state.meta.bytes);
+      }),
   };
   for (const LearnResponse& response : answers) {
     const uint64_t serial = BecomeLearner();

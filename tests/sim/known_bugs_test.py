@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds tests/sim/known_bugs.md to the tree: T-01 to T-60, F1 to F25 and B1 to B15 stand there once, each with a place that
-exists or a reason.
+"""Holds tests/sim/known_bugs.md and invariants.md to the tree: T-01 to T-60, F1 to F25 and B1 to B15 stand in the one once,
+I-01 to I-30 in the other, each with a place that exists or a reason.
 
   known_bugs_test.py           0: they do, and no running server resolves names (T-58)
 """
@@ -32,21 +32,30 @@ def places_that_resolve_names():
                     yield os.path.relpath(path, ROOT)
 
 
-def main():
-    wanted = ['T-%02d' % n for n in range(1, 61)] + ['F%d' % n for n in range(1, 26)] + ['B%d' % n for n in range(1, 16)]
-    with open(os.path.join(ROOT, 'tests/sim/known_bugs.md'), encoding='utf-8') as file:
-        rows = [[cell.strip() for cell in line.strip('|\n').split('|')] for line in file if re.match(r'\| [TFB]-?\d', line)]
+# The mistakes of one table, and how many rows of it have a reason only.
+def judge(file_name, wanted):
+    with open(os.path.join(ROOT, 'tests/sim', file_name), encoding='utf-8') as file:
+        rows = [[cell.strip() for cell in line.strip('|\n').split('|')] for line in file if re.match(r'\| [TFBI]-?\d', line)]
     mistakes = []
     if [row[0] for row in rows] != wanted:
-        mistakes.append('not each of the %d numbers once and in order' % len(wanted))
+        mistakes.append('%s: not each of the %d numbers once and in order' % (file_name, len(wanted)))
     for number, _, where in rows:
         places = re.findall(r'`([^`]+)`', where)
         if not places and not where.startswith(REASONS):
             mistakes.append('%s: no place and no reason' % number)
         mistakes += ['%s: %s: %s' % (number, place, wrong) for place in places if (wrong := wrong_place(place))]
+    return mistakes, sum(row[2].startswith(REASONS) for row in rows)
+
+
+def main():
+    bugs = ['T-%02d' % n for n in range(1, 61)] + ['F%d' % n for n in range(1, 26)] + ['B%d' % n for n in range(1, 16)]
+    invariants = ['I-%02d' % n for n in range(1, 31)]
+    mistakes, without = judge('known_bugs.md', bugs)
+    of_invariants, without_too = judge('invariants.md', invariants)
+    mistakes += of_invariants
     mistakes += ['T-58: %s resolves names' % path for path in places_that_resolve_names()
                  if path != 'src/main/config_value.cc']
-    print('%d numbers, %d with a reason only' % (len(rows), sum(row[2].startswith(REASONS) for row in rows)))
+    print('%d numbers, %d with a reason only' % (len(bugs) + len(invariants), without + without_too))
     print('\n'.join(mistakes))
     return 1 if mistakes else 0
 
