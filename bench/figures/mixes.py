@@ -69,7 +69,7 @@ def measure(run):
 
 
 def measure_disks(run, name, flush_us):
-    records, seconds, repeats = (2000, 0.4, 1) if run.quick else (100000, 6, 5)
+    records, seconds, repeats = (2000, 0.4, 1) if run.quick else (100000, 3, 5)
     targets = {placement: Target(run, placement, flush_us, records) for placement in PLACEMENTS}
     pids = [pid for target in targets.values() for pid in target.cluster.replica_pids()]
     figures, rows, bars = {}, [], {placement: [] for placement in PLACEMENTS}
