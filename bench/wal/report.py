@@ -33,7 +33,7 @@ PARTS = {
     "slow_flush": (r"^BM_SlowFlush<", r"^BM_SlowFlush<.*logs:64/"),
     "open": (r"^BM_OpenLoop", r"^BM_OpenLoop.*logs:(1|64)/bytes:1024/durable:1/loops:1/"),
     "one_disk": (r"^BM_OneDisk<", r"^BM_OneDisk<.*partitions:64/outstanding:(64|512|2048)/"),
-    "disks": (r"^BM_EmulatedDisks<.*partitions:64/outstanding:512/"),
+    "disks": (r"^BM_EmulatedDisks<", r"^BM_EmulatedDisks<.*partitions:64/outstanding:512/"),
     "replay": (r"^BM_Replay", r"^BM_Replay(RawLoop|LogReader|Open)/1000/64/"),
 }
 
