@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/cluster_file.h"
 
-#include <optional>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_split.h>
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
 
@@ -11,24 +17,49 @@ namespace {
 
 constexpr char kFileName[] = ".arion-cluster";
 
+std::string Lines(const std::string& first) {
+  return absl::StrCat(first, "\n", absl::Hex(Crc32c(first), absl::kZeroPad8), "\n");
+}
+
+// nullopt: damaged. A file with the first line only is as good as one with both.
+std::optional<uint32_t> ParseId(const std::string& content) {
+  const std::vector<std::string> lines = absl::StrSplit(content, '\n', absl::SkipEmpty());
+  if (lines.empty() || (lines.size() > 1 && content != Lines(lines[0]))) return std::nullopt;
+  return ParseClusterId(lines[0].substr(0, lines[0].find(' ')));
+}
+
+// 0: the directory holds none. DataLoss: what it holds is damaged or can't be read.
+absl::StatusOr<uint32_t> ReadClusterId(FileSystem& files, const std::string& directory) {
+  const std::string path = JoinPath(directory, kFileName);
+  if (!Exists(files, path)) return 0;
+  ASSIGN_OR_RETURN(const std::string content, ReadFile(files, path));
+  const std::optional<uint32_t> id = ParseId(content);
+  if (!id) return absl::DataLossError(absl::StrCat(path, " holds no cluster's id"));
+  return *id;
+}
+
+absl::Status Adopt(uint32_t id, const std::string& directory, ClusterIdentity* cluster) {
+  if (id == 0 || cluster->Adopt(id)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      directory, " holds data of cluster ", FormatClusterId(id), ", another directory those of ",
+      FormatClusterId(cluster->id()), ": remove what does not belong to this server"));
+}
+
 }  // namespace
 
 absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& directories,
                            ClusterIdentity* cluster) {
   for (const std::string& directory : directories) {
-    const std::string path = JoinPath(directory, kFileName);
-    if (!Exists(files, path)) continue;
-    ASSIGN_OR_RETURN(const std::string content, ReadFile(files, path));
-    const std::optional<uint32_t> id =
-        ParseClusterId(std::string_view(content).substr(0, content.find_first_of(" \n")));
-    if (!id)
-      return absl::DataLossError(absl::StrCat(
-          path, " holds no cluster's id; copy it from another server of this cluster"));
-    if (!cluster->Adopt(*id))
-      return absl::FailedPreconditionError(
-          absl::StrCat(directory, " holds data of cluster ", FormatClusterId(*id),
-                       ", another directory those of ", FormatClusterId(cluster->id()),
-                       ": remove what does not belong to this server"));
+    const absl::StatusOr<uint32_t> id = ReadClusterId(files, directory);
+    if (absl::IsDataLoss(id.status())) {
+      // Not a reason to stay away: it guards against a mistake in the configuration, not the data.
+      const std::string path = JoinPath(directory, kFileName);
+      LOG(WARNING) << id.status() << ": kept as " << path << ".damaged; the meta server tells it";
+      RETURN_IF_ERROR(files.Rename(path, path + ".damaged"));
+      continue;
+    }
+    RETURN_IF_ERROR(id.status());
+    RETURN_IF_ERROR(Adopt(*id, directory, cluster));
   }
   return absl::OkStatus();
 }
@@ -36,12 +67,16 @@ absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& di
 absl::Status RememberClusterId(FileSystem& files, const std::string& directory,
                                const ClusterIdentity& cluster) {
   return WriteFileDurably(files, JoinPath(directory, kFileName),
-                          absl::StrCat(FormatClusterId(cluster.id()), " ", cluster.name(), "\n"));
+                          Lines(absl::StrCat(FormatClusterId(cluster.id()), " ", cluster.name())));
 }
 
 absl::Status TakeOrMakeClusterId(Environment& env, const std::string& directory,
                                  NewCluster without_id, ClusterIdentity* cluster) {
-  RETURN_IF_ERROR(TakeClusterId(env.files(), {directory}, cluster));
+  const absl::StatusOr<uint32_t> id = ReadClusterId(env.files(), directory);
+  if (absl::IsDataLoss(id.status()))
+    return Annotate(id.status(), "copy it from another server of this cluster");
+  RETURN_IF_ERROR(id.status());
+  RETURN_IF_ERROR(Adopt(*id, directory, cluster));
   if (cluster->id() != 0 || without_id == NewCluster::kLearn) return absl::OkStatus();
   CHECK(cluster->Adopt(static_cast<uint32_t>(env.random().Below(UINT32_MAX) + 1)));
   return RememberClusterId(env.files(), directory, *cluster);

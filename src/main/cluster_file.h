@@ -2,9 +2,10 @@
 // their data, so that a server that is pointed at another cluster's keeps its data to itself.
 //
 // Shapes    <directory>/.arion-cluster: the id as 8 hexadecimal digits, a blank, the cluster's name when
-//           it was written. <directory> is one of data_dirs, or meta_data_dir.
-// Errors    DataLoss: the file can't be understood. FailedPrecondition: directories of different
-//           clusters. Others: the disk.
+//           it was written; the CRC-32C of that line in hex, which older versions did not write.
+//           <directory> is one of data_dirs, or meta_data_dir.
+// Errors    FailedPrecondition: directories of different clusters. DataLoss: a meta server's file can't
+//           be understood; a new id would shut its replica servers out. Others: the disk.
 // Threads   Waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,7 +20,8 @@
 
 namespace arion {
 
-// Takes the id that the directories hold, if any does.
+// Of a replica server: takes the id that the directories hold, if any does. A damaged file is kept
+// as .arion-cluster.damaged, and the id learned from the meta server.
 absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& directories,
                            ClusterIdentity* cluster);
 // Durable.

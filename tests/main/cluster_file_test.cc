@@ -52,11 +52,37 @@ TEST_F(ClusterFileTest, DirectoriesOfTwoClustersAreRefused) {
   EXPECT_THAT(mixed.message(), testing::HasSubstr("00000002"));
 }
 
-TEST_F(ClusterFileTest, ADamagedFileIsNamed) {
+TEST_F(ClusterFileTest, AReplicaServerKeepsADamagedFileAsideAndLearnsTheIdAnew) {
+  ClusterIdentity written("a");
+  ASSERT_TRUE(written.Adopt(0x1234));
+  const std::string path = root_ + "/1/.arion-cluster";
+  ASSERT_TRUE(RememberClusterId(env_.files(), root_ + "/1", written).ok());
+  const std::string whole = *ReadFile(env_.files(), path);
+  for (size_t at = 0; at < 8; ++at) {
+    std::string damaged = whole;
+    damaged[at] ^= 1;  // another id
+    ASSERT_TRUE(WriteFileDurably(env_.files(), path, damaged).ok());
+    ClusterIdentity cluster("a");
+    const absl::Status status = TakeClusterId(env_.files(), {root_ + "/1"}, &cluster);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(cluster.id(), 0u);
+    EXPECT_EQ(*ReadFile(env_.files(), path + ".damaged"), damaged);
+    EXPECT_FALSE(Exists(env_.files(), path));
+  }
+}
+
+TEST_F(ClusterFileTest, AnOlderVersionsFileHasNoChecksum) {
+  ASSERT_TRUE(WriteFileDurably(env_.files(), root_ + "/1/.arion-cluster", "0000abcd a\n").ok());
+  ClusterIdentity cluster("a");
+  EXPECT_TRUE(TakeClusterId(env_.files(), {root_ + "/1"}, &cluster).ok());
+  EXPECT_EQ(cluster.id(), 0xabcdu);
+}
+
+TEST_F(ClusterFileTest, AMetaServersDamagedFileIsNamed) {
   ASSERT_TRUE(
       WriteFileDurably(env_.files(), root_ + "/1/.arion-cluster", "\x01\xff whatever").ok());
   ClusterIdentity cluster("a");
-  const absl::Status status = TakeClusterId(env_.files(), {root_ + "/1"}, &cluster);
+  const absl::Status status = TakeOrMakeClusterId(env_, root_ + "/1", NewCluster::kMake, &cluster);
   EXPECT_TRUE(absl::IsDataLoss(status));
   EXPECT_THAT(status.message(), testing::HasSubstr(root_ + "/1/.arion-cluster"));
 }
