@@ -246,7 +246,11 @@ bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
 ErrorCode ReplicaCore::Parts::AdmitPrepare(const PrepareRequest& request) {
   const ReplicaConfiguration& config = request.config;
   if (!s.connected) return ErrorCode::kInactiveState;
-  if (config.ballot > s.ballot &&
+  // What Reconfiguration::AwaitsItsPrimary waits for.
+  const bool is_awaited = config.ballot == s.ballot && config.status == kSecondary &&
+                          s.role == kInactive && s.last_stop == LastStop::kUnclean &&
+                          !s.initializing;
+  if ((config.ballot > s.ballot || is_awaited) &&
       roles.AdoptAssigned(config, "prepare") == TransitionVerdict::kRefuse) {
     return ErrorCode::kInvalidState;
   }
