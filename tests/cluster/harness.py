@@ -231,11 +231,26 @@ class Cluster:
             for line in server.last_lines():
                 print(f"    {line}", file=out)
 
+    def sanitizers_reports(self):
+        """What AddressSanitizer and its like wrote in a server's log, in whichever of its lives."""
+        found = []
+        for server in self.servers():
+            if os.path.exists(server.log):
+                with open(server.log, "rb") as file:
+                    text = file.read().decode("utf-8", "replace")
+                report = re.search(r"==\d+==ERROR: \w+Sanitizer|: runtime error: ", text)
+                if report:
+                    found.append(f"{server.name}: {text[max(0, report.start() - 200):report.start() + 5000]}")
+        return found
+
     def destroy(self):
         for server in self.servers():
             server.kill()
+        reports = self.sanitizers_reports()
         shutil.rmtree(self.directory, ignore_errors=True)
         atexit.unregister(self.destroy)
+        if reports:
+            raise AssertionError("\n".join(reports))
 
 
 class Supervisor:

@@ -225,6 +225,14 @@ class Verdict(unittest.TestCase):
         self.assertIsNone(subset_with_sum(amounts, -amounts[3]))
         self.assertIsNone(subset_with_sum([], 5))
 
+    def test_a_sanitizers_report_in_a_servers_log_is_found(self):
+        for line in ("==12==ERROR: AddressSanitizer: heap-use-after-free", "a.cc:3:4: runtime error: signed integer overflow"):
+            cluster = harness.Cluster(servers=1)
+            with open(cluster.replicas[0].log, "w") as log:
+                log.write(f"before\n{line}\n")
+            with self.assertRaisesRegex(AssertionError, "replica1"):
+                cluster.destroy()
+
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
