@@ -52,7 +52,7 @@ bool GroupCheck::IsUntold() const {
 }
 
 void GroupCheck::Watch() {
-  if (s_.role != PartitionStatus::kPrimary || !IsUntold()) {
+  if (!IsUntold()) {
     notice_ = Instant::InfiniteFuture();
   } else if (notice_ == Instant::InfiniteFuture()) {
     notice_ = s_.now + s_.options.commit_notice_delay;

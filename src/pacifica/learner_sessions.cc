@@ -46,9 +46,7 @@ Decree LearnerSessions::StartOf(const LearnRequest& request) const {
   return applied + 1;
 }
 
-bool LearnerSessions::CacheCovers(Decree start) const {
-  return start >= s_.list.first_kept() && start <= s_.list.last_committed() + 1;
-}
+bool LearnerSessions::CacheCovers(Decree start) const { return start >= s_.list.first_kept(); }
 
 Decree LearnerSessions::FirstLogDecreeNeeded() const {
   Decree needed = s_.last_durable + 1;

@@ -28,11 +28,10 @@ bool PrepareList::IsLogged(Decree decree) const {
 }
 
 void PrepareList::MakeRoomFor(Decree decree) {
-  while (decree - first_ >= span_max_ && first_ <= committed_ && !slots_.empty()) {
+  while (decree - first_ >= span_max_ && first_ <= committed_) {
     slots_.pop_front();
     first_ = first_ + 1;
   }
-  if (slots_.empty() && first_ <= committed_) first_ = committed_ + 1;
 }
 
 PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
@@ -79,11 +78,6 @@ void PrepareList::Reset(Decree committed) {
   committed_ballot_ = Ballot(0);
 }
 
-void PrepareList::DropUncommitted() {
-  while (!slots_.empty() && last_prepared() > committed_) slots_.pop_back();
-  if (slots_.empty()) first_ = committed_ + 1;
-}
-
 Decree PrepareList::FirstMissing(Decree through) const {
   for (Decree d = committed_ + 1; d <= through; ++d) {
     if (Find(d) == nullptr) return d;
@@ -95,11 +89,6 @@ Decree PrepareList::last_logged() const {
   Decree logged = committed_;
   while (IsLogged(logged + 1)) ++logged;
   return logged;
-}
-
-Ballot PrepareList::last_prepared_ballot() const {
-  const Entry* newest = Find(last_prepared());
-  return newest != nullptr ? newest->mutation->ballot : committed_ballot_;
 }
 
 void PrepareList::Check() const {

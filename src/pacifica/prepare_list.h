@@ -42,8 +42,6 @@ class PrepareList {
   std::vector<MutationPtr> CommitThrough(Decree through);
   // Forgets everything: first_kept = committed + 1, last_prepared = committed.
   void Reset(Decree committed);
-  // Drops what is not committed.
-  void DropUncommitted();
 
   // Null: no entry (never stored, hole, or let go).
   const Entry* Find(Decree decree) const;
@@ -56,9 +54,6 @@ class PrepareList {
   Decree last_prepared() const { return first_ + static_cast<int64_t>(slots_.size()) - 1; }
   // Everything in (last_committed, last_logged] is logged.
   Decree last_logged() const;
-  Ballot last_committed_ballot() const { return committed_ballot_; }
-  Ballot last_prepared_ballot()
-      const;  // of the newest entry; of the newest committed one when there is none
 
   void Check() const;
 

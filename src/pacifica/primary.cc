@@ -84,12 +84,13 @@ bool Primary::IsWorthWaiting() const {
 
 void Primary::OnLogged(Decree decree) {
   const auto it = proposals_.find(decree);
-  if (it != proposals_.end()) Follow(s_.now.nanos() - it->second.sent_at.nanos(), &log_nanos_);
+  CHECK(it != proposals_.end()) << "R2: nobody counts the votes of " << decree;
+  Follow(s_.now.nanos() - it->second.sent_at.nanos(), &log_nanos_);
   TryCommit();
 }
 
 void Primary::StartQueued() {
-  if (s_.role != PartitionStatus::kPrimary) return;
+  CHECK(s_.role == PartitionStatus::kPrimary);
   while (!queue_.empty()) {
     if (s_.list.last_prepared() - s_.list.last_committed() >= s_.options.mutations_in_flight_max)
       return;

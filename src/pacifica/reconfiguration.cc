@@ -80,14 +80,14 @@ void Reconfiguration::Send() {
 }
 
 void Reconfiguration::RemoveMember(Endpoint node) {
-  if (s_.role != PartitionStatus::kPrimary || !s_.configuration.IsSecondary(node)) return;
+  CHECK(s_.role == PartitionStatus::kPrimary && s_.configuration.IsSecondary(node));
   PartitionConfiguration wanted = s_.configuration;
   RemoveFrom(wanted, node);
   Begin(ConfigType::kDowngradeToInactive, node, std::move(wanted));
 }
 
 void Reconfiguration::GiveWay() {
-  if (s_.role != PartitionStatus::kPrimary || s_.configuration.secondaries.empty()) return;
+  CHECK(s_.role == PartitionStatus::kPrimary && !s_.configuration.secondaries.empty());
   ++s_.counters.gave_way;
   Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries());
 }
@@ -275,7 +275,7 @@ void Reconfiguration::OnMissing() {
       roles_.BecomeInactive(Inactivity::kRemoved, "its primary is silent");
     return;
   }
-  if (s_.role != PartitionStatus::kInactive || IsPending() || learner_.HasWork()) return;
+  if (IsPending() || learner_.HasWork()) return;
   if (s_.now - s_.inactive_since >= s_.options.closed_linger) {
     s_.effects.close = Effects::Close::kForget;
     s_.effects.close_why = "not in the configuration";

@@ -183,7 +183,7 @@ void ReplicaCore::Parts::Refuse(const Event& event) {
 }
 
 void ReplicaCore::Parts::Fail(std::string_view why) {
-  if (s.role == kError) return;
+  CHECK(s.role != kError);
   // Also while its own update is in flight or its lease is lost: meta still counts on it.
   const bool was_primary =
       s.configuration.primary == s.options.self && s.configuration.ballot == s.ballot;

@@ -106,7 +106,7 @@ TransitionVerdict RoleKeeper::AdoptAssigned(const ReplicaConfiguration& assigned
 }
 
 void RoleKeeper::BecomeInactive(Inactivity inactivity, std::string_view why) {
-  if (s_.role == PartitionStatus::kError) return;
+  CHECK(s_.role != PartitionStatus::kError);
   if (s_.role == PartitionStatus::kPrimary) primary_.Pause();
   learner_.Abort();
   secondary_.DropWaiting();
@@ -115,7 +115,7 @@ void RoleKeeper::BecomeInactive(Inactivity inactivity, std::string_view why) {
 }
 
 void RoleKeeper::Fail(std::string_view why) {
-  if (s_.role == PartitionStatus::kError) return;
+  CHECK(s_.role != PartitionStatus::kError);
   LeaveRole(PartitionStatus::kError);
   Enter(PartitionStatus::kError, why);
   s_.effects.close = Effects::Close::kSetAside;

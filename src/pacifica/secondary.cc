@@ -66,16 +66,13 @@ Secondary::Verdict Secondary::Prepare(ReplyToken token, const MutationPtr& mutat
 void Secondary::OnLogged(Decree decree) {
   auto it = waiting_.find(decree);
   if (it != waiting_.end()) {
-    const PrepareList::Entry* entry = s_.list.Find(decree);
-    if (entry != nullptr && entry->mutation->ballot == it->second.ballot &&
-        it->second.ballot == s_.ballot) {
-      CHECK(entry->log == PrepareList::LogState::kLogged) << "R4";
-      for (ReplyToken token : it->second.tokens)
-        AnswerPrepare(token, ErrorCode::kOk, entry->mutation);
-      waiting_.erase(it);
-    } else {
-      Drop(decree);
-    }
+    // Who waits for another ballot was dropped when it was overwritten, or with the ballot.
+    CHECK(s_.list.IsLogged(decree)) << "R4";
+    const MutationPtr& mutation = s_.list.Find(decree)->mutation;
+    CHECK_EQ(mutation->ballot, it->second.ballot) << "R4";
+    CHECK_EQ(mutation->ballot, s_.ballot) << "R4";
+    for (ReplyToken token : it->second.tokens) AnswerPrepare(token, ErrorCode::kOk, mutation);
+    waiting_.erase(it);
   }
   s_.CommitThrough(commit_goal_);
 }

@@ -48,6 +48,7 @@ TEST_F(LearnerSessionsDeathTest, WhoTakesPreparesIsSentEachFromItsFirst) {
   sessions_.Check(Decree(12));
   EXPECT_EQ(AskFrom(9), LearnerSessions::Consequence::kSendTail);
   EXPECT_EQ(sessions_.Find(kLearner)->prepare_start, Decree(12));
+  EXPECT_FALSE(sessions_.Find(kLearner)->TakesPrepare(Decree(11)));
   EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(11)), "R8") << "given it already";
   EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(13)), "R8") << "12 is skipped";
   sessions_.NoteSent(kLearner, Decree(12));

@@ -25,6 +25,15 @@ TEST(LogShipmentTest, APieceThatReachesTheEndCarriesWhatIsCommitted) {
   EXPECT_EQ(state.learn_start_decree, Decree(1));
 }
 
+// A log may hold an older version behind the newer one, and decrees the learner has.
+TEST(LogShipmentTest, OfTwoVersionsTheLargerBallotCounts) {
+  const std::vector<MutationPtr> log = {MakeMutation(3, 1, 0, "a"), MakeMutation(5, 2, 1, "new"),
+                                        MakeMutation(4, 2, 1, "old"), MakeMutation(5, 3, 2, "c")};
+  const std::vector<MutationPtr> newest = NewestVersions(log, Decree(2), Decree(2));
+  ASSERT_EQ(newest.size(), 1u);
+  EXPECT_EQ(ContentOf(*newest[0]), "new");
+}
+
 TEST(LogShipmentTest, ACutPieceVouchesOnlyForWhatItProves) {
   // Behind the cut the log may hold another version of 2.
   const std::vector<MutationPtr> log = {MakeMutation(3, 1, 0, "a"), MakeMutation(3, 2, 1, "b")};

@@ -109,16 +109,6 @@ TEST(PrepareListTest, ResetForgetsEverything) {
   EXPECT_EQ(Put(list, 7, 41), PutVerdict::kStored);
 }
 
-TEST(PrepareListTest, DropUncommittedKeepsTheCache) {
-  PrepareList list(110, Decree(11));
-  Put(list, 7, 12);
-  list.CommitThrough(Decree(12));
-  Put(list, 7, 14);
-  list.DropUncommitted();
-  EXPECT_EQ(list.last_prepared(), Decree(12));
-  EXPECT_NE(list.Find(Decree(12)), nullptr);
-}
-
 // Against a model: a map from decree to (ballot, logged).
 TEST(PrepareListTest, AgreesWithAModel) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {

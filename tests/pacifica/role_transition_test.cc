@@ -65,6 +65,15 @@ TEST(RoleTransitionTest, WhatTheSameBallotAllows) {
   EXPECT_EQ(Judge(kPrimary, kInactive, 7), kRefuse);
 }
 
+TEST(RoleTransitionTest, ErrorAndSplitAreNoConfigurationsToAdopt) {
+  for (PartitionStatus from : {kPrimary, kSecondary, kPotentialSecondary, kInactive}) {
+    for (PartitionStatus to : {kError, kSplit, kInvalid}) {
+      EXPECT_EQ(Judge(from, to, 7), kRefuse);
+      EXPECT_EQ(Judge(from, to, 8), kRefuse);
+    }
+  }
+}
+
 TEST(RoleTransitionTest, ErrorIsTheEnd) {
   for (PartitionStatus to : {kPrimary, kSecondary, kPotentialSecondary, kInactive}) {
     EXPECT_EQ(Judge(kError, to, 8), kRefuse);

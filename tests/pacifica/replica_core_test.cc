@@ -1,0 +1,568 @@
+// What a replica does with the answers, proposals and syncs that seldom come: stale, doubled, of
+// another configuration, or while it can't follow them.
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/replica_core.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/pacifica/harness.h"
+
+namespace arion {
+namespace {
+
+using enum PartitionStatus;
+const Endpoint kA = NodeAt('A'), kB = NodeAt('B'), kC = NodeAt('C'), kD = NodeAt('D');
+
+// Replica B, opened with decrees 1 to 11 applied under ballot 7, and connected.
+class ReplicaCoreTest : public testing::Test {
+ protected:
+  ReplicaCoreTest() {
+    options_.pid = kTestPid;
+    options_.self = kB;
+    options_.app.app_id = kTestPid.app_id;
+    options_.app.app_name = "temp";
+    options_.app.max_replica_count = 3;
+    recovered_.ballot = Ballot(7);
+    recovered_.last_applied = recovered_.last_durable = Decree(11);
+    Open();
+  }
+  void Open() {
+    core_ = std::make_unique<ReplicaCore>(options_, recovered_, now_);
+    Step(Connected{});
+  }
+  Effects Step(const Event& event) { return core_->Step(event, now_); }
+  template <class T>
+  static const T* Sent(const Effects& effects) {
+    for (const Envelope& envelope : effects.send) {
+      if (const T* message = std::get_if<T>(&envelope)) return message;
+    }
+    return nullptr;
+  }
+  static PartitionConfiguration Group(int64_t ballot, Endpoint primary,
+                                      std::vector<Endpoint> others) {
+    PartitionConfiguration config;
+    config.pid = kTestPid;
+    config.ballot = Ballot(ballot);
+    config.max_replica_count = 3;
+    config.primary = primary;
+    config.secondaries = std::move(others);
+    return config;
+  }
+  static ReplicaConfiguration From(Endpoint primary, int64_t ballot, PartitionStatus status,
+                                   int64_t signature = 0) {
+    return {kTestPid, Ballot(ballot), primary, status, signature};
+  }
+  Effects Sync(PartitionConfiguration config) {
+    ConfigurationSynced synced;
+    synced.entry.config = std::move(config);
+    return Step(synced);
+  }
+  Effects Propose(ConfigType type, Endpoint node, PartitionConfiguration config) {
+    ProposalReceived proposal;
+    proposal.request.type = type;
+    proposal.request.node = node;
+    proposal.request.config = std::move(config);
+    return Step(proposal);
+  }
+  void ExpectOdd(const Effects& effects, int64_t before) {
+    EXPECT_EQ(core_->counters().odd_messages, before + 1);
+    EXPECT_TRUE(effects.send.empty());
+  }
+  void ProposedInVain(ConfigType type, Endpoint node, PartitionConfiguration config) {
+    const int64_t odd = core_->counters().odd_messages;
+    ExpectOdd(Propose(type, node, std::move(config)), odd);
+  }
+  Effects AnswerUpdate(uint64_t serial, ErrorCode err, PartitionConfiguration config) {
+    return Step(ConfigurationUpdateAnswered{serial, ErrorCode::kOk, {err, std::move(config)}});
+  }
+  // Of ballot 8, with A and C.
+  Effects BecomePrimary() {
+    const Effects asked = Sync(Group(7, kB, {kA, kC}));
+    const auto* update = Sent<SendConfigurationUpdate>(asked);
+    Effects effects = AnswerUpdate(update->serial, ErrorCode::kOk, update->request.config);
+    EXPECT_EQ(core_->role(), kPrimary);
+    return effects;
+  }
+  Effects Invite(int64_t signature) {
+    AddLearnerReceived invitation;
+    invitation.request.config = From(kA, 7, kPotentialSecondary, signature);
+    return Step(invitation);
+  }
+  uint64_t BecomeLearner() {
+    const Effects effects = Invite(42);
+    EXPECT_EQ(core_->role(), kPotentialSecondary);
+    return Sent<SendLearn>(effects)->serial;
+  }
+  static LearnResponse Cache(int64_t last) {
+    LearnResponse response;
+    response.config = From(kA, 7, kPotentialSecondary);
+    response.last_committed_decree = Decree(last);
+    response.prepare_start_decree = Decree(last + 1);
+    response.type = LearnType::kCache;
+    for (int64_t d = 12; d <= last; ++d)
+      AppendMutation(*MakeMutation(7, d, d - 1, "k"), -1, &response.state.meta.bytes);
+    return response;
+  }
+  Effects AnswerRound(uint64_t serial, const LearnResponse& response) {
+    return Step(LearnAnswered{serial, ErrorCode::kOk, response});
+  }
+  Effects Write(size_t bytes) {
+    ClientWrite write;
+    write.token = next_token_++;
+    write.updates = {{WriteCode::kPut, 1, std::string(bytes, 'x')}};
+    return Step(write);
+  }
+
+  Instant now_{1'000'000'000};
+  CoreOptions options_;
+  RecoveredState recovered_;
+  ClientToken next_token_ = 1;
+  std::unique_ptr<ReplicaCore> core_;
+};
+
+// ---- start ----
+
+TEST_F(ReplicaCoreTest, ALogWithAHoleMayOnlyLearn) {
+  recovered_.logged = {MakeMutation(7, 12, 11, "a"), MakeMutation(7, 14, 13, "c")};
+  Open();
+  EXPECT_EQ(core_->inactivity(), Inactivity::kRemoved);
+  EXPECT_EQ(core_->counters().lost_entries, 1);
+  Sync(Group(7, kA, {kB, kC}));
+  EXPECT_EQ(core_->role(), kInactive);
+}
+
+TEST_F(ReplicaCoreTest, WhatTheFormerLogHadCommittedIsHandedOverAtOnce) {
+  recovered_.logged = {MakeMutation(7, 12, 11, "a"), MakeMutation(7, 13, 12, "b")};
+  core_ = std::make_unique<ReplicaCore>(options_, recovered_, now_);
+  EXPECT_EQ(core_->NextWakeup(), now_);
+  const Effects effects = Step(Tick{});
+  ASSERT_EQ(effects.apply.size(), 1u);
+  EXPECT_EQ(effects.apply[0]->decree, Decree(12));
+  EXPECT_GT(core_->NextWakeup(), now_);
+}
+
+// ---- own log and engine ----
+
+TEST_F(ReplicaCoreTest, WhatIsReportedTwiceOrByNobodyChangesNothing) {
+  Sync(Group(7, kA, {kB, kC}));
+  const Watermarks before = core_->marks();
+  Step(Applied{Decree(10)});
+  Step(Logged{99});
+  EXPECT_EQ(core_->marks().last_applied, before.last_applied);
+  EXPECT_EQ(core_->marks().last_logged, before.last_logged);
+  const int64_t stale = core_->counters().stale_messages;
+  Step(LearnerWorkDone{5, LearnerWorkDone::Result::kDone, Decree(99), Decree(99)});
+  EXPECT_EQ(core_->counters().stale_messages, stale + 1);
+  EXPECT_EQ(core_->marks().last_applied, before.last_applied);
+}
+
+// ---- writes ----
+
+TEST_F(ReplicaCoreTest, FullQueuesRefuseWrites) {
+  options_.queued_bytes_max = 1000;
+  Open();
+  BecomePrimary();
+  Write(10);  // under way
+  Write(999);
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
+  Write(1);
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kBusy);
+  const Effects refused = Write(1);
+  ASSERT_EQ(refused.client_replies.size(), 1u);
+  EXPECT_EQ(refused.client_replies[0].err, ErrorCode::kBusy);
+}
+
+TEST_F(ReplicaCoreTest, ALargeDraftDoesNotGatherMore) {
+  BecomePrimary();
+  const Effects first = Write(10);
+  ASSERT_EQ(first.append.size(), 1u);
+  for (int i = 0; i < 4; ++i) Write(10);
+  const Effects logged = Step(Logged{first.append[0].sequence});
+  ASSERT_EQ(logged.append.size(), 1u);  // worth more than the one under way
+  EXPECT_TRUE(Write(1).append.empty());
+  EXPECT_TRUE(Step(Logged{logged.append[0].sequence}).append.empty()) << "gathers";
+  EXPECT_EQ(Write(64 << 10).append.size(), 1u);
+}
+
+TEST_F(ReplicaCoreTest, ATableOfOneReplicaHasNobodyWhoCouldLackAnything) {
+  BecomePrimary();
+  EXPECT_TRUE(core_->KnownToAllMembers().has_value());
+  options_.app.max_replica_count = 1;
+  recovered_.ballot = Ballot(7);
+  Open();
+  PartitionConfiguration alone = Group(7, kB, {});
+  alone.max_replica_count = 1;
+  const Effects asked = Sync(alone);
+  const auto* update = Sent<SendConfigurationUpdate>(asked);
+  AnswerUpdate(update->serial, ErrorCode::kOk, update->request.config);
+  ASSERT_EQ(core_->role(), kPrimary);
+  EXPECT_FALSE(core_->KnownToAllMembers().has_value());
+}
+
+// ---- acknowledgements ----
+
+TEST_F(ReplicaCoreTest, AnAcknowledgementIsOfTheOneWhoWasAsked) {
+  BecomePrimary();
+  const Effects started = Write(10);
+  const auto* prepare = Sent<SendPrepare>(started);
+  PrepareAcked acked;
+  acked.from = prepare->to == kA ? kC : kA;
+  acked.serial = prepare->serial;
+  acked.ack.ballot = Ballot(8);
+  acked.ack.decree = Decree(12);
+  const int64_t stale = core_->counters().stale_messages;
+  Step(acked);
+  EXPECT_EQ(core_->counters().stale_messages, stale + 1);
+  EXPECT_EQ(core_->role(), kPrimary);
+}
+
+TEST_F(ReplicaCoreTest, WhoAcknowledgesSomethingElseIsRemoved) {
+  for (const bool other_ballot : {true, false}) {
+    Open();
+    BecomePrimary();
+    const Effects started = Write(10);
+    const auto* prepare = Sent<SendPrepare>(started);
+    PrepareAcked acked;
+    acked.from = prepare->to;
+    acked.serial = prepare->serial;
+    acked.ack.ballot = Ballot(other_ballot ? 7 : 8);
+    acked.ack.decree = Decree(other_ballot ? 12 : 13);
+    const Effects effects = Step(acked);
+    EXPECT_EQ(core_->counters().odd_messages, 1);
+    const auto* update = Sent<SendConfigurationUpdate>(effects);
+    ASSERT_NE(update, nullptr);
+    EXPECT_EQ(update->request.type, ConfigType::kDowngradeToInactive);
+    EXPECT_EQ(update->request.node, prepare->to);
+  }
+}
+
+// ---- prepares and group checks that are not for this replica ----
+
+TEST_F(ReplicaCoreTest, PreparesWithoutOrOfAnotherMutationAreRefused) {
+  Sync(Group(7, kA, {kB, kC}));
+  PrepareReceived event{1, {}};
+  event.request.pid = kTestPid;
+  event.request.config = From(kA, 7, kSecondary);
+  Step(event);
+  Mutation other = *MakeMutation(7, 12, 11, "x");
+  other.pid = {9, 9};
+  event.request.mutation = std::make_shared<const Mutation>(other);
+  const Effects effects = Step(event);
+  EXPECT_EQ(std::get<PrepareAck>(effects.replies[0].body).err, ErrorCode::kInvalidData);
+  EXPECT_EQ(core_->counters().odd_messages, 2);
+  EXPECT_TRUE(effects.append.empty());
+}
+
+TEST_F(ReplicaCoreTest, GroupChecksAndInvitationsOfAnotherPartitionAreRefused) {
+  GroupCheckReceived check{1, {}};
+  check.request.config = From(kA, 7, kSecondary);
+  check.request.config.pid = {9, 9};
+  const Effects effects = Step(check);
+  EXPECT_EQ(std::get<GroupCheckResponse>(effects.replies[0].body).err, ErrorCode::kInvalidData);
+  AddLearnerReceived invitation;
+  invitation.request.config = From(kA, 7, kPotentialSecondary, 42);
+  invitation.request.config.pid = {9, 9};
+  Step(invitation);
+  EXPECT_EQ(core_->counters().odd_messages, 2);
+  EXPECT_EQ(core_->role(), kInactive);
+}
+
+// Its own update may be accepted any moment: nobody else's word of the same ballot counts.
+TEST_F(ReplicaCoreTest, WhileItsUpdateIsUnderWayNothingOfTheSameBallotIsFollowed) {
+  Sync(Group(7, kB, {kA, kC}));
+  ASSERT_TRUE(core_->IsReconfiguring());
+  EXPECT_EQ(Sent<SendLearn>(Invite(42)), nullptr);
+  GroupCheckReceived check{1, {}};
+  check.request.config = From(kA, 7, kSecondary);
+  const Effects effects = Step(check);
+  EXPECT_EQ(std::get<GroupCheckResponse>(effects.replies[0].body).err, ErrorCode::kInvalidState);
+  EXPECT_EQ(core_->role(), kInactive);
+  EXPECT_TRUE(Sync(Group(7, kA, {kB, kC})).role_changes.empty());
+}
+
+TEST_F(ReplicaCoreTest, AnAssignmentWithoutAPrimaryIsRefused) {
+  GroupCheckReceived check{1, {}};
+  check.request.config = From(Endpoint{}, 7, kSecondary);
+  EXPECT_EQ(std::get<GroupCheckResponse>(Step(check).replies[0].body).err,
+            ErrorCode::kInvalidState);
+  check.request.config = From(kB, 8, kSecondary);
+  EXPECT_EQ(std::get<GroupCheckResponse>(Step(check).replies[0].body).err,
+            ErrorCode::kInvalidState);
+  EXPECT_EQ(core_->ballot(), Ballot(7));
+}
+
+// ---- learning ----
+
+TEST_F(ReplicaCoreTest, AnInvitationWithoutASessionIsOdd) {
+  const Effects effects = Invite(0);
+  EXPECT_EQ(core_->counters().odd_messages, 1);
+  EXPECT_EQ(Sent<SendLearn>(effects), nullptr);
+}
+
+TEST_F(ReplicaCoreTest, WhatThePrimaryCanNotAnswerYetIsAskedAgainLater) {
+  for (const ErrorCode err :
+       {ErrorCode::kTryAgain, ErrorCode::kInconsistentState, ErrorCode::kInactiveState}) {
+    Open();
+    LearnResponse response;
+    response.err = err;
+    response.config = From(kA, 7, kPotentialSecondary);
+    AnswerRound(BecomeLearner(), response);
+    EXPECT_EQ(core_->role(), kPotentialSecondary);
+    now_ = core_->NextWakeup();
+    EXPECT_NE(Sent<SendLearn>(Step(Tick{})), nullptr);
+  }
+}
+
+TEST_F(ReplicaCoreTest, ALogWithNothingNewIsAskedForAgainLater) {
+  LearnResponse response;
+  response.config = From(kA, 7, kPotentialSecondary);
+  response.last_committed_decree = Decree(20);
+  response.prepare_start_decree = kInvalidDecree;
+  response.type = LearnType::kLog;
+  response.state.to_decree_included = Decree(11);
+  const Effects effects = AnswerRound(BecomeLearner(), response);
+  EXPECT_TRUE(effects.apply.empty() && effects.send.empty());
+  now_ = core_->NextWakeup();
+  EXPECT_NE(Sent<SendLearn>(Step(Tick{})), nullptr);
+}
+
+TEST_F(ReplicaCoreTest, ACacheBeyondTheListOrThatCanNotBeReadEndsTheSession) {
+  options_.prepare_list_span_max = 20;
+  Open();
+  AnswerRound(BecomeLearner(), Cache(11 + 21));
+  EXPECT_EQ(core_->counters().odd_messages, 1);
+  EXPECT_EQ(core_->role(), kInactive);
+  Open();
+  LearnResponse unreadable = Cache(12);
+  unreadable.state.meta.bytes = "no mutation";
+  AnswerRound(BecomeLearner(), unreadable);
+  EXPECT_EQ(core_->counters().odd_messages, 1);
+  EXPECT_EQ(core_->role(), kInactive);
+}
+
+TEST_F(ReplicaCoreTest, AGapThatIsNotFlushedWholeIsFlushedAgain) {
+  recovered_.last_durable = Decree(5);
+  Open();
+  const Effects learned = AnswerRound(BecomeLearner(), Cache(11));
+  ASSERT_TRUE(learned.learner_work.has_value());
+  EXPECT_EQ(learned.learner_work->what, LearnerWork::What::kFlush);
+  LearnerWorkDone done{learned.learner_work->serial, LearnerWorkDone::Result::kDone, Decree(11),
+                       Decree(8)};
+  EXPECT_FALSE(Step(done).learner_work.has_value()) << "not at once";
+  EXPECT_EQ(core_->learner_status(), LearnerStatus::kWithPrepare);
+  now_ = core_->NextWakeup();
+  const Effects again = Step(Tick{});
+  ASSERT_TRUE(again.learner_work.has_value());
+  done.serial = again.learner_work->serial;
+  done.durable = Decree(11);
+  EXPECT_NE(Sent<SendLearnCompletion>(Step(done)), nullptr);
+  EXPECT_EQ(core_->learner_status(), LearnerStatus::kSucceeded);
+}
+
+TEST_F(ReplicaCoreTest, ACompletionConfirmedForAnotherSessionEndsThisOne) {
+  AnswerRound(BecomeLearner(), Cache(11));
+  ASSERT_EQ(core_->learner_status(), LearnerStatus::kSucceeded);
+  Step(LearnCompletionAnswered{42, ErrorCode::kOk, {kTestPid, ErrorCode::kOk, 41}});
+  EXPECT_EQ(core_->role(), kInactive);
+}
+
+TEST_F(ReplicaCoreTest, WhoIsStillLearningIsNoMember) {
+  BecomeLearner();
+  Sync(Group(8, kA, {kB, kC}));
+  EXPECT_EQ(core_->role(), kPotentialSecondary);
+  GroupCheckReceived check{1, {}};
+  check.request.config = From(kA, 7, kSecondary);
+  EXPECT_EQ(std::get<GroupCheckResponse>(Step(check).replies[0].body).err,
+            ErrorCode::kInvalidState);
+  EXPECT_EQ(core_->role(), kPotentialSecondary);
+  EXPECT_EQ(core_->ballot(), Ballot(7));
+}
+
+TEST_F(ReplicaCoreTest, ASilentPrimaryIsGivenUpWhenTheCopyHasEnded) {
+  LearnResponse checkpoint = Cache(11);
+  checkpoint.type = LearnType::kApp;
+  checkpoint.prepare_start_decree = kInvalidDecree;
+  checkpoint.last_committed_decree = checkpoint.state.to_decree_included = Decree(20);
+  checkpoint.state.files = {"a"};
+  const Effects learned = AnswerRound(BecomeLearner(), checkpoint);
+  ASSERT_TRUE(learned.learner_work.has_value());
+  now_ = now_ + options_.closed_linger;
+  Step(MissingInSync{});
+  EXPECT_EQ(core_->role(), kPotentialSecondary) << "what it copies can't be stopped";
+  Step(LearnerWorkDone{learned.learner_work->serial, LearnerWorkDone::Result::kDone, Decree(20),
+                       Decree(20)});
+  Step(MissingInSync{});
+  EXPECT_EQ(core_->role(), kInactive);
+}
+
+TEST_F(ReplicaCoreTest, APrimaryThatWasDeposedLearnsFromItsSuccessor) {
+  BecomePrimary();
+  Write(10);
+  AddLearnerReceived invitation;
+  invitation.request.config = From(kA, 8, kPotentialSecondary, 42);
+  Step(invitation);
+  EXPECT_EQ(core_->role(), kPrimary) << "of its own ballot there is no other";
+  invitation.request.config = From(Endpoint{}, 9, kPotentialSecondary, 42);
+  Step(invitation);
+  EXPECT_EQ(core_->role(), kPrimary) << "of nobody";
+  invitation.request.config = From(kA, 9, kPotentialSecondary, 42);
+  const Effects effects = Step(invitation);
+  EXPECT_EQ(core_->role(), kPotentialSecondary);
+  EXPECT_EQ(effects.persist_ballot, Ballot(9));
+  ASSERT_EQ(effects.client_replies.size(), 1u);
+  EXPECT_EQ(effects.client_replies[0].err, ErrorCode::kTimeout) << "whether it survives is unknown";
+  const auto* round = Sent<SendLearn>(effects);
+  ASSERT_NE(round, nullptr);
+  EXPECT_EQ(round->to, kA);
+}
+
+// ---- learners ----
+
+TEST_F(ReplicaCoreTest, ALearnerIsAMemberWhenItsOwnSessionSucceeded) {
+  BecomePrimary();
+  PartitionConfiguration wants_one_more = Group(8, kB, {kA, kC});
+  wants_one_more.max_replica_count = 4;
+  const Effects proposed = Propose(ConfigType::kAddSecondary, kD, wants_one_more);
+  const auto* invitation = Sent<SendAddLearner>(proposed);
+  ASSERT_NE(invitation, nullptr);
+  const int64_t signature = invitation->request.config.learner_signature;
+  GroupCheckAnswered answer;
+  answer.from = kD;
+  answer.ballot = Ballot(8);
+  answer.response.learner_status = LearnerStatus::kSucceeded;
+  answer.response.learner_signature = signature - 1;
+  EXPECT_TRUE(Step(answer).send.empty());
+  EXPECT_EQ(core_->role(), kPrimary);
+  LearnCompletionReceived completion{1, {}};
+  completion.report.node = kD;
+  completion.report.learner_signature = signature;
+  completion.report.learner_status = LearnerStatus::kWithPrepare;
+  EXPECT_EQ(std::get<LearnNotifyResponse>(Step(completion).replies[0].body).err,
+            ErrorCode::kInvalidState);
+  LearnReceived ask{2, {}};
+  ask.request.pid = kTestPid;
+  ask.request.learner = kD;
+  ask.request.signature = signature;
+  ask.request.last_committed_decree_in_app = Decree(11);
+  Step(ask);
+  EXPECT_EQ(std::get<LearnNotifyResponse>(Step(completion).replies[0].body).err,
+            ErrorCode::kInvalidState)
+      << "it has not succeeded";
+  answer.response.learner_signature = signature;
+  EXPECT_NE(Sent<SendConfigurationUpdate>(Step(answer)), nullptr);
+}
+
+// ---- meta ----
+
+TEST_F(ReplicaCoreTest, AnswersThatCanNotBeTrueAreAskedForAgain) {
+  const Effects asked = Sync(Group(7, kB, {kA, kC}));
+  const auto* update = Sent<SendConfigurationUpdate>(asked);
+  ASSERT_NE(update, nullptr);
+  PartitionConfiguration wrong = update->request.config;
+  wrong.pid = {9, 9};
+  AnswerUpdate(update->serial, ErrorCode::kOk, wrong);
+  EXPECT_EQ(core_->counters().odd_messages, 1);
+  AnswerUpdate(update->serial, ErrorCode::kOk, Group(8, kB, {kA}));  // not what was asked for
+  EXPECT_EQ(core_->counters().odd_messages, 2);
+  EXPECT_TRUE(core_->IsReconfiguring());
+  EXPECT_TRUE(Step(Tick{}).send.empty()) << "not due yet";
+  now_ = core_->NextWakeup();
+  EXPECT_NE(Sent<SendConfigurationUpdate>(Step(Tick{})), nullptr);
+  // An older truth ends the update and changes nothing.
+  AnswerUpdate(update->serial, ErrorCode::kInvalidVersion, Group(6, kA, {kB, kC}));
+  EXPECT_FALSE(core_->IsReconfiguring());
+  EXPECT_EQ(core_->ballot(), Ballot(7));
+  EXPECT_EQ(core_->role(), kInactive);
+}
+
+TEST_F(ReplicaCoreTest, WithoutALeaseASyncIsNotFollowed) {
+  Step(LeaseLost{});
+  Sync(Group(8, kA, {kB, kC}));
+  EXPECT_EQ(core_->role(), kInactive);
+  Step(MissingInSync{});
+  Step(Connected{});
+  EXPECT_TRUE(Propose(ConfigType::kAssignPrimary, kB, Group(7, Endpoint{}, {kB})).send.empty())
+      << "no sync since has said what is true";
+  Sync(Group(8, kA, {kB, kC}));
+  EXPECT_EQ(core_->role(), kSecondary);
+}
+
+TEST_F(ReplicaCoreTest, AnOlderOrAnotherTablesDescriptionIsNotTaken) {
+  TableChanged change{options_.app};
+  change.app.version = 2;
+  change.app.envs["a"] = "b";
+  Step(change);
+  const uint64_t serial = core_->app_serial();
+  TableChanged older = change;
+  older.app.version = 1;
+  older.app.max_replica_count = 5;
+  Step(older);
+  TableChanged other = change;
+  other.app.app_id = 9;
+  Step(other);
+  TableChanged nameless = change;
+  nameless.app.app_name.clear();
+  Step(nameless);
+  EXPECT_EQ(core_->app_serial(), serial);
+  TableChanged unsized = change;
+  unsized.app.version = 3;
+  unsized.app.max_replica_count = 0;
+  Step(unsized);
+  EXPECT_EQ(core_->configuration().max_replica_count, 3) << "0 says nothing";
+  PartitionConfiguration none = Group(7, kA, {kB, kC});
+  none.max_replica_count = 0;
+  BecomePrimary();
+  Sync(none);
+  EXPECT_EQ(core_->configuration().max_replica_count, 3);
+}
+
+TEST_F(ReplicaCoreTest, ANewTermEndsAStepDownUnderWay) {
+  BecomePrimary();
+  Write(10);  // not committed: it is waited for
+  Propose(ConfigType::kDowngradeToSecondary, kB, Group(8, kB, {kA, kC}));
+  ASSERT_TRUE(core_->IsReconfiguring());
+  Sync(Group(9, kB, {kA, kC}));
+  EXPECT_EQ(core_->ballot(), Ballot(9));
+  EXPECT_EQ(core_->role(), kPrimary);
+  EXPECT_FALSE(core_->IsReconfiguring());
+}
+
+// ---- proposals ----
+
+TEST_F(ReplicaCoreTest, OnlyWhoMayServeIsMadePrimary) {
+  const PartitionConfiguration headless = Group(7, Endpoint{}, {kB, kC});
+  ProposedInVain(ConfigType::kUpgradeToPrimary, kB, headless);  // INACTIVE: only assigned
+  ProposedInVain(ConfigType::kAssignPrimary, kA, headless);
+  BecomeLearner();
+  ProposedInVain(ConfigType::kAssignPrimary, kB, headless);
+  ProposedInVain(ConfigType::kInvalid, kB, headless);
+  ProposedInVain(ConfigType::kAddSecondary, kD, headless);  // not to a primary
+  ProposedInVain(ConfigType::kRemove, kC, headless);
+  Open();
+  Sync(Group(7, kA, {kB, kC}));
+  ProposedInVain(ConfigType::kUpgradeToPrimary, kB, Group(7, kA, {kB, kC}));
+}
+
+TEST_F(ReplicaCoreTest, APrimaryFollowsProposalsForItsOwnGroupOnly) {
+  BecomePrimary();
+  const PartitionConfiguration mine = Group(8, kB, {kA, kC});
+  EXPECT_TRUE(Propose(ConfigType::kAssignPrimary, kB, mine).send.empty()) << "it is already";
+  ProposedInVain(ConfigType::kAddSecondary, kD, Group(8, kD, {kA, kC}));
+  ProposedInVain(ConfigType::kAddSecondary, kD, Group(8, kB, {kA}));
+  ProposedInVain(ConfigType::kAddSecondary, Endpoint{}, mine);
+  ProposedInVain(ConfigType::kDowngradeToSecondary, kA, mine);
+  ProposedInVain(ConfigType::kRemove, kD, mine);
+  ProposedInVain(ConfigType::kRemove, kA, Group(8, kB, {kA}));
+  EXPECT_EQ(core_->role(), kPrimary);
+}
+
+TEST_F(ReplicaCoreTest, AProposalWhoseConfigurationIsNotAdoptedIsNotFollowed) {
+  BecomeLearner();
+  const int64_t odd = core_->counters().odd_messages;
+  EXPECT_TRUE(Propose(ConfigType::kAddSecondary, kD, Group(8, kA, {kB, kC})).send.empty());
+  EXPECT_EQ(core_->counters().odd_messages, odd);
+  EXPECT_EQ(core_->ballot(), Ballot(7));
+}
+
+}  // namespace
+}  // namespace arion
