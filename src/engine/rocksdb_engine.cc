@@ -406,14 +406,14 @@ RocksdbEngineFactory::RocksdbEngineFactory(Environment& environment, RocksdbEngi
 RocksdbEngineFactory::~RocksdbEngineFactory() = default;
 
 const EngineIoStats& RocksdbEngineFactory::io_stats(const std::string& directory) {
-  return shared_->DiskOf(environment_.files(), environment_.clock(), directory).files->stats();
+  return shared_->DiskOf(environment_, directory).files->stats();
 }
 
 absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
     const std::string& data_directory) {
   auto expiry = std::make_shared<ExpiryRule>();
   expiry->now = [&clock = environment_.clock()] { return ExpiryNow(clock); };
-  Shared::Disk& disk = shared_->DiskOf(environment_.files(), environment_.clock(), data_directory);
+  Shared::Disk& disk = shared_->DiskOf(environment_, data_directory);
   DatabaseOptions options{.env = disk.env,
                           .db = MakeDbOptions(options_, *shared_),
                           .data = MakeDataOptions(options_, *shared_, expiry),
@@ -433,8 +433,7 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
   FileSystem& files = environment_.files();
   ASSIGN_OR_RETURN(
       Decree found,
-      DecreeOfCheckpoint(shared_->DiskOf(files, environment_.clock(), data_directory).env,
-                         checkpoint_directory));
+      DecreeOfCheckpoint(shared_->DiskOf(environment_, data_directory).env, checkpoint_directory));
   if (found != decree) {
     return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
                                             ", not ", decree.value()));

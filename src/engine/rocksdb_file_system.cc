@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_file_system.h"
 
+#include <absl/time/clock.h>
+
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
@@ -110,8 +113,8 @@ class RandomAccessFile : public rocksdb::FSRandomAccessFile {
 class AppendedFile : public rocksdb::FSWritableFile {
  public:
   AppendedFile(std::unique_ptr<WritableFile> file, const rocksdb::FileOptions& options,
-               const Clock& clock, EngineIoStats& stats)
-      : FSWritableFile(options), file_(std::move(file)), clock_(clock), stats_(stats) {}
+               RocksdbFileSystem& disk, EngineIoStats& stats)
+      : FSWritableFile(options), file_(std::move(file)), disk_(disk), stats_(stats) {}
 
   using FSWritableFile::Append;
   IOStatus Append(const Slice& data, const IOOptions&, IODebugContext*) override {
@@ -130,14 +133,18 @@ class AppendedFile : public rocksdb::FSWritableFile {
   }
   IOStatus Flush(const IOOptions&, IODebugContext*) override { return IOStatus::OK(); }
   IOStatus RangeSync(uint64_t offset, uint64_t n, const IOOptions&, IODebugContext*) override {
-    if (error_.ok()) Keep(file_->StartWriteback(offset, n));
+    for (const uint64_t end = offset + n; offset < end && error_.ok();) {
+      const uint64_t piece = std::min(end - offset, TablePace::kPieceBytes);
+      WriteBack(offset, piece);
+      offset += piece;
+    }
     return IOStatus::OK();
   }
   IOStatus Sync(const IOOptions&, IODebugContext*) override {
     if (error_.ok()) {
-      const Instant start = clock_.Now();
+      const Instant start = disk_.clock().Now();
       Keep(file_->Sync());
-      stats_.sync_nanos.Record(static_cast<uint64_t>(clock_.Now().nanos() - start.nanos()));
+      stats_.sync_nanos.Record(static_cast<uint64_t>(disk_.clock().Now().nanos() - start.nanos()));
     }
     return ToRocksdb(error_);
   }
@@ -149,6 +156,14 @@ class AppendedFile : public rocksdb::FSWritableFile {
   uint64_t GetFileSize(const IOOptions&, IODebugContext*) override { return size_; }
 
  private:
+  // All at once would be up to a memtable in the disk's queue, before any log's sync.
+  void WriteBack(uint64_t offset, uint64_t n) {
+    const Instant start = disk_.clock().Now();
+    Keep(file_->StartWriteback(offset, n));
+    if (error_.ok()) Keep(file_->AwaitWriteback(offset, n));
+    // RocksDB's priority of a flush nobody waits for.
+    if (GetIOPriority() == rocksdb::Env::IO_HIGH) disk_.RestAfterPiece(disk_.clock().Now() - start);
+  }
   void Keep(absl::Status status) {
     if (status.ok()) return;
     stats_.failures.Add();
@@ -156,7 +171,7 @@ class AppendedFile : public rocksdb::FSWritableFile {
   }
 
   const std::unique_ptr<WritableFile> file_;
-  const Clock& clock_;
+  RocksdbFileSystem& disk_;
   EngineIoStats& stats_;
   uint64_t size_ = 0;  // what RocksDB believes it has
   absl::Status error_;
@@ -182,6 +197,11 @@ struct HeldLock : rocksdb::FileLock {
 };
 
 }  // namespace
+
+void RocksdbFileSystem::RestAfterPiece(absl::Duration took) {
+  const int64_t log_syncs = environment_.log_device(path_).stats().syncs.value();
+  absl::SleepFor(pace_.RestAfter(took, log_syncs, clock().Now()));
+}
 
 IOStatus RocksdbFileSystem::Done(const absl::Status& status) { return Counted(status, stats_); }
 
@@ -210,7 +230,7 @@ IOStatus RocksdbFileSystem::NewWritableFile(const std::string& path,
                                             Debug*) {
   auto opened = files_.OpenForWrite(path, arion::FileSystem::CreateMode::kTruncate);
   if (!opened.ok()) return Done(opened.status());
-  *file = std::make_unique<AppendedFile>(*std::move(opened), options, clock_, stats_);
+  *file = std::make_unique<AppendedFile>(*std::move(opened), options, *this, stats_);
   return IOStatus::OK();
 }
 

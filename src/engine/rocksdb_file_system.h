@@ -5,7 +5,9 @@
 //           alone; what it appends after that goes nowhere. Its own writer, built with assertions
 //           as Debian's is, ends the process when it meets a file again that has failed an append.
 //           NoSpace for ResourceExhausted, PathNotFound for NotFound, else IOError.
-// Threads   Thread-safe. Lifetime: `files` and `clock` outlive it, it its files.
+// Shapes    What is written while a file grows goes to the disk in pieces (table_pace.h), one at a
+//           time, and flushes rest between them; but not where RocksDB stalls writes.
+// Threads   Thread-safe. Lifetime: the environment outlives it, it its files.
 // Promises  A file that lost a byte never syncs or closes well.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -14,19 +16,26 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/engine_io_stats.h"
-#include "env/clock.h"
-#include "env/file_system.h"
+#include "engine/table_pace.h"
+#include "env/environment.h"
 
 namespace arion {
 
 class RocksdbFileSystem : public rocksdb::FileSystem {
  public:
-  RocksdbFileSystem(arion::FileSystem& files, const Clock& clock) : files_(files), clock_(clock) {}
+  // Of the disk that holds `path`.
+  RocksdbFileSystem(Environment& environment, std::string path)
+      : environment_(environment), files_(environment.files()), path_(std::move(path)) {}
 
   const EngineIoStats& stats() const { return stats_; }
+  const Clock& clock() const { return environment_.clock(); }
+
+  // After a piece of a flush that took `took`: leaves the disk to its logs for a while.
+  void RestAfterPiece(absl::Duration took);
 
   const char* Name() const override { return "arion"; }
 
@@ -75,9 +84,11 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
  private:
   rocksdb::IOStatus Done(const absl::Status& status);
 
+  Environment& environment_;
   arion::FileSystem& files_;
-  const Clock& clock_;
+  const std::string path_;
   EngineIoStats stats_;
+  TablePace pace_;
 };
 
 }  // namespace arion

@@ -77,9 +77,9 @@ rocksdb::BlockBasedTableOptions MakeTableOptions(const RocksdbEngineFactory::Sha
 
 }  // namespace
 
-RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(FileSystem& files,
-                                                                         const Clock& clock,
+RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(Environment& environment,
                                                                          std::string path) {
+  FileSystem& files = environment.files();
   absl::StatusOr<uint64_t> device = files.DeviceOf(path);
   while (!device.ok() && ParentDirectory(path) != path) {
     path = ParentDirectory(path);
@@ -88,7 +88,7 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(FileSys
   std::lock_guard lock(mutex);
   Disk& disk = disks[device.value_or(UINT64_MAX)];
   if (disk.env == nullptr) {
-    disk.files = std::make_shared<RocksdbFileSystem>(files, clock);
+    disk.files = std::make_shared<RocksdbFileSystem>(environment, path);
     disk.env = std::make_shared<DiskThreads>(rocksdb::NewCompositeEnv(disk.files));
     disk.env->SetBackgroundThreads(kFlushThreads, rocksdb::Env::HIGH);
   }

@@ -33,7 +33,7 @@ struct RocksdbEngineFactory::Shared {
     std::shared_ptr<DiskThreads> env;  // with those files
   };
   // Of the device that holds `path`, or what of it there is.
-  Disk& DiskOf(FileSystem& files, const Clock& clock, std::string path);
+  Disk& DiskOf(Environment& environment, std::string path);
 
   std::mutex mutex;
   std::map<uint64_t, Disk> disks ABSL_GUARDED_BY(mutex);  // by device; they stay where they are

@@ -48,6 +48,8 @@ class WritableFile {
   virtual absl::Status Truncate(uint64_t size) = 0;
   // Begins to write back what was written there; nothing is durable by it.
   virtual absl::Status StartWriteback(uint64_t offset, uint64_t n) { return absl::OkStatus(); }
+  // Waits until what was begun there has ended. After an error Sync fails too.
+  virtual absl::Status AwaitWriteback(uint64_t offset, uint64_t n) { return absl::OkStatus(); }
   virtual absl::Status Sync() = 0;  // fdatasync
   virtual absl::Status Close() = 0;
 };

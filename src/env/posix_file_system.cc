@@ -130,12 +130,14 @@ class PosixWritableFile : public WritableFile {
     return absl::OkStatus();
   }
   absl::Status StartWriteback(uint64_t offset, uint64_t n) override {
-    const int result = ::sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(n),
-                                         SYNC_FILE_RANGE_WRITE);
-    // Some file systems have no such call.
-    if (result == 0 || errno == ENOSYS || errno == EINVAL || errno == ESPIPE)
-      return absl::OkStatus();
-    return PosixError(errno, "write back", path_);
+    return SyncRange(offset, n, SYNC_FILE_RANGE_WRITE);
+  }
+  absl::Status AwaitWriteback(uint64_t offset, uint64_t n) override {
+    const BlockingCall call("write back", path_);
+    const absl::Status status = SyncRange(offset, n, SYNC_FILE_RANGE_WAIT_BEFORE);
+    // The kernel tells of a lost page once.
+    if (!status.ok()) sync_failed_ = true;
+    return status;
   }
   absl::Status Sync() override {
     const BlockingCall call("sync", path_);
@@ -151,6 +153,15 @@ class PosixWritableFile : public WritableFile {
   }
 
  private:
+  absl::Status SyncRange(uint64_t offset, uint64_t n, unsigned how) const {
+    const int result =
+        ::sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(n), how);
+    // Some file systems have no such call.
+    if (result == 0 || errno == ENOSYS || errno == EINVAL || errno == ESPIPE)
+      return absl::OkStatus();
+    return PosixError(errno, "write back", path_);
+  }
+
   int fd_;
   bool sync_failed_ = false;
   const std::string path_;

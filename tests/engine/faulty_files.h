@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -41,6 +42,11 @@ class FaultyFiles : public FileSystem {
   bool has_failed() {
     std::lock_guard lock(mutex_);
     return fault_ == nullptr;
+  }
+  // The most bytes of one file whose writeback was begun and not awaited.
+  uint64_t most_under_way() {
+    std::lock_guard lock(mutex_);
+    return most_under_way_;
   }
   void Heal() {
     std::lock_guard lock(mutex_);
@@ -153,6 +159,17 @@ class FaultyFiles : public FileSystem {
       RETURN_IF_ERROR(files_.Pass(Call::kWrite, path_));
       return file_->Truncate(size);
     }
+    absl::Status StartWriteback(uint64_t offset, uint64_t n) override {
+      std::lock_guard lock(files_.mutex_);
+      under_way_ += n;
+      files_.most_under_way_ = std::max(files_.most_under_way_, under_way_);
+      return file_->StartWriteback(offset, n);
+    }
+    absl::Status AwaitWriteback(uint64_t offset, uint64_t n) override {
+      std::lock_guard lock(files_.mutex_);
+      under_way_ -= n;
+      return file_->AwaitWriteback(offset, n);
+    }
     absl::Status Sync() override {
       std::lock_guard lock(files_.mutex_);
       RETURN_IF_ERROR(files_.Pass(Call::kSync, path_));
@@ -167,6 +184,7 @@ class FaultyFiles : public FileSystem {
     FaultyFiles& files_;
     const std::string path_;
     std::unique_ptr<WritableFile> file_;
+    uint64_t under_way_ = 0;
   };
 
   static size_t Index(Call call) { return static_cast<size_t>(call); }
@@ -179,6 +197,7 @@ class FaultyFiles : public FileSystem {
   FileSystem& below_;
   std::mutex mutex_;
   std::array<int64_t, kCalls.size()> counts_{};  // guarded by mutex_, as all below
+  uint64_t most_under_way_ = 0;
   Call fault_call_ = Call::kRead;
   int64_t fault_at_ = 0;
   std::function<absl::Status(const std::string& path)> fault_;

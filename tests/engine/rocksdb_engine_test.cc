@@ -18,6 +18,8 @@
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "engine/rocksdb_options.h"
+#include "engine/table_pace.h"
+#include "tests/engine/faulty_files.h"
 #include "tests/engine/test_environment.h"
 #include "tests/support/fixtures.h"
 
@@ -242,6 +244,22 @@ TEST_F(RocksdbEngineTest, FlushesOfItsOwnAdvanceTheFlushedDecree) {
   engine = *small.Open(data_);
   EXPECT_GT(engine->last_applied(), Decree(0));
   EXPECT_EQ(engine->last_durable(), engine->last_applied());
+}
+
+// A memtable in the disk's queue at once held up each log's sync for as long as that took.
+TEST_F(RocksdbEngineTest, AFlushGivesItsDiskOnePieceAtATime) {
+  FaultyFiles watched(environment_.files());
+  TestEnvironment environment(watched);
+  RocksdbEngineFactory factory(environment);
+  auto engine = *factory.Open(data_);
+  const std::string value(1 << 20, 'v');
+  for (int i = 1; i <= 8; ++i) {
+    const std::string key = JoinRawKey("h", std::to_string(i));
+    const WriteOp op{.kind = WriteOp::Kind::kPut, .key = key, .value = value};
+    ASSERT_TRUE(engine->Apply(Decree(i), 1, {&op, 1}).ok());
+  }
+  ASSERT_TRUE(engine->Flush().ok());
+  EXPECT_EQ(watched.most_under_way(), TablePace::kPieceBytes);
 }
 
 TEST_F(RocksdbEngineTest, RefusesWhatIsNotItsOwn) {

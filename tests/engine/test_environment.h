@@ -1,5 +1,6 @@
 // TestEnvironment: a wall clock moved by hand, real files below a directory of its own, or files
-// that are given, and nothing else. SPDX-License-Identifier: Apache-2.0
+// that are given, a log device without logs, and nothing else.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <filesystem>
@@ -34,17 +35,34 @@ class TestEnvironment : public Environment, private Clock {
   Random& random() override { Refuse("no random numbers here"); }
   StrandPtr NewStrand(std::string_view) override { Refuse("no strands here"); }
   DiskPool& disk_pool(const std::string&) override { Refuse("no pools here"); }
-  LogDevice& log_device(const std::string&) override { Refuse("no log devices here"); }
+  LogDevice& log_device(const std::string&) override { return log_device_; }
 
  private:
   [[noreturn]] static void Refuse(const char* what) {
     LOG(FATAL) << what;
     abort();
   }
+  // Nobody writes a log.
+  class NoLogs : public LogDevice {
+   public:
+    void Write(WriteRequest) override { Refuse("no logs here"); }
+    absl::StatusOr<std::shared_ptr<LogFile>> Open(const std::string&, bool) override {
+      return absl::UnimplementedError("no logs here");
+    }
+    absl::Status FillWithZeros(LogFile&, uint64_t, uint64_t) override { return absl::OkStatus(); }
+    absl::Status TruncateAndSync(LogFile&, uint64_t) override { return absl::OkStatus(); }
+    absl::Status Sync(LogFile&) override { return absl::OkStatus(); }
+    std::string method() const override { return "none"; }
+    const LogDeviceStats& stats() const override { return stats_; }
+
+   private:
+    const LogDeviceStats stats_{};
+  };
   Instant Now() const override { return Instant(); }
   int64_t WallMicros() const override { return wall_micros_; }
 
   std::string root_;
+  NoLogs log_device_;
   PosixFileSystem posix_files_;
   FileSystem* const files_ = &posix_files_;
   int64_t wall_micros_ = kExpiryEpochUnixSeconds * 1000000;

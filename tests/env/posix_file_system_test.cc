@@ -40,6 +40,15 @@ TEST_F(PosixFileSystemTest, CreateModesMeanWhatTheySay) {
   EXPECT_EQ(*ReadFile(files_, Path("f")), "");
 }
 
+TEST_F(PosixFileSystemTest, AWritebackIsBegunAndAwaited) {
+  auto file = *files_.OpenForWrite(Path("f"), CreateMode::kMustNotExist);
+  ASSERT_TRUE(file->WriteAt(0, std::string(100000, 'x')).ok());
+  EXPECT_TRUE(file->StartWriteback(0, 65536).ok());
+  EXPECT_TRUE(file->AwaitWriteback(0, 65536).ok());
+  EXPECT_TRUE(file->AwaitWriteback(65536, 100000).ok()) << "nothing was begun there";
+  EXPECT_TRUE(file->Sync().ok());
+}
+
 TEST_F(PosixFileSystemTest, ReadsShortOnlyAtTheEnd) {
   ASSERT_TRUE(WriteFileDurably(files_, Path("f"), "0123456789").ok());
   auto file = *files_.OpenForRead(Path("f"));

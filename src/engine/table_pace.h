@@ -1,0 +1,42 @@
+// TablePace: how long a flush of records to a table rests between two pieces of it, so that the
+// logs of the same disk do not wait behind a whole memtable.
+//
+// Shapes    While the disk's logs are synced: kRests times as long as the piece took to get there,
+//           kRestMax at most; else not at all. kFlushThreads of them then leave the logs, which
+//           write the same bytes, more of the disk than they need to keep ahead.
+// Threads   Thread-safe. Pure otherwise: the time and the number of syncs come by argument.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+
+#include "base/instant.h"
+
+namespace arion {
+
+class TablePace {
+ public:
+  static constexpr uint64_t kPieceBytes = 256 << 10;
+  static constexpr int kRests = 3;
+  static constexpr absl::Duration kRestMax = absl::Milliseconds(20);
+  static constexpr absl::Duration kLately = absl::Milliseconds(30);
+
+  // After a piece that took `took`; `log_syncs`: of this disk, since the start.
+  absl::Duration RestAfter(absl::Duration took, int64_t log_syncs, Instant now) {
+    if (log_syncs_.exchange(log_syncs, std::memory_order_relaxed) != log_syncs)
+      synced_at_nanos_.store(now.nanos(), std::memory_order_relaxed);
+    const Instant synced_at(synced_at_nanos_.load(std::memory_order_relaxed));
+    if (log_syncs == 0 || now - synced_at > kLately) return absl::ZeroDuration();
+    return std::min(took * kRests, kRestMax);
+  }
+
+ private:
+  std::atomic<int64_t> log_syncs_{0};
+  std::atomic<int64_t> synced_at_nanos_{0};
+};
+
+}  // namespace arion
