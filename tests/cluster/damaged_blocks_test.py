@@ -200,7 +200,7 @@ class DamagedBlocks(harness.ClusterTest):
         chosen = []
         if self.chance.randrange(4) == 0:
             chosen.append(self.choose([*self.cases(data, False), *self.cases(home, False)]))
-        else:
+        if not any(chosen):
             replicas = [name for name in os.listdir(home) if name.endswith(".pegasus")]
             for name in self.chance.sample(sorted(replicas), min(3, len(replicas))):
                 chosen.append(self.choose(list(self.cases(os.path.join(home, name), True))))
