@@ -27,9 +27,9 @@ import harness
 BLOCK = 4096
 DAMAGES = ("flip", "zero", "random", "truncate", "swap", "append")
 KEYS, VALUE_BYTES = 300, 600
-HEALS_SECONDS = 60
+HEALS_SECONDS = 60 * harness.PATIENCE
 CASES_MIN = 8  # with fewer it proves nothing
-SECONDS, SEED, ALL = 25, random.randrange(1 << 30), False
+SECONDS, SEED = 25, random.randrange(1 << 30)
 
 Case = collections.namedtuple("Case", "path kind block damage")
 
@@ -88,7 +88,8 @@ class DamagedBlocks(harness.ClusterTest):
     def setUp(self):
         self.chance = random.Random(SEED)
         self.values, self.done, self.heals = {}, collections.Counter(), []
-        self.table_api = None
+        self.table_api = data_api.DataApi(self.cluster.meta.address, "temp", header_version=1, timeout=5)
+        self.app_id = self.table_api.app_id
         self.addCleanup(lambda: self.table_api and self.table_api.close())
 
     # Clients' side.
@@ -115,7 +116,7 @@ class DamagedBlocks(harness.ClusterTest):
             value = b"%d.%d|" % (i, self.chance.getrandbits(40)) + b"x" * self.chance.randrange(VALUE_BYTES)
             self.values[i] = [*self.values.get(i, [])[-50:], value]
             answer = self.again(lambda table: table.put(key=data_api.raw_key(b"k%d" % i, b"s"), value=value),
-                                time.monotonic() + HEALS_SECONDS * harness.PATIENCE)
+                                time.monotonic() + HEALS_SECONDS)
             self.assertEqual(answer["error"], data_api.OK)
 
     def read(self, table, i, **how):
@@ -164,7 +165,7 @@ class DamagedBlocks(harness.ClusterTest):
 
     def check_healed(self, victim, begin):
         """It leads all while everything is read from it: where it can't read something it steps down, learns and tries again."""
-        until = begin + HEALS_SECONDS * harness.PATIENCE
+        until = begin + HEALS_SECONDS
         before = None
         while before is None or before != self.ballots():
             self.read_all(until)
@@ -232,7 +233,6 @@ class DamagedBlocks(harness.ClusterTest):
 
     def test_a_server_that_lacks_the_end_of_its_log_is_not_moved_to(self):
         """What is cut off looks like a torn tail, and the meta server must not take it for intact before the primary has."""
-        self.app_id = data_api.DataApi(self.cluster.meta.address, "temp").app_id
         self.put(KEYS)
         victim = self.cluster.replicas[0]
         self.lead(self.cluster.replicas[1], time.monotonic() + HEALS_SECONDS)
@@ -250,7 +250,6 @@ class DamagedBlocks(harness.ClusterTest):
 
     def test_a_damaged_block_is_never_answered_from_and_is_repaired(self):
         print(f"seed {SEED}", flush=True)
-        self.app_id = data_api.DataApi(self.cluster.meta.address, "temp").app_id
         self.put(KEYS)
         end, in_vain = time.monotonic() + SECONDS, 0
         while in_vain < 20 and time.monotonic() < end:
@@ -267,6 +266,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--all", action="store_true")
     arguments, rest = parser.parse_known_args()
-    ALL, SEED = arguments.all, arguments.seed
-    SECONDS = arguments.seconds or (float("inf") if ALL else SECONDS)
+    SEED = arguments.seed
+    SECONDS = arguments.seconds or (float("inf") if arguments.all else SECONDS)
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
