@@ -186,7 +186,8 @@ absl::Status SimLogDevice::FillWithZeros(LogFile& file, uint64_t from, uint64_t 
   if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
   const InodePtr& inode = static_cast<File&>(file).inode();
   if (from < to) {
-    std::string zeros(to - from, '\0');
+    if (zeros_.size() < to - from) zeros_.resize(to - from, '\0');
+    const std::string_view zeros = std::string_view(zeros_).substr(0, to - from);
     RETURN_IF_ERROR(Annotate(node_.disk().Write(*inode, from, zeros, SimDisk::Path::kDirect),
                              absl::StrCat("fill ", file.path())));
   }

@@ -67,6 +67,7 @@ class SimLogDevice : public LogDevice {
   uint64_t flush_before_ = 0;  // changes below this number are covered by the running flush
   Instant flush_begun_{0};
   int64_t flushes_ = 0;
+  std::string zeros_;  // as many as a file was ever filled with at once
 };
 
 }  // namespace arion::sim

@@ -91,7 +91,8 @@ void SimNetwork::Unblock(Endpoint from, Endpoint to) {
   for (Held& message : held) {
     PortPtr port = message.to.lock();
     if (port && port->open())
-      Arrive(port, Delay() + absl::Milliseconds(world_.random().Below(200)), message.deliver);
+      Arrive(port, Delay() + absl::Milliseconds(world_.random().Below(200)),
+             std::move(message.deliver));
   }
 }
 
@@ -129,24 +130,25 @@ absl::Duration SimNetwork::Delay() {
   return absl::Microseconds(random.Between(60, 500));
 }
 
-void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, std::shared_ptr<Task> deliver) {
-  to->At(world_.now() + delay, [deliver = std::move(deliver)] { (*deliver)(); });
+void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, Task deliver) {
+  to->At(world_.now() + delay, std::move(deliver));
 }
 
 void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver) {
   ++messages_;
   SimRandom& random = world_.random();
-  auto shared = std::make_shared<Task>(std::move(deliver));
   auto it = blocked_.find({from, to->local});
   if (it != blocked_.end()) {
-    if (random.Percent(30)) it->second.push_back({to, std::move(shared)});
+    if (random.Percent(30)) it->second.push_back({to, std::move(deliver)});
     return;
   }
   if (weather.loss_percent > 0 && random.Percent(weather.loss_percent)) return;
   if (copies == Copies::kMayDouble && random.Percent(weather.duplicate_percent)) {
-    Arrive(to, Delay() + absl::Milliseconds(random.Below(100)), shared);
+    auto shared = std::make_shared<Task>(std::move(deliver));
+    deliver = [shared] { (*shared)(); };
+    Arrive(to, Delay() + absl::Milliseconds(random.Below(100)), [shared] { (*shared)(); });
   }
-  Arrive(to, Delay(), std::move(shared));
+  Arrive(to, Delay(), std::move(deliver));
 }
 
 SimTransport::SimTransport(SimNetwork& network, SimNode& node, Endpoint local)

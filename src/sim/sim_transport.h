@@ -48,7 +48,7 @@ class SimNetwork {
       on_answer;
 
   // One direction.
-  void Block(Endpoint from, Endpoint to) { blocked_.insert({{from, to}, {}}); }
+  void Block(Endpoint from, Endpoint to) { blocked_.try_emplace({from, to}); }
   void Unblock(Endpoint from, Endpoint to);
   void UnblockAll();
   // The node behind `endpoint` is gone. Its peers' calls fail now (kReset) or by their timeouts
@@ -73,7 +73,7 @@ class SimNetwork {
   using Direction = std::pair<Endpoint, Endpoint>;
   struct Held {
     std::weak_ptr<Port> to;
-    std::shared_ptr<Task> deliver;
+    Task deliver;
   };
 
   // Runs `deliver` at the port's node, if the message gets there: at most once, or perhaps twice.
@@ -83,7 +83,7 @@ class SimNetwork {
     return weather.duplicate_percent > 0 ? Copies::kMayDouble : Copies::kOne;
   }
   void Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver);
-  void Arrive(const PortPtr& to, absl::Duration delay, std::shared_ptr<Task> deliver);
+  void Arrive(const PortPtr& to, absl::Duration delay, Task deliver);
   absl::Duration Delay();
   PortPtr Find(Endpoint endpoint) const;
 

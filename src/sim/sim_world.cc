@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sim_world.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "sim/sim_environment.h"
@@ -76,22 +77,42 @@ void SimWorld::Enqueue(const Entry& entry) {
   const int64_t stretch = entry.at >> kStretchBits;
   if (stretch <= near_stretch_) {
     near_.push(entry);
+  } else if (stretch - near_stretch_ < kRingStretches) {
+    RingAt(stretch).push_back(entry);
+    ++ring_entries_;
   } else {
-    later_[stretch].push_back(entry);
+    far_[stretch].push_back(entry);
   }
 }
 
+// Of those that hold something; there is one.
+int64_t SimWorld::NextStretch() {
+  if (ring_entries_ == 0) return far_.begin()->first;
+  int64_t next = near_stretch_ + 1;
+  while (RingAt(next).empty()) ++next;
+  return far_.empty() ? next : std::min(next, far_.begin()->first);
+}
+
 void SimWorld::BringNearer() {
-  while (near_.empty() && !later_.empty()) {
-    near_stretch_ = later_.begin()->first;
-    const std::vector<Entry> entries = std::move(later_.begin()->second);
-    later_.erase(later_.begin());
-    for (const Entry& entry : entries) {
-      if (slots_[entry.slot].task) {
-        near_.push(entry);
-      } else {
-        Free(entry.slot);
-      }
+  while (near_.empty() && (ring_entries_ > 0 || !far_.empty())) {
+    near_stretch_ = NextStretch();
+    if (auto far = far_.begin(); far != far_.end() && far->first == near_stretch_) {
+      BringNearer(far->second);
+      far_.erase(far);
+    }
+    std::vector<Entry>& entries = RingAt(near_stretch_);
+    BringNearer(entries);
+    ring_entries_ -= entries.size();
+    entries.clear();
+  }
+}
+
+void SimWorld::BringNearer(const std::vector<Entry>& entries) {
+  for (const Entry& entry : entries) {
+    if (slots_[entry.slot].task) {
+      near_.push(entry);
+    } else {
+      Free(entry.slot);
     }
   }
 }

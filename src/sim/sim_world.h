@@ -14,6 +14,7 @@
 #include <absl/functional/function_ref.h>
 #include <absl/time/time.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -100,6 +101,8 @@ class SimWorld {
   void Enqueue(const Entry& entry);
   // Moves the next later events that are still wanted to where they are put in order.
   void BringNearer();
+  void BringNearer(const std::vector<Entry>& entries);
+  int64_t NextStretch();
   void Free(uint32_t slot);
 
   uint64_t seed_;
@@ -116,8 +119,16 @@ class SimWorld {
   // What is due soon, in order; and what comes later, by its stretch of time: most of it are timeouts
   // that are cancelled long before, and never cost a place in the order.
   std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> near_;
-  std::map<int64_t, std::vector<Entry>> later_;
   int64_t near_stretch_ = 0;  // the last that is in near_
+  // The next kRingStretches - 1 stretches behind it, each at its number modulo that; and what is
+  // farther off, which stays there until its stretch comes.
+  static constexpr int64_t kRingStretches = 1024;
+  std::vector<Entry>& RingAt(int64_t stretch) {
+    return ring_[static_cast<size_t>(stretch % kRingStretches)];
+  }
+  std::array<std::vector<Entry>, kRingStretches> ring_;
+  size_t ring_entries_ = 0;
+  std::map<int64_t, std::vector<Entry>> far_;
 };
 
 }  // namespace arion::sim

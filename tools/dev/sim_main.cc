@@ -7,6 +7,7 @@
 #include <absl/strings/str_split.h>
 #include <gflags/gflags.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -255,6 +256,9 @@ int Main() {
 
 int main(int argc, char** argv) {
   gflags::ParseCommandLineFlags(&argc, &argv, true);
+  // glog asks for the local time of each line, also of those that nobody sees: without this each
+  // looks for /etc/localtime anew.
+  setenv("TZ", "UTC0", 0);
   google::InitGoogleLogging(argv[0]);
   for (int severity = 0; severity < google::NUM_SEVERITIES; ++severity)
     google::SetLogDestination(severity, "");
