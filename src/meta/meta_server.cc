@@ -336,6 +336,7 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
 void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
                                       int64_t incarnation) {
   Partition& partition = *state_.FindPartition(next.pid);
+  CHECK(partition.pending == next) << "M1: " << Describe(next) << " is not what was stored";
   int32_t app_id = next.pid.app_id;
   Install(partition, std::move(next), cause, Now());
   stats_.configuration_changes.Add(1);

@@ -16,6 +16,8 @@ void CheckLadder(const Watermarks& marks) {
 
 void CheckRise(const Watermarks& before, const Watermarks& after) {
   CHECK_LE(before.ballot, after.ballot) << "R3";
+  CHECK(before.role != PartitionStatus::kError || after.role == PartitionStatus::kError)
+      << "P5: a failed replica takes a role again";
   if (before.learner_restarts != after.learner_restarts) return;
   CHECK_LE(before.last_durable, after.last_durable) << "R3";
   CHECK_LE(before.last_applied, after.last_applied) << "R3";
@@ -31,6 +33,21 @@ void CheckMembers(const PartitionConfiguration& configuration) {
   for (Endpoint secondary : configuration.secondaries) {
     CHECK(members.insert(secondary).second) << "R6: " << secondary << " is a member twice";
   }
+}
+
+void CheckTerm(const PrepareList& list, Ballot ballot) {
+  for (Decree d = list.last_committed() + 1; d <= list.last_prepared(); ++d) {
+    const PrepareList::Entry* entry = list.Find(d);
+    CHECK(entry != nullptr) << "R2: hole at " << d;
+    CHECK_EQ(entry->mutation->ballot, ballot) << "R9: " << d << " is of a former term";
+  }
+}
+
+void CheckStanding(PartitionStatus role, LearnerStatus phase, Standing standing) {
+  if (role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary)
+    CHECK(standing == Standing::kMember) << "R10: a member whose state is a learner's";
+  if (phase == LearnerStatus::kWithPrepare || phase == LearnerStatus::kSucceeded)
+    CHECK(standing == Standing::kLearner) << "R10: a learner whose state counts as a member's";
 }
 
 }  // namespace arion

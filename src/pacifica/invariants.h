@@ -14,6 +14,10 @@
 //     it is handed, ReplicaState::Hand)
 // R8  a learner that takes prepares was sent each decree in [prepare_start, prepared] (I-18; checked
 //     where prepares are sent and after each step, LearnerSessions)
+// R9  what a primary has prepared and not committed is of its own ballot: the tail of a former term
+//     was prepared again (I-29)
+// R10 a learned state is a learner's until it is a member's: no member has a learner's standing, no
+//     learner that takes prepares a member's, and none has succeeded before its gap is durable (I-17)
 //
 // tests/sim/invariants.md says of each of I-01 to I-30 where it is held.
 // SPDX-License-Identifier: Apache-2.0
@@ -21,6 +25,9 @@
 
 #include "base/ids.h"
 #include "messages/configuration.h"
+#include "messages/replication_messages.h"
+#include "pacifica/effects.h"
+#include "pacifica/prepare_list.h"
 
 namespace arion {
 
@@ -39,5 +46,7 @@ struct Watermarks {
 void CheckLadder(const Watermarks& marks);                          // R1
 void CheckRise(const Watermarks& before, const Watermarks& after);  // R3
 void CheckMembers(const PartitionConfiguration& configuration);     // R6
+void CheckTerm(const PrepareList& list, Ballot ballot);             // R9, of a primary
+void CheckStanding(PartitionStatus role, LearnerStatus phase, Standing standing);  // R10
 
 }  // namespace arion

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "pacifica/invariants.h"
 #include "pacifica/log_shipment.h"
 #include "pacifica/possible.h"
 
@@ -46,6 +47,12 @@ GroupCheckResponse Learner::Report() const {
   report.learner_signature = signature_;
   report.node = s_.options.self;
   return report;
+}
+
+void Learner::Check() const {
+  CheckStanding(s_.role, phase_, s_.standing);
+  if (phase_ == LearnerStatus::kSucceeded)
+    CHECK_GE(s_.last_durable, gap_end_) << "R10: what was learned is not durable";
 }
 
 void Learner::OnInvitation(int64_t signature) {

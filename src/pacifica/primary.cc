@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "pacifica/invariants.h"
 #include "pacifica/reconciliation.h"
 
 namespace arion {
@@ -266,8 +267,8 @@ void Primary::Answer(const std::vector<ClientToken>& clients, ErrorCode err, Dec
 
 void Primary::Check() const {
   if (s_.role != PartitionStatus::kPrimary) return;
+  CheckTerm(s_.list, s_.ballot);
   for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
-    CHECK(s_.list.Find(d) != nullptr) << "R2: hole at " << d;
     CHECK(proposals_.contains(d)) << "R2: nobody counts the votes of " << d;
   }
   sessions_.Check(s_.list.last_prepared());

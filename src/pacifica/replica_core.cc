@@ -137,7 +137,7 @@ Effects ReplicaCore::Step(const Event& event, Instant now) {
     p.Settle();
   }
   Check();
-  CheckPromises(p.s);
+  CheckPromises(p.s, p.learner.phase());
   return std::exchange(p.s.effects, Effects{});
 }
 
@@ -551,6 +551,7 @@ void ReplicaCore::Check() const {
   p.before = marks;
   p.s.list.Check();
   p.primary.Check();
+  p.learner.Check();
   CHECK_LE(p.s.last_handed, p.s.list.last_committed());
   if (marks.role == kPrimary) {
     CHECK_EQ(p.s.configuration.primary, p.s.options.self);

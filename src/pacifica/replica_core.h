@@ -15,6 +15,8 @@
 //           P3  Committed decrees have no hole, their ballots never fall; they are handed to the
 //               engine once each, in order.
 //           P4  Once a ballot was adopted, nothing of a smaller one is acknowledged.
+//           P5  Once its log or engine failed, it acknowledges nothing and takes no role any more.
+//           P6  A learner acknowledges nothing before it took what lies below (LT_CACHE).
 // Parts     prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving
 //           state) · learner_sessions.h (giving it) · reconfiguration.h (meta server) ·
 //           reconciliation.h (taking office) · role_transition.h

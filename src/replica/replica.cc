@@ -179,6 +179,7 @@ void Replica::OnLeaseLost() {
 // ---- the step loop ----
 
 void Replica::Step(const Event& event, Instant now) {
+  CHECK(strand_->IsCurrent()) << Tag() << " a step off its strand";
   if (is_closed_) return;
   last_step_ = now;
   const int64_t odd = core_->counters().odd_messages;

@@ -7,7 +7,8 @@
 // Errors    A failed log write, apply or sync fences the replica for good; the server sets its
 //           directory aside. A full disk fences nothing: new writes are refused, reads go on, what
 //           needs room (log, applies, .init-info, checkpoints, learner's work) is tried again.
-// Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand.
+// Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand. A step
+//           off it ends the process (I-25).
 // Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.
 // Promises  P1  No client is answered kOk while the lease is not held; reads check it again
 //               after reading.

@@ -68,5 +68,41 @@ TEST(InvariantsDeathTest, MembersAreDistinct) {
   EXPECT_DEATH(CheckMembers(c), "R6");
 }
 
+TEST(InvariantsDeathTest, AFailedReplicaTakesNoRole) {
+  Watermarks failed = Whole();
+  failed.role = PartitionStatus::kError;
+  CheckRise(Whole(), failed);
+  CheckRise(failed, failed);
+  EXPECT_DEATH(CheckRise(failed, Whole()), "P5");
+}
+
+TEST(InvariantsDeathTest, APrimarysTailIsOfItsOwnTerm) {
+  PrepareList list(100, Decree(10));
+  const auto put = [&list](Ballot ballot, Decree decree) {
+    const auto mutation = std::make_shared<Mutation>();
+    mutation->ballot = ballot;
+    mutation->decree = decree;
+    list.Put(mutation, PrepareList::LogState::kPending, 1);
+  };
+  CheckTerm(list, Ballot(7));
+  put(Ballot(6), Decree(11));
+  EXPECT_DEATH(CheckTerm(list, Ballot(7)), "R9");
+  put(Ballot(7), Decree(11));
+  CheckTerm(list, Ballot(7));
+  put(Ballot(7), Decree(13));
+  EXPECT_DEATH(CheckTerm(list, Ballot(7)), "R2: hole at 12");
+}
+
+TEST(InvariantsDeathTest, AStateIsALearnersUntilItIsAMembers) {
+  using enum PartitionStatus;
+  CheckStanding(kPrimary, LearnerStatus::kInvalid, Standing::kMember);
+  CheckStanding(kInactive, LearnerStatus::kInvalid, Standing::kLearner);
+  CheckStanding(kPotentialSecondary, LearnerStatus::kWithoutPrepare, Standing::kMember);
+  CheckStanding(kPotentialSecondary, LearnerStatus::kWithPrepare, Standing::kLearner);
+  EXPECT_DEATH(CheckStanding(kSecondary, LearnerStatus::kInvalid, Standing::kLearner), "R10");
+  EXPECT_DEATH(CheckStanding(kPotentialSecondary, LearnerStatus::kSucceeded, Standing::kMember),
+               "R10");
+}
+
 }  // namespace
 }  // namespace arion

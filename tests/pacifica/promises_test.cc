@@ -38,25 +38,44 @@ class PromisesDeathTest : public testing::Test {
 
 TEST_F(PromisesDeathTest, WhatIsAcknowledgedIsLogged) {
   Acknowledge(Ballot(7), Decree(10));
-  CheckPromises(s_);
+  CheckPromises(s_, LearnerStatus::kInvalid);
   Acknowledge(Ballot(7), Decree(11));
-  EXPECT_DEATH(CheckPromises(s_), "P1");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P1");
   s_.list.MarkLogged(Decree(11), 1);
-  CheckPromises(s_);
+  CheckPromises(s_, LearnerStatus::kInvalid);
 }
 
 TEST_F(PromisesDeathTest, NothingIsAcknowledgedUnderAnotherBallot) {
   Acknowledge(Ballot(6), Decree(10));
-  EXPECT_DEATH(CheckPromises(s_), "P4");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
 }
 
 TEST_F(PromisesDeathTest, AClientIsToldWhatIsApplied) {
   s_.effects.client_replies.push_back({1, ErrorCode::kOk, Decree(10)});
-  CheckPromises(s_);
+  CheckPromises(s_, LearnerStatus::kInvalid);
   s_.effects.client_replies.push_back({2, ErrorCode::kTimeout, kInvalidDecree});
-  CheckPromises(s_);
+  CheckPromises(s_, LearnerStatus::kInvalid);
   s_.effects.client_replies.push_back({3, ErrorCode::kOk, Decree(11)});
-  EXPECT_DEATH(CheckPromises(s_), "P2");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P2");
+}
+
+TEST_F(PromisesDeathTest, AFailedReplicaAcknowledgesNothing) {
+  s_.role = PartitionStatus::kError;
+  Acknowledge(Ballot(7), Decree(10));
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P5");
+  s_.effects = {};
+  s_.effects.client_replies.push_back({1, ErrorCode::kTimeout, kInvalidDecree});
+  CheckPromises(s_, LearnerStatus::kInvalid);
+  s_.effects.client_replies.push_back({2, ErrorCode::kOk, Decree(10)});
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P5");
+}
+
+TEST_F(PromisesDeathTest, ALearnerAcknowledgesOnceItHasWhatLiesBelow) {
+  s_.role = PartitionStatus::kPotentialSecondary;
+  Acknowledge(Ballot(7), Decree(10));
+  CheckPromises(s_, LearnerStatus::kWithPrepare);
+  CheckPromises(s_, LearnerStatus::kSucceeded);
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kWithoutPrepare), "P6");
 }
 
 }  // namespace
