@@ -95,6 +95,7 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   mix.clock_drift_percent = random.Coin() ? 0 : 4.0;
   if (random.Percent(25)) mix.always_late_percent = static_cast<double>(random.Between(1, 6));
   if (random.Percent(40)) mix.balancer = Balancer::kOn;
+  if (random.Percent(20)) mix.odd_percent = static_cast<double>(random.Between(1, 10));
   return mix;
 }
 
@@ -105,11 +106,11 @@ bool FaultMix::Has(Fault fault) const {
 std::string FaultMix::ToString() const {
   std::string text;
   for (Fault fault : kinds) absl::StrAppend(&text, text.empty() ? "" : " ", FaultName(fault));
-  return absl::StrCat(text.empty() ? "calm" : text, ", every ", absl::FormatDuration(interval_min),
-                      " to ", absl::FormatDuration(interval_max), ", up to ",
-                      absl::FormatDuration(length_max), ", drift ", clock_drift_percent, " %",
-                      always_late_percent > 0 ? ", often late" : "",
-                      balancer == Balancer::kOn ? ", balancer on" : "");
+  return absl::StrCat(
+      text.empty() ? "calm" : text, ", every ", absl::FormatDuration(interval_min), " to ",
+      absl::FormatDuration(interval_max), ", up to ", absl::FormatDuration(length_max), ", drift ",
+      clock_drift_percent, " %", always_late_percent > 0 ? ", often late" : "",
+      odd_percent > 0 ? ", odd messages" : "", balancer == Balancer::kOn ? ", balancer on" : "");
 }
 
 }  // namespace arion::sim

@@ -408,6 +408,7 @@ RunReport SimCluster::Run() {
   } else {
     StartWorkload();
     network_.weather = UsualWeather();
+    network_.odd_percent = options_.faults.odd_percent;
     faults_on_ = true;
     ScheduleFault();
     if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();

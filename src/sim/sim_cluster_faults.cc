@@ -309,6 +309,7 @@ void SimCluster::HealAll() {
   faults_on_ = false;
   network_.UnblockAll();
   network_.weather = LinkWeather{};
+  network_.odd_percent = 0;
   for (const auto& node : world_.nodes()) {
     node->PauseFor(absl::ZeroDuration());
     node->disk().SetSlowness(1);

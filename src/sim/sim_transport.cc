@@ -5,6 +5,7 @@
 
 #include "base/crc.h"
 #include "base/log.h"
+#include "sim/odd_messages.h"
 
 namespace arion::sim {
 
@@ -223,6 +224,10 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
   }
   const auto copies =
       request.pid == PartitionId{} ? network_.CopiesNow() : SimNetwork::Copies::kOne;
+  if (network_.odd_percent > 0 && world.random().Percent(network_.odd_percent)) {
+    if (auto odd = OddRequest(request.name, request.body, world.random()))
+      SendOneWay(to, {.name = request.name, .body = *std::move(odd), .pid = request.pid});
+  }
   auto delivery = std::make_shared<Delivery>(Delivery{std::move(request), port_->local});
   network_.Send(
       port_->local, target, copies, [weak, id, copies, delivery, at = std::weak_ptr(target)] {
@@ -246,6 +251,12 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
           }
           SimNetwork::PortPtr caller = weak.lock();
           if (from == nullptr || !from->open() || caller == nullptr || !caller->open()) return;
+          SimNetwork& network = from->network;
+          if (error == ErrorCode::kOk && network.odd_percent > 0 &&
+              network.world_.random().Percent(network.odd_percent)) {
+            auto odd = OddAnswer(delivery->request.name, body, network.world_.random());
+            if (odd) body = *std::move(odd);
+          }
           from->Answer(caller, id, error, std::move(body));
         });
         target->handler(std::move(inbound));

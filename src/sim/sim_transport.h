@@ -41,6 +41,9 @@ class SimNetwork {
   explicit SimNetwork(SimWorld& world) : world_(world) {}
 
   LinkWeather weather;
+  // Of servers' requests, followed by an odd copy, and of their answers, replaced by one
+  // (odd_messages.h).
+  double odd_percent = 0;
   // What passes, for checkers: requests as they are sent; answers as the responder gives them.
   std::function<void(Endpoint from, Endpoint to, const OutboundRequest& request)> on_request;
   std::function<void(Endpoint server, const OutboundRequest& request, ErrorCode error,
