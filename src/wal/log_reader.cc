@@ -15,6 +15,14 @@ namespace {
 constexpr size_t kChunkBytes = 1 << 20;  // where blocks are searched for
 constexpr size_t kChunkBytesMin = 256 << 10;
 
+// Out of line: the way of sound mutations stays short.
+[[gnu::cold, gnu::noinline]] absl::Status Unreadable(const absl::Status& taken, int64_t offset) {
+  return Annotate(taken, absl::StrCat("offset ", offset));
+}
+[[gnu::cold, gnu::noinline]] absl::Status OffsetDiffers(int64_t offset, int64_t said) {
+  return absl::DataLossError(absl::StrCat("mutation at offset ", offset, " says it is at ", said));
+}
+
 // The mutations that fill `body`, whose first byte has the global offset `at`.
 absl::Status ParseMutations(std::string_view body, int64_t at,
                             std::vector<MutationView>* mutations) {
@@ -23,10 +31,8 @@ absl::Status ParseMutations(std::string_view body, int64_t at,
     const int64_t offset = at + static_cast<int64_t>(whole - body.size());
     MutationView& mutation = mutations->emplace_back();
     if (absl::Status taken = TakeMutationView(&body, &mutation); !taken.ok())
-      return Annotate(taken, absl::StrCat("offset ", offset));
-    if (mutation.log_offset() != offset)
-      return absl::DataLossError(
-          absl::StrCat("mutation at offset ", offset, " says it is at ", mutation.log_offset()));
+      return Unreadable(taken, offset);
+    if (mutation.log_offset() != offset) return OffsetDiffers(offset, mutation.log_offset());
   }
   return absl::OkStatus();
 }
