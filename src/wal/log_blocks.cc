@@ -49,9 +49,8 @@ void LogBlocks::PlanNewFile() {
       plan_.name.start_offset,
       {.pid = pid_, .max_decree = plan_.max_decree, .valid_start_offset = plan_.valid_start_offset},
       first.buffer.data());
-  first.size = kFirstBlockBytes;
+  first.size = first.file_header_bytes = kFirstBlockBytes;
   first.crc = plan_.crc;
-  first.sealed = true;
   plan_.position = kFirstBlockBytes;
 }
 
@@ -71,16 +70,24 @@ LogBlocks::Block& LogBlocks::OpenBlock() {
 LogBlocks::Block& LogBlocks::BlockFor(size_t mutation_bytes) {
   if (!queue_.empty() && !queue_.back()->sealed) {
     Block& open = *queue_.back();
+    if (!open.has_records()) return BeginRecords(open);
     const bool fits = capacity_bytes_ == 0 || open.end() + mutation_bytes <= capacity_bytes_;
     if (open.size <= kBlockBytesTarget && fits) return open;
     Seal(open);
   }
-  if (NeedsNewFile(mutation_bytes)) PlanNewFile();
+  if (NeedsNewFile(mutation_bytes)) {
+    PlanNewFile();
+    return BeginRecords(*queue_.back());
+  }
   Block& block = OpenBlock();
-  block.size = kBlockHeaderBytes;
-  block.buffer.Resize(block.prefix_bytes + kBlockHeaderBytes);
   block.crc = block.crc_before;
-  block.summed = kBlockHeaderBytes;
+  return BeginRecords(block);
+}
+
+LogBlocks::Block& LogBlocks::BeginRecords(Block& block) {
+  block.size += kBlockHeaderBytes;
+  block.buffer.Resize(block.prefix_bytes + block.size);
+  block.summed = block.size;
   plan_.position += kBlockHeaderBytes;
   return block;
 }
@@ -93,13 +100,15 @@ void LogBlocks::Sum(Block& block) {
 
 void LogBlocks::Seal(Block& block) {
   CHECK(&block == queue_.back().get());
+  block.sealed = true;
+  if (!block.has_records()) return;
   Sum(block);
   plan_.crc = block.crc;
-  StoreBlockHeader({.length = static_cast<int32_t>(block.size - kBlockHeaderBytes),
+  const size_t length = block.size - block.file_header_bytes - kBlockHeaderBytes;
+  StoreBlockHeader({.length = static_cast<int32_t>(length),
                     .body_crc = block.crc,
-                    .position = static_cast<uint32_t>(block.position)},
-                   block.buffer.data() + block.prefix_bytes);
-  block.sealed = true;
+                    .position = static_cast<uint32_t>(block.position + block.file_header_bytes)},
+                   block.buffer.data() + block.prefix_bytes + block.file_header_bytes);
 }
 
 void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {

@@ -3,8 +3,9 @@
 //
 // Shapes    A mutation is encoded into the open block at the back. A block is sealed when it holds
 //           kBlockBytesTarget, when the next mutation does not fit into its file, or when it is
-//           about to be written. A file begins with a block of its own, its header. Before
-//           pre-written files' blocks there is room for what their first page holds already.
+//           about to be written. A file's first block, its header, and the block of records behind
+//           it are one Block: one write. Before pre-written files' blocks there is room for what
+//           their first page holds already.
 // Threads   One at a time. Blocks that are given back (Recycle) are used again: a steady log
 //           allocates nothing.
 // SPDX-License-Identifier: Apache-2.0
@@ -28,7 +29,8 @@ class LogBlocks {
   struct Block {
     LogFileName name;  // its file
     uint64_t position = 0;
-    size_t prefix_bytes = 0;  // room in front for the start of the page
+    size_t prefix_bytes = 0;       // room in front for the start of the page
+    size_t file_header_bytes = 0;  // of a file's first block, where this one begins with it
     size_t size = 0;
     AlignedBuffer buffer;  // prefix, block
     uint32_t crc = 0;      // the chain up to the first `summed` bytes of the block
@@ -41,6 +43,7 @@ class LogBlocks {
 
     uint64_t end() const { return position + size; }
     bool is_first() const { return position == 0; }
+    bool has_records() const { return size > file_header_bytes; }
   };
   using BlockPtr = std::unique_ptr<Block>;
 
@@ -67,6 +70,10 @@ class LogBlocks {
   Ballot max_ballot() const { return plan_.max_ballot; }
 
   bool empty() const { return queue_.empty(); }
+  // A planned file waits for its first record, nothing else.
+  bool only_file_header() const {
+    return queue_.size() == 1 && !queue_.front()->sealed && !queue_.front()->has_records();
+  }
   Block& front() { return *queue_.front(); }
   void Seal(Block& block);  // the last
   BlockPtr Pop();
@@ -90,6 +97,7 @@ class LogBlocks {
   void PlanNewFile();
   Block& OpenBlock();
   Block& BlockFor(size_t mutation_bytes);
+  Block& BeginRecords(Block& block);
   static void Sum(Block& block);
 
   const PartitionId pid_;

@@ -19,7 +19,7 @@
 namespace arion {
 namespace {
 
-constexpr uint64_t kFirstWriteBytes = 4096;  // a page at most: the first block alone
+constexpr uint64_t kFirstPageBytes = 4096;
 
 constexpr size_t kFirstChunkBytes = 4096;  // for a first block alone
 constexpr std::string_view kSparePrefix = "spare.";
@@ -193,9 +193,10 @@ class Recovery {
       if (later) return Damaged(*file, absl::StrCat("no first block, but a valid one at ", *later));
     }
     file->fate = File::Fate::kSetAside;
-    // Nothing is written behind a first block that is not durable (W1); an older log may lie there.
+    // Of its only write, which nobody was told of, the first page is kept: behind it an older log
+    // may lie.
     const uint64_t written =
-        file->is_durable() ? std::min(file->size, kFirstWriteBytes) : file->size;
+        file->is_durable() ? std::min(file->size, kFirstPageBytes) : file->size;
     ASSIGN_OR_RETURN(file->cut_end, EndOfNonZeroBytes(bytes, 0, written));
     return absl::OkStatus();
   }
@@ -475,10 +476,11 @@ class Recovery {
   // only bytes written anew reach the disk with the next sync.
   absl::Status WriteLastBlockAgain(const File& file, WritableFile& to) {
     ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
-    std::string block;
-    RETURN_IF_ERROR(
-        from->ReadAt(file.last_block, file.entry.content_bytes - file.last_block, &block));
-    return to.WriteAt(file.last_block, block);
+    // A file's first two may have been one write (W1).
+    const uint64_t begin = file.last_block == kFirstBlockBytes ? 0 : file.last_block;
+    std::string bytes;
+    RETURN_IF_ERROR(from->ReadAt(begin, file.entry.content_bytes - begin, &bytes));
+    return to.WriteAt(begin, bytes);
   }
 
   // The info file is newer than the log (spec 5.7): every record here is void, and new ones would

@@ -69,6 +69,7 @@ void LogWriter::Pump() {
   if (abandoned_ || !failed_.ok() || in_flight_ || answering_ || retry_ != kNoTimer ||
       freeing_space_ || blocks_.empty())
     return;
+  if (blocks_.only_file_header() && drain_.empty()) return;
   Block& block = blocks_.front();
   if (block.name != current_name_ || current_.file == nullptr) {
     if (next_.file == nullptr) return NameNextFile(block.name);
@@ -107,7 +108,7 @@ void LogWriter::NameNextFile(const LogFileName& name) {
                    next_ = std::move(*made);
                  } else if (!absl::IsResourceExhausted(status)) {
                    Fail(status);
-                 } else if (!in_flight_ && !blocks_.empty() && blocks_.front().name == next_name_) {
+                 } else if (!in_flight_ && IsBusy() && blocks_.front().name == next_name_) {
                    WaitForSpace(status);
                  }  // else it is tried again when its first block is in front
                }});
@@ -240,7 +241,7 @@ void LogWriter::Submit(Block& block) {
   in_flight_ = true;
   submitted_ = clock_.Now();
   device_.Write(std::move(request));
-  // The next file has its name, and its first block is written, while answers become records.
+  // The next file gets its name while answers become records.
   const int64_t newest = blocks_.newest_file().index;
   blocks_.LeaveFileInTime(block);
   if (blocks_.newest_file().index != newest) NameNextFile(blocks_.newest_file());
@@ -456,6 +457,7 @@ void LogWriter::Drain(Task done) {
     if (writer == nullptr) return;
     if (writer->retry_ != kNoTimer)
       writer->End(absl::ResourceExhaustedError("the log was drained while it waited for space"));
+    writer->Pump();
     writer->CheckDrained();
   });
 }

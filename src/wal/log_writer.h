@@ -14,11 +14,14 @@
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
 //           time.
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
-// Promises  W1  at most one write is in flight; each is one block of one file
+// Promises  W1  at most one write is in flight; each is one block of one file, or a file's first
+//               block and the next: both begin in the sector that a file starts with, so a torn
+//               write has neither or is a torn second block
 //           W2  the next write is submitted after the flush that covers the one before succeeded
 //           W3  a file's first write waits until its name and all of the file before are durable.
-//               It is named as soon as its start is known: until then it is a last file without a
-//               first block, which recovery removes
+//               It is named as soon as its start is known: until it holds its first record it is a
+//               last file without a first block, which recovery removes. A log that is drained
+//               writes the first block alone
 //           W4  a write reaches past the synced end of its file only with kGrowing
 //           (L1 and L2 of private_log.h follow)
 // SPDX-License-Identifier: Apache-2.0
@@ -52,7 +55,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
             const RecoveredLog& recovered, std::shared_ptr<LogCatalog> catalog);
 
   void Append(MutationPtr mutation, DurableCallback on_durable);
-  bool IsBusy() const { return !blocks_.empty(); }
+  bool IsBusy() const { return !blocks_.empty() && !blocks_.only_file_header(); }
   Instant reported_write_began() const { return reported_write_began_; }
   // These many files at the log's front are no longer part of it; removed, or kept to be written
   // again, in the background. The others are looked for: one that somebody else removed fails the log.

@@ -16,7 +16,8 @@
 // Promises  L1  on_durable(OK) for m: m and everything appended before it survive a crash (power
 //               cut with kFsync).
 //           L2  Callbacks run in append order, each exactly once, failures included.
-//           L3  One write that no flush covers yet; each write is one block (decision 9).
+//           L3  One write that no flush covers yet; each write is one block (decision 9), or a
+//               file's first and the next (W1 of log_writer.h).
 //           L4  What Open replayed is durable before Open returns.
 //           L5  Nothing that can't be understood is overwritten: cut bytes go to <file>.tail,
 //               damaged logs stay.

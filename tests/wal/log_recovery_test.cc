@@ -280,6 +280,22 @@ TEST_F(LogRecoveryTest, OwnLastFileWithoutAFirstBlockIsRemoved) {
   }
 }
 
+// The first two blocks may be one write, any 512-byte sectors of which may be missing.
+TEST_F(LogRecoveryTest, OwnLastFileWhoseFirstWriteIsTornHoldsNothing) {
+  const std::string third = TestLogBytes({{MakeMutation(3, 5000)}}, first_end, 2);
+  const std::string none(512, '\0');
+  for (const size_t missing : {0, 512, 4096}) {
+    std::string torn = third;
+    torn.replace(missing, none.size(), none);
+    PutOwn("log.1.0", first);
+    PutOwn(second_name, torn);
+    ASSERT_TRUE(w.Open().ok());
+    EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(1, 2));
+    EXPECT_TRUE(w.summary.cut_tail);
+    ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
+  }
+}
+
 TEST_F(LogRecoveryTest, OwnMiddleFileWithoutAFirstBlockIsRefusedUntouched) {
   PutOwn("log.1.0", std::string(8192, '\0'));
   PutOwn(second_name, second);

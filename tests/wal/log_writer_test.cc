@@ -31,9 +31,11 @@ class FaultyDevice : public LogDevice {
   Fault fault;
   int writes = 0;
   int records_largest = 0;
+  int writes_without_records = 0;
 
   void Write(WriteRequest request) override {
     ++writes;
+    if (request.records == 0) ++writes_without_records;
     records_largest = std::max(records_largest, static_cast<int>(request.records));
     if (fault.attempts == 0 || request.file->path().rfind(fault.directory, 0) != 0)
       return device_.Write(std::move(request));
@@ -167,6 +169,15 @@ using Events = std::vector<std::string>;
 
 Events Tail(const Events& events, size_t n) {
   return {events.end() - static_cast<ptrdiff_t>(std::min(n, events.size())), events.end()};
+}
+
+// Files of log 1 that have a log's name.
+int64_t CountFiles(Logs& logs) {
+  const std::vector<std::string> names = *logs.w.files().List(Logs::Directory(1));
+  return std::count_if(names.begin(), names.end(), [](const std::string& name) {
+    const auto parsed = ParseLogFileName(name);
+    return parsed.ok() && parsed->has_value();
+  });
 }
 
 // Fills the disk up behind decree 1 and appends until the log waits; the last decree appended.
@@ -452,14 +463,7 @@ TEST(LogWriterTest, ANextFileNamedBeforeTheLastBlockIsDurableIsRemovedWhenThatNe
                                 absl::ResourceExhaustedError("no space")};
       logs.AppendMany(1, 2, 2, 40000);
       logs.w.Settle(absl::Milliseconds(150));
-      const auto count_files = [&] {
-        const std::vector<std::string> names = *logs.w.files().List(Logs::Directory(1));
-        return std::count_if(names.begin(), names.end(), [](const std::string& name) {
-          const auto parsed = ParseLogFileName(name);
-          return parsed.ok() && parsed->has_value();
-        });
-      };
-      EXPECT_EQ(count_files(), 2) << "the next file has its name already";
+      EXPECT_EQ(CountFiles(logs), 2) << "the next file has its name already";
       logs.w.Settle();
       EXPECT_EQ(logs.durable[1].size(), goes_on ? 3u : 1u);
       logs.Crash(mode);
@@ -469,6 +473,60 @@ TEST(LogWriterTest, ANextFileNamedBeforeTheLastBlockIsDurableIsRemovedWhenThatNe
       logs.w.Settle();
       EXPECT_TRUE(logs.events.back().ends_with(" ok"));
     }
+  }
+}
+
+// A first block alone would be one more flush, for which the records behind it wait.
+TEST(LogWriterTest, AFilesFirstBlockIsWrittenWithItsFirstRecords) {
+  Logs logs;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  int64_t next = 1;
+  std::function<void(const absl::Status&)> again = [&](const absl::Status& status) {
+    ASSERT_TRUE(status.ok());
+    if (next <= 400) logs.logs[1]->Append(MakeMutation(next++, 1000), again);
+  };
+  logs.w.env().RunOn(logs.w.strand(), [&] {
+    while (next <= 10) logs.logs[1]->Append(MakeMutation(next++, 1000), again);
+  });
+  logs.w.Settle();
+  EXPECT_GT(logs.logs[1]->stats().files, 5u);
+  EXPECT_EQ(logs.env->device.writes_without_records, 0);
+  logs.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  EXPECT_EQ(logs.replayed.size(), 400u);
+}
+
+TEST(LogWriterTest, AFileNamedAheadWaitsForRecordsOrForTheEnd) {
+  for (const bool drains : {false, true}) {
+    SCOPED_TRACE(drains);
+    Logs logs;
+    PrivateLogOptions options = TestLogOptions();
+    options.segment_bytes_max = 64 << 10;
+    ASSERT_TRUE(logs.Open(1, options).ok());
+    for (int64_t d = 1; d <= 3; ++d) {  // a fourth would not fit
+      logs.Append(1, d, 18000);
+      logs.w.Settle(absl::Milliseconds(100));
+    }
+    EXPECT_EQ(CountFiles(logs), 2) << "the next file has its name already";
+    EXPECT_FALSE(logs.logs[1]->IsBusy());
+    EXPECT_EQ(logs.env->device.writes_without_records, 0);
+    if (drains) {
+      logs.Drain(1);
+      logs.w.Settle();
+      EXPECT_EQ(logs.events.back(), "drained");
+      EXPECT_EQ(logs.env->device.writes_without_records, 1);
+      absl::Status closed;
+      logs.w.env().RunInPool([&] { closed = logs.logs[1]->Close(); });
+      ASSERT_TRUE(closed.ok()) << closed;
+    }
+    logs.Crash(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(logs.Open(1, options).ok());
+    EXPECT_EQ(logs.replayed, (std::vector<int64_t>{1, 2, 3}));
+    logs.Append(1, 4, 10);
+    logs.w.Settle();
+    EXPECT_EQ(logs.events.back(), "4 ok");
   }
 }
 
