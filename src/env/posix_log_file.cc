@@ -63,7 +63,14 @@ PosixLogFile::~PosixLogFile() {
 }
 
 PosixLogDevice::PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options)
-    : LogDevice(options.zeros_ahead_bytes_max), shared_flush_(FlushCoversDevice(path_on_device)) {}
+    : LogDevice(options.zeros_ahead_bytes_max),
+      flush_fd_(FlushCoversDevice(path_on_device)
+                    ? ::open(path_on_device.c_str(), O_RDONLY | O_CLOEXEC)
+                    : -1) {}
+
+PosixLogDevice::~PosixLogDevice() {
+  if (flush_fd_ >= 0) ::close(flush_fd_);
+}
 
 absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
                                                               bool direct) {
@@ -208,7 +215,7 @@ NextStep PosixLogDevice::StepAfter(const PendingWrite& write) {
 }
 
 bool PosixLogDevice::NeedsDsync(const WriteRequest& request) const {
-  return !shared_flush_ && request.durability == Durability::kFsync &&
+  return !shared_flush() && request.durability == Durability::kFsync &&
          request.coverage == Coverage::kPrewritten && FileOf(request).is_direct();
 }
 

@@ -71,6 +71,7 @@ enum class NextStep {
 class PosixLogDevice : public LogDevice {
  public:
   PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options);
+  ~PosixLogDevice() override;
 
   absl::StatusOr<std::shared_ptr<LogFile>> Open(const std::string& path, bool direct) override;
   absl::Status FillWithZeros(LogFile& file, uint64_t from, uint64_t to) override;
@@ -101,12 +102,15 @@ class PosixLogDevice : public LogDevice {
   static NextStep StepAfter(const PendingWrite& write);
   // The write can be durable only by a flush of its own, which RWF_DSYNC gives it.
   bool NeedsDsync(const WriteRequest& request) const;
-  bool shared_flush() const { return shared_flush_; }
+  bool shared_flush() const { return flush_fd_ >= 0; }
+  // Whose fdatasync is the shared flush. No log's, whose changed time an ext4 without a journal
+  // would write first.
+  int flush_fd() const { return flush_fd_; }
 
   LogDeviceStats stats_;
 
  private:
-  bool shared_flush_ = false;
+  const int flush_fd_;  // -1: a flush covers its own file only
 };
 
 std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device,

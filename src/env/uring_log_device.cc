@@ -165,7 +165,7 @@ class UringLogDevice : public PosixLogDevice {
     flushing_.swap(written_);
     flush_begun_nanos_ = NowNanos();
     io_uring_sqe* sqe = NextSqe();
-    io_uring_prep_fsync(sqe, FileOf(flushing_.front()->request).fd(), IORING_FSYNC_DATASYNC);
+    io_uring_prep_fsync(sqe, flush_fd(), IORING_FSYNC_DATASYNC);
     io_uring_sqe_set_data(sqe, &flushing_);
   }
 
