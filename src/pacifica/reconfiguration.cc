@@ -222,7 +222,8 @@ void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
     return;
   }
   s_.initializing = false;
-  if (AwaitsItsPrimary(configuration)) return;
+  const bool has_primary = configuration.primary.IsValid();
+  if (has_primary && configuration.IsSecondary(s_.options.self) && s_.AwaitsItsPrimary()) return;
   roles_.Adopt(configuration, why);
   const bool stuck = s_.role == PartitionStatus::kInactive && s_.inactivity == Inactivity::kRemoved;
   const bool counted_on =
@@ -233,14 +234,6 @@ void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
     RemoveFrom(wanted, s_.options.self);
     Begin(ConfigType::kDowngradeToInactive, s_.options.self, std::move(wanted));
   }
-}
-
-// After an unclean stop the end of this log may be missing, and meta holds who is secondary beside a
-// primary that works for intact. A prepare or a group check makes it one: they tell the committed
-// point, and so whether something is missing.
-bool Reconfiguration::AwaitsItsPrimary(const PartitionConfiguration& configuration) const {
-  return s_.last_stop == LastStop::kUnclean && s_.role == PartitionStatus::kInactive &&
-         configuration.primary.IsValid() && configuration.IsSecondary(s_.options.self);
 }
 
 void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configuration) {

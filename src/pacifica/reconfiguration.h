@@ -73,7 +73,6 @@ class Reconfiguration {
   void TakeOver(const AppInfo& app);
   void TakeOver(const AppInfo& app, const PartitionConfiguration& configuration);
   void AdoptFromMeta(const PartitionConfiguration& configuration, std::string_view why);
-  bool AwaitsItsPrimary(const PartitionConfiguration& configuration) const;
   void ResumeAfterRestart(const PartitionConfiguration& configuration);
   void ProposedPrimary(const ConfigurationUpdateRequest& proposal);
   void ProposedLearner(const ConfigurationUpdateRequest& proposal);

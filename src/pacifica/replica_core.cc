@@ -246,10 +246,8 @@ bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
 ErrorCode ReplicaCore::Parts::AdmitPrepare(const PrepareRequest& request) {
   const ReplicaConfiguration& config = request.config;
   if (!s.connected) return ErrorCode::kInactiveState;
-  // What Reconfiguration::AwaitsItsPrimary waits for.
-  const bool is_awaited = config.ballot == s.ballot && config.status == kSecondary &&
-                          s.role == kInactive && s.last_stop == LastStop::kUnclean &&
-                          !s.initializing;
+  const bool is_awaited = s.AwaitsItsPrimary() && !s.initializing && config.ballot == s.ballot &&
+                          config.status == kSecondary;
   if ((config.ballot > s.ballot || is_awaited) &&
       roles.AdoptAssigned(config, "prepare") == TransitionVerdict::kRefuse) {
     return ErrorCode::kInvalidState;

@@ -62,6 +62,12 @@ struct ReplicaState {
 
   bool LogIsBusy() const { return !appends.empty(); }
   bool AppliesPending() const { return last_applied < last_handed; }
+  // After an unclean stop the end of this log may be missing, and meta holds who is secondary beside
+  // a primary that works for intact. A prepare or a group check makes it one: they tell the
+  // committed point, and so whether something is missing.
+  bool AwaitsItsPrimary() const {
+    return role == PartitionStatus::kInactive && last_stop == LastStop::kUnclean;
+  }
   // Requests of at least this many members must stay for a write.
   int32_t MembersMin() const;
   RoleState role_state() const { return {role, ballot, inactivity}; }
