@@ -54,6 +54,7 @@ class LogInSharedLog : public PrivateLog {
   Instant reported_write_began() const override { return began_; }
   void DropUnneeded(const LogNeeds&) override {}
   void StartAnew(Decree) override {}
+  void PrepareNextFile() override {}
   int64_t end_offset() const override { return 0; }
   absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree, uint64_t) override {
     return absl::OutOfRangeError("a shared log can't be read by partition");

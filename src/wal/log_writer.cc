@@ -63,6 +63,12 @@ void LogWriter::StartAnew(Decree max_decree) {
   catalog_->StartAnew(blocks_.valid_start_offset(), max_decree);
 }
 
+void LogWriter::PrepareNextFile() {
+  CHECK_ON_STRAND(strand_);
+  if (abandoned_ || !failed_.ok() || !drain_.empty()) return;
+  AskForSpare(kFirstStepBytes);
+}
+
 // ---- carrying it out ----
 
 void LogWriter::Pump() {
@@ -197,10 +203,13 @@ void LogWriter::GrowAhead() {
 }
 
 void LogWriter::MakeSpareAhead() {
+  if (content_bytes_ >= capacity_bytes_ / 2) AskForSpare(kSpareStepBytes);
+}
+
+void LogWriter::AskForSpare(uint64_t fill_bytes) {
   if (!prewrites_ || grow_refused_ || spare_asked_ > current_name_.index) return;
-  if (content_bytes_ < capacity_bytes_ / 2) return;
   spare_asked_ = current_name_.index + 1;
-  Enqueue({.work = [index = spare_asked_, fill = std::min(kSpareStepBytes, capacity_bytes_)](
+  Enqueue({.work = [index = spare_asked_, fill = std::min(fill_bytes, capacity_bytes_)](
                        LogFolder& folder) { return folder.MakeSpare(index, fill); },
            .then =
                [this](const absl::Status& status) {

@@ -61,6 +61,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // again, in the background. The others are looked for: one that somebody else removed fails the log.
   void DropOldest(size_t files);
   void StartAnew(Decree max_decree);
+  void PrepareNextFile();
   int64_t end_offset() const { return blocks_.end_offset(); }
   Decree max_decree() const { return blocks_.max_decree(); }
   void Drain(Task done);
@@ -91,6 +92,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   void GrowTo(uint64_t bytes);
   void GrowAhead();
   void MakeSpareAhead();
+  void AskForSpare(uint64_t fill_bytes);
   void Remove(absl::AnyInvocable<absl::Status(LogFolder&)> work);
   void OnRemoved(const absl::Status& status);
   void ReleaseKeptLater();

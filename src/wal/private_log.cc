@@ -43,6 +43,7 @@ class RecoveredPrivateLog : public PrivateLog {
     writer_->DropOldest(catalog_->CountUnneeded(needs, options_.reserve));
   }
   void StartAnew(Decree max_decree) override { writer_->StartAnew(max_decree); }
+  void PrepareNextFile() override { writer_->PrepareNextFile(); }
   int64_t end_offset() const override { return writer_->end_offset(); }
   void Drain(Task done) override { writer_->Drain(std::move(done)); }
   absl::Status Close() override { return writer_->Close(); }

@@ -105,6 +105,8 @@ class PrivateLog {
   // file whose header says so. The caller stores end_offset() as init_offset_in_private_log before
   // it appends.
   virtual void StartAnew(Decree max_decree) = 0;
+  // A new file is begun soon: makes what it needs ahead, so that its first append waits for little.
+  virtual void PrepareNextFile() = 0;
   virtual int64_t end_offset() const = 0;  // global offset behind the last appended record
 
   // Mutations with decree >= first that are durable here, in log order (a decree may repeat); up to

@@ -110,6 +110,10 @@ void Recording::StartAnew(int64_t max_decree) {
   disk_.Mark({.kind = OpKind::kValidStart, .number = max_decree, .valid_start = valid_start_});
 }
 
+void Recording::PrepareNextFile() {
+  if (log_ != nullptr) node_.environment().RunOn(strand_, [&] { log_->PrepareNextFile(); });
+}
+
 void Recording::Close() {
   bool drained = false;
   if (log_ != nullptr) {

@@ -37,6 +37,7 @@ class Recording {
   // The engine holds everything up to `behind` decrees before the last one durably.
   void Checkpoint(int64_t behind);
   void StartAnew(int64_t max_decree);
+  void PrepareNextFile();
   void Close();
   void EndProcess();
   void CutPower();

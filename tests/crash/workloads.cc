@@ -136,14 +136,17 @@ RecordingPtr Recycled(uint64_t seed, const FaultPlan& plan) {
 // A learner's new beginning, with the old log's writes still under way or done.
 RecordingPtr Anew(uint64_t seed, const FaultPlan& plan) {
   RecordingPtr log = Start(seed, plan, kSmallFiles);
+  if (seed % 3 == 0) log->PrepareNextFile();
   Burst(*log, 5, 6000);
   if (seed % 2 == 0) log->WaitForReports();
+  if (seed % 3 == 1) log->PrepareNextFile();
   log->StartAnew(log->last_decree() + 5 - static_cast<int64_t>(log->random().Below(10)));
   Burst(*log, 4, 6000);
   log->WaitForReports();
   log->Checkpoint(2);
   log->CutPower();
   log->Open();
+  if (seed % 3 != 0) log->PrepareNextFile();
   log->Append(500);
   log->StartAnew(log->last_decree() + 100);
   log->AppendTogether(3, 1, 900);

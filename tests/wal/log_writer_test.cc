@@ -598,6 +598,50 @@ TEST(LogWriterTest, AFileThatFollowsADroppedOneCostsOneSyncOfTheFolder) {
   EXPECT_EQ(w.watched().directory_syncs - before, 10);
 }
 
+// A learner's log: the primary waits for its first append.
+TEST(LogWriterTest, AFileThatWasPreparedCostsItsFirstAppendOneSyncOfTheFolder) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.env().RunOn(w.strand(), [&] { w.log->PrepareNextFile(); });
+  w.Settle();
+  EXPECT_EQ(w.log->stats().files, 0);
+  EXPECT_TRUE(IsSpareName(w.Names().front()));
+  int syncs = 0;
+  w.watched().on_sync_directory = [&](const std::string&) {
+    ++syncs;
+    return absl::OkStatus();
+  };
+  w.env().RunOn(w.strand(), [&] {
+    w.log->PrepareNextFile();
+    w.log->StartAnew(Decree(100));
+    w.AppendHere(MakeMutation(101, 100));
+  });
+  w.Settle();
+  EXPECT_TRUE(w.answers.back().second.ok());
+  EXPECT_EQ(syncs, 1) << "its folder's, none of the identity file's";
+  EXPECT_EQ(w.Names(), std::vector<std::string>{"log.1.0"});
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open().ok());
+  EXPECT_EQ(w.ReplayedDecrees(), std::vector<int64_t>{101});
+}
+
+TEST(LogWriterTest, APreparedFileIsGoneAfterACleanStopAndAfterACrash) {
+  LogWorld w;
+  for (const bool stops_clean : {true, false}) {
+    ASSERT_TRUE(w.Open().ok());
+    w.env().RunOn(w.strand(), [&] { w.log->PrepareNextFile(); });
+    w.Settle();
+    EXPECT_EQ(w.Names().size(), 1u);
+    if (stops_clean)
+      EXPECT_TRUE(w.Close().ok());
+    else
+      w.Crash(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(w.Open().ok());
+    EXPECT_EQ(w.Names().size(), 0u);
+    ASSERT_TRUE(w.Close().ok());
+  }
+}
+
 // Only a sync that was begun must not be repeated.
 TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForASyncOfARemovalIsTriedAgain) {
   LogWorld w;
