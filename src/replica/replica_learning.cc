@@ -83,11 +83,14 @@ void Replica::Ship(ShipState ship) {
 
 void Replica::NoteLearning(const RoleChange& change) {
   if (change.to == change.from) return;
-  if (change.to == PartitionStatus::kPotentialSecondary)
+  if (change.to == PartitionStatus::kPotentialSecondary) {
     figures().Count(ReplicaCount::kLearnings);
-  else if (change.from == PartitionStatus::kPotentialSecondary)
+    // Its log begins anew when the primary waits for it already.
+    log_->PrepareNextFile();
+  } else if (change.from == PartitionStatus::kPotentialSecondary) {
     figures().Count(change.to == PartitionStatus::kSecondary ? ReplicaCount::kLearningsSucceeded
                                                              : ReplicaCount::kLearningsFailed);
+  }
 }
 
 void Replica::NoteLearned(const LearnResponse& response) {
@@ -118,16 +121,19 @@ void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result)
 }
 
 void Replica::FlushForLearner(uint64_t serial) {
-  Maintain([](Engine& engine) { return engine.Flush(); },
-           [this, serial](const absl::Status& status) {
-             if (absl::IsResourceExhausted(status)) {
-               OnNoSpace("a flush", status);
-               return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
-             }
-             if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
-             FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
-                                                   : LearnerWorkDone::Result::kLocalFailed);
-           });
+  // It rests beside the logs and takes seconds: several in the disk's pool would keep each ballot
+  // and each new log file waiting.
+  MaintainIn(
+      host_->env.bulk_pool(directory_), [](Engine& engine) { return engine.Flush(); },
+      [this, serial](const absl::Status& status) {
+        if (absl::IsResourceExhausted(status)) {
+          OnNoSpace("a flush", status);
+          return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
+        }
+        if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
+        FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
+                                              : LearnerWorkDone::Result::kLocalFailed);
+      });
 }
 
 void Replica::InstallCheckpoint(LearnerWork work) {
