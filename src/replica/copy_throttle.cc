@@ -12,20 +12,28 @@ constexpr absl::Duration kBreak = absl::Seconds(2);  // after it copies begin an
 constexpr double kBucketSeconds = 0.1;
 constexpr double kNoLimitFrom = 4e9;    // a pace nobody reaches
 constexpr double kNewsOfASecond = 0.2;  // in an average
+constexpr double kMoreBesideClients = 1.25;
+constexpr double kMore = 2;
+constexpr absl::Duration kFlushUnhurried = absl::Milliseconds(5);
 
 using Waits = CopyThrottle::Waits;
 
-bool IsLong(absl::Duration wait, absl::Duration calm) {
-  return wait > std::max(CopyThrottle::kUnhurried, calm * CopyThrottle::kPatience);
+bool IsLong(absl::Duration wait, absl::Duration calm, absl::Duration unhurried) {
+  return wait > std::max(unhurried, calm * CopyThrottle::kPatience);
 }
 
 bool AreLong(const Waits& waits, const Waits& calm) {
-  return IsLong(waits.flush, calm.flush) || IsLong(waits.read, calm.read) ||
-         IsLong(waits.write, calm.write);
+  return IsLong(waits.flush, calm.flush, kFlushUnhurried) ||
+         IsLong(waits.read, calm.read, CopyThrottle::kUnhurried) ||
+         IsLong(waits.write, calm.write, CopyThrottle::kUnhurried);
+}
+
+bool ClientsWait(const Waits& waits) {
+  return std::max(waits.read, waits.write) > absl::ZeroDuration();
 }
 
 bool SomebodyWaits(const Waits& waits) {
-  return std::max({waits.flush, waits.read, waits.write}) > absl::ZeroDuration();
+  return ClientsWait(waits) || waits.flush > absl::ZeroDuration();
 }
 
 // A second in which nobody waited says nothing.
@@ -91,7 +99,7 @@ void CopyThrottle::Begin(Disk& disk, const Waits& waits, Instant now) const {
   if (!std::exchange(disk.has_calm, false)) disk.calm = waits;
   disk.second_began = now;
   disk.copied = 0;
-  disk.has_yielded = false;
+  disk.was_long = false;
   const auto limit = static_cast<double>(limits_.disk);
   const bool is_free = !SomebodyWaits(waits) || (limit > 0 && limit <= kPaceAtFirst);
   disk.bucket.SetRate(is_free ? limit : kPaceAtFirst);
@@ -105,12 +113,13 @@ void CopyThrottle::Reconsider(Disk& disk, const Waits& waits, Instant now) const
   disk.copied = 0;
   // It waits as long almost without copies.
   if (pace > 0 && pace <= kPaceMin) Average(waits, &disk.calm);
-  if (AreLong(waits, disk.calm)) {
+  const bool is_long = AreLong(waits, disk.calm);
+  const bool was_long = std::exchange(disk.was_long, is_long);
+  if (is_long && was_long) {
     const double half = std::max(copied_per_second / 2, kPaceMin);
     disk.bucket.SetRate(pace == 0 ? half : std::min(half, pace));
-    disk.has_yielded = true;
-  } else if (pace != limit) {
-    const double more = pace * (disk.has_yielded ? 1.25 : 2);
+  } else if (!is_long && pace != limit) {
+    const double more = pace * (ClientsWait(waits) ? kMoreBesideClients : kMore);
     const bool is_free = more >= (limit == 0 ? kNoLimitFrom : limit);
     disk.bucket.SetRate(is_free ? limit : more);
   }

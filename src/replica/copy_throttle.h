@@ -6,11 +6,12 @@
 //           took waits until it is paid off, so a piece larger than a bucket passes too. A bucket
 //           holds what comes in in 100 ms.
 //           Where somebody reads or writes, copies begin at kPaceAtFirst. The pace is looked at once
-//           a second of copying. Any of the foreground's waits above kUnhurried and kPatience times
-//           what it was without copies: half of what was copied in that second, at least kPaceMin.
-//           Else more, until the limit is reached again: twice as much until it first fell, then a
-//           quarter. What is waited without copies is averaged while there are none, and learned
-//           slowly at the least pace, where they hardly count.
+//           a second of copying. Any of the foreground's waits above kUnhurried (flushes: 5 ms) and
+//           kPatience times what it was without copies: no more than before, for a lone second may
+//           be chance; when the second before was one, too, half of what was copied, at least
+//           kPaceMin. Else a quarter more where clients wait, twice as much where none do, until
+//           the limit is reached again. What is waited without copies is averaged while there are
+//           none, and learned slowly at the least pace, where they hardly count.
 // Units     Rates: bytes a second; 0: no limit.
 // Threads   Thread-safe. Pure otherwise: time comes by argument, the wait by the function given.
 // SPDX-License-Identifier: Apache-2.0
@@ -38,7 +39,7 @@ class CopyThrottle {
   static constexpr double kPaceMin = 4 << 20;
   static constexpr double kPaceAtFirst = 16 << 20;
   static constexpr double kPatience = 1.5;
-  static constexpr absl::Duration kUnhurried = absl::Milliseconds(5);
+  static constexpr absl::Duration kUnhurried = absl::Milliseconds(1);
 
   // How long the foreground waits, p99 of the last second; 0: nothing was waiting.
   struct Waits {
@@ -75,9 +76,9 @@ class CopyThrottle {
   };
   struct Disk {
     Bucket bucket;
-    Waits calm;                // without copies
-    bool has_calm = false;     // since the last copies
-    bool has_yielded = false;  // since these copies began
+    Waits calm;             // without copies
+    bool has_calm = false;  // since the last copies
+    bool was_long = false;  // what was waited in the second before
     Instant second_began{0};
     double copied = 0;  // in this second
     int64_t bytes = 0;
