@@ -257,7 +257,8 @@ ErrorCode ReplicaCore::Parts::AdmitPrepare(const PrepareRequest& request) {
       return s.inactivity == Inactivity::kTransient ? ErrorCode::kInactiveState
                                                     : ErrorCode::kInvalidState;
     case kPotentialSecondary:
-      if (config.learner_signature != learner.signature()) {
+      // 0: it has no session, and takes no prepares of one.
+      if (learner.signature() == 0 || config.learner_signature != learner.signature()) {
         ++s.counters.stale_messages;
         return ErrorCode::kInvalidState;
       }

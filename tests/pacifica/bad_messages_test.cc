@@ -135,6 +135,20 @@ TEST_F(BadMessagesTest, PreparesWithAHoleWaitForWhatFillsIt) {
   EXPECT_EQ(core_->counters().lost_entries, 1);
 }
 
+// It makes a learner of who hears it first, but one without a session. P6 ended such a server.
+TEST_F(BadMessagesTest, PreparesToALearnerOfNoSession) {
+  for (int64_t decree : {int64_t{11}, int64_t{12}}) {
+    PrepareReceived event = Prepare(8, decree, 5);
+    event.request.config = From(kA, 8, PartitionStatus::kPotentialSecondary);
+    const int64_t stale = core_->counters().stale_messages;
+    const Effects effects = Step(event);
+    EXPECT_EQ(core_->role(), PartitionStatus::kPotentialSecondary);
+    EXPECT_EQ(AnswerTo(effects), ErrorCode::kInvalidState) << decree;
+    EXPECT_TRUE(effects.append.empty());
+    EXPECT_EQ(core_->counters().stale_messages, stale + 1);
+  }
+}
+
 TEST_F(BadMessagesTest, PreparesOfAnotherClustersPrimary) {
   BecomeSecondary();
   PrepareReceived event = Prepare(7, 12, 11);
