@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/coding.h"
+#include "engine/deferred_memtable.h"
 
 namespace arion {
 namespace {
@@ -121,6 +122,7 @@ rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options
   table.filter_policy.reset(rocksdb::NewBloomFilterPolicy(10, false));
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   family.prefix_extractor = std::make_shared<HashKeyTransform>();
+  family.memtable_factory = std::make_shared<DeferredMemtableFactory>();
   family.compaction_filter_factory = std::make_shared<ExpiryFilterFactory>(std::move(expiry));
   family.num_levels = kLevels;
   family.compression_per_level.assign(kLevels, rocksdb::kLZ4Compression);

@@ -164,6 +164,7 @@ TEST_F(RocksdbEngineTest, ACompactionDropsWhatHasExpired) {
   rocksdb::Options options(rocksdb::DBOptions(), MakeDataOptions({}, shared, rule));
   options.create_if_missing = true;
   options.disable_auto_compactions = true;
+  options.allow_concurrent_memtable_write = false;
   rocksdb::DB* opened = nullptr;
   ASSERT_TRUE(rocksdb::DB::Open(options, environment_.root() + "/raw", &opened).ok());
   const std::unique_ptr<rocksdb::DB> db(opened);
