@@ -56,7 +56,7 @@ class LogInSharedLog : public PrivateLog {
   void StartAnew(Decree) override {}
   void PrepareNextFile() override {}
   int64_t end_offset() const override { return 0; }
-  absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree, uint64_t) override {
+  absl::StatusOr<Piece> ReadFrom(Decree, uint64_t) override {
     return absl::OutOfRangeError("a shared log can't be read by partition");
   }
   bool Covers(Decree) const override { return false; }

@@ -50,4 +50,9 @@ void CheckStanding(PartitionStatus role, LearnerStatus phase, Standing standing)
     CHECK(standing == Standing::kLearner) << "R10: a learner whose state counts as a member's";
 }
 
+void CheckGap(LearnerStatus phase, Decree last_durable, Decree gap_end) {
+  if (phase == LearnerStatus::kSucceeded)
+    CHECK_GE(last_durable, gap_end) << "R10: what was learned is not durable";
+}
+
 }  // namespace arion

@@ -48,5 +48,6 @@ void CheckRise(const Watermarks& before, const Watermarks& after);  // R3
 void CheckMembers(const PartitionConfiguration& configuration);     // R6
 void CheckTerm(const PrepareList& list, Ballot ballot);             // R9, of a primary
 void CheckStanding(PartitionStatus role, LearnerStatus phase, Standing standing);  // R10
+void CheckGap(LearnerStatus phase, Decree last_durable, Decree gap_end);           // R10
 
 }  // namespace arion

@@ -51,8 +51,7 @@ GroupCheckResponse Learner::Report() const {
 
 void Learner::Check() const {
   CheckStanding(s_.role, phase_, s_.standing);
-  if (phase_ == LearnerStatus::kSucceeded)
-    CHECK_GE(s_.last_durable, gap_end_) << "R10: what was learned is not durable";
+  CheckGap(phase_, s_.last_durable, gap_end_);
 }
 
 void Learner::OnInvitation(int64_t signature) {

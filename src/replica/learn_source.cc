@@ -12,8 +12,8 @@
 namespace arion {
 namespace {
 
-// Whoever applies it keeps its loop for as long.
-constexpr uint64_t kLogBytesMin = 1 << 20;
+// Who ships it and who applies it keep their loops for as long.
+constexpr uint64_t kLogBytesMin = 128 << 10;
 constexpr uint64_t kLogBytesMax = 64 << 20;
 constexpr size_t kReadBytes = 4 << 20;
 // Of a copy: what it costs whatever its size, and how many bytes a second it brings.
@@ -63,15 +63,11 @@ absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, ShipState* ship,
 
 absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
   for (uint64_t bytes_max = kLogBytesMin; bytes_max <= kLogBytesMax; bytes_max *= 4) {
-    ASSIGN_OR_RETURN(const std::vector<MutationPtr> mutations,
-                     log.ReadFrom(ship->first, bytes_max));
-    uint64_t bytes = 0;
-    for (const MutationPtr& mutation : mutations) bytes += EncodedSize(*mutation);
-    // A piece that comes near its limit may have been cut by it.
-    const LogPiece piece = bytes < bytes_max / 2 ? LogPiece::kReachesEnd : LogPiece::kCutByLimit;
-    ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, mutations);
+    ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(ship->first, bytes_max));
+    const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
+    ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, read.mutations);
     if (ship->response.state.to_decree_included >= ship->first) return absl::OkStatus();
-    if (piece == LogPiece::kCutByLimit) continue;
+    if (read.is_cut) continue;
     if (ship->committed < ship->first) return absl::OkStatus();
     return absl::OutOfRangeError(
         absl::StrCat("the log has no decree ", ship->first.value(), ", though it was committed"));

@@ -52,14 +52,14 @@ class RecoveredPrivateLog : public PrivateLog {
     return estimate_.Of(catalog_->WorkAbove(durable));
   }
 
-  absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree first, uint64_t bytes_max) override {
+  absl::StatusOr<Piece> ReadFrom(Decree first, uint64_t bytes_max) override {
     Reading reading{.first = first, .bytes_max = bytes_max};
     ASSIGN_OR_RETURN(std::optional<LogCatalog::Piece> piece, catalog_->Begin(first));
     while (piece && !reading.is_full) {
       RETURN_IF_ERROR(Read(*piece, &reading));
       ASSIGN_OR_RETURN(piece, catalog_->After(*piece));
     }
-    return std::move(reading.mutations);
+    return Piece{.mutations = std::move(reading.mutations), .is_cut = reading.is_full};
   }
 
   Stats stats() const override {

@@ -110,11 +110,16 @@ class PrivateLog {
   virtual int64_t end_offset() const = 0;  // global offset behind the last appended record
 
   // Mutations with decree >= first that are durable here, in log order (a decree may repeat); up to
-  // `bytes_max` bytes but at least one. OutOfRange: older ones were dropped. DataLoss: a file can't
+  // `bytes_max` bytes but at least one.
+  struct Piece {
+    std::vector<MutationPtr> mutations;
+    bool is_cut = false;  // there may be more behind them
+  };
+  // OutOfRange: older ones were dropped. DataLoss: a file can't
   // be read or is gone, though nobody dropped it: the replica must be fenced. In the DiskPool,
   // beside appends. Reads from an index's entry (log_index.h) to the last byte it gives back, and
   // holds no more than that and one block.
-  virtual absl::StatusOr<std::vector<MutationPtr>> ReadFrom(Decree first, uint64_t bytes_max) = 0;
+  virtual absl::StatusOr<Piece> ReadFrom(Decree first, uint64_t bytes_max) = 0;
   // Every decree >= first that was ever appended is still here.
   virtual bool Covers(Decree first) const = 0;
   // How long replay would take after a crash now, with a checkpoint that holds `durable`: by the

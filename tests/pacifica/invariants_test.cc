@@ -104,5 +104,11 @@ TEST(InvariantsDeathTest, AStateIsALearnersUntilItIsAMembers) {
                "R10");
 }
 
+TEST(InvariantsDeathTest, NoLearnerSucceedsBeforeWhatItLearnedIsDurable) {
+  CheckGap(LearnerStatus::kWithPrepare, Decree(8), Decree(9));
+  CheckGap(LearnerStatus::kSucceeded, Decree(9), Decree(9));
+  EXPECT_DEATH(CheckGap(LearnerStatus::kSucceeded, Decree(8), Decree(9)), "R10");
+}
+
 }  // namespace
 }  // namespace arion

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/memory_engine.h"
+#include "pacifica/log_shipment.h"
 #include "sim/sim_environment.h"
 #include "tests/wal/log_world.h"
 
@@ -141,6 +142,26 @@ TEST(LearnSourceLogTest, WhatTheLogLacksAlthoughItsHeaderSaysOtherwiseIsShippedA
   EXPECT_EQ(ship(195), std::make_pair(LearnType::kLog, Decree(204)));
   EXPECT_EQ(ship(1), std::make_pair(LearnType::kApp, Decree(100)));
   EXPECT_EQ(ship(101), std::make_pair(LearnType::kApp, Decree(204))) << "a new one: 100 is behind";
+}
+
+// A large mutation that did not fit left the piece less than half full, which was taken for the end.
+TEST(LearnSourceLogTest, APieceThatALargeMutationCutsShortIsNotTheLogsEnd) {
+  LogWorld world;
+  ASSERT_TRUE(world.Open().ok());
+  world.Append(MakeMutation(1, 100, /*ballot=*/1, /*last_committed=*/0));
+  world.Append(MakeMutation(2, 1 << 20, 1, 0));
+  world.Append(MakeMutation(1, 100, 2, 0));
+  world.Append(MakeMutation(2, 100, 2, 0));
+  world.Settle();
+  LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
+                     "/data/2.1.pegasus/data", "ssd");
+  ShipState ship{.first = Decree(1), .committed = Decree(2)};
+  world.env().RunInPool([&] { EXPECT_TRUE(source.ReadLog(*world.log, &ship).ok()); });
+  EXPECT_EQ(ship.response.state.to_decree_included, Decree(2));
+  const auto shipped = ParseMutations(kTestPid, ship.response.state.meta.bytes);
+  ASSERT_TRUE(shipped.ok());
+  ASSERT_EQ(shipped->size(), 2u);
+  for (const MutationPtr& mutation : *shipped) EXPECT_EQ(mutation->ballot, Ballot(2));
 }
 
 TEST(CheapestWayTest, TheLogUnlessItsReplayTakesLongerThanACopy) {

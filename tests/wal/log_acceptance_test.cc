@@ -167,7 +167,7 @@ TEST_F(LogAcceptanceTest, A08PlogHole) {
   EXPECT_LE(applied.back()->decree, Decree(2));
   ExpectUntouched();
   // What lies behind the hole is still there, and 7 once more: nothing says it is committed.
-  w.env().RunInPool([&] { EXPECT_EQ(w.log->ReadFrom(Decree(6), 1 << 20)->size(), 3u); });
+  w.env().RunInPool([&] { EXPECT_EQ(w.log->ReadFrom(Decree(6), 1 << 20)->mutations.size(), 3u); });
 }
 
 TEST_F(LogAcceptanceTest, EveryFixtureDirectoryIsReadAsTheToolReadsIt) {

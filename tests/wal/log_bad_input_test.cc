@@ -112,7 +112,7 @@ TEST_F(LogBadInputTest, ALogFarOutGoesOn) {
   for (int64_t d = 2; d <= 5; ++d) w.Append(MakeMutation(d, 3000));
   w.Settle();
   EXPECT_TRUE(w.answers.back().second.ok());
-  w.env().RunInPool([&] { EXPECT_GE(w.log->ReadFrom(Decree(1), 1 << 20)->size(), 5u); });
+  w.env().RunInPool([&] { EXPECT_GE(w.log->ReadFrom(Decree(1), 1 << 20)->mutations.size(), 5u); });
 }
 
 TEST_F(LogBadInputTest, AnotherReplicasLog) {
@@ -294,7 +294,7 @@ TEST_F(LogBadInputTest, HeadersWithoutEntriesDoNotHideWhatIsBefore) {
   w.Put(second_name, nameless);
   ASSERT_TRUE(w.Open().ok());
   EXPECT_EQ(w.ReplayedDecrees(), (std::vector<int64_t>{1, 2, 3}));
-  w.env().RunInPool([&] { EXPECT_EQ(w.log->ReadFrom(Decree(2), 1 << 20)->size(), 3u); });
+  w.env().RunInPool([&] { EXPECT_EQ(w.log->ReadFrom(Decree(2), 1 << 20)->mutations.size(), 3u); });
   w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(1)); });
   w.Settle();
   EXPECT_TRUE(w.log->Covers(Decree(1)));

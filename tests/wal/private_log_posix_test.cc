@@ -95,7 +95,7 @@ TEST_P(PrivateLogPosixTest, ReplaysWhatItWroteCleanOrNot) {
   });
   const auto read = log_->ReadFrom(Decree(2990), 1 << 20);
   ASSERT_TRUE(read.ok());
-  EXPECT_EQ(read->front()->decree, Decree(2990));
+  EXPECT_EQ(read->mutations.front()->decree, Decree(2990));
   // As after a crash of the process: nothing was trimmed.
   DrainLog();
   OnStrand([&] { log_.reset(); });

@@ -36,7 +36,7 @@ class PrivateLogReadingTest : public ::testing::Test {
       const auto read = w.log->ReadFrom(Decree(first), bytes_max);
       status = read.status();
       if (!read.ok()) return;
-      for (const MutationPtr& m : *read) decrees.push_back(m->decree.value());
+      for (const MutationPtr& m : read->mutations) decrees.push_back(m->decree.value());
     });
     return decrees;
   }

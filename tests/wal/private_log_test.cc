@@ -132,7 +132,7 @@ TEST(PrivateLogTest, AfterACleanStopOnlyTheEndIsReadThatTheEngineLacks) {
   w.Append(MakeMutation(801, 100));
   w.Settle();
   std::vector<MutationPtr> read;
-  w.env().RunInPool([&] { read = *w.log->ReadFrom(Decree(1), 100 << 20); });
+  w.env().RunInPool([&] { read = w.log->ReadFrom(Decree(1), 100 << 20)->mutations; });
   ASSERT_EQ(read.size(), 801u);
   EXPECT_EQ(read[0]->decree, Decree(1));
   w.Crash(sim::CrashMode::kPowerNone);
@@ -293,11 +293,13 @@ TEST(PrivateLogTest, DropThroughRemovesWholeFilesFromTheFrontAndNeverTheNewest) 
     EXPECT_TRUE(absl::IsOutOfRange(w.log->ReadFrom(Decree(1), 1 << 20).status()));
     auto read = w.log->ReadFrom(Decree(31), 1 << 30);
     ASSERT_TRUE(read.ok());
-    ASSERT_EQ(read->size(), 30u);
-    EXPECT_EQ(read->front()->decree, Decree(31));
+    ASSERT_EQ(read->mutations.size(), 30u);
+    EXPECT_FALSE(read->is_cut);
+    EXPECT_EQ(read->mutations.front()->decree, Decree(31));
     auto few = w.log->ReadFrom(Decree(31), 1);
     ASSERT_TRUE(few.ok());
-    EXPECT_EQ(few->size(), 1u);
+    EXPECT_EQ(few->mutations.size(), 1u);
+    EXPECT_TRUE(few->is_cut);
   });
   w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(60)); });
   w.Settle();
