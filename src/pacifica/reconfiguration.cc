@@ -189,6 +189,13 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
 
 // ---- config sync ----
 
+void Reconfiguration::EndLapse() {
+  if (!s_.connected || !std::exchange(s_.lapsed, false) || !IsPending()) return;
+  // An answer to what was asked before may be as old as the former lease.
+  pending_->serial = s_.next_serial++;
+  pending_->retry_at = s_.now;
+}
+
 void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
   const PartitionConfiguration& configuration = entry.config;
   if (!IsSane(configuration)) {
@@ -196,7 +203,7 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
     return;
   }
   missed_at_.reset();
-  if (s_.connected) s_.lapsed = false;
+  EndLapse();
   if (configuration.ballot < s_.ballot) {
     ++s_.counters.stale_messages;
     return;
@@ -251,7 +258,7 @@ void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configura
 }
 
 void Reconfiguration::OnMissing() {
-  if (s_.connected) s_.lapsed = false;
+  EndLapse();
   if (s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary) {
     // The answer may have been made before this replica joined: believe it the second time.
     if (missed_at_ == s_.ballot) {

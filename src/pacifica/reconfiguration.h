@@ -5,10 +5,10 @@
 //           request is repeated until meta answers OK or says what is true instead. A larger ballot
 //           from anywhere makes it void; a lost lease does not: meta may still accept what was
 //           asked, so nothing may happen under the old ballot any more. Whoever lost its lease
-//           believes no answer and no proposal until a config sync has said what is true: they may
-//           have been sent before it was declared dead. A primary that is to make
-//           room for another takes no new writes until those under way are committed, for a
-//           moment at most: whose outcome is known needs not be told that it is not.
+//           believes no proposal until a config sync has said what is true, and no answer to what it
+//           asked before that: they may have been sent before it was declared dead. A primary that
+//           is to make room for another takes no new writes until those under way are committed,
+//           for a moment at most: whose outcome is known needs not be told that it is not.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -67,6 +67,8 @@ class Reconfiguration {
   // `wanted` has the members wished for; its ballot must be the current one.
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
   void Send();
+  // A config sync of the present lease has come.
+  void EndLapse();
   PartitionConfiguration SelfAmongSecondaries() const;
   bool IsSane(const PartitionConfiguration& configuration) const;
   // The newest description of the table counts; one that lacks a version always does.
