@@ -285,8 +285,9 @@ class PrivateLogLoop {
   Histogram* latency_ = nullptr;
 };
 
-// Bytes of each raw file, which is written from the front again when it is full.
-inline uint64_t RawFileBytes(int logs) { return logs > 8 ? 2 << 20 : 8 << 20; }
+// Bytes of each raw file, which is written from the front again when it is full: as much of the disk
+// as a log in its steady state goes round in: a file that is written, one that is kept and a spare.
+inline uint64_t RawFileBytes(int logs) { return 3 * BenchSegmentBytes(logs); }
 
 // The least a log of this method (perf.md 2.6) must do: copy, checksum, one write at a time into
 // pre-written space, blocks packed behind each other. The load is the private logs': each record has
