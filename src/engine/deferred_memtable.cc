@@ -36,10 +36,12 @@ class DeferredMemtable : public MemTableRep {
   }
   void Insert(KeyHandle handle) override {
     const absl::MutexLock lock(&mutex_);
+    // The first at once: it makes last_place_, and a sealed memtable must not take memory any more.
+    if (last_place_ == nullptr) return PutIn(handle);
     waiting_.push_back({BeginningOf(allocated_), allocated_, handle});
     // Two go for each that comes, so none of an earlier sorting is left.
     if (waiting_.size() >= DeferredMemtableFactory::kWaitingMax) Sort();
-    PutIn(2);
+    PutInSorted(2);
     anything_waits_.store(true, std::memory_order_release);
   }
 
@@ -81,9 +83,9 @@ class DeferredMemtable : public MemTableRep {
   MemTableRep& All() const {
     if (anything_waits_.load(std::memory_order_acquire)) {
       const absl::MutexLock lock(&mutex_);
-      PutIn(sorted_.size());
+      PutInSorted(sorted_.size());
       Sort();
-      PutIn(sorted_.size());
+      PutInSorted(sorted_.size());
       anything_waits_.store(false, std::memory_order_release);
     }
     return *places_;
@@ -95,12 +97,14 @@ class DeferredMemtable : public MemTableRep {
       return a.beginning != b.beginning ? a.beginning > b.beginning : compare_(a.key, b.key) > 0;
     });
   }
-  void PutIn(size_t count) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+  void PutInSorted(size_t count) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     for (count = std::min(count, sorted_.size()); count > 0; --count) {
-      CHECK(places_->InsertKeyWithHint(sorted_.back().handle, &last_place_))
-          << "a sequence number came twice";
+      PutIn(sorted_.back().handle);
       sorted_.pop_back();
     }
+  }
+  void PutIn(KeyHandle handle) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    CHECK(places_->InsertKeyWithHint(handle, &last_place_)) << "a sequence number came twice";
   }
 
   const KeyComparator& compare_;

@@ -115,6 +115,19 @@ TEST_F(DeferredMemtableTest, AFlushHasAllThatWaited) {
   EXPECT_EQ(All(), expected_);
 }
 
+// RocksDB counts a memtable's memory when it is sealed and again when it is gone.
+TEST_F(DeferredMemtableTest, ASealedMemtableTakesNoMoreMemory) {
+  for (int i = 0; i < 100; ++i) {
+    Put("a", "1");
+    Put("b", "2");
+    ASSERT_TRUE(db_->Flush({}).ok());
+  }
+  uint64_t counted = 0, present = 0;
+  ASSERT_TRUE(db_->GetIntProperty(rocksdb::DB::Properties::kSizeAllMemTables, &counted));
+  ASSERT_TRUE(db_->GetIntProperty(rocksdb::DB::Properties::kCurSizeAllMemTables, &present));
+  EXPECT_EQ(counted, present);
+}
+
 TEST_F(DeferredMemtableTest, AWalkThatIsUnderWaySeesWhatItBeganWith) {
   for (size_t i = 0; i < 10; ++i) Put("k" + std::to_string(i), "old");
   const std::unique_ptr<rocksdb::Iterator> it(db_->NewIterator({}));
