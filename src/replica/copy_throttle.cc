@@ -100,6 +100,7 @@ void CopyThrottle::Begin(Disk& disk, const Waits& waits, Instant now) const {
   disk.second_began = now;
   disk.copied = 0;
   disk.was_long = false;
+  disk.is_alone = !ClientsWait(waits);
   const auto limit = static_cast<double>(limits_.disk);
   const bool is_free = !SomebodyWaits(waits) || (limit > 0 && limit <= kPaceAtFirst);
   disk.bucket.SetRate(is_free ? limit : kPaceAtFirst);
@@ -111,6 +112,11 @@ void CopyThrottle::Reconsider(Disk& disk, const Waits& waits, Instant now) const
   const double pace = disk.bucket.rate();
   disk.second_began = now;
   disk.copied = 0;
+  const bool was_alone = std::exchange(disk.is_alone, !ClientsWait(waits));
+  if (was_alone && !disk.is_alone && (pace == 0 || pace > kPaceAtFirst)) {
+    disk.was_long = false;
+    return disk.bucket.SetRate(kPaceAtFirst);
+  }
   // It waits as long almost without copies.
   if (pace > 0 && pace <= kPaceMin) Average(waits, &disk.calm);
   const bool is_long = AreLong(waits, disk.calm);

@@ -5,7 +5,8 @@
 // Shapes    A disk is named by its position among the data directories. Take may run into debt: who
 //           took waits until it is paid off, so a piece larger than a bucket passes too. A bucket
 //           holds what comes in in 100 ms.
-//           Where somebody reads or writes, copies begin at kPaceAtFirst. The pace is looked at once
+//           Where somebody reads or writes, copies begin at kPaceAtFirst, and return to it when the
+//           first client comes to a copy that was alone. The pace is looked at once
 //           a second of copying. Any of the foreground's waits above kUnhurried (flushes: 5 ms) and
 //           kPatience times what it was without copies: no more than before, for a lone second may
 //           be chance; when the second before was one, too, half of what was copied, at least
@@ -79,6 +80,7 @@ class CopyThrottle {
     Waits calm;             // without copies
     bool has_calm = false;  // since the last copies
     bool was_long = false;  // what was waited in the second before
+    bool is_alone = false;  // no client waited in it
     Instant second_began{0};
     double copied = 0;  // in this second
     int64_t bytes = 0;

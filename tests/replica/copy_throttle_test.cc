@@ -97,6 +97,17 @@ TEST_F(CopyThrottleTest, WhereSomebodyReadsCopiesBeginGently) {
   EXPECT_NEAR(RateOver(absl::Seconds(5)), 8.0 * kMiB, kMiB);
 }
 
+TEST_F(CopyThrottleTest, WhoComesToACopyUnderWayIsMetAsGently) {
+  Throttle({});
+  RateOver(absl::Seconds(3));
+  EXPECT_EQ(throttle_->PaceOf(0), 0) << "it is alone";
+  waits_[0].read = absl::Milliseconds(1);
+  RateOver(absl::Seconds(1));
+  EXPECT_EQ(throttle_->PaceOf(0), CopyThrottle::kPaceAtFirst);
+  RateOver(absl::Seconds(3));
+  EXPECT_GT(throttle_->PaceOf(0), CopyThrottle::kPaceAtFirst) << "nobody minds";
+}
+
 TEST_F(CopyThrottleTest, WhereNobodyReadsOrWritesThePaceDoubles) {
   Throttle({});
   waits_[0].flush = absl::Milliseconds(4);  // the server's own
