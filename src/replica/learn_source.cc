@@ -12,8 +12,6 @@
 namespace arion {
 namespace {
 
-// Who ships it and who applies it keep their loops for as long.
-constexpr uint64_t kLogBytesMin = 128 << 10;
 constexpr uint64_t kLogBytesMax = 64 << 20;
 constexpr size_t kReadBytes = 4 << 20;
 // Of a copy: what it costs whatever its size, and how many bytes a second it brings.
@@ -48,10 +46,16 @@ LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served,
       data_path_(std::move(data_path)),
       disk_tag_(std::move(disk_tag)) {}
 
-absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, ShipState* ship,
-                               std::shared_ptr<void>* share) {
+uint64_t LearnSource::PieceBytes(Endpoint learner, bool is_paced) const {
+  const auto it = progress_.find(learner);
+  const bool is_gaining = it == progress_.end() || it->second.is_gaining;
+  return is_paced && is_gaining ? kGentlePieceBytes : kPieceBytes;
+}
+
+absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes,
+                               ShipState* ship, std::shared_ptr<void>* share) {
   if (ship->what == ShipState::What::kLog) {
-    const absl::Status read = ReadLog(log, ship);
+    const absl::Status read = ReadLog(log, piece_bytes, ship);
     if (!absl::IsOutOfRange(read)) return read;
     LOG(WARNING) << "[" << pid_ << "] a learner gets a checkpoint: " << read.message();
     ship->what = ShipState::What::kCheckpoint;
@@ -61,8 +65,8 @@ absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, ShipState* ship,
   return ReadCheckpoint(engine, ship, share);
 }
 
-absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
-  for (uint64_t bytes_max = kLogBytesMin; bytes_max <= kLogBytesMax; bytes_max *= 4) {
+absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const {
+  for (uint64_t bytes_max = piece_bytes; bytes_max <= kLogBytesMax; bytes_max *= 4) {
     ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(ship->first, bytes_max));
     const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
     ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, read.mutations);
@@ -77,9 +81,10 @@ absl::Status LearnSource::ReadLog(PrivateLog& log, ShipState* ship) const {
 
 absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {
   const int64_t shipped = ship.response.state.to_decree_included - ship.first + 1;
-  Decree& known = committed_.try_emplace(learner, ship.committed).first->second;
-  const int64_t grown = ship.committed - std::exchange(known, ship.committed);
-  return shipped >= 2 * grown ? kLogPauseMax : kLogPauseMin;
+  Progress& progress = progress_.try_emplace(learner, Progress{ship.committed}).first->second;
+  const int64_t grown = ship.committed - std::exchange(progress.committed, ship.committed);
+  progress.is_gaining = shipped >= 2 * grown;
+  return progress.is_gaining ? kLogPauseMax : kLogPauseMin;
 }
 
 absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
@@ -150,7 +155,7 @@ void LearnSource::KeepOnly(absl::Span<const Endpoint> learners) {
     return std::find(learners.begin(), learners.end(), entry.first) == learners.end();
   };
   std::erase_if(shares_, is_gone);
-  std::erase_if(committed_, is_gone);
+  std::erase_if(progress_, is_gone);
 }
 
 }  // namespace arion

@@ -39,12 +39,21 @@ class LearnSource {
   LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
               std::string data_path, std::string disk_tag);
 
+  // What a piece of the log is meant to have. Who ships it and who applies it keep their loops for
+  // as long as it takes: kGentlePieceBytes where clients wait beside (`is_paced`) and the learner
+  // gains on the group's writes all the same, else kPieceBytes.
+  static constexpr uint64_t kPieceBytes = 1 << 20;
+  static constexpr uint64_t kGentlePieceBytes = 128 << 10;
+  uint64_t PieceBytes(Endpoint learner, bool is_paced) const;
+
   // What `ship` says; the checkpoint also where the log turns out to lack what it was said to have
   // (a log of an older version that somebody emptied says 0 in its first file's header, whatever
   // decree comes first in it).
-  absl::Status Read(PrivateLog& log, Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
-  // Fills ship->response.state. OutOfRange: the log does not go back that far.
-  absl::Status ReadLog(PrivateLog& log, ShipState* ship) const;
+  absl::Status Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes, ShipState* ship,
+                    std::shared_ptr<void>* share);
+  // Fills ship->response.state; reads more than piece_bytes where they prove nothing. OutOfRange:
+  // the log does not go back that far.
+  absl::Status ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const;
   // Fills ship->response; *share serves the files while it lives. Makes a checkpoint when there is
   // none that reaches ship->first. Unavailable: its checksums take longer than one request, or what
   // is committed is not applied yet; ask again.
@@ -81,7 +90,11 @@ class LearnSource {
   const std::string data_path_;
   const std::string disk_tag_;
   std::map<Endpoint, std::shared_ptr<void>> shares_;
-  std::map<Endpoint, Decree> committed_;  // when it got its last piece of the log
+  struct Progress {
+    Decree committed;  // when it got its last piece of the log
+    bool is_gaining = true;
+  };
+  std::map<Endpoint, Progress> progress_;
   // Of the table files of the checkpoint last shipped, by name.
   std::map<std::string, Sum> tables_;
   // Of the checkpoint last shipped.

@@ -50,8 +50,12 @@ void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
 void Replica::Ship(ShipState ship) {
   auto shipped = std::make_shared<ShipState>(std::move(ship));
   auto share = std::make_shared<std::shared_ptr<void>>();
-  EngineWork work = [this, log = log_, shipped, share](Engine& engine) {
-    return source_.Read(*log, engine, shipped.get(), share.get());
+  const auto asking = learners_asking_.find(shipped->token);
+  const Endpoint learner = asking != learners_asking_.end() ? asking->second : Endpoint{};
+  const uint64_t piece_bytes =
+      source_.PieceBytes(learner, /*is_paced=*/host_->sending->PaceOf(disk_) > 0);
+  EngineWork work = [this, log = log_, piece_bytes, shipped, share](Engine& engine) {
+    return source_.Read(*log, engine, piece_bytes, shipped.get(), share.get());
   };
   auto then = [this, shipped, share](const absl::Status& status) {
     if (!status.ok()) {

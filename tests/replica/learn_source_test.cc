@@ -88,9 +88,14 @@ TEST_F(LearnSourceTest, ALogWaitsLongForItsTurnOnlyWhileItsLearnerGainsOnTheGrou
     return source_.LogPatience(of, ship);
   };
   constexpr absl::Duration kLong = LearnSource::kLogPauseMax, kShort = LearnSource::kLogPauseMin;
+  constexpr uint64_t kGentle = LearnSource::kGentlePieceBytes, kWhole = LearnSource::kPieceBytes;
+  EXPECT_EQ(source_.PieceBytes(learner, true), kGentle);
+  EXPECT_EQ(source_.PieceBytes(learner, false), kWhole) << "nobody waits beside";
   EXPECT_EQ(patience(learner, 1, 100, 1000), kLong);
   EXPECT_EQ(patience(learner, 101, 200, 1050), kLong);  // 100 nearer, 50 farther
+  EXPECT_EQ(source_.PieceBytes(learner, true), kGentle);
   EXPECT_EQ(patience(learner, 201, 300, 1101), kShort);
+  EXPECT_EQ(source_.PieceBytes(learner, true), kWhole) << "else it would never arrive";
   EXPECT_EQ(patience(other, 1, 100, 1101), kLong) << "nothing is known of its pace yet";
   EXPECT_EQ(patience(learner, 301, 400, 1101), kLong);
   source_.KeepOnly({});
@@ -134,7 +139,7 @@ TEST(LearnSourceLogTest, WhatTheLogLacksAlthoughItsHeaderSaysOtherwiseIsShippedA
           }
         }
       }
-      EXPECT_TRUE(source.Read(*world.log, *engine, &ship, &share).ok());
+      EXPECT_TRUE(source.Read(*world.log, *engine, LearnSource::kPieceBytes, &ship, &share).ok());
     });
     EXPECT_EQ(share != nullptr, ship.response.type == LearnType::kApp);
     return std::make_pair(ship.response.type, ship.response.state.to_decree_included);
@@ -156,7 +161,7 @@ TEST(LearnSourceLogTest, APieceThatALargeMutationCutsShortIsNotTheLogsEnd) {
   LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
                      "/data/2.1.pegasus/data", "ssd");
   ShipState ship{.first = Decree(1), .committed = Decree(2)};
-  world.env().RunInPool([&] { EXPECT_TRUE(source.ReadLog(*world.log, &ship).ok()); });
+  world.env().RunInPool([&] { EXPECT_TRUE(source.ReadLog(*world.log, 128 << 10, &ship).ok()); });
   EXPECT_EQ(ship.response.state.to_decree_included, Decree(2));
   const auto shipped = ParseMutations(kTestPid, ship.response.state.meta.bytes);
   ASSERT_TRUE(shipped.ok());
