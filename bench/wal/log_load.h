@@ -166,14 +166,14 @@ class BenchPrivateLogs {
   void AddTo(LogLoad<BenchLog>& load) {
     for (const auto& log : logs_) load.Add(log->strand(), log.get());
   }
-  // Mutations per block; the first block of a file is one, too.
+  // Mutations per write; a file's first write carries its first block, too.
   double RecordsPerWrite() const {
-    int64_t blocks = 0, mutations = 0;
+    int64_t writes = 0, mutations = 0;
     for (const auto& log : logs_) {
-      blocks += log->stats().blocks_written;
+      writes += log->stats().writes_done;
       mutations += log->stats().mutations_written;
     }
-    return static_cast<double>(mutations) / static_cast<double>(std::max<int64_t>(1, blocks));
+    return static_cast<double>(mutations) / static_cast<double>(std::max<int64_t>(1, writes));
   }
   std::string method() const { return logs_[0]->stats().method; }
 

@@ -66,17 +66,19 @@ absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_b
 }
 
 absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const {
-  for (uint64_t bytes_max = piece_bytes; bytes_max <= kLogBytesMax; bytes_max *= 4) {
+  for (uint64_t bytes_max = piece_bytes;; bytes_max = std::min(bytes_max * 4, kLogBytesMax)) {
     ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(ship->first, bytes_max));
     const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
     ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, read.mutations);
     if (ship->response.state.to_decree_included >= ship->first) return absl::OkStatus();
-    if (read.is_cut) continue;
+    if (read.is_cut) {
+      if (bytes_max < kLogBytesMax) continue;
+      return absl::OutOfRangeError("the log proves too little within one shipment");
+    }
     if (ship->committed < ship->first) return absl::OkStatus();
     return absl::OutOfRangeError(
         absl::StrCat("the log has no decree ", ship->first.value(), ", though it was committed"));
   }
-  return absl::OutOfRangeError("the log proves too little within one shipment");
 }
 
 absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {

@@ -287,7 +287,7 @@ void LogWriter::OnDurable() {
                         .max_decree = block->max_decree_before},
                  .end = block->end(),
                  .max_decree = blocks_.max_decree()});
-  ++blocks_written_;
+  ++writes_done_;
   answers_.swap(block->callbacks);
   // Before the callbacks: its memory, still warm, is their block's.
   blocks_.Recycle(std::move(block));

@@ -71,7 +71,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // In the DiskPool, drained.
   absl::Status Close();
 
-  int64_t blocks_written() const { return blocks_written_; }
+  int64_t writes_done() const { return writes_done_; }
   int64_t mutations_written() const { return mutations_written_; }
 
  private:
@@ -165,7 +165,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   bool abandoned_ = false;
   std::vector<Task> drain_;
 
-  int64_t blocks_written_ = 0;
+  int64_t writes_done_ = 0;
   int64_t mutations_written_ = 0;
 };
 

@@ -67,7 +67,7 @@ class RecoveredPrivateLog : public PrivateLog {
     Stats stats;
     stats.files = size.files.value();
     stats.bytes = static_cast<uint64_t>(size.bytes.value());
-    stats.blocks_written = writer_->blocks_written();
+    stats.writes_done = writer_->writes_done();
     stats.mutations_written = writer_->mutations_written();
     stats.method = env_.log_device(options_.directory).method();
     return stats;

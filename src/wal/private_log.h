@@ -129,7 +129,7 @@ class PrivateLog {
   struct Stats {
     int64_t files = 0;
     uint64_t bytes = 0;
-    int64_t blocks_written = 0;
+    int64_t writes_done = 0;  // a file's first one has two blocks
     int64_t mutations_written = 0;
     std::string method;
   };

@@ -169,6 +169,24 @@ TEST(LearnSourceLogTest, APieceThatALargeMutationCutsShortIsNotTheLogsEnd) {
   for (const MutationPtr& mutation : *shipped) EXPECT_EQ(mutation->ballot, Ballot(2));
 }
 
+// From 128 KiB on by fours, the last piece would have been of 32 MiB, not of the 64 that may be read.
+TEST(LearnSourceLogTest, ALogThatProvesLittleIsReadUpToTheLimit) {
+  constexpr int64_t kDecrees = 45;
+  LogWorld world;
+  ASSERT_TRUE(world.Open().ok());
+  for (int64_t d = 1; d <= kDecrees; ++d) world.Append(MakeMutation(d, 1 << 20, 1, 0));
+  for (int64_t d = 1; d <= kDecrees; ++d) world.Append(MakeMutation(d, 100, 2, 0));
+  world.Settle();
+  LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
+                     "/data/2.1.pegasus/data", "ssd");
+  ShipState ship{.first = Decree(1), .committed = Decree(kDecrees)};
+  world.env().RunInPool([&] {
+    const absl::Status read = source.ReadLog(*world.log, LearnSource::kGentlePieceBytes, &ship);
+    EXPECT_TRUE(read.ok()) << read;
+  });
+  EXPECT_EQ(ship.response.state.to_decree_included, Decree(kDecrees));
+}
+
 TEST(CheapestWayTest, TheLogUnlessItsReplayTakesLongerThanACopy) {
   EXPECT_FALSE(CheckpointIsCheaper(absl::Milliseconds(900), 0)) << "a little of the log";
   EXPECT_TRUE(CheckpointIsCheaper(absl::Seconds(20), 100 << 20)) << "the same keys over and over";

@@ -49,15 +49,15 @@ TEST(PrivateLogTest, WhatQueuesDuringAWriteBecomesOneBlock) {
   ASSERT_TRUE(w.Open().ok());
   w.Append(MakeMutation(1, 100));
   w.Settle();
-  const int64_t blocks = w.log->stats().blocks_written;  // the file's first and one more: a write
-  EXPECT_EQ(blocks, 1);
+  const int64_t first = w.log->stats().writes_done;  // the file's first block and one more
+  EXPECT_EQ(first, 1);
   w.env().RunOn(w.strand(), [&] {
     w.AppendHere(MakeMutation(2, 100));
     EXPECT_TRUE(w.log->IsBusy());
     for (int64_t d = 3; d <= 40; ++d) w.AppendHere(MakeMutation(d, 100));
   });
   w.Settle();
-  EXPECT_EQ(w.log->stats().blocks_written - blocks, 2);
+  EXPECT_EQ(w.log->stats().writes_done - first, 2);
   EXPECT_FALSE(w.log->IsBusy());
 }
 
@@ -70,7 +70,7 @@ TEST(PrivateLogTest, ALargeQueueIsCutIntoBlocksOfAboutAMebibyte) {
   w.Settle();
   ASSERT_EQ(w.answers.size(), 10u);
   // 3 mutations bring a block beyond 1 MiB: 3 (with the file's first block) + 3 + 3 + 1.
-  EXPECT_EQ(w.log->stats().blocks_written, 4);
+  EXPECT_EQ(w.log->stats().writes_done, 4);
 }
 
 TEST(PrivateLogTest, CleanStopTrimsTheFileAndMarksTheStop) {
