@@ -43,9 +43,12 @@ class Environment {
   // The pool and the log device of the device that holds `path` (which exists).
   virtual DiskPool& disk_pool(const std::string& path) = 0;
   virtual LogDevice& log_device(const std::string& path) = 0;
-  // A pool of the same device for copies and checksums of whole files and for flushes: where there
-  // is not enough of the processor for all, its threads come last.
+  // A pool of the same device for copies and checksums of whole files: where there is not enough of
+  // the processor for all, its threads come last.
   virtual DiskPool& bulk_pool(const std::string& path) { return disk_pool(path); }
+  // A pool of the same device for memtables' flushes and checkpoints, which rest beside the logs and
+  // take up to seconds: neither reads nor ballots nor copies wait behind them.
+  virtual DiskPool& flush_pool(const std::string& path) { return disk_pool(path); }
 };
 
 }  // namespace arion

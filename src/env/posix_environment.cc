@@ -49,6 +49,8 @@ DiskPool& PosixEnvironment::disk_pool(const std::string& path) { return *DeviceO
 
 DiskPool& PosixEnvironment::bulk_pool(const std::string& path) { return *DeviceOf(path).bulk; }
 
+DiskPool& PosixEnvironment::flush_pool(const std::string& path) { return *DeviceOf(path).flush; }
+
 LogDevice& PosixEnvironment::log_device(const std::string& path) { return *DeviceOf(path).log; }
 
 // A path's device is asked for once, and never under the lock: that may wait for the disk. A loop
@@ -72,6 +74,7 @@ PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
     device->pool = std::make_unique<PosixDiskPool>(options_.disk_threads_per_device);
     device->bulk = std::make_unique<PosixDiskPool>(options_.bulk_threads_per_device,
                                                    PosixDiskPool::Priority::kLow);
+    device->flush = std::make_unique<PosixDiskPool>(options_.flush_threads_per_device);
     // One loop serves the log, too: to wake another thread costs as much as the write. Several must
     // not wait for one's long turn.
     device->log =
@@ -98,11 +101,15 @@ const PosixDiskPool& PosixEnvironment::bulk_pool_of(const std::string& path) {
   return *DeviceOf(path).bulk;
 }
 
+const PosixDiskPool& PosixEnvironment::flush_pool_of(const std::string& path) {
+  return *DeviceOf(path).flush;
+}
+
 std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   std::vector<StuckWork> stuck;
   const std::lock_guard lock(mutex_);
   for (const auto& [number, device] : devices_)
-    for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get()})
+    for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get(), device->flush.get()})
       for (StuckWork& work : pool->Stuck(limit, device->path)) stuck.push_back(std::move(work));
   return stuck;
 }

@@ -23,6 +23,7 @@ struct PosixEnvironmentOptions {
   int event_loop_threads = 2;
   int disk_threads_per_device = 4;
   int bulk_threads_per_device = 2;
+  int flush_threads_per_device = 2;
   LogDeviceOptions log_device;
 };
 
@@ -38,11 +39,13 @@ class PosixEnvironment : public Environment {
   DiskPool& disk_pool(const std::string& path) override;
   LogDevice& log_device(const std::string& path) override;
   DiskPool& bulk_pool(const std::string& path) override;
+  DiskPool& flush_pool(const std::string& path) override;
 
   EventLoops& loops() { return loops_; }
-  // The very pools of disk_pool(path) and bulk_pool(path), for displays.
+  // The very pools of the functions above, for displays.
   const PosixDiskPool& pool_of(const std::string& path);
   const PosixDiskPool& bulk_pool_of(const std::string& path);
+  const PosixDiskPool& flush_pool_of(const std::string& path);
   // PosixDiskPool::Stuck of all pools. Waits for no disk.
   std::vector<StuckWork> StuckInPools(absl::Duration limit);
   // Nothing runs on any strand after it returned; work in disk pools goes on.
@@ -54,6 +57,7 @@ class PosixEnvironment : public Environment {
     std::unique_ptr<LogDevice> log;
     std::unique_ptr<PosixDiskPool> pool;  // these end first: their work uses the log device
     std::unique_ptr<PosixDiskPool> bulk;
+    std::unique_ptr<PosixDiskPool> flush;
   };
   Device& DeviceOf(const std::string& path);
   std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path);

@@ -15,27 +15,40 @@
 namespace arion {
 namespace {
 
+struct PoolKind {
+  const char* name;
+  const char* metric_prefix;
+  const char* help;  // whose threads they are
+};
+constexpr PoolKind kDisk{"pool", "disk_pool_", "the disk's pool"};
+constexpr PoolKind kBulk{"bulk pool", "bulk_pool_",
+                         "the disk's pool for copies to and from other servers"};
+constexpr PoolKind kFlush{"flush pool", "flush_pool_",
+                          "the disk's pool for flushes and checkpoints"};
+
 // A disk's pool, with the tags of its directories.
 struct NamedPool {
   const PosixDiskPool* pool;
   std::string tags;
-  bool is_bulk;
+  const PoolKind& kind;
 };
 
-// Each disk's pool, and that for the bulk of its bytes.
+// Each disk's pools.
 std::vector<NamedPool> PoolsOf(PosixEnvironment& env, const std::vector<ConfiguredDisk>& disks) {
   std::vector<NamedPool> pools;
-  const auto add = [&pools](const PosixDiskPool* pool, const std::string& tag, bool is_bulk) {
+  const auto add = [&pools](const PosixDiskPool* pool, const std::string& tag,
+                            const PoolKind& kind) {
     const auto known = std::find_if(pools.begin(), pools.end(),
                                     [pool](const NamedPool& other) { return other.pool == pool; });
     if (known == pools.end())
-      pools.push_back({pool, tag, is_bulk});
+      pools.push_back({pool, tag, kind});
     else
       known->tags += "," + tag;
   };
   for (const ConfiguredDisk& disk : disks) {
-    add(&env.pool_of(disk.path), disk.tag, false);
-    add(&env.bulk_pool_of(disk.path), disk.tag, true);
+    add(&env.pool_of(disk.path), disk.tag, kDisk);
+    add(&env.bulk_pool_of(disk.path), disk.tag, kBulk);
+    add(&env.flush_pool_of(disk.path), disk.tag, kFlush);
   }
   return pools;
 }
@@ -54,12 +67,11 @@ std::string PoolsText(PosixEnvironment& env, const std::vector<ConfiguredDisk>& 
       env.loops().size(), " event loops: lag ", Quantiles(watchdog.stats().loop_lag_nanos), "; ",
       transport.stats().connections.value(), " connections, ",
       transport.stats().backlog_bytes.value(), " bytes that slow clients do not take\n");
-  for (const auto& [pool, tags, is_bulk] : PoolsOf(env, disks)) {
+  for (const auto& [pool, tags, kind] : PoolsOf(env, disks)) {
     const PoolStats& stats = pool->stats();
-    absl::StrAppend(&text, is_bulk ? "bulk pool of " : "pool of ", tags, ": ", pool->threads(),
-                    " threads, ", stats.busy.value(), " busy, ", stats.queued.value(),
-                    " queued; waited ", Quantiles(stats.wait_nanos), "; worked ",
-                    Quantiles(stats.service_nanos), "\n");
+    absl::StrAppend(&text, kind.name, " of ", tags, ": ", pool->threads(), " threads, ",
+                    stats.busy.value(), " busy, ", stats.queued.value(), " queued; waited ",
+                    Quantiles(stats.wait_nanos), "; worked ", Quantiles(stats.service_nanos), "\n");
   }
   return text;
 }
@@ -69,9 +81,8 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
                                   const PosixWatchdog& watchdog) {
   MetricRegistrations held;
   for (const NamedPool& named : PoolsOf(env, disks)) {
-    const std::string prefix = named.is_bulk ? "bulk_pool_" : "disk_pool_";
-    const std::string whose =
-        named.is_bulk ? "the disk's pool for copies to and from other servers" : "the disk's pool";
+    const std::string prefix = named.kind.metric_prefix;
+    const std::string whose = named.kind.help;
     const MetricLabels labels{{"disk", named.tags}};
     const auto add = [&](MetricInfo info, const auto& instrument) {
       held.push_back(registry.Add(std::move(info), labels, instrument));
@@ -82,7 +93,7 @@ MetricRegistrations RegisterPools(MetricRegistry& registry, PosixEnvironment& en
     const PoolStats& stats = named.pool->stats();
     add({.name = prefix + "queued", .help = "Work that waits for a thread of " + whose + "."},
         stats.queued);
-    if (!named.is_bulk)
+    if (&named.kind == &kDisk)
       held.push_back(registry.Add(
           {.name = "queue_length", .help = "As disk_pool_queued.", .is_json_only = true},
           {{"queue", "disk_pool_" + named.tags}}, stats.queued));

@@ -188,7 +188,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then);
   void OnNoSpace(std::string_view what, const absl::Status& status);
   void After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task);
-  // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins.
+  // Flush, checkpoint and shipping: one at a time, each on the engine of the moment it begins. In
+  // the flush pool, unless another is named.
   void Maintain(EngineWork work, Then then);
   void MaintainIn(DiskPool& pool, EngineWork work, Then then);
   void WarmFromHotReads();

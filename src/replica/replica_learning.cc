@@ -125,19 +125,16 @@ void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result)
 }
 
 void Replica::FlushForLearner(uint64_t serial) {
-  // It rests beside the logs and takes seconds: several in the disk's pool would keep each ballot
-  // and each new log file waiting.
-  MaintainIn(
-      host_->env.bulk_pool(directory_), [](Engine& engine) { return engine.Flush(); },
-      [this, serial](const absl::Status& status) {
-        if (absl::IsResourceExhausted(status)) {
-          OnNoSpace("a flush", status);
-          return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
-        }
-        if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
-        FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
-                                              : LearnerWorkDone::Result::kLocalFailed);
-      });
+  Maintain([](Engine& engine) { return engine.Flush(); },
+           [this, serial](const absl::Status& status) {
+             if (absl::IsResourceExhausted(status)) {
+               OnNoSpace("a flush", status);
+               return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
+             }
+             if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
+             FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
+                                                   : LearnerWorkDone::Result::kLocalFailed);
+           });
 }
 
 void Replica::InstallCheckpoint(LearnerWork work) {

@@ -71,7 +71,7 @@ void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> tas
 }
 
 void Replica::Maintain(EngineWork work, Then then) {
-  MaintainIn(pool(), std::move(work), std::move(then));
+  MaintainIn(host_->env.flush_pool(directory_), std::move(work), std::move(then));
 }
 
 void Replica::MaintainIn(DiskPool& pool, EngineWork work, Then then) {

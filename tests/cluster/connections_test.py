@@ -10,6 +10,7 @@ import os
 import resource
 import time
 import unittest
+import urllib.request
 
 import harness
 import many_connections
@@ -32,6 +33,9 @@ class ConnectionsTest(unittest.TestCase):
     def metric(self, name):
         return harness.value_of(harness.metrics(self.target.server), name)
 
+    def shell(self, commands):
+        return harness.run([os.path.join(harness.BUILD, "arion_shell"), f"--meta={self.target.cluster.meta.address}", "-e", commands])
+
     def test_idle_and_slow_connections_cost_little_and_stop_nobody(self):
         alone = self.target.get(connections=50, seconds=1)
         before = self.target.server.resident_bytes()
@@ -52,14 +56,20 @@ class ConnectionsTest(unittest.TestCase):
         self.assertTrue(self.target.server.is_running())
 
     def test_the_shell_shows_pools_and_loops(self):
-        shell = os.path.join(harness.BUILD, "arion_shell")
-        lines = harness.run([shell, f"--meta={self.target.cluster.meta.address}", "-e", f"pools {self.target.server.address}"])
+        lines = self.shell(f"pools {self.target.server.address}")
         self.assertRegex(lines, r"event loops: lag p50 .* connections")
-        for pool in ("pool", "bulk pool"):
+        for pool in ("pool", "bulk pool", "flush pool"):
             self.assertRegex(lines, rf"(?m)^{pool} of d0: \d+ threads, \d+ busy, \d+ queued; waited p50 .*; worked p50 ")
         samples = harness.metrics(self.target.server)
-        for name in ("arion_disk_pool_threads", "arion_bulk_pool_threads"):
+        for name in ("arion_disk_pool_threads", "arion_bulk_pool_threads", "arion_flush_pool_threads"):
             self.assertGreater(harness.value_of(samples, name, disk="d0"), 0)
+
+    def test_checkpoints_are_made_in_a_pool_that_no_read_waits_for(self):
+        made = self.metric("arion_flush_pool_service_seconds_count")
+        self.shell(f"use {many_connections.TABLE}; set key sort value")
+        request = urllib.request.Request(f"http://{self.target.server.address}/checkpoint", method="POST", data=b"")
+        urllib.request.urlopen(request, timeout=10 * harness.PATIENCE).close()
+        harness.wait_for("a checkpoint in the flush pool", lambda: self.metric("arion_flush_pool_service_seconds_count") > made)
 
     def test_a_storm_of_connections_is_accepted(self):
         begun = time.monotonic()
