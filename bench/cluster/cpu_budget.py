@@ -55,7 +55,7 @@ def samples(data):
 
 def main():
     operation = sys.argv[1] if len(sys.argv) > 1 else "put"
-    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"}, replica_threads=server_cpu.THREADS)
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"}, replica_threads=harness.SHARED_LOOPS)
     cluster.start()
     table, keys, _, _, _ = server_cpu.OPERATIONS[operation]
     cluster.create_table(table)

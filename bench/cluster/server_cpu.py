@@ -25,7 +25,6 @@ import cpu_time  # noqa: E402
 import harness  # noqa: E402
 
 ROWS = 100000
-THREADS = int(os.environ.get("ARION_THREADS", max(1, os.cpu_count() // 3)))
 PEER_US = {"get": 41, "put": 284}      # Apache Pegasus 2.5.0's server CPU; its puts were not synced
 GOALS = {"get": 1 / 3, "scan": 0.3}    # of the peer's CPU; of the iterator's speed
 # operation: (table, hash keys, rows a key, operations, at a time)
@@ -100,7 +99,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--perf", choices=list(OPERATIONS))
     options = parser.parse_args()
-    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"}, replica_threads=THREADS)  # reads are from memory, as the floor's
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "512 MiB"}, replica_threads=harness.SHARED_LOOPS)  # reads are from memory, as the floor's
     cluster.start()
     fill(cluster)
     if options.perf:

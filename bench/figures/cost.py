@@ -50,7 +50,8 @@ def measure(run):
         run.binary(target, target)
     records, partitions = ((10**4, 10**5), (8, 16)) if run.quick else ((10**4, 10**6, 10**7), (8, 64, 512))
     operations, repeats = (5000, 1) if run.quick else (100000, 5)
-    cluster = harness.Cluster(replica_settings={"block_cache_size": "2 GiB"})  # files are read from memory
+    # files are read from memory
+    cluster = harness.Cluster(replica_settings={"block_cache_size": "2 GiB"}, replica_threads=harness.SHARED_LOOPS)
     cluster.start()
     tables = {f"records{count}": (PARTITIONS, count // ROWS) for count in records}
     tables.update({f"partitions{count}": (count, SMALLEST_PARTITIONED // (10 if run.quick else 1)) for count in partitions})

@@ -38,7 +38,8 @@ class Target:
         if placement == "one home":
             settings.update(log_placement="home", log_home_directory="{directory}/home")
         variant = os.path.join(run.build, "bench", "replica_variant")
-        self.cluster = harness.Cluster(data_dirs=disks, replica_settings=settings, replica_command=[variant, log, str(flush_us)])
+        self.cluster = harness.Cluster(data_dirs=disks, replica_settings=settings, replica_command=[variant, log, str(flush_us)],
+                                       replica_threads=harness.SHARED_LOOPS)
         self.cluster.start()
         self.cluster.create_table("temp", PARTITIONS)
         self.load("load", "--threads=64")

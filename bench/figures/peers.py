@@ -125,7 +125,7 @@ class Arion:
 
     def __init__(self, run):
         self.run = run
-        self.cluster = harness.Cluster()
+        self.cluster = harness.Cluster(replica_threads=harness.SHARED_LOOPS)
         self.cluster.start()
         self.cluster.create_table("temp", PARTITIONS)
         self.load("load", "--threads=64")

@@ -29,6 +29,9 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.abspath(os.environ.get("ARION_BUILD", os.path.join(ROOT, "build")))
 # Sanitizers and a busy machine are slow: deadlines are generous, tests wait for conditions.
 PATIENCE = float(os.environ.get("ARION_PATIENCE", "1"))
+# Event loops a server where three share a machine's cores, and what is measured is what they can carry; at least one. N by
+# ARION_THREADS=N; 0: the servers' default, a loop a core.
+SHARED_LOOPS = int(os.environ.get("ARION_THREADS", max(1, os.cpu_count() // 3)))
 
 
 def wait_for(what, condition, seconds=30):
