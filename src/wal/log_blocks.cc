@@ -134,7 +134,9 @@ void LogBlocks::StartAnew(Decree max_decree) {
 void LogBlocks::LeaveFileInTime(const Block& submitted) {
   if (capacity_bytes_ == 0 || queue_.size() > 1 || submitted.is_first() || plan_.switch_demanded)
     return;
-  const size_t next_bytes = std::max(submitted.size, recent_block_bytes_);
+  // What is larger is one large mutation: no reason to leave so much of the file behind it.
+  const size_t next_bytes =
+      std::min(std::max(submitted.size, recent_block_bytes_), 2 * kBlockBytesTarget);
   if (plan_.position + next_bytes > capacity_bytes_) PlanNewFile();
 }
 

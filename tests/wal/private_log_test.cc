@@ -61,6 +61,21 @@ TEST(PrivateLogTest, WhatQueuesDuringAWriteBecomesOneBlock) {
   EXPECT_FALSE(w.log->IsBusy());
 }
 
+// It was left as soon as one more of that size did not fit, for dozens of blocks.
+TEST(PrivateLogTest, AFileIsNotLeftEarlyForAMutationThatWasOnceLarge) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 20;
+  ASSERT_TRUE(w.Open(options).ok());
+  w.Append(MakeMutation(1, 9 << 20));
+  w.Settle();
+  for (int64_t d = 2; d <= 40; ++d) {
+    w.Append(MakeMutation(d, 100 << 10));
+    w.Settle();
+  }
+  EXPECT_EQ(w.log->stats().files, 1);
+}
+
 TEST(PrivateLogTest, ALargeQueueIsCutIntoBlocksOfAboutAMebibyte) {
   LogWorld w;
   ASSERT_TRUE(w.Open().ok());
