@@ -11,6 +11,7 @@
 #pragma once
 
 #include <absl/strings/str_cat.h>
+#include <absl/time/clock.h>
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -93,23 +94,34 @@ class BenchLog {
     log_ = *std::move(log);
   }
 
-  // Writes files full and drops them until each log's newest is one that was written before: the
-  // first ones are filled with zeros while they are written, which would be measured, too.
+  // Writes files full and drops them until each log has one to write again whenever it needs one:
+  // its first files are filled with zeros while they are written, which would be measured, too. In
+  // the end each log is at another place in the first half of its file, as logs are that nobody
+  // began together: all would change their files at once.
   static void ReachSteadyState(const std::vector<BenchLog*>& logs) {
-    constexpr int kFiles = 6;
-    const MutationPtr large = BenchRecord(logs[0]->segment_bytes_ - (64 << 10));
-    for (int i = 0; i < kFiles; ++i) {
-      std::latch durable(static_cast<ptrdiff_t>(logs.size()));
-      for (BenchLog* log : logs)
-        log->strand_->Post([log, &large, &durable] {
+    constexpr uint64_t kFiles = 9;
+    constexpr uint64_t kRecordBytes = 256 << 10;  // a larger one would leave large buffers behind
+    const MutationPtr large = BenchRecord(kRecordBytes);
+    const uint64_t segment = logs[0]->segment_bytes_;
+    const uint64_t rounds = kFiles * segment / kRecordBytes;
+    for (uint64_t round = 0; round < rounds + segment / 2 / kRecordBytes; ++round) {
+      // How many go on: all, then fewer and fewer.
+      const size_t all = logs.size();
+      const size_t going =
+          round < rounds ? all : all - all * (round - rounds) * kRecordBytes / (segment / 2);
+      std::latch durable(static_cast<ptrdiff_t>(going));
+      for (size_t i = 0; i < going; ++i) {
+        logs[i]->strand_->Post([log = logs[i], &large, &durable] {
           log->Append(large, [&durable](const absl::Status& status) {
             CHECK(status.ok()) << status;
             durable.count_down();
           });
         });
+      }
       durable.wait();
     }
     for (BenchLog* log : logs) log->record_.reset();
+    absl::SleepFor(absl::Milliseconds(300));  // what their folders still have to do
   }
 
   void Append(const MutationPtr& like, PrivateLog::DurableCallback on_durable) {
