@@ -19,7 +19,7 @@ DOORS = {
     r"(gtest|gmock)/.*": [r"tests/.*", r"tools/.*_test\.cc"],
     r"gflags/.*": [r"src/main/.*\.cc", r"tools/.*\.cc", r"tests/.*\.cc", r"bench/.*\.cc"],
     r"asio(/.*|\.hpp)": [r"src/(env|rpc)/.*"],
-    r"thrift/.*": [r"src/rpc/.*\.cc", r"tests/(rpc|fuzz)/.*\.cc"],
+    r"thrift/.*": [r"src/rpc/thrift_\w+\.(h|cc)"],
     r"rocksdb/.*": [r"src/engine/.*", r"src/meta/.*_store\.cc", r"tests/engine/.*\.cc", r"bench/.*\.cc"],
     r"liburing\.h": [r"src/env/.*\.cc", r"bench/.*\.cc"],
     r"rapidjson/.*": [r"(src|tools)/.*\.cc"],
