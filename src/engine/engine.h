@@ -7,8 +7,8 @@
 //           space on the disk; nothing changed, and the same may be asked again. Unavailable
 //           (cache-only tier, TryApply): would wait, ask with kAll, or Apply, in the disk's pool.
 // Threads   TryApply on a strand, Apply in the disk's pool; one caller at a time. Reads: any
-//           thread, beside them. Flush, Checkpoint: in the disk's pool, one at a time, beside Apply
-//           and reads.
+//           thread, beside them. Flush, Checkpoint: in a pool of the disk's, one at a time, beside
+//           Apply and reads.
 // Promises  E1  A batch's data and its decree reach storage together: after a crash the engine
 //               stands at a decree d and holds exactly the batches 1..d.
 //           E2  last_durable <= last_flushed <= last_applied.

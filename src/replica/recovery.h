@@ -4,8 +4,8 @@
 // Threads   Strand-bound to the server's strand. Each disk's logs are measured in that disk's pool.
 // Lifetime  Held by shared_ptr.
 // Promises  No disk waits for another (RecoveryMode::kParallel). At most lanes_per_disk openings of
-//           a disk, and a flush behind one, are in its pool, so that those which serve already find
-//           a thread there.
+//           a disk, each until the flush behind it ends, are in its pools, so that those which serve
+//           already find a thread there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -36,7 +36,7 @@ class Recovery : public std::enable_shared_from_this<Recovery> {
   void SetRole(PartitionId pid, LastRole role) { plan_.SetRole(pid, role); }
   // Of one that is open and has not left the pool: may what it replayed stay unflushed?
   bool MayKeepUnflushed(PartitionId pid);
-  // The opening, and the flush behind it, left the disk's pool: the next may come.
+  // The opening, and the flush behind it, left the disk's pools: the next may come.
   void LeftPool(PartitionId pid);
   // It serves, or could not be opened.
   void Ended(PartitionId pid, RecoveryStep step);
