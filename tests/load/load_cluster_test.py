@@ -50,6 +50,11 @@ class Load(harness.ClusterTest):
                     self.assertLess(0, latencies["p50"])
                     self.assertLessEqual(latencies["p99"], latencies["max"])
 
+    def test_a_run_of_some_milliseconds_tells_its_stages(self):
+        report = self.report("--workload", "a", "-p", "recordcount=100", "--operations=200")
+        stages = report["phases"][1]["server_stages_us"]
+        self.assertEqual(list(stages), ["queue", "log_append", "log_sync", "replicate", "apply", "reply"])
+
     def test_every_kind_of_operation_is_verified(self):
         report = self.report("-p", "recordcount=1000", "-p", "readproportion=0.2", "-p", "updateproportion=0.1",
                              "-p", "insertproportion=0.1", "-p", "scanproportion=0.2", "-p", "deleteproportion=0.1",

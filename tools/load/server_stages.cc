@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <thread>
 
 namespace arion::load {
 namespace {
+
+constexpr std::chrono::milliseconds kServersCountAnew(150);  // src/main/recently.h: 100
 
 StageSum& SumOf(StageSums& sums, const std::string& stage) {
   const auto it = std::ranges::find(sums, stage, &StageSum::stage);
@@ -45,6 +48,16 @@ StageSums Between(const std::map<Endpoint, StageSums>& before,
   }
   std::erase_if(between, [](const StageSum& sum) { return sum.writes <= 0; });
   return between;
+}
+
+void ServerStages::Begin() {
+  before_ = Look();
+  looked_ = std::chrono::steady_clock::now();
+}
+
+StageSums ServerStages::End() const {
+  std::this_thread::sleep_until(looked_ + kServersCountAnew);
+  return Between(before_, Look());
 }
 
 std::map<Endpoint, StageSums> ServerStages::Look() const {

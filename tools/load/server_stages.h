@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <utility>
@@ -32,8 +33,10 @@ class ServerStages {
  public:
   ServerStages(std::vector<std::string> meta_servers, std::string table)
       : meta_servers_(std::move(meta_servers)), table_(std::move(table)) {}
-  void Begin() { before_ = Look(); }
-  StageSums End() const { return Between(before_, Look()); }
+  void Begin();
+  // Waits until a server counts anew: all that ask within a tenth of a second get the same counts,
+  // and a short run would have none.
+  StageSums End() const;
 
  private:
   std::map<Endpoint, StageSums> Look() const;
@@ -41,6 +44,7 @@ class ServerStages {
   const std::vector<std::string> meta_servers_;
   const std::string table_;
   std::map<Endpoint, StageSums> before_;
+  std::chrono::steady_clock::time_point looked_;
 };
 
 }  // namespace arion::load
