@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Where the three servers' CPU goes, by stage: microseconds of an operation, user and kernel. For bench/BUDGET.md.
+"""Where the three servers' CPU goes, by stage: microseconds of an operation, user and kernel, and the client's beside. For
+bench/BUDGET.md.
 
     ARION_BUILD=build-bench bench/cluster/cpu_budget.py put          # or get
 
@@ -79,6 +80,8 @@ def main():
         user, kernel = (n * row["us"] / total for n in counts.get(name, (0, 0)))
         if user + kernel > 0:
             print(f"| {name} | {user:.1f} | {kernel:.1f} | {user + kernel:.1f} |")
+    client = row["client user us"], row["client kernel us"]
+    print(f"| the client, in a process of its own | {client[0]:.1f} | {client[1]:.1f} | {sum(client):.1f} |")
     cluster.destroy()
 
 

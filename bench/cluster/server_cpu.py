@@ -16,6 +16,7 @@ SPDX-License-Identifier: Apache-2.0
 import argparse
 import os
 import re
+import resource
 import statistics
 import subprocess
 import sys
@@ -57,11 +58,14 @@ def command(cluster, client, op, operations):
 def measure(cluster, client, op, operations=None):
     pids = cluster.replica_pids()
     cpu_time.settle(pids)
-    before = cpu_time.cpu_seconds(pids)
+    before, client_before = cpu_time.cpu_seconds(pids), resource.getrusage(resource.RUSAGE_CHILDREN)
     row = figures(harness.run(command(cluster, client, op, operations), timeout=600, cwd="/tmp"))
     assert row["errors"] == 0, row
     row["cpu"] = cpu_time.cpu_seconds(pids) - before
     row["us"] = row["cpu"] * 1e6 / row["ops"]
+    client = resource.getrusage(resource.RUSAGE_CHILDREN)  # only what has ended: the servers have not
+    row["client user us"] = (client.ru_utime - client_before.ru_utime) * 1e6 / row["ops"]
+    row["client kernel us"] = (client.ru_stime - client_before.ru_stime) * 1e6 / row["ops"]
     if op == "scan":  # bytes of keys and values, which the Go driver does not count
         assert row["ops"] % ROWS == 0, row
         row["MB/s"] = row["ops"] * (22 + 1 + 1000) / row["cpu"] / 1e6
