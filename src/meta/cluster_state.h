@@ -126,7 +126,8 @@ struct ClusterState {
 
   Table* FindTable(int32_t app_id);
   const Table* FindTable(int32_t app_id) const;
-  const Table* FindTableByName(std::string_view name) const;  // not the dropped ones
+  // Not the dropped ones; those under recall by the name that they get.
+  const Table* FindTableByName(std::string_view name) const;
   Partition* FindPartition(PartitionId pid);
   const Partition* FindPartition(PartitionId pid) const;
   int32_t NextAppId() const;

@@ -61,8 +61,16 @@ EnvironmentJudgement Deleted(AppInfo next, const std::vector<std::string>& keys)
 
 EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvRequest& request) {
   if (table == nullptr) return Refuse(ErrorCode::kAppNotExist, "app cannot be found");
-  if (table->info.status == AppStatus::kDropping) {
-    return Refuse(ErrorCode::kBusyDropping, "app is being dropped");
+  switch (table->info.status) {
+    case AppStatus::kAvailable:
+      break;
+    case AppStatus::kCreating:
+    case AppStatus::kRecalling:
+      return Refuse(ErrorCode::kBusyCreating, "app is being created or recalled");
+    case AppStatus::kDropping:
+      return Refuse(ErrorCode::kBusyDropping, "app is being dropped");
+    default:
+      return Refuse(ErrorCode::kAppDropped, "app is not available");
   }
   AppInfo next = table->info;
   next.version = next.version.value_or(0) + 1;

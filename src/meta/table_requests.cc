@@ -73,7 +73,9 @@ void MetaServer::State::OnRecall(InboundRequest& request) {
   const int32_t app_id = recall->app_id;
   const std::string name = judgement.next->app_name;
   reserved_names_.insert(name);
-  state_.FindTable(app_id)->info.status = AppStatus::kRecalling;
+  AppInfo& info = state_.FindTable(app_id)->info;
+  info.status = AppStatus::kRecalling;
+  info.app_name = name;  // the former one may be another table's
   BeginChange({.next = *std::move(judgement.next),
                .of_partitions = PartitionChange{ConfigType::kInvalid, Recalled},
                .done = [this, app_id, name, request = std::move(request)](ErrorCode error) mutable {

@@ -166,6 +166,56 @@ TEST_F(AdminRequestsTest, ADropAmidAChangeOfTheEnvironmentStaysADrop) {
   }
 }
 
+TEST_F(AdminRequestsTest, ATableUnderRecallIsChangedByNobodyElse) {
+  ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
+            ErrorCode::kOk);
+  const auto recall = Begin<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1});
+  const std::vector<std::shared_ptr<ErrorCode>> refused = {
+      BeginSetEnv("60"),
+      Begin<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1}),
+      Begin<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"}),
+      Begin<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{"t", "u"}),
+      Begin<MaxReplicaCountResponse>(kRpcSetMaxReplicaCount, SetMaxReplicaCountRequest{"t", 2}),
+      Begin<StartManualCompactResponse>(kRpcStartManualCompact,
+                                        StartManualCompactRequest{.app_name = "t"}),
+      Begin<CreateAppResponse>(kRpcCreateApp,
+                               CreateAppRequest{"t", {.partition_count = 1, .replica_count = 3}}),
+  };
+  world_.RunFor(absl::Milliseconds(50));
+  EXPECT_EQ(*recall, ErrorCode::kOk);
+  for (const auto& error : refused) EXPECT_NE(*error, ErrorCode::kOk) << &error - refused.data();
+  EXPECT_EQ(*refused[0], ErrorCode::kBusyCreating);
+  EXPECT_EQ(Info().status, AppStatus::kAvailable);
+  EXPECT_TRUE(Info().envs.empty());
+}
+
+// The name it had is another's by then, and the one it gets is taken from the first moment.
+TEST_F(AdminRequestsTest, ATableUnderRecallIsFoundByTheNameItGets) {
+  ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
+            ErrorCode::kOk);
+  ASSERT_EQ(Create("t", 1, 3).err, ErrorCode::kOk);
+  Obey();
+  const auto recall =
+      Begin<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1, .new_app_name = "old"});
+  const auto set = BeginSetEnv("60");
+  const auto query = Begin<QueryConfigResponse>(kRpcQueryConfig, QueryConfigRequest{"t"});
+  const auto query_old = Begin<QueryConfigResponse>(kRpcQueryConfig, QueryConfigRequest{"old"});
+  const auto create = Begin<CreateAppResponse>(
+      kRpcCreateApp, CreateAppRequest{"old", {.partition_count = 1, .replica_count = 3}});
+  const auto rename = Begin<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{"t", "old"});
+  world_.RunFor(absl::Milliseconds(50));
+  EXPECT_EQ(*recall, ErrorCode::kOk);
+  EXPECT_EQ(*set, ErrorCode::kOk);
+  EXPECT_EQ(*query, ErrorCode::kOk);
+  EXPECT_EQ(*query_old, ErrorCode::kBusyCreating);
+  EXPECT_EQ(*create, ErrorCode::kBusyCreating);
+  EXPECT_EQ(*rename, ErrorCode::kInvalidParameters);
+  EXPECT_TRUE(Info(1).envs.empty());
+  EXPECT_EQ(Info(2).envs.at("default_ttl"), "60");
+  EXPECT_EQ(Query("old").app_id, 1);
+  EXPECT_EQ(Query("t").app_id, 2);
+}
+
 TEST_F(AdminRequestsTest, ADroppedTableIsRecalledUnderAnotherName) {
   const PartitionConfiguration before = ConfigOf("t", 0);
   ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,

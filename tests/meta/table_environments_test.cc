@@ -78,8 +78,14 @@ TEST_F(JudgeEnvironmentsTest, ClearingGoesByPrefixAndADot) {
 TEST_F(JudgeEnvironmentsTest, ATableThatIsGoneOrGoingIsNotChanged) {
   EXPECT_EQ(JudgeEnvironments(nullptr, {}).response.err, ErrorCode::kAppNotExist);
   EXPECT_EQ(JudgeEnvironments(nullptr, {}).response.hint_message, "app cannot be found");
-  table_.info.status = AppStatus::kDropping;
-  EXPECT_EQ(Clear("").response.err, ErrorCode::kBusyDropping);
+  for (auto [status, error] : {std::pair(AppStatus::kDropping, ErrorCode::kBusyDropping),
+                               std::pair(AppStatus::kRecalling, ErrorCode::kBusyCreating),
+                               std::pair(AppStatus::kCreating, ErrorCode::kBusyCreating),
+                               std::pair(AppStatus::kDropped, ErrorCode::kAppDropped)}) {
+    table_.info.status = status;
+    EXPECT_EQ(Clear("").response.err, error);
+    EXPECT_FALSE(Clear("").next);
+  }
 }
 
 }  // namespace
