@@ -401,8 +401,7 @@ class Look {
         return assign(*longest);
       return {};
     }
-    if (!last.is_known || !earlier.is_known) return {};
-    if (!last.has_replica && !earlier.has_replica) return {};
+    if (!last.has_replica || !earlier.is_known) return {};  // P6
     int64_t ballot_gap = earlier.ballot - last.ballot;
     int64_t committed_gap = earlier.committed - last.committed;
     bool agree = (ballot_gap >= 0 && committed_gap >= 0) || (ballot_gap <= 0 && committed_gap <= 0);

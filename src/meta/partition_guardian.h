@@ -20,6 +20,9 @@
 //           P4  Freezed: no proposals, but writes. Below: nothing at all.
 //           P5  Where a server knows a larger ballot than is stored, nothing is done but to catch up
 //               (meta/stale_configuration.h).
+//           P6  Where a partition has nobody left ("DDD"), no copy takes the place of the one that
+//               left last by itself unless that one reported a copy too: what was under way when an
+//               earlier one left, and all that followed, may have been acknowledged without it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -315,12 +315,35 @@ TEST_F(PartitionGuardianTest, BothOfTheLastTwoDroppedMustBeHeardOf) {
   state_.nodes[kB] = {.alive = true};
   ExpectNothing();  // not reported
   state_.nodes[kB].collected = true;
-  Expect(ConfigType::kAssignPrimary, kA, kA);  // reported without the replica: counts as nothing
+  ExpectNothing();  // reported without the replica
   state_.nodes[kB].has_unreadable_disks = true;
   ExpectNothing();  // unknown is not gone
   state_.nodes[kB].has_unreadable_disks = false;
+  Reports(kB, {.ballot = Ballot(4)});
+  Expect(ConfigType::kAssignPrimary, kA, kA);
   state_.nodes[kA].replicas.clear();
+  Expect(ConfigType::kAssignPrimary, kB, kB);  // the earlier one has nothing to set against it
+  state_.nodes[kB].replicas.clear();
   ExpectNothing();  // both are gone
+}
+
+// A copy was moved from A to B, which took writes for days: what is left at A agrees with all that
+// is stored, and lacks those writes.
+TEST_F(PartitionGuardianTest, AnOlderCopyNeverTakesThePlaceOfOneThatWasLost) {
+  for (int32_t count : {1, 3}) {  // what was under way when A left may be at B alone in each
+    Members({}, {}, {kA, kB});
+    partition().config.max_replica_count = count;
+    partition().config.last_committed_decree = Decree(10);
+    Reports(kA, {.ballot = Ballot(4),
+                 .last_committed_decree = Decree(10),
+                 .last_prepared_decree = Decree(10),
+                 .durability = static_cast<int8_t>(Durability::kFsync),
+                 .last_mutation_ballot = Ballot(4)});
+    state_.nodes[kB].replicas.clear();
+    ExpectNothing();
+    EXPECT_STREQ(Step().reason, "the member that left last has lost its replica");
+    EXPECT_TRUE(Step().IsChoiceFailed(partition().config));
+  }
 }
 
 TEST_F(PartitionGuardianTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
