@@ -56,18 +56,18 @@ def measure_server(run, binary):
     target.cluster.destroy()
 
     rows = {count: in_turn[get, count] for count in COUNTS}
-    figures = tell_counts(run, "connections", rows)
-    bare_figures = tell_counts(run, "a bare epoll server", {count: in_turn[get_bare, count] for count in COUNTS})
+    figures = tell_counts(run, "The server", rows)
+    bare_figures = tell_counts(run, "A bare epoll server", {count: in_turn[get_bare, count] for count in COUNTS})
     figures.update({f"bare_{name}": value for name, value in bare_figures.items()})
     figures["get_5000_over_best_of_bare"] = round(figures["get_5000_over_best"] / figures["bare_get_5000_over_best"], 3)
-    run.table(["5000 connections, of the best", ""], [("server (goal 0.8)", figures["get_5000_over_best"]),
-                                                      ("a bare epoll server", figures["bare_get_5000_over_best"]),
-                                                      ("server : bare", figures["get_5000_over_best_of_bare"])])
+    run.table("5000 connections", ["", "of the best"], [("server (goal 0.8)", figures["get_5000_over_best"]),
+                                                        ("a bare epoll server", figures["bare_get_5000_over_best"]),
+                                                        ("server : bare", figures["get_5000_over_best_of_bare"])])
     p99 = {name: [row["p99_us"] for row in crowded[name]] for name in crowded}
-    run.table([f"{ACTIVE} active", "GETs/s", "p99 us", "p99, of alone's (goal 1.3)"],
+    run.table(f"{ACTIVE} active connections", ["", "GETs/s", "p99 us", "p99, of alone's (goal 1.3)"],
               [(name, measuring.spread([row["per_s"] for row in crowded[name]], 0), measuring.spread(p99[name], 0),
                 measuring.Comparison(p99[name], p99["alone"])) for name in crowded])
-    run.table(["idle connections", "bytes each (goal 8192)"], [(idle, round(idle_bytes))])
+    run.table("Memory of idle connections", ["connections", "bytes each (goal 8192)"], [(idle, round(idle_bytes))])
     figures["active_p99_ratio"] = round(measuring.Comparison(p99["beside idle and slow"], p99["alone"]).ratio, 3)
     figures["idle_bytes"] = round(idle_bytes)
     return figures
@@ -77,8 +77,8 @@ def tell_counts(run, title, rows):
     """Shows what was measured at each number of connections; its figures."""
     per_s = {count: [row["per_s"] for row in rows[count]] for count in COUNTS}
     best = max(COUNTS, key=lambda count: statistics.median(per_s[count]))
-    run.table([title, "GETs/s", "of the best", "server us a GET", "client us a GET", "client's core busy", "p50 us",
-               "p99 us"],
+    run.table(f"{title}, by connections",
+              ["connections", "GETs/s", "of the best", "server us a GET", "client us a GET", "client's core busy", "p50 us", "p99 us"],
               [(count, measuring.spread(per_s[count], 0), measuring.Comparison(per_s[count], per_s[best]),
                 *(measuring.spread([row[key] for row in rows[count]], 2)
                   for key in ("cpu_us", "client_cpu_us", "client_busy", "p50_us", "p99_us")))
@@ -128,5 +128,6 @@ def measure_threads(run, binary):
             figures[f"loops_over_threads_{size}_{clients}"] = round(faster.ratio, 3)
         for server in servers.values():
             server.stop()
-    run.table(["bytes", "clients", "loops GETs/s", "a thread each GETs/s", "loops : threads", "p99", "server CPU"], table)
+    run.table("Event loops and a thread a connection",
+              ["bytes", "clients", "loops GETs/s", "a thread each GETs/s", "loops : threads", "p99", "server CPU"], table)
     return figures

@@ -70,12 +70,11 @@ def measure(run):
                 table = f"{kind}{count}"
                 rows.append((f"{count:,} {kind}", measuring.spread(results[table], 1), f"{medians[table] / medians[first]:.2f}"))
             figures[f"{op}_by_{kind}"] = round(max(medians[f"{kind}{count}"] for count in counts) / medians[first], 2)
-        run.table(["size", "server us", "of the smallest"], rows, title=f"A {op}'s CPU in the three servers (goal: within {GOAL})")
+        run.table(f"A {op}'s CPU in the three servers (goal: within {GOAL})", ["size", "server us", "of the smallest"], rows)
         run.plot(f"Server CPU of a {op}, us", [row[0] for row in rows], {op: [medians[table] for table in tables]})
     cluster.destroy()
     own = {count: engine_us(run, count, 0.05 if run.quick else 1) for count in records}
-    run.table(["records", "us", "of the smallest"],
-              [(f"{count:,}", f"{us:.2f}", f"{us / own[records[0]]:.2f}") for count, us in own.items()],
-              title="The engine's own get, alone in a process, flushed and cached")
+    run.table("The engine's own get, alone in a process, flushed and cached", ["records", "us", "of the smallest"],
+              [(f"{count:,}", f"{us:.2f}", f"{us / own[records[0]]:.2f}") for count, us in own.items()])
     figures["engine_get_by_records"] = round(max(own.values()) / own[records[0]], 2)
     return figures

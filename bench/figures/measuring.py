@@ -131,12 +131,11 @@ class Run:
         with open(os.path.join(self.raw, self.section + ".json"), "w", encoding="utf-8") as file:
             json.dump(self.kept, file, indent=1)
 
-    def table(self, header, rows, title=None):
+    def table(self, title, header, rows):
         cells = [list(header), *([str(cell) for cell in row] for row in rows)]
         self.shown.append(("table", title, cells))
         widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
-        if title:
-            print(title)
+        print(title)
         for row in cells:
             print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
         print(flush=True)

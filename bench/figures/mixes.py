@@ -95,8 +95,8 @@ def measure_disks(run, name, flush_us):
                 average = {placement: [row[kind]["avg"] for row in results[placement]] for placement in PLACEMENTS}
                 figures[mix][f"{kind.lower()}_average_over_shared"] = round(
                     measuring.Comparison(average["data disks"], average["shared log"]).ratio, 3)
-    run.table(["reads:writes", "threads", "log", "qps", "of shared log's", "of", *(f"{column} us" for column in COLUMNS)], rows,
-              title=f"Mixes on {name}")
+    run.table(f"Mixes on {name}",
+              ["reads:writes", "threads", "log", "qps", "of shared log's", "of", *(f"{column} us" for column in COLUMNS)], rows)
     run.plot(f"Operations a second, {name}", [f"{r}:{w}" for r, w in MIXES], bars)
     for target in targets.values():
         target.cluster.destroy()

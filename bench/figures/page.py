@@ -13,7 +13,7 @@ import time
 import measuring
 
 RESULTS = os.path.join(measuring.ROOT, "bench", "RESULTS.md")
-BEGIN, END = "<!-- tools/figures: begin -->", "<!-- tools/figures: end -->"
+HEADING = "## tools/figures"
 COLORS = ("#3b6fb6", "#d9822b", "#3d9a50", "#9a4fb0")
 WIDTH, LABEL, BAR = 900, 140, 14  # pixels
 STYLE = """body{font:14px/1.5 system-ui,sans-serif;margin:2em auto;max-width:1200px;padding:0 1em}table{border-collapse:collapse;
@@ -40,28 +40,33 @@ def facts(quick):
     return told
 
 
-def as_markdown(told, runs):
-    lines = ["## tools/figures", "", *told, ""]
-    for run in runs:
-        for what, title, content in run.shown:
-            if what != "table":
-                continue
-            header, *rows = content
-            lines += [f"### {run.section}: {title}" if title else "", "", "| " + " | ".join(header) + " |",
-                      "|" + "|".join("--:" if i else "---" for i in range(len(header))) + "|"]
-            lines += ["| " + " | ".join(row) + " |" for row in rows] + [""]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
+def as_markdown(told, run):
+    lines = [f"### {run.section}", "", *told, ""]
+    for what, title, content in run.shown:
+        if what != "table":
+            continue
+        header, *rows = content
+        lines += [f"#### {title}", "", "| " + " | ".join(header) + " |",
+                  "|" + "|".join("--:" if i else "---" for i in range(len(header))) + "|"]
+        lines += ["| " + " | ".join(row) + " |" for row in rows] + [""]
+    return "\n".join(lines)
 
 
-def write_results(text):
-    """In place of what an earlier run wrote, else at the end."""
+def write_results(told, run):
+    """In place of what an earlier run wrote of this section, else last in the part that is tools/figures'; all else stays."""
     with open(RESULTS, encoding="utf-8") as file:
         old = file.read()
-    section = f"{BEGIN}\n{text.strip()}\n\n{END}"
-    if BEGIN in old and END in old:
-        new = old[:old.index(BEGIN)] + section + old[old.index(END) + len(END):]
+    begin, end = (f"<!-- tools/figures: {run.section} {which} -->" for which in ("begins", "ends"))
+    block = f"{begin}\n{as_markdown(told, run)}\n{end}"
+    if begin in old:
+        new = old[:old.index(begin)] + block + old[old.index(end) + len(end):]
     else:
-        new = old.rstrip() + "\n\n" + section + "\n"
+        if not re.search(f"^{HEADING}$", old, re.MULTILINE):
+            old = f"{old.rstrip()}\n\n{HEADING}\n"
+        part = re.search(f"^{HEADING}$", old, re.MULTILINE).end()
+        following = re.compile("^## ", re.MULTILINE).search(old, part)
+        at = following.start() if following else len(old)
+        new = f"{old[:at].rstrip()}\n\n{block}\n" + (f"\n{old[at:]}" if following else "")
     with open(RESULTS, "w", encoding="utf-8") as file:
         file.write(new)
 
@@ -91,8 +96,7 @@ def as_html(told, runs):
     for run in runs:
         parts.append(f"<h2>{html.escape(run.section)}</h2>")
         for what, title, content in run.shown:
-            if title:
-                parts.append(f"<h3>{html.escape(title)}</h3>")
+            parts.append(f"<h3>{html.escape(title)}</h3>")
             if what == "plot":
                 parts.append(bars_of(title, *content))
                 continue

@@ -197,10 +197,10 @@ def measure(run):
     for system in systems:
         system.end()
     rates = {name: [row["ops/s"] for row in rows] for name, rows in results.items()}
-    run.table(["system", *COLUMNS, "ops/s of etcd's"],
+    run.table(f"Puts of {VALUE_BYTES} bytes, {THREADS} under way (goal: {ETCD_GOAL} x etcd)",
+              ["system", *COLUMNS, "ops/s of etcd's"],
               [(name, *(measuring.spread([row[column] for row in rows], 0) for column in COLUMNS),
-                measuring.Comparison(rates[name], rates[Etcd.name])) for name, rows in results.items()],
-              title=f"Puts of {VALUE_BYTES} bytes, {THREADS} under way (goal: {ETCD_GOAL} x etcd)")
+                measuring.Comparison(rates[name], rates[Etcd.name])) for name, rows in results.items()])
     run.plot("Puts a second", [system.name for system in systems],
              {"puts": [statistics.median(rates[system.name]) for system in systems]})
     over_etcd = {system.name: measuring.Comparison(rates[system.name], rates[Etcd.name]).ratio for system in systems}

@@ -68,8 +68,7 @@ def runs_of(run, bench, directory, flags):
 
 
 def tell(run, title, seconds, first, megabytes):
-    print(title)
-    run.table(["run", "s to the last replica", "s to the first", "MB/s"],
+    run.table(title, ["run", "s to the last replica", "s to the first", "MB/s"],
               [(name, measuring.spread(values), measuring.spread(first[name]) if max(first[name]) > 0 else "",
                 f"{megabytes / statistics.median(values):.0f}") for name, values in seconds.items()])
 
@@ -100,11 +99,12 @@ def cpu_bound(run, bench, directory):
     flushed_speedup = measuring.Comparison(seconds["flushed_one"], seconds["flushed:2"])
     rate = measuring.Comparison(seconds["raw:2"], seconds["parallel:2"])
     flushed_rate = measuring.Comparison(seconds["flushed:2"], seconds["parallel:2"])
-    run.table(["ratio", "", "goal"], [("speed-up of the raw harness, engines dropped", raw_speedup, ""),
-                                      ("speed-up of the raw harness, engines flushed", flushed_speedup, ""),
-                                      ("speed-up of the server", speedup, "0.9 of the harness's"),
-                                      ("server's rate to the harness's that drops", rate, "0.8"),
-                                      ("server's rate to the harness's that flushes, too", flushed_rate, "0.8")])
+    run.table("Server and raw harness, one disk, warm", ["ratio", "", "goal"],
+              [("speed-up of the raw harness, engines dropped", raw_speedup, ""),
+               ("speed-up of the raw harness, engines flushed", flushed_speedup, ""),
+               ("speed-up of the server", speedup, "0.9 of the harness's"),
+               ("server's rate to the harness's that drops", rate, "0.8"),
+               ("server's rate to the harness's that flushes, too", flushed_rate, "0.8")])
     return {"flushed_speedup": round(flushed_speedup.ratio, 3), "rate_of_flushed": round(flushed_rate.ratio, 3),
             "speedup_of_flushed": round(speedup.ratio / flushed_speedup.ratio, 3),
             "parallel_speedup": round(speedup.ratio, 3), "raw_speedup": round(raw_speedup.ratio, 3),
@@ -122,22 +122,24 @@ def threads_and_directories(run, bench, directory):
             f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", f"--directories={directories}",
             "--runs=" + ",".join(f"parallel:{n}" for n in counts)])
         table[directories] = {n: megabytes / statistics.median(seconds[f"parallel:{n}"]) for n in counts}
-    print(f"MB/s of the server, {replicas} replicas of {mebibytes} MiB, directories on one disk, by threads for it")
-    run.table(["directories", *map(str, counts)],
+    run.table(f"MB/s of the server, {replicas} replicas of {mebibytes} MiB, directories on one disk, by threads for it",
+              ["directories", *map(str, counts)],
               [(directories, *(f"{row[n]:.0f}" for n in counts)) for directories, row in table.items()])
     return {"rate_by_directories_and_threads": {str(d): {str(n): round(v) for n, v in row.items()} for d, row in table.items()}}
 
 
 def disk_bound(run, bench, directory):
     replicas, mebibytes, rounds, speed = (4, 2, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 32, 3, DISK_BYTES_PER_SECOND)
+    where = f"{DISKS} disks of {speed / 1e6:.0f} MB/s, cold"
     with slow_disks(run, directory, 4 * replicas * mebibytes // DISKS + 512, speed) as (mounts, group):
         seconds, first, megabytes = runs_of(run, bench, directory, [
             f"--replicas={replicas}", f"--log_mib={mebibytes}", f"--rounds={rounds}", "--cold", f"--disks={','.join(mounts)}",
             f"--control_group={group}", "--runs=raw_one,raw:1,raw:2,sequential,parallel:1,parallel:2"])
-    tell(run, f"{replicas} replicas of {mebibytes} MiB on {DISKS} disks of {speed / 1e6:.0f} MB/s, cold", seconds, first, megabytes)
+    tell(run, f"{replicas} replicas of {mebibytes} MiB on {where}", seconds, first, megabytes)
     speedup = measuring.Comparison(seconds["sequential"], seconds["parallel:2"])
     raw_speedup = measuring.Comparison(seconds["raw_one"], seconds["raw:2"])
-    run.table(["ratio", "", "goal"], [("speed-up of the raw harness", raw_speedup, ""), ("speed-up of the server", speedup, "3")])
+    run.table(f"Server and raw harness, {where}", ["ratio", "", "goal"],
+              [("speed-up of the raw harness", raw_speedup, ""), ("speed-up of the server", speedup, "3")])
     return {"slow_disks_speedup": round(speedup.ratio, 3), "slow_disks_raw_speedup": round(raw_speedup.ratio, 3)}
 
 
@@ -157,8 +159,9 @@ def real_servers(run):
     rows.append((f"3 servers together, {partitions} replicas each", *row_of(rounds), measuring.spread(uneven)))
     figures["slowest_over_median"] = round(statistics.median(uneven), 3)
     figures["cluster_served_seconds"] = round(statistics.median(r["whole"] for r in rounds), 3)
-    run.table(["after a clean stop", "MB of logs", "s to stop", "s to first open", "s to all open (goal 2)",
-               "s until all have a primary", "slowest server : median (goal 1.2)"], rows)
+    run.table("Real servers after a clean stop",
+              ["servers", "MB of logs", "s to stop", "s to first open", "s to all open (goal 2)", "s until all have a primary",
+               "slowest server : median (goal 1.2)"], rows)
     return figures
 
 
