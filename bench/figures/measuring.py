@@ -19,6 +19,7 @@ import cpu_time
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXACT_UP_TO = 20000  # ways to divide the values, else a sample of them
 SIGNIFICANT = 0.05
+FEWEST_ROUNDS = 4  # that can be significant: three against three can't be under 0.1
 
 
 class Comparison:
@@ -29,19 +30,15 @@ class Comparison:
         self.ratio = statistics.median(ratios)
         self.least, self.most = min(ratios), max(ratios)
         self.chance = chance_of(values, base)
-
-    @property
-    def is_significant(self):
-        return self.chance < SIGNIFICANT
+        self.verdict = ("too few rounds to tell" if len(ratios) < FEWEST_ROUNDS
+                        else "significant" if self.chance < SIGNIFICANT else "not significant")
 
     def __str__(self):
-        verdict = "significant" if self.is_significant else "not significant"
-        return f"{self.ratio:.2f} ({self.least:.2f}-{self.most:.2f}; p {self.chance:.3f}, {verdict})"
+        return f"{self.ratio:.2f} ({self.least:.2f}-{self.most:.2f}; p {self.chance:.3f}, {self.verdict})"
 
 
 def chance_of(a, b):
-    """How often a division of the same values by chance would differ as much as a and b do (permutation test, two-sided).
-    Three against three can't be under 0.1: four repeats are the fewest that can be significant."""
+    """How often a division of the same values by chance would differ as much as a and b do (permutation test, two-sided)."""
     values, total = a + b, sum(a) + sum(b)
 
     def difference(sum_of_a):
