@@ -12,7 +12,7 @@ def measure(run):
     for target in ("cluster_programs", "arion_load_bin"):
         run.binary(target, target)
     bench = measuring.script("bench/cluster/learning.py")
-    gigabytes, rate, repeats = (0.05, 200, 1) if run.quick else (2, 1000, 3)
+    gigabytes, rate, repeats = (0.05, 200, 1) if run.quick else (2, 1000, 4)
     if run.quick:
         bench.BEFORE_SECONDS = bench.CLOSED_SECONDS = 2
     results = bench.measure(gigabytes, rate, repeats, {})

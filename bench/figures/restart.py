@@ -129,7 +129,7 @@ def threads_and_directories(run, bench, directory):
 
 
 def disk_bound(run, bench, directory):
-    replicas, mebibytes, rounds, speed = (4, 2, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 32, 3, DISK_BYTES_PER_SECOND)
+    replicas, mebibytes, rounds, speed = (4, 2, 1, DISK_BYTES_PER_SECOND // 5) if run.quick else (16, 32, 4, DISK_BYTES_PER_SECOND)
     where = f"{DISKS} disks of {speed / 1e6:.0f} MB/s, cold"
     with slow_disks(run, directory, 4 * replicas * mebibytes // DISKS + 512, speed) as (mounts, group):
         seconds, first, megabytes = runs_of(run, bench, directory, [

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""Sections on what stands in for servers: a full run has rounds enough to tell, and each comparison its verdict.
+
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import contextlib
+import io
+import json
+import re
+import types
+import unittest
+from unittest import mock
+
+import support  # noqa: F401
+import learning
+import measuring
+import restart
+
+VERDICT = re.compile(r"; p \d\.\d+, (significant|not significant|too few rounds to tell)\)$")
+
+
+class Sections(unittest.TestCase):
+    def setUp(self):
+        self.run_ = measuring.Run("section", build="build", quick=False, raw=None)
+        self.run_.binary = lambda target, path: path
+        self.run_.say = lambda text: None
+        silent = contextlib.redirect_stdout(io.StringIO())
+        silent.__enter__()
+        self.addCleanup(silent.__exit__, None, None, None)
+
+    def table(self, title):
+        """Rows of the table of that title: {column: cell}."""
+        (header, *rows), = (content for what, name, content in self.run_.shown if what == "table" and name == title)
+        return [dict(zip(header, row)) for row in rows]
+
+    def assert_told(self, *cells):
+        for cell in cells:
+            self.assertRegex(cell, VERDICT)
+            self.assertNotIn("too few", cell)
+
+
+class Learning(Sections):
+    def test_each_goal_has_a_verdict(self):
+        def measure(gigabytes, rate, repeats, settings):
+            p99 = [{"p99_ms": {"READ": 1 + i / 10, "UPDATE": 2 + i / 10}} for i in range(2 * repeats)]
+            return {"alone": [{"mb_per_second": 300 + i} for i in range(repeats)],
+                    "under_load": [{"mb_per_second": 20 + i, "before": p99[i], "during": p99[-1 - i]} for i in range(repeats)],
+                    "closed_loop": [{"all": 100 + i, "one_down": 200 + i} for i in range(repeats)]}
+        with mock.patch.object(measuring, "script", lambda path: types.SimpleNamespace(measure=measure)):
+            learning.measure(self.run_)
+        self.assert_told(*(row["ratio (goal 2)"] for row in self.table("p99 at 1000 operations/s")))
+        self.assert_told(self.table("With one of three servers down, as fast as clients can")[0]["ratio (goal 0.8)"])
+
+
+class Restart(Sections):
+    def replay(self, arguments, **_):
+        """What restart_bench prints."""
+        flags = dict(argument[2:].split("=", 1) for argument in arguments if "=" in argument)
+        return "\n".join(json.dumps({"run": run, "bytes": 1e9, "seconds": 10 / (1 + at) + i / 100, "first_seconds": 0})
+                         for i in range(int(flags["rounds"])) for at, run in enumerate(flags["runs"].split(",")))
+
+    def test_slow_disks_have_a_verdict(self):
+        self.run_.command = self.replay
+        with mock.patch.object(restart, "slow_disks", lambda *_: contextlib.nullcontext((["disk"], "group"))):
+            restart.disk_bound(self.run_, "restart_bench", "/nowhere")
+        self.assert_told(*(row[""] for row in self.table("Server and raw harness, 4 disks of 50 MB/s, cold")))
+
+
+if __name__ == "__main__":
+    unittest.main()
