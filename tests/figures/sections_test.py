@@ -60,11 +60,19 @@ class Restart(Sections):
         return "\n".join(json.dumps({"run": run, "bytes": 1e9, "seconds": 10 / (1 + at) + i / 100, "first_seconds": 0})
                          for i in range(int(flags["rounds"])) for at, run in enumerate(flags["runs"].split(",")))
 
+    def test_each_ratio_and_goal_of_warm_logs_has_a_verdict(self):
+        self.run_.command = self.replay
+        figures = restart.cpu_bound(self.run_, "restart_bench", "/nowhere")
+        rows = self.table("Server and raw harness, one disk, warm")
+        self.assert_told(*(row["ratio"] for row in rows))
+        self.assertEqual([row["ratio"].split()[0] for row in rows if row["goal"]],
+                         [f"{figures[name]:.2f}" for name in ("speedup_of_raw", "speedup_of_flushed", "rate_of_raw", "rate_of_flushed")])
+
     def test_slow_disks_have_a_verdict(self):
         self.run_.command = self.replay
         with mock.patch.object(restart, "slow_disks", lambda *_: contextlib.nullcontext((["disk"], "group"))):
             restart.disk_bound(self.run_, "restart_bench", "/nowhere")
-        self.assert_told(*(row[""] for row in self.table("Server and raw harness, 4 disks of 50 MB/s, cold")))
+        self.assert_told(*(row["ratio"] for row in self.table("Server and raw harness, 4 disks of 50 MB/s, cold")))
 
 
 if __name__ == "__main__":
