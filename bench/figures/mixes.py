@@ -19,6 +19,8 @@ import measuring
 # reads : writes, and how many operations three clients have under way in sum
 MIXES = {(0, 1): 45, (1, 0): 150, (1, 1): 90, (1, 3): 45, (1, 30): 45, (3, 1): 90, (30, 1): 150}
 PLACEMENTS = ("shared log", "one home", "data disks")
+COMPARED = (("data disks", "shared log"), ("one home", "shared log"), ("data disks", "one home"))
+GOALS = {"qps": "1.2", "average read": "below 1", "average update": "below 1"}  # of data disks : shared log
 CLIENTS = 3
 DISKS = 4
 FLUSH_US = 1000
@@ -73,7 +75,7 @@ def measure_disks(run, name, flush_us):
     records, seconds, repeats = (2000, 0.4, 1) if run.quick else (100000, 3, 5)
     targets = {placement: Target(run, placement, flush_us, records) for placement in PLACEMENTS}
     pids = [pid for target in targets.values() for pid in target.cluster.replica_pids()]
-    figures, rows, bars = {}, [], {placement: [] for placement in PLACEMENTS}
+    figures, rows, compared, bars = {}, [], [], {placement: [] for placement in PLACEMENTS}
     for reads, writes in MIXES:
         mix = f"{reads}:{writes}"
         results = measuring.in_turn({placement: lambda t=target: t.mix(reads, writes, seconds)
@@ -81,23 +83,30 @@ def measure_disks(run, name, flush_us):
         qps = {placement: [row["qps"] for row in results[placement]] for placement in PLACEMENTS}
         for placement in PLACEMENTS:
             bars[placement].append(statistics.median(qps[placement]))
-            over_shared = "" if placement == "shared log" else measuring.Comparison(qps[placement], qps["shared log"])
             for kind in ("READ", "UPDATE"):
                 if kind not in results[placement][0]:
                     continue
                 latencies = [[row[kind][column] for row in results[placement]] for column in COLUMNS]
-                rows.append((mix, MIXES[reads, writes], placement, measuring.spread(qps[placement], 0), over_shared, kind.lower(),
+                rows.append((mix, MIXES[reads, writes], placement, measuring.spread(qps[placement], 0), kind.lower(),
                              *(f"{statistics.median(values):.0f}" for values in latencies)))
+        comparisons = compare(results)
+        compared += [(mix, what, *of.values(), GOALS[what]) for what, of in comparisons.items()]
         figures[mix] = {"qps": {placement: round(statistics.median(qps[placement])) for placement in PLACEMENTS},
-                        "data_disks_over_shared": round(measuring.Comparison(qps["data disks"], qps["shared log"]).ratio, 3)}
-        for kind in ("READ", "UPDATE"):
-            if kind in results["shared log"][0]:
-                average = {placement: [row[kind]["avg"] for row in results[placement]] for placement in PLACEMENTS}
-                figures[mix][f"{kind.lower()}_average_over_shared"] = round(
-                    measuring.Comparison(average["data disks"], average["shared log"]).ratio, 3)
-    run.table(f"Mixes on {name}",
-              ["reads:writes", "threads", "log", "qps", "of shared log's", "of", *(f"{column} us" for column in COLUMNS)], rows)
+                        "compared": {what: {pair: {"ratio": round(one.ratio, 3), "p": round(one.chance, 3)} for pair, one in of.items()}
+                                     for what, of in comparisons.items()}}
+    run.table(f"Mixes on {name}", ["reads:writes", "threads", "log", "qps", "of", *(f"{column} us" for column in COLUMNS)], rows)
+    run.table(f"Mixes on {name}, compared",
+              ["reads:writes", "of", *(f"{a} : {b}" for a, b in COMPARED), "goal (data disks : shared log)"], compared)
     run.plot(f"Operations a second, {name}", [f"{r}:{w}" for r, w in MIXES], bars)
     for target in targets.values():
         target.cluster.destroy()
     return figures
+
+
+def compare(results):
+    """{"qps" or "average read" or "average update": {"one placement : another": Comparison}} of {placement: rows of mix}."""
+    values = {"qps": {placement: [row["qps"] for row in rows] for placement, rows in results.items()}}
+    for kind in ("READ", "UPDATE"):
+        if kind in results["shared log"][0]:
+            values[f"average {kind.lower()}"] = {placement: [row[kind]["avg"] for row in rows] for placement, rows in results.items()}
+    return {what: {f"{a} : {b}": measuring.Comparison(of[a], of[b]) for a, b in COMPARED} for what, of in values.items()}

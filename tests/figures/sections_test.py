@@ -15,6 +15,7 @@ from unittest import mock
 import support  # noqa: F401
 import learning
 import measuring
+import mixes
 import restart
 
 VERDICT = re.compile(r"; p \d\.\d+, (significant|not significant|too few rounds to tell)\)$")
@@ -66,13 +67,43 @@ class Restart(Sections):
         rows = self.table("Server and raw harness, one disk, warm")
         self.assert_told(*(row["ratio"] for row in rows))
         self.assertEqual([row["ratio"].split()[0] for row in rows if row["goal"]],
-                         [f"{figures[name]:.2f}" for name in ("speedup_of_raw", "speedup_of_flushed", "rate_of_raw", "rate_of_flushed")])
+                         [f"{figures[f'{what}_of_{whom}']:.2f}" for what in ("speedup", "rate") for whom in ("raw", "flushed")])
 
     def test_slow_disks_have_a_verdict(self):
         self.run_.command = self.replay
         with mock.patch.object(restart, "slow_disks", lambda *_: contextlib.nullcontext((["disk"], "group"))):
             restart.disk_bound(self.run_, "restart_bench", "/nowhere")
         self.assert_told(*(row["ratio"] for row in self.table("Server and raw harness, 4 disks of 50 MB/s, cold")))
+
+
+class FakeMixes:
+    """A target of mixes, whose data disks are the slowest and whose shared log is the quickest."""
+    cluster = types.SimpleNamespace(replica_pids=list, destroy=lambda: None)
+
+    def __init__(self, run, placement, flush_us, records):
+        self.us = 100 * (1 + mixes.PLACEMENTS.index(placement))
+
+    def mix(self, reads, writes, seconds):
+        self.us += 1  # a round later
+        latencies = dict.fromkeys(mixes.COLUMNS, self.us)
+        return {"qps": 1e6 / self.us, **({"READ": latencies} if reads else {}), **({"UPDATE": latencies} if writes else {})}
+
+
+class Mixes(Sections):
+    def test_rates_and_average_latencies_of_each_two_placements_have_a_verdict(self):
+        self.run_.settle = lambda pids: None
+        with mock.patch.object(mixes, "Target", FakeMixes):
+            figures = mixes.measure_disks(self.run_, "this disk", 0)
+        rows = self.table("Mixes on this disk, compared")
+        pairs = ["data disks : shared log", "one home : shared log", "data disks : one home"]
+        self.assert_told(*(row[pair] for row in rows for pair in pairs))
+        self.assertEqual([row["of"] for row in rows if row["reads:writes"] == "3:1"], ["qps", "average read", "average update"])
+        self.assertEqual([row["of"] for row in rows if row["reads:writes"] == "0:1"], ["qps", "average update"])
+        for pair in pairs:
+            told = figures["1:1"]["compared"]["average update"][pair]
+            self.assertGreater(told["ratio"], 1)
+            self.assertLess(told["p"], 0.05)
+            self.assertLess(figures["1:1"]["compared"]["qps"][pair]["ratio"], 1)
 
 
 if __name__ == "__main__":
