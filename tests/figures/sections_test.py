@@ -13,6 +13,8 @@ import unittest
 from unittest import mock
 
 import support  # noqa: F401
+import cost
+import harness
 import learning
 import measuring
 import mixes
@@ -104,6 +106,33 @@ class Mixes(Sections):
             self.assertGreater(told["ratio"], 1)
             self.assertLess(told["p"], 0.05)
             self.assertLess(figures["1:1"]["compared"]["qps"][pair]["ratio"], 1)
+
+
+class Cost(Sections):
+    def test_each_size_has_a_verdict_beside_the_smallest(self):
+        self.rounds = 0
+
+        def cost_of(run, cluster, table, op, hash_keys, operations):
+            self.rounds += 1
+            return (100 if table.endswith(("10000", "partitions8")) else 200) + self.rounds / 10
+
+        def bench_engine(arguments):
+            repeats, = (int(argument.split("=")[1]) for argument in arguments if "repetitions" in argument)
+            return json.dumps({"benchmarks": [
+                {"run_type": run_type, "run_name": f"BM_GetOf<RocksdbEngineFactory>/{records}", "cpu_time": records / 10 + i}
+                for run_type in ("iteration", "aggregate") for i in range(repeats) for records in (10**4, 10**6, 10**7)]})
+        self.run_.command = bench_engine
+        with mock.patch.multiple(cost, bench=lambda *_: None, cost=cost_of), \
+                mock.patch.object(harness, "Cluster", mock.MagicMock()):
+            figures = cost.measure(self.run_)
+        for title in ("A get's CPU in the three servers (goal: within 1.5)", "A put's CPU in the three servers (goal: within 1.5)",
+                      "The engine's own get, alone in a process, flushed and cached"):
+            others = [row["of the smallest"] for row in self.table(title) if row["of the smallest"] != "1"]
+            self.assertGreaterEqual(len(others), 2)
+            self.assert_told(*others)
+        for figure in ("get_by_records", "put_by_partitions"):
+            self.assertAlmostEqual(figures[figure], 2, delta=0.2)
+        self.assertGreater(figures["engine_get_by_records"], 900)
 
 
 if __name__ == "__main__":
