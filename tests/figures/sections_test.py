@@ -13,6 +13,7 @@ import unittest
 from unittest import mock
 
 import support  # noqa: F401
+import connections
 import cost
 import harness
 import learning
@@ -133,6 +134,20 @@ class Cost(Sections):
         for figure in ("get_by_records", "put_by_partitions"):
             self.assertAlmostEqual(figures[figure], 2, delta=0.2)
         self.assertGreater(figures["engine_get_by_records"], 900)
+
+
+class Connections(Sections):
+    def rows(self, share):
+        """Of each number of connections, four rounds; at 5,000 so much of the rate at 50."""
+        of = {50: 1, 1000: 0.9, 5000: share}
+        return {count: [{"per_s": of[count] * 1000 + i, **dict.fromkeys(("cpu_us", "client_cpu_us", "client_busy", "p50_us", "p99_us"), 1)}
+                        for i in range(4)] for count in connections.COUNTS}
+
+    def test_the_server_beside_a_bare_one_has_a_verdict(self):
+        figures = connections.tell_beside_bare(self.run_, self.rows(0.4), self.rows(0.8))
+        self.assertAlmostEqual(figures["get_5000_over_best_of_bare"], 0.5, delta=0.01)
+        self.assert_told(self.table("5000 connections")[-1]["of the best"])
+        self.assert_told(*(self.table(f"{server}, by connections")[-1]["of the best"] for server in ("The server", "A bare epoll server")))
 
 
 if __name__ == "__main__":
