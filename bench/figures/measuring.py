@@ -122,7 +122,7 @@ class Run:
         self.kept.append(value)
 
     def store(self):
-        if self.raw is None:
+        if self.raw is None or not self.kept:
             return
         os.makedirs(self.raw, exist_ok=True)
         with open(os.path.join(self.raw, self.section + ".json"), "w", encoding="utf-8") as file:

@@ -8,7 +8,6 @@ import json
 import math
 import os
 import subprocess
-import time
 import unittest
 
 import harness
@@ -29,6 +28,7 @@ EXPECTED = {
 }
 WHERE_DISKS_CAN_BE_SLOWED = {"restart": {"slow_disks_speedup", "slow_disks_raw_speedup"}}
 MIXES = {"0:1", "1:0", "1:1", "1:3", "1:30", "3:1", "30:1"}
+GOAL_SECONDS = 180  # not asserted: how long it takes is the machine's and its neighbours' business as well
 SYSTEMS = 4  # whose puts are measured: ours by two clients
 
 
@@ -44,11 +44,12 @@ def numbers(value, path=()):
 
 class FiguresTest(unittest.TestCase):
     def test_every_section_tells_its_figures(self):
-        begin = time.monotonic()
+        load = os.getloadavg()[0]
         done = subprocess.run([os.path.join(harness.ROOT, "tools", "figures"), "--quick", "--json", "--build", harness.BUILD],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertEqual(done.returncode, 0, done.stderr[-5000:])
-        print(f"took {time.monotonic() - begin:.0f} s:", *(line for line in done.stderr.splitlines() if " took " in line), sep="\n")
+        took, = (line for line in done.stderr.splitlines() if line.startswith("figures: took "))
+        print(f"{took} (goal {GOAL_SECONDS} s on a quiet machine; load before: {load:.1f} on {os.cpu_count()} CPUs)")
         told = json.loads(done.stdout.splitlines()[-1])
         self.assertEqual(set(told), set(EXPECTED))
         for section, keys in EXPECTED.items():
