@@ -178,19 +178,20 @@ def show(name, results):
     print(f"{name}: median {statistics.median(r['mb_per_second'] for r in results):.0f} MB/s", flush=True)
 
 
-def measure(gigabytes, rate, repeats, settings):
+def measure(gigabytes, rate, repeats, settings, figures):
+    """Fills `figures` as it goes, so that what was measured is there when it fails."""
     cluster = harness.Cluster(replica_settings=settings)
     try:
         cluster.start()
         cluster.create_table("temp")
         records = fill(cluster, gigabytes)
-        alone, loaded = [], []
+        figures.update(alone=[], under_load=[], closed_loop=[], written_gb=gigabytes, rate=rate)
         for i in range(repeats):
-            for results, at_rate in ((alone, 0), (loaded, rate)):
-                results.append(learn_once(cluster, cluster.replicas[i % 3], records, at_rate))
+            for name, at_rate in (("alone", 0), ("under_load", rate)):
+                figures[name].append(learn_once(cluster, cluster.replicas[i % 3], records, at_rate))
                 cluster.wait_healthy("temp")
-        closed = [lose_one(cluster, cluster.replicas[i % 3], records) for i in range(repeats)]
-        return {"alone": alone, "under_load": loaded, "closed_loop": closed, "written_gb": gigabytes, "rate": rate}
+        for i in range(repeats):
+            figures["closed_loop"].append(lose_one(cluster, cluster.replicas[i % 3], records))
     finally:
         cluster.destroy()
 
@@ -203,7 +204,8 @@ def main():
     parser.add_argument("--set", action="append", default=[], help="key=value of [arion.replica], as copy_rate_per_disk=50MiB")
     parser.add_argument("--json")
     arguments = parser.parse_args()
-    figures = measure(arguments.gb, arguments.rate, arguments.repeats, dict(pair.split("=", 1) for pair in arguments.set))
+    figures = {}
+    measure(arguments.gb, arguments.rate, arguments.repeats, dict(pair.split("=", 1) for pair in arguments.set), figures)
     show("alone", figures["alone"])
     show("under load", figures["under_load"])
     for rates in figures["closed_loop"]:

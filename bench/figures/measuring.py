@@ -118,11 +118,11 @@ class Run:
             self.say("figures: the servers do not come to rest; measured nevertheless")
 
     def keep(self, value):
-        """One raw result, for the file that --raw names."""
+        """One raw result, for the file that --raw names; what is added to it later is in it, too."""
         self.kept.append(value)
 
     def store(self):
-        if self.raw is None or not self.kept:
+        if self.raw is None or not any(self.kept):
             return
         os.makedirs(self.raw, exist_ok=True)
         with open(os.path.join(self.raw, self.section + ".json"), "w", encoding="utf-8") as file:

@@ -92,11 +92,10 @@ def shapes_of(binary, pattern):
     return list(shapes.values())
 
 
-def run_part(binary, pattern, repetitions, seconds):
-    results = []
+def run_part(binary, pattern, repetitions, seconds, results):
+    """Adds to `results`, shape by shape, so that what was measured is there when one fails."""
     for names in shapes_of(binary, pattern):
         results += run_shape(binary, "|".join(f"^{name}$" for name in names), repetitions, seconds)
-    return results
 
 
 def run_shape(binary, pattern, repetitions, seconds):
@@ -459,7 +458,8 @@ def main():
         results = {}
         for part in options.part or PARTS:
             begun = time.time()
-            results[part] = run_part(binary, PARTS[part][1 if options.quick else 0], repetitions, seconds)
+            results[part] = []
+            run_part(binary, PARTS[part][1 if options.quick else 0], repetitions, seconds, results[part])
             print(f"{part}: {len(results[part])} results, {time.time() - begun:.0f} s", file=sys.stderr)
         facts = (f"{datetime.date.today()}, commit {commit}, {machine()}. CPUs in use before: {busy:.0%} (load average "
                  f"{load:.2f}). {repetitions} interleaved repetitions of {seconds} s, {time.time() - started:.0f} s in all.")

@@ -17,6 +17,7 @@ import connections
 import cost
 import harness
 import learning
+import logs
 import measuring
 import mixes
 import restart
@@ -46,15 +47,33 @@ class Sections(unittest.TestCase):
 
 class Learning(Sections):
     def test_each_goal_has_a_verdict(self):
-        def measure(gigabytes, rate, repeats, settings):
+        def measure(gigabytes, rate, repeats, settings, figures):
             p99 = [{"p99_ms": {"READ": 1 + i / 10, "UPDATE": 2 + i / 10}} for i in range(2 * repeats)]
-            return {"alone": [{"mb_per_second": 300 + i} for i in range(repeats)],
-                    "under_load": [{"mb_per_second": 20 + i, "before": p99[i], "during": p99[-1 - i]} for i in range(repeats)],
-                    "closed_loop": [{"all": 100 + i, "one_down": 200 + i} for i in range(repeats)]}
+            figures.update(alone=[{"mb_per_second": 300 + i} for i in range(repeats)],
+                           under_load=[{"mb_per_second": 20 + i, "before": p99[i], "during": p99[-1 - i]} for i in range(repeats)],
+                           closed_loop=[{"all": 100 + i, "one_down": 200 + i} for i in range(repeats)])
         with mock.patch.object(measuring, "script", lambda path: types.SimpleNamespace(measure=measure)):
             learning.measure(self.run_)
         self.assert_told(*(row["ratio (goal 2)"] for row in self.table("p99 at 1000 operations/s")))
         self.assert_told(self.table("With one of three servers down, as fast as clients can")[0]["ratio (goal 0.8)"])
+
+    def test_what_was_measured_before_it_fails_is_kept(self):
+        bench = measuring.script("bench/cluster/learning.py")
+        once = mock.Mock(side_effect=[{"mb_per_second": 300}, AssertionError("waited in vain")])
+        with mock.patch.multiple(bench, fill=lambda *_: 1, learn_once=once), mock.patch.object(harness, "Cluster", mock.MagicMock()), \
+                mock.patch.object(measuring, "script", lambda path: bench), self.assertRaises(AssertionError):
+            learning.measure(self.run_)
+        self.assertEqual(self.run_.kept[0]["alone"], [{"mb_per_second": 300}])
+
+
+class Logs(Sections):
+    def test_what_was_measured_before_it_fails_is_kept(self):
+        report = measuring.script("bench/wal/report.py")
+        shape = mock.Mock(side_effect=[["repetition"], SystemExit(1)])
+        with mock.patch.multiple(report, shapes_of=lambda *_: [["one"], ["two"]], run_shape=shape), \
+                mock.patch.object(measuring, "script", lambda path: report), self.assertRaises(SystemExit):
+            logs.measure(self.run_)
+        self.assertEqual(self.run_.kept, [["repetition"]])
 
 
 class Restart(Sections):
