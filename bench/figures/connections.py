@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0
 import os
 import statistics
 import subprocess
+import tempfile
 
 import harness
 import many_connections
@@ -101,8 +102,10 @@ class StoreServer:
 
     def __init__(self, binary, model, size):
         self.size = size
+        self.directory = tempfile.TemporaryDirectory(prefix="arion_figures_")  # most models end without removing theirs
         self.process = subprocess.Popen([binary, f"--model={model}", f"--keys={SIZES[size]}", f"--size={size}"],
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+                                        env=dict(os.environ, TMPDIR=self.directory.name), stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.port = int(self.process.stdout.readline().split()[1])
 
     def get(self, build, clients, seconds):
@@ -113,6 +116,7 @@ class StoreServer:
     def stop(self):
         self.process.stdin.close()
         self.process.wait(timeout=60)
+        self.directory.cleanup()
 
 
 def measure_threads(run, binary):

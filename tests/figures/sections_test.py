@@ -7,7 +7,9 @@ SPDX-License-Identifier: Apache-2.0
 import contextlib
 import io
 import json
+import os
 import re
+import tempfile
 import types
 import unittest
 from unittest import mock
@@ -167,6 +169,16 @@ class Connections(Sections):
         self.assertAlmostEqual(figures["get_5000_over_best_of_bare"], 0.5, delta=0.01)
         self.assert_told(self.table("5000 connections")[-1]["of the best"])
         self.assert_told(*(self.table(f"{server}, by connections")[-1]["of the best"] for server in ("The server", "A bare epoll server")))
+
+    def test_a_store_server_leaves_nothing_behind(self):
+        with tempfile.TemporaryDirectory() as directory, mock.patch.object(tempfile, "tempdir", directory), \
+                mock.patch.dict(os.environ, TMPDIR=directory):
+            binary = os.path.join(directory, "leaves_its_store")
+            with open(binary, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\nmktemp -d > /dev/null\necho port 1\ncat > /dev/null\n")
+            os.chmod(binary, 0o700)
+            connections.StoreServer(binary, "epoll", 1000).stop()
+            self.assertEqual(os.listdir(directory), ["leaves_its_store"])
 
 
 if __name__ == "__main__":
