@@ -25,37 +25,48 @@ constexpr size_t kFillChunkBytes = 256 << 10;  // what a log's write may have to
 
 bool IsOutOfSpace(int error) { return error == ENOSPC || error == EDQUOT; }
 
-// ext4 and XFS send a flush with every fdatasync, dirty or not; btrfs, for one, does not. So: a
-// list, and barriers on.
-bool FlushCoversDevice(const std::string& path) {
+// The nameless file whose fdatasync is the shared flush; -1: a flush covers its own file only. A
+// regular file: a directory's fsync commits ext4's journal only, and flushes nothing where nothing
+// is to be committed.
+int OpenFlushFile(const std::string& path) {
   struct stat s;
-  if (::stat(path.c_str(), &s) != 0) return false;
-  const std::string device = absl::StrCat(major(s.st_dev), ":", minor(s.st_dev));
+  if (::stat(path.c_str(), &s) != 0) return -1;
   std::ifstream mounts("/proc/self/mountinfo");
-  std::string line;
-  while (std::getline(mounts, line)) {
-    // id parent major:minor root mountpoint options [tags]... - type source superoptions
-    std::istringstream fields(line);
-    std::string id, parent, number, word, type, source, options;
-    fields >> id >> parent >> number;
-    if (number != device) continue;
-    while (fields >> word && word != "-") {
-    }
-    fields >> type >> source >> options;
-    if (type != "ext4" && type != "xfs") return false;
-    for (const char* off : {"nobarrier", "barrier=0"}) {
-      if (options.find(off) == std::string::npos) continue;
-      LOG(WARNING) << path << " is mounted with " << off << ": its disk's cache is never flushed";
-      return false;
-    }
-    return true;
-  }
-  return false;
+  if (!OneFlushCoversAll(mounts, absl::StrCat(major(s.st_dev), ":", minor(s.st_dev)))) return -1;
+  const int fd = ::open(path.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  LOG_IF(WARNING, fd < 0) << path << ": no nameless file can be made (" << std::strerror(errno)
+                          << "): each write of a log flushes the disk by itself";
+  return fd;
 }
 
 PosixLogFile& Own(LogFile& file) { return static_cast<PosixLogFile&>(file); }
 
 }  // namespace
+
+// ext4 sends a flush with every fdatasync of a regular file, dirty or not; btrfs, for one, does
+// not. XFS does, but its realtime files lie on a device that another file's flush does not reach.
+// What ext4 writes through its journal is not in place when the write ends.
+bool OneFlushCoversAll(std::istream& mounts, std::string_view device) {
+  std::string line;
+  while (std::getline(mounts, line)) {
+    // id parent major:minor root mountpoint options [tags]... - type source superoptions
+    std::istringstream fields(line);
+    std::string id, parent, number, root, place, word, type, source, options;
+    fields >> id >> parent >> number >> root >> place;
+    if (number != device) continue;
+    while (fields >> word && word != "-") {
+    }
+    fields >> type >> source >> options;
+    if (type != "ext4") return false;
+    for (const char* off : {"nobarrier", "barrier=0"}) {
+      if (options.find(off) == std::string::npos) continue;
+      LOG(WARNING) << place << " is mounted with " << off << ": its disk's cache is never flushed";
+      return false;
+    }
+    return options.find("data=journal") == std::string::npos;
+  }
+  return false;
+}
 
 PosixLogFile::~PosixLogFile() {
   delete pending_.load();
@@ -63,10 +74,7 @@ PosixLogFile::~PosixLogFile() {
 }
 
 PosixLogDevice::PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options)
-    : LogDevice(options.zeros_ahead_bytes_max),
-      flush_fd_(FlushCoversDevice(path_on_device)
-                    ? ::open(path_on_device.c_str(), O_RDONLY | O_CLOEXEC)
-                    : -1) {}
+    : LogDevice(options.zeros_ahead_bytes_max), flush_fd_(OpenFlushFile(path_on_device)) {}
 
 PosixLogDevice::~PosixLogDevice() {
   if (flush_fd_ >= 0) ::close(flush_fd_);

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <atomic>
+#include <istream>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "env/log_device.h"
 #include "env/posix_log_device.h"
@@ -68,6 +70,11 @@ enum class NextStep {
   kDeviceFlush,  // any fdatasync on the device that starts now or later
 };
 
+// One flush of the disk makes every direct overwrite that was completed before it durable,
+// whichever file of the file system it is asked through. `mounts`: /proc/self/mountinfo; `device`:
+// "major:minor".
+bool OneFlushCoversAll(std::istream& mounts, std::string_view device);
+
 class PosixLogDevice : public LogDevice {
  public:
   PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options);
@@ -103,8 +110,8 @@ class PosixLogDevice : public LogDevice {
   // The write can be durable only by a flush of its own, which RWF_DSYNC gives it.
   bool NeedsDsync(const WriteRequest& request) const;
   bool shared_flush() const { return flush_fd_ >= 0; }
-  // Whose fdatasync is the shared flush. No log's, whose changed time an ext4 without a journal
-  // would write first.
+  // Whose fdatasync is the shared flush: a file that is never written. No log's, whose changed time
+  // an ext4 without a journal would write first.
   int flush_fd() const { return flush_fd_; }
 
   LogDeviceStats stats_;

@@ -2,7 +2,7 @@
 """Real faults of one disk of three: full, failing, slow (G10, G11, F17, F18).
 
 The full disk is a small ext4 in a loop-mounted file; the failing and slow ones are faulty_fs.py, a FUSE file system. The
-log knows nothing of FUSE, so it syncs each write by itself (RWF_DSYNC) where ext4 and XFS get one flush a disk. Our C++
+log knows nothing of FUSE, so it syncs each write by itself (RWF_DSYNC) where ext4 gets one flush a disk. Our C++
 client writes all the while; at the end every acknowledged write is read back.
 
 Needs root that may mount, loop devices, mkfs.ext4, /dev/fuse and Debian's python3-fusepy. Where one of them is missing, the tests say
