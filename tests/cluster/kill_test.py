@@ -11,6 +11,8 @@ Beside them 64 clients of ours add distinct amounts to ten records at a time, by
 send again. Each sum must be what was acknowledged plus some of what was left undecided, each at most once. The amounts
 are large and look random, so that a wrong sum is none of those. The Go client sends an INCR again by itself: of its sums
 nothing acknowledged may be missing.
+
+And the Go client writes and reads eight records at a time: their history is linearizable.
 SPDX-License-Identifier: Apache-2.0
 """
 
@@ -28,10 +30,12 @@ import unittest
 
 import data_api
 import harness
+import register_history
 
 INTERVAL = 5.0
 ACKNOWLEDGED_MIN = 2000
 ADDED_MIN = 500
+HISTORY_MIN = 2000
 UNDECIDED_MAX = 40  # of one record: more could not be told apart by their sums
 SECONDS = 45
 SEED = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
@@ -93,6 +97,17 @@ class Kill(harness.ClusterTest):
     def go_adder(self, round_number):
         return Writer([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-threads", "4", "-prefix", "gosum",
                        "-first", str(round_number * 1000000), "-timeout", "5s", "add"], self.go_amounts)
+
+    def go_history(self, round_number):
+        return Writer([harness.go_client("apache"), "-meta", self.cluster.meta.address, "-threads", "8", "-prefix",
+                       f"reg{round_number}", "-timeout", "5s", "history"], self.go_operations)
+
+    def check_history(self):
+        count, records, undecided, wrong = register_history.check_lines(self.go_operations)
+        print(f"Go's history: {count} operations on {records} records, {undecided} writes without an answer, "
+              f"{len(wrong)} violations", flush=True)
+        self.assertEqual(wrong, [])
+        self.assertGreaterEqual(count, HISTORY_MIN, "too little for a verdict")
 
     def check_sums(self):
         added, undecided = collections.Counter(), collections.defaultdict(list)
@@ -176,26 +191,26 @@ class Kill(harness.ClusterTest):
         print(f"seed {SEED}, {SECONDS:.0f} s", flush=True)
         self.random = random.Random(SEED)
         self.started = time.monotonic()
-        self.go_keys, self.our_keys, self.amounts, self.go_amounts = [], [], [], []
+        self.go_keys, self.our_keys, self.amounts, self.go_amounts, self.go_operations = [], [], [], [], []
         self.copied = None
         ours, adders = self.ours(), self.adders()
-        go, go_adder = self.go(0), self.go_adder(0)
+        of_go = [self.go(0), self.go_adder(0), self.go_history(0)]
         counts, kills, round_number = [], 0, 0
         while time.monotonic() - self.started < SECONDS:
             round_number += 1
             before = len(self.go_keys) + len(self.our_keys)
             time.sleep(INTERVAL)
-            go.stop()
-            go_adder.stop()
+            for writer in of_go:
+                writer.stop()
             counts.append(len(self.go_keys) + len(self.our_keys) - before)
             victims = self.cluster.servers() if round_number % 6 == 0 else [self.random.choice(self.cluster.servers())]
             kills += len(victims)
             self.kill(victims)
             for server in victims:
                 self.cluster.wait_listening(server)
-            go, go_adder = self.go(round_number), self.go_adder(round_number)
+            of_go = [self.go(round_number), self.go_adder(round_number), self.go_history(round_number)]
         time.sleep(INTERVAL)
-        for writer in (go, go_adder, ours, adders):
+        for writer in (*of_go, ours, adders):
             writer.stop()
         self.check_all_alive()
         self.cluster.wait_healthy("temp", seconds=60)
@@ -210,6 +225,7 @@ class Kill(harness.ClusterTest):
         self.assertGreater(len(self.go_keys), 0)
         self.assertGreater(len(self.our_keys), 0)
         self.check_sums()
+        self.check_history()
         self.assertIsNotNone(self.copied, "no replica server was killed: run it longer")
 
 

@@ -1,4 +1,4 @@
-"""Is the history of a register linearizable? For histories of `arion_load --history`, where each write's value is unique.
+"""Is the history of a register linearizable? For histories of `arion_load --history` and of the Go driver, where each write's value is unique.
 
 For each value: its zone, from the earliest end of what wrote or read it to the latest begin. A history is linearizable if and
 only if no read ends before its write began, no two forward zones (end before begin: the register surely had that value then)
@@ -44,17 +44,22 @@ def violations(operations):
     return found
 
 
-def check(path):
-    """(operations, registers, undecided writes, violations) of a history file."""
+def check_lines(lines):
+    """(operations, registers, undecided writes, violations) of a history."""
     registers = collections.defaultdict(list)
     undecided = count = 0
-    with open(path) as file:
-        for line in file:
-            entry = json.loads(line)
-            if entry["op"] == "remove":
-                raise AssertionError("removes write no unique value")
-            registers[entry["key"]].append((entry["op"], entry["value"], entry["call"], entry["return"]))
-            count += 1
-            undecided += entry["return"] is None
+    for line in lines:
+        entry = json.loads(line)
+        if entry["op"] == "remove":
+            raise AssertionError("removes write no unique value")
+        registers[entry["key"]].append((entry["op"], entry["value"], entry["call"], entry["return"]))
+        count += 1
+        undecided += entry["return"] is None
     return count, len(registers), undecided, [f"{key}: {what}" for key, ops in sorted(registers.items())
                                               for what in violations(ops)]
+
+
+def check(path):
+    """The same of a history file."""
+    with open(path) as file:
+        return check_lines(file)

@@ -1,6 +1,6 @@
 // Package driver is what the test programs for both versions of the Go client have in common.
 //
-// Modes: check, api, many, write, verify, add, react, bench; admin where the version has an administration client. Each prints a summary
+// Modes: check, api, many, write, verify, add, history, react, bench; admin where the version has an administration client. Each prints a summary
 // line and ends with exit code 1 when something differs from what it must be.
 // SPDX-License-Identifier: Apache-2.0
 package driver
@@ -60,13 +60,13 @@ func Main(version Version) {
 	flag.IntVar(&o.Ops, "ops", 0, "bench: number of operations instead of a length; of scan: scans")
 	flag.IntVar(&o.Rows, "rows", 1, "bench: sort keys of a hash key (multi_get)")
 	flag.StringVar(&o.Op, "op", "put", "bench: put, get, multi_get, check_and_set, scan")
-	flag.StringVar(&o.Prefix, "prefix", "w", "write, add: prefix of the keys")
+	flag.StringVar(&o.Prefix, "prefix", "w", "write, add, history: prefix of the keys")
 	flag.IntVar(&o.First, "first", 0, "write, add: first number")
 	flag.DurationVar(&o.Timeout, "timeout", operationTimeout, "of one operation")
 	flag.Parse()
 	o.Metas = strings.Split(*metas, ",")
 	if flag.NArg() != 1 {
-		fmt.Fprintln(os.Stderr, "one mode: check, api, many, write, verify, add, react, bench, admin")
+		fmt.Fprintln(os.Stderr, "one mode: check, api, many, write, verify, add, history, react, bench, admin")
 		os.Exit(2)
 	}
 	if err := run(version, o, flag.Arg(0)); err != nil {
@@ -101,6 +101,8 @@ func run(version Version, o Options, mode string) error {
 		return verify(table, o)
 	case "add":
 		return add(table, o)
+	case "history":
+		return history(table, o)
 	case "react":
 		return react(table)
 	case "bench":
