@@ -44,6 +44,21 @@ TEST_F(LedgerTest, TheLastAcknowledgedWriteCounts) {
   EXPECT_FALSE(MayRead(std::nullopt, 14, 15));
 }
 
+TEST_F(LedgerTest, AWrittenRecordIsUncheckedUntilItIsReadAfterTheRun) {
+  EXPECT_TRUE(MayRead(std::nullopt, 8, 9));
+  EXPECT_EQ(ledger_.verdict().unchecked, 0) << "nothing was written";
+  Write(1, 10, 11);
+  EXPECT_TRUE(MayRead(1, 12, 13));
+  EXPECT_EQ(ledger_.verdict().unchecked, 1);
+  const Ledger::Read last = {kRecord, At(14), ReadTime::kAfterRun};
+  ledger_.ReadBegins(kRecord, At(14));
+  ledger_.ReadEndsWithout(last);
+  EXPECT_EQ(ledger_.verdict().unchecked, 1);
+  ledger_.ReadBegins(kRecord, At(14));
+  ledger_.ReadEnds(last, EncodeValue({kRun, kRecord, 1}, 50), At(15));
+  EXPECT_EQ(ledger_.verdict().unchecked, 0);
+}
+
 TEST_F(LedgerTest, AReadBesideAWriteMaySeeEither) {
   Write(1, 10, 11);
   Begin(2, 12);

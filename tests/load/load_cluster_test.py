@@ -140,5 +140,35 @@ class Load(harness.ClusterTest):
         self.assertLess(time.monotonic() - began, 20 * harness.PATIENCE)
 
 
+class Dying(unittest.TestCase):
+    """Each on a cluster of its own, which it kills: one copy a partition, so that nobody takes a server's place."""
+
+    def setUp(self):
+        self.cluster = harness.Cluster()
+        self.addCleanup(self.cluster.destroy)
+        self.cluster.start()
+        harness.wait_for("every replica server is known", lambda: self.cluster.alive() == 3)
+        self.cluster.create_table("temp", partitions=6, replicas=1)
+
+    def begin(self, *words):
+        return subprocess.Popen([PROGRAM, "-j", *words, "--workload=a", f"--meta={self.cluster.meta.address}", "--timeout=1"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def end(self, program, code):
+        """(report, what people read)"""
+        output, told = program.communicate(timeout=100 * harness.PATIENCE)
+        self.assertEqual(program.returncode, code, told)
+        return json.loads(output), told
+
+    def test_what_cannot_be_read_back_is_not_verified(self):
+        victim = self.cluster.replicas[0].process.pid
+        report, told = self.end(self.begin("--verify", "-p", "recordcount=240", "--seconds=2", f"--chaos=1s:kill -9 {victim}"), 1)
+        verify = report["verify"]
+        self.assertEqual([verify[what] for what in ("lost", "stale", "mixed")], [0, 0, 0])
+        self.assertEqual(verify["unchecked"], report["phases"][-1]["errors"])
+        self.assertGreater(verify["unchecked"], 0)
+        self.assertIn(f"{verify['unchecked']} RECORDS NOT CHECKED", told)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -226,6 +226,18 @@ TEST_F(PhaseTest, VerificationFindsOneWriteLostInTenThousand) {
   EXPECT_GT(verdict.first[0].at, Instant(1'000'000'000));
 }
 
+TEST_F(PhaseTest, WhatCannotBeReadBackIsNotVerified) {
+  SetWorkload("recordcount=100\nreadproportion=1\nfieldlength=10\n");
+  ledger_ = std::make_unique<Ledger>(kRun);
+  Load();
+  table_.refusal = absl::UnavailableError("nobody is there");
+  EXPECT_EQ(Check().total.Errors(), 100u);
+  EXPECT_EQ(ledger_->verdict().unchecked, 100);
+  table_.refusal = absl::OkStatus();
+  Check();
+  EXPECT_EQ(ledger_->verdict().unchecked, 0);
+}
+
 TEST_F(PhaseTest, VerificationFindsAnInsertThatIsLost) {
   SetWorkload("recordcount=10000\nreadproportion=1\nfieldlength=10\n");
   ledger_ = std::make_unique<Ledger>(kRun);

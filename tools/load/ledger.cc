@@ -56,6 +56,7 @@ void Ledger::ReadEnds(const Read& read, std::optional<std::string_view> value, I
   std::lock_guard lock(shard.mutex);
   Record& record = shard.records[read.record];
   ++shard.verdict.reads;
+  if (read.time == ReadTime::kAfterRun) record.is_checked = true;
   std::optional<Stamp> stamp;
   std::string mixed;
   if (value) {
@@ -149,15 +150,17 @@ void Ledger::Note(Shard& shard, Violation violation) {
   if (shard.verdict.first.size() < kKept) shard.verdict.first.push_back(std::move(violation));
 }
 
+bool Ledger::IsWritten(const Record& record) {
+  return std::any_of(record.candidates.begin(), record.candidates.end(),
+                     [](const Candidate& c) { return c.sequence != kBefore; });
+}
+
 std::vector<int64_t> Ledger::Records() const {
   std::vector<int64_t> records;
   for (const Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     for (const auto& [number, record] : shard.records) {
-      const auto is_write = [](const Candidate& c) { return c.sequence != kBefore; };
-      if (std::any_of(record.candidates.begin(), record.candidates.end(), is_write)) {
-        records.push_back(number);
-      }
+      if (IsWritten(record)) records.push_back(number);
     }
   }
   std::sort(records.begin(), records.end());
@@ -169,6 +172,8 @@ Ledger::Verdict Ledger::verdict() const {
   for (const Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
     all.reads += shard.verdict.reads;
+    for (const auto& [number, record] : shard.records)
+      if (IsWritten(record) && !record.is_checked) ++all.unchecked;
     for (size_t i = 0; i < all.violations.size(); ++i) {
       all.violations[i] += shard.verdict.violations[i];
     }

@@ -72,6 +72,7 @@ class Ledger {
   std::vector<int64_t> Records() const;  // that were written to, ascending
   struct Verdict {
     int64_t reads = 0;                       // judged
+    int64_t unchecked = 0;                   // records that no read after the run was judged of
     std::array<int64_t, 3> violations = {};  // by type
     std::vector<Violation> first;            // the first kKept of them
     int64_t Total() const { return violations[0] + violations[1] + violations[2]; }
@@ -91,6 +92,7 @@ class Ledger {
     std::vector<Candidate> candidates = {
         {.sequence = kBefore, .began = kLongAgo, .ended = kLongAgo}};
     std::vector<Instant> reads;  // when those under way began
+    bool is_checked = false;     // a read after the run was judged
   };
   struct Shard {
     mutable std::mutex mutex;
@@ -102,6 +104,7 @@ class Ledger {
   static constexpr size_t kShards = 64;
 
   Shard& ShardOf(int64_t record) { return shards_[static_cast<uint64_t>(record) % kShards]; }
+  static bool IsWritten(const Record& record);
   static Instant SupersededBefore(const Record& record, Instant time);
   static void Prune(Record& record, Instant now);
   static void EndRead(Record& record, Instant began);

@@ -19,6 +19,7 @@
 #include "tools/load/report_text.h"
 #include "tools/load/session.h"
 #include "tools/load/settings.h"
+#include "tools/load/shortfalls.h"
 
 DEFINE_string(meta, "127.0.0.1:34601", "meta servers, commas between");
 DEFINE_string(table, "temp", "the table; it must be there");
@@ -144,14 +145,6 @@ ExitCode Fail(const absl::Status& status, ExitCode code) {
   return code;
 }
 
-bool IsKept(const Report& report) {
-  return report.ended == "done" && (!report.verdict || report.verdict->Total() == 0) &&
-         std::all_of(report.slos.begin(), report.slos.end(),
-                     [](const SloOutcome& slo) { return slo.is_kept; }) &&
-         std::all_of(report.phases.begin(), report.phases.end(),
-                     [](const PhaseResult& phase) { return phase.not_started == 0; });
-}
-
 // After the summary, so that no full disk can take that away.
 ExitCode WriteReports(const Report& report, const Settings& settings) {
   ExitCode code = ExitCode::kOk;
@@ -189,12 +182,11 @@ ExitCode RunWith(const Settings& settings) {
   std::signal(SIGTERM, StopOnSignal);
   const Report report = session.Run();
   fputs(SummaryText(report).c_str(), people);
-  if (report.ended != "done") fprintf(people, "\nended early: %s\n", report.ended.c_str());
   fflush(people);
   if (FLAGS_j) fputs(JsonOf(report).c_str(), stdout);
   const ExitCode written = WriteReports(report, settings);
   if (written != ExitCode::kOk || !session.file_status().ok()) return ExitCode::kNotKept;
-  return IsKept(report) ? ExitCode::kOk : ExitCode::kNotKept;
+  return ShortfallsOf(report).empty() ? ExitCode::kOk : ExitCode::kNotKept;
 }
 
 constexpr char kUsage[] =

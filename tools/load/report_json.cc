@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "tools/load/report.h"
 #include "tools/load/report_text.h"
+#include "tools/load/shortfalls.h"
 
 namespace arion::load {
 namespace {
@@ -128,6 +129,8 @@ void WriteVerdict(Writer& out, const Ledger::Verdict& verdict, Instant began) {
     Key(out, NameOf(static_cast<Violation::Type>(i)));
     out.Int64(verdict.violations[i]);
   }
+  Key(out, "unchecked");
+  out.Int64(verdict.unchecked);
   Key(out, "first");
   out.StartArray();
   for (const Violation& violation : verdict.first) {
@@ -156,6 +159,10 @@ std::string JsonOf(const Report& report) {
   out.StartObject();
   Key(out, "ended");
   Text(out, report.ended);
+  Key(out, "not_kept");
+  out.StartArray();
+  for (const std::string& text : ShortfallsOf(report)) Text(out, text);
+  out.EndArray();
   Key(out, "configuration");
   out.StartObject();
   for (const auto& [name, value] : report.configuration) {

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "tools/load/report.h"
+#include "tools/load/shortfalls.h"
 
 namespace arion::load {
 namespace {
@@ -90,8 +91,11 @@ void AppendPhase(std::string& out, const PhaseResult& phase) {
 void AppendVerdict(std::string& out, const Ledger::Verdict& verdict, Instant began) {
   absl::StrAppend(&out, "\nverify: ", CountText(static_cast<uint64_t>(verdict.reads)),
                   " reads judged, ");
+  if (verdict.unchecked > 0) {
+    absl::StrAppend(&out, verdict.unchecked, " RECORDS NOT CHECKED: not read back after the run, ");
+  }
   if (verdict.Total() == 0) {
-    out += "each as it was acknowledged\n";
+    out += verdict.unchecked > 0 ? "none was wrong\n" : "each as it was acknowledged\n";
     return;
   }
   absl::StrAppend(&out, verdict.violations[0], " LOST, ", verdict.violations[1], " STALE, ",
@@ -178,6 +182,9 @@ std::string SummaryText(const Report& report) {
                     slo.measured);
   }
   if (!report.slos.empty()) out += "\n";
+  const std::vector<std::string> shortfalls = ShortfallsOf(report);
+  for (const std::string& text : shortfalls)
+    absl::StrAppend(&out, &text == &shortfalls.front() ? "\n" : "", "NOT KEPT: ", text, "\n");
   return out;
 }
 
