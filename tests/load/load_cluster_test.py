@@ -123,6 +123,10 @@ class Load(harness.ClusterTest):
         done = self.load("run", "--workload=c", "-p", "recordcount=10", "--rate=1000000", "--threads=2", "--seconds=1")
         self.assertEqual(done.returncode, 1, done.stdout)
         self.assertIn("RATE NOT REACHED", done.stdout)
+        # As YCSB's files have it: all operations start in the end, but late.
+        done = self.load("run", "--workload=c", "-p", "recordcount=10", "-p", "target=1000000", "-p", "operationcount=12000", "--threads=2")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("RATE NOT REACHED", done.stdout)
 
     def test_a_signal_still_gives_the_summary(self):
         command = [PROGRAM, "run", "--workload=c", "-p", "recordcount=10", "--seconds=60",

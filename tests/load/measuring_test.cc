@@ -174,6 +174,26 @@ TEST(ReportText, SaysThatARateWasNotReached) {
   EXPECT_THAT(SummaryText({.phases = {result}}), HasSubstr("RATE NOT REACHED: 1,234 operations"));
 }
 
+TEST(ReportText, SaysThatTheLastOperationOfARateWasLate) {
+  PhaseResult result = ResultWith(1000);
+  result.loop = LoopKind::kOpen;
+  result.last_meant = absl::Seconds(20);
+  result.last_delay = result.worst_delay = absl::Milliseconds(200);
+  EXPECT_THAT(SummaryText({.phases = {result}}), testing::Not(HasSubstr("RATE")));
+  result.last_delay = absl::Milliseconds(201);
+  EXPECT_THAT(SummaryText({.phases = {result}}),
+              HasSubstr("RATE NOT REACHED: the last operation was meant to start after 20.0s, and "
+                        "did 201ms later."));
+  result.last_delay = absl::ZeroDuration();
+  result.worst_delay = absl::Seconds(2);
+  EXPECT_THAT(SummaryText({.phases = {result}}),
+              HasSubstr("the rate was reached, but at the worst 2.00s late"));
+  result.last_meant = absl::Milliseconds(12);
+  result.last_delay = absl::Milliseconds(50);
+  EXPECT_THAT(SummaryText({.phases = {result}}),
+              HasSubstr("too short to tell whether the rate was reached"));
+}
+
 TEST(ReportHtml, IsWholeByItselfAndEscapes) {
   PhaseResult result = ResultWith(1000);
   result.series.push_back({.at_seconds = 1, .operations_a_second = 500});

@@ -30,6 +30,7 @@ TEST(Shortfalls, WhatWasKeptHasNone) {
 TEST(Shortfalls, EachIsASentenceOfSummaryAndJson) {
   Report report = Done();
   report.ended = "told to stop";
+  report.phases[0].loop = LoopKind::kOpen;
   report.phases[0].not_started = 1;
   report.slos = {{.text = "max<1s"}};
   EXPECT_THAT(ShortfallsOf(report), ElementsAre("ended early: told to stop",

@@ -8,12 +8,6 @@
 #include "base/log.h"
 
 namespace arion::load {
-namespace {
-
-// An open loop's last operations may start this much after the phase's end: a timer's slack, no backlog.
-constexpr absl::Duration kLastStartSlack = absl::Milliseconds(100);
-
-}  // namespace
 
 struct Driver::UnderWay {
   Operation operation;
@@ -59,7 +53,8 @@ void Driver::LaunchOn(size_t lane) {
 }
 
 bool Driver::HasEnded(Instant now) {
-  const absl::Duration slack = options_.pacing ? kLastStartSlack : absl::ZeroDuration();
+  const absl::Duration slack =
+      options_.pacing ? Pacing::SlackOf(options_.start_within) : absl::ZeroDuration();
   if (started_ >= options_.operations_max || (options_.start_within < absl::InfiniteDuration() &&
                                               now - begin_ >= options_.start_within + slack)) {
     has_ended_ = true;
@@ -72,10 +67,11 @@ Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
   const Instant now = world_.clock.Now();
   if (HasEnded(now) || room_[lane] == 0) return nullptr;
   Instant intended = now;
+  absl::Duration meant;
   if (options_.pacing) {
-    const absl::Duration start = options_.pacing->StartOf(started_);
-    intended = begin_ + start;
-    if (start >= options_.start_within) has_ended_ = true;
+    meant = options_.pacing->StartOf(started_);
+    intended = begin_ + meant;
+    if (meant >= options_.start_within) has_ended_ = true;
     if (has_ended_ || intended > now) return nullptr;
   }
   std::optional<Operation> operation = next_();
@@ -84,6 +80,9 @@ Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
     return nullptr;
   }
   ++started_;
+  lateness_ = {.worst = std::max(lateness_.worst, now - intended),
+               .last = now - intended,
+               .last_meant = meant};
   --room_[lane];
   ++under_way_;
   auto work = std::make_shared<UnderWay>();
@@ -120,6 +119,11 @@ absl::Duration Driver::Delay() {
   if (!options_.pacing || has_ended_) return absl::ZeroDuration();
   return std::max(absl::ZeroDuration(),
                   world_.clock.Now() - (begin_ + options_.pacing->StartOf(started_)));
+}
+
+Driver::Lateness Driver::lateness() {
+  std::lock_guard lock(mutex_);
+  return lateness_;
 }
 
 int64_t Driver::Behind() {

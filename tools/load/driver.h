@@ -69,6 +69,13 @@ class Driver {
   // Of an open loop: how late the next operation is, and how many are.
   absl::Duration Delay();
   int64_t Behind();
+  // How late operations of an open loop began.
+  struct Lateness {
+    absl::Duration worst;
+    absl::Duration last;        // of the last one
+    absl::Duration last_meant;  // when that was meant to start, since the phase's start
+  };
+  Lateness lateness();
 
  private:
   struct UnderWay;
@@ -105,6 +112,7 @@ class Driver {
   std::mutex mutex_;  // guards all below
   Instant begin_;
   int64_t started_ = 0;
+  Lateness lateness_;
   bool has_ended_ = false;
   std::vector<int64_t> room_;  // by lane: threads that are free
   int64_t under_way_ = 0;

@@ -98,4 +98,8 @@ int64_t Pacing::StartsBefore(absl::Duration at) const {
   return none;
 }
 
+absl::Duration Pacing::SlackOf(absl::Duration length) {
+  return std::max(absl::Milliseconds(100), length / 100);
+}
+
 }  // namespace arion::load

@@ -26,6 +26,9 @@ class Pacing {
   absl::Duration StartOf(int64_t index) const;
   // How many are meant to have started before `at`.
   int64_t StartsBefore(absl::Duration at) const;
+  // How late the end of a phase of that length may be, its rate being reached all the same: a
+  // hundredth, and 100 ms at least, which a busy machine may take from anybody.
+  static absl::Duration SlackOf(absl::Duration length);
 
  private:
   struct Stage {

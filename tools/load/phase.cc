@@ -52,6 +52,7 @@ class Runner {
     if (!has_stopped_) result_.not_started = driver_.Behind();
     if (world_.clock.Now() > last_tick_) Tick(world_.clock.Now());
     result_.started = driver_.started();
+    NoteLateness();
     return std::move(result_);
   }
 
@@ -62,6 +63,13 @@ class Runner {
     result_.end = end;
     result_.not_started = driver_.Behind();
     driver_.Stop();
+  }
+
+  void NoteLateness() {
+    const Driver::Lateness lateness = driver_.lateness();
+    result_.worst_delay = std::max(result_.worst_delay, lateness.worst);
+    result_.last_delay = lateness.last;
+    result_.last_meant = lateness.last_meant;
   }
 
   // An interval ends with the warm-up, so that all that comes after it counts.
@@ -100,6 +108,11 @@ class Runner {
 };
 
 }  // namespace
+
+PhaseResult::Rate PhaseResult::RateOutcome() const {
+  if (not_started > 0 || last_delay > Pacing::SlackOf(last_meant)) return Rate::kMissed;
+  return last_delay > last_meant / 10 ? Rate::kUntold : Rate::kReached;
+}
 
 const LatencyHistogram& Telling(const KindTally& tally, LoopKind loop) {
   return loop == LoopKind::kOpen ? tally.intended : tally.service;

@@ -58,12 +58,18 @@ struct PhaseResult {
   int64_t started = 0;
   int64_t not_started = 0;  // of an open loop: meant to start, but never did
   absl::Duration worst_delay;
+  absl::Duration last_delay;  // of an open loop's last operation,
+  absl::Duration last_meant;  // which was meant to start then, since the phase's start
   enum class End { kDone, kStopped, kGivenUp } end = End::kDone;
   StageSums server_stages;  // of the phase's writes, warm-up included; empty: nobody said
 
   double OperationsASecond() const {
     return seconds > 0 ? static_cast<double>(total.Operations()) / seconds : 0;
   }
+  // Of an open loop: all was begun, and the last of it not too late (Pacing::SlackOf). kUntold: within
+  // that, but by a tenth of the time it was meant to take: too short a phase.
+  enum class Rate { kReached, kMissed, kUntold };
+  Rate RateOutcome() const;
 };
 
 struct PhaseRules {

@@ -102,6 +102,8 @@ void WritePhase(Writer& out, const PhaseResult& phase) {
   out.Int64(phase.not_started);
   Key(out, "worst_delay_us");
   out.Double(absl::ToDoubleMicroseconds(phase.worst_delay));
+  Key(out, "last_delay_us");
+  out.Double(absl::ToDoubleMicroseconds(phase.last_delay));
   Key(out, "kinds");
   out.StartArray();
   for (size_t i = 0; i < kKinds; ++i) {

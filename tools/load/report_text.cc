@@ -62,6 +62,30 @@ void AppendStages(std::string& out, const StageSums& stages) {
   out += "\n";
 }
 
+std::string DelayText(absl::Duration delay) { return LatencyText(absl::ToInt64Nanoseconds(delay)); }
+
+void AppendRate(std::string& out, const PhaseResult& phase) {
+  const bool is_missed = phase.RateOutcome() == PhaseResult::Rate::kMissed;
+  if (is_missed && phase.not_started > 0) {
+    absl::StrAppend(&out,
+                    "  RATE NOT REACHED: ", CountText(static_cast<uint64_t>(phase.not_started)),
+                    " operations that were meant to start never did; at the worst it was ",
+                    DelayText(phase.worst_delay), " late.");
+  } else if (is_missed) {
+    absl::StrAppend(&out, "  RATE NOT REACHED: the last operation was meant to start after ",
+                    DelayText(phase.last_meant), ", and did ", DelayText(phase.last_delay),
+                    " later.");
+  } else if (phase.RateOutcome() == PhaseResult::Rate::kUntold) {
+    absl::StrAppend(&out, "  too short to tell whether the rate was reached: the last operation, ",
+                    "meant to start after ", DelayText(phase.last_meant), ", did ",
+                    DelayText(phase.last_delay), " later\n");
+  } else if (phase.worst_delay > absl::Seconds(1)) {
+    absl::StrAppend(&out, "  the rate was reached, but at the worst ", DelayText(phase.worst_delay),
+                    " late\n");
+  }
+  if (is_missed) out += " The cluster, or --threads, carries no more.\n";
+}
+
 void AppendPhase(std::string& out, const PhaseResult& phase) {
   absl::StrAppendFormat(&out, "\n%s: %.1f s measured, %s operations, %s ops/s, %s errors\n",
                         phase.name, phase.seconds, CountText(phase.total.Operations()),
@@ -72,16 +96,7 @@ void AppendPhase(std::string& out, const PhaseResult& phase) {
     if (tally.Operations() > 0) AppendKind(out, static_cast<Kind>(i), tally, phase);
   }
   AppendStages(out, phase.server_stages);
-  if (phase.not_started > 0) {
-    absl::StrAppend(&out,
-                    "  RATE NOT REACHED: ", CountText(static_cast<uint64_t>(phase.not_started)),
-                    " operations that were meant to start never did; at the worst it was ",
-                    LatencyText(absl::ToInt64Nanoseconds(phase.worst_delay)),
-                    " late. The cluster, or --threads, carries no more.\n");
-  } else if (phase.worst_delay > absl::Seconds(1)) {
-    absl::StrAppend(&out, "  the rate was reached, but at the worst ",
-                    LatencyText(absl::ToInt64Nanoseconds(phase.worst_delay)), " late\n");
-  }
+  if (phase.loop == LoopKind::kOpen) AppendRate(out, phase);
   if (phase.end == PhaseResult::End::kStopped) out += "  cut short: it was told to stop\n";
   if (phase.end == PhaseResult::End::kGivenUp) {
     out += "  CUT SHORT: nothing succeeded any more (--give_up)\n";

@@ -8,7 +8,8 @@ namespace arion::load {
 namespace {
 
 void AddOfPhase(std::vector<std::string>& all, const PhaseResult& phase) {
-  if (phase.not_started > 0) all.push_back(absl::StrCat(phase.name, ": the rate was not reached"));
+  if (phase.loop == LoopKind::kOpen && phase.RateOutcome() == PhaseResult::Rate::kMissed)
+    all.push_back(absl::StrCat(phase.name, ": the rate was not reached"));
 }
 
 void AddOfVerdict(std::vector<std::string>& all, const Ledger::Verdict& verdict) {
