@@ -32,7 +32,9 @@ class FakeTable : public AsyncTable {
   absl::Duration latency = absl::Microseconds(100);
   Instant pause_begins = Instant::InfiniteFuture();
   Instant pause_ends = Instant::InfiniteFuture();
-  absl::Status refusal;                                      // of every operation
+  absl::Status refusal;  // of every operation,
+  Instant refusal_begins = Instant(0);
+  Instant refusal_ends = Instant::InfiniteFuture();          // that is asked for in this time
   std::function<bool()> loses_write = [] { return false; };  // acknowledged all the same
   std::function<bool()> reads_stale = [] { return false; };  // the value before the last
   int64_t asked = 0;
@@ -52,24 +54,24 @@ class FakeTable : public AsyncTable {
   void Put(std::string_view hash_key, std::string_view sort_key, std::string_view value,
            const PutOptions&, Callback<absl::Status> done) override {
     Write(hash_key, sort_key, value);
-    Answer([this, done = std::move(done)]() mutable { done(refusal); });
+    Answer([status = Refusal(), done = std::move(done)]() mutable { done(status); });
   }
   void Get(std::string_view hash_key, std::string_view sort_key, const ReadOptions&,
            Callback<absl::StatusOr<std::string>> done) override {
     absl::StatusOr<std::string> value = Read(hash_key, sort_key);
-    if (!refusal.ok()) value = refusal;
+    if (!Refusal().ok()) value = Refusal();
     Answer(
         [value = std::move(value), done = std::move(done)]() mutable { done(std::move(value)); });
   }
   void Remove(std::string_view hash_key, std::string_view sort_key, const WriteOptions&,
               Callback<absl::Status> done) override {
     rows.erase({std::string(hash_key), std::string(sort_key)});
-    Answer([this, done = std::move(done)]() mutable { done(refusal); });
+    Answer([status = Refusal(), done = std::move(done)]() mutable { done(status); });
   }
   void MultiPut(std::string_view hash_key, absl::Span<const SortKeyValue> values, const PutOptions&,
                 Callback<absl::Status> done) override {
     for (const SortKeyValue& value : values) Write(hash_key, value.sort_key, value.value);
-    Answer([this, done = std::move(done)]() mutable { done(refusal); });
+    Answer([status = Refusal(), done = std::move(done)]() mutable { done(status); });
   }
   void MultiGetKeys(std::string_view hash_key, absl::Span<const std::string_view> sort_keys,
                     const MultiGetOptions&,
@@ -161,8 +163,11 @@ class FakeTable : public AsyncTable {
     LOG(FATAL) << "the load tool asks for no such thing";
     abort();
   }
+  absl::Status Refusal() const {
+    return clock_.now >= refusal_begins && clock_.now < refusal_ends ? refusal : absl::OkStatus();
+  }
   void Write(std::string_view hash_key, std::string_view sort_key, std::string_view value) {
-    if (!refusal.ok() || loses_write()) return;
+    if (!Refusal().ok() || loses_write()) return;
     rows[{std::string(hash_key), std::string(sort_key)}].emplace_back(value);
   }
   absl::StatusOr<std::string> Read(std::string_view hash_key, std::string_view sort_key) {

@@ -173,6 +173,27 @@ class Dying(unittest.TestCase):
         self.assertGreater(verify["unchecked"], 0)
         self.assertIn(f"{verify['unchecked']} RECORDS NOT CHECKED", told)
 
+    def test_records_that_are_missing_are_no_load(self):
+        self.cluster.replicas[0].kill()
+        report, told = self.end(self.begin("load", "-p", "recordcount=60"), 1)
+        errors = report["phases"][0]["errors"]
+        self.assertGreater(errors, 0)
+        self.assertIn(f"the load is incomplete: {errors} of 60", told)
+
+    def test_of_a_cluster_that_dies_midway_what_was_measured_is_kept_and_its_end_is_said(self):
+        program = self.begin("-p", "recordcount=100", "--seconds=5", "--threads=8")
+        for line in program.stderr:
+            if "2s" in line and "|" in line:
+                break
+        for server in self.cluster.servers():
+            server.kill()
+        report, told = self.end(program, 1)
+        run = report["phases"][1]
+        self.assertEqual((report["ended"], run["phase"]), ("done", "run"))  # --give_up is far longer
+        self.assertGreater(sum(kind["succeeded"] for kind in run["kinds"]), 100)
+        self.assertGreater(run["errors"], 0)
+        self.assertIn("the run ended failing", told)
+
 
 if __name__ == "__main__":
     unittest.main()

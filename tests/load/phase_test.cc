@@ -209,6 +209,36 @@ TEST_F(PhaseTest, ErrorsAreCountedByCodeAndEndAPhaseWhereNothingSucceeds) {
   EXPECT_EQ(Of(run, Kind::kRead).service.count(), 0u);
 }
 
+TEST_F(PhaseTest, ARunThatDiesBeforeItsEndEndedFailing) {
+  SetWorkload("recordcount=100\nreadproportion=1\n");
+  Load();
+  table_.refusal = absl::UnavailableError("nobody is there");
+  table_.refusal_begins = clock_.now + absl::Milliseconds(2500);
+  const PhaseResult at_once = Run({.threads = 8, .start_within = absl::Seconds(5)});
+  EXPECT_TRUE(at_once.HasEndedFailing());
+  EXPECT_GT(at_once.total.Succeeded(), 100'000u) << "what was measured is kept";
+  // Errors that come after the run's end, the last successes long before it.
+  table_.refusal_begins = clock_.now + absl::Milliseconds(2500);
+  table_.pause_begins = table_.refusal_begins + table_.latency;
+  table_.pause_ends = clock_.now + absl::Seconds(7);
+  const PhaseResult late = Run({.threads = 8, .start_within = absl::Seconds(5)});
+  EXPECT_EQ(late.ending.operations, 8u);
+  EXPECT_EQ(late.ending.errors, 8u);
+  EXPECT_TRUE(late.HasEndedFailing());
+}
+
+TEST_F(PhaseTest, WhatFailedAndHealedAgainIsNoFailingEnd) {
+  SetWorkload("recordcount=100\nreadproportion=1\n");
+  Load();
+  table_.refusal = absl::UnavailableError("nobody is there");
+  table_.refusal_begins = clock_.now + absl::Seconds(1);
+  table_.refusal_ends = clock_.now + absl::Seconds(3);
+  const PhaseResult run = Run({.threads = 8, .start_within = absl::Seconds(5)});
+  EXPECT_GT(run.total.Errors(), 100'000u);
+  EXPECT_EQ(run.ending.errors, 0u);
+  EXPECT_FALSE(run.HasEndedFailing());
+}
+
 TEST_F(PhaseTest, StopEndsItAndWhatWasMeasuredIsKept) {
   SetWorkload("recordcount=100\nreadproportion=1\n");
   Load();

@@ -47,6 +47,24 @@ TEST(Shortfalls, RecordsThatWereNotReadBackAreNotVerified) {
   EXPECT_EQ(nlohmann::json::parse(JsonOf(report))["verify"]["unchecked"], 1234);
 }
 
+TEST(Shortfalls, ALoadWithErrorsIsIncomplete) {
+  Report report = Done();
+  report.phases[0].total.kinds[0].errors[absl::StatusCode::kUnavailable] = 1;
+  EXPECT_THAT(ShortfallsOf(report), IsEmpty()) << "a run may have errors";
+  report.phases[0].name = "load";
+  EXPECT_THAT(ShortfallsOf(report), ElementsAre("the load is incomplete: 1 of 1 records were not "
+                                                "acknowledged"));
+}
+
+TEST(Shortfalls, ARunThatEndedFailingIsOne) {
+  Report report = Done();
+  report.phases[0].ending = {.operations = 101, .errors = 10};
+  EXPECT_THAT(ShortfallsOf(report), IsEmpty());
+  report.phases[0].ending.operations = 100;
+  EXPECT_THAT(ShortfallsOf(report), ElementsAre("the run ended failing: 10 errors among "
+                                                "its last 100 operations"));
+}
+
 TEST(Shortfalls, AViolationIsOne) {
   Report report = Done();
   report.verdict.emplace().violations = {1, 0, 2};

@@ -57,9 +57,13 @@ bool Driver::HasEnded(Instant now) {
       options_.pacing ? Pacing::SlackOf(options_.start_within) : absl::ZeroDuration();
   if (started_ >= options_.operations_max || (options_.start_within < absl::InfiniteDuration() &&
                                               now - begin_ >= options_.start_within + slack)) {
-    has_ended_ = true;
+    EndAt(now);
   }
-  return has_ended_;
+  return ended_at_.has_value();
+}
+
+void Driver::EndAt(Instant now) {
+  if (!ended_at_) ended_at_ = now;
 }
 
 Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
@@ -71,12 +75,12 @@ Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
   if (options_.pacing) {
     meant = options_.pacing->StartOf(started_);
     intended = begin_ + meant;
-    if (meant >= options_.start_within) has_ended_ = true;
-    if (has_ended_ || intended > now) return nullptr;
+    if (meant >= options_.start_within) EndAt(now);
+    if (ended_at_ || intended > now) return nullptr;
   }
   std::optional<Operation> operation = next_();
   if (!operation) {
-    has_ended_ = true;
+    EndAt(now);
     return nullptr;
   }
   ++started_;
@@ -101,12 +105,17 @@ Instant Driver::NextStart() {
 
 void Driver::Stop() {
   std::lock_guard lock(mutex_);
-  has_ended_ = true;
+  EndAt(world_.clock.Now());
 }
 
 bool Driver::IsIdle() {
   std::lock_guard lock(mutex_);
   return HasEnded(world_.clock.Now()) && under_way_ == 0;
+}
+
+std::optional<Instant> Driver::ended_at() {
+  std::lock_guard lock(mutex_);
+  return ended_at_;
 }
 
 int64_t Driver::started() {
@@ -116,7 +125,7 @@ int64_t Driver::started() {
 
 absl::Duration Driver::Delay() {
   std::lock_guard lock(mutex_);
-  if (!options_.pacing || has_ended_) return absl::ZeroDuration();
+  if (!options_.pacing || ended_at_) return absl::ZeroDuration();
   return std::max(absl::ZeroDuration(),
                   world_.clock.Now() - (begin_ + options_.pacing->StartOf(started_)));
 }

@@ -65,6 +65,8 @@ class Driver {
   void Stop();
 
   bool IsIdle();  // nothing under way, nothing to begin
+  // Since when nothing is begun any more; none: it goes on.
+  std::optional<Instant> ended_at();
   int64_t started();
   // Of an open loop: how late the next operation is, and how many are.
   absl::Duration Delay();
@@ -84,6 +86,7 @@ class Driver {
   void LaunchOn(size_t lane);
   UnderWayPtr TakeNext(size_t lane);
   bool HasEnded(Instant now);
+  void EndAt(Instant now);
   void Start(const UnderWayPtr& work);
   void StartRead(const UnderWayPtr& work);
   void StartPut(const UnderWayPtr& work);
@@ -113,7 +116,7 @@ class Driver {
   Instant begin_;
   int64_t started_ = 0;
   Lateness lateness_;
-  bool has_ended_ = false;
+  std::optional<Instant> ended_at_;
   std::vector<int64_t> room_;  // by lane: threads that are free
   int64_t under_way_ = 0;
 };

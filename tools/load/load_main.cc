@@ -192,7 +192,7 @@ ExitCode RunWith(const Settings& settings) {
 constexpr char kUsage[] =
     "[load|run] --workload a | -P FILE [-p key=value]... [flags]\n"
     "without a command: load, then run. Exit codes: 0 ok, 1 not all was kept (slo, verify, rate, "
-    "a report), 2 usage, 3 cannot connect";
+    "an incomplete load, a run that ended failing, a report), 2 usage, 3 cannot connect";
 
 // The flags of this program; those of libraries are left to --helpfull.
 void PrintHelp() {

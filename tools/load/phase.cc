@@ -2,6 +2,7 @@
 #include "tools/load/phase.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace arion::load {
 namespace {
@@ -53,6 +54,7 @@ class Runner {
     if (world_.clock.Now() > last_tick_) Tick(world_.clock.Now());
     result_.started = driver_.started();
     NoteLateness();
+    NoteEnding();
     return std::move(result_);
   }
 
@@ -72,6 +74,15 @@ class Runner {
     result_.last_meant = lateness.last_meant;
   }
 
+  // Half a second more or less, so that an interval that ended just before counts, and the one before doesn't.
+  void NoteEnding() {
+    for (const auto& [end, of] : outcomes_) {
+      if (end <= driver_.ended_at().value_or(end) - kInterval / 2) continue;
+      result_.ending.operations += of.operations;
+      result_.ending.errors += of.errors;
+    }
+  }
+
   // An interval ends with the warm-up, so that all that comes after it counts.
   Instant NextTick() const {
     const Instant next = last_tick_ + kInterval, warm = begin_ + rules_.warm_up;
@@ -89,6 +100,7 @@ class Runner {
     if (interval.tally.Succeeded() > 0) last_success_ = now;
     result_.worst_delay = std::max(result_.worst_delay, interval.delay);
     result_.series.push_back(PointOf(interval, rules_.loop));
+    outcomes_.push_back({now, {interval.tally.Operations(), interval.tally.Errors()}});
     if (interval.use == Interval::Use::kMeasured) {
       result_.total.Add(interval.tally);
       result_.seconds += absl::ToDoubleSeconds(interval.length);
@@ -104,6 +116,7 @@ class Runner {
   Instant last_tick_;
   Instant last_success_;
   bool has_stopped_ = false;
+  std::vector<std::pair<Instant, PhaseResult::Ending>> outcomes_;  // by interval, with its end
   PhaseResult result_;
 };
 

@@ -61,6 +61,10 @@ struct PhaseResult {
   absl::Duration last_delay;  // of an open loop's last operation,
   absl::Duration last_meant;  // which was meant to start then, since the phase's start
   enum class End { kDone, kStopped, kGivenUp } end = End::kDone;
+  struct Ending {  // what ended in the last second in which operations were begun, and after it
+    uint64_t operations = 0;
+    uint64_t errors = 0;
+  } ending;
   StageSums server_stages;  // of the phase's writes, warm-up included; empty: nobody said
 
   double OperationsASecond() const {
@@ -70,6 +74,10 @@ struct PhaseResult {
   // that, but by a tenth of the time it was meant to take: too short a phase.
   enum class Rate { kReached, kMissed, kUntold };
   Rate RateOutcome() const;
+  // A tenth of its last operations failed, or more: what had failed had not healed again.
+  bool HasEndedFailing() const {
+    return ending.errors > 0 && 10 * ending.errors >= ending.operations;
+  }
 };
 
 struct PhaseRules {

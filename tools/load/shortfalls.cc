@@ -10,6 +10,16 @@ namespace {
 void AddOfPhase(std::vector<std::string>& all, const PhaseResult& phase) {
   if (phase.loop == LoopKind::kOpen && phase.RateOutcome() == PhaseResult::Rate::kMissed)
     all.push_back(absl::StrCat(phase.name, ": the rate was not reached"));
+  if (phase.name == "load" && phase.total.Errors() > 0) {
+    all.push_back(absl::StrCat("the load is incomplete: ", CountText(phase.total.Errors()), " of ",
+                               CountText(phase.total.Operations()),
+                               " records were not acknowledged"));
+  }
+  if (phase.name == "run" && phase.HasEndedFailing()) {
+    all.push_back(absl::StrCat("the run ended failing: ", CountText(phase.ending.errors),
+                               " errors among its last ", CountText(phase.ending.operations),
+                               " operations"));
+  }
 }
 
 void AddOfVerdict(std::vector<std::string>& all, const Ledger::Verdict& verdict) {
