@@ -119,6 +119,21 @@ class Load(harness.ClusterTest):
         self.assertEqual(done.returncode, 3)
         self.assertIn("table nosuch", done.stderr)
 
+    def test_chaos_that_never_ran_is_said(self):
+        done = self.load("run", "--workload=c", "-p", "recordcount=10", "--operations=10", "--chaos=60s:true")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("s never ran, the run was over before 1m: true", done.stdout)
+
+    def test_a_load_alone_has_its_rate(self):
+        report = self.report("load", "--workload=a", "-p", "recordcount=500", "--rate=250")
+        load, = report["phases"]
+        self.assertEqual((load["loop"], load["operations"]), ("open", 500))
+        self.assertGreater(load["seconds"], 1.9)
+        self.assertTrue(report["configuration"]["loop"].startswith("open, 250 operations/s"))
+        done = self.load("load", "--workload=a", "--rate=250", "--seconds=5", "--warmup=1")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--seconds, --warmup", done.stderr)
+
     def test_a_rate_beyond_capacity_is_said(self):
         done = self.load("run", "--workload=c", "-p", "recordcount=10", "--rate=1000000", "--threads=2", "--seconds=1")
         self.assertEqual(done.returncode, 1, done.stdout)

@@ -151,6 +151,14 @@ TEST(Chaos, CommandsRunAtTheirTimesAndSayHowTheyEnded) {
   EXPECT_THAT(chaos.RunDue(absl::Seconds(99)), testing::IsEmpty());
 }
 
+TEST(Chaos, WhatNeverRanIsSaid) {
+  Chaos chaos({*ChaosCommand::Parse("5s:exit 0"), *ChaosCommand::Parse("70s:exit 1")});
+  EXPECT_EQ(chaos.NeverRan().size(), 2u);
+  chaos.RunDue(absl::Seconds(5));
+  EXPECT_THAT(chaos.NeverRan(),
+              testing::ElementsAre("never ran, the run was over before 1m10s: exit 1"));
+}
+
 TEST(Chaos, WhatCannotBeIsSaid) {
   for (const char* text : {"", "5s", "5s:", "x:ls", "-5s:ls"}) {
     EXPECT_FALSE(ChaosCommand::Parse(text).ok()) << text;

@@ -65,6 +65,12 @@ TEST(Shortfalls, ARunThatEndedFailingIsOne) {
                                                 "its last 100 operations"));
 }
 
+TEST(Shortfalls, ChaosThatNeverRanIsOne) {
+  Report report = Done();
+  report.chaos_left = 2;
+  EXPECT_THAT(ShortfallsOf(report), ElementsAre("--chaos commands that never ran: 2"));
+}
+
 TEST(Shortfalls, AViolationIsOne) {
   Report report = Done();
   report.verdict.emplace().violations = {1, 0, 2};

@@ -135,6 +135,37 @@ TEST(Settings, ALetterIsEnough) {
   EXPECT_EQ(settings->workload.record_count, 5);
 }
 
+TEST(Settings, ARateIsTheRunsOrALoadsThatIsAlone) {
+  const auto loop = [](const std::vector<std::string>& commands) {
+    absl::StatusOr<Settings> settings =
+        Settings::From({.commands = commands, .workload = "a", .rate = "100"}, {});
+    EXPECT_TRUE(settings.ok()) << settings.status();
+    for (const auto& [name, value] : settings->Describe())
+      if (name == "loop") return std::pair(settings->IsPaced(Phase::kLoad), value);
+    return std::pair(false, std::string());
+  };
+  const std::string open = "open, 100 operations/s, at most 1000 under way";
+  EXPECT_EQ(loop({"load"}), std::pair(true, open));
+  EXPECT_EQ(loop({"run"}).second, open);
+  EXPECT_EQ(loop({}), std::pair(false, open + "; of the load: closed, 1000 threads"));
+}
+
+TEST(Settings, FlagsOfTheRunAreRefusedWithALoadAlone) {
+  Flags flags{.commands = {"load"},
+              .workload = "a",
+              .operations = 5,
+              .seconds = absl::Seconds(1),
+              .warm_up = absl::Seconds(1),
+              .chaos = {"1s:true"}};
+  EXPECT_THAT(std::string(Settings::From(flags, {}).status().message()),
+              HasSubstr("--seconds, --operations, --warmup, --chaos: of the run phase"));
+  flags = {.commands = {"load"}};
+  const absl::StatusOr<Settings> settings = Settings::From(
+      flags, Parsed("recordcount=1\noperationcount=5\nmaxexecutiontime=5\nwarmuptime=1\n"));
+  ASSERT_TRUE(settings.ok()) << settings.status() << ": YCSB's own file";
+  EXPECT_THAT(settings->Describe(), testing::Contains(std::pair("run", "none")));
+}
+
 TEST(Settings, WhatCannotBeIsSaid) {
   const auto error = [](const Flags& flags, std::string_view properties) {
     return std::string(Settings::From(flags, Parsed(properties)).status().message());

@@ -84,4 +84,13 @@ std::vector<std::string> Chaos::Finish() {
   return events;
 }
 
+std::vector<std::string> Chaos::NeverRan() const {
+  std::vector<std::string> texts;
+  for (const ChaosCommand& command : waiting_) {
+    texts.push_back(absl::StrCat("never ran, the run was over before ",
+                                 absl::FormatDuration(command.at), ": ", command.command));
+  }
+  return texts;
+}
+
 }  // namespace arion::load

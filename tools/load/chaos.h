@@ -36,6 +36,8 @@ class Chaos {
   std::vector<std::string> RunDue(absl::Duration now);
   // Waits for what still runs, which must end by itself.
   std::vector<std::string> Finish();
+  // What was never due, a text each.
+  std::vector<std::string> NeverRan() const;
 
  private:
   struct Running {

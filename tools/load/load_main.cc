@@ -29,7 +29,9 @@ DEFINE_string(P, "", "a property file of YCSB; may be given several times");
 DEFINE_string(p, "", "key=value, over what files say; may be given several times");
 DEFINE_int64(threads, 50, "operations under way (open loop: at most; 1000)");
 DEFINE_int64(clients, 1, "clients, each with a thread and connections of its own");
-DEFINE_string(rate, "", "open loop: operations/s, or stages as 1000-20000/30s,20000");
+DEFINE_string(
+    rate, "",
+    "open loop: operations/s, or stages as 1000-20000/30s,20000; of the run, or a load alone");
 DEFINE_string(seconds, "", "length of the run phase beside the warm-up: 30 (or 2m)");
 DEFINE_int64(operations, 0, "operations of the run phase");
 DEFINE_string(warmup, "", "seconds before anything counts");
@@ -192,7 +194,8 @@ ExitCode RunWith(const Settings& settings) {
 constexpr char kUsage[] =
     "[load|run] --workload a | -P FILE [-p key=value]... [flags]\n"
     "without a command: load, then run. Exit codes: 0 ok, 1 not all was kept (slo, verify, rate, "
-    "an incomplete load, a run that ended failing, a report), 2 usage, 3 cannot connect";
+    "an incomplete load, a run that ended failing, chaos that never ran, a report), 2 usage, 3 "
+    "cannot connect";
 
 // The flags of this program; those of libraries are left to --helpfull.
 void PrintHelp() {

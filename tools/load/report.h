@@ -24,6 +24,7 @@ struct Report {
   Instant began;  // what violations' times count from
   std::vector<SloOutcome> slos;
   std::vector<std::string> events;  // of --chaos: "12s began: COMMAND"
+  size_t chaos_left = 0;            // of its commands, those that never ran
   std::string ended;                // "done", or what cut it short
 };
 

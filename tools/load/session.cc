@@ -48,6 +48,7 @@ Session::Session(const Settings& settings, Print print, const std::atomic<bool>&
       run_(static_cast<uint64_t>(clock_.WallMicros())),
       began_(clock_.Now()),
       ledger_(settings.verifies ? std::make_unique<Ledger>(run_) : nullptr),
+      chaos_left_(settings.chaos.size()),
       stages_(settings.meta_servers, settings.table) {}
 
 absl::Status Session::Open() {
@@ -101,6 +102,7 @@ Report Session::Run() {
   }
   CloseHistory();
   report.events = events_;
+  report.chaos_left = chaos_left_;
   if (ledger_) {
     report.verdict = ledger_->verdict();
     for (Violation& violation : report.verdict->first) {
@@ -119,19 +121,24 @@ PhaseResult Session::RunPhaseOf(Phase phase) {
           .phase = phase, .seed = settings_.seed, .settling = settings_.threads});
   DriverOptions options{.threads = settings_.threads, .run = run_};
   PhaseRules rules{.name = loads ? "load" : "run", .give_up = settings_.give_up};
+  if (settings_.IsPaced(phase)) {
+    options.pacing = settings_.pacing;
+    rules.loop = LoopKind::kOpen;
+  }
   if (loads) {
     options.operations_max = settings_.workload.insert_count;
   } else {
-    options.pacing = settings_.pacing;
     options.operations_max = settings_.operations;
     options.start_within = settings_.run_time;
     options.first_sequence = settings_.workload.insert_count;
-    rules.loop = settings_.pacing ? LoopKind::kOpen : LoopKind::kClosed;
     rules.warm_up = settings_.warm_up;
   }
   Chaos chaos(loads ? std::vector<ChaosCommand>() : settings_.chaos);
-  return Drive([source] { return source->Next(); }, options, rules,
-               loads ? std::vector<Kind>{Kind::kInsert} : KindsOf(settings_.workload), chaos);
+  PhaseResult result =
+      Drive([source] { return source->Next(); }, options, rules,
+            loads ? std::vector<Kind>{Kind::kInsert} : KindsOf(settings_.workload), chaos);
+  if (!loads) chaos_left_ = chaos.NeverRan().size();
+  return result;
 }
 
 PhaseResult Session::RunCheck() {
@@ -192,6 +199,7 @@ PhaseResult Session::Drive(Driver::Next next, DriverOptions options, const Phase
                     },
                 .stop = stop_});
   NoteEvents(clock_.Now() - phase_began, chaos.Finish());
+  NoteEvents(clock_.Now() - phase_began, chaos.NeverRan());
   result.server_stages = stages_.End();
   return result;
 }

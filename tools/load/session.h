@@ -61,6 +61,7 @@ class Session {
   absl::Status file_status_;
   std::unique_ptr<History> history_;
   std::vector<std::string> events_;
+  size_t chaos_left_;  // commands that did not run
   ServerStages stages_;
 };
 

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tools/load/chaos.h"
+#include "tools/load/operations.h"
 #include "tools/load/pacing.h"
 #include "tools/load/properties.h"
 #include "tools/load/slo.h"
@@ -59,6 +60,8 @@ struct Settings {
   // `properties`: what was read for -P and -p; --workload's lie beneath them.
   static absl::StatusOr<Settings> From(const Flags& flags, const Properties& properties);
   std::vector<std::pair<std::string, std::string>> Describe() const;
+  // Whether `pacing` is that phase's: the run's; the load's only where there is no run.
+  bool IsPaced(Phase phase) const { return pacing && (phase == Phase::kRun || !runs); }
 };
 
 }  // namespace arion::load

@@ -38,6 +38,8 @@ std::vector<std::string> ShortfallsOf(const Report& report) {
   if (report.ended != "done") all.push_back("ended early: " + report.ended);
   for (const PhaseResult& phase : report.phases) AddOfPhase(all, phase);
   if (report.verdict) AddOfVerdict(all, *report.verdict);
+  if (report.chaos_left > 0)
+    all.push_back(absl::StrCat("--chaos commands that never ran: ", report.chaos_left));
   for (const SloOutcome& slo : report.slos)
     if (!slo.is_kept) all.push_back("slo: " + slo.text);
   return all;
