@@ -119,6 +119,21 @@ class Load(harness.ClusterTest):
         self.assertEqual(done.returncode, 3)
         self.assertIn("table nosuch", done.stderr)
 
+    def test_a_flag_that_is_not_known_is_a_usage_error(self):
+        for flag in ("--treads=3", "--threads=x"):
+            done = self.load("--workload=a", flag)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
+            self.assertIn("threads" if "x" in flag else "treads", done.stderr)
+
+    def test_standard_output_that_is_full_is_said(self):
+        for form in (["-j"], []):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([PROGRAM, *form, "run", "--workload=a", "-p", "recordcount=10", "--operations=10",
+                                       f"--meta={self.cluster.meta.address}", f"--table={self.table}"],
+                                      stdout=full, stderr=subprocess.PIPE, text=True, timeout=100 * harness.PATIENCE)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn("can't write standard output: No space left on device", done.stderr)
+
     def test_chaos_that_never_ran_is_said(self):
         done = self.load("run", "--workload=c", "-p", "recordcount=10", "--operations=10", "--chaos=60s:true")
         self.assertEqual(done.returncode, 1, done.stdout)

@@ -48,6 +48,11 @@ DEFINE_string(json, "", "file for the report as JSON");
 DEFINE_string(hdr, "", "file for the latencies as HdrHistogram's log");
 DEFINE_string(html, "", "file for the report with plots");
 
+namespace google {
+// Of gflags, in none of its headers.
+extern void (*gflags_exitfunc)(int);
+}  // namespace google
+
 namespace arion::load {
 namespace {
 
@@ -161,6 +166,17 @@ ExitCode WriteReports(const Report& report, const Settings& settings) {
   return code;
 }
 
+// Standard output that took not all, also of what was printed before, is an error.
+ExitCode PrintReport(const Report& report, FILE* people) {
+  errno = 0;
+  fputs(SummaryText(report).c_str(), people);
+  fflush(people);
+  if (FLAGS_j) fputs(JsonOf(report).c_str(), stdout);
+  if (fflush(stdout) == 0 && ferror(stdout) == 0) return ExitCode::kOk;
+  const std::string why = errno != 0 ? strerror(errno) : "some lines are lost";
+  return Fail(absl::UnavailableError("can't write standard output: " + why), ExitCode::kNotKept);
+}
+
 ExitCode RunWith(const Settings& settings) {
   FILE* const people = FLAGS_j ? stderr : stdout;
   Session session(
@@ -183,11 +199,10 @@ ExitCode RunWith(const Settings& settings) {
   std::signal(SIGINT, StopOnSignal);
   std::signal(SIGTERM, StopOnSignal);
   const Report report = session.Run();
-  fputs(SummaryText(report).c_str(), people);
-  fflush(people);
-  if (FLAGS_j) fputs(JsonOf(report).c_str(), stdout);
+  const ExitCode printed = PrintReport(report, people);
   const ExitCode written = WriteReports(report, settings);
-  if (written != ExitCode::kOk || !session.file_status().ok()) return ExitCode::kNotKept;
+  if (printed != ExitCode::kOk || written != ExitCode::kOk || !session.file_status().ok())
+    return ExitCode::kNotKept;
   return ShortfallsOf(report).empty() ? ExitCode::kOk : ExitCode::kNotKept;
 }
 
@@ -217,11 +232,13 @@ int Main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   absl::StatusOr<Repeated> repeated = TakeRepeated(&argc, argv);
   if (!repeated.ok()) return static_cast<int>(Fail(repeated.status(), ExitCode::kUsage));
+  google::gflags_exitfunc = [](int) { exit(static_cast<int>(ExitCode::kUsage)); };
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);
   if (gflags::GetCommandLineFlagInfoOrDie("help").current_value == "true") {
     PrintHelp();
     return static_cast<int>(ExitCode::kOk);
   }
+  google::gflags_exitfunc = [](int) { exit(static_cast<int>(ExitCode::kOk)); };
   gflags::HandleCommandLineHelpFlags();
   google::InitGoogleLogging(argv[0]);
   absl::StatusOr<Flags> flags = FlagsGiven(argc, argv);
