@@ -50,6 +50,12 @@ class Load(harness.ClusterTest):
                     self.assertLess(0, latencies["p50"])
                     self.assertLessEqual(latencies["p99"], latencies["max"])
 
+    def test_the_head_says_what_the_servers_are(self):
+        configuration = self.report("--workload", "a", "-p", "recordcount=100", "--operations=200")["configuration"]
+        for server in self.cluster.replicas:
+            self.assertRegex(configuration[f"server {server.address}"],
+                             f"^arion [0-9.]+ [(].+[)], durability fsync, data d0:{server.data_directories()[0]}$")
+
     def test_a_run_of_some_milliseconds_tells_its_stages(self):
         report = self.report("--workload", "a", "-p", "recordcount=100", "--operations=200")
         stages = report["phases"][1]["server_stages_us"]

@@ -2,8 +2,9 @@
 #include "tools/load/server_stages.h"
 
 #include <algorithm>
-#include <optional>
 #include <thread>
+
+#include "tools/load/server_facts.h"
 
 namespace arion::load {
 namespace {
@@ -62,16 +63,9 @@ StageSums ServerStages::End() const {
 
 std::map<Endpoint, StageSums> ServerStages::Look() const {
   std::map<Endpoint, StageSums> sums;
-  for (const std::string& meta : meta_servers_) {
-    const std::optional<Endpoint> endpoint = Endpoint::Parse(meta);
-    if (!endpoint) continue;
-    const absl::StatusOr<std::vector<Endpoint>> servers = FetchServers(*endpoint);
-    if (!servers.ok()) continue;
-    for (Endpoint server : *servers)
-      if (const auto samples = FetchSamples(server); samples.ok())
-        sums[server] = StageSumsOf(*samples, table_);
-    break;
-  }
+  for (Endpoint server : AliveServers(meta_servers_))
+    if (const auto samples = FetchSamples(server); samples.ok())
+      sums[server] = StageSumsOf(*samples, table_);
   return sums;
 }
 

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "tools/load/hdr_log.h"
 #include "tools/load/report_text.h"
+#include "tools/load/server_facts.h"
 
 namespace arion::load {
 namespace {
@@ -73,6 +74,7 @@ absl::Status Session::Open() {
 Report Session::Run() {
   Report report{.configuration = settings_.Describe(), .began = began_, .ended = "done"};
   report.configuration.emplace_back("machine", MachineText());
+  for (auto& line : ServerLines(settings_.meta_servers)) report.configuration.push_back(line);
   print_(ConfigurationText(report.configuration));
   OpenHdrLog();
   if (!settings_.history_file.empty()) history_ = std::make_unique<History>(settings_.history_file);
