@@ -55,7 +55,8 @@ class Drain(harness.ClusterTest):
         self.assertEqual(run["errors"], 0, errors[-3000:])
         self.assertGreater(run["operations"], 500, "too little for a verdict")
         verify = report["verify"]
-        self.assertEqual([verify["lost"], verify["stale"], verify["mixed"]], [0, 0, 0], verify["first"])
+        self.assertEqual([verify["lost"], verify["stale"], verify["mixed"], verify["unchecked"]], [0, 0, 0, 0], verify["first"])
+        self.assertEqual([phase["phase"] for phase in report["phases"]], ["load", "run", "check"])
 
 
 if __name__ == "__main__":

@@ -179,6 +179,20 @@ class Load(harness.ClusterTest):
         self.assertIn("p99.9 ", rest)
         self.assertLess(time.monotonic() - began, 20 * harness.PATIENCE)
 
+    def test_behind_a_signal_what_was_acknowledged_is_read_back(self):
+        command = [PROGRAM, "--workload=a", "--verify", "-j", "-p", "recordcount=50", "--seconds=60",
+                   f"--meta={self.cluster.meta.address}", f"--table={self.table}"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
+            for line in program.stderr:
+                if "1s" in line and "|" in line:  # of the run: 50 records are there at once
+                    break
+            program.send_signal(signal.SIGINT)
+            output, errors = program.communicate(timeout=60 * harness.PATIENCE)
+        self.assertEqual(program.returncode, 1)
+        report = json.loads(output)
+        self.assertEqual([phase["phase"] for phase in report["phases"]], ["load", "run", "check"], errors)
+        self.assertEqual((report["ended"], report["verify"]["unchecked"]), ("told to stop", 0))
+
 
 class Dying(unittest.TestCase):
     """Each on a cluster of its own, which it kills: one copy a partition, so that nobody takes a server's place."""

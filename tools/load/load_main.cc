@@ -59,10 +59,12 @@ namespace {
 enum class ExitCode { kOk = 0, kNotKept = 1, kUsage = 2, kCannotConnect = 3 };
 
 std::atomic<bool> stop = false;
+std::atomic<int> stops = 0;
 
+// The first ends the load or the run, the second the check behind it, the third the program.
 void StopOnSignal(int signal) {
   stop = true;
-  std::signal(signal, SIG_DFL);  // the second one means it
+  if (++stops == 2) std::signal(signal, SIG_DFL);
 }
 
 // What may come several times, which gflags does not know.

@@ -41,7 +41,7 @@ std::vector<Kind> KindsOf(const Workload& workload) {
 
 }  // namespace
 
-Session::Session(const Settings& settings, Print print, const std::atomic<bool>& stop)
+Session::Session(const Settings& settings, Print print, std::atomic<bool>& stop)
     : settings_(settings),
       print_(std::move(print)),
       stop_(stop),
@@ -95,8 +95,9 @@ Report Session::Run() {
   if (goes_on && settings_.runs) {
     report.phases.push_back(RunPhaseOf(Phase::kRun));
     const PhaseResult& run = report.phases.back();
-    goes_on = ended_well(run);
+    goes_on = ended_well(run) || run.end == PhaseResult::End::kStopped;
     for (const Slo& slo : settings_.slos) report.slos.push_back(Judge(slo, run));
+    if (goes_on && ledger_) stop_ = false;
   }
   if (goes_on && ledger_) {
     report.phases.push_back(RunCheck());

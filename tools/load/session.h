@@ -27,8 +27,9 @@ namespace arion::load {
 class Session {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `print` gets what people read while it goes on.
-  Session(const Settings& settings, Print print, const std::atomic<bool>& stop);
+  // `print` gets what people read while it goes on. `stop` ends a phase; with --verify the check
+  // behind a run that was stopped takes it back, and can be stopped in turn.
+  Session(const Settings& settings, Print print, std::atomic<bool>& stop);
 
   absl::Status Open();
   // All phases; each is in the report, however it ended.
@@ -49,7 +50,7 @@ class Session {
 
   const Settings& settings_;
   const Print print_;
-  const std::atomic<bool>& stop_;
+  std::atomic<bool>& stop_;
   const PosixClock clock_;
   const KeyNames keys_;
   const uint64_t run_;
