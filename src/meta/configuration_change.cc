@@ -158,13 +158,18 @@ PartitionConfiguration PrimaryAmongSecondaries(const PartitionConfiguration& con
   return next;
 }
 
-PartitionConfiguration Emptied(const PartitionConfiguration& config) {
+PartitionConfiguration Vacated(const PartitionConfiguration& config) {
   PartitionConfiguration next = config;
   ++next.ballot;
   for (Endpoint node : config.secondaries) AppendDrop(next, node);
   if (config.primary.IsValid()) AppendDrop(next, config.primary);
   next.secondaries.clear();
   next.primary = {};
+  return next;
+}
+
+PartitionConfiguration Emptied(const PartitionConfiguration& config) {
+  PartitionConfiguration next = Vacated(config);
   next.partition_flags |= kPartitionDropped;
   return next;
 }

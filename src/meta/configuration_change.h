@@ -36,7 +36,9 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
 PartitionConfiguration WithoutPrimary(const PartitionConfiguration& config);
 // Ballot + 1 without a primary; the former one becomes the last secondary and stays a candidate.
 PartitionConfiguration PrimaryAmongSecondaries(const PartitionConfiguration& config);
-// Ballot + 1, flagged dropped, all members in last_drops, the primary last.
+// Ballot + 1, all members in last_drops, the primary last.
+PartitionConfiguration Vacated(const PartitionConfiguration& config);
+// The same, flagged dropped.
 PartitionConfiguration Emptied(const PartitionConfiguration& config);
 
 // Ballot + 1, no longer flagged; whoever was a member last is asked to serve again.

@@ -203,12 +203,14 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
     const PartitionConfiguration& config = partition.config;
     const bool is_wanted = (wanted.app_id == -1 || wanted.app_id == step.pid.app_id) &&
                            (wanted.index == -1 || wanted.index == step.pid.index);
-    if (!is_wanted || config.MemberCount() > 0 || config.last_drops.empty() || step.intent ||
+    std::vector<Endpoint> former = config.secondaries;
+    former.insert(former.end(), config.last_drops.begin(), config.last_drops.end());
+    if (!is_wanted || !IsForsaken(state, partition) || former.empty() || step.intent ||
         step.write) {
       continue;
     }
     DddPartition dead{.config = config, .reason = step.reason};
-    for (Endpoint endpoint : config.last_drops) {
+    for (Endpoint endpoint : former) {
       DddNode known{.node = endpoint,
                     .ballot = Ballot(-1),
                     .last_committed_decree = Decree(-1),

@@ -32,8 +32,8 @@ ListNodesResponse AnswerListNodes(const ClusterState& state, const ListNodesRequ
 MaxReplicaCountResponse AnswerMaxReplicaCount(const ClusterState& state, const std::string& name);
 // How far the last compaction on request is, as its members last reported.
 QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const std::string& name);
-// Partitions that lost all their members and that the guardian doesn't revive by itself, with what
-// is known of those who left.
+// Partitions that lost all their members, or have only secondaries that can't follow, and that the
+// guardian doesn't revive by itself, with what is known of those and of those who left.
 DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianOptions& options,
                                       const DddDiagnoseRequest& request, Instant now,
                                       int64_t unix_ms);

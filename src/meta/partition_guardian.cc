@@ -48,7 +48,8 @@ class Look {
 
   bool Begins(const Partition& partition) const {
     const Intent& first = partition.planned.front();
-    return !IsDone(partition.config, first) && TakePlanned(partition, first).has_value();
+    return !IsDone(partition.config, first) &&
+           (MakesRoom(partition, first) || TakePlanned(partition, first).has_value());
   }
 
  private:
@@ -68,6 +69,8 @@ class Look {
     if (partition.planned.empty()) return Cure(partition);
     std::vector<Intent> rest = partition.planned;
     while (!rest.empty() && IsDone(config, rest.front())) rest.erase(rest.begin());
+    if (!rest.empty() && MakesRoom(partition, rest.front()))
+      return Write(Vacated(config), "another than its secondaries is to lead it");
     std::optional<Step> step;
     if (!rest.empty()) step = TakePlanned(partition, rest.front());
     if (!step) {
@@ -91,6 +94,14 @@ class Look {
       default:
         return !config.IsMember(intent.node);
     }
+  }
+
+  // Secondaries that can't follow stand in the way of whom an administrator names.
+  bool MakesRoom(const Partition& partition, const Intent& intent) const {
+    const Node* node = state_.FindNode(intent.node);
+    return intent.type == ConfigType::kAssignPrimary && intent.target == intent.node &&
+           partition.config.MemberCount() > 0 && IsForsaken(state_, partition) && node != nullptr &&
+           node->alive && node->LoadedReplica(partition.config.pid) != nullptr;
   }
 
   // nullopt: it does not apply.
@@ -300,8 +311,11 @@ class Look {
       return {};
     }
     const Endpoint best = LongestSecondary(partition);
-    return best.IsValid() ? upgrade(best)
-                          : Step{.reason = "no secondary is alive with its replica loaded"};
+    if (best.IsValid()) return upgrade(best);
+    return {.reason = IsForsaken(state_, partition)
+                          ? "the secondaries are dead or have lost their replicas; who left last "
+                            "may hold everything"
+                          : "no secondary is alive with its replica loaded"};
   }
 
   // By the last mutation's ballot and decree. Where one can't tell the ballot (0: nothing is in its
@@ -541,6 +555,17 @@ class Look {
 };
 
 }  // namespace
+
+bool IsForsaken(const ClusterState& state, const Partition& partition) {
+  const PartitionConfiguration& config = partition.config;
+  const auto may_follow = [&](Endpoint endpoint) {
+    const Node* node = state.FindNode(endpoint);
+    return node != nullptr && node->alive &&
+           (!node->collected || node->replicas.contains(config.pid));
+  };
+  return !config.primary.IsValid() &&
+         std::none_of(config.secondaries.begin(), config.secondaries.end(), may_follow);
+}
 
 bool MayBePlanned(const ClusterState& state, const GuardianOptions& options,
                   const Partition& partition, const std::vector<Intent>& planned, Instant now) {

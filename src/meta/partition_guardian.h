@@ -23,6 +23,7 @@
 //           P6  Where a partition has nobody left ("DDD"), no copy takes the place of the one that
 //               left last by itself unless that one reported a copy too: what was under way when an
 //               earlier one left, and all that followed, may have been acknowledged without it.
+//               The same goes for one that is forsaken (IsForsaken); an administrator names a leader.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -58,6 +59,9 @@ struct GuardianPlan {
 
 GuardianPlan PlanPartitions(const ClusterState& state, FunctionLevel level,
                             const GuardianOptions& options, Instant now);
+
+// Whether it has no primary, and no secondary that may come to be one: each is dead, or shows no copy.
+bool IsForsaken(const ClusterState& state, const Partition& partition);
 
 // Whether the guardian would begin to carry out `planned`.
 bool MayBePlanned(const ClusterState& state, const GuardianOptions& options,

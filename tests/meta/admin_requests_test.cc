@@ -480,6 +480,45 @@ TEST_F(AdminRequestsTest, ADeadPartitionIsShownWithItsCandidatesAndRevivedOnlyBy
   EXPECT_EQ(ConfigOf("t", 0).primary, survivor);
 }
 
+TEST_F(AdminRequestsTest, AForsakenPartitionIsShownAndServedByWhomAnAdministratorNames) {
+  ASSERT_EQ(
+      Ask<MaxReplicaCountResponse>(kRpcSetMaxReplicaCount, SetMaxReplicaCountRequest{"t", 2})->err,
+      ErrorCode::kOk);
+  StartServer(9);  // so that enough servers are alive
+  StartServer(10);
+  Obey();
+  const PartitionConfiguration whole = ConfigOf("t", 0);
+  ASSERT_EQ(whole.secondaries.size(), 1u);
+  const Endpoint primary = whole.primary, secondary = whole.secondaries[0];
+  for (Endpoint node : {primary, secondary}) KillServer(static_cast<int>(node.ip & 0xff));
+  Pass(absl::Seconds(4));
+  ASSERT_EQ(ConfigOf("t", 0).secondaries, whole.secondaries);
+  // The secondary's machine never returns.
+  StartServer(static_cast<int>(primary.ip & 0xff));
+  Sync(static_cast<int>(primary.ip & 0xff), {Report(whole, PartitionStatus::kInactive)});
+  Pass(absl::Seconds(12));
+  EXPECT_FALSE(TakeProposal());
+
+  const auto shown = *Ask<DddDiagnoseResponse>(kRpcDddDiagnose, DddDiagnoseRequest{{-1, -1}});
+  ASSERT_EQ(shown.partitions.size(), 1u);
+  EXPECT_EQ(shown.partitions[0].reason,
+            "the secondaries are dead or have lost their replicas; who left last may hold "
+            "everything");
+  const std::vector<DddNode>& nodes = shown.partitions[0].dropped;
+  ASSERT_GE(nodes.size(), 2u);
+  EXPECT_EQ(nodes.front().node, secondary);
+  EXPECT_FALSE(nodes.front().is_alive);
+  EXPECT_EQ(nodes.back().node, primary);
+  EXPECT_EQ(nodes.back().ballot, whole.ballot);
+
+  EXPECT_EQ(Plan({{primary, primary, ConfigType::kAssignPrimary}}, true), ErrorCode::kOk);
+  Obey();
+  EXPECT_EQ(ConfigOf("t", 0).primary, primary);
+  EXPECT_EQ(ConfigOf("t", 0).ballot, whole.ballot + 3);
+  EXPECT_TRUE(
+      Ask<DddDiagnoseResponse>(kRpcDddDiagnose, DddDiagnoseRequest{{-1, -1}})->partitions.empty());
+}
+
 // ---- garbage ----
 
 TEST_F(AdminRequestsTest, GarbageIsNamedOnlyWhenLivelyAndOthersHoldEverything) {

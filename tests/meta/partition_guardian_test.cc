@@ -147,9 +147,47 @@ TEST_F(PartitionGuardianTest, ADeadSecondaryIsRemovedByItsPrimary) {
 }
 
 TEST_F(PartitionGuardianTest, ADeadSecondaryOfNobodyStays) {
-  Members({}, {kB});
+  Members({}, {kB}, {kA});
   Dead(kB);
   ExpectNothing();
+  // Though who led it last is back: what is stored does not say that it was the one.
+  Reports(kA, {.ballot = Ballot(4)});
+  ExpectNothing();
+  EXPECT_TRUE(IsForsaken(state_, partition()));
+  EXPECT_TRUE(Step().IsChoiceFailed(partition().config));
+}
+
+TEST_F(PartitionGuardianTest, AnAdministratorMayNameALeaderWhereNoSecondaryIsLeft) {
+  Members({}, {kB}, {kA});
+  const std::vector<Intent> named = {
+      {.type = ConfigType::kAssignPrimary, .target = kA, .node = kA}};
+  auto may_be_planned = [&] { return MayBePlanned(state_, options_, partition(), named, now_); };
+  Reports(kA, {.ballot = Ballot(4)});
+  state_.nodes[kB].collected = false;
+  EXPECT_FALSE(may_be_planned()) << "it may have a copy, and says so any moment";
+  Reports(kB, {.loading = true});
+  EXPECT_FALSE(may_be_planned());
+  Reports(kB, {.ballot = Ballot(5)});
+  EXPECT_FALSE(may_be_planned());
+  state_.nodes[kB].replicas.clear();
+  EXPECT_TRUE(may_be_planned()) << "it lost its copy";
+  Dead(kB);
+  EXPECT_TRUE(may_be_planned());
+
+  partition().planned = named;
+  const GuardianPlan::Step step = Step();
+  ASSERT_TRUE(step.write) << "nobody is primary among members that are not there";
+  EXPECT_FALSE(step.planned);
+  EXPECT_EQ(step.write->ballot, Ballot(6));
+  EXPECT_EQ(step.write->MemberCount(), 0u);
+  EXPECT_EQ(step.write->last_drops, (std::vector{kA, kB}));
+  Install(partition(), *step.write, ConfigType::kInvalid, now_);
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+  EXPECT_FALSE(Step().planned);
+
+  Members({}, {kB}, {kA});
+  state_.nodes[kA].replicas.clear();
+  EXPECT_FALSE(may_be_planned()) << "it has no copy";
 }
 
 TEST_F(PartitionGuardianTest, TooManySecondariesLoseTheOneWithMostReplicas) {

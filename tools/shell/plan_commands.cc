@@ -242,7 +242,7 @@ std::vector<Command> PlanCommands() {
       {"balance", "-g PARTITION -p move_pri|copy_pri|copy_sec -f FROM -t TO [-y] [--dry-run]",
        "moves a primary, or a copy", Completes::kNodes, Balance},
       {"ddd_diagnose", "[-g PARTITION] [-a] [-y] [--dry-run]",
-       "partitions that lost all members; -a: serve from the best candidate", Completes::kNothing,
+       "partitions that nobody can lead; -a: serve from the best candidate", Completes::kNothing,
        DddDiagnose}};
 }
 
