@@ -226,6 +226,14 @@ absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string
   return absl::OkStatus();
 }
 
+absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string&) {
+  const std::optional<FunctionLevel> level = FindFunctionLevel(value);
+  if (!level)
+    return absl::InvalidArgumentError("unknown; write stopped, blind, freezed, steady or lively");
+  draft.config.meta.function_level_on_start = *level;
+  return absl::OkStatus();
+}
+
 absl::Status SetDamagedSharedLog(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(const bool is_set_aside, ParseSwitch(value));
   using Damaged = ReplicaServerOptions::DamagedSharedLog;
@@ -479,6 +487,10 @@ const std::vector<Rule>& Rules() {
       {{"arion.meta", "balance_only_moves_primaries",
         "true: at level lively primaries change places, but no copy is made", "false", true},
        SetBalanceOnlyMoves},
+      {{"arion.meta", "meta_function_level_on_start",
+        "the highest level to begin at; without it the one that set_meta_level said last",
+        "(the last one; steady at first)"},
+       SetFunctionLevel},
       {{"arion.meta", "recover_from_replica_servers",
         "where nothing is stored: serve nothing until arion_shell says recover", "false"},
        SetRecovery},
@@ -701,6 +713,7 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
       {"", "max_allowed_replica_count", SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
       {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>},
       {"", "recover_from_replica_server", SetRecovery},
+      {"", "meta_function_level_on_start", SetFunctionLevel},
   };
   static const auto with_port = [](std::string_view section) {
     std::vector<OlderRule> rules = common;

@@ -2,6 +2,7 @@
 // (meta_messages.h): spec/meta-and-admin.md 2.4. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "messages/function_level.h"
 #include "messages/meta_messages.h"
 
 namespace arion {
@@ -74,15 +75,6 @@ struct RenameAppRequest {
 };
 using RenameAppResponse = HintResponse;
 
-// What the meta server does by itself: more with each level.
-enum class FunctionLevel : int32_t {
-  kStopped = 100,
-  kBlind = 200,
-  kFreezed = 300,
-  kSteady = 400,
-  kLively = 500,
-  kInvalid = 10000,  // only asks
-};
 struct ControlMetaRequest {
   FunctionLevel level = FunctionLevel::kInvalid;
   template <class S, class V>

@@ -46,29 +46,36 @@ void MetaServer::State::OnClusterInfo(InboundRequest& request) {
 void MetaServer::State::OnControlMeta(InboundRequest& request) {
   auto control = Decode<ControlMetaRequest>(request);
   if (!control) return;
-  ControlMetaResponse response{.old_level = set_level_};
-  switch (control->level) {
-    case FunctionLevel::kInvalid:  // only asks
-      return Answer(request, response);
-    case FunctionLevel::kStopped:
-    case FunctionLevel::kBlind:
-    case FunctionLevel::kFreezed:
-    case FunctionLevel::kSteady:
-    case FunctionLevel::kLively:
-      break;
-    default:
-      response.err = ErrorCode::kInvalidParameters;
-      return Answer(request, response);
-  }
-  LOG(INFO) << "meta: level " << FunctionLevelName(set_level_) << " becomes "
-            << FunctionLevelName(control->level) << ", says " << request.header.from;
-  set_level_ = control->level;
-  if (set_level_ <= FunctionLevel::kSteady) {
+  const FunctionLevel level = control->level;
+  ControlMetaResponse response{.old_level = state_.SetLevel()};
+  if (level == FunctionLevel::kInvalid) return Answer(request, response);  // only asks
+  const bool is_level = FunctionLevelName(level) != FunctionLevelName(FunctionLevel::kInvalid);
+  if (!is_level) response.err = ErrorCode::kInvalidParameters;
+  if (is_level && store_failed_) response.err = ErrorCode::kFileOperationFailed;
+  if (response.err != ErrorCode::kOk) return Answer(request, response);
+  store_.Commit({ClusterState::ChangeOf(level)}, strand_,
+                [weak = weak_from_this(), level,
+                 request = std::move(request)](const absl::Status& stored) mutable {
+                  auto self = weak.lock();
+                  if (!self) return;
+                  ControlMetaResponse response{.old_level = self->state_.SetLevel()};
+                  if (self->NoteStored(stored))
+                    self->InstallLevel(level, request.header.from);
+                  else
+                    response.err = ErrorCode::kFileOperationFailed;
+                  self->Answer(request, response);
+                });
+}
+
+void MetaServer::State::InstallLevel(FunctionLevel level, Endpoint says) {
+  LOG(INFO) << "meta: level " << FunctionLevelName(state_.SetLevel()) << " becomes "
+            << FunctionLevelName(level) << ", says " << says;
+  state_.function_level = level;
+  if (level <= FunctionLevel::kSteady) {
     for (auto& [app_id, table] : state_.tables) {
       for (Partition& partition : table.partitions) partition.planned.clear();
     }
   }
-  Answer(request, response);
   SchedulePlan();
 }
 

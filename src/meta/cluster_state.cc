@@ -19,6 +19,7 @@ constexpr char kAppStatusScope[] = "app_status::";
 constexpr char kNoAddress[] = "invalid address";
 constexpr char kNoHostPort[] = "invalid host_port";
 constexpr char kAppsPrefix[] = "/apps/";
+constexpr char kLevelKey[] = "/arion/function_level";
 
 void Write(JsonWriter& json, std::string_view text) {
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
@@ -325,6 +326,10 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
   if (auto apps = entries.find("/apps"); apps != entries.end() && apps->second == "lock") {
     return Damaged("/apps", "a full rewrite of the state was interrupted");
   }
+  if (auto level = entries.find(kLevelKey); level != entries.end()) {
+    state.function_level = FindFunctionLevel(level->second);
+    if (!state.function_level) return Damaged(kLevelKey, "not a level");
+  }
   std::map<PartitionId, PartitionConfiguration> partitions;
   for (const auto& [key, value] : entries) {
     if (!key.starts_with(kAppsPrefix)) continue;
@@ -416,14 +421,14 @@ size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
 }
 
-FunctionLevel ClusterState::Level(FunctionLevel set, const LivenessLimits& limits) const {
+FunctionLevel ClusterState::Level(const LivenessLimits& limits) const {
   int64_t known = static_cast<int64_t>(nodes.size());
   int64_t alive = static_cast<int64_t>(AliveCount());
   int64_t needed = limits.min_live_node_count > 0
                        ? limits.min_live_node_count
                        : std::max<int64_t>(1, std::min<int64_t>(3, known - 1));
   bool enough = alive >= needed && alive * 100 >= limits.live_percentage * known;
-  return enough ? set : std::min(set, FunctionLevel::kFreezed);
+  return enough ? SetLevel() : std::min(SetLevel(), FunctionLevel::kFreezed);
 }
 
 MetaStore::Change ClusterState::ChangeOf(const AppInfo& info) const {
@@ -433,6 +438,10 @@ MetaStore::Change ClusterState::ChangeOf(const AppInfo& info) const {
 MetaStore::Change ClusterState::ChangeOf(const PartitionConfiguration& config) const {
   return {absl::StrCat(kAppsPrefix, config.pid.app_id, "/", config.pid.index),
           PartitionJson(config, host_names)};
+}
+
+MetaStore::Change ClusterState::ChangeOf(FunctionLevel level) {
+  return {kLevelKey, std::string(FunctionLevelName(level))};
 }
 
 }  // namespace arion

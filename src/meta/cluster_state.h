@@ -2,7 +2,7 @@
 // reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
 //
 // Shapes    Stored form: keys and JSON values of spec/meta-and-admin.md 1.2 ("/apps/2",
-//           "/apps/2/0"). Unknown keys of the store and of its JSON are left alone; missing JSON
+//           "/apps/2/0"), and "/arion/function_level". Unknown keys of the store and of its JSON are left alone; missing JSON
 //           keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
@@ -120,7 +120,8 @@ struct ClusterState {
   std::map<int32_t, Table> tables;  // dropped ones too
   std::map<Endpoint, Node> nodes;   // alive and dead
   std::map<Endpoint, HostPort> host_names;
-  int32_t last_reserved_app_id = 0;  // of tables that are being stored
+  int32_t last_reserved_app_id = 0;             // of tables that are being stored
+  std::optional<FunctionLevel> function_level;  // that was set last; nullopt: never
 
   static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries);
 
@@ -137,11 +138,13 @@ struct ClusterState {
   size_t AliveCount() const;
   // How many living servers say that its acknowledgements are slow.
   size_t SlownessReports(Endpoint node) const;
-  // What holds now, where `set` is what was wished for.
-  FunctionLevel Level(FunctionLevel set, const LivenessLimits& limits) const;
+  // What was wished for, and what of it holds now.
+  FunctionLevel SetLevel() const { return function_level.value_or(FunctionLevel::kSteady); }
+  FunctionLevel Level(const LivenessLimits& limits) const;
 
   MetaStore::Change ChangeOf(const AppInfo& info) const;
   MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;
+  static MetaStore::Change ChangeOf(FunctionLevel level);
 };
 
 }  // namespace arion

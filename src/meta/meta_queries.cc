@@ -237,23 +237,6 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
   return response;
 }
 
-std::string_view FunctionLevelName(FunctionLevel level) {
-  switch (level) {
-    case FunctionLevel::kStopped:
-      return "stopped";
-    case FunctionLevel::kBlind:
-      return "blind";
-    case FunctionLevel::kFreezed:
-      return "freezed";
-    case FunctionLevel::kSteady:
-      return "steady";
-    case FunctionLevel::kLively:
-      return "lively";
-    default:
-      return "invalid";
-  }
-}
-
 ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFacts& facts) {
   std::map<Endpoint, int64_t> primaries, replicas;
   for (const auto& [app_id, table] : state.tables) {

@@ -38,7 +38,6 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
                                       const DddDiagnoseRequest& request, Instant now,
                                       int64_t unix_ms);
 
-std::string_view FunctionLevelName(FunctionLevel level);  // "steady"
 struct ClusterFacts {
   Endpoint meta_server;
   std::string cluster_name;

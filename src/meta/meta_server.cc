@@ -105,6 +105,8 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
 
 void MetaServer::State::Begin(ClusterState loaded) {
   state_ = std::move(loaded);
+  if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
+    state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
   for (auto& [endpoint, node] : state_.nodes) {
     node.alive = true;  // until a grace from now
     detector_.AssumeAlive(endpoint, Now());
@@ -123,7 +125,7 @@ void MetaServer::State::Begin(ClusterState loaded) {
   }
   phase_ = Phase::kServing;
   LOG(INFO) << "meta: serving " << state_.tables.size() << " tables, " << state_.nodes.size()
-            << " known servers";
+            << " known servers, level " << FunctionLevelName(state_.SetLevel());
   RunPlan();
 }
 

@@ -17,10 +17,12 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/counter.h"
 #include "env/environment.h"
+#include "messages/function_level.h"
 #include "meta/cluster_overview.h"
 #include "meta/meta_store.h"
 #include "rpc/thrift_codec.h"
@@ -43,6 +45,8 @@ struct MetaServerOptions {
   absl::Duration hold_dropped_app = absl::Hours(168);
   // Where nothing is stored: serves nothing until it was told to recover (RPC_CM_START_RECOVERY).
   bool recover_from_replica_servers = false;
+  // nullopt: begins at the level that was set last (steady, where none was); else at the lower one.
+  std::optional<FunctionLevel> function_level_on_start;
   PeerGeneration peer_generation = PeerGeneration::k25;
   bool balance_only_moves_primaries = false;
   // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.

@@ -58,8 +58,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant Now() const { return env_.clock().Now(); }
   int64_t UnixSeconds() const { return env_.clock().WallMicros() / 1000000; }
   FunctionLevel Level() const {
-    return state_.Level(set_level_,
-                        {.min_live_node_count = options_.min_live_node_count_for_unfreeze,
+    return state_.Level({.min_live_node_count = options_.min_live_node_count_for_unfreeze,
                          .live_percentage = options_.node_live_percentage_threshold_for_update});
   }
   TableLimits Limits() const {
@@ -138,6 +137,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnClusterInfo(InboundRequest& request);
   void OnQueryAppInfo(InboundRequest& request);
   void OnControlMeta(InboundRequest& request);
+  void InstallLevel(FunctionLevel level, Endpoint says);
   void OnProposeBalancer(InboundRequest& request);
   void OnDddDiagnose(InboundRequest& request);
   void OnGetMaxReplicaCount(InboundRequest& request);
@@ -173,7 +173,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   MetaServerStats stats_;
   Phase phase_ = Phase::kStarting;
   ClusterState state_;
-  FunctionLevel set_level_ = FunctionLevel::kSteady;
   FailureDetector detector_;
   std::set<std::string> reserved_names_;  // of tables that are being stored
   std::map<int32_t, TableChange> changes_;

@@ -67,6 +67,23 @@ TEST(ServerConfigTest, OurKeysAct) {
   EXPECT_EQ(config->meta.peer_generation, PeerGeneration::k26);
 }
 
+TEST(ServerConfigTest, TheLevelAtTheStartIsOursOrTheOlderKeys) {
+  const auto level = [](const std::string& content) {
+    const auto config = Make(ServerKind::kMeta, "[arion.meta]\nmeta_data_dir = /m\n" + content);
+    EXPECT_TRUE(config.ok()) << config.status();
+    EXPECT_TRUE(config->warnings.empty()) << config->warnings[0];
+    return config->meta.function_level_on_start;
+  };
+  EXPECT_EQ(level(""), std::nullopt);
+  EXPECT_EQ(level("meta_function_level_on_start = freezed\n"), FunctionLevel::kFreezed);
+  EXPECT_EQ(level("[meta_server]\nmeta_function_level_on_start = lively\n"),
+            FunctionLevel::kLively);
+  EXPECT_NE(ErrorOf(Make(ServerKind::kMeta,
+                         "[arion.meta]\nmeta_data_dir = /m\nmeta_function_level_on_start = on\n"))
+                .find("write stopped, blind, freezed, steady or lively"),
+            std::string::npos);
+}
+
 TEST(ServerConfigTest, AnUnknownKeyOfOursIsRefusedWithAGuess) {
   EXPECT_EQ(ErrorOf(MakeReplica("durabilty = os\n")),
             "a.ini:3: [arion.replica] durabilty = \"os\": there is no such key; did you mean "

@@ -335,6 +335,41 @@ TEST_F(AdminRequestsTest, BelowFreezedNothingHappensAndFreezedNothingIsProposed)
   EXPECT_TRUE(TakeProposal());
 }
 
+TEST_F(AdminRequestsTest, ARestartedMetaServerHasTheLevelThatWasSetLast) {
+  for (FunctionLevel level : {FunctionLevel::kLively, FunctionLevel::kFreezed}) {
+    EXPECT_EQ(Level(level).err, ErrorCode::kOk);
+    StopMeta(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(StartMeta().ok());
+    EXPECT_EQ(Level(FunctionLevel::kInvalid).old_level, level);
+  }
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  KillServer(static_cast<int>(before.secondaries[0].ip & 0xff));
+  Pass(absl::Seconds(4));
+  EXPECT_FALSE(TakeProposal());
+
+  // What is not stored was not set.
+  node_.disk().FailSyncs(1);
+  EXPECT_EQ(Level(FunctionLevel::kLively).err, ErrorCode::kFileOperationFailed);
+  EXPECT_EQ(Level(FunctionLevel::kInvalid).old_level, FunctionLevel::kFreezed);
+  EXPECT_EQ(Level(FunctionLevel::kSteady).err, ErrorCode::kFileOperationFailed);
+}
+
+TEST_F(AdminRequestsTest, AMetaServerBeginsAtTheLowerOfTheLevelSetAndTheOneConfigured) {
+  const auto after_restart = [&](std::optional<FunctionLevel> on_start) {
+    options_.function_level_on_start = on_start;
+    StopMeta(sim::CrashMode::kPowerNone);
+    EXPECT_TRUE(StartMeta().ok());
+    return Level(FunctionLevel::kInvalid).old_level;
+  };
+  EXPECT_EQ(after_restart(std::nullopt), FunctionLevel::kSteady) << "none was ever set";
+  EXPECT_EQ(after_restart(FunctionLevel::kLively), FunctionLevel::kLively);
+  EXPECT_EQ(after_restart(FunctionLevel::kBlind), FunctionLevel::kBlind);
+  Level(FunctionLevel::kFreezed);
+  EXPECT_EQ(after_restart(FunctionLevel::kLively), FunctionLevel::kFreezed);
+  EXPECT_EQ(after_restart(FunctionLevel::kStopped), FunctionLevel::kStopped);
+  EXPECT_EQ(after_restart(std::nullopt), FunctionLevel::kFreezed);
+}
+
 // ---- plans ----
 
 TEST_F(AdminRequestsTest, APrimaryIsMovedStepByStepAsPlanned) {

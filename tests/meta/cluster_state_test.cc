@@ -44,6 +44,16 @@ TEST(ClusterStateTest, TheDocumentedExamplesAreReadAndWrittenToTheLetter) {
   EXPECT_EQ(*change.value, kPartitionJson);
 }
 
+TEST(ClusterStateTest, TheLevelSurvivesAndAnUnknownOneIsNotGuessed) {
+  for (const auto& [name, level] : kFunctionLevels) {
+    const MetaStore::Change change = ClusterState::ChangeOf(level);
+    EXPECT_EQ(change.value, name);
+    EXPECT_EQ(ClusterState::Load({{change.key, *change.value}})->function_level, level);
+    EXPECT_TRUE(absl::IsDataLoss(ClusterState::Load({{change.key, "x"}}).status()));
+  }
+  EXPECT_FALSE(ClusterState::Load({})->function_level);
+}
+
 TEST(ClusterStateTest, EveryFieldSurvivesStoringAndLoading) {
   AppInfo info{.status = AppStatus::kDropped,
                .app_type = "pegasus",
@@ -143,13 +153,11 @@ TEST(ClusterStateTest, TheLevelFollowsHowManyServersLive) {
     for (int i = 0; i < row.known; ++i) {
       state.nodes[{static_cast<uint32_t>(i + 1), 1}].alive = i < row.alive;
     }
-    EXPECT_EQ(state.Level(FunctionLevel::kSteady, {}), row.level)
-        << row.alive << " of " << row.known;
+    EXPECT_EQ(state.Level({}), row.level) << row.alive << " of " << row.known;
   }
   ClusterState state;
   state.nodes[{1, 1}].alive = true;
-  EXPECT_EQ(state.Level(FunctionLevel::kSteady, {.min_live_node_count = 2}),
-            FunctionLevel::kFreezed);
+  EXPECT_EQ(state.Level({.min_live_node_count = 2}), FunctionLevel::kFreezed);
 }
 
 TEST(ClusterStateTest, IdsOfDroppedTablesStayTaken) {

@@ -10,11 +10,6 @@
 namespace arion::shell {
 namespace {
 
-constexpr std::pair<std::string_view, FunctionLevel> kLevels[] = {
-    {"stopped", FunctionLevel::kStopped}, {"blind", FunctionLevel::kBlind},
-    {"freezed", FunctionLevel::kFreezed}, {"steady", FunctionLevel::kSteady},
-    {"lively", FunctionLevel::kLively},
-};
 constexpr std::pair<std::string_view, ConfigType> kActions[] = {
     {"ASSIGN_PRIMARY", ConfigType::kAssignPrimary},
     {"UPGRADE_TO_PRIMARY", ConfigType::kUpgradeToPrimary},
@@ -30,23 +25,19 @@ std::string ActionName(ConfigType type) {
     if (known == type) return std::string(name);
   return "?";
 }
-std::string LevelName(FunctionLevel level) {
-  for (const auto& [name, known] : kLevels)
-    if (known == level) return std::string(name);
-  return "?";
-}
 
 absl::StatusOr<Outcome> ControlMeta(Session& session, FunctionLevel level) {
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
   ASSIGN_OR_RETURN(ControlMetaResponse answer, admin->ControlMeta({level}));
   Outcome outcome;
-  const std::string old_level = LevelName(answer.old_level);
+  const std::string old_level = std::string(FunctionLevelName(answer.old_level));
   if (level == FunctionLevel::kInvalid) {
     outcome.answer.Add("level", old_level).Say(absl::StrCat("current level: ", old_level));
   } else {
+    const std::string new_level(FunctionLevelName(level));
     outcome.answer.Add("old_level", old_level)
-        .Add("level", LevelName(level))
-        .Say(absl::StrCat("level ", old_level, " became ", LevelName(level)));
+        .Add("level", new_level)
+        .Say(absl::StrCat("level ", old_level, " became ", new_level));
   }
   return outcome;
 }
@@ -57,9 +48,9 @@ absl::StatusOr<Outcome> GetLevel(Session& session, const Words& arguments) {
 }
 
 absl::StatusOr<Outcome> SetLevel(Session& session, const Words& arguments) {
-  for (const auto& [name, level] : kLevels)
-    if (arguments.size() == 1 && arguments[0] == name) return ControlMeta(session, level);
-  return UsageError("stopped, blind, freezed, steady or lively");
+  const auto level = arguments.size() == 1 ? FindFunctionLevel(arguments[0]) : std::nullopt;
+  if (!level) return UsageError("stopped, blind, freezed, steady or lively");
+  return ControlMeta(session, *level);
 }
 
 absl::StatusOr<Outcome> MetaLevel(Session& session, const Words& arguments) {

@@ -1,0 +1,38 @@
+// What the meta server does by itself: more with each level. And the names that people write.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+namespace arion {
+
+enum class FunctionLevel : int32_t {
+  kStopped = 100,
+  kBlind = 200,
+  kFreezed = 300,
+  kSteady = 400,
+  kLively = 500,
+  kInvalid = 10000,  // only asks
+};
+
+constexpr std::pair<std::string_view, FunctionLevel> kFunctionLevels[] = {
+    {"stopped", FunctionLevel::kStopped}, {"blind", FunctionLevel::kBlind},
+    {"freezed", FunctionLevel::kFreezed}, {"steady", FunctionLevel::kSteady},
+    {"lively", FunctionLevel::kLively},
+};
+
+constexpr std::string_view FunctionLevelName(FunctionLevel level) {
+  for (const auto& [name, known] : kFunctionLevels)
+    if (known == level) return name;
+  return "invalid";
+}
+constexpr std::optional<FunctionLevel> FindFunctionLevel(std::string_view name) {
+  for (const auto& [known, level] : kFunctionLevels)
+    if (known == name) return level;
+  return std::nullopt;
+}
+
+}  // namespace arion
