@@ -106,13 +106,7 @@ class RocksdbEngine : public Engine {
   }
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
-    if (raw_key.size() < 2) return absl::NotFoundError("no such record");
-    rocksdb::ReadOptions options;
-    if (tier == ReadTier::kCacheOnly) options.read_tier = rocksdb::kBlockCacheTier;
-    rocksdb::PinnableSlice bytes;
-    const rocksdb::Status status =
-        database_->db().Get(options, database_->data(), ToSlice(raw_key), &bytes);
-    return ToRecord(schema_, status, bytes, now);
+    return GetRecord(*database_, nullptr, schema_, raw_key, now, tier);
   }
 
   std::shared_ptr<const EngineView> View() const override {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include "base/value_schema.h"
 #include "engine/engine.h"
@@ -10,9 +11,11 @@
 
 namespace arion {
 
-// The present value in `bytes`, or NotFound when it has expired.
-absl::StatusOr<Record> ToRecord(ValueSchema schema, const rocksdb::Status& status,
-                                const rocksdb::PinnableSlice& bytes, uint32_t now);
+// The present record of `raw_key`, of the newest version or of the snapshot's (null: the newest);
+// as Engine::Get.
+absl::StatusOr<Record> GetRecord(const Database& database, const rocksdb::Snapshot* snapshot,
+                                 ValueSchema schema, std::string_view raw_key, uint32_t now,
+                                 ReadTier tier);
 
 class RocksdbView : public EngineView {
  public:

@@ -234,6 +234,46 @@ TEST_F(RocksdbEngineTest, ReadsTheCacheAloneWhenAsked) {
   EXPECT_EQ(engine->Get(key_, kNow, ReadTier::kCacheOnly)->value, "v");
 }
 
+// RocksDB 7.8 answers OK and no bytes from a table that is not open when it may not read the disk.
+TEST_F(RocksdbEngineTest, ATableThatIsNotOpenIsNotInTheCache) {
+  Open();
+  ASSERT_TRUE(engine_->Close().ok());
+  {
+    auto raw = OpenRaw();
+    ASSERT_TRUE(raw->db->SetOptions(raw->families[0], {{"disable_auto_compactions", "true"}}).ok());
+  }
+  Open();
+  constexpr int kTables = 8;
+  const auto key_of = [](int n) { return JoinRawKey("h", std::to_string(n)); };
+  for (int table = 0; table < kTables; ++table) {  // of the keys 10 n and 10 n + 2
+    const std::string first = key_of(10 * table), last = key_of(10 * table + 2);
+    Apply({{.kind = WriteOp::Kind::kPut, .key = first, .value = "v"},
+           {.kind = WriteOp::Kind::kPut, .key = last, .value = "v"}});
+    ASSERT_TRUE(engine_->Flush().ok());
+  }
+  ASSERT_TRUE(engine_->Close().ok());
+  RocksdbEngineFactory few(environment_, {.open_files_max = 20});
+  auto engine = *few.Open(data_);
+  auto view = engine->View();
+  int not_known = 0;
+  for (int n = 0; n < 10 * kTables; ++n) {
+    const bool is_there = n % 10 == 0 || n % 10 == 2;
+    for (const auto& record : {engine->Get(key_of(n), kNow, ReadTier::kCacheOnly),
+                               view->Get(key_of(n), kNow, ReadTier::kCacheOnly)}) {
+      if (absl::IsUnavailable(record.status())) {
+        ++not_known;
+      } else if (is_there) {
+        ASSERT_TRUE(record.ok()) << n << ": " << record.status();
+        EXPECT_EQ(record->value, "v");
+      } else {
+        EXPECT_TRUE(absl::IsNotFound(record.status())) << n << ": " << record.status();
+      }
+    }
+    EXPECT_EQ(engine->Get(key_of(n), kNow, ReadTier::kAll).ok(), is_there);
+  }
+  EXPECT_GT(not_known, kTables / 2);
+}
+
 TEST_F(RocksdbEngineTest, FlushesOfItsOwnAdvanceTheFlushedDecree) {
   RocksdbEngineFactory small(environment_, {.write_buffer_bytes = 64 << 10});
   auto engine = *small.Open(data_);
