@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/mutation_operations.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,13 @@ namespace {
 absl::Status Malformed(const Mutation& mutation) {
   return absl::InvalidArgumentError(
       absl::StrCat("decree ", mutation.decree.value(), " holds a key shorter than it declares"));
+}
+
+// When it was ordered, on the clock of expiries. What Pegasus prepared again has timestamp 0
+// (spec/replication.md 1.5.9): then nothing has expired yet.
+uint32_t ExpirySecondsOf(const Mutation& mutation) {
+  return static_cast<uint32_t>(
+      std::max<int64_t>(mutation.timestamp_us / 1000000 - kExpiryEpochUnixSeconds, 0));
 }
 
 }  // namespace
@@ -96,7 +104,7 @@ absl::Status MutationOperations::TakeUndecided(const Mutation& mutation, const U
                                                    " that is not alone"));
   ASSIGN_OR_RETURN(WriteOperation operation, WriteOperation::Decode(update.code, update.data));
   if (!operation.IsAcceptable()) return absl::OkStatus();  // was refused, and logged all the same
-  const auto now = static_cast<uint32_t>(mutation.timestamp_us / 1000000 - kExpiryEpochUnixSeconds);
+  const uint32_t now = ExpirySecondsOf(mutation);
   absl::StatusOr<Record> found = engine.Get(operation.record_key(), now, tier);
   std::optional<Record> record;
   if (found.ok())

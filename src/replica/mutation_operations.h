@@ -1,7 +1,8 @@
 // MutationOperations: a mutation's updates decoded into what the engine applies.
 //
 // Shapes    Older logs and Pegasus primaries also hold INCR and CHECK_... undecided: they are
-//           decided from the engine, by the mutation's own timestamp, so that every replay agrees.
+//           decided from the engine, by the mutation's own timestamp, so that every replay agrees;
+//           without one (Pegasus prepared it again) nothing counts as expired.
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
 //           Unimplemented: an operation that is not applied; the replica must be fenced, since
 //           skipping it would lose data. Of the engine: its own.

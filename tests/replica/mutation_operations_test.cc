@@ -24,10 +24,11 @@ class MutationOperationsTest : public testing::Test {
   static Update Of(WriteCode code, const Request& request) {
     return {.code = code, .serialization = 1, .data = EncodeWrapped(request)};
   }
-  absl::Status Apply(std::vector<Update> updates) {
+  static constexpr int64_t kTimestamp = (kExpiryEpochUnixSeconds + kNow) * 1000000;
+  absl::Status Apply(std::vector<Update> updates, int64_t timestamp_us = kTimestamp) {
     Mutation mutation;
     mutation.decree = engine_->last_applied() + 1;
-    mutation.timestamp_us = (kExpiryEpochUnixSeconds + kNow) * 1000000;
+    mutation.timestamp_us = timestamp_us;
     mutation.updates = std::move(updates);
     const auto operations = MutationOperations::Decode(mutation, *engine_, ReadTier::kAll);
     if (!operations.ok()) return operations.status();
@@ -68,6 +69,14 @@ TEST_F(MutationOperationsTest, SeveralAtOnceLastOfTheSameWins) {
                     MultiRemoveRequest{.hash_key = "h", .sort_keys = {"a", "none"}})});
   EXPECT_EQ(Read("a"), "none");
   EXPECT_EQ(Read("b"), "2");
+}
+
+TEST_F(MutationOperationsTest, WhatPegasusPreparedAgainHasNoTimestampAndFindsWhatIsThere) {
+  ExpectApplied({Of(WriteCode::kPut, UpdateRequest{key_, "7", kNow + 100})});
+  const absl::Status applied = Apply({Of(WriteCode::kIncr, IncrRequest{key_, 1, 0})}, 0);
+  EXPECT_TRUE(applied.ok()) << applied;
+  EXPECT_EQ(Read("s"), "8");
+  EXPECT_EQ(Read("s", kNow + 100), "none") << "its expiry stays";
 }
 
 TEST_F(MutationOperationsTest, UndecidedOnesOfOlderLogsAreDecidedFromTheEngine) {
