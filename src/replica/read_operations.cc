@@ -230,6 +230,7 @@ ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerR
   }
   // Nothing is before the empty key; in a KeyRange an empty end would mean that there is none.
   if (range_.end.empty()) range_ = {JustBehind(""), JustBehind("")};
+  ended_ = range_.IsEmpty();
 }
 
 bool ScanCursor::Passes(std::string_view raw_key) const {
@@ -242,30 +243,30 @@ bool ScanCursor::Passes(std::string_view raw_key) const {
 absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64_t next_id,
                                                    EncodedRows* rows) {
   auto response = EmptyAnswer<ScanResponse>(terms);
-  if (!is_begun_ && !range_.IsEmpty()) walk_ = view_->Walk(range_, Direction::kForward);
-  is_begun_ = true;
+  std::unique_ptr<RecordIterator> walk;
+  if (!ended_) walk = view_->Walk(range_, Direction::kForward);
   int32_t count = 0;
   Budget budget(terms, Limit(batch_size_, terms.limits.scan_records), terms.limits.scan_records,
                 terms.limits.answer_bytes);
-  for (; walk_ != nullptr && walk_->Valid() && !budget.IsSpent(); walk_->Next()) {
+  for (; walk != nullptr && walk->Valid() && !budget.IsSpent(); walk->Next()) {
     budget.Examined();
-    if (IsLeftOut(*walk_, terms, [&] { return Passes(walk_->key()); })) continue;
+    if (IsLeftOut(*walk, terms, [&] { return Passes(walk->key()); })) continue;
     ++count;
     if (only_count_) {
       budget.Returned(0);
       continue;
     }
-    const std::string_view value = with_value_ ? walk_->value() : std::string_view();
-    rows->Add(
-        walk_->key(), value,
-        with_expiry_ ? std::optional(static_cast<int32_t>(walk_->expire_ts())) : std::nullopt);
-    budget.Returned(walk_->key().size() + value.size());
+    const std::string_view value = with_value_ ? walk->value() : std::string_view();
+    rows->Add(walk->key(), value,
+              with_expiry_ ? std::optional(static_cast<int32_t>(walk->expire_ts())) : std::nullopt);
+    budget.Returned(walk->key().size() + value.size());
   }
   last_answer_bytes_ = rows->bytes();
   if (only_count_) response.kv_count = count;
-  if (walk_ != nullptr && !walk_->Valid()) {
-    RETURN_IF_ERROR(walk_->status());
-    walk_ = nullptr;
+  if (walk != nullptr) {
+    RETURN_IF_ERROR(walk->status());
+    ended_ = !walk->Valid();
+    if (!ended_) range_.first = walk->key();
   }
   response.context_id = ended() ? kScanEnded : next_id;
   return response;

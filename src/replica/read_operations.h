@@ -61,7 +61,8 @@ absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGet
 absl::StatusOr<CountResponse> CountSortKeys(const EngineView& view, std::string_view hash_key,
                                             const ReadTerms& terms);
 
-// One scan of a partition, from batch to batch, on the view of its beginning.
+// One scan of a partition, from batch to batch, on the view of its beginning. Between batches it
+// holds that view, which pins no memtable, and no iterator, which would pin all of its time.
 class ScanCursor {
  public:
   // Which keys belong to the partition.
@@ -74,7 +75,7 @@ class ScanCursor {
   absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id,
                                          EncodedRows* rows);
   size_t last_answer_bytes() const { return last_answer_bytes_; }
-  bool ended() const { return walk_ == nullptr; }
+  bool ended() const { return ended_; }
 
  private:
   ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerRequest& request,
@@ -82,9 +83,8 @@ class ScanCursor {
   bool Passes(std::string_view raw_key) const;
 
   const std::shared_ptr<const EngineView> view_;
-  std::unique_ptr<RecordIterator> walk_;  // null: ended, or not begun
-  KeyRange range_;
-  bool is_begun_ = false;
+  KeyRange range_;  // what is left of it
+  bool ended_ = false;
   size_t last_answer_bytes_ = 0;
   const int32_t batch_size_;
   const bool with_value_;

@@ -124,6 +124,27 @@ class ReadOperationsTest : public testing::TestWithParam<MakeFactory> {
   ReadLimits limits_;
 };
 
+// A scan that is left in its middle holds no memtable back.
+TEST_P(ReadOperationsTest, ScansLeftOpenPinNoMemory) {
+  constexpr size_t kValueBytes = 1 << 20;
+  std::vector<std::unique_ptr<ScanCursor>> left;
+  for (int i = 0; i < 30; ++i) {
+    const std::string value(kValueBytes, 'v');
+    const std::string keys[] = {JoinRawKey("h", "a"), JoinRawKey("h", "b")};
+    std::vector<WriteOp> puts;
+    for (const std::string& key : keys)
+      puts.push_back({.kind = WriteOp::Kind::kPut, .key = key, .value = value});
+    ASSERT_TRUE(engine_->Apply(engine_->last_applied() + 1, 1, puts).ok());
+    left.push_back(Cursor(FullScan([](auto& request) { request.batch_size = 1; })));
+    ASSERT_EQ(WholeBatch(*left.back(), Terms(), 1)->kvs.size(), 1u);
+    ASSERT_TRUE(engine_->Flush().ok());
+  }
+  EXPECT_LE(factory_->unflushed_bytes(), 8 * kValueBytes);
+  const auto rest = WholeBatch(*left.front(), Terms(), 1);  // still the view of its beginning
+  ASSERT_EQ(rest->kvs.size(), 1u);
+  EXPECT_EQ(SplitRawKey(rest->kvs[0].key)->sort_key, "b");
+}
+
 // ---- MULTI_GET, points ----
 
 TEST_P(ReadOperationsTest, PointsComeInRequestOrderDuplicatesTwiceMissingNotAtAll) {
