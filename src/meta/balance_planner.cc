@@ -24,8 +24,11 @@ bool IsQuietAndWhole(const ClusterState& state, const Table& table, const Partit
 // One table's members as they will be when what is planned so far is done.
 class TableBalance {
  public:
-  TableBalance(const Table& table, const std::vector<Endpoint>& nodes) : nodes_(nodes) {
-    for (Endpoint node : nodes_) primaries_[node] = replicas_[node] = 0;
+  // Only `takers` get copies that they do not have.
+  TableBalance(const Table& table, const std::vector<Endpoint>& nodes,
+               const std::set<Endpoint>& takers)
+      : takers_(takers) {
+    for (Endpoint node : nodes) primaries_[node] = replicas_[node] = 0;
     for (const Partition& partition : table.partitions) {
       const PartitionConfiguration& config = partition.config;
       partitions_.push_back(config);
@@ -39,10 +42,9 @@ class TableBalance {
   bool BalancePrimaries(std::vector<BalanceMove>* moves, size_t moves_max) {
     bool any = false;
     while (moves->size() < moves_max) {
-      const Endpoint most = Most(primaries_), fewest = Fewest(primaries_);
-      if (primaries_[most] - primaries_[fewest] <= 1) break;
+      const Endpoint most = Most(primaries_);
       std::vector<BalanceMove> chain = ChainBetween(most);
-      if (chain.empty()) chain = CopyOfPrimary(most, fewest);
+      if (chain.empty()) chain = CopyOfPrimary(most, FewestOfTakers(primaries_));
       if (chain.empty()) break;
       // From its end: done in part it does no harm.
       for (const BalanceMove& move : chain) {
@@ -57,8 +59,8 @@ class TableBalance {
 
   void BalanceCopies(std::vector<BalanceMove>* moves, size_t moves_max) {
     while (moves->size() < moves_max) {
-      const Endpoint most = Most(replicas_), fewest = Fewest(replicas_);
-      if (replicas_[most] - replicas_[fewest] <= 1) return;
+      const Endpoint most = Most(replicas_), fewest = FewestOfTakers(replicas_);
+      if (!fewest.IsValid() || replicas_[most] - replicas_[fewest] <= 1) return;
       auto may_move = [&](const PartitionConfiguration& config) {
         return !moved_.contains(config.pid) && config.IsSecondary(most) && !config.IsMember(fewest);
       };
@@ -78,10 +80,11 @@ class TableBalance {
                             [](const auto& a, const auto& b) { return a.second < b.second; })
         ->first;
   }
-  Endpoint Fewest(const Counts& counts) const {
-    return std::min_element(counts.begin(), counts.end(),
-                            [](const auto& a, const auto& b) { return a.second < b.second; })
-        ->first;
+  Endpoint FewestOfTakers(const Counts& counts) const {
+    Endpoint fewest;
+    for (Endpoint node : takers_)
+      if (!fewest.IsValid() || counts.at(node) < counts.at(fewest)) fewest = node;
+    return fewest;
   }
 
   // A chain of moves to existing secondaries that takes a primary from `most` and gives one to the
@@ -116,6 +119,7 @@ class TableBalance {
   }
 
   std::vector<BalanceMove> CopyOfPrimary(Endpoint from, Endpoint to) const {
+    if (!to.IsValid() || primaries_.at(from) - primaries_.at(to) <= 1) return {};
     for (const PartitionConfiguration& config : partitions_) {
       if (config.primary == from && !config.IsMember(to) && !moved_.contains(config.pid)) {
         return {{BalanceMove::Kind::kCopyPrimary, config.pid, from, to}};
@@ -145,7 +149,7 @@ class TableBalance {
     }
   }
 
-  const std::vector<Endpoint>& nodes_;
+  const std::set<Endpoint>& takers_;
   std::vector<PartitionConfiguration> partitions_;
   Counts primaries_, replicas_;
   std::set<PartitionId> moved_;
@@ -160,11 +164,13 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
     if (node.alive) nodes.push_back(endpoint);
   }
   if (nodes.size() < 2) return {};
+  std::set<Endpoint> takers(nodes.begin(), nodes.end());
   for (const auto& [app_id, table] : state.tables) {
     if (table.info.status == AppStatus::kDropped) continue;
     if (table.info.status != AppStatus::kAvailable || table.partitions_change) return {};
     for (const Partition& partition : table.partitions) {
       if (!IsQuietAndWhole(state, table, partition)) return {};
+      for (const auto& [node, until] : partition.passed_over) takers.erase(node);
     }
   }
   std::vector<BalanceMove> moves;
@@ -172,7 +178,7 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
   bool primaries_move = false;
   for (const auto& [app_id, table] : state.tables) {
     if (table.info.status != AppStatus::kAvailable) continue;
-    tables.emplace_back(table, nodes);
+    tables.emplace_back(table, nodes, takers);
     primaries_move |= tables.back().BalancePrimaries(&moves, moves_max);
   }
   if (primaries_move) return moves;

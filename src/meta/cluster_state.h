@@ -29,6 +29,8 @@ namespace arion {
 
 constexpr int32_t kPartitionCountMax = 65536;
 constexpr size_t kLastDropsMax = 3;
+// How long one that took no replica when it should, or failed to learn it, comes after all others.
+constexpr absl::Duration kPassedOverFor = absl::Minutes(5);
 constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::partition_flags
 
 // What was proposed for a partition and has not happened yet.
@@ -39,6 +41,7 @@ struct Intent {
   // Bookkeeping of the sender and of the learning watch.
   int32_t times_sent = 0;
   Instant last_sent;
+  std::optional<Instant> first_sent;
   bool learner_seen = false;
 };
 
@@ -59,7 +62,7 @@ struct Partition {
   std::optional<Intent> intent;
   std::vector<Intent> planned;  // an administrator's or the balancer's, in this order, before cures
   std::vector<DroppedReplica> dropped;
-  int32_t learn_failures = 0;  // how many of `dropped`, from its end, learning failed with
+  std::map<Endpoint, Instant> passed_over;  // whom others come before, until then
   // Members whose present process is known to hold everything acknowledged: they kept running since
   // they joined, came back from a clean stop, or work under a primary. The rest of the members are
   // unknown, or suspects: their process began after an unclean stop (a replica says so only until

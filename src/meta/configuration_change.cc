@@ -201,9 +201,9 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
   const PartitionConfiguration& config = partition.config;
 
   auto forget_dropped = [&](Endpoint node) {
-    size_t erased = std::erase_if(
-        partition.dropped, [&](const DroppedReplica& dropped) { return dropped.node == node; });
-    if (erased > 0) partition.learn_failures = 0;
+    std::erase_if(partition.dropped,
+                  [&](const DroppedReplica& dropped) { return dropped.node == node; });
+    partition.passed_over.erase(node);
   };
   auto note_membership = [&](Endpoint node) {
     if (!node.IsValid()) return;
@@ -212,7 +212,6 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
     partition.suspects.erase(node);
     forget_dropped(node);
     partition.dropped.push_back({.node = node, .at = now});
-    partition.learn_failures = 0;
   };
   for (Endpoint node : former.secondaries) note_membership(node);
   note_membership(former.primary);

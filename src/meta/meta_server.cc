@@ -35,6 +35,15 @@ bool SameIntent(const std::optional<Intent>& a, const std::optional<Intent>& b) 
   return a->type == b->type && a->target == b->target && a->node == b->node;
 }
 
+void NotePassedOver(Partition& partition, std::optional<Endpoint> node, Instant now) {
+  std::erase_if(partition.passed_over, [&](const auto& entry) { return entry.second <= now; });
+  if (!node) return;
+  const bool is_new = partition.passed_over.insert_or_assign(*node, now + kPassedOverFor).second;
+  LOG_IF(WARNING, is_new) << "meta: [" << partition.config.pid << " " << partition.config.ballot
+                          << "] " << *node << " takes no replica, for whatever reason: others come "
+                          << "first for " << absl::FormatDuration(kPassedOverFor);
+}
+
 }  // namespace
 
 MetaServer::State::State(Environment& env, Transport& transport, MetaStore& store,
@@ -383,6 +392,7 @@ void MetaServer::State::RunPlan() {
   for (GuardianPlan::Step& step : plan.steps) {
     Partition& partition = *state_.FindPartition(step.pid);
     if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
+    NotePassedOver(partition, step.passed_over, now);
     if (step.planned) partition.planned = *std::move(step.planned);
     if (partition.IsBehind()) {
       LOG_EVERY_N(WARNING, 20) << "meta: [" << step.pid << " " << partition.config.ballot
@@ -428,6 +438,7 @@ Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
   if (intent.times_sent > 0 && now < intent.last_sent + delay()) return intent.last_sent + delay();
   ++intent.times_sent;
   intent.last_sent = now;
+  if (!intent.first_sent) intent.first_sent = now;
   const PartitionConfiguration& config = partition.config;
   ConfigurationUpdateRequest proposal{.info = state_.FindTable(config.pid.app_id)->info,
                                       .config = config,

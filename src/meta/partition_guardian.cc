@@ -13,8 +13,13 @@ namespace {
 
 constexpr int32_t kUpgradeTries = 3;  // sent to one member before another is chosen
 constexpr absl::Duration kUpgradePatience = absl::Seconds(3);  // after the last of them
-constexpr int kSlowMovesAtOnce = 16;                           // of members that acknowledge slowly
-constexpr absl::Duration kSlowPatience = absl::Seconds(2);     // before members leave a slow disk
+// From the first time that something was proposed; and who opens its replica is at work.
+constexpr absl::Duration kAssignPatience = absl::Seconds(15);
+constexpr absl::Duration kProposalPatience = absl::Minutes(1);  // two config syncs of older servers
+constexpr absl::Duration kOpeningPatience = absl::Minutes(5);
+constexpr absl::Duration kAnswerPatience = absl::Seconds(3);  // after the last time
+constexpr int kSlowMovesAtOnce = 16;                          // of members that acknowledge slowly
+constexpr absl::Duration kSlowPatience = absl::Seconds(2);    // before members leave a slow disk
 
 // One look at all partitions; what it decided so far counts for the next decision.
 class Look {
@@ -56,6 +61,13 @@ class Look {
   using Step = GuardianPlan::Step;
 
   Step Judge(const Partition& partition) {
+    ignored_.reset();
+    Step step = JudgeMembers(partition);
+    step.passed_over = ignored_;
+    return step;
+  }
+
+  Step JudgeMembers(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
     if (partition.IsBehind()) {
       StaleJudgement judgement = JudgeStale(state_, partition);
@@ -73,7 +85,7 @@ class Look {
       return Write(Vacated(config), "another than its secondaries is to lead it");
     std::optional<Step> step;
     if (!rest.empty()) step = TakePlanned(partition, rest.front());
-    if (!step) {
+    if (!step || GivesUp(partition, *step->intent)) {
       rest.clear();
       step = Cure(partition);
     }
@@ -116,6 +128,50 @@ class Look {
     return Step{.intent = std::move(intent)};
   }
 
+  // Whether nothing comes of what was proposed. Who should have taken a replica is passed over.
+  bool GivesUp(const Partition& partition, const Intent& intent) {
+    if (intent.times_sent == 0 || !intent.first_sent || intent.learner_seen) return false;
+    const Node* node = state_.FindNode(intent.node);
+    const bool is_new =
+        intent.type == ConfigType::kAssignPrimary && partition.config.last_drops.empty();
+    const absl::Duration patience = node != nullptr && node->IsLoading(partition.config.pid)
+                                        ? kOpeningPatience
+                                    : is_new ? kAssignPatience
+                                             : kProposalPatience;
+    const Instant until =
+        std::max(*intent.first_sent + patience, intent.last_sent + kAnswerPatience);
+    if (now_ < until)
+      LookAgainAt(until);
+    else if (TakesReplica(intent.type))
+      ignored_ = intent.node;
+    return now_ >= until;
+  }
+  static bool TakesReplica(ConfigType type) {
+    return type == ConfigType::kAssignPrimary || type == ConfigType::kAddSecondary ||
+           type == ConfigType::kAddSecondaryForLoadBalance;
+  }
+
+  // Until when others come before it.
+  Instant PassedOverUntil(const Partition& partition, Endpoint node) const {
+    if (node == ignored_) return Instant::InfiniteFuture();
+    const auto found = partition.passed_over.find(node);
+    return found == partition.passed_over.end() ? now_ : found->second;
+  }
+  bool IsPassedOver(const Partition& partition, Endpoint node) const {
+    return PassedOverUntil(partition, node) > now_;
+  }
+  // Where all are passed over that may: who has been for longest.
+  Endpoint FirstPassedOver(const Partition& partition, const PlacementPlanner::Filter& may) const {
+    Endpoint first;
+    for (const auto& [endpoint, node] : state_.nodes) {
+      if (!node.alive || !node.collected || !may(endpoint)) continue;
+      if (!first.IsValid() ||
+          PassedOverUntil(partition, endpoint) < PassedOverUntil(partition, first))
+        first = endpoint;
+    }
+    return first;
+  }
+
   bool MayPropose(const Partition& partition, const Intent& intent) const {
     const PartitionConfiguration& config = partition.config;
     const Endpoint node = intent.node;
@@ -150,7 +206,11 @@ class Look {
     const PartitionConfiguration& config = partition.config;
     if (partition.intent && StillApplies(partition, *partition.intent)) {
       if (std::optional<Step> other = UpgradeAnother(partition)) return *other;
-      return {.intent = partition.intent};
+      const bool may_choose_another =
+          partition.intent->type == ConfigType::kAddSecondary ||
+          (partition.intent->type == ConfigType::kAssignPrimary && config.last_drops.empty());
+      if (!may_choose_another || !GivesUp(partition, *partition.intent))
+        return {.intent = partition.intent};
     }
     if (!config.primary.IsValid()) {
       if (!config.secondaries.empty()) return UpgradeOne(partition);
@@ -365,7 +425,9 @@ class Look {
 
   Step AssignNew(const Partition& partition) {
     int32_t app_id = partition.config.pid.app_id;
-    Endpoint node = placement_.FewestPrimaries([](Endpoint) { return true; });
+    Endpoint node =
+        placement_.FewestPrimaries([&](Endpoint e) { return !IsPassedOver(partition, e); });
+    if (!node.IsValid()) node = FirstPassedOver(partition, [](Endpoint) { return true; });
     if (!node.IsValid()) return {.reason = "no server may be chosen"};
     placement_.AddPrimary(node, app_id);
     return Propose(ConfigType::kAssignPrimary, node, node);
@@ -470,16 +532,15 @@ class Look {
     const PartitionConfiguration& config = partition.config;
     Endpoint node;
     if (IsUrgent(partition)) {
+      const auto may_learn = [&](Endpoint e) { return MayLearn(partition, e); };
+      const auto comes_first = [&](Endpoint e) {
+        return MayLearn(partition, e) && !IsPassedOver(partition, e);
+      };
       for (size_t i = partition.dropped.size(); i > 0 && !node.IsValid(); --i) {
-        size_t from_end = partition.dropped.size() - i;
-        if (from_end < static_cast<size_t>(partition.learn_failures)) continue;
-        if (MayLearn(partition, partition.dropped[i - 1].node))
-          node = partition.dropped[i - 1].node;
+        if (comes_first(partition.dropped[i - 1].node)) node = partition.dropped[i - 1].node;
       }
-      if (!node.IsValid()) {
-        node = placement_.FewestReplicas(config.pid.app_id,
-                                         [&](Endpoint e) { return MayLearn(partition, e); });
-      }
+      if (!node.IsValid()) node = placement_.FewestReplicas(config.pid.app_id, comes_first);
+      if (!node.IsValid()) node = FirstPassedOver(partition, may_learn);
     } else {
       const DroppedReplica& newest = partition.dropped.back();
       if (MayLearn(partition, newest.node)) node = newest.node;
@@ -496,7 +557,7 @@ class Look {
     int32_t enough = options_.mutation_2pc_min_replica_count;
     if (members < enough && factor > enough) return true;
     if (partition.dropped.empty() || !partition.dropped.back().at) return true;
-    if (partition.learn_failures > 0) return true;
+    if (IsPassedOver(partition, partition.dropped.back().node)) return true;
     if (AcknowledgesSlowly(partition.dropped.back().node, partition.config.primary)) return true;
     return now_ - *partition.dropped.back().at >= options_.replica_assign_delay_for_dropouts;
   }
@@ -551,6 +612,7 @@ class Look {
   const GuardianOptions& options_;
   Instant now_;
   PlacementPlanner placement_;
+  std::optional<Endpoint> ignored_;  // of this partition: nothing comes of what it is to do
   GuardianPlan plan_;
 };
 

@@ -6,7 +6,11 @@
 //           more), or a write, or waiting. Partitions with a change being stored are left alone.
 //           The plan of an unchanged state is the same.
 //           What was planned by others (Partition::planned) goes before a cure, one after the other,
-//           while it applies; when the first of it doesn't, all of it is given up.
+//           while it applies; when the first of it doesn't, or nothing comes of it, all of it is
+//           given up.
+//           Who is to take a new replica and is not seen to do so (its disks may be full) is given
+//           up after a while, and others come first (Partition::passed_over); so they do after
+//           somebody failed to learn.
 // Promises  P1  A primary that is dead, or whose present process may not resume, leaves the
 //               configuration first (a write, ballot + 1); only then somebody is upgraded.
 //           P2  While a member kept running (or came back clean) only such a member is upgraded.
@@ -45,7 +49,8 @@ struct GuardianPlan {
     std::optional<Intent> intent;                 // nullopt: none applies now
     std::optional<PartitionConfiguration> write;  // meta's own change
     std::optional<std::vector<Intent>> planned;   // what remains of them, where that changed
-    const char* reason = "";                      // of the write, or why nothing can be done
+    std::optional<Endpoint> passed_over;  // it was to take a replica, and nothing came of it
+    const char* reason = "";              // of the write, or why nothing can be done
 
     // Whether it has no primary, and nobody can be made one.
     bool IsChoiceFailed(const PartitionConfiguration& config) const {

@@ -63,19 +63,26 @@ void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& repor
   partition.suspects.erase(node);
 }
 
-void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report) {
-  if (partition.intent && partition.intent->node == node &&
-      (partition.intent->type == ConfigType::kAddSecondary ||
-       partition.intent->type == ConfigType::kAddSecondaryForLoadBalance)) {
-    if (report.status == PartitionStatus::kPotentialSecondary) {
-      partition.intent->learner_seen = true;
-    } else if (partition.intent->learner_seen) {  // learning failed
-      partition.intent.reset();
-      partition.planned.clear();
-      ++partition.learn_failures;
-    }
+bool IsToLearn(const Partition& partition, Endpoint node) {
+  return partition.intent && partition.intent->node == node &&
+         (partition.intent->type == ConfigType::kAddSecondary ||
+          partition.intent->type == ConfigType::kAddSecondaryForLoadBalance);
+}
+
+// It does not learn (any more).
+void NoteNoLearner(Partition& partition, Endpoint node, Instant now) {
+  if (!IsToLearn(partition, node) || !partition.intent->learner_seen) return;
+  partition.intent.reset();
+  partition.planned.clear();
+  partition.passed_over[node] = now + kPassedOverFor;
+}
+
+void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report, Instant now) {
+  if (report.status == PartitionStatus::kPotentialSecondary) {
+    if (IsToLearn(partition, node)) partition.intent->learner_seen = true;
+    return;
   }
-  if (report.status == PartitionStatus::kPotentialSecondary) return;
+  NoteNoLearner(partition, node, now);
   auto known = std::find_if(partition.dropped.begin(), partition.dropped.end(),
                             [&](const DroppedReplica& dropped) { return dropped.node == node; });
   if (known == partition.dropped.end()) {
@@ -101,6 +108,7 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
   partition.serving.erase(node);
   partition.suspects.erase(node);
+  partition.passed_over.erase(node);
   if (partition.shown.primary == node) partition.shown.primary = {};
   if (partition.intent && (partition.intent->target == node || partition.intent->node == node)) {
     partition.intent.reset();
@@ -139,6 +147,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
             !partition.primary_deadline) {
           partition.primary_deadline = deadline;
         }
+        NoteNoLearner(partition, sync.node, now);
         continue;
       }
       const ReplicaInfo& report = found->second;
@@ -150,7 +159,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
       } else if (partition.config.IsSecondary(sync.node)) {
         NoteSecondary(partition, sync.node, report);
       } else {
-        NoteOutsider(partition, sync.node, report);
+        NoteOutsider(partition, sync.node, report, now);
       }
     }
   }

@@ -112,6 +112,22 @@ TEST_F(BalancePlannerTest, ANewServerGetsCopiesAndPrimaries) {
   }
 }
 
+// A full server keeps the fewest replicas: it would be chosen for each move, and none would happen.
+TEST_F(BalancePlannerTest, WhoTookNoReplicaGetsNoNewCopies) {
+  for (int i = 0; i < 4; ++i) Add(kA, {});
+  state_.FindPartition({1, 2})->passed_over[kC] = Instant(1);
+  using enum BalanceMove::Kind;
+  EXPECT_EQ(PlanBalance(state_, 2), (std::vector<BalanceMove>{{kCopyPrimary, {1, 0}, kA, kB},
+                                                              {kCopyPrimary, {1, 1}, kA, kB}}));
+  Settle();
+  EXPECT_EQ(Spread(1, true), 2);
+  for (int i = 0; i < 3; ++i) Add(kA, {kB}, 2);
+  for (int i = 0; i < 3; ++i) Add(kB, {kA}, 2);
+  EXPECT_TRUE(PlanBalance(state_, 2).empty());
+  state_.FindPartition({1, 2})->passed_over.clear();
+  EXPECT_FALSE(PlanBalance(state_, 2).empty());
+}
+
 TEST_F(BalancePlannerTest, NothingMovesWhileAnythingIsWrongOrUnderWay) {
   for (int i = 0; i < 6; ++i) Add(kA, {kB, kC});
   ASSERT_FALSE(PlanBalance(state_, 2).empty());

@@ -41,6 +41,15 @@ class PartitionGuardianTest : public testing::Test {
     NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{info}},
                 absl::Seconds(10), now_);
   }
+  void ReportsNothing(Endpoint node) {
+    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{}},
+                absl::Seconds(10), now_);
+  }
+  void FailsToLearn(Endpoint node) {
+    partition().intent = Step().intent;
+    Reports(node, {.status = PartitionStatus::kPotentialSecondary});
+    Reports(node, {.status = PartitionStatus::kInactive});
+  }
   // All its processes are new.
   void RestartAll() {
     for (auto& [endpoint, node] : state_.nodes) {
@@ -54,6 +63,15 @@ class PartitionGuardianTest : public testing::Test {
             .last_prepared_decree = Decree(prepared),
             .unclean = true,
             .last_mutation_ballot = Ballot(mutation_ballot)};
+  }
+  // Proposed again and again for so long, in vain.
+  void Asked(ConfigType type, Endpoint target, Endpoint node, absl::Duration time) {
+    partition().intent = Intent{.type = type,
+                                .target = target,
+                                .node = node,
+                                .times_sent = 10,
+                                .last_sent = now_ - absl::Seconds(5),
+                                .first_sent = now_ - time};
   }
   GuardianPlan::Step Step(FunctionLevel level = FunctionLevel::kSteady) {
     GuardianPlan plan = PlanPartitions(state_, level, options_, now_);
@@ -273,9 +291,53 @@ TEST_F(PartitionGuardianTest, AfterAFailedLearningAnotherNodeIsTried) {
   Expect(ConfigType::kAddSecondary, kA, kC);
   Reports(kC, {.status = PartitionStatus::kError});
   EXPECT_FALSE(partition().intent);
-  EXPECT_EQ(partition().learn_failures, 1);
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, WhoFailedToLearnIsNotChosenAgainForAWhile) {
+  Members(kA, {kB});
+  partition().dropped = {{.node = kC, .at = now_ - absl::Hours(1)}};
+  Dead(kC);
+  const Endpoint kE{5, 34801};
+  state_.nodes[kE] = {.alive = true, .collected = true};
+  Expect(ConfigType::kAddSecondary, kA, kD);
+  FailsToLearn(kD);
+  Expect(ConfigType::kAddSecondary, kA, kE);
+  FailsToLearn(kE);
+  now_ = now_ + absl::Minutes(5) - absl::Seconds(1);
+  Expect(ConfigType::kAddSecondary, kA, kD);  // who failed first, where all have
+  now_ = now_ + absl::Seconds(1);
+  Expect(ConfigType::kAddSecondary, kA, kD);  // the emptiest
+
+  NoteRestart(partition(), kE, now_);
+  EXPECT_FALSE(partition().passed_over.contains(kE)) << "a new process";
+}
+
+// Its directory was set aside: it has nothing to report.
+TEST_F(PartitionGuardianTest, ALearnerThatVanishesHasFailed) {
+  Members(kA, {kB});
   partition().intent = Step().intent;
-  EXPECT_TRUE(partition().intent) << "it goes on";
+  Reports(kC, {.status = PartitionStatus::kPotentialSecondary});
+  ReportsNothing(kC);
+  EXPECT_FALSE(partition().intent);
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, WhoHasNotBegunToLearnHasNotFailed) {
+  Members(kA, {kB});
+  partition().intent = Step().intent;
+  ReportsNothing(kC);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, WhoBecomesAMemberIsPassedOverNoMore) {
+  Members(kA, {kB});
+  partition().passed_over[kC] = now_ + absl::Minutes(1);
+  PartitionConfiguration next = partition().config;
+  ++next.ballot;
+  next.secondaries.push_back(kC);
+  Install(partition(), next, ConfigType::kUpgradeToSecondary, now_);
+  EXPECT_TRUE(partition().passed_over.empty());
 }
 
 TEST_F(PartitionGuardianTest, AnIntentStaysWhileItApplies) {
@@ -684,6 +746,76 @@ TEST_F(PartitionGuardianTest, SlowMembersLeaveAFewPartitionsAtATime) {
 }
 
 // ---- Servers that send beacons and do nothing else
+
+TEST_F(PartitionGuardianTest, WhoDoesNotTakeANewPartitionIsPassedOver) {
+  partition().intent = Intent{.type = ConfigType::kAssignPrimary,
+                              .target = kA,
+                              .node = kA,
+                              .times_sent = 10,
+                              .last_sent = now_ - absl::Seconds(5),
+                              .first_sent = now_ - absl::Seconds(14)};
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(1));
+  now_ = now_ + absl::Seconds(1);
+  Expect(ConfigType::kAssignPrimary, kB, kB);
+  EXPECT_EQ(Step().passed_over, kA);
+  partition().passed_over[kA] = now_ + absl::Minutes(5);
+  partition().intent.reset();
+  Expect(ConfigType::kAssignPrimary, kB, kB);
+  now_ = now_ + absl::Minutes(5);
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+}
+
+TEST_F(PartitionGuardianTest, WhoDoesNotBeginToLearnIsPassedOver) {
+  Members(kA, {kB});
+  Asked(ConfigType::kAddSecondary, kA, kC, absl::Seconds(59));
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  now_ = now_ + absl::Seconds(1);
+  Expect(ConfigType::kAddSecondary, kA, kD);
+  EXPECT_EQ(Step().passed_over, kC);
+  Dead(kD);
+  Expect(ConfigType::kAddSecondary, kA, kC);  // nobody else is there
+}
+
+TEST_F(PartitionGuardianTest, WhoLearnsOrOpensItsReplicaIsWaitedForLonger) {
+  Members(kA, {kB});
+  Asked(ConfigType::kAddSecondary, kA, kC, absl::Seconds(99));
+  Reports(kC, {.status = PartitionStatus::kPotentialSecondary});
+  now_ = now_ + absl::Hours(10);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  Asked(ConfigType::kAddSecondary, kA, kC, absl::Minutes(4));
+  Reports(kC, {.loading = true});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  now_ = now_ + absl::Minutes(1);
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, WhatWasSentBeforeTheTargetWasThereDoesNotCount) {
+  Members(kA, {kB});
+  Asked(ConfigType::kAddSecondary, kA, kC, absl::Hours(1));
+  partition().intent->times_sent = 0;
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  partition().intent->times_sent = 1;
+  partition().intent->last_sent = now_ - absl::Seconds(2);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+// A server without room keeps its beacons up: what was planned for it held the balancer of the
+// whole cluster, and the cures of the partition.
+TEST_F(PartitionGuardianTest, APlanWhoseStepNobodyCarriesOutIsGivenUp) {
+  Members(kA, {kB, kC});
+  partition().planned = {
+      {.type = ConfigType::kAddSecondaryForLoadBalance, .target = kA, .node = kD},
+      {.type = ConfigType::kRemove, .target = kA, .node = kB}};
+  Asked(ConfigType::kAddSecondaryForLoadBalance, kA, kD, absl::Seconds(59));
+  EXPECT_FALSE(Step().planned);
+  now_ = now_ + absl::Seconds(1);
+  const GuardianPlan::Step step = Step();
+  ASSERT_TRUE(step.planned);
+  EXPECT_TRUE(step.planned->empty());
+  EXPECT_FALSE(step.intent);
+  EXPECT_EQ(step.passed_over, kD);
+}
 
 TEST_F(PartitionGuardianTest, AChosenPrimaryThatDoesNothingIsPassedOver) {
   Members({}, {kB, kC});
