@@ -70,6 +70,7 @@ void Learner::OnInvitation(int64_t signature) {
     if (HasWork()) return;
     Abort();
     signature_ = signature;
+    failed_ = 0;
     phase_ = LearnerStatus::kWithoutPrepare;
     // Nothing of the old list commits any more: the engine must stand still between rounds.
     secondary_.Restart(Decree(0));
@@ -138,6 +139,7 @@ void Learner::StartWork(LearnerWork::What what, const LearnResponse& response) {
 void Learner::RetryLater() { retry_at_ = s_.now + s_.options.learn_retry_delay; }
 
 Learner::Verdict Learner::Fail() {
+  failed_ = signature_;
   Abort();
   return Verdict::kSessionFailed;
 }

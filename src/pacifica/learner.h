@@ -44,6 +44,10 @@ class Learner {
   // Learning is over, the replica is a member.
   void Finish() { Abort(); }
 
+  // The session ended here with a failure, and nobody invited this learner to it again. Its primary
+  // is to hear of it: a group check does not go on with it.
+  bool HasFailed(int64_t signature) const { return signature != 0 && signature == failed_; }
+
   LearnerStatus phase() const { return phase_; }
   int64_t signature() const { return signature_; }
   bool HasWork() const { return work_serial_ != 0; }
@@ -66,6 +70,7 @@ class Learner {
   ReplicaState& s_;
   Secondary& secondary_;
   int64_t signature_ = 0;  // 0: no session
+  int64_t failed_ = 0;     // the session that failed last
   Instant invited_at_;
   LearnerStatus phase_ = LearnerStatus::kInvalid;
   uint64_t round_serial_ = 0;  // of the round that waits for its answer

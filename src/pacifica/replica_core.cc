@@ -352,7 +352,10 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   }
   if (config.ballot < s.ballot) return answer(ErrorCode::kVersionOutdated);
   const bool own_update = config.ballot == s.ballot && reconfiguration.IsPending();
-  if (own_update || roles.AdoptAssigned(config, "group check") == TransitionVerdict::kRefuse) {
+  const bool failed = config.status == kPotentialSecondary && s.role == kInactive &&
+                      learner.HasFailed(config.learner_signature);
+  if (own_update || failed ||
+      roles.AdoptAssigned(config, "group check") == TransitionVerdict::kRefuse) {
     return answer(ErrorCode::kInvalidState);
   }
   if (s.role == kSecondary && secondary.LearnCommitted(event.request.last_committed_decree) ==
