@@ -171,9 +171,11 @@ void ConfigSync::Adopt(const ConfigurationUpdateRequest& entry) {
                                                    ? LastRole::kPrimary
                                                    : LastRole::kSecondary);
   if (!entry.config.IsMember(host_->self)) return;
-  if (route)
-    return table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
-                           ConfigurationSynced{entry});
+  if (route) {
+    table_->OpenFor(entry.config.pid, entry.info, ReplicaTable::Creation::kForbidden,
+                    ConfigurationSynced{entry});
+    return;
+  }
   // A primary finds out by itself that its secondary is gone.
   if (entry.config.primary == host_->self || !entry.config.primary.IsValid()) AskRemoval(entry);
 }

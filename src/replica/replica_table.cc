@@ -109,25 +109,28 @@ void ReplicaTable::Settle(PartitionId pid) {
       [replica = it->second.replica, until_flushed] { replica->FlushReplayed(until_flushed); });
 }
 
-void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event) {
+ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creation,
+                                Event event) {
   CHECK_ON_STRAND(strand_);
-  if (is_stopping_) return;
+  if (is_stopping_) return ErrorCode::kInvalidState;
   if (const auto it = slots_.find(pid); it != slots_.end()) {
     Slot& slot = it->second;
-    if (slot.phase == Phase::kOpen)
-      return slot.replica->strand()->Post(
+    if (slot.phase == Phase::kOpen) {
+      slot.replica->strand()->Post(
           [replica = slot.replica, event = std::move(event)] { replica->Notify(event); });
+      return ErrorCode::kOk;
+    }
     if (slot.phase == Phase::kClosed && slot.rest_until &&
         host_->env.clock().Now() < *slot.rest_until)
-      return;  // a full disk, for instance; whoever wants it will ask again
+      return ErrorCode::kDiskInsufficient;  // whoever wants it will ask again
     slot.deferred = std::move(event);
     if (slot.phase == Phase::kClosed) Open(pid, Origin::kFound);
-    return;
+    return ErrorCode::kOk;
   }
   if (creation == Creation::kForbidden) {
     LOG(ERROR) << "[" << pid
                << "] is not on this server's disks and may hold data elsewhere: not made anew";
-    return;
+    return ErrorCode::kObjectNotFound;
   }
   const std::string name = FormatReplicaDirectoryName(pid, app.app_type);
   if (app.app_id != pid.app_id || pid.index < 0 || pid.index >= app.partition_count ||
@@ -135,13 +138,14 @@ void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creatio
     LOG(WARNING) << "[" << pid << "] asked to create a replica of a table described as '"
                  << app.app_name << "' (" << app.app_id << ", " << app.partition_count
                  << " partitions, type '" << app.app_type << "')";
-    return;
+    return ErrorCode::kInvalidParameters;
   }
   const std::optional<size_t> directory = ChooseDirectory(pid.app_id);
   if (!directory) {
     LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
-    return;
+    return ErrorCode::kDiskInsufficient;
   }
+  set_aside_.erase(pid);
   Slot& slot = slots_[pid];
   slot.found = {.pid = pid,
                 .path = JoinPath(host_->options.data_directories[*directory].path, name),
@@ -149,6 +153,14 @@ void ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation creatio
                 .app = app};
   slot.deferred = std::move(event);
   Open(pid, Origin::kJustCreated);
+  return ErrorCode::kOk;
+}
+
+bool ReplicaTable::HasFailed(PartitionId pid) const {
+  CHECK_ON_STRAND(strand_);
+  const auto it = slots_.find(pid);
+  if (it == slots_.end()) return set_aside_.contains(pid);
+  return it->second.phase != Phase::kOpen && it->second.rest_until;
 }
 
 std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
@@ -326,6 +338,7 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
 }
 
 void ReplicaTable::SetFailedAside(const FoundReplica& found) {
+  set_aside_.insert(found.pid);
   DirectoryRest& rest = rests_[found.data_directory];
   const Instant now = host_->env.clock().Now();
   rest.OnSetAside(now, host_->options.failed_directory_rest_max);

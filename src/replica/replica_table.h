@@ -65,9 +65,12 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // Those that were set aside since the start because they failed to open.
   const std::set<PartitionId>& failed_to_open() const { return failed_to_open_; }
   // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
-  // gets `event`.
+  // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it.
   enum class Creation { kAllowed, kForbidden };
-  void OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
+  ErrorCode OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
+  // A local fault ended it (set aside, or it waits to be opened again), and nobody has asked for it
+  // since.
+  bool HasFailed(PartitionId pid) const;
   // Meta says: not needed any more. Only closed replicas go.
   void SetGarbageAside(PartitionId pid);
 
@@ -135,6 +138,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::shared_ptr<SharedLogTakeOver> take_over_;
   std::set<PartitionId> in_pool_;  // those of the recovery
   std::set<PartitionId> failed_to_open_;
+  std::set<PartitionId> set_aside_;   // and not made anew
   std::vector<DirectoryRest> rests_;  // of the data directories
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 

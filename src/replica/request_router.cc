@@ -181,17 +181,34 @@ void RequestRouter::GroupCheck(InboundRequest request) {
         [replica, check = *std::move(check), responder = std::move(request.responder)]() mutable {
           replica->GroupCheck(std::move(check), std::move(responder));
         });
+  const bool may_open = why == ErrorCode::kObjectNotFound || why == ErrorCode::kInactiveState;
+  if (may_open && check->config.status == PartitionStatus::kPotentialSecondary)
+    return CheckAbsentLearner(*std::move(check), why, std::move(request.responder));
   // A loading member says nothing of itself, as one that isn't connected: it is not to be removed
   // for that.
   if (why == ErrorCode::kInactiveState)
     return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{}));
-  GroupCheckResponse response{.pid = pid, .err = why, .node = host_->self};
-  if (why == ErrorCode::kObjectNotFound &&
-      check->config.status == PartitionStatus::kPotentialSecondary) {
-    response.err = ErrorCode::kOk;
-    OpenForLearning(*std::move(check));
-  }
+  const GroupCheckResponse response{.pid = pid, .err = why, .node = host_->self};
   request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
+}
+
+// An error ends the session, and another learner has its room. What failed here is not gone on
+// with: whoever still wants it sends an invitation.
+void RequestRouter::CheckAbsentLearner(GroupCheckRequest check, ErrorCode why,
+                                       Responder responder) {
+  server_strand_->Post([self = shared_from_this(), check = std::move(check), why,
+                        responder = std::move(responder)]() mutable {
+    const PartitionId pid = check.config.pid;
+    GroupCheckResponse response;
+    if (self->table_->HasFailed(pid)) {
+      response = {.pid = pid, .err = ErrorCode::kObjectNotFound, .node = self->host_->self};
+    } else if (why == ErrorCode::kObjectNotFound) {
+      response = {.pid = pid, .node = self->host_->self};
+      response.err = self->table_->OpenFor(pid, check.app, ReplicaTable::Creation::kAllowed,
+                                           AddLearnerReceived{check});
+    }  // else it is loading, and says nothing
+    responder.Reply(ErrorCode::kOk, EncodeWrapped(response, self->host_->options.peer_generation));
+  });
 }
 
 void RequestRouter::OpenForLearning(GroupCheckRequest request) {

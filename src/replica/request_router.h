@@ -49,6 +49,8 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void TellRecoveringMeta(void (ConfigSync::*tell)(Responder), InboundRequest request);
   void ProposeToAbsent(const ConfigurationUpdateRequest& proposal);
   void OpenForLearning(GroupCheckRequest request);
+  // A primary asks for a learner that is not open.
+  void CheckAbsentLearner(GroupCheckRequest check, ErrorCode why, Responder responder);
   // The open replica, or nullptr and the error that says why not.
   std::shared_ptr<Replica> FindOpen(PartitionId pid, ErrorCode* why) const;
 

@@ -25,6 +25,21 @@ class ReplicaServerTest : public ReplicaServerWorld {
     for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, Value(i, value_bytes)), ErrorCode::kOk);
     world_.RunFor(absl::Seconds(10));
   }
+  // Of a primary that does not exist.
+  GroupCheckRequest Invitation(Server& server) {
+    GroupCheckRequest request{.app = meta_.app(), .node = server.address};
+    request.config = {.pid = kPid,
+                      .ballot = Ballot(3),
+                      .primary = *Endpoint::Parse("10.0.0.77:34801"),
+                      .status = PartitionStatus::kPotentialSecondary,
+                      .learner_signature = 5};
+    return request;
+  }
+  ErrorCode InviteByGroupCheck(Server& server) {
+    const RpcResult result = Call(server, kRpcGroupCheck, EncodeWrapped(Invitation(server)));
+    EXPECT_EQ(result.error, ErrorCode::kOk);
+    return DecodeWrapped<GroupCheckResponse>(result.body)->err;
+  }
 };
 
 TEST_F(ReplicaServerTest, AWriteIsReadBackAndSurvivesACleanRestart) {
@@ -293,6 +308,44 @@ TEST_F(ReplicaServerTest, ADamagedReplicaIsSetAsideAndReported) {
   EXPECT_EQ(set_aside, 1);
   EXPECT_TRUE(meta_.reports().at(server.address).empty());
   EXPECT_FALSE(meta_.configuration().primary.IsValid()) << "the server asks to be taken out";
+}
+
+TEST_F(ReplicaServerTest, ALearnerThatNoDirectoryCanTakeIsRefused) {
+  Server& server = AddServer();
+  world_.RunFor(absl::Seconds(2));
+  server.node.disk().SetFreeBytes(100 << 20);
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kDiskInsufficient);
+  EXPECT_EQ(CountDirectories(server, ".pegasus"), 0);
+  server.node.disk().SetFreeBytes(UINT64_MAX);
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(CountDirectories(server, ".pegasus"), 1);
+}
+
+// A group check goes on with a session: what failed does not go on. A new invitation is another's.
+TEST_F(ReplicaServerTest, ALearnerThatWasSetAsideIsMadeAnewOnlyWhenItIsInvitedAnew) {
+  Server& server = AddServer();
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(1));
+  const std::string directory = Snapshot(server).directory;
+  ASSERT_TRUE(Stop(server).ok());
+  server.node.Start();
+  ASSERT_TRUE(
+      WriteFileDurably(server.node.environment().files(), directory + "/.init-info", "garbage")
+          .ok());
+  server.node.Crash(sim::CrashMode::kProcess);
+  Restart(server);
+  world_.RunFor(absl::Seconds(5));
+  ASSERT_EQ(CountDirectories(server, ".err"), 1);
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kObjectNotFound);
+  client_->SendOneWay(server.address,
+                      {.name = kRpcAddLearner, .body = EncodeWrapped(Invitation(server))});
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(CountDirectories(server, ".pegasus"), 1);
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kOk);
 }
 
 TEST_F(ReplicaServerTest, AnAssignmentNeverReplacesLostDataByNothing) {

@@ -171,6 +171,40 @@ TEST_F(DiskFullTest, ALearnerWaitsForRoomAndLearnsThen) {
   ExpectNothingSetAside();
 }
 
+// One learner at a time has room: who can't take the replica must not keep it.
+TEST_F(DiskFullTest, ALearnerWithoutRoomMakesWayForAnother) {
+  options_.disk.available_bytes_min = kMiB;
+  options_.group_check_interval = absl::Seconds(10);
+  for (int i = 0; i < 4; ++i) AddServer();
+  ASSERT_TRUE(MakePrimary(a()));
+  ASSERT_TRUE(AddSecondary(a(), b()));
+  Server& full = c();
+  Server& healthy = *servers_[3];
+  full.node.disk().SetFreeBytes(kMiB / 2);
+  world_.RunFor(absl::Seconds(5));
+  meta_.Propose(a().address, ConfigType::kAddSecondary, full.address);
+  world_.RunFor(absl::Seconds(12));
+  meta_.Propose(a().address, ConfigType::kAddSecondary, healthy.address);
+  EXPECT_TRUE(WaitFor(healthy, PartitionStatus::kSecondary));
+}
+
+// It meets the end of the space when it makes the replica.
+TEST_F(DiskFullTest, ALearnerThatFindsNoRoomMakesWayForAnother) {
+  options_.disk.available_bytes_min = 0;
+  options_.disk.reserve_bytes = 0;
+  options_.group_check_interval = absl::Seconds(10);
+  for (int i = 0; i < 4; ++i) AddServer();
+  ASSERT_TRUE(MakePrimary(a()));
+  ASSERT_TRUE(AddSecondary(a(), b()));
+  Server& full = c();
+  Server& healthy = *servers_[3];
+  full.node.disk().SetFreeBytes(0);
+  meta_.Propose(a().address, ConfigType::kAddSecondary, full.address);
+  world_.RunFor(absl::Seconds(12));
+  meta_.Propose(a().address, ConfigType::kAddSecondary, healthy.address);
+  EXPECT_TRUE(WaitFor(healthy, PartitionStatus::kSecondary));
+}
+
 TEST_F(DiskFullTest, AServerThatStartsOnAFullDiskServesOnceThereIsRoom) {
   options_.disk.available_bytes_min = kMiB;
   meta_.SetReplicaCount(1);
