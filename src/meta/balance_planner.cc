@@ -160,8 +160,10 @@ class TableBalance {
 std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max) {
   std::vector<Endpoint> nodes;
   for (const auto& [endpoint, node] : state.nodes) {
-    if (node.alive && !node.collected) return {};
-    if (node.alive) nodes.push_back(endpoint);
+    if (!node.alive) continue;
+    const bool is_slow = !node.slow_disks.empty() || state.SlownessReports(endpoint) > 0;
+    if (!node.collected || is_slow) return {};
+    nodes.push_back(endpoint);
   }
   if (nodes.size() < 2) return {};
   std::set<Endpoint> takers(nodes.begin(), nodes.end());
