@@ -191,6 +191,9 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
 std::vector<Intent> StepsOf(const BalanceMove& move) {
   using enum ConfigType;
   const Endpoint a = move.from, b = move.to;
+  const auto remove_from = [a](Endpoint target) {
+    return Intent{.type = kRemove, .target = target, .node = a, .keeps_factor = true};
+  };
   switch (move.kind) {
     case BalanceMove::Kind::kMovePrimary:
       return {{kDowngradeToSecondary, a, a}, {kUpgradeToPrimary, b, b}};
@@ -198,9 +201,9 @@ std::vector<Intent> StepsOf(const BalanceMove& move) {
       return {{kAddSecondaryForLoadBalance, a, b},
               {kDowngradeToSecondary, a, a},
               {kUpgradeToPrimary, b, b},
-              {kRemove, b, a}};
+              remove_from(b)};
     case BalanceMove::Kind::kCopySecondary:
-      return {{kAddSecondaryForLoadBalance, {}, b}, {kRemove, {}, a}};
+      return {{kAddSecondaryForLoadBalance, {}, b}, remove_from({})};
   }
   return {};
 }

@@ -36,8 +36,9 @@ constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::part
 // What was proposed for a partition and has not happened yet.
 struct Intent {
   ConfigType type = ConfigType::kInvalid;
-  Endpoint target;  // who is asked
-  Endpoint node;    // whom it is about
+  Endpoint target;            // who is asked
+  Endpoint node;              // whom it is about
+  bool keeps_factor = false;  // a removal only while enough living members stay (a balancer's)
   // Bookkeeping of the sender and of the learning watch.
   int32_t times_sent = 0;
   Instant last_sent;

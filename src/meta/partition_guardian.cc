@@ -196,10 +196,20 @@ class Look {
                !Intact(partition).empty();
       case ConfigType::kDowngradeToInactive:
       case ConfigType::kRemove:  // never the last one
-        return intent.target == config.primary && config.IsMember(node) && config.MemberCount() > 1;
+        return intent.target == config.primary && config.IsMember(node) &&
+               config.MemberCount() > 1 && MaySpare(config, intent);
       default:
         return false;
     }
+  }
+
+  // Whether enough living members stay without the one that `removal` is about.
+  bool MaySpare(const PartitionConfiguration& config, const Intent& removal) const {
+    const auto stays = [&](Endpoint e) { return e != removal.node && state_.IsAlive(e); };
+    const auto staying =
+        std::count_if(config.secondaries.begin(), config.secondaries.end(), stays) +
+        (stays(config.primary) ? 1 : 0);
+    return !removal.keeps_factor || staying >= std::max(config.max_replica_count, 1);
   }
 
   Step Cure(const Partition& partition) {
@@ -228,8 +238,10 @@ class Look {
     size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
     if (config.MemberCount() < factor) return AddMissing(partition);
     if (config.secondaries.size() >= factor) {
-      return Propose(ConfigType::kRemove, config.primary,
-                     placement_.MostReplicas(config.secondaries));
+      Step step =
+          Propose(ConfigType::kRemove, config.primary, placement_.MostReplicas(config.secondaries));
+      step.intent->keeps_factor = true;
+      return step;
     }
     return {};
   }
@@ -600,7 +612,8 @@ class Look {
         return intent.target == config.primary && config.IsSecondary(intent.node) &&
                !state_.IsAlive(intent.node);
       case ConfigType::kRemove:
-        return intent.target == config.primary && config.IsSecondary(intent.node);
+        return intent.target == config.primary && config.IsSecondary(intent.node) &&
+               MaySpare(config, intent);
       default:
         return false;
     }

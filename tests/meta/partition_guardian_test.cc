@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "meta/balance_planner.h"
 #include "meta/configuration_change.h"
 #include "meta/replica_reports.h"
 
@@ -802,6 +803,49 @@ TEST_F(PartitionGuardianTest, WhatWasSentBeforeTheTargetWasThereDoesNotCount) {
 
 // A server without room keeps its beacons up: what was planned for it held the balancer of the
 // whole cluster, and the cures of the partition.
+// The newcomer of a move took the place of a member that died meanwhile.
+TEST_F(PartitionGuardianTest, ABalancersMoveTakesNoCopyAwayThatIsNeeded) {
+  const BalanceMove move{BalanceMove::Kind::kCopySecondary, kPid, kB, kD};
+  for (const bool was_removed : {true, false}) {
+    partition().planned = StepsOf(move);
+    Members(kA, was_removed ? std::vector{kB, kD} : std::vector{kB, kC, kD});
+    if (!was_removed) Dead(kC);
+    const GuardianPlan::Step step = Step();
+    ASSERT_TRUE(step.planned);
+    EXPECT_TRUE(step.planned->empty());
+    EXPECT_TRUE(!step.intent || step.intent->node == kC);
+  }
+}
+
+TEST_F(PartitionGuardianTest, ARemovalUnderWayIsGivenUpWhenAnotherMemberDies) {
+  for (const bool is_planned : {true, false}) {
+    Members(kA, {kB, kC, kD});
+    partition().planned.clear();
+    partition().intent.reset();
+    if (is_planned)
+      partition().planned =
+          StepsOf({.kind = BalanceMove::Kind::kCopySecondary, .pid = kPid, .from = kB, .to = kD});
+    partition().intent = Step().intent;  // planned, or of one too many
+    ASSERT_TRUE(partition().intent);
+    ASSERT_EQ(partition().intent->type, ConfigType::kRemove);
+    Members(kA, partition().intent->node == kB ? std::vector{kB, kD} : std::vector{kC, kD});
+    EXPECT_FALSE(Step().intent);
+  }
+}
+
+TEST_F(PartitionGuardianTest, ABalancersMoveTakesTheSpareCopyAway) {
+  Members(kA, {kB, kC, kD});
+  partition().planned =
+      StepsOf({.kind = BalanceMove::Kind::kCopySecondary, .pid = kPid, .from = kB, .to = kD});
+  Expect(ConfigType::kRemove, kA, kB);
+}
+
+TEST_F(PartitionGuardianTest, WhatAnAdministratorTakesAwayMayBeNeeded) {
+  Members(kA, {kB, kD});
+  partition().planned = {{.type = ConfigType::kRemove, .target = kA, .node = kB}};
+  Expect(ConfigType::kRemove, kA, kB);
+}
+
 TEST_F(PartitionGuardianTest, APlanWhoseStepNobodyCarriesOutIsGivenUp) {
   Members(kA, {kB, kC});
   partition().planned = {
