@@ -396,7 +396,7 @@ void ReplicaCore::Parts::On(const AddLearnerReceived& event) {
     return;
   }
   if (config.ballot == s.ballot && reconfiguration.IsPending()) return;
-  if (event.request.app.app_id == s.options.pid.app_id) s.app = event.request.app;
+  reconfiguration.OnTableChanged(event.request.app);
   if (roles.AdoptAssigned(config, "add learner") == TransitionVerdict::kRefuse) return;
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
 }

@@ -516,6 +516,24 @@ TEST_F(ReplicaCoreTest, AnOlderOrAnotherTablesDescriptionIsNotTaken) {
   EXPECT_EQ(core_->configuration().max_replica_count, 3);
 }
 
+TEST_F(ReplicaCoreTest, AnInvitationTellsOfTheTableLikeAnyOtherWord) {
+  AddLearnerReceived invitation;
+  invitation.request.config = From(kA, 7, kPotentialSecondary, 42);
+  invitation.request.app = options_.app;
+  invitation.request.app.version = 2;
+  invitation.request.app.envs["a"] = "b";
+  const uint64_t serial = core_->app_serial();
+  Step(invitation);
+  EXPECT_EQ(core_->role(), kPotentialSecondary);
+  EXPECT_EQ(core_->app().envs.at("a"), "b");
+  EXPECT_GT(core_->app_serial(), serial) << "who follows the table's settings looks again";
+  AddLearnerReceived older = invitation;
+  older.request.app.version = 1;
+  older.request.app.envs.clear();
+  Step(older);
+  EXPECT_EQ(core_->app(), invitation.request.app);
+}
+
 TEST_F(ReplicaCoreTest, ANewTermEndsAStepDownUnderWay) {
   BecomePrimary();
   Write(10);  // not committed: it is waited for

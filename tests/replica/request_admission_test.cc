@@ -301,6 +301,28 @@ TEST_F(RequestAdmissionTest, AnOlderDescriptionOfTheTableThatArrivesLateIsNotTak
   EXPECT_EQ(Ask(kRpcGet, GetBody(1)), ErrorCode::kOk);
 }
 
+TEST_F(RequestAdmissionTest, WhoLearnsHearsOfTheTableBeforeItServes) {
+  meta_.SetReplicaCount(2);
+  Server& a = AddServer();
+  Server& b = AddServer();
+  ASSERT_TRUE(MakePrimary(a) && AddSecondary(a, b));
+  b.Crash(sim::CrashMode::kProcess);
+  meta_.Propose(a.address, ConfigType::kDowngradeToInactive, b.address);
+  ASSERT_TRUE(WaitFor(a, PartitionStatus::kPrimary));
+  SetEnvs(a, {{kEnvDenyClient, "reconfig*write"}});
+  Restart(b);  // its directory tells nothing of the environments
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(Call(b, kRpcGet, GetBody(1)).error, ErrorCode::kInvalidState);
+  ASSERT_TRUE(AddSecondary(a, b));
+  world_.RunFor(options_.config_sync_interval * 2);
+  meta_.Propose(a.address, ConfigType::kDowngradeToSecondary, a.address);
+  ASSERT_TRUE(WaitFor(a, PartitionStatus::kSecondary));
+  meta_.Propose(b.address, ConfigType::kUpgradeToPrimary, b.address);
+  ASSERT_TRUE(WaitFor(b, PartitionStatus::kPrimary));
+  EXPECT_EQ(Call(b, kRpcPut, PutBody(1)).error, ErrorCode::kInvalidState);
+  EXPECT_EQ(Call(b, kRpcGet, GetBody(1)).error, ErrorCode::kOk);
+}
+
 // ---- nobody waits any more ----
 
 TEST_F(RequestAdmissionTest, WhatWaitedForTheStrandTooLongIsDroppedWhereTheTimeoutIsReal) {
