@@ -40,14 +40,14 @@ size_t FirstReserved(absl::Span<const LogFileEntry> files, const LogReserve& res
 
 size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s) {
-  const Decree checkpoint = needs.checkpoint - 1;
-  size_t n = CountThrough(files, std::min(checkpoint, needs.learner.value_or(checkpoint)),
-                          valid_start_offset);
+  size_t n = CountThrough(files, needs.checkpoint - 1, valid_start_offset);
   n = std::min(n, FirstReserved(files, reserve, valid_start_offset, now_unix_s));
-  if (needs.member)
-    n = std::min(n,
-                 std::max(CountThrough(files, *needs.member, valid_start_offset),
-                          FirstReserved(files, needs.for_member, valid_start_offset, now_unix_s)));
+  const auto keep_for = [&](Decree last, const LogReserve& at_most) {
+    n = std::min(n, std::max(CountThrough(files, last, valid_start_offset),
+                             FirstReserved(files, at_most, valid_start_offset, now_unix_s)));
+  };
+  if (needs.learner) keep_for(*needs.learner, needs.for_learner);
+  if (needs.member) keep_for(*needs.member, needs.for_member);
   return n;
 }
 

@@ -5,6 +5,7 @@
 #include <absl/types/span.h>
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -26,8 +27,9 @@ struct LogReserve {
 struct LogNeeds {
   Decree checkpoint;              // what the last durable checkpoint holds
   std::optional<Decree> learner;  // nullopt: no such
-  std::optional<Decree> member;   // of the group, one that is absent included
-  LogReserve for_member;          // what is kept for it at most
+  LogReserve for_learner{.bytes_max = std::numeric_limits<uint64_t>::max()};  // for it at most
+  std::optional<Decree> member;  // of the group, one that is absent included
+  LogReserve for_member;         // what is kept for it at most
 };
 
 // One file of a log, as far as it is known without reading it again.
@@ -45,7 +47,7 @@ struct LogFileEntry {
 // How many files at the front hold only decrees that nobody needs, or void records (below
 // valid_start_offset). Never the newest; never the one that holds needs.checkpoint, the last decree
 // that is both committed and durable elsewhere; none within `reserve`. Void files are of no use to a
-// member, so neither limit holds them. `files` oldest first.
+// learner or a member, so no limit holds them. `files` oldest first.
 // Headers need not rise: a learner's new beginning sets them back, and voids what was before.
 size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s);

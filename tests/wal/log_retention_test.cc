@@ -87,8 +87,11 @@ TEST(LogRetentionTest, AMemberThatNeverComesBackHoldsNoMoreThanItsLimits) {
   EXPECT_EQ(kept({.bytes_max = 1 << 20, .age_max_seconds = 121}), 3u);
   needs.member = Decree(20);  // within the limits only what it needs
   EXPECT_EQ(kept({.bytes_max = 1 << 20}), 3u);
-  needs.learner = Decree(10);  // who is there is not limited
+  needs.learner = Decree(10);  // each has a limit of its own
   EXPECT_EQ(kept({.bytes_max = 399}), 4u);
+  needs.for_learner.bytes_max = 399;
+  EXPECT_EQ(kept({.bytes_max = 399}), 3u);
+  EXPECT_EQ(kept({}), 3u);
 }
 
 TEST(LogRetentionTest, VoidFilesGoWhateverTheyHold) {
