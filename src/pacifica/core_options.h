@@ -37,6 +37,8 @@ struct CoreOptions {
   absl::Duration hand_over_patience =
       absl::Milliseconds(200);  // a primary that is to step down lets its writes end first
   absl::Duration learn_retry_delay = absl::Seconds(1);
+  absl::Duration learner_patience =
+      absl::Minutes(2);  // a learner that is not at a copy gets further within
   absl::Duration closed_linger =
       absl::Minutes(10);  // an INACTIVE replica meta does not know is closed after
 };

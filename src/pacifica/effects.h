@@ -88,7 +88,8 @@ struct PeerReply {
 // To a learner whose missing mutations aren't in memory: complete response.state (and
 // base_local_dir) from the disk and send it. kLog: raw mutations in state.meta, by MakeLogShipment
 // (log_shipment.h) over PrivateLog::ReadFrom(first). kCheckpoint, or a log without `first`: a newest
-// checkpoint's files, made if none reaches `first`. On failure: err = kGetLearnStateFailed.
+// checkpoint's files, made if none reaches `first`. Then Shipped. On failure: err =
+// kGetLearnStateFailed, and nothing was shipped.
 struct ShipState {
   enum class What { kLog, kCheckpoint };
   ReplyToken token = 0;

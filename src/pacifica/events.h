@@ -127,6 +127,13 @@ struct LearnReceived {
   // Whether the private log still holds every decree >= ReplicaCore::LearnStart(request).
   LogCoverage log_coverage = LogCoverage::kCovered;
 };
+// An answer that waited for the disk (ShipState) is on its way: a checkpoint at decree `through`, or
+// the log up to it.
+struct Shipped {
+  ReplyToken token = 0;  // of the ShipState
+  LearnType type = LearnType::kLog;
+  Decree through;
+};
 struct LearnCompletionReceived {
   ReplyToken token = 0;
   GroupCheckResponse report;
@@ -164,7 +171,7 @@ using Event = std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced
                            PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
                            RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered,
                            ConfigurationSynced, TableChanged, MissingInSync, LeaseLost, Connected,
-                           LearnReceived, LearnCompletionReceived, LearnAnswered, LearnerWorkDone,
-                           LearnCompletionAnswered, Tick>;
+                           LearnReceived, Shipped, LearnCompletionReceived, LearnAnswered,
+                           LearnerWorkDone, LearnCompletionAnswered, Tick>;
 
 }  // namespace arion

@@ -89,6 +89,7 @@ GroupCheck::Verdict GroupCheck::OnAnswer(const GroupCheckAnswered& answer) {
   // Writes are refused while a member lacks space: its recovery is not to be missed for long.
   if (answer.response.disk_status == DiskStatus::kSpaceInsufficient)
     next_ = std::min(next_, s_.now + kFullMemberInterval);
+  if (session != nullptr && sessions_.IsIdle(*session, answer.response)) return failed;
   const bool succeeded = session != nullptr &&
                          answer.response.learner_status == LearnerStatus::kSucceeded &&
                          answer.response.learner_signature == session->signature;

@@ -43,7 +43,10 @@ GroupCheckResponse Learner::Report() const {
   report.pid = s_.options.pid;
   report.last_committed_decree_in_app = s_.last_applied;
   report.last_committed_decree_in_prepare_list = s_.list.last_committed();
-  report.learner_status = phase_;
+  // A copy of a former session can't be stopped, and what it brings will count.
+  const bool ends_a_copy = s_.role == PartitionStatus::kPotentialSecondary && HasWork() &&
+                           phase_ == LearnerStatus::kInvalid;
+  report.learner_status = ends_a_copy ? LearnerStatus::kWithoutPrepare : phase_;
   report.learner_signature = signature_;
   report.node = s_.options.self;
   return report;

@@ -7,6 +7,11 @@
 #include "base/log.h"
 
 namespace arion {
+namespace {
+
+constexpr int kVainRoundsMax = 10;
+
+}  // namespace
 
 void LearnerSessions::BeginTerm() {
   last_signature_ = static_cast<int64_t>(static_cast<uint64_t>(s_.ballot.value()) << 32 | 1);
@@ -17,7 +22,10 @@ void LearnerSessions::BeginTerm() {
 const LearnerSessions::Session& LearnerSessions::Register(Endpoint node) {
   CHECK(!s_.configuration.IsMember(node)) << node << " is a member";
   Session& session = sessions_[node];
-  if (session.signature == 0) session.signature = ++last_signature_;
+  if (session.signature == 0) {
+    session.signature = ++last_signature_;
+    session.moved_at = s_.now;
+  }
   return session;
 }
 
@@ -51,11 +59,56 @@ bool LearnerSessions::CacheCovers(Decree start) const { return start >= s_.list.
 Decree LearnerSessions::FirstLogDecreeNeeded() const {
   Decree needed = s_.last_durable + 1;
   for (const auto& [node, session] : sessions_) {
-    if (session.start != kInvalidDecree && session.prepare_start == kInvalidDecree) {
-      needed = std::min(needed, session.start);
-    }
+    if (session.log_first != kInvalidDecree) needed = std::min(needed, session.log_first);
   }
   return needed;
+}
+
+bool LearnerSessions::IsStuck(const Session& session) const {
+  return session.vain_rounds > 0 ||
+         (!session.is_at_copy && s_.now - session.moved_at >= s_.options.learner_patience);
+}
+
+std::optional<Endpoint> LearnerSessions::WhoGivesPlace() const {
+  const std::pair<const Endpoint, Session>* chosen = nullptr;
+  for (const auto& entry : sessions_) {
+    if (!IsStuck(entry.second)) continue;
+    if (chosen == nullptr || entry.second.moved_at < chosen->second.moved_at) chosen = &entry;
+  }
+  return chosen == nullptr ? std::nullopt : std::optional(chosen->first);
+}
+
+bool LearnerSessions::IsIdle(const Session& session, const GroupCheckResponse& answer) const {
+  // Who is loading, or has no lease, says nothing of itself.
+  return answer.pid == s_.options.pid && answer.learner_status == LearnerStatus::kInvalid &&
+         s_.now - session.moved_at >= s_.options.learner_patience;
+}
+
+void LearnerSessions::NoteRound(Decree start, Session& session) const {
+  if (start > session.furthest) {
+    session.furthest = start;
+    session.vain_rounds = 0;
+    session.moved_at = s_.now;
+  } else if (session.was_given) {
+    ++session.vain_rounds;
+  }
+  session.asked = start;
+  session.log_first = kInvalidDecree;
+  session.shipping.reset();
+  session.was_given = session.is_at_copy = false;
+}
+
+void LearnerSessions::OnShipped(const Shipped& event) {
+  const auto it = std::find_if(sessions_.begin(), sessions_.end(), [&](const auto& entry) {
+    return entry.second.shipping == event.token;
+  });
+  if (it == sessions_.end()) return;
+  Session& session = it->second;
+  session.shipping.reset();
+  session.was_given = event.through >= session.asked;
+  if (event.type != LearnType::kApp) return;
+  session.is_at_copy = session.was_given;
+  session.log_first = event.through + 1;
 }
 
 LearnResponse LearnerSessions::AnswerTo(Decree start) const {
@@ -100,11 +153,18 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
     s_.Reply(event.token, std::move(refusal));
     return Consequence::kNone;
   }
-  session.start = start;
+  NoteRound(start, session);
+  if (session.vain_rounds > kVainRoundsMax) {
+    refusal.err = ErrorCode::kObjectNotFound;
+    refusal.config = s_.ConfigurationFor(PartitionStatus::kInactive, 0);
+    s_.Reply(event.token, std::move(refusal));
+    return Consequence::kEnd;
+  }
   LearnResponse response = AnswerTo(start);
   if (CacheCovers(start)) {
     session.prepare_start = s_.list.last_committed() + 1;
     session.sent_through = s_.list.last_committed();
+    session.was_given = true;
     response.type = LearnType::kCache;
     response.prepare_start_decree = session.prepare_start;
     for (Decree d = start; d < session.prepare_start; ++d) {
@@ -118,6 +178,8 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
   const bool took_prepares = session.prepare_start != kInvalidDecree;
   session.prepare_start = kInvalidDecree;
   const bool by_log = event.log_coverage == LogCoverage::kCovered;
+  if (by_log) session.log_first = start;
+  session.shipping = event.token;
   response.type = by_log ? LearnType::kLog : LearnType::kApp;
   s_.effects.ship.push_back({.token = event.token,
                              .what = by_log ? ShipState::What::kLog : ShipState::What::kCheckpoint,

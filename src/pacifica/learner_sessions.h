@@ -4,12 +4,17 @@
 // Shapes    A session is named by its signature; every answer out of memory (LT_CACHE) decides anew
 //           from which decree on the learner gets prepares: a learner asks again only when the
 //           former answer did not reach it.
+//           Who asks again for what it was given asked in vain: a copy failed, or an answer was
+//           lost. A session that failed so, or that gets nowhere though it is not at a copy, gives
+//           its place when another learner is wanted; it ends when it did so too often, or when its
+//           node, though it answers, does not learn. A copy is not hurried: nobody sees its bytes.
 // Promises  A learner that was sent decree d was sent every decree in [prepare_start, d], and was
 //           given what lies below.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "pacifica/replica_state.h"
@@ -23,8 +28,15 @@ class LearnerSessions {
   struct Session {
     int64_t signature = 0;
     Decree prepare_start = kInvalidDecree;  // -1: not decided, no prepares
-    Decree start = kInvalidDecree;          // first decree it lacked at its last round
     Decree sent_through = kInvalidDecree;   // [prepare_start, sent_through] was sent, without a gap
+    Decree asked = kInvalidDecree;          // first decree it lacked at its last round
+    Decree furthest = kInvalidDecree;       // the largest it ever asked from
+    Decree log_first = kInvalidDecree;      // of the log it may still ask this; -1: it needs none
+    std::optional<ReplyToken> shipping;     // of the answer that waits for the disk
+    bool was_given = false;                 // what it asked for last is on its way
+    bool is_at_copy = false;                // that is a checkpoint
+    int vain_rounds = 0;                    // since it last got further
+    Instant moved_at;                       // when it did, or began
     bool TakesPrepare(Decree decree) const {
       return prepare_start != kInvalidDecree && prepare_start <= decree;
     }
@@ -48,17 +60,26 @@ class LearnerSessions {
     kNone,
     kSendTail,      // the learner takes prepares from now on: send it what is in flight
     kStopPrepares,  // it fell behind what is in memory
+    kEnd,           // it asked in vain too often
   };
   Consequence Answer(const LearnReceived& event);
+  void OnShipped(const Shipped& event);
+  // Whose session is worth least when another learner is wanted; nullopt: each gets on.
+  std::optional<Endpoint> WhoGivesPlace() const;
+  // Its node answers for itself that it does not learn, and has not for long.
+  bool IsIdle(const Session& session, const GroupCheckResponse& answer) const;
 
   // First decree the learner lacks; a history that this group never committed counts for nothing.
   Decree StartOf(const LearnRequest& request) const;
-  // The smallest decree a session may still ask of the log; last_durable + 1 when none does.
+  // The smallest decree a session may still ask of the log; last_durable + 1 when none does. Who
+  // is at a copy needs what lies behind its checkpoint.
   Decree FirstLogDecreeNeeded() const;
 
  private:
   LearnResponse AnswerTo(Decree start) const;
   bool CacheCovers(Decree start) const;
+  bool IsStuck(const Session& session) const;
+  void NoteRound(Decree start, Session& session) const;
 
   ReplicaState& s_;
   std::map<Endpoint, Session> sessions_;

@@ -339,8 +339,13 @@ void Reconfiguration::ProposedLearner(const ConfigurationUpdateRequest& proposal
   }
   const size_t factor = static_cast<size_t>(std::max(s_.configuration.max_replica_count, 1));
   const size_t room = proposal.type == ConfigType::kAddSecondary ? factor - 1 : factor;
-  const size_t taken = s_.configuration.secondaries.size() + sessions_.all().size();
-  if (sessions_.Find(proposal.node) == nullptr && taken >= room) return;
+  while (sessions_.Find(proposal.node) == nullptr &&
+         s_.configuration.secondaries.size() + sessions_.all().size() >= room) {
+    const std::optional<Endpoint> stuck = sessions_.WhoGivesPlace();
+    if (!stuck) return;
+    sessions_.Erase(*stuck);
+    primary_.StopPreparesTo(*stuck);
+  }
   const LearnerSessions::Session& session = sessions_.Register(proposal.node);
   SendAddLearner invitation;
   invitation.to = proposal.node;

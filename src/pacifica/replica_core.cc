@@ -70,6 +70,7 @@ struct ReplicaCore::Parts {
   void On(const LeaseLost&);
   void On(const Connected&) { s.connected = true; }
   void On(const LearnReceived& event);
+  void On(const Shipped& event) { sessions.OnShipped(event); }
   void On(const LearnCompletionReceived& event);
   void On(const LearnAnswered& event);
   void On(const LearnerWorkDone& event) { Follow(learner.OnWorkDone(event)); }
@@ -445,6 +446,9 @@ void ReplicaCore::Parts::On(const LearnReceived& event) {
       return;
     case LearnerSessions::Consequence::kSendTail:
       return primary.SendTailTo(event.request.learner);
+    case LearnerSessions::Consequence::kEnd:
+      sessions.Erase(event.request.learner);
+      [[fallthrough]];
     case LearnerSessions::Consequence::kStopPrepares:
       return primary.StopPreparesTo(event.request.learner);
   }

@@ -68,6 +68,9 @@ void Replica::Ship(ShipState ship) {
                learner != learners_asking_.end() && *share != nullptr) {
       source_.KeepShare(learner->second, std::move(*share));
     }
+    if (status.ok())
+      Step(Shipped{shipped->token, shipped->response.type,
+                   shipped->response.state.to_decree_included});
     // What has been read of a log is paid for afterwards, but not so long that its end runs away.
     const uint64_t bytes = shipped->response.state.meta.bytes.size();
     absl::Duration delay;

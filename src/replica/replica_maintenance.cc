@@ -209,11 +209,13 @@ void Replica::OnDurable(Decree decree) {
   // An older version left this table duplicated: how far its target is is not known here.
   if (core_->app().duplicating && host_->options.log_keep_duplicated) return;
   LogNeeds needs{.checkpoint = decree, .for_member = host_->options.log_for_member};
-  if (!core_->learners().empty()) needs.learner = core_->FirstLogDecreeNeeded() - 1;
+  // Neither when a learner, or a member that comes back, gets a checkpoint anyway.
+  const Decree first = core_->FirstLogDecreeNeeded();
+  if (!core_->learners().empty() && CoverageFrom(first) == LogCoverage::kCovered)
+    needs.learner = first - 1;
   // Its copy may stand still: before the log outgrows the data, another copy is the lesser evil.
   needs.for_learner.bytes_max =
       std::max(needs.for_member.bytes_max, engine_ != nullptr ? engine_->size_bytes() : 0);
-  // Not when a member that comes back gets a checkpoint anyway.
   const std::optional<Decree> known = core_->KnownToAllMembers();
   if (known && CoverageFrom(*known + 1) == LogCoverage::kCovered) needs.member = known;
   log_->DropUnneeded(needs);

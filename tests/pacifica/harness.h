@@ -767,6 +767,7 @@ class Harness {
       checkpoints[response.base_local_dir] = {
           n.disk.engine.begin(), n.disk.engine.begin() + static_cast<int64_t>(n.disk.durable)};
     }
+    Step(n.name, Shipped{ship.token, response.type, response.state.to_decree_included});
     ReplyTo(n, reply);
   }
 

@@ -26,8 +26,11 @@ class LearnerSessionsTest : public testing::Test {
     options.pid = kTestPid;
     return options;
   }
-  LearnerSessions::Consequence AskFrom(int64_t applied) {
+  LearnerSessions::Consequence AskFrom(int64_t applied,
+                                       LogCoverage coverage = LogCoverage::kCovered) {
     LearnReceived event;
+    event.token = ++last_token_;
+    event.log_coverage = coverage;
     event.request.pid = kTestPid;
     event.request.learner = kLearner;
     event.request.signature = sessions_.Find(kLearner)->signature;
@@ -35,9 +38,28 @@ class LearnerSessionsTest : public testing::Test {
     return sessions_.Answer(event);
   }
 
+  void GiveCheckpoint(int64_t decree) {
+    sessions_.OnShipped({last_token_, LearnType::kApp, Decree(decree)});
+  }
+  // Decrees 1 to 8 left the memory.
+  void Forget() {
+    s_.list.Reset(Decree(8));
+    for (int64_t decree = 9; decree <= 11; ++decree)
+      s_.list.Put(MakeMutation(7, decree, decree - 1, "a"), PrepareList::LogState::kLogged, 0);
+    s_.list.CommitThrough(Decree(11));
+    s_.last_durable = Decree(7);
+  }
+  GroupCheckResponse Says(LearnerStatus status) const {
+    GroupCheckResponse response;
+    response.pid = kTestPid;
+    response.learner_status = status;
+    return response;
+  }
+
   const Endpoint kLearner = NodeAt('B');
   ReplicaState s_{Options()};
   LearnerSessions sessions_{s_};
+  ReplyToken last_token_ = 0;
 };
 using LearnerSessionsDeathTest = LearnerSessionsTest;
 
@@ -66,6 +88,77 @@ TEST_F(LearnerSessionsTest, WhoAsksAgainIsSentAllFromThereOn) {
   AskFrom(9);  // its former answer was lost
   EXPECT_EQ(sessions_.Find(kLearner)->prepare_start, Decree(13));
   sessions_.Check(Decree(12));
+}
+
+TEST_F(LearnerSessionsTest, WhoGetsACheckpointNeedsTheLogBehindIt) {
+  Forget();
+  AskFrom(0);
+  EXPECT_EQ(sessions_.FirstLogDecreeNeeded(), Decree(1));
+  AskFrom(0, LogCoverage::kDropped);
+  EXPECT_EQ(sessions_.FirstLogDecreeNeeded(), Decree(8)) << "nothing before it was read";
+  GiveCheckpoint(6);
+  EXPECT_EQ(sessions_.FirstLogDecreeNeeded(), Decree(7));
+  AskFrom(6);
+  sessions_.OnShipped({last_token_, LearnType::kLog, Decree(11)});
+  EXPECT_EQ(sessions_.FirstLogDecreeNeeded(), Decree(7)) << "the answer may be lost";
+  AskFrom(11);
+  EXPECT_EQ(sessions_.FirstLogDecreeNeeded(), Decree(8)) << "it takes prepares";
+}
+
+TEST_F(LearnerSessionsTest, WhoAsksAgainForWhatItWasGivenGivesItsPlace) {
+  Forget();
+  AskFrom(0, LogCoverage::kDropped);
+  AskFrom(0, LogCoverage::kDropped);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), std::nullopt) << "it was not given anything yet";
+  GiveCheckpoint(6);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), std::nullopt);
+  AskFrom(0, LogCoverage::kDropped);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), kLearner);
+  GiveCheckpoint(6);
+  AskFrom(6);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), std::nullopt) << "it got further";
+}
+
+TEST_F(LearnerSessionsTest, WhoGetsNowhereGivesItsPlaceUnlessItCopies) {
+  Forget();
+  s_.now = s_.now + s_.options.learner_patience;
+  EXPECT_EQ(sessions_.WhoGivesPlace(), kLearner) << "it never asked";
+  AskFrom(0, LogCoverage::kDropped);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), std::nullopt);
+  GiveCheckpoint(6);
+  s_.now = s_.now + absl::Hours(5);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), std::nullopt);
+  AskFrom(11);
+  EXPECT_EQ(sessions_.WhoGivesPlace(), std::nullopt);
+  s_.now = s_.now + s_.options.learner_patience;
+  EXPECT_EQ(sessions_.WhoGivesPlace(), kLearner) << "its flush does not end";
+  sessions_.Register(NodeAt('C'));
+  s_.now = s_.now + s_.options.learner_patience;
+  EXPECT_EQ(sessions_.WhoGivesPlace(), kLearner) << "it has stood longest";
+}
+
+TEST_F(LearnerSessionsTest, WhoAsksInVainTooOftenIsNoLearnerAnyMore) {
+  Forget();
+  AskFrom(0, LogCoverage::kDropped);
+  int rounds = 0;
+  LearnerSessions::Consequence consequence = LearnerSessions::Consequence::kNone;
+  while (consequence == LearnerSessions::Consequence::kNone && ++rounds < 100) {
+    GiveCheckpoint(6);
+    consequence = AskFrom(0, LogCoverage::kDropped);
+  }
+  EXPECT_EQ(consequence, LearnerSessions::Consequence::kEnd);
+  EXPECT_EQ(rounds, 11);
+  EXPECT_EQ(std::get<LearnResponse>(s_.effects.replies.back().body).err,
+            ErrorCode::kObjectNotFound);
+}
+
+TEST_F(LearnerSessionsTest, WhoAnswersThatItDoesNotLearnIsIdle) {
+  const LearnerSessions::Session& session = *sessions_.Find(kLearner);
+  EXPECT_FALSE(sessions_.IsIdle(session, Says(LearnerStatus::kInvalid))) << "not at once";
+  s_.now = s_.now + s_.options.learner_patience;
+  EXPECT_TRUE(sessions_.IsIdle(session, Says(LearnerStatus::kInvalid)));
+  EXPECT_FALSE(sessions_.IsIdle(session, Says(LearnerStatus::kWithoutPrepare)));
+  EXPECT_FALSE(sessions_.IsIdle(session, GroupCheckResponse{})) << "it is loading";
 }
 
 TEST_F(LearnerSessionsTest, AHistoryNobodyHereKnowsCountsForNothing) {

@@ -452,6 +452,41 @@ TEST_F(ReplicaCoreTest, ALearnerIsAMemberWhenItsOwnSessionSucceeded) {
   EXPECT_NE(Sent<SendConfigurationUpdate>(Step(answer)), nullptr);
 }
 
+TEST_F(ReplicaCoreTest, WhoDoesNotLearnThoughItAnswersIsNoLearnerAnyMore) {
+  BecomePrimary();
+  PartitionConfiguration wants_one_more = Group(8, kB, {kA, kC});
+  wants_one_more.max_replica_count = 4;
+  Propose(ConfigType::kAddSecondary, kD, wants_one_more);
+  GroupCheckAnswered answer;
+  answer.from = kD;
+  answer.ballot = Ballot(8);
+  answer.response.pid = kTestPid;
+  Step(answer);
+  EXPECT_EQ(core_->learners().size(), 1u);
+  now_ = now_ + options_.learner_patience;
+  Step(answer);
+  EXPECT_TRUE(core_->learners().empty());
+  EXPECT_EQ(core_->role(), kPrimary);
+}
+
+// A copy can't be stopped; what it brings will count in the next session.
+TEST_F(ReplicaCoreTest, WhoStillCopiesForAFormerSessionSaysThatItLearns) {
+  LearnResponse checkpoint = Cache(11);
+  checkpoint.type = LearnType::kApp;
+  checkpoint.prepare_start_decree = kInvalidDecree;
+  checkpoint.last_committed_decree = checkpoint.state.to_decree_included = Decree(20);
+  checkpoint.state.files = {"a"};
+  ASSERT_TRUE(AnswerRound(BecomeLearner(), checkpoint).learner_work.has_value());
+  Step(LeaseLost{});
+  Step(Connected{});
+  GroupCheckReceived check{1, {}};
+  check.request.config = From(kA, 7, kPotentialSecondary, 43);
+  const Effects effects = Step(check);
+  ASSERT_EQ(core_->role(), kPotentialSecondary);
+  EXPECT_EQ(std::get<GroupCheckResponse>(effects.replies[0].body).learner_status,
+            LearnerStatus::kWithoutPrepare);
+}
+
 // ---- meta ----
 
 TEST_F(ReplicaCoreTest, AnswersThatCanNotBeTrueAreAskedForAgain) {

@@ -133,6 +133,49 @@ TEST_F(LogFilesTest, AMemberThatIsGoneForGoodHoldsNoMoreThanItsLimit) {
   EXPECT_LE(FilesAtRest(primary), 7u);
 }
 
+// Its copy does not end: the test is the learner.
+TEST_F(LogFilesTest, ALearnerHoldsWhatLiesBehindItsCheckpointButNoMoreThanTheDataTakes) {
+  options_.log_for_member = {.bytes_max = 2500 << 10};
+  meta_.SetReplicaCount(1);
+  Server& primary = AddServer();
+  ASSERT_TRUE(MakePrimary(primary));
+  for (int i = 0; i < 6; ++i) PutOneMebibyte(primary);  // more decrees than the memory holds
+  EXPECT_LE(FilesAtRest(primary), 2u);
+
+  int64_t signature = 0;
+  client_->SetHandler([&](InboundRequest request) {
+    const auto check = DecodeWrapped<GroupCheckRequest>(request.body);
+    if (!check.ok()) return;
+    signature = check->config.learner_signature;
+    request.responder.Reply(
+        ErrorCode::kOk,
+        EncodeWrapped(GroupCheckResponse{.pid = kPid,
+                                         .learner_status = LearnerStatus::kWithoutPrepare,
+                                         .learner_signature = signature,
+                                         .node = client_->local()}));
+  });
+  meta_.Propose(primary.address, ConfigType::kAddSecondaryForLoadBalance, client_->local());
+  ASSERT_TRUE(world_.RunUntil([&] { return signature != 0; }, absl::Seconds(10)));
+  const auto ask = [&](Decree applied) {
+    return *DecodeWrapped<LearnResponse>(
+        Call(primary, kRpcLearn,
+             EncodeWrapped(LearnRequest{.pid = kPid,
+                                        .learner = client_->local(),
+                                        .signature = signature,
+                                        .last_committed_decree_in_app = applied}))
+            .body);
+  };
+  const LearnResponse checkpoint = ask(Decree(0));
+  ASSERT_EQ(checkpoint.type, LearnType::kApp);
+  for (int i = 0; i < 2; ++i) PutOneMebibyte(primary);
+  EXPECT_GE(FilesAtRest(primary), 15u);
+  for (int i = 0; i < 6; ++i) PutOneMebibyte(primary);
+  const size_t most = FilesAtRest(primary);
+  EXPECT_GE(most, 15u);
+  EXPECT_LE(most, 30u);
+  EXPECT_EQ(ask(checkpoint.state.to_decree_included).type, LearnType::kApp);
+}
+
 TEST_F(LogFilesTest, TheLogOfADuplicatedTableStaysWhole) {
   meta_.SetReplicaCount(1);
   meta_.app().duplicating = true;
