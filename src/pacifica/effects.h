@@ -111,6 +111,7 @@ struct ClientReply {
 
 struct LearnerWork {
   enum class What {
+    // Of these two the standing becomes kLearner, durable before the content changes.
     kInstallCheckpoint,  // copy response.state.files from response.learnee, make them the engine's
                          // content (in steps that a crash anywhere survives; the private log's old
                          // content must not be replayed over it: void it)
@@ -130,8 +131,9 @@ struct RoleChange {
   std::string why;
 };
 
-// What the replica's state is worth, kept in .init-info. From RestartLog on it is a learner's: it
-// may lack what the group committed, whatever its ballots say; after a crash such a replica may
+// What the replica's state is worth, kept in .init-info. From the first that learning changes of it
+// (a piece of log, a checkpoint, RestartLog; the invitation, if it held nothing) it is a learner's:
+// it may lack what the group committed, whatever its ballots say; after a crash such a replica may
 // only learn (RecoveredState::inactivity).
 enum class Standing { kMember, kLearner };
 

@@ -75,6 +75,8 @@ void Learner::OnInvitation(int64_t signature) {
     signature_ = signature;
     failed_ = 0;
     phase_ = LearnerStatus::kWithoutPrepare;
+    // A former member's state stays one until learning changes it: the group may yet need it.
+    if (s_.HoldsNothing()) s_.MarkAsLearner();
     // Nothing of the old list commits any more: the engine must stand still between rounds.
     secondary_.Restart(Decree(0));
   }

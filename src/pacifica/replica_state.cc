@@ -68,14 +68,21 @@ void ReplicaState::CommitThrough(Decree through) {
   for (MutationPtr& m : list.CommitThrough(through)) Hand(std::move(m));
 }
 
+void ReplicaState::MarkAsLearner() {
+  if (standing == Standing::kLearner) return;
+  standing = Standing::kLearner;
+  effects.persist_standing = Standing::kLearner;
+}
+
 void ReplicaState::RestartList(Decree committed) {
   list.Reset(committed);
   last_handed_ballot = Ballot(0);
   ++learner_restarts;
-  standing = Standing::kLearner;
+  standing = Standing::kLearner;  // on disk with what led here: HandOver, RestartLog, LearnerWork
 }
 
 void ReplicaState::HandOver(const std::vector<MutationPtr>& mutations) {
+  MarkAsLearner();
   last_handed_ballot = Ballot(0);
   for (const MutationPtr& m : mutations) {
     last_mutation_ballot = std::max(last_mutation_ballot, m->ballot);

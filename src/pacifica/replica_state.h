@@ -85,6 +85,11 @@ struct ReplicaState {
   // Hands over mutations that did not go through the list, behind everything handed so far; the
   // list begins anew there. Their ballots don't fall.
   void HandOver(const std::vector<MutationPtr>& mutations);
+  // From now on its state is a learner's, also on disk (Standing).
+  void MarkAsLearner();
+  bool HoldsNothing() const {
+    return last_handed == Decree(0) && list.last_prepared() == Decree(0);
+  }
   // The engine stands at `decree` by other means.
   void JumpTo(Decree decree);
   // What follows in the list comes from another's history. That may have committed the last decrees

@@ -244,6 +244,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
   scans_.Clear();
   WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;
+    info.is_learner = true;
     info.durable = std::min(info.durable, expected);
     info.offset_in_shared_log = host_->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();

@@ -216,6 +216,7 @@ class Harness {
     if (!n.work.has_value()) return;
     const LearnerWork work = *std::exchange(n.work, std::nullopt);
     if (result == LearnerWorkDone::Result::kDone) {
+      if (work.what != LearnerWork::What::kFlush) n.disk.learner = true;
       if (work.what == LearnerWork::What::kInstallCheckpoint) {
         n.disk.engine = checkpoints[work.response.base_local_dir];
         n.disk.log.clear();

@@ -469,6 +469,35 @@ TEST_F(ReplicaCoreTest, WhoDoesNotLearnThoughItAnswersIsNoLearnerAnyMore) {
   EXPECT_EQ(core_->role(), kPrimary);
 }
 
+// R10: after a crash a half-taught replica may only learn.
+TEST_F(ReplicaCoreTest, WhatTheFirstPieceOfLogChangesIsMarkedBeforeItIsApplied) {
+  EXPECT_EQ(Invite(41).persist_standing, std::nullopt) << "its state is still what it was as member";
+  EXPECT_EQ(core_->last_mutation_ballot(), Ballot(0));
+  LearnResponse piece;
+  piece.config = From(kA, 7, kPotentialSecondary);
+  piece.last_committed_decree = Decree(20);
+  piece.prepare_start_decree = kInvalidDecree;
+  piece.type = LearnType::kLog;
+  piece.state.to_decree_included = Decree(12);
+  AppendMutation(*MakeMutation(7, 12, 11, "k"), -1, &piece.state.meta.bytes);
+  const Effects effects = AnswerRound(BecomeLearner(), piece);
+  EXPECT_EQ(effects.apply.size(), 1u);
+  EXPECT_EQ(effects.persist_standing, Standing::kLearner);
+  EXPECT_EQ(core_->last_mutation_ballot(), kInvalidBallot);
+  Step(Applied{Decree(12)});
+  EXPECT_EQ(Step(Tick{}).persist_standing, std::nullopt) << "once";
+}
+
+TEST_F(ReplicaCoreTest, WhoHoldsNothingIsALearnerFromTheStart) {
+  recovered_.ballot = Ballot(0);
+  recovered_.last_applied = recovered_.last_durable = Decree(0);
+  Open();
+  const Effects effects = Invite(41);
+  EXPECT_EQ(effects.persist_ballot, Ballot(7));
+  EXPECT_EQ(effects.persist_standing, Standing::kLearner);
+  EXPECT_EQ(core_->last_mutation_ballot(), kInvalidBallot);
+}
+
 // A copy can't be stopped; what it brings will count in the next session.
 TEST_F(ReplicaCoreTest, WhoStillCopiesForAFormerSessionSaysThatItLearns) {
   LearnResponse checkpoint = Cache(11);

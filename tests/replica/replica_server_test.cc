@@ -206,6 +206,46 @@ TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   EXPECT_FALSE(is_copying());
 }
 
+TEST_F(ReplicaServerTest, AMemberThatLearnsAgainIsMarkedWithTheCheckpointItTakesOver) {
+  options_.log_segment_bytes = 64 << 10;
+  options_.checkpoint_interval = absl::Seconds(1);
+  options_.log_for_member = {};  // it gets a checkpoint
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 1000));
+  ASSERT_TRUE(AddSecondary(a, c));
+  world_.RunFor(absl::Seconds(5));
+  const std::string directory = Snapshot(c).directory;
+  c.Crash(sim::CrashMode::kProcess);
+  meta_.Propose(a.address, ConfigType::kDowngradeToInactive, c.address);
+  ASSERT_TRUE(WaitFor(a, PartitionStatus::kPrimary));
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, Value(i, 2000)), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(10));
+
+  Restart(c);
+  world_.RunFor(absl::Seconds(2));
+  const auto copies = [&] {
+    return Exists(c.node.environment().files(), JoinPath(directory, "learn"));
+  };
+  const auto is_marked = [&] {
+    return LoadInitInfo(c.node.environment().files(), directory)->is_learner;
+  };
+  meta_.Propose(a.address, ConfigType::kAddSecondary, c.address);
+  ASSERT_TRUE(world_.RunUntil(copies, absl::Seconds(20)));
+  EXPECT_FALSE(is_marked()) << "it holds what it held as a member";
+  ASSERT_TRUE(world_.RunUntil([&] { return !copies(); }, absl::Seconds(20)));
+  EXPECT_TRUE(is_marked());
+  c.Crash(sim::CrashMode::kProcess);
+  Restart(c);
+  world_.RunFor(absl::Seconds(2));
+  const std::vector<ReplicaInfo>& report = meta_.reports().at(c.address);
+  ASSERT_EQ(report.size(), 1u);
+  EXPECT_EQ(report[0].last_mutation_ballot, kInvalidBallot);
+  ASSERT_TRUE(AddSecondary(a, c));
+  EXPECT_FALSE(is_marked());
+}
+
 TEST_F(ReplicaServerTest, WhatNoCorrectServerSendsIsCountedOfItsTable) {
   options_.log_segment_bytes = 1 << 20;
   options_.checkpoint_interval = absl::Seconds(1);
