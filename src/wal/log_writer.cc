@@ -472,7 +472,10 @@ void LogWriter::Drain(Task done) {
 }
 
 void LogWriter::CheckDrained() {
-  if (!blocks_.empty() || in_flight_ || job_running_ || !jobs_.empty()) return;
+  if (drain_.empty() || !blocks_.empty() || in_flight_ || job_running_ || !jobs_.empty()) return;
+  // What they would do Close does.
+  strand_->Cancel(std::exchange(trim_, kNoTimer));
+  strand_->Cancel(std::exchange(release_kept_, kNoTimer));
   std::vector<Task> done = std::exchange(drain_, {});
   for (Task& task : done) task();
 }

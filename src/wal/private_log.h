@@ -138,7 +138,8 @@ class PrivateLog {
   virtual std::shared_ptr<const LogGauges> gauges() const { return nullptr; }
 
   // Runs `done` on the strand once everything appended was reported and no step of this log is
-  // under way in the DiskPool or the device; a failed log drains, too. Append nothing afterwards.
+  // under way in the DiskPool or the device, nor will be by itself; a failed log drains, too.
+  // Append nothing afterwards.
   virtual void Drain(Task done) = 0;
   // After Drain (FailedPrecondition otherwise, harmless: the next Open recovers): trims the last
   // file to its content, removes spares, marks the stop clean. Typically log->Drain([..] {

@@ -32,6 +32,7 @@ class FaultyDevice : public LogDevice {
   int writes = 0;
   int records_largest = 0;
   int writes_without_records = 0;
+  int truncations = 0;
 
   void Write(WriteRequest request) override {
     ++writes;
@@ -62,6 +63,7 @@ class FaultyDevice : public LogDevice {
     return device_.FillWithZeros(file, from, to);
   }
   absl::Status TruncateAndSync(LogFile& file, uint64_t size) override {
+    ++truncations;
     return device_.TruncateAndSync(file, size);
   }
   absl::Status Sync(LogFile& file) override { return device_.Sync(file); }
@@ -528,6 +530,34 @@ TEST(LogWriterTest, AFileNamedAheadWaitsForRecordsOrForTheEnd) {
     logs.w.Settle();
     EXPECT_EQ(logs.events.back(), "4 ok");
   }
+}
+
+// The engine is closed between the two, which takes its time: a step that began meanwhile would
+// make Close refuse.
+TEST(LogWriterTest, ALogThatIsDrainedBeginsNothingMore) {
+  Logs logs;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  for (int64_t d = 1; d <= 20; ++d) {
+    logs.Append(1, d, 20000);
+    logs.w.Settle(absl::Milliseconds(50));
+  }
+  logs.w.env().RunOn(logs.w.strand(),
+                     [&] { logs.logs[1]->DropUnneeded({.checkpoint = Decree(10)}); });
+  logs.Drain(1);
+  logs.w.Settle(absl::Seconds(1));
+  ASSERT_EQ(logs.events.back(), "drained");
+  ASSERT_GT(CountFiles(logs), 2);
+  EXPECT_EQ(logs.env->device.truncations, 0) << "files that were left are trimmed later";
+  const std::vector<std::string> names = *logs.w.files().List(Logs::Directory(1));
+  logs.w.Settle(absl::Minutes(11));
+  EXPECT_EQ(logs.env->device.truncations, 0);
+  EXPECT_EQ(*logs.w.files().List(Logs::Directory(1)), names) << "what was kept goes at Close";
+  absl::Status closed;
+  logs.w.env().RunInPool([&] { closed = logs.logs[1]->Close(); });
+  EXPECT_TRUE(closed.ok()) << closed;
+  EXPECT_GT(logs.env->device.truncations, 2);
 }
 
 TEST(LogWriterTest, ALoneRecordIsWrittenAtOnce) {
