@@ -114,6 +114,9 @@ void LogWriter::NameNextFile(const LogFileName& name) {
                    next_ = std::move(*made);
                  } else if (!absl::IsResourceExhausted(status)) {
                    Fail(status);
+                 } else if (blocks_.only_file_header()) {
+                   // Without a name it is no file: nothing to wait for at the end.
+                   if (!drain_.empty()) blocks_.TakeAll();
                  } else if (!in_flight_ && IsBusy() && blocks_.front().name == next_name_) {
                    WaitForSpace(status);
                  }  // else it is tried again when its first block is in front

@@ -21,7 +21,7 @@
 //           W3  a file's first write waits until its name and all of the file before are durable.
 //               It is named as soon as its start is known: until it holds its first record it is a
 //               last file without a first block, which recovery removes. A log that is drained
-//               writes the first block alone
+//               writes the first block alone, or forgets it where no space was left for the name
 //           W4  a write reaches past the synced end of its file only with kGrowing
 //           (L1 and L2 of private_log.h follow)
 // SPDX-License-Identifier: Apache-2.0

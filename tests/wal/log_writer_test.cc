@@ -532,6 +532,32 @@ TEST(LogWriterTest, AFileNamedAheadWaitsForRecordsOrForTheEnd) {
   }
 }
 
+TEST(LogWriterTest, G11_AFileNamedAheadThatFindsNoSpaceIsNotWaitedForByTheEnd) {
+  Logs logs;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  for (int64_t d = 1; d <= 3; ++d) {  // a fourth would not fit
+    logs.Append(1, d, 18000);
+    logs.w.Settle(absl::Milliseconds(100));
+    logs.w.node().disk().SetFreeBytes(0);
+  }
+  EXPECT_EQ(CountFiles(logs), 1) << "there is no space for the next";
+  logs.Drain(1);
+  logs.w.Settle();
+  EXPECT_EQ(logs.events, (Events{"1 ok", "2 ok", "3 ok", "drained"}));
+  logs.w.node().disk().SetFreeBytes(UINT64_MAX);
+  absl::Status closed;
+  logs.w.env().RunInPool([&] { closed = logs.logs[1]->Close(); });
+  EXPECT_TRUE(closed.ok()) << closed << ": all that was appended is durable";
+  logs.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(logs.Open(1, options).ok());
+  EXPECT_EQ(logs.replayed, (std::vector<int64_t>{1, 2, 3}));
+  logs.Append(1, 4, 10);
+  logs.w.Settle();
+  EXPECT_EQ(logs.events.back(), "4 ok");
+}
+
 // The engine is closed between the two, which takes its time: a step that began meanwhile would
 // make Close refuse.
 TEST(LogWriterTest, ALogThatIsDrainedBeginsNothingMore) {
