@@ -27,7 +27,8 @@ LogFolder::LogFolder(Environment& env, const PrivateLogOptions& options, LogIden
       direct_(options.preallocate && options.durability == Durability::kFsync),
       capacity_bytes_(capacity_bytes),
       zeros_ahead_(device_.zeros_ahead()),
-      identity_(std::move(identity)) {}
+      identity_(std::move(identity)),
+      last_file_at_start_(identity_.last_file) {}
 
 absl::Status LogFolder::WriteIdentity() {
   return WriteFileDurably(files_, identity_path_, identity_.Format());
@@ -137,6 +138,7 @@ absl::Status LogFolder::Trim(const std::vector<ToTrim>& files) {
 
 absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep) {
   to_remove_.insert(to_remove_.end(), names.begin(), names.end());
+  RETURN_IF_ERROR(MarkIncomplete());
   while (!to_remove_.empty()) {
     // One by one: of several unsynced names a power cut may keep any, and leave a hole.
     RETURN_IF_ERROR(SyncLastKept());
@@ -154,6 +156,18 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
     to_remove_.pop_front();
   }
   return absl::OkStatus();
+}
+
+// After a clean stop the identity file says how many files there are: not once the first one's name
+// went. A full disk has no space for that, and wants the file to go.
+absl::Status LogFolder::MarkIncomplete() {
+  if (!identity_.clean || to_remove_.empty()) return absl::OkStatus();
+  LogIdentity before = identity_;
+  identity_.MarkUnclean();
+  const absl::Status written = WriteIdentity();
+  if (written.ok()) return written;
+  identity_ = std::move(before);
+  return absl::IsResourceExhausted(written) ? absl::OkStatus() : written;
 }
 
 bool LogFolder::MayKeep(const FileStatus& status) const {
@@ -217,9 +231,10 @@ absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file
   // From here on it names exactly our files here: recovery notices when one is gone.
   identity_.clean = true;
   // A file of which nothing was read but its end is known as it was before.
-  if (last_file && !(last_file->marks.empty() && identity_.last_file &&
-                     identity_.last_file->index == last_file->index))
-    identity_.last_file = std::move(last_file);
+  const bool is_known =
+      last_file && last_file_at_start_ && last_file->index == last_file_at_start_->index;
+  if (is_known && last_file->marks.empty()) last_file = last_file_at_start_;
+  identity_.last_file = std::move(last_file);
   return WriteIdentity();
 }
 

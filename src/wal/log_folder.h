@@ -78,6 +78,7 @@ class LogFolder {
   };
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
+  absl::Status MarkIncomplete();
   absl::Status CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken);
   absl::Status CreateFilled(const std::string& path, int64_t index, uint64_t fill_bytes,
                             ZerosTaken taken);
@@ -99,6 +100,7 @@ class LogFolder {
   const uint64_t capacity_bytes_;
   const std::shared_ptr<ZerosAhead> zeros_ahead_;
   LogIdentity identity_;
+  const std::optional<LogIdentity::LastFile> last_file_at_start_;
   struct Spare {
     std::string path;
     OpenLogFile file;

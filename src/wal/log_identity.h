@@ -6,7 +6,7 @@
 //   file <inode> <birth time, ns> fsync|os <index>
 //                                            a line a file; the index of the log file it was made
 //                                            for, which older ones lack
-//   clean                                    only after a clean stop, nothing written since
+//   clean                                    after a clean stop, nothing written or dropped since
 //   last <index> <bytes> <largest ballot>    likewise: the newest file, and what is known of it
 //   from <position> <crc> <decree>           an index entry of it (log_index.h), in order
 //   crc <8 hex digits>                       CRC-32C of everything above

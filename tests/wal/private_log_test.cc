@@ -325,6 +325,69 @@ TEST(PrivateLogTest, DropThroughRemovesWholeFilesFromTheFrontAndNeverTheNewest) 
   EXPECT_EQ(w.replayed.back()->decree, Decree(60));
 }
 
+// Nothing is appended after the start, but a checkpoint needs fewer files.
+TEST(PrivateLogTest, FilesDroppedAfterACleanStartAreNotMissedAtTheNext) {
+  for (const bool preallocate : {true, false}) {  // they are kept, or removed
+    SCOPED_TRACE(preallocate);
+    LogWorld w;
+    PrivateLogOptions options = TestLogOptions();
+    options.preallocate = preallocate;
+    ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
+    ASSERT_TRUE(w.Close().ok());
+    ASSERT_TRUE(w.Open(options).ok());
+    const size_t before = w.Names().size();
+    w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(40)); });
+    w.Settle();
+    EXPECT_LT(w.log->stats().files, static_cast<int64_t>(before));
+    w.Crash(sim::CrashMode::kPowerNone);
+    const LogIdentity identity = *ReadLogIdentity(w.files(), kIdentityPath);
+    EXPECT_FALSE(identity.clean) << "it would say that as many files are there";
+    options.applied = Decree(40);
+    ASSERT_TRUE(w.Open(options).ok());
+    EXPECT_EQ(w.replayed.back()->decree, Decree(60));
+    ASSERT_TRUE(w.Close().ok());
+    ASSERT_TRUE(w.Open(options).ok());
+    EXPECT_TRUE(w.summary.was_clean);
+  }
+}
+
+// A full disk has no space for an identity file, but wants the files removed.
+TEST(PrivateLogTest, FilesAreDroppedAfterACleanStartOnAFullDiskToo) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.preallocate = false;  // what is dropped is removed
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
+  ASSERT_TRUE(w.Close().ok());
+  ASSERT_TRUE(w.Open(options).ok());
+  const size_t before = w.Names().size();
+  w.node().disk().SetFreeBytes(0);
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(40)); });
+  w.Settle();
+  EXPECT_LT(w.Names().size(), before);
+}
+
+TEST(PrivateLogTest, WhatIsKnownOfTheNewestFileOutlivesADrop) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 300 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 800; ++d) {
+    w.Append(MakeMutation(d, 1000));
+    if (d % 20 == 0) w.Settle(absl::Milliseconds(20));
+  }
+  w.Settle();
+  ASSERT_TRUE(w.Close().ok());
+  options.applied = Decree(800);
+  ASSERT_TRUE(w.Open(options).ok());
+  ASSERT_GT(w.log->stats().files, 2);
+  EXPECT_LT(w.replayed.size(), 200u) << "one step of the index";
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(500)); });
+  w.Settle();
+  ASSERT_TRUE(w.Close().ok());
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_LT(w.replayed.size(), 200u);
+}
+
 TEST(PrivateLogTest, AnEmptyLogDoesNotCoverWhatTheEngineHolds) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();
