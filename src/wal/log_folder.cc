@@ -231,8 +231,9 @@ absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file
   // From here on it names exactly our files here: recovery notices when one is gone.
   identity_.clean = true;
   // A file of which nothing was read but its end is known as it was before.
-  const bool is_known =
-      last_file && last_file_at_start_ && last_file->index == last_file_at_start_->index;
+  const bool is_known = last_file && last_file_at_start_ &&
+                        last_file->index == last_file_at_start_->index &&
+                        last_file->content_bytes == last_file_at_start_->content_bytes;
   if (is_known && last_file->marks.empty()) last_file = last_file_at_start_;
   identity_.last_file = std::move(last_file);
   return WriteIdentity();

@@ -47,6 +47,7 @@ class Recovery {
     RETURN_IF_ERROR(ReadFirstBlocks());
     RETURN_IF_ERROR(CheckIndexes());
     RETURN_IF_ERROR(Replay());
+    CompareEndWithCleanStop();
     RETURN_IF_ERROR(MakeDurable());
     RETURN_IF_ERROR(AppendUncommittedAnew());
     return std::move(log_);
@@ -107,13 +108,7 @@ class Recovery {
     std::sort(logs_.begin(), logs_.end(),
               [](const File& a, const File& b) { return a.entry.name < b.entry.name; });
     RETURN_IF_ERROR(FindOwn());
-    // A clean stop names exactly the files there are (copied ones are as many).
-    if (summary_.was_clean && logs_.size() < log_.identity.files.size()) {
-      LOG(ERROR) << "[" << options_.pid << "] " << options_.directory << " holds " << logs_.size()
-                 << " log files, but the last clean stop left " << log_.identity.files.size()
-                 << ": what they held is lost here";
-      summary_.was_clean = false;
-    }
+    CompareNamesWithCleanStop();
     for (size_t i = 1; i < logs_.size(); ++i)
       if (logs_[i].entry.name.index == logs_[i - 1].entry.name.index)
         return Damaged(logs_[i], absl::StrCat("same index as ", logs_[i - 1].entry.file_name));
@@ -131,6 +126,42 @@ class Recovery {
                    << " log files count as written here";
     for (File& file : logs_) file.written_as = log_.identity.Find(file.status);
     return absl::OkStatus();
+  }
+
+  // A clean stop names exactly the files there are (copied ones are as many). An older version that
+  // wrote since began a file behind them, and dropped what its engine held; how it ended is not
+  // known.
+  void CompareNamesWithCleanStop() {
+    if (!summary_.was_clean) return;
+    const std::optional<LogIdentity::LastFile>& told = log_.identity.last_file;
+    if (told && !logs_.empty() && logs_.back().entry.name.index > told->index) {
+      summary_.was_clean = false;
+    } else if (logs_.size() < log_.identity.files.size()) {
+      SayLost(absl::StrCat("holds ", logs_.size(), " log files, but the last clean stop left ",
+                           log_.identity.files.size()));
+    }
+  }
+
+  // And it tells how far the newest reached. What is missing of that looks like a torn tail, but
+  // was durable. The file itself may have been dropped by who wrote on behind it.
+  void CompareEndWithCleanStop() {
+    const std::optional<LogIdentity::LastFile>& told = log_.identity.last_file;
+    if (!log_.identity.clean || !told || !summary_.lost.empty()) return;
+    for (const File& file : logs_) {
+      if (file.entry.name.index < told->index) continue;
+      if (file.entry.name.index == told->index && file.entry.content_bytes < told->content_bytes)
+        SayLost(absl::StrCat("holds ", file.entry.content_bytes, " bytes in ", file.entry.file_name,
+                             ", but the last clean stop left ", told->content_bytes));
+      return;
+    }
+    SayLost(absl::StrCat("lacks log.", told->index, ", of which the last clean stop left ",
+                         told->content_bytes, " bytes"));
+  }
+
+  void SayLost(std::string_view what) {
+    summary_.was_clean = false;
+    summary_.lost = absl::StrCat(options_.directory, " ", Text(what));
+    LOG(ERROR) << "[" << options_.pid << "] " << summary_.lost << ": the rest is lost here";
   }
 
   absl::Status ReadFirstBlocks() {

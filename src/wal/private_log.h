@@ -73,7 +73,8 @@ struct ReplaySummary {
   uint64_t bytes_above_applied = 0;
   absl::Duration took;     // all of Open, the sink's part included
   bool cut_tail = false;   // something was cut from the end: the stop was not clean
-  bool was_clean = false;  // the last stop was clean
+  bool was_clean = false;  // the last stop was clean, and all that it left is here
+  std::string lost;        // what it left and is not here; empty: nothing
   Decree max_decree;       // largest decree seen; 0 = none
   Ballot max_ballot;
 };

@@ -242,10 +242,109 @@ TEST_F(LogBadInputTest, ALogThatWasLostAfterACleanStopIsNoCleanStart) {
     }
     ASSERT_TRUE(w.Open(options).ok());
     EXPECT_FALSE(w.summary.was_clean);
+    EXPECT_NE(w.summary.lost, "");
     w.log.reset();
     ASSERT_TRUE(w.files().RemoveAll(kLogDirectory).ok());
     ASSERT_TRUE(w.files().RemoveAll(kIdentityPath).ok());
   }
+}
+
+// 40 records in files of 16 KiB, closed.
+void CloseFilledFiles(LogWorld& w, const PrivateLogOptions& options) {
+  ASSERT_TRUE(w.Open(options).ok());
+  for (int64_t d = 1; d <= 40; ++d) {
+    w.Append(MakeMutation(d, 1000));
+    w.Settle(absl::Milliseconds(20));
+  }
+  ASSERT_GT(w.log->stats().files, 2);
+  ASSERT_TRUE(w.Close().ok());
+}
+
+// And how far the newest reaches: less of it looks like a torn tail, but was durable.
+TEST(LogEndTest, ANewestFileThatLostItsEndAfterACleanStopIsNoCleanStart) {
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 10;
+  const size_t last_block_bytes = kBlockHeaderBytes + EncodedSize(*MakeMutation(40, 1000));
+  enum class How { kCut, kZeros, kCutCopy };
+  for (const How how : {How::kCut, How::kZeros, How::kCutCopy}) {
+    for (int kept = 0; kept < 5; ++kept) {
+      SCOPED_TRACE(absl::StrCat(static_cast<int>(how), " ", kept));
+      LogWorld w;
+      ASSERT_NO_FATAL_FAILURE(CloseFilledFiles(w, options));
+      const LogIdentity told = *ReadLogIdentity(w.files(), kIdentityPath);
+      const std::string newest = w.Names().back();
+      std::string bytes = w.Content(newest);
+      const size_t last_block = bytes.size() - last_block_bytes;
+      const size_t size = std::vector<size_t>{0, kFirstBlockBytes, last_block, last_block + 5,
+                                              bytes.size() - 1}[static_cast<size_t>(kept)];
+      if (how == How::kZeros) {
+        std::fill(bytes.begin() + static_cast<ptrdiff_t>(size), bytes.end(), '\0');
+      } else {
+        bytes.resize(size);
+      }
+      if (how == How::kCutCopy) {
+        ASSERT_TRUE(w.files().Remove(JoinPath(kLogDirectory, newest)).ok());
+      }
+      w.Put(newest, bytes);
+      ASSERT_TRUE(w.Open(options).ok());
+      EXPECT_FALSE(w.summary.was_clean);
+      EXPECT_THAT(w.summary.lost, HasSubstr(absl::StrCat(told.last_file->content_bytes)));
+      EXPECT_LT(w.replayed.back()->decree, Decree(40));
+      // Said until something is written or the log closed: that tells of what there is.
+      w.Crash(sim::CrashMode::kProcess);
+      ASSERT_TRUE(w.Open(options).ok());
+      EXPECT_FALSE(w.summary.was_clean);
+      ASSERT_TRUE(w.Close().ok());
+      ASSERT_TRUE(w.Open(options).ok());
+      EXPECT_TRUE(w.summary.was_clean);
+      EXPECT_EQ(w.summary.lost, "");
+    }
+  }
+}
+
+// It writes a file behind ours and collects what its engine holds: nothing is lost, but how it
+// ended is not known.
+TEST(LogEndTest, ALogThatAnOlderVersionWroteOnHasLostNothing) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 10;
+  ASSERT_NO_FATAL_FAILURE(CloseFilledFiles(w, options));
+  const std::vector<std::string> ours = w.Names();
+  const LogFileName newest = **ParseLogFileName(ours.back());
+  const int64_t end = newest.start_offset + static_cast<int64_t>(w.Content(ours.back()).size());
+  w.Put(LogFileName{newest.index + 1, end}.ToString(),
+        TestLogBytes({{MakeMutation(41, 1000)}}, end, 40));
+  options.applied = Decree(40);
+  for (size_t collected = 0; collected <= ours.size(); ++collected) {
+    SCOPED_TRACE(collected);
+    if (collected > 0) {
+      ASSERT_TRUE(w.files().Remove(JoinPath(kLogDirectory, ours[collected - 1])).ok());
+    }
+    ASSERT_TRUE(w.Open(options).ok());
+    EXPECT_EQ(w.summary.lost, "");
+    EXPECT_FALSE(w.summary.was_clean);
+    EXPECT_THAT(w.ReplayedDecrees(), Contains(41));
+    w.Crash(sim::CrashMode::kPowerNone);
+  }
+}
+
+// It began where the end was missing already.
+TEST(LogEndTest, AnEndThatWasMissingWhenAnOlderVersionWroteOnIsLost) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 16 << 10;
+  ASSERT_NO_FATAL_FAILURE(CloseFilledFiles(w, options));
+  const std::string name = w.Names().back();
+  const LogFileName newest = **ParseLogFileName(name);
+  std::string bytes = w.Content(name);
+  bytes.resize(bytes.size() - kBlockHeaderBytes - EncodedSize(*MakeMutation(40, 1000)));
+  w.Put(name, bytes);
+  const int64_t end = newest.start_offset + static_cast<int64_t>(bytes.size());
+  w.Put(LogFileName{newest.index + 1, end}.ToString(),
+        TestLogBytes({{MakeMutation(40, 10, 4)}}, end, 39));
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_FALSE(w.summary.was_clean);
+  EXPECT_THAT(w.summary.lost, HasSubstr(name));
 }
 
 // A copied log (another inode) is of other origin, but as many files: clean.
