@@ -13,6 +13,7 @@
 #include "tools/log/log_places.h"
 #include "tools/log/log_stat.h"
 #include "tools/log/repair.h"
+#include "tools/log/report.h"
 #include "wal/log_identity.h"
 
 namespace arion::logtool {
@@ -101,6 +102,41 @@ TEST(Verdict, ATornTailIsHarmlessAndWhatTheStartWillDoIsSaid) {
   const auto plan = folder.Planned();
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->steps.empty());
+}
+
+// It opens, but what it lacks was durable once.
+TEST(Verdict, WhatIsLostSinceACleanStopIsSaid) {
+  Folder folder(Durability::kFsync);
+  LogIdentity identity = *ReadLogIdentity(folder.files, "/data/2.1.pegasus/.arion-log");
+  const std::string newest = folder.files.Content(folder.path(2));
+  identity.clean = true;
+  identity.last_file = {.index = 3, .content_bytes = newest.size()};
+  folder.files.Put("/data/2.1.pegasus/.arion-log", identity.Format());
+  const auto expect_lost = [&](const std::string& what) {
+    const Verdict verdict = folder.Judged();
+    EXPECT_LE(static_cast<int>(verdict.judgement), static_cast<int>(Judgement::kTornTail))
+        << verdict.reason;
+    EXPECT_NE(verdict.lost.find(what), std::string::npos) << verdict.lost;
+    EXPECT_NE(VerdictText(PlaceIn(folder.files), verdict).find("lost: "), std::string::npos);
+    const Verdict of_one = Judge(folder.files, PlaceIn(folder.files, folder.path(0)), {});
+    EXPECT_EQ(of_one.lost, "") << "the others were not looked at";
+  };
+  EXPECT_EQ(folder.Judged().lost, "");
+  folder.files.Put(folder.path(2), newest.substr(0, kFirstBlockBytes));
+  expect_lost("the last clean stop left");
+  folder.files.Put(folder.path(2), "");
+  expect_lost("lacks log.3");
+  ASSERT_TRUE(folder.files.Remove(folder.path(2)).ok());
+  expect_lost("holds 2 log files");
+  for (const size_t file : {0, 1}) ASSERT_TRUE(folder.files.Remove(folder.path(file)).ok());
+  const LogPlace empty = PlaceIn(folder.files);
+  EXPECT_NE(Judge(folder.files, empty, {}).lost.find("holds 0 log files"), std::string::npos);
+  MemoryFiles gone;
+  gone.Put("/data/2.1.pegasus/.arion-log", identity.Format());
+  const auto found = FindLogs(gone, "/data");
+  ASSERT_TRUE(found.ok());
+  ASSERT_EQ(found->troubles.size(), 1u);
+  EXPECT_TRUE(absl::IsDataLoss(found->troubles[0].status)) << found->troubles[0].status;
 }
 
 TEST(Verdict, DamageInTheMiddleIsDamageWithFileAndPositionAndWhatIsReadable) {

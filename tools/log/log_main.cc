@@ -52,7 +52,8 @@ usage: arion_log dump|verify|stat|repair [flags] PATH...
 
   dump    every file, mutation and end
   verify  would a server open it? For each log: OK, TORN TAIL (harmless: what a crash leaves, cut at
-          the next start), DAMAGED, REFUSED (something lies there that no server touches), UNREADABLE
+          the next start), DAMAGED, REFUSED (something lies there that no server touches), UNREADABLE;
+          and what is lost of a log that was whole when its server stopped
   stat    totals of each log and each disk: bytes, decrees, blocks, codes
   repair  of a damaged private log: sets aside what can't be replayed, as <file>.removed and
           <file>.tail; deletes nothing. Says what it would do; --yes does it, not while a server
@@ -75,7 +76,7 @@ All of a server's data at once; name every directory its replicas and its shared
   --yes         repair, prepare-rollback: do it
   --to=VERSION  prepare-rollback: 2.3 (and older), 2.4 (the default) or 2.5
 
-exit codes: 0 fine (a torn tail is), 1 something is damaged or refused, 2 usage,
+exit codes: 0 fine (a torn tail is), 1 something is damaged, lost or refused, 2 usage,
             3 something can't be read, or is held by a server
 )";
 
@@ -185,6 +186,7 @@ class Program {
   void VerifyPlace(const LogPlace& place) {
     const Verdict verdict = Judge(watched_, place, {.applied = Decree(FLAGS_applied)});
     Count(verdict);
+    is_damaged_ = is_damaged_ || !verdict.lost.empty();
     if (IsJson())
       PrintVerdictJson(place, verdict, say_);
     else

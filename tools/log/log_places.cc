@@ -10,6 +10,7 @@
 
 #include "base/status.h"
 #include "wal/log_format.h"
+#include "wal/log_identity.h"
 #include "wal/log_reader.h"
 #include "wal/log_survey.h"
 
@@ -102,6 +103,7 @@ class Search {
     const std::string base = BaseName(path);
     if (!names.logs.empty() || !names.refused.empty() || base == "plog" || base == "slog")
       return Folder(path, "");
+    RETURN_IF_ERROR(MissLog(path));
     ASSIGN_OR_RETURN(const std::vector<std::string> all, files_.List(path));
     for (const std::string& name : all) {
       const std::string inner = JoinPath(path, name);
@@ -117,6 +119,17 @@ class Search {
         found_.troubles.push_back({inner, searched});
     }
     return absl::OkStatus();
+  }
+
+  // A replica that says which files its log has, but has no log.
+  absl::Status MissLog(const std::string& path) const {
+    if (!ParseReplicaName(BaseName(path)) || Exists(files_, JoinPath(path, "plog")))
+      return absl::OkStatus();
+    ASSIGN_OR_RETURN(const LogIdentity identity,
+                     ReadLogIdentity(files_, JoinPath(path, ".arion-log")));
+    if (identity.files.empty()) return absl::OkStatus();
+    return absl::DataLossError(absl::StrCat(path, ": plog is gone; the last start or stop left ",
+                                            identity.files.size(), " files in it"));
   }
 
   absl::Status Folder(const std::string& path, const std::string& only_file) {

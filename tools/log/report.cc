@@ -56,7 +56,8 @@ void AddVerdict(const LogPlace& place, const Verdict& verdict, JsonLine* line) {
       .Add("max_last_committed", verdict.readable.max_last_committed.value())
       .Add("max_ballot", verdict.readable.max_ballot.value())
       .Add("end_offset", verdict.end_offset)
-      .Add("hole", verdict.hole);
+      .Add("hole", verdict.hole)
+      .Add("lost", verdict.lost);
 }
 
 }  // namespace
@@ -72,6 +73,9 @@ std::string VerdictText(const LogPlace& place, const Verdict& verdict) {
   if (!verdict.reason.empty()) absl::StrAppend(&text, "  ", verdict.reason, "\n");
   if (!verdict.hole.empty())
     absl::StrAppend(&text, "  a hole: ", verdict.hole, ", the replica can only learn anew\n");
+  if (!verdict.lost.empty())
+    absl::StrAppend(&text, "  lost: ", verdict.lost,
+                    "; a start goes on without it and reports the replica so\n");
   if (verdict.judgement == Judgement::kTornTail)
     for (const Change& change : verdict.at_start)
       absl::StrAppend(&text, "  the next start ", ChangeText(change), "\n");

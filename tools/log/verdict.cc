@@ -48,7 +48,7 @@ class PrivateJudge {
     ReplaySummary summary;
     const auto recovered = RecoverLog(
         files_, options, [this](MutationPtr mutation) { return Take(*mutation); }, &summary);
-    verdict_.was_clean = summary.was_clean;
+    if (place_.only_file.empty()) verdict_.lost = summary.lost;
     verdict_.judgement = JudgementOf(recovered.status());
     verdict_.reason = std::string(recovered.status().message());
     if (recovered.ok())

@@ -35,7 +35,9 @@ struct Verdict {
   SurveyedPartition readable;  // what can be replayed from the start, of all partitions
   int64_t end_offset = 0;      // where that ends
   std::string hole;            // "after 2 comes 6": decrees are missing between; empty: none
-  bool was_clean = false;      // the last stop was
+  // What a clean stop left and is not here: a start takes the log as it is, and says so. Empty:
+  // nothing, or the log's other files were not looked at.
+  std::string lost;
   // What the next start would do to the files, in order.
   std::vector<DryRunFiles::Change> at_start;
   // Names in the folder that are not read, each with what it is.
