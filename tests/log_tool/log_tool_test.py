@@ -33,13 +33,13 @@ def need(path):
     raise unittest.SkipTest(f"fixtures are not on this machine: {path}")
 
 
-def run(*words, as_nobody=False):
+def run(*words, as_nobody=False, cwd=None):
     """Exit code, standard output, standard error."""
     def drop():
         os.setgroups([])
         os.setgid(65534)
         os.setuid(65534)
-    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60,
+    done = subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, cwd=cwd,
                           preexec_fn=drop if as_nobody and os.getuid() == 0 else None)
     return done.returncode, done.stdout, done.stderr
 
@@ -304,6 +304,28 @@ class CommandLine(Case):
         code, out, _ = run("--help")
         self.assertEqual(code, 0)
         self.assertIn("exit codes: 0 fine", out)
+
+    def test_a_relative_path_is_judged_as_the_absolute_one(self):
+        plog = self.replica("plog-basic")
+        # Below here records are void: only the directory above says so.
+        with open(os.path.join(os.path.dirname(plog), ".init-info"), "w") as file:
+            file.write('{"init_offset_in_private_log":416}')
+        replica, newest = os.path.dirname(plog), "log.2.416"
+        os.symlink(plog, os.path.join(self.directory, "link"))
+        expected = run("verify", plog)
+        self.assertEqual(expected[0], 0)
+        self.assertIn("decrees 4-4", expected[1])
+        for path, cwd in ((".", plog), ("./", plog), ("plog", replica), ("..", plog), ("../plog/", plog), (".", replica),
+                          (plog + "/.", None), ("plog/..", replica), ("2.1.pegasus/./plog", os.path.dirname(replica))):
+            self.assertEqual(run("verify", path, cwd=cwd), expected, (path, cwd))
+        expected = run("verify", os.path.join(plog, newest))
+        for path, cwd in ((newest, plog), ("./" + newest, plog), ("plog/" + newest, replica), ("../plog/" + newest, plog)):
+            self.assertEqual(run("verify", path, cwd=cwd), expected, (path, cwd))
+        self.assertEqual(run("repair", ".", cwd=plog), run("repair", plog))
+        for path, cwd in (("link", self.directory), ("./link", self.directory), ("link/", self.directory), ("../link", replica + "/..")):
+            self.assertEqual(run("verify", path, cwd=cwd)[0], 2, path)
+        self.assertEqual(run("verify", "nowhere/..", cwd=plog)[0], 3)
+        self.assertEqual(run("verify", "")[0], 3)
 
     def test_the_worst_of_several_paths_counts(self):
         good = self.replica("plog-basic")

@@ -4,6 +4,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -86,6 +87,27 @@ void PrintError(std::string_view text) {
 }
 bool IsJson() { return FLAGS_j || FLAGS_json; }
 
+// The directories above a log say whose it is, and how it was written. A symbolic link at the end
+// stays one: it is refused.
+std::string AbsolutePath(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  if (path.empty() || error) return path;
+  if (std::find(absolute.begin(), absolute.end(), "..") == absolute.end()) {
+    absolute = absolute.lexically_normal();
+    if (!absolute.has_filename()) absolute = absolute.parent_path();
+    return absolute.string();
+  }
+  // What lies above a link's target is no matter of names.
+  if (!absolute.has_filename()) absolute = absolute.parent_path();
+  const fs::path name = absolute.filename();
+  const bool is_directory = name == "." || name == "..";
+  const fs::path real = fs::canonical(is_directory ? absolute : absolute.parent_path(), error);
+  if (error) return path;
+  return (is_directory ? real : real / name).string();
+}
+
 class Program {
  public:
   explicit Program(std::string command)
@@ -95,8 +117,7 @@ class Program {
 
   ExitCode Run(const std::vector<std::string>& paths) {
     std::vector<std::pair<std::string, FoundPlaces>> all;
-    for (std::string path : paths) {
-      while (path.size() > 1 && path.back() == '/') path.pop_back();
+    for (const std::string& path : paths) {
       auto found = FindLogs(watched_, path);
       if (found.ok())
         all.emplace_back(path, *std::move(found));
@@ -326,8 +347,9 @@ ExitCode Main(int argc, char** argv) {
     PrintError("--yes is for repair and prepare-rollback");
     return ExitCode::kUsage;
   }
-  if (server_command) return RunOnServer(*server_command, {words.begin() + 1, words.end()});
-  return Program(command).Run({words.begin() + 1, words.end()});
+  std::vector<std::string> paths;
+  for (size_t i = 1; i < words.size(); ++i) paths.push_back(AbsolutePath(words[i]));
+  return server_command ? RunOnServer(*server_command, paths) : Program(command).Run(paths);
 }
 
 }  // namespace
