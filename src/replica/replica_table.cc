@@ -12,6 +12,7 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kOpenAgainDelay = absl::Seconds(5);
+constexpr absl::Duration kSetAsideAgainDelay = absl::Seconds(5);
 
 // What a directory itself is to blame for; anything else may pass.
 bool IsDamage(const absl::Status& status) {
@@ -25,6 +26,22 @@ bool IsDamage(const absl::Status& status) {
     default:
       return false;
   }
+}
+
+// OK: its name is durably gone.
+absl::Status SetReplicaAside(const ReplicaHost& host, const std::string& path, SetAside why) {
+  FileSystem& files = host.env.files();
+  const absl::Status there = files.Stat(path).status();
+  // Renamed already, and the sync failed; or somebody else took it away.
+  if (absl::IsNotFound(there)) return files.SyncDirectory(ParentDirectory(path));
+  RETURN_IF_ERROR(there);
+  ASSIGN_OR_RETURN(const std::string target,
+                   SetDirectoryAside(files, host.env.clock(), path, why));
+  LOG(WARNING) << path << " set aside as " << target;
+  // Should it not come to this, PrepareLogPlace does it for the next replica of that name.
+  const absl::Status log = SetLogAside(files, host.options.log_home_directory, path, target);
+  LOG_IF(ERROR, !log.ok()) << "set the log of " << path << " aside: " << log;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -131,6 +148,11 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
     LOG(ERROR) << "[" << pid
                << "] is not on this server's disks and may hold data elsewhere: not made anew";
     return ErrorCode::kObjectNotFound;
+  }
+  if (const auto it = leaving_.find(pid); it != leaving_.end()) {
+    LOG(WARNING) << "[" << pid << "] is not made anew before " << it->second.path
+                 << " is set aside";
+    return ErrorCode::kInvalidState;  // whoever wants it will ask again
   }
   const std::string name = FormatReplicaDirectoryName(pid, app.app_type);
   if (app.app_id != pid.app_id || pid.index < 0 || pid.index >= app.partition_count ||
@@ -345,23 +367,33 @@ void ReplicaTable::SetFailedAside(const FoundReplica& found) {
   LOG_IF(WARNING, rest.IsResting(now))
       << "many replicas failed in " << host_->options.data_directories[found.data_directory].path
       << ": it gets no new ones for a while; look at its disk";
-  SetAsideInPool(found.path, SetAside::kFailed);
+  SetAsideInPool(found.pid, found.path, SetAside::kFailed);
 }
 
-void ReplicaTable::SetAsideInPool(const std::string& path, SetAside why) {
-  host_->env.disk_pool(ParentDirectory(path)).Submit([host = host_, path, why] {
-    if (!Exists(host->env.files(), path)) return;
-    const absl::StatusOr<std::string> target =
-        SetDirectoryAside(host->env.files(), host->env.clock(), path, why);
-    if (!target.ok()) {
-      LOG(ERROR) << "set " << path << " aside: " << target.status();
-      return;
-    }
-    LOG(WARNING) << path << " set aside as " << *target;
-    // Should it not come to this, PrepareLogPlace does it for the next replica of that name.
-    const absl::Status log =
-        SetLogAside(host->env.files(), host->options.log_home_directory, path, *target);
-    LOG_IF(ERROR, !log.ok()) << "set the log of " << path << " aside: " << log;
+void ReplicaTable::SetAsideInPool(PartitionId pid, const std::string& path, SetAside why) {
+  leaving_.try_emplace(pid, Leaving{.path = path});
+  host_->env.disk_pool(ParentDirectory(path))
+      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, pid, path, why] {
+        const absl::Status status = SetReplicaAside(*host, path, why);
+        reply_on->Post([self, pid, why, status] {
+          if (const auto table = self.lock()) table->OnSetAside(pid, why, status);
+        });
+      });
+}
+
+void ReplicaTable::OnSetAside(PartitionId pid, SetAside why, const absl::Status& status) {
+  Leaving& leaving = leaving_.at(pid);
+  if (status.ok()) {
+    leaving_.erase(pid);
+    return;
+  }
+  LOG_IF(ERROR, !std::exchange(leaving.has_failed, true))
+      << "set " << leaving.path << " aside, tried again: " << status
+      << "; until it succeeds this server makes no new replica of " << pid;
+  strand_->PostAfter(kSetAsideAgainDelay, [self = weak_from_this(), pid, why] {
+    const auto table = self.lock();
+    if (table == nullptr || table->is_stopping_) return;
+    table->SetAsideInPool(pid, table->leaving_.at(pid).path, why);
   });
 }
 
@@ -369,7 +401,7 @@ void ReplicaTable::SetGarbageAside(PartitionId pid) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(pid);
   if (it == slots_.end() || it->second.phase != Phase::kClosed) return;
-  SetAsideInPool(it->second.found.path, SetAside::kGarbage);
+  SetAsideInPool(pid, it->second.found.path, SetAside::kGarbage);
   Erase(pid);
 }
 

@@ -8,6 +8,9 @@
 // Promises  T1  Each directory is opened in its disk's pool, in the order of the Recovery; one that
 //               can't be understood is renamed <dir>.<µs>.err, and the others go on.
 //           T2  A replica is created only where the caller says that nothing can have been lost.
+//           T3  One that goes is made anew, on whichever disk, only when its directory has durably
+//               lost its name: a partition never lies in two directories. Where the renaming fails
+//               it is tried again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -66,6 +69,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   const std::set<PartitionId>& failed_to_open() const { return failed_to_open_; }
   // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
   // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it.
+  // kInvalidState: the server stops, or the former one of that partition is still being set aside.
   enum class Creation { kAllowed, kForbidden };
   ErrorCode OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
   // A local fault ended it (set aside, or it waits to be opened again), and nobody has asked for it
@@ -112,7 +116,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
   void SetFailedAside(const FoundReplica& found);
-  void SetAsideInPool(const std::string& path, SetAside why);
+  void SetAsideInPool(PartitionId pid, const std::string& path, SetAside why);
+  void OnSetAside(PartitionId pid, SetAside why, const absl::Status& status);
   void SetPhase(PartitionId pid, Slot& slot, Phase phase);
   void Erase(PartitionId pid);
   void CheckAllClosed();
@@ -140,6 +145,12 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::set<PartitionId> failed_to_open_;
   std::set<PartitionId> set_aside_;   // and not made anew
   std::vector<DirectoryRest> rests_;  // of the data directories
+  // No slot is left of them, but their directories still have their names.
+  struct Leaving {
+    std::string path;
+    bool has_failed = false;
+  };
+  std::map<PartitionId, Leaving> leaving_;
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -132,8 +133,9 @@ struct Server {
   absl::Status Start(sim::SimNetwork& network, ReplicaServerOptions options) {
     sim::SimEnvironment& env = node.Start();
     transport = std::make_unique<sim::SimTransport>(network, node, address);
-    engines = std::make_unique<MemoryEngineFactory>(env);
-    server = std::make_unique<ReplicaServer>(env, *transport, *engines, std::move(options));
+    Environment& seen = disguise ? disguise(env) : env;
+    engines = std::make_unique<MemoryEngineFactory>(seen);
+    server = std::make_unique<ReplicaServer>(seen, *transport, *engines, std::move(options));
     return server->Start();
   }
   void Drop() {
@@ -148,6 +150,8 @@ struct Server {
 
   sim::SimNode& node;
   Endpoint address;
+  // What the server of the next life sees instead of its machine; outlives it.
+  std::function<Environment&(sim::SimEnvironment&)> disguise;
   std::unique_ptr<sim::SimTransport> transport;
   std::unique_ptr<MemoryEngineFactory> engines;
   std::unique_ptr<ReplicaServer> server;

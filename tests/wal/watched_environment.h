@@ -1,4 +1,5 @@
-// WatchedEnvironment: another environment, whose files are counted and made to fail.
+// WatchedEnvironment: another environment, whose files are counted and made to fail, and whose disks
+// may be made to wait.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -113,7 +114,12 @@ class WatchedEnvironment : public Environment {
   WatchedFiles& files() override { return files_; }
   Random& random() override { return env_.random(); }
   StrandPtr NewStrand(std::string_view name) override { return env_.NewStrand(name); }
-  DiskPool& disk_pool(const std::string& path) override { return env_.disk_pool(path); }
+  // The pool of this path, where it is another one; nullptr: nothing special.
+  std::function<DiskPool*(const std::string& path)> on_pool;
+  DiskPool& disk_pool(const std::string& path) override {
+    DiskPool* other = on_pool ? on_pool(path) : nullptr;
+    return other != nullptr ? *other : env_.disk_pool(path);
+  }
   LogDevice& log_device(const std::string& path) override { return env_.log_device(path); }
 
  private:

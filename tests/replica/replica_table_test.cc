@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "replica/replica_table.h"
+
+#include <deque>
+#include <utility>
+
+#include "tests/replica/server_world.h"
+#include "tests/wal/watched_environment.h"
+
+namespace arion {
+namespace {
+
+constexpr char kFirstDisk[] = "/d1";
+constexpr char kFirst[] = "/d1/replica/reps/2.1.pegasus";
+constexpr char kSecond[] = "/d2/replica/reps/2.1.pegasus";
+
+// A disk's pool that can be made to wait.
+class PatientPool : public DiskPool {
+ public:
+  void Submit(Task work) override {
+    if (!waits) return below->Submit(std::move(work));
+    waiting.push_back(std::move(work));
+  }
+  void LetGo(size_t n) {
+    for (; n > 0 && !waiting.empty(); --n) {
+      below->Submit(std::move(waiting.front()));
+      waiting.pop_front();
+    }
+  }
+
+  DiskPool* below = nullptr;
+  bool waits = false;
+  std::deque<Task> waiting;
+};
+
+// A primary, and a member with two disks, of which the first has the replica and fails.
+class ReplicaTableTest : public ReplicaServerWorld {
+ protected:
+  void TearDown() override {
+    for (auto& server : servers_)
+      if (server->server != nullptr) server->Crash(sim::CrashMode::kProcess);
+  }
+
+  void Disguise(Server& server) {
+    server.disguise = [this](sim::SimEnvironment& env) -> Environment& {
+      seen_.push_back(std::make_unique<WatchedEnvironment>(env));
+      pool_.below = &env.disk_pool(kFirstDisk);
+      seen_.back()->on_pool = [this](const std::string& path) {
+        return path.starts_with(kFirstDisk) ? &pool_ : nullptr;
+      };
+      seen_.back()->files().on_change = [this](const std::string& path) {
+        return path.starts_with(fails_below_) && !fails_below_.empty() ? ReadOnlyError(path)
+                                                                       : absl::OkStatus();
+      };
+      return *seen_.back();
+    };
+  }
+  void MakeTwo() {
+    Server& primary = AddServer();
+    servers_.push_back(std::make_unique<Server>(world_, 2));
+    Disguise(member());
+    Restart(member());
+    ASSERT_TRUE(MakePrimary(primary));
+    ASSERT_TRUE(AddSecondary(primary, member()));
+    ASSERT_TRUE(Exists(files(), kFirst));
+  }
+  // From now on nothing below `path` can be changed; the next checkpoint finds out.
+  void FailBelow(const std::string& path) {
+    fails_below_ = path;
+    ASSERT_EQ(Put(primary(), 1, "one"), ErrorCode::kOk);
+  }
+  bool IsMemberGone() { return Snapshot(member()).pid == PartitionId{}; }
+  void AskToLearn(absl::Duration for_long) {
+    const Instant end = world_.now() + for_long;
+    while (world_.now() < end) {
+      meta_.Propose(primary().address, ConfigType::kAddSecondary, member().address);
+      world_.RunFor(absl::Seconds(2));
+    }
+  }
+
+  Server& primary() { return *servers_[0]; }
+  Server& member() { return *servers_[1]; }
+  FileSystem& files() { return member().node.environment().files(); }
+
+  std::vector<std::unique_ptr<WatchedEnvironment>> seen_;
+  PatientPool pool_;
+  std::string fails_below_;
+};
+
+TEST_F(ReplicaTableTest, AReplicaThatCantBeSetAsideIsNotMadeAnewOnAnotherDisk) {
+  ASSERT_NO_FATAL_FAILURE(MakeTwo());
+  ASSERT_NO_FATAL_FAILURE(FailBelow(kFirstDisk));
+  ASSERT_TRUE(world_.RunUntil([&] { return !meta_.configuration().IsSecondary(member().address); },
+                              absl::Seconds(20)));
+  AskToLearn(absl::Seconds(20));
+  EXPECT_TRUE(IsMemberGone());
+  EXPECT_TRUE(Exists(files(), kFirst));
+  EXPECT_FALSE(Exists(files(), kSecond));
+
+  member().Crash(sim::CrashMode::kPowerNone);
+  fails_below_ = "";
+  Restart(member());  // one directory has that name
+  ASSERT_TRUE(AddSecondary(primary(), member()));
+}
+
+TEST_F(ReplicaTableTest, SettingAsideIsTriedAgainUntilItSucceeds) {
+  ASSERT_NO_FATAL_FAILURE(MakeTwo());
+  ASSERT_NO_FATAL_FAILURE(FailBelow(kFirstDisk));
+  ASSERT_TRUE(world_.RunUntil([&] { return !meta_.configuration().IsSecondary(member().address); },
+                              absl::Seconds(20)));
+  world_.RunFor(absl::Minutes(1));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 0);
+  fails_below_ = "";
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  ASSERT_TRUE(AddSecondary(primary(), member()));
+  EXPECT_TRUE(Exists(files(), kSecond)) << "the first failed before";
+}
+
+TEST_F(ReplicaTableTest, ASlowDisksSettingAsideTakesNoLogFromTheNextReplica) {
+  options_.log_home_directory = "/fast/logs";
+  ASSERT_NO_FATAL_FAILURE(MakeTwo());
+  ASSERT_NO_FATAL_FAILURE(FailBelow(absl::StrCat(kFirst, "/data")));
+  pool_.waits = true;
+  const Instant end = world_.now() + absl::Minutes(1);
+  while (!IsMemberGone() && world_.now() < end) {
+    pool_.LetGo(1);
+    world_.RunFor(absl::Milliseconds(100));
+  }
+  ASSERT_TRUE(IsMemberGone());
+  ASSERT_FALSE(pool_.waiting.empty());
+  AskToLearn(absl::Seconds(20));
+  EXPECT_FALSE(Exists(files(), kSecond)) << "before the first one is set aside";
+
+  pool_.waits = false;
+  pool_.LetGo(pool_.waiting.size());
+  ASSERT_TRUE(AddSecondary(primary(), member()));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  EXPECT_TRUE(Exists(files(), kSecond));
+  EXPECT_TRUE(Exists(files(), "/fast/logs/2.1.pegasus/plog"));
+  ASSERT_EQ(Put(primary(), 2, "two"), ErrorCode::kOk);
+  member().Crash(sim::CrashMode::kPowerNone);
+  Restart(member());
+  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
+}
+
+}  // namespace
+}  // namespace arion
