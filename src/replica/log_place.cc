@@ -9,6 +9,7 @@ namespace {
 constexpr char kLogName[] = "plog";
 constexpr char kIdentityName[] = ".arion-log";
 constexpr char kHomeName[] = ".arion-log-home";
+constexpr char kDataName[] = ".arion-data";
 
 std::string FolderAtHome(const std::string& log_home, const std::string& replica_directory) {
   return JoinPath(log_home, BaseName(replica_directory));
@@ -19,6 +20,15 @@ absl::StatusOr<std::string> HomeOf(FileSystem& files, const std::string& replica
   absl::StatusOr<std::string> home = ReadFile(files, JoinPath(replica_directory, kHomeName));
   if (absl::IsNotFound(home.status())) return "";
   return home;
+}
+
+// Folders of earlier versions don't say; they count as anybody's.
+absl::StatusOr<bool> IsFolderOf(FileSystem& files, const std::string& folder,
+                                const std::string& replica_directory) {
+  const absl::StatusOr<std::string> data = ReadFile(files, JoinPath(folder, kDataName));
+  if (absl::IsNotFound(data.status())) return true;
+  RETURN_IF_ERROR(data.status());
+  return *data == replica_directory;
 }
 
 }  // namespace
@@ -63,6 +73,7 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
   if (Exists(files, folder))
     RETURN_IF_ERROR(files.Rename(folder, absl::StrCat(folder, ".", clock.WallMicros(), ".gar")));
   RETURN_IF_ERROR(files.CreateDirectories(JoinPath(folder, kLogName)));
+  RETURN_IF_ERROR(WriteFileDurably(files, JoinPath(folder, kDataName), replica_directory));
   RETURN_IF_ERROR(files.SyncDirectory(folder));
   RETURN_IF_ERROR(files.SyncDirectory(log_home));
   return WriteFileDurably(files, JoinPath(temporary_directory, kHomeName), folder);
@@ -73,6 +84,8 @@ absl::Status SetLogAside(FileSystem& files, const std::string& log_home,
   if (log_home.empty()) return absl::OkStatus();
   const std::string folder = FolderAtHome(log_home, replica_directory);
   if (!Exists(files, folder)) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool is_its_own, IsFolderOf(files, folder, replica_directory));
+  if (!is_its_own) return absl::OkStatus();
   RETURN_IF_ERROR(files.Rename(folder, FolderAtHome(log_home, target)));
   return files.SyncDirectory(log_home);
 }

@@ -2,9 +2,11 @@
 // directory (log_placement = home; spec/disk-formats.md 1.5).
 //
 // Shapes    data  <replica directory>/{plog/,.arion-log}
-//           home  <log home>/<name of the replica directory>/{plog/,.arion-log}, and in the replica
-//                 directory the file .arion-log-home with that folder's path, which stays there as
-//                 long as the replica's log does not lie beside it.
+//           home  <log home>/<name of the replica directory>/{plog/,.arion-log,.arion-data}, and in
+//                 the replica directory the file .arion-log-home with that folder's path, which
+//                 stays there as long as the replica's log does not lie beside it. .arion-data has
+//                 the replica directory's path: of the replicas that bear this name one after the
+//                 other, on whichever disk, the folder is that one's.
 // Errors    FailedPrecondition: a log lies elsewhere than configured. It is never moved, passed
 //           over or begun anew: the message names both places and what to do. Unavailable: the log
 //           home lacks a log that was there; not damage, a disk may be missing.
@@ -40,7 +42,8 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
                              const std::string& replica_directory,
                              const std::string& temporary_directory);
 
-// After the replica's directory was set aside as `target`: its log at home, too, under that name.
+// After the replica's directory was set aside as `target`: its log at home, too, under that name. A
+// folder that is another directory's by now stays.
 absl::Status SetLogAside(FileSystem& files, const std::string& log_home,
                          const std::string& replica_directory, const std::string& target);
 

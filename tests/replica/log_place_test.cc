@@ -124,6 +124,32 @@ TEST_F(LogPlaceTest, ALogIsSetAsideWithItsReplicaAndNeverReplayedIntoTheNext) {
   EXPECT_EQ(left_behind, 1) << "it was not removed either";
 }
 
+TEST_F(LogPlaceTest, OnlyTheLogOfTheDirectoryThatWasSetAsideGoesWithIt) {
+  Server& server = AddServer();
+  server.node.environment().RunInPool([&] {
+    FileSystem& disk = files(server);
+    const auto prepare = [&](const std::string& replica) {
+      ASSERT_TRUE(disk.CreateDirectories(replica + ".tmp").ok());
+      ASSERT_TRUE(PrepareLogPlace(disk, server.node, kHome, replica, replica + ".tmp").ok());
+    };
+    const auto set_aside = [&](const std::string& replica) {
+      EXPECT_TRUE(SetLogAside(disk, kHome, replica, replica + ".7.err").ok());
+      return Exists(disk, "/fast/logs/2.1.pegasus.7.err");
+    };
+    prepare("/d1/replica/reps/2.1.pegasus");
+    prepare("/d2/replica/reps/2.1.pegasus");  // one that is slow has not gone yet
+    EXPECT_FALSE(set_aside("/d1/replica/reps/2.1.pegasus"));
+    EXPECT_TRUE(Exists(disk, "/fast/logs/2.1.pegasus/plog"));
+    EXPECT_TRUE(set_aside("/d2/replica/reps/2.1.pegasus"));
+    EXPECT_FALSE(Exists(disk, "/fast/logs/2.1.pegasus"));
+    ASSERT_TRUE(disk.RemoveAll("/fast/logs/2.1.pegasus.7.err").ok());
+
+    // As an earlier version made it.
+    ASSERT_TRUE(disk.CreateDirectories("/fast/logs/2.1.pegasus/plog").ok());
+    EXPECT_TRUE(set_aside("/d1/replica/reps/2.1.pegasus"));
+  });
+}
+
 TEST_F(LogPlaceTest, AFullLogHomeRefusesWrites) {
   options_.log_home_directory = kHome;
   Server& server = AddServer();
