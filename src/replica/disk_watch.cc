@@ -287,8 +287,8 @@ void DiskWatch::OnIoError(size_t index, const std::string& why) {
   disk.health.OnIoError();
   LOG_IF(ERROR, is_first) << "disk " << disk.directory.tag << " (" << disk.directory.path
                           << ") failed: " << why
-                          << "; the replicas it concerned are fenced, the others go on; new ones "
-                             "go elsewhere while this server runs";
+                          << "; the replicas it concerned are fenced, unless they can do without "
+                             "what was lost; new ones go elsewhere while this server runs";
 }
 
 std::shared_ptr<void> DiskWatch::LogWaits(size_t index) {

@@ -53,16 +53,17 @@ uint64_t LearnSource::PieceBytes(Endpoint learner, bool is_paced) const {
 }
 
 absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes,
-                               ShipState* ship, std::shared_ptr<void>* share) {
+                               ShipState* ship, Shipment* shipment) {
   if (ship->what == ShipState::What::kLog) {
     const absl::Status read = ReadLog(log, piece_bytes, ship);
-    if (!absl::IsOutOfRange(read)) return read;
+    if (read.ok()) return read;
     LOG(WARNING) << "[" << pid_ << "] a learner gets a checkpoint: " << read.message();
+    if (absl::IsDataLoss(read)) shipment->log_damage = read;
     ship->what = ShipState::What::kCheckpoint;
     ship->response.type = LearnType::kApp;
     ship->response.state.meta = {};
   }
-  return ReadCheckpoint(engine, ship, share);
+  return ReadCheckpoint(engine, ship, &shipment->share);
 }
 
 absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const {

@@ -46,11 +46,15 @@ class LearnSource {
   static constexpr uint64_t kGentlePieceBytes = 128 << 10;
   uint64_t PieceBytes(Endpoint learner, bool is_paced) const;
 
-  // What `ship` says; the checkpoint also where the log turns out to lack what it was said to have
-  // (a log of an older version that somebody emptied says 0 in its first file's header, whatever
-  // decree comes first in it).
+  struct Shipment {
+    std::shared_ptr<void> share;  // of a checkpoint: serves its files while it lives
+    absl::Status log_damage;      // DataLoss: why it is not the log
+  };
+  // What `ship` says; the checkpoint also where the log can't be read, or turns out to lack what it
+  // was said to have (a log of an older version that somebody emptied says 0 in its first file's
+  // header, whatever decree comes first in it).
   absl::Status Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes, ShipState* ship,
-                    std::shared_ptr<void>* share);
+                    Shipment* shipment);
   // Fills ship->response.state; reads more than piece_bytes where they prove nothing. OutOfRange:
   // the log does not go back that far.
   absl::Status ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const;

@@ -5,7 +5,8 @@
 //           for the disk first (a ballot, a log made void, an engine exchanged) hold back
 //           everything behind them, reads excepted.
 // Errors    A failed log write, apply or sync fences the replica for good; the server sets its
-//           directory aside. A full disk fences nothing: new writes are refused, reads go on, what
+//           directory aside. A part of the log that can't be read for a learner does not: it gets a
+//           checkpoint, and one is made at once. A full disk fences nothing: new writes are refused, reads go on, what
 //           needs room (log, applies, .init-info, checkpoints, learner's work) is tried again.
 // Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand. A step
 //           off it ends the process (I-25).
@@ -160,6 +161,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Ship(ShipState ship);
   void ReplyLearn(ReplyToken token, const LearnResponse& response);
   LogCoverage CoverageFrom(Decree start) const;
+  void OnLogDamaged(const absl::Status& status);
   void AskToClose(Effects::Close close, const std::string& why);
 
   // ---- learner's work ----
@@ -322,6 +324,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   InitInfo info_;                   // as on disk
   std::shared_ptr<Engine> engine_;  // null only while it is exchanged
   std::shared_ptr<PrivateLog> log_;
+  Decree log_damaged_through_;  // nobody is sent to it for these or earlier ones; 0: none
   const std::shared_ptr<ApplyQueue> applies_;
   std::unique_ptr<ReplicaCore> core_;
   LearnSource source_;

@@ -22,9 +22,9 @@ constexpr absl::Duration kSlotPause = absl::Seconds(1);  // then a copy looks fo
 
 // ---- the member that is asked ----
 
-// The log where it reaches back far enough, and is the shorter way.
+// The log where it reaches back far enough, can be read, and is the shorter way.
 LogCoverage Replica::CoverageFrom(Decree start) const {
-  if (!log_->Covers(start)) return LogCoverage::kDropped;
+  if (!log_->Covers(start) || start <= log_damaged_through_) return LogCoverage::kDropped;
   const bool has_checkpoint = engine_ != nullptr && start <= engine_->last_durable();
   return has_checkpoint &&
                  CheckpointIsCheaper(log_->EstimatedReplay(start - 1), engine_->size_bytes())
@@ -49,15 +49,16 @@ void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
 
 void Replica::Ship(ShipState ship) {
   auto shipped = std::make_shared<ShipState>(std::move(ship));
-  auto share = std::make_shared<std::shared_ptr<void>>();
+  auto shipment = std::make_shared<LearnSource::Shipment>();
   const auto asking = learners_asking_.find(shipped->token);
   const Endpoint learner = asking != learners_asking_.end() ? asking->second : Endpoint{};
   const uint64_t piece_bytes =
       source_.PieceBytes(learner, /*is_paced=*/host_->sending->PaceOf(disk_) > 0);
-  EngineWork work = [this, log = log_, piece_bytes, shipped, share](Engine& engine) {
-    return source_.Read(*log, engine, piece_bytes, shipped.get(), share.get());
+  EngineWork work = [this, log = log_, piece_bytes, shipped, shipment](Engine& engine) {
+    return source_.Read(*log, engine, piece_bytes, shipped.get(), shipment.get());
   };
-  auto then = [this, shipped, share](const absl::Status& status) {
+  auto then = [this, shipped, shipment](const absl::Status& status) {
+    if (!shipment->log_damage.ok()) OnLogDamaged(shipment->log_damage);
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;
       if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's checkpoint", status);
@@ -65,8 +66,8 @@ void Replica::Ship(ShipState ship) {
           absl::IsUnavailable(status) ? ErrorCode::kTryAgain : ErrorCode::kGetLearnStateFailed;
       shipped->response.state = LearnState{};
     } else if (const auto learner = learners_asking_.find(shipped->token);
-               learner != learners_asking_.end() && *share != nullptr) {
-      source_.KeepShare(learner->second, std::move(*share));
+               learner != learners_asking_.end() && shipment->share != nullptr) {
+      source_.KeepShare(learner->second, std::move(shipment->share));
     }
     if (status.ok())
       Step(Shipped{shipped->token, shipped->response.type,
@@ -84,6 +85,17 @@ void Replica::Ship(ShipState ship) {
           [shipped](Replica& replica) { replica.ReplyLearn(shipped->token, shipped->response); });
   };
   MaintainIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+}
+
+// Fencing would cost the group a member that serves well: it has applied, or holds in its prepare
+// list, whatever can't be read. What needs that piece of the log is a start before the next
+// checkpoint, and learners, who get checkpoints from now on. It goes when that is durable.
+void Replica::OnLogDamaged(const absl::Status& status) {
+  if (is_closed_) return;
+  LOG(ERROR) << Tag() << " a part of the log can't be read, checkpoints take its place: " << status;
+  host_->disks->OnIoError(log_disk_, absl::StrCat("log read: ", status.ToString()));
+  log_damaged_through_ = core_->marks().last_prepared;
+  CheckpointIfNeeded();
 }
 
 // ---- learner's work ----

@@ -7,7 +7,7 @@
 //           refuse meanwhile is the business of whoever gets on_no_space. ResourceExhausted comes
 //           only from a log that is drained while it waits.
 //           DataLoss: a write or sync failed, or durable bytes are damaged: the log stays failed,
-//           the replica must be fenced.
+//           the replica must be fenced. Not so of ReadFrom, which see.
 // Threads   Open, Close, ReadFrom wait for the disk: in its DiskPool. The rest is strand-bound;
 //           callbacks come on that strand. No lock is shared with another replica's log.
 // Lifetime  Environment outlives it. Destruction without Close is a crash: nothing is trimmed,
@@ -117,7 +117,8 @@ class PrivateLog {
     bool is_cut = false;  // there may be more behind them
   };
   // OutOfRange: older ones were dropped. DataLoss: a file can't
-  // be read or is gone, though nobody dropped it: the replica must be fenced. In the DiskPool,
+  // be read or is gone, though nobody dropped it. The log goes on; whoever needed that takes it from
+  // elsewhere, and until a checkpoint holds it no Open succeeds. In the DiskPool,
   // beside appends. Reads from an index's entry (log_index.h) to the last byte it gives back, and
   // holds no more than that and one block.
   virtual absl::StatusOr<Piece> ReadFrom(Decree first, uint64_t bytes_max) = 0;

@@ -126,7 +126,7 @@ TEST(LearnSourceLogTest, WhatTheLogLacksAlthoughItsHeaderSaysOtherwiseIsShippedA
   const auto ship = [&](int64_t first) {
     ShipState ship{.first = Decree(first), .committed = Decree(204)};
     ship.response.type = LearnType::kLog;
-    std::shared_ptr<void> share;
+    LearnSource::Shipment shipment;
     world.env().RunInPool([&] {
       if (engine == nullptr) {
         EXPECT_TRUE(world.files().CreateDirectories("/data/2.1.pegasus/data").ok());
@@ -139,14 +139,47 @@ TEST(LearnSourceLogTest, WhatTheLogLacksAlthoughItsHeaderSaysOtherwiseIsShippedA
           }
         }
       }
-      EXPECT_TRUE(source.Read(*world.log, *engine, LearnSource::kPieceBytes, &ship, &share).ok());
+      EXPECT_TRUE(
+          source.Read(*world.log, *engine, LearnSource::kPieceBytes, &ship, &shipment).ok());
     });
-    EXPECT_EQ(share != nullptr, ship.response.type == LearnType::kApp);
+    EXPECT_TRUE(shipment.log_damage.ok());
+    EXPECT_EQ(shipment.share != nullptr, ship.response.type == LearnType::kApp);
     return std::make_pair(ship.response.type, ship.response.state.to_decree_included);
   };
   EXPECT_EQ(ship(195), std::make_pair(LearnType::kLog, Decree(204)));
   EXPECT_EQ(ship(1), std::make_pair(LearnType::kApp, Decree(100)));
   EXPECT_EQ(ship(101), std::make_pair(LearnType::kApp, Decree(204))) << "a new one: 100 is behind";
+}
+
+TEST(LearnSourceLogTest, WhatCantBeReadOfTheLogIsShippedAsACheckpoint) {
+  LogWorld world;
+  ASSERT_TRUE(world.Open().ok());
+  for (int64_t decree = 1; decree <= 9; ++decree) world.Append(MakeMutation(decree, 10));
+  world.Settle();
+  MemoryEngineFactory engines(world.env());
+  LearnSource source(world.files(), std::make_shared<ServedFiles>(world.files()), kTestPid,
+                     "/data/2.1.pegasus/data", "ssd");
+  world.watched().on_open = [](const std::string& path) {
+    return path.starts_with(kLogDirectory) ? InputOutputError(path) : absl::OkStatus();
+  };
+  ShipState ship{.first = Decree(4), .committed = Decree(9)};
+  ship.response.type = LearnType::kLog;
+  LearnSource::Shipment shipment;
+  world.env().RunInPool([&] {
+    ASSERT_TRUE(world.files().CreateDirectories("/data/2.1.pegasus/data").ok());
+    const auto engine = *engines.Open("/data/2.1.pegasus/data");
+    const WriteOp op{.key = "k", .value = "v"};
+    for (int64_t decree = 1; decree <= 9; ++decree)
+      EXPECT_TRUE(engine->Apply(Decree(decree), 1, {&op, 1}).ok());
+    const absl::Status read =
+        source.Read(*world.log, *engine, LearnSource::kPieceBytes, &ship, &shipment);
+    EXPECT_TRUE(read.ok()) << read;
+  });
+  EXPECT_EQ(ship.response.type, LearnType::kApp);
+  EXPECT_EQ(ship.response.state.to_decree_included, Decree(9));
+  EXPECT_FALSE(ship.response.state.files.empty());
+  EXPECT_NE(shipment.share, nullptr);
+  EXPECT_TRUE(absl::IsDataLoss(shipment.log_damage)) << shipment.log_damage;
 }
 
 // A large mutation that did not fit left the piece less than half full, which was taken for the end.

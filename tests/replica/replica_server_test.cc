@@ -176,6 +176,44 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Get(c, i), "late") << i;
 }
 
+// What is kept of the log for a member that is away has a bad byte.
+TEST_F(ReplicaServerTest, AMemberComesBackThoughAPartOfThePrimarysLogIsDamaged) {
+  options_.log_segment_bytes = 64 << 10;
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_TRUE(MakePrimary(a));
+  ASSERT_TRUE(AddSecondary(a, b));
+  ASSERT_TRUE(AddSecondary(a, c));
+  ASSERT_EQ(Put(a, 0, "first"), ErrorCode::kOk);
+  c.Crash(sim::CrashMode::kPowerNone);
+  meta_.Propose(a.address, ConfigType::kRemove, c.address);
+  ASSERT_TRUE(world_.RunUntil([&] { return !meta_.configuration().IsSecondary(c.address); },
+                              absl::Seconds(20)));
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, Value(i, 1000)), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(10));
+  FileSystem& files = a.node.environment().files();
+  const std::string log = Snapshot(a).directory + "/plog";
+  const std::vector<std::string> names = *files.List(log);
+  std::vector<std::string> closed;
+  for (const std::string& name : names)
+    if (name.starts_with("log.")) closed.push_back(JoinPath(log, name));
+  ASSERT_GE(closed.size(), 4u) << "kept for the member that left";
+  ASSERT_TRUE(a.node.disk().Rot(closed[2], 30000, 1).ok());
+
+  Restart(c);
+  ASSERT_TRUE(AddSecondary(a, c));
+  EXPECT_EQ(a.server->Disks()[0].io_errors, 1) << "it is told, once";
+  for (int i = 300; i < 310; ++i) ASSERT_EQ(Put(a, i, "late"), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(15));
+  EXPECT_GE(Snapshot(c).last_applied, last_decree_);
+  EXPECT_FALSE(Exists(files, closed[2])) << "nobody needs it any more";
+  a.Crash(sim::CrashMode::kPowerNone);
+  Restart(a);
+  EXPECT_TRUE(WaitFor(a, PartitionStatus::kSecondary)) << "nor does a start";
+  EXPECT_GE(Snapshot(a).last_applied, last_decree_);
+}
+
 TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   options_.log_segment_bytes = 1 << 20;
   options_.checkpoint_interval = absl::Seconds(1);
