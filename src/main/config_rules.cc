@@ -637,7 +637,9 @@ const std::vector<Rule>& Rules() {
         "5"},
        SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},
       {{"arion.replica", "keep_failed_replicas",
-        "how long directories of replicas that failed are kept (*.err)", "168h"},
+        "how long directories of replicas that failed (*.err), and data that a learner gave up "
+        "(data.*.discarded), are kept",
+        "168h"},
        SetKeep<&GarbageOptions::keep_failed>},
       {{"arion.replica", "keep_unneeded_replicas",
         "how long directories of replicas that nobody needs are kept (*.gar)", "24h"},

@@ -188,6 +188,10 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
        .help = "Replicas' directories that nobody needs any more, *.gar."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.unneeded_replicas); });
   add(MetricKind::kGauge,
+      {.name = "disk_discarded_data",
+       .help = "Data in replicas' directories that learners gave up, data.*.discarded."},
+      [](const DiskSnapshot& disk) { return static_cast<double>(disk.discarded_data); });
+  add(MetricKind::kGauge,
       {.name = "disk_move_leftovers",
        .help = "Replicas' directories left of an older version's moves between disks, "
                "*.disk.migrate.*."},

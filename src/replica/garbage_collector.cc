@@ -51,15 +51,58 @@ int64_t& CountOf(GarbageKind kind, GarbageCollector::Count* count) {
       return count->unneeded;
     case GarbageKind::kMoveTarget:
       return count->move_targets;
+    case GarbageKind::kDiscarded:
+      return count->discarded;
     case GarbageKind::kMoveSource:
       break;
   }
   return count->move_sources;
 }
 
+// Takes ".<decimal digits>" off the end.
+std::optional<int64_t> TakeMicros(std::string_view* name) {
+  const size_t dot = name->rfind('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  int64_t micros = 0;
+  const std::string_view digits = name->substr(dot + 1);
+  const bool is_number = !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) {
+    return c >= '0' && c <= '9';
+  });
+  if (!is_number || !absl::SimpleAtoi(Text(digits), &micros)) return std::nullopt;
+  *name = name->substr(0, dot);
+  return micros;
+}
+
+// Of a replica's directory.
+std::optional<GarbageName> ParseInside(std::string_view name) {
+  constexpr std::string_view kSuffix = ".discarded";
+  if (!name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  const std::optional<int64_t> micros = TakeMicros(&name);
+  if (!micros || name != "data") return std::nullopt;
+  return GarbageName{GarbageKind::kDiscarded, micros};
+}
+
+// What lies there and in its replicas' directories, relative to it.
+absl::StatusOr<std::vector<std::string>> ListTwoLevels(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(std::vector<std::string> names, files.List(path));
+  const size_t n = names.size();
+  for (size_t i = 0; i < n; ++i) {
+    if (!ParseReplicaDirectoryName(names[i])) continue;
+    // One that went meanwhile, or is no directory, has nothing.
+    const auto inside = files.List(JoinPath(path, names[i]));
+    if (!inside.ok()) continue;
+    for (const std::string& name : *inside) names.push_back(JoinPath(names[i], name));
+  }
+  return names;
+}
+
 }  // namespace
 
 std::optional<GarbageName> ParseGarbageName(std::string_view name) {
+  if (const size_t slash = name.find('/'); slash != std::string_view::npos)
+    return ParseReplicaDirectoryName(name.substr(0, slash)) ? ParseInside(name.substr(slash + 1))
+                                                            : std::nullopt;
   if (name.ends_with(".disk.migrate.tmp")) return GarbageName{GarbageKind::kMoveTarget, {}};
   if (name.ends_with(".disk.migrate.ori")) return GarbageName{GarbageKind::kMoveSource, {}};
   GarbageName garbage;
@@ -68,16 +111,8 @@ std::optional<GarbageName> ParseGarbageName(std::string_view name) {
   else if (!name.ends_with(".err"))
     return std::nullopt;
   name.remove_suffix(4);
-  const size_t dot = name.rfind('.');
-  if (dot == std::string_view::npos) return std::nullopt;
-  int64_t micros = 0;
-  const std::string_view digits = name.substr(dot + 1);
-  const bool is_number = !digits.empty() && std::all_of(digits.begin(), digits.end(), [](char c) {
-    return c >= '0' && c <= '9';
-  });
-  if (!is_number || !absl::SimpleAtoi(Text(digits), &micros)) return std::nullopt;
-  if (!ParseReplicaDirectoryName(name.substr(0, dot))) return std::nullopt;
-  garbage.set_aside_us = micros;
+  garbage.set_aside_us = TakeMicros(&name);
+  if (!garbage.set_aside_us || !ParseReplicaDirectoryName(name)) return std::nullopt;
   return garbage;
 }
 
@@ -106,6 +141,7 @@ absl::Duration GarbageCollector::KeepOf(GarbageKind kind) const {
   const GarbageOptions& options = host_->options.garbage;
   switch (kind) {
     case GarbageKind::kFailed:
+    case GarbageKind::kDiscarded:
       return options.keep_failed;
     case GarbageKind::kUnneeded:
       return options.keep_unneeded;
@@ -134,7 +170,7 @@ void GarbageCollector::LookAt(size_t index) {
     const auto list = [&]() -> absl::StatusOr<std::vector<Entry>> {
       FileSystem& files = self->host_->env.files();
       std::vector<Entry> entries;
-      ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
+      ASSIGN_OR_RETURN(const std::vector<std::string> names, ListTwoLevels(files, path));
       for (const std::string& name : names) {
         const std::optional<GarbageName> garbage = ParseGarbageName(name);
         if (!garbage) continue;

@@ -1,17 +1,18 @@
-// GarbageCollector removes replicas' directories that were set aside, when they have been kept long
-// enough: slowly, in the disks' pools.
+// GarbageCollector removes replicas' directories that were set aside, and data that learners set
+// aside, when they have been kept long enough: slowly, in the disks' pools.
 //
 // Shapes    What counts (spec/replication.md 1.14), in the data directories and the log home:
 //             <replica>.<us>.err   failed               <replica>.<us>.gar   not needed any more
 //             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
+//             <replica>/data.<us>.discarded             of a history that its group no longer has
 //           Age is counted from the name's microseconds, else from the last change. Everything
 //           else, .bak included, is left alone. A disk that failed (IO_ERROR) is not touched.
 //           Wall clocks jump: besides, a directory goes only after this process has seen it for an
 //           hour, or as long as it is to be kept if that is shorter.
 // Threads   Strand-bound, but for Counts: any thread.
 // Lifetime  Held by shared_ptr.
-// Promises  G1  What is removed had a name that no scan loads; a removal that was interrupted goes
-//               on under that name.
+// Promises  G1  What is removed had a name that no scan and no replica loads; a removal that was
+//               interrupted goes on under that name.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,13 +32,13 @@
 
 namespace arion {
 
-enum class GarbageKind { kFailed, kUnneeded, kMoveTarget, kMoveSource };
+enum class GarbageKind { kFailed, kUnneeded, kMoveTarget, kMoveSource, kDiscarded };
 struct GarbageName {
   GarbageKind kind = GarbageKind::kFailed;
   std::optional<int64_t> set_aside_us;  // unix
   bool operator==(const GarbageName&) const = default;
 };
-// nullopt: no garbage.
+// `name`: relative to the data directory. nullopt: no garbage.
 std::optional<GarbageName> ParseGarbageName(std::string_view name);
 
 class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
@@ -54,12 +55,13 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
     int64_t unneeded = 0;
     int64_t move_targets = 0;
     int64_t move_sources = 0;
+    int64_t discarded = 0;
   };
   std::vector<Count> Counts() const;
 
  private:
   struct Entry {
-    std::string name;
+    std::string name;  // relative to the place
     GarbageKind kind = GarbageKind::kFailed;
     int64_t since_us = 0;
   };

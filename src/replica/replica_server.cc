@@ -314,6 +314,7 @@ std::vector<DiskSnapshot> ReplicaServer::State::Disks() const {
     disks[i].unneeded_replicas = garbage[i].unneeded;
     disks[i].move_targets = garbage[i].move_targets;
     disks[i].move_sources = garbage[i].move_sources;
+    disks[i].discarded_data = garbage[i].discarded;
     if (i == host_->options.data_directories.size()) break;  // the log home
     disks[i].copy_sent_bytes = host_->sending->BytesOf(i);
     disks[i].copy_received_bytes = host_->receiving->BytesOf(i);

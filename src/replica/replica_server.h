@@ -159,6 +159,7 @@ struct DiskSnapshot {
   int64_t unneeded_replicas = 0;  // *.gar
   // What is left of an older version's moves between disks: *.disk.migrate.tmp and .ori.
   int64_t move_targets = 0, move_sources = 0;
+  int64_t discarded_data = 0;  // in replicas' directories: data.*.discarded
   // Of checkpoints' files, for learners and as one, since the start.
   int64_t copy_sent_bytes = 0, copy_received_bytes = 0;
 };

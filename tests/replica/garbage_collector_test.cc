@@ -18,10 +18,14 @@ TEST(GarbageNameTest, OnlyNamesThatServersGiveAreGarbage) {
             (GarbageName{kMoveTarget, std::nullopt}));
   EXPECT_EQ(ParseGarbageName("2.1.pegasus.disk.migrate.ori"),
             (GarbageName{kMoveSource, std::nullopt}));
+  EXPECT_EQ(ParseGarbageName("2.1.pegasus/data.1700000000000000.discarded"),
+            (GarbageName{kDiscarded, 1700000000000000}));
   for (const char* name :
        {"2.1.pegasus", "2.1.pegasus.bak", "2.1.pegasus.tmp", "2.1.pegasus.err", "err", ".err",
         "photos.1.err", "2.1.pegasus.-1.gar", "2.1.pegasus.1x.gar", "2.1.pegasus..gar",
-        "2.1.pegasus.99999999999999999999.gar", "2.1.pegasus.1.err.bak"})
+        "2.1.pegasus.99999999999999999999.gar", "2.1.pegasus.1.err.bak", "2.1.pegasus/data",
+        "2.1.pegasus/data.discarded", "2.1.pegasus/data.x.discarded", "2.1.pegasus/plog.1.discarded",
+        "2.1.pegasus/x/data.1.discarded", "2.1.pegasus.1.gar/data.1.discarded", "data.1.discarded"})
     EXPECT_EQ(ParseGarbageName(name), std::nullopt) << name;
 }
 
@@ -77,6 +81,22 @@ TEST_F(GarbageCollectorTest, WhatWasSetAsideGoesWhenItsTimeIsOverAndNothingElse)
   EXPECT_FALSE(Exists(Files(server), failed));
   EXPECT_EQ(server.server->Disks()[0].failed_replicas, 0);
   for (const std::string& other : others) EXPECT_TRUE(Exists(Files(server), other)) << other;
+  EXPECT_EQ(Get(server, 1), "one");
+}
+
+TEST_F(GarbageCollectorTest, DataThatALearnerGaveUpGoAsFailedReplicasDo) {
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
+  const std::string discarded = absl::StrCat(Snapshot(server).directory, "/data.",
+                                             server.node.WallMicros(), ".discarded");
+  Make(server, discarded, 40);
+  world_.RunFor(absl::Minutes(6 * 60 + 50));
+  EXPECT_TRUE(Exists(Files(server), discarded + "/data/rdb/39"));
+  EXPECT_EQ(server.server->Disks()[0].discarded_data, 1);
+  world_.RunFor(absl::Minutes(20));
+  EXPECT_FALSE(Exists(Files(server), discarded));
+  EXPECT_EQ(server.server->Disks()[0].discarded_data, 0);
   EXPECT_EQ(Get(server, 1), "one");
 }
 
