@@ -98,6 +98,8 @@ absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const Fe
 FileFetcher::FileFetcher(Environment& env, Transport& transport, StrandPtr strand, FetchPlan plan)
     : env_(env), transport_(transport), strand_(std::move(strand)), plan_(std::move(plan)) {}
 
+FileFetcher::~FileFetcher() { LetGoOfFile(); }
+
 void FileFetcher::InPool(absl::AnyInvocable<absl::Status()> work, absl::AnyInvocable<void()> then) {
   env_.bulk_pool(plan_.pool_path)
       .Submit([self = weak_from_this(), strand = strand_, work = std::move(work),
@@ -193,6 +195,7 @@ void FileFetcher::OpenNext() {
   bytes_kept_ += piece.bytes;
   const auto mode = piece.bytes > 0 ? FileSystem::CreateMode::kOpenExisting
                                     : FileSystem::CreateMode::kMustNotExist;
+  may_be_open_ = true;
   InPool(
       [&files = env_.files(), open = open_, mode,
        path = JoinPath(plan_.target_directory, plan_.files[file_index_].name)]() -> absl::Status {
@@ -337,13 +340,22 @@ void FileFetcher::FinishFile() {
         return again ? files.Remove(path) : absl::OkStatus();
       },
       [this, again] {
+        may_be_open_ = false;
         pieces_[file_index_] = FilePiece{};
         if (!again) ++file_index_;
         NextFile();
       });
 }
 
+// A cancelled copy's last write may be under way: whichever job ends last closes the file.
+void FileFetcher::LetGoOfFile() {
+  if (!std::exchange(may_be_open_, false)) return;
+  env_.bulk_pool(plan_.pool_path)
+      .Submit([open = std::exchange(open_, std::make_shared<OpenFile>())] {});
+}
+
 void FileFetcher::Finish(const absl::Status& status) {
+  LetGoOfFile();
   Done done = std::move(done_);
   done_ = nullptr;
   if (done) done(status);

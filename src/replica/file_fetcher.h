@@ -10,6 +10,7 @@
 // Threads   Strand-bound; `done` comes on the strand, exactly once, never after Cancel. Files
 //           are written in the pool.
 // Promises  D1  done(OK): every file is complete, checked and durable, directories included.
+//           D2  Whatever the end, no file stays open, and none is closed on the strand.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -63,6 +64,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
   FileFetcher(Environment& env, Transport& transport, StrandPtr strand, FetchPlan plan);
+  ~FileFetcher();
   void Start(Done done);
   // Nothing is reported any more; what is being written finishes and stays in the target directory.
   void Cancel() { done_ = nullptr; }
@@ -89,6 +91,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   void NoteOddAnswer() const;
   void OnOutage(std::string_view why);
   void FinishFile();
+  void LetGoOfFile();
   void Finish(const absl::Status& status);
   std::string Position() const;  // for messages
   bool is_cancelled() const { return done_ == nullptr; }
@@ -107,7 +110,8 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   int outages_ = 0;   // of the current chunk
   uint64_t bytes_fetched_ = 0;
   uint64_t bytes_kept_ = 0;
-  std::shared_ptr<OpenFile> open_ = std::make_shared<OpenFile>();
+  std::shared_ptr<OpenFile> open_ = std::make_shared<OpenFile>();  // the pool's
+  bool may_be_open_ = false;
 };
 
 }  // namespace arion

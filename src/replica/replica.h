@@ -399,7 +399,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   bool is_looked_for_compaction_ = false;  // by a timer
   HotReads hot_reads_;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
-  std::shared_ptr<FileFetcher> fetcher_;
+  std::shared_ptr<FileFetcher> fetcher_;  // null: no copy is under way
   bool is_dropping_copies_ = false;
 
   Instant wakeup_at_ = Instant::InfiniteFuture();

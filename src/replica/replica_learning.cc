@@ -201,8 +201,13 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
             << " from " << plan.source;
   const std::string source =
       ParentDirectory(JoinPath(plan.target_directory, plan.files.front().name));
-  fetcher_ = std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
-  fetcher_->Start([this, serial, decree, source, slot, files](const absl::Status& status) {
+  const auto fetcher =
+      std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
+  fetcher_ = fetcher;
+  fetcher->Start([this, serial, decree, source, slot, files,
+                  weak = std::weak_ptr(fetcher)](const absl::Status& status) {
+    const std::shared_ptr<FileFetcher> ended = weak.lock();  // it is calling
+    if (fetcher_ == ended) fetcher_ = nullptr;
     if (!status.ok()) {
       figures().Count(ReplicaCount::kCopiesFailed);
       LOG(WARNING) << Tag() << " learning: " << status;
@@ -212,9 +217,9 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
                                                 : LearnerWorkDone::Result::kLocalFailed);
     }
     figures().Count(ReplicaCount::kCopiedFiles, files);
-    figures().Count(ReplicaCount::kCopiedBytes, fetcher_->bytes_fetched());
-    LOG(INFO) << Tag() << " copied " << fetcher_->bytes_fetched() << " bytes; "
-              << fetcher_->bytes_kept() << " were here";
+    figures().Count(ReplicaCount::kCopiedBytes, ended->bytes_fetched());
+    LOG(INFO) << Tag() << " copied " << ended->bytes_fetched() << " bytes; "
+              << ended->bytes_kept() << " were here";
     ExchangeEngine(
         serial, decree,
         [&engines = host_->engines, &files = host_->env.files(), source, decree,

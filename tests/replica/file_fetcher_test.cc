@@ -11,9 +11,51 @@
 #include "replica/served_files.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
+#include "tests/wal/watched_environment.h"
 
 namespace arion {
 namespace {
+
+// Counts the files that are open for writing.
+class CountedFiles : public WatchedFiles {
+ public:
+  using WatchedFiles::WatchedFiles;
+  int open = 0;
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path,
+                                                             CreateMode mode) override {
+    ASSIGN_OR_RETURN(auto file, WatchedFiles::OpenForWrite(path, mode));
+    return std::make_unique<Counted>(open, std::move(file));
+  }
+
+ private:
+  class Counted : public WritableFile {
+   public:
+    Counted(int& open, std::unique_ptr<WritableFile> file) : open_(open), file_(std::move(file)) {
+      ++open_;
+    }
+    ~Counted() override { --open_; }
+    absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
+      return file_->WriteAt(offset, bytes);
+    }
+    absl::Status Truncate(uint64_t size) override { return file_->Truncate(size); }
+    absl::Status Sync() override { return file_->Sync(); }
+    absl::Status Close() override { return file_->Close(); }
+
+   private:
+    int& open_;
+    const std::unique_ptr<WritableFile> file_;
+  };
+};
+
+class CountedEnvironment : public WatchedEnvironment {
+ public:
+  explicit CountedEnvironment(Environment& env) : WatchedEnvironment(env), files_(env.files()) {}
+  CountedFiles& files() override { return files_; }
+
+ private:
+  CountedFiles files_;
+};
 
 // A source that serves two files, and a fetcher on another node.
 class FileFetcherTest : public testing::Test {
@@ -117,6 +159,41 @@ TEST_F(FileFetcherTest, ADamagedChunkIsAskedForAgain) {
 TEST_F(FileFetcherTest, AChunkThatStaysDamagedEndsTheSession) {
   chunks_to_damage_ = 3;
   EXPECT_TRUE(absl::IsUnavailable(Fetch(Plan())));
+}
+
+TEST_F(FileFetcherTest, NoFileStaysOpenWhateverTheEnd) {
+  CountedEnvironment env(env_);
+  const auto start = [&](std::optional<absl::Status>* result) {
+    auto fetcher = std::make_shared<FileFetcher>(env, transport_, strand_, Plan());
+    env_.RunOn(strand_,
+               [&] { fetcher->Start([result](const absl::Status& status) { *result = status; }); });
+    return fetcher;
+  };
+  chunks_to_damage_ = 3;
+  std::optional<absl::Status> failed;
+  auto fetcher = start(&failed);
+  ASSERT_TRUE(world_.RunUntil([&] { return env.files().open > 0; }, absl::Minutes(1)));
+  ASSERT_TRUE(world_.RunUntil([&] { return failed.has_value(); }, absl::Minutes(1)));
+  EXPECT_TRUE(absl::IsUnavailable(*failed));
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(env.files().open, 0) << "it failed";
+
+  std::optional<absl::Status> cancelled;
+  fetcher = start(&cancelled);
+  ASSERT_TRUE(world_.RunUntil([&] { return env.files().open > 0; }, absl::Minutes(1)));
+  env_.RunOn(strand_, [&] {
+    fetcher->Cancel();
+    fetcher = nullptr;
+    EXPECT_EQ(env.files().open, 1) << "closed on the strand";
+  });
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(env.files().open, 0) << "it was cancelled";
+
+  std::optional<absl::Status> done;
+  fetcher = start(&done);
+  ASSERT_TRUE(world_.RunUntil([&] { return done.has_value(); }, absl::Minutes(1)));
+  EXPECT_TRUE(done->ok()) << *done;
+  EXPECT_EQ(env.files().open, 0) << "it is done";
 }
 
 // Its bytes are those of the range asked for; where they belong it says wrongly.
