@@ -6,8 +6,9 @@
 //           everything behind them, reads excepted.
 // Errors    A failed log write, apply or sync fences the replica for good; the server sets its
 //           directory aside. A part of the log that can't be read for a learner does not: it gets a
-//           checkpoint, and one is made at once. A full disk fences nothing: new writes are refused, reads go on, what
-//           needs room (log, applies, .init-info, checkpoints, learner's work) is tried again.
+//           checkpoint, and one is made at once. A full disk fences nothing: new writes are
+//           refused, reads go on, what needs room (log, applies, .init-info, checkpoints, learner's
+//           work) is tried again.
 // Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand. A step
 //           off it ends the process (I-25).
 // Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.

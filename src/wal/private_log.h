@@ -116,10 +116,9 @@ class PrivateLog {
     std::vector<MutationPtr> mutations;
     bool is_cut = false;  // there may be more behind them
   };
-  // OutOfRange: older ones were dropped. DataLoss: a file can't
-  // be read or is gone, though nobody dropped it. The log goes on; whoever needed that takes it from
-  // elsewhere, and until a checkpoint holds it no Open succeeds. In the DiskPool,
-  // beside appends. Reads from an index's entry (log_index.h) to the last byte it gives back, and
+  // OutOfRange: older ones were dropped. DataLoss: a file can't be read or is gone, though nobody
+  // dropped it. The log goes on; whoever needed that takes it from elsewhere, and until a checkpoint
+  // holds it no Open succeeds. In the DiskPool, beside appends. Reads from an index's entry (log_index.h) to the last byte it gives back, and
   // holds no more than that and one block.
   virtual absl::StatusOr<Piece> ReadFrom(Decree first, uint64_t bytes_max) = 0;
   // Every decree >= first that was ever appended is still here.

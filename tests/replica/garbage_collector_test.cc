@@ -24,8 +24,8 @@ TEST(GarbageNameTest, OnlyNamesThatServersGiveAreGarbage) {
        {"2.1.pegasus", "2.1.pegasus.bak", "2.1.pegasus.tmp", "2.1.pegasus.err", "err", ".err",
         "photos.1.err", "2.1.pegasus.-1.gar", "2.1.pegasus.1x.gar", "2.1.pegasus..gar",
         "2.1.pegasus.99999999999999999999.gar", "2.1.pegasus.1.err.bak", "2.1.pegasus/data",
-        "2.1.pegasus/data.discarded", "2.1.pegasus/data.x.discarded", "2.1.pegasus/plog.1.discarded",
-        "2.1.pegasus/x/data.1.discarded", "2.1.pegasus.1.gar/data.1.discarded", "data.1.discarded"})
+        "2.1.pegasus/data.discarded", "2.1.pegasus/data.x.discarded",
+        "2.1.pegasus/plog.1.discarded", "2.1.pegasus/x/data.1.discarded", "2.1.pegasus.1.gar/data.1.discarded", "data.1.discarded"})
     EXPECT_EQ(ParseGarbageName(name), std::nullopt) << name;
 }
 

@@ -161,8 +161,8 @@ TEST(DamagedSourceTest, NoLearnerTakesTheDamageOver) {
     ASSERT_FALSE(testing::Test::HasFailure()) << c.ToString();
   }
   EXPECT_GT(noticed, 0) << "no damage lay where a learner reads";
-  printf("%zu cases, in %d the source noticed it, in %d it could not be learned from\n", cases.size(),
-         noticed, not_learned);
+  printf("%zu cases, in %d the source noticed it, in %d it could not be learned from\n",
+         cases.size(), noticed, not_learned);
 }
 
 }  // namespace

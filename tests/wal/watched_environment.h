@@ -1,5 +1,5 @@
-// WatchedEnvironment: another environment, whose files are counted and made to fail, and whose disks
-// may be made to wait.
+// WatchedEnvironment: another environment, whose files are counted and made to fail, and whose
+// disks may be made to wait.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
