@@ -215,7 +215,7 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     return absl::FailedPreconditionError(
         absl::StrCat("no data directory can be used; the log has the reason of each, the first is ",
                      first_unreadable_));
-  RETURN_IF_ERROR(CheckNoDuplicates(found));
+  RETURN_IF_ERROR(CheckNoDuplicates(host_->env.files(), found));
   return found;
 }
 

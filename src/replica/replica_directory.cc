@@ -2,6 +2,7 @@
 #include "replica/replica_directory.h"
 
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_join.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +11,7 @@
 
 #include "base/status.h"
 #include "replica/app_info_file.h"
+#include "replica/init_info.h"
 
 namespace arion {
 namespace {
@@ -25,6 +27,13 @@ std::optional<int32_t> ParseNumber(std::string_view text) {
       !absl::SimpleAtoi(Text(text), &number))
     return std::nullopt;
   return number;
+}
+
+std::string Described(FileSystem& files, const std::string& path) {
+  const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
+  return info.ok() ? absl::StrCat(path, " (ballot ", info->ballot.value(),
+                                  info->is_learner ? ", a learner's)" : ")")
+                   : absl::StrCat(path, " (", info.status().message(), ")");
 }
 
 }  // namespace
@@ -76,16 +85,21 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
   return found;
 }
 
-absl::Status CheckNoDuplicates(absl::Span<const FoundReplica> found) {
+absl::Status CheckNoDuplicates(FileSystem& files, absl::Span<const FoundReplica> found) {
   std::map<PartitionId, const FoundReplica*> seen;
+  std::vector<std::string> pairs;
   for (const FoundReplica& replica : found) {
     const auto [it, inserted] = seen.emplace(replica.pid, &replica);
     if (!inserted)
-      return absl::AlreadyExistsError(absl::StrCat(
-          "replica ", replica.pid.ToString(), " lies in two directories: ", it->second->path,
-          " and ", replica.path, "; rename the older one to <name>.bak and start again"));
+      pairs.push_back(absl::StrCat(replica.pid.ToString(), " in ",
+                                   Described(files, it->second->path), " and ",
+                                   Described(files, replica.path)));
   }
-  return absl::OkStatus();
+  if (pairs.empty()) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat(
+      "replicas lie in two directories: ", absl::StrJoin(pairs, "; "),
+      ". Of each, rename the older one (the learner's, else the one with the smaller ballot) to "
+      "<name>.bak and start again"));
 }
 
 std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads) {

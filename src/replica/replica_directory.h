@@ -47,7 +47,8 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
                                                             const std::string& path,
                                                             size_t data_directory,
                                                             std::vector<std::string>* ignored);
-absl::Status CheckNoDuplicates(absl::Span<const FoundReplica> found);
+// Says of each one that lies twice what its .init-info says: by that a person sees which is older.
+absl::Status CheckNoDuplicates(FileSystem& files, absl::Span<const FoundReplica> found);
 
 // How many replicas lie where; the input of placement.
 struct DirectoryLoad {

@@ -5,6 +5,7 @@
 
 #include "replica/app_info_file.h"
 #include "replica/data_directory_claim.h"
+#include "replica/init_info.h"
 #include "sim/sim_environment.h"
 
 namespace arion {
@@ -56,13 +57,22 @@ TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
   EXPECT_EQ(ignored.size(), 3u);
 }
 
-TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPaths) {
-  const std::vector<FoundReplica> found = {
-      {{2, 1}, "/a/2.1.pegasus"}, {{2, 0}, "/a/2.0.pegasus"}, {{2, 1}, "/b/2.1.pegasus"}};
-  const absl::Status status = CheckNoDuplicates(found);
+TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPathsAndTheirBallots) {
+  const std::vector<FoundReplica> found = {{{2, 1}, "/a/2.1.pegasus"},
+                                           {{2, 0}, "/a/2.0.pegasus"},
+                                           {{2, 1}, "/b/2.1.pegasus"},
+                                           {{2, 0}, "/b/2.0.pegasus"}};
+  for (const FoundReplica& replica : found)
+    ASSERT_TRUE(files().CreateDirectories(replica.path).ok());
+  ASSERT_TRUE(StoreInitInfo(files(), "/a/2.1.pegasus", {.ballot = Ballot(5)}).ok());
+  ASSERT_TRUE(
+      StoreInitInfo(files(), "/b/2.1.pegasus", {.ballot = Ballot(7), .is_learner = true}).ok());
+  const absl::Status status = CheckNoDuplicates(files(), found);
   EXPECT_TRUE(absl::IsAlreadyExists(status));
-  EXPECT_NE(status.message().find("/a/2.1.pegasus"), std::string::npos);
-  EXPECT_NE(status.message().find("/b/2.1.pegasus"), std::string::npos);
+  for (const char* part :
+       {"2.1 in /a/2.1.pegasus (ballot 5) and /b/2.1.pegasus (ballot 7, a learner's)",
+        "2.0 in /a/2.0.pegasus (", "/b/2.0.pegasus ("})
+    EXPECT_NE(status.message().find(part), std::string::npos) << status;
 }
 
 TEST_F(ReplicaDirectoryTest, PlacementPrefersFewestOfTheTableThenFewestThenOrder) {
