@@ -19,9 +19,11 @@ constexpr absl::Duration kQueueTimeMax = absl::Seconds(1);
 
 class QueueTime {
  public:
+  // The time first: who sees that somebody waits may not see since when the one before did.
   void Arrived(Instant now) {
-    if (waiting_.fetch_add(1, std::memory_order_relaxed) == 0)
+    if (waiting_.load(std::memory_order_relaxed) == 0)
       since_nanos_.store(now.nanos(), std::memory_order_relaxed);
+    waiting_.fetch_add(1, std::memory_order_release);
   }
   // What arrived then has its turn: what is behind it arrived later.
   void Began(Instant arrived) {
@@ -29,7 +31,7 @@ class QueueTime {
     waiting_.fetch_sub(1, std::memory_order_relaxed);
   }
   absl::Duration WaitAt(Instant now) const {
-    if (waiting_.load(std::memory_order_relaxed) == 0) return absl::ZeroDuration();
+    if (waiting_.load(std::memory_order_acquire) == 0) return absl::ZeroDuration();
     return now - Instant(since_nanos_.load(std::memory_order_relaxed));
   }
 

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 namespace arion {
 namespace {
 
@@ -30,6 +34,28 @@ TEST(QueueTimeTest, WhereItMovesTheWaitIsThatOfTheHead) {
   EXPECT_EQ(queue.WaitAt(At(100)), absl::Milliseconds(51));
   for (int64_t ms = 50; ms < 100; ++ms) queue.Began(At(ms));
   EXPECT_EQ(queue.WaitAt(At(200)), absl::ZeroDuration());
+}
+
+// A queue that was idle for an hour is not taken for one whose head waited that long.
+TEST(QueueTimeTest, WhoseTimeIsNewIsNotMistakenForTheOneBefore) {
+  QueueTime queue;
+  std::atomic<int64_t> hour{0};
+  std::atomic<bool> ended{false};
+  std::thread other([&] {
+    for (int64_t n = 1; n <= 200'000; ++n) {
+      hour.store(n, std::memory_order_release);
+      queue.Arrived(At(n * 3'600'000));
+      queue.Began(At(n * 3'600'000));
+    }
+    ended = true;
+  });
+  absl::Duration longest;
+  while (!ended) {
+    const Instant now = At(hour.load(std::memory_order_acquire) * 3'600'000);
+    longest = std::max(longest, queue.WaitAt(now));
+  }
+  other.join();
+  EXPECT_EQ(longest, absl::ZeroDuration());
 }
 
 }  // namespace
