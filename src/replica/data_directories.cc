@@ -152,16 +152,11 @@ absl::Status DataDirectories::RefuseUnmounted(std::vector<bool>* asked) {
   return absl::OkStatus();
 }
 
-// Those that can be used now, and those that were before and are still configured.
+// All that are configured, those that were refused or could not be read included: what was not there
+// once is no new one at the next start.
 void DataDirectories::Remember() const {
   std::set<std::string> all;
-  for (size_t i = 0; i < looks_.size(); ++i) {
-    const auto knows = [&](const DirectoryLook& look) {
-      return look.known && look.known->contains(looks_[i].path);
-    };
-    if (claims_[i] != nullptr || std::any_of(looks_.begin(), looks_.end(), knows))
-      all.insert(looks_[i].path);
-  }
+  for (const DirectoryLook& look : looks_) all.insert(look.path);
   AskDisks(Usable(), [&](size_t i) {
     return [host = host_, look = looks_[i], all] {
       const absl::Status written = RememberDirectories(host->env.files(), look, all);

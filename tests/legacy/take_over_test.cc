@@ -1,5 +1,6 @@
 // Our server on old directories: acceptance tests and scenarios of spec/disk-formats.md 7, by their
 // names. SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
 #include "tests/legacy/old_server.h"
@@ -320,8 +321,17 @@ TEST_F(TakeOverTest, A19_S16_WhileADiskIsMissingTheSharedLogWaitsForItsReplicas)
   Open();
   old_.RunFor(absl::Seconds(10));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  old_.Crash(sim::CrashMode::kPowerNone);  // the disk that failed is not mounted any more
+  old_.node().Start();
+  ASSERT_TRUE(old_.files().Rename(kReps2, absl::StrCat(kReps2, ".unmounted")).ok());
+  old_.options().new_data_directories.clear();
+  Open();
+  old_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_FALSE(Exists(old_.files(), kReps2));
   old_.Crash(sim::CrashMode::kPowerNone);
   old_.node().Start();
+  ASSERT_TRUE(old_.files().Rename(absl::StrCat(kReps2, ".unmounted"), kReps2).ok());
   ASSERT_TRUE(old_.files().RemoveAll(probe).ok());
   Open();
   EXPECT_EQ(Snapshot(k10).last_prepared, Decree(19)) << "back with its disk";
@@ -345,6 +355,14 @@ TEST_F(TakeOverTest, A19_S16_AnEmptyFolderWhereADiskIsNotMountedIsNoReadableDisk
       << text;
   EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kIoError) << "no replica goes there";
   EXPECT_TRUE(old_.files().List(kReps2)->empty()) << "nothing was written below the mount point";
+
+  old_.Crash(sim::CrashMode::kPowerNone);  // and once more without it
+  old_.node().Start();
+  Open();
+  old_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
+  EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kIoError);
+  EXPECT_TRUE(old_.files().List(kReps2)->empty());
 
   old_.Crash(sim::CrashMode::kPowerNone);  // the disk is mounted
   old_.node().Start();
