@@ -41,8 +41,8 @@ absl::Status Prepare(OldServer& old, RollbackTarget target) {
   old.node().environment().RunInPool([&] {
     const auto data = logtool::FindServerData(old.files(), {"/d1"});
     std::vector<std::string> report;
-    status =
-        data.ok() ? logtool::PrepareRollback(old.files(), *data, target, &report) : data.status();
+    status = data.ok() ? logtool::PrepareRollback(old.files(), *data, {.target = target}, &report)
+                       : data.status();
   });
   return status;
 }

@@ -144,6 +144,69 @@ class ServerCommands(unittest.TestCase):
             lost += sum(back[pid].rows != rows[pid] for pid in rows)
         self.assertGreater(lost, 0)
 
+    def with_the_shared_log_elsewhere(self):
+        """A server that ours opened, its shared log on a disk of its own and replicas whose records there are void."""
+        root = self.roots[0]
+        for directory, _, names in os.walk(root):
+            if '.init-info' not in names:
+                continue
+            with open(os.path.join(directory, '.init-info')) as file:
+                info = dict(json.load(file), init_offset_in_shared_log=6500)
+            with open(os.path.join(directory, '.init-info'), 'w') as file:
+                json.dump(info, file, separators=(',', ':'))
+        self.opened_by_ours([root])
+        ssd = os.path.join(self.top, 'ssd')
+        os.makedirs(os.path.join(ssd, 'replica'))
+        slog = shutil.move(os.path.join(root, 'd1/replica/slog'), os.path.join(ssd, 'replica/slog'))
+        return [os.path.join(root, disk) for disk in ('d1', 'd2')], slog
+
+    def offsets(self):
+        return {json.loads(data)['init_offset_in_shared_log'] for name, data in contents(self.roots[0]).items()
+                if name.endswith('.init-info')}
+
+    def test_S18_back_to_2_3_offsets_stay_while_nobody_says_where_the_shared_log_is(self):
+        disks, slog = self.with_the_shared_log_elsewhere()
+        self.assertIn(6500, self.offsets())
+        self.assertTrue(os.listdir(slog))
+        before = contents(self.top)
+        for words in ([], ['--yes']):
+            code, out, error = arion_log('prepare-rollback', '--to=2.3', *words, *disks)
+            self.assertEqual(code, 1, out)
+            self.assertIn('slog_dir', error)
+            self.assertIn('--no_shared_log', error)
+            self.assertEqual(contents(self.top), before)
+        code, _, error = arion_log('prepare-rollback', '--to=2.3', '--no_shared_log', '--yes', *disks, slog)
+        self.assertEqual(code, 1, 'there is one')
+        self.assertIn(slog, error)
+        self.assertEqual(contents(self.top), before)
+        code, out, error = arion_log('prepare-rollback', '--to=2.3', '--no_shared_log', '--yes', *disks)
+        self.assertEqual(code, 0, error)
+        self.assertIn('shared log: none\n', out)
+        self.assertEqual(self.offsets(), {0})
+
+    def test_the_shared_logs_own_folder_can_be_named(self):
+        disks, slog = self.with_the_shared_log_elsewhere()
+        self.assertIn('shared log ' + slog, arion_log('upgrade-check', *disks, slog)[1])
+        logs = sorted(os.listdir(slog))
+        code, out, error = arion_log('prepare-rollback', '--to=2.3', '--yes', *disks, slog)
+        self.assertEqual(code, 0, error)
+        self.assertIn('shared log: %s\n' % slog, out)
+        self.assertEqual(sorted(os.listdir(slog)), [log + '.set-aside' for log in logs])
+        self.assertEqual(self.offsets(), {0})
+
+    def test_files_set_aside_and_an_empty_folder_are_proof_that_no_shared_log_is_left(self):
+        disks, slog = self.with_the_shared_log_elsewhere()
+        for log in os.listdir(slog):  # as if it ended before the offsets were zeroed
+            os.rename(os.path.join(slog, log), os.path.join(slog, log + '.set-aside'))
+        renamed = shutil.copytree(slog, os.path.join(self.top, 'by-another-name'))
+        empty = os.path.join(self.top, 'empty/slog')
+        os.makedirs(empty)
+        for folder in (slog, os.path.dirname(slog), renamed, empty):
+            code, out, error = arion_log('prepare-rollback', '--to=2.3', *disks, folder)
+            self.assertEqual(code, 0, error)
+            self.assertIn('shared log: none left in ' + folder, out)
+            self.assertIn('6500 -> 0', out)
+
     def test_two_shared_logs_are_refused(self):
         root = self.roots[0]
         shutil.copytree(os.path.join(root, 'd1/replica/slog'), os.path.join(root, 'd2/replica/slog'))

@@ -32,6 +32,7 @@ DEFINE_bool(json, false, "the same");
 DEFINE_bool(keys, false, "dump: show the keys that updates name");
 DEFINE_int64(applied, 0, "verify, repair: the engine holds every decree up to this one");
 DEFINE_bool(yes, false, "repair, prepare-rollback: do it");
+DEFINE_bool(no_shared_log, false, "prepare-rollback --to=2.3: its files are gone for good");
 DEFINE_string(to, "2.4", "prepare-rollback: the older version, 2.3, 2.4 or 2.5");
 
 // Of gflags, though not in its header: how it ends the process when a flag is wrong.
@@ -67,8 +68,8 @@ All of a server's data at once; name every directory its replicas and its shared
   upgrade-check     would our server start on these data, and what would it take over?
   prepare-rollback  after our server was stopped or killed: makes of the data what an older version
                     opens: torn ends cut, spare files removed; with --to=2.3 the shared log's files
-                    are renamed .set-aside too and the offsets set to 0. Says what it would do;
-                    --yes does it. May be repeated
+                    are renamed .set-aside too and the offsets set to 0: name its folder, too, where
+                    slog_dir lies elsewhere. Says what it would do; --yes does it. May be repeated
 
   -j, --json    a line of JSON each
   --keys        dump: the keys that updates name, escaped
@@ -76,6 +77,8 @@ All of a server's data at once; name every directory its replicas and its shared
                 not be whole
   --yes         repair, prepare-rollback: do it
   --to=VERSION  prepare-rollback: 2.3 (and older), 2.4 (the default) or 2.5
+  --no_shared_log
+                prepare-rollback --to=2.3: no shared log was found as its files are gone
 
 exit codes: 0 fine (a torn tail is), 1 something is damaged, lost or refused, 2 usage,
             3 something can't be read, or is held by a server
@@ -311,7 +314,9 @@ ExitCode RunOnServer(ServerCommand::Kind kind, const std::vector<std::string>& d
       {.kind = kind,
        .directories = directories,
        .form = IsJson() ? OutputForm::kJson : OutputForm::kText,
-       .target = FLAGS_to == "2.3" ? RollbackTarget::k23 : RollbackTarget::k24,
+       .rollback = {.target = FLAGS_to == "2.3" ? RollbackTarget::k23 : RollbackTarget::k24,
+                    .shared_log = FLAGS_no_shared_log ? RollbackOrder::SharedLog::kIsGone
+                                                      : RollbackOrder::SharedLog::kMustBeFound},
        .doing = FLAGS_yes ? ServerCommand::Doing::kDoes : ServerCommand::Doing::kSaysOnly},
       PrintOut);
   if (done.ok()) return ExitCode::kOk;
@@ -345,6 +350,10 @@ ExitCode Main(int argc, char** argv) {
   }
   if (FLAGS_yes && command != "repair" && command != "prepare-rollback") {
     PrintError("--yes is for repair and prepare-rollback");
+    return ExitCode::kUsage;
+  }
+  if (FLAGS_no_shared_log && command != "prepare-rollback") {
+    PrintError("--no_shared_log is for prepare-rollback");
     return ExitCode::kUsage;
   }
   std::vector<std::string> paths;

@@ -89,16 +89,38 @@ absl::Status CheckNothingIsLacking(FileSystem& files, const ServerData& data,
   return absl::OkStatus();
 }
 
+// Before an offset becomes 0: nothing may be left for which it mattered.
+absl::Status CheckSharedLogIsKnown(const ServerData& data, RollbackOrder::SharedLog said) {
+  if (said == RollbackOrder::SharedLog::kIsGone) {
+    if (data.shared_log.empty()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("there is a shared log, ", data.shared_log,
+                     ": do without --no_shared_log; nothing was changed"));
+  }
+  if (!data.shared_log.empty() || !data.empty_shared_log.empty()) return absl::OkStatus();
+  for (const ServerReplica& replica : data.replicas)
+    if (replica.valid_start_in_shared_log != 0)
+      return absl::FailedPreconditionError(absl::StrCat(
+          "no shared log was found, but ", replica.pid.ToString(),
+          " has init_offset_in_shared_log ", replica.valid_start_in_shared_log,
+          ": name the shared log's folder as well (slog_dir of the older version, as a "
+          "rule <slog_dir>/replica/slog), or say --no_shared_log if its files are "
+          "gone; nothing was changed"));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
-absl::Status PrepareRollback(FileSystem& files, const ServerData& data, RollbackTarget target,
+absl::Status PrepareRollback(FileSystem& files, const ServerData& data, const RollbackOrder& order,
                              std::vector<std::string>* report) {
-  const bool empties = target == RollbackTarget::k23 && !data.shared_log.empty();
+  const bool is_for_23 = order.target == RollbackTarget::k23;
+  if (is_for_23) RETURN_IF_ERROR(CheckSharedLogIsKnown(data, order.shared_log));
+  const bool empties = is_for_23 && !data.shared_log.empty();
   if (empties) RETURN_IF_ERROR(CheckNothingIsLacking(files, data, report));
   for (const ServerReplica& replica : data.replicas)
     if (absl::Status prepared = PrepareLog(files, replica, report); !prepared.ok())
       return Annotate(prepared, replica.directory);
-  if (target != RollbackTarget::k23) return absl::OkStatus();
+  if (!is_for_23) return absl::OkStatus();
   if (empties) {
     ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files, data.shared_log));
     std::vector<std::string> logs;

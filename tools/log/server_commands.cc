@@ -53,12 +53,18 @@ absl::Status CheckUpgrade(FileSystem& files, const ServerCommand& command, const
   return absl::OkStatus();
 }
 
+std::string SharedLogText(const ServerData& data) {
+  if (!data.shared_log.empty()) return data.shared_log;
+  return data.empty_shared_log.empty() ? "none"
+                                       : absl::StrCat("none left in ", data.empty_shared_log);
+}
+
 absl::Status Prepare(FileSystem& files, const ServerCommand& command, const Print& print) {
   ASSIGN_OR_RETURN(const ServerData data, FindServerData(files, command.directories));
   // The whole of it on files that can't be changed first: an error there changes nothing at all.
   DryRunFiles dry(files, {});
   std::vector<std::string> report;
-  RETURN_IF_ERROR(PrepareRollback(dry, data, command.target, &report));
+  RETURN_IF_ERROR(PrepareRollback(dry, data, command.rollback, &report));
   const bool does = command.doing == ServerCommand::Doing::kDoes;
   std::vector<std::unique_ptr<WritableFile>> locks;
   if (does) {
@@ -73,13 +79,16 @@ absl::Status Prepare(FileSystem& files, const ServerCommand& command, const Prin
       locks.push_back(*std::move(lock));
     }
     report.clear();
-    RETURN_IF_ERROR(PrepareRollback(files, data, command.target, &report));
+    RETURN_IF_ERROR(PrepareRollback(files, data, command.rollback, &report));
   }
   for (const std::string& line : report)
     print(IsJson(command) ? absl::StrCat("{\"step\":\"", line, "\"}\n") : absl::StrCat(line, "\n"));
-  if (IsJson(command)) return absl::OkStatus();
+  if (IsJson(command)) {
+    print(absl::StrCat("{\"shared_log\":\"", data.shared_log, "\"}\n"));
+    return absl::OkStatus();
+  }
   if (report.empty()) print("nothing to do\n");
-  print(absl::StrCat(data.replicas.size(), " replicas ",
+  print(absl::StrCat("shared log: ", SharedLogText(data), "\n", data.replicas.size(), " replicas ",
                      does ? "prepared" : "looked at; --yes does it", "\n"));
   return absl::OkStatus();
 }

@@ -18,7 +18,7 @@ struct ServerCommand {
   enum class Kind { kWho, kCoverage, kUpgradeCheck, kPrepareRollback } kind = Kind::kWho;
   std::vector<std::string> directories;
   OutputForm form = OutputForm::kText;
-  RollbackTarget target = RollbackTarget::k24;
+  RollbackOrder rollback;
   enum class Doing { kSaysOnly, kDoes } doing = Doing::kSaysOnly;
 };
 

@@ -33,25 +33,10 @@ class Search {
  public:
   explicit Search(FileSystem& files) : files_(files) {}
 
-  absl::Status Look(const std::string& path, int depth) {
-    ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(path));
-    if (Exists(files_, JoinPath(path, ".kms-info")))
-      return absl::FailedPreconditionError(
-          absl::StrCat(path, "/.kms-info: these data are encrypted, which is not supported"));
-    for (const std::string& name : names) {
-      const std::string inner = JoinPath(path, name);
-      ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(inner));
-      if (!status.is_directory) continue;
-      if (name == "slog") {
-        RETURN_IF_ERROR(SharedLog(inner));
-      } else if (const auto pid = ParseReplicaName(name)) {
-        if (!IsSetAside(name) && Exists(files_, JoinPath(inner, ".init-info")))
-          RETURN_IF_ERROR(Replica(*pid, inner));
-      } else if (depth < kDepthMax) {
-        RETURN_IF_ERROR(Look(inner, depth + 1));
-      }
-    }
-    return absl::OkStatus();
+  absl::Status Named(const std::string& path) {
+    ASSIGN_OR_RETURN(const bool is_shared_log, IsSharedLog(path));
+    if (is_shared_log) shared_logs_.push_back(path);
+    return Look(path, 0);
   }
 
   absl::StatusOr<ServerData> Take() {
@@ -63,18 +48,48 @@ class Search {
             absl::StrCat(data_.replicas[i].directory, " and ", data_.replicas[i - 1].directory,
                          " are the same replica: set the older one aside"));
     ASSIGN_OR_RETURN(data_.shared_log, FindSharedLog(files_, shared_logs_));
+    if (data_.shared_log.empty() && !shared_logs_.empty())
+      data_.empty_shared_log = shared_logs_.front();
     return std::move(data_);
   }
 
  private:
+  absl::Status Look(const std::string& path, int depth) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(path));
+    if (Exists(files_, JoinPath(path, ".kms-info")))
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, "/.kms-info: these data are encrypted, which is not supported"));
+    for (const std::string& name : names) {
+      const std::string inner = JoinPath(path, name);
+      ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(inner));
+      if (!status.is_directory) continue;
+      if (name == "slog") {
+        shared_logs_.push_back(inner);
+      } else if (const auto pid = ParseReplicaName(name)) {
+        if (!IsSetAside(name) && Exists(files_, JoinPath(inner, ".init-info")))
+          RETURN_IF_ERROR(Replica(*pid, inner));
+      } else if (depth < kDepthMax) {
+        RETURN_IF_ERROR(Look(inner, depth + 1));
+      }
+    }
+    return absl::OkStatus();
+  }
+
   static bool IsSetAside(const std::string& name) {
     for (const char* suffix : {".err", ".gar", ".tmp", ".ori", ".bak"})
       if (absl::EndsWith(name, suffix)) return true;
     return false;
   }
-  absl::Status SharedLog(const std::string& path) {
-    shared_logs_.push_back(path);
-    return absl::OkStatus();
+  // A folder that was named, whatever its name; emptied ones of another name by what was set aside.
+  absl::StatusOr<bool> IsSharedLog(const std::string& path) {
+    if (BaseName(path) == "slog") return true;
+    if (BaseName(path) == "plog" || Exists(files_, JoinPath(ParentDirectory(path), ".init-info")))
+      return false;
+    ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files_, path));
+    return !names.logs.empty() ||
+           std::any_of(names.strange.begin(), names.strange.end(), [](const std::string& name) {
+             return absl::StartsWith(name, "log.") && absl::StrContains(name, ".set-aside");
+           });
   }
   absl::Status Replica(PartitionId pid, const std::string& path) {
     ServerReplica replica{.pid = pid, .directory = path};
@@ -145,7 +160,7 @@ LogPlace ServerReplica::Log() const {
 absl::StatusOr<ServerData> FindServerData(FileSystem& files,
                                           const std::vector<std::string>& directories) {
   Search search(files);
-  for (const std::string& directory : directories) RETURN_IF_ERROR(search.Look(directory, 0));
+  for (const std::string& directory : directories) RETURN_IF_ERROR(search.Named(directory));
   return search.Take();
 }
 

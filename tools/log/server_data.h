@@ -31,9 +31,11 @@ struct ServerReplica {
 
 struct ServerData {
   std::vector<ServerReplica> replicas;  // by partition
-  std::string shared_log;               // its folder; empty: there is none
+  std::string shared_log;               // its folder; empty: none was found
+  std::string empty_shared_log;         // without one: a folder of one that no file is left in
 };
 
+// A shared log is what lies in a folder `slog`, and the log's files in a directory that was named.
 // Errors: FailedPrecondition, two shared logs, or a partition in two places, or encrypted data, or
 // logs that lie elsewhere (log_placement = home); DataLoss, an .init-info that can't be understood.
 absl::StatusOr<ServerData> FindServerData(FileSystem& files,
