@@ -26,6 +26,7 @@ constexpr size_t kFramesPerTurn = 64;  // of all connections of a loop that have
 constexpr size_t kFramesAtLeast = 2;
 constexpr size_t kWriteAtOnceBytes = 16 << 10;  // such an answer gains nothing by waiting
 constexpr size_t kBehindBytes = 1 << 20;  // queued by one that is closed where the sum is too much
+constexpr size_t kBehindFactor = 2;  // beyond so many limits who takes nothing is closed soon
 constexpr int kUnsentBytesMax = 256 << 10;  // of a client's, that the kernel keeps for it
 constexpr size_t kPiecesPerWrite = 64;
 constexpr size_t kRequestOverheadBytes = 256;  // what an unanswered request costs beside its body
@@ -84,19 +85,25 @@ bool AsioConnection::Overloaded() const {
   if (outgoing_) return false;
   const AsioTransportOptions& options = host_->options();
   const size_t queued = queued_bytes_.load();
-  return queued > options.queued_bytes_max * Factor() ||
+  const size_t owed = unanswered_requests_.load() * usual_answer_bytes_.load();
+  return queued + owed > options.queued_bytes_max * Factor() ||
          unanswered_bytes_.load() > options.unanswered_bytes_max * Factor() ||
          unanswered_requests_.load() > options.unanswered_requests_max * Factor() ||
          (queued > kFreeBytes &&
           host_->stats().backlog_bytes.value() > static_cast<int64_t>(options.backlog_bytes_max));
 }
 
-bool AsioConnection::IsTooFarBehind(size_t queued) const {
+// A large answer, or some at once, put a connection beyond the limits at one stroke, however fast
+// its peer reads: what is held against it is that nothing moves.
+bool AsioConnection::IsTooFarBehind(size_t queued, Instant now) const {
   const AsioTransportOptions& options = host_->options();
-  return queued > 2 * options.queued_bytes_max * Factor() ||
-         (!outgoing_ && queued > kBehindBytes &&
-          host_->stats().backlog_bytes.value() >
-              2 * static_cast<int64_t>(options.backlog_bytes_max));
+  const bool is_stalled = now - last_progress_.load() > options.behind_timeout;
+  const size_t factor = is_stalled ? kBehindFactor : kHardFactor;
+  const bool has_too_much = queued > factor * options.queued_bytes_max * Factor();
+  if (outgoing_) return has_too_much;
+  if (is_stalled && has_too_much) return true;
+  return queued > kBehindBytes && host_->stats().backlog_bytes.value() >
+                                      static_cast<int64_t>(factor * options.backlog_bytes_max);
 }
 
 void AsioConnection::CountBacklog(size_t before, size_t after) {
@@ -124,7 +131,9 @@ void AsioConnection::Send(std::string header, ReplyBody body) {
   {
     std::lock_guard lock(mutex_);
     if (closed_ || given_up_) return;
-    if (const size_t queued = queued_bytes_.load(); IsTooFarBehind(queued)) {
+    const size_t queued = queued_bytes_.load();
+    if (queued > kBehindFactor * host_->options().queued_bytes_max * Factor() &&
+        IsTooFarBehind(queued, Now())) {
       given_up_ = true;
       host_->stats().closed_slow.Add();
       return asio::post(context_, [self = shared_from_this(), queued] {
@@ -256,6 +265,7 @@ void AsioConnection::OnAllWritten() {
 
 void AsioConnection::Reply(const Frame& request, ErrorCode error, ReplyBody body) {
   if (request.header.name == kRpcClearScanner) return;  // clients die of an answer
+  CountUsual(body.size());
   if (request.header.framing == Framing::kRdsn) {
     std::string header = body.piece ? RdsnReplyHeader(request, error, host_->local(), body.size())
                                     : RdsnReplyHeader(request, error, host_->local(), body.bytes,
@@ -265,6 +275,13 @@ void AsioConnection::Reply(const Frame& request, ErrorCode error, ReplyBody body
     std::string header = ThriftReplyHeader(request, error, body.size());
     Send(std::move(header), error == ErrorCode::kOk ? std::move(body) : ReplyBody());
   }
+}
+
+// A sliding mean. Two at once may count as one.
+void AsioConnection::CountUsual(size_t answer_bytes) {
+  const size_t before = usual_answer_bytes_.load();
+  const size_t after = before - before / 8 + answer_bytes / 8;
+  if (after != before) usual_answer_bytes_ = after;
 }
 
 // Receiving.
@@ -495,7 +512,7 @@ void AsioConnection::Tick(Instant now) {
   if (farewell_ && now - last_progress_.load() > kFarewell) return Close("");
   if (session_ != nullptr && !session_paused_ && now - last_heard_ > kSessionIdle) return Close("");
   size_t queued = queued_bytes_;
-  if (IsTooFarBehind(queued)) {
+  if (IsTooFarBehind(queued, now)) {
     host_->stats().closed_slow.Add();
     return Close(absl::StrCat("too slow: ", queued, " bytes wait for it"));
   }

@@ -80,6 +80,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   // Any thread.
   bool closed() const { return closed_.load(); }
+  Instant last_progress() const { return last_progress_.load(); }  // of writing
   void Send(std::string header, ReplyBody body);
   // Like Send; `call` fails when it is not answered in time or the connection closes. False: closed
   // already.
@@ -91,6 +92,9 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void WriteLast(std::string bytes) override { SayFarewell(std::move(bytes)); }
   void PauseReading() override { session_paused_ = true; }
   void ResumeReading() override;
+
+  // Beyond so many times a limit connections are closed even if their peers read.
+  static constexpr size_t kHardFactor = 4;
 
   // The loop's thread.
   void StartAccepted();
@@ -115,7 +119,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
   bool Overloaded() const;
-  bool IsTooFarBehind(size_t queued) const;
+  bool IsTooFarBehind(size_t queued, Instant now) const;
   void CountBacklog(size_t before, size_t after);
   bool QueueLocked(std::string header, ReplyBody body);
   void Established();
@@ -125,6 +129,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void HandleFrames();
   void HandleRequest(Frame frame);
   void Reply(const Frame& request, ErrorCode error, ReplyBody body);
+  void CountUsual(size_t answer_bytes);
   void Answered(size_t bytes);
   void Resume();
   void ScheduleFlush();
@@ -151,6 +156,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   std::atomic<size_t> queued_bytes_ = 0;
   std::atomic<size_t> unanswered_bytes_ = 0;
   std::atomic<size_t> unanswered_requests_ = 0;
+  std::atomic<size_t> usual_answer_bytes_ = 0;
   std::atomic<bool> paused_ = false;  // frames wait in the parser until the queues shrink
 
   std::mutex mutex_;

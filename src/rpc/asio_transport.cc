@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -104,7 +105,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   void Begin(int loop, tcp::socket socket);
   void PauseAccepting(std::string_view why);
   void ScheduleTick(int loop);
-  static void TickAll(const ConnectionSet& connections, Instant now);
+  void TickAll(const ConnectionSet& connections, Instant now);
   void Tick(int loop);
   int LoopInTurn() const { return static_cast<int>(next_loop_.load() % loops_->size()); }
   int NextLoop() { return static_cast<int>(next_loop_.fetch_add(1) % loops_->size()); }
@@ -361,10 +362,17 @@ void AsioTransport::Hub::Tick(int loop) {
   if (!state.outgoing.empty() || !state.accepted.empty()) ScheduleTick(loop);
 }
 
-// A tick may close connections, which takes them out of the set.
+// A tick may close connections, which takes them out of the set. Where some must go that the others
+// fit, those that took nothing for longest come first.
 void AsioTransport::Hub::TickAll(const ConnectionSet& connections, Instant now) {
-  const std::vector<std::shared_ptr<AsioConnection>> all(connections.begin(), connections.end());
-  for (const auto& connection : all) connection->Tick(now);
+  std::vector<std::pair<Instant, std::shared_ptr<AsioConnection>>> all;
+  all.reserve(connections.size());
+  for (const auto& connection : connections)
+    all.emplace_back(connection->last_progress(), connection);
+  if (stats_.backlog_bytes.value() >
+      static_cast<int64_t>(AsioConnection::kHardFactor * options_.backlog_bytes_max))
+    std::sort(all.begin(), all.end());
+  for (const auto& [progress, connection] : all) connection->Tick(now);
 }
 
 void AsioTransport::Hub::Stop() {

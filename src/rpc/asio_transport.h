@@ -13,8 +13,10 @@
 // Promises  W1  What is sent to one connection within one turn of its loop leaves in one system
 //               call (up to 64 pieces).
 //           W2  Bytes queued for a peer and requests of it that are not answered yet are bounded:
-//               above the limit we stop reading from it; above twice the limit, or stalled for
-//               long, its connection is closed. So is the sum of what slow peers have queued.
+//               above the limit we stop reading from it, so that what is queued grows by answers
+//               under way only; a connection that takes nothing for long is closed, above twice the
+//               limit soon. So is the sum of what slow peers have queued; above four times its
+//               limit connections are closed until it fits.
 //           W3  Of the connections of a loop that have many requests, one turn handles some 64 in
 //               all; then others get theirs. A connection that waits for its next request keeps a
 //               few KiB.
@@ -47,11 +49,13 @@ struct AsioTransportOptions {
   size_t unanswered_bytes_max = 64 << 20;
   size_t unanswered_requests_max = 4096;
   // Of all accepted connections together, what each has queued above 64 KiB: beyond, those are
-  // paused, and beyond twice as much closed once they have more than 1 MiB.
+  // paused; of those with more than 1 MiB, beyond twice as much who takes nothing for
+  // behind_timeout is closed, and beyond four times as much whoever took nothing for longest.
   size_t backlog_bytes_max = 256 << 20;
   // Accepted and opened ones; more wait in the kernel until others close.
   int64_t connections_max = INT64_MAX;
   absl::Duration stall_timeout = absl::Seconds(30);
+  absl::Duration behind_timeout = absl::Seconds(5);  // the same, of who has twice a limit queued
   absl::Duration connect_timeout = absl::Seconds(3);
   // Pause after a failed connect; doubles up to the second value.
   absl::Duration reconnect_pause = absl::Milliseconds(50);

@@ -545,6 +545,109 @@ TEST_F(AsioTransportTest, AClientThatStopsReadingIsBounded) {
   server.Stop();
 }
 
+TEST_F(AsioTransportTest, AClientThatReadsGetsManyLargeAnswersAtOnce) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .queued_bytes_max = 4 << 20});
+  server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local(), 64 << 10);
+  constexpr int kRequests = 10;
+  for (int i = 0; i < kRequests; ++i) ASSERT_TRUE(raw.Write(RdsnGet(i, "k")));
+  std::vector<InboundRequest> requests;
+  for (int i = 0; i < kRequests; ++i) requests.push_back(std::move(*requests_->Take()));
+  for (InboundRequest& request : requests)
+    request.responder.Reply(ErrorCode::kOk, std::string(2 << 20, 'x'));
+  for (int i = 0; i < kRequests; ++i) {
+    auto frame = raw.ReadFrame();
+    ASSERT_TRUE(frame.has_value()) << i;
+    EXPECT_EQ(frame->body.size(), 2u << 20);
+  }
+  EXPECT_EQ(server.stats().closed_slow.value(), 0);
+  server.Stop();
+}
+
+// Over several ticks, as one over a network does.
+TEST_F(AsioTransportTest, AClientThatReadsGetsAnAnswerMuchLargerThanTheLimit) {
+  constexpr size_t kAnswerBytes = 12 << 20;
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .queued_bytes_max = 4 << 20});
+  server.SetHandler([&](InboundRequest request) {
+    request.responder.Reply(ErrorCode::kOk, std::string(kAnswerBytes, 'x'));
+  });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local(), 64 << 10);
+  ASSERT_TRUE(raw.Write(RdsnGet(1, "k")));
+  Mailbox<int> never;
+  size_t received = 0;
+  while (received < kAnswerBytes) {
+    const size_t n = raw.Read().size();
+    ASSERT_GT(n, 0u) << "after " << received;
+    received += n;
+    if (received < kAnswerBytes / 4) never.Take(absl::Milliseconds(20));
+  }
+  EXPECT_EQ(server.stats().closed_slow.value(), 0);
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, AClientFarBehindThatTakesNothingIsClosedSooner) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort,
+                                 .queued_bytes_max = 4 << 20,
+                                 .behind_timeout = absl::Milliseconds(300)});
+  server.SetHandler([&](InboundRequest request) {
+    request.responder.Reply(ErrorCode::kOk, std::string(16 << 20, 'x'));
+  });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local(), 4096);
+  const absl::Time begun = absl::Now();
+  ASSERT_TRUE(raw.Write(RdsnGet(1, "k")));
+  EXPECT_TRUE(Eventually([&] { return server.stats().closed_slow.value() == 1; }));
+  EXPECT_GE(absl::Now() - begun, absl::Milliseconds(300));
+  EXPECT_LT(absl::Now() - begun, absl::Seconds(20)) << "before stall_timeout";
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, RequestsWaitWhereThoseBeforeThemWillHaveLargeAnswers) {
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .queued_bytes_max = 4 << 20});
+  server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient raw(server.local());
+  ASSERT_TRUE(raw.Write(RdsnGet(0, "k")));
+  requests_->Take()->responder.Reply(ErrorCode::kOk, std::string(16 << 20, 'x'));
+  ASSERT_TRUE(raw.ReadFrame().has_value());
+  const int64_t pauses = server.stats().pauses.value();
+  constexpr int kRequests = 20;
+  std::string bytes;
+  for (int i = 1; i <= kRequests; ++i) bytes += RdsnGet(i, "k");
+  ASSERT_TRUE(raw.Write(bytes));
+  ASSERT_TRUE(Eventually([&] { return server.stats().pauses.value() > pauses; }));
+  EXPECT_EQ(requests_->size(), 3u) << "the mean moved by an eighth, to 2 MiB";
+  for (int i = 0; i < kRequests; ++i) requests_->Take()->responder.Reply(ErrorCode::kOk, "x");
+  for (int i = 0; i < kRequests; ++i) ASSERT_TRUE(raw.ReadFrame().has_value()) << i;
+  server.Stop();
+}
+
+// However fast they may be: memory is bounded.
+TEST_F(AsioTransportTest, FarBeyondTheSumConnectionsAreClosedUntilItFits) {
+  constexpr int64_t kBytesMax = 4 << 20;
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .backlog_bytes_max = kBytesMax});
+  server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });
+  ASSERT_TRUE(server.Listen().ok());
+  constexpr int kClients = 12;
+  std::vector<std::unique_ptr<RawClient>> clients;
+  std::vector<InboundRequest> requests;
+  for (int i = 0; i < kClients; ++i) {
+    clients.push_back(std::make_unique<RawClient>(server.local(), 4096));
+    ASSERT_TRUE(clients.back()->Write(RdsnGet(1, "k")));
+    requests.push_back(std::move(*requests_->Take()));
+  }
+  const auto fits = [&] { return server.stats().backlog_bytes.value() <= 4 * kBytesMax; };
+  for (InboundRequest& request : requests)
+    request.responder.Reply(ErrorCode::kOk, std::string(4 << 20, 'x'));
+  EXPECT_FALSE(fits());
+  EXPECT_TRUE(Eventually(fits));
+  EXPECT_GT(server.stats().closed_slow.value(), 0);
+  EXPECT_GE(server.stats().connections.value(), 3) << "no more than need be";
+  server.Stop();
+}
+
 TEST_F(AsioTransportTest, UnansweredRequestsAreBoundedAndGoOnWhenAnswered) {
   AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .unanswered_bytes_max = 1 << 20});
   server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });
