@@ -237,15 +237,30 @@ void ReplicaTable::OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplic
           const auto table = self.lock();
           if (table == nullptr) return;
           table->LeftPool(pid);
+          // The shared log may be gone by now: this replica was not in it.
           if (!opening->ok()) {
-            table->take_over_->GiveUp(pid);
+            if (table->take_over_ != nullptr) table->take_over_->GiveUp(pid);
             return table->OnOpened(pid, strand, opening->status());
           }
+          if (table->take_over_ == nullptr)
+            return table->FinishOpening(pid, strand, *std::move(*opening));
           table->take_over_->Join(*std::move(*opening),
                                   [self, strand, pid](absl::StatusOr<OpenedReplica> opened) {
                                     if (const auto table = self.lock())
                                       table->OnOpened(pid, strand, std::move(opened));
                                   });
+        });
+      });
+}
+
+void ReplicaTable::FinishOpening(PartitionId pid, StrandPtr strand,
+                                 std::unique_ptr<ReplicaOpening> opening) {
+  const std::string directory = opening->directory();
+  host_->env.disk_pool(directory).Submit(
+      [self = weak_from_this(), reply_on = strand_, strand, pid, opening = std::move(opening)] {
+        auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(opening->Finish());
+        reply_on->Post([self, strand, pid, opened] {
+          if (const auto table = self.lock()) table->OnOpened(pid, strand, std::move(*opened));
         });
       });
 }

@@ -109,6 +109,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
 
   void Open(PartitionId pid, Origin origin);
   void OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplica found);
+  // Of one whose shared log went while it was begun.
+  void FinishOpening(PartitionId pid, StrandPtr strand, std::unique_ptr<ReplicaOpening> opening);
   void LeftPool(PartitionId pid);
   void Settle(PartitionId pid);
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
