@@ -15,8 +15,12 @@
 //           directory. A damaged end is an interrupted commit: its bytes go to `meta.journal.tail`,
 //           then it is cut; this is reported.
 // Threads   Load: once, may wait for the disk. Commit: on the strand given there, always the same
-// one. Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may
-// not become durable. Promises  D1, D2 of meta_store.h. After the first failure every Commit fails.
+//           one.
+// Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may not
+//           become durable.
+// Promises  D1, D2 of meta_store.h. After the first failure every Commit fails.
+//           J1  What Load returned is durable: it was written again, for a sync that failed in an
+//               earlier life leaves bytes that can be read and never reach the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -134,6 +134,23 @@ TEST_F(JournalMetaStoreTest, ADamagedEndIsSetAsideAndTheNextCommitFollowsTheLast
   EXPECT_EQ(CrashAndLoad(sim::CrashMode::kPowerNone)->at("k"), "3");
 }
 
+TEST_F(JournalMetaStoreTest, WhatWasReadAfterAFailedSyncIsDurable) {
+  ASSERT_TRUE(Load().ok());
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  for (const bool commits_more : {false, true}) {
+    node_.disk().FailSyncs(1);
+    EXPECT_FALSE(Commit({{"k", commits_more ? "3" : "2"}}).ok());
+    Entries read = *CrashAndLoad(sim::CrashMode::kProcess);
+    if (commits_more) {
+      read["big"] = std::string(2000, 'v');
+      ASSERT_TRUE(Commit({{"big", read["big"]}}).ok());
+    }
+    const absl::StatusOr<Entries> again = CrashAndLoad(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(*again, read) << "servers may have been told of it";
+  }
+}
+
 TEST_F(JournalMetaStoreTest, ADamagedMiddleIsRefusedAndNothingChanged) {
   ASSERT_TRUE(Load().ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Commit({{"k", std::to_string(i)}}).ok());
