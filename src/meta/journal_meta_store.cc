@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/journal_meta_store.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/coding.h"
@@ -160,11 +161,20 @@ class JournalMetaStore::Journal {
     return absl::OkStatus();
   }
 
+  // What can't be set aside is lost: nobody was told of it, and all partitions wait for this start.
   absl::Status CutTail(std::string_view tail) {
+    const std::string aside = path_ + ".tail";
+    const absl::Status saved = WriteFileDurably(env_.files(), aside, tail);
     LOG(WARNING) << "meta: " << path_ << ": an interrupted commit of " << tail.size()
-                 << " bytes at offset " << end_ << " was cut, see " << path_ << ".tail";
-    RETURN_IF_ERROR(WriteFileDurably(env_.files(), path_ + ".tail", tail));
+                 << " bytes at offset " << end_ << " was cut, "
+                 << (saved.ok() ? "see " + aside : "and not kept: " + saved.ToString());
+    if (!saved.ok()) RemoveLeftOver(aside + ".tmp");
     return Annotate(file_->Truncate(end_), "truncate " + path_);
+  }
+
+  // Of a file that could not be written; it may hold the last space there is.
+  void RemoveLeftOver(const std::string& path) {
+    if (Exists(env_.files(), path)) env_.files().Remove(path).IgnoreError();  // overwritten some day
   }
 
   // If a sync failed before the process ended, what was read just now sits in a cache that counts
@@ -186,17 +196,36 @@ class JournalMetaStore::Journal {
     return absl::OkStatus();
   }
 
+  // Until the new file has the name, the old one is whole and goes on.
   absl::Status RewriteWhenLong() {
-    if (end_ <= history_bytes_max_ || end_ <= 4 * fresh_bytes_) return absl::OkStatus();
-    std::string fresh = FreshFile(last_serial_, entries_);
+    if (end_ <= std::max(history_bytes_max_, not_before_bytes_)) return absl::OkStatus();
+    if (end_ <= 4 * fresh_bytes_) return absl::OkStatus();
+    const std::string fresh = FreshFile(last_serial_, entries_);
     fresh_bytes_ = fresh.size();
     if (end_ <= 4 * fresh_bytes_) return absl::OkStatus();
-    RETURN_IF_ERROR(file_->Close());
-    RETURN_IF_ERROR(WriteFileDurably(env_.files(), path_, fresh));
-    ASSIGN_OR_RETURN(file_,
-                     env_.files().OpenForWrite(path_, FileSystem::CreateMode::kOpenExisting));
+    const std::string spare = path_ + ".tmp";
+    auto written = WriteSpare(spare, fresh);
+    if (!written.ok()) {
+      LOG(WARNING) << "meta: " << path_ << " of " << end_ << " bytes grows on, a new one of "
+                   << fresh.size() << " could not be written: " << written.status();
+      RemoveLeftOver(spare);
+      not_before_bytes_ = end_ + fresh_bytes_;
+      return absl::OkStatus();
+    }
+    RETURN_IF_ERROR(env_.files().Rename(spare, path_));
+    file_ = *std::move(written);
     end_ = fresh.size();
-    return absl::OkStatus();
+    not_before_bytes_ = 0;
+    return env_.files().SyncDirectory(directory_);
+  }
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> WriteSpare(const std::string& path,
+                                                           std::string_view content) {
+    ASSIGN_OR_RETURN(auto file,
+                     env_.files().OpenForWrite(path, FileSystem::CreateMode::kTruncate));
+    RETURN_IF_ERROR(file->WriteAt(0, content));
+    RETURN_IF_ERROR(file->Sync());
+    return file;
   }
 
   Environment& env_;
@@ -209,6 +238,7 @@ class JournalMetaStore::Journal {
   uint64_t last_serial_ = 0;
   uint64_t end_ = 0;
   uint64_t fresh_bytes_ = 0;
+  uint64_t not_before_bytes_ = 0;  // a new file is not tried before, since the last could not be
   absl::Status failure_;
 };
 

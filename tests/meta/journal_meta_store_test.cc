@@ -151,6 +151,39 @@ TEST_F(JournalMetaStoreTest, WhatWasReadAfterAFailedSyncIsDurable) {
   }
 }
 
+TEST_F(JournalMetaStoreTest, AFullDiskKeepsNoStartFromCuttingATornEnd) {
+  ASSERT_TRUE(Load().ok());
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  const std::string good = Content();
+  ASSERT_TRUE(Commit({{"k", "2"}}).ok());
+  Overwrite(Content().substr(0, good.size() + 9));
+  node_.disk().SetFreeBytes(0);
+  const absl::StatusOr<Entries> loaded = CrashAndLoad(sim::CrashMode::kProcess);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  EXPECT_EQ(loaded->at("k"), "1");
+  EXPECT_EQ(Content(), good);
+}
+
+TEST_F(JournalMetaStoreTest, AHistoryThatCanNotBeWrittenAnewGrowsOn) {
+  ASSERT_TRUE(Load().ok());
+  const std::string value(300, 'v');
+  Entries entries;
+  const auto commit = [&](int n) {
+    entries["k" + std::to_string(n % 3)] = value + std::to_string(n);
+    return Commit({{"k" + std::to_string(n % 3), value + std::to_string(n)}});
+  };
+  int n = 0;
+  while (Content().size() <= 4096 - 400) ASSERT_TRUE(commit(n++).ok());
+  node_.disk().SetFreeBytes(1000);  // of two records, or of half a new file
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(commit(n++).ok()) << i;
+  EXPECT_GT(Content().size(), 4096u);
+  EXPECT_FALSE(Exists(env_->files(), std::string(kPath) + ".tmp")) << "it takes what commits need";
+  node_.disk().SetFreeBytes(UINT64_MAX);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(commit(n++).ok()) << i;
+  EXPECT_LT(Content().size(), 6000u) << "tried again";
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), entries);
+}
+
 TEST_F(JournalMetaStoreTest, ADamagedMiddleIsRefusedAndNothingChanged) {
   ASSERT_TRUE(Load().ok());
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(Commit({{"k", std::to_string(i)}}).ok());
