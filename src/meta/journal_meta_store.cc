@@ -174,7 +174,8 @@ class JournalMetaStore::Journal {
 
   // Of a file that could not be written; it may hold the last space there is.
   void RemoveLeftOver(const std::string& path) {
-    if (Exists(env_.files(), path)) env_.files().Remove(path).IgnoreError();  // overwritten some day
+    if (!Exists(env_.files(), path)) return;
+    env_.files().Remove(path).IgnoreError();  // else it is overwritten one day
   }
 
   // If a sync failed before the process ended, what was read just now sits in a cache that counts

@@ -450,9 +450,16 @@ Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
   return now + delay();
 }
 
+// A meta server that stood still has heard nobody: what arrived meanwhile is read before it judges.
+// Seen by the timer, or by what is read before it and arms it anew.
+void MetaServer::State::NoteStandstill() {
+  if (Now() - wake_at_ > options_.grace / 4) excused_until_ = Now() + kStandstillExcuse;
+}
+
 void MetaServer::State::WakeAt(Instant when) {
+  NoteStandstill();
   strand_->Cancel(timer_);
-  absl::Duration delay = std::max(when - Now(), absl::Milliseconds(1));
+  absl::Duration delay = std::max(std::max(when, excused_until_) - Now(), absl::Milliseconds(1));
   wake_at_ = Now() + delay;
   timer_ = strand_->PostAfter(delay, [weak = weak_from_this()] {
     if (auto self = weak.lock()) self->OnWake();
@@ -461,15 +468,8 @@ void MetaServer::State::WakeAt(Instant when) {
 
 void MetaServer::State::OnWake() {
   if (phase_ != Phase::kServing) return;
-  // A meta server that stood still has heard nobody: what arrived meanwhile is read first.
-  if (!is_excused_ && Now() - wake_at_ > options_.grace / 4) {
-    is_excused_ = true;
-    timer_ = strand_->PostAfter(kStandstillExcuse, [weak = weak_from_this()] {
-      if (auto self = weak.lock()) self->OnWake();
-    });
-    return;
-  }
-  is_excused_ = false;
+  NoteStandstill();
+  if (Now() < excused_until_) return WakeAt(excused_until_);
   ExpireNodes();
   RunPlan();
 }

@@ -161,6 +161,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void BalanceWhenDue(Instant now);
   void RunPlan();
   Instant SendWhenDue(Partition& partition, Instant now);  // says when it is due next
+  void NoteStandstill();
   void WakeAt(Instant when);
   void OnWake();
 
@@ -181,9 +182,9 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   bool store_failed_ = false;
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
-  Instant wake_at_;
+  Instant wake_at_ = Instant::InfiniteFuture();
+  Instant excused_until_{0};  // nobody is declared dead before
   Instant balance_at_{0};
-  bool is_excused_ = false;
 };
 
 }  // namespace arion

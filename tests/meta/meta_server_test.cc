@@ -459,6 +459,41 @@ TEST_F(MetaServerTest, AMetaServerThatStoodStillListensBeforeItJudges) {
   EXPECT_EQ(Query("t").partitions, before);
 }
 
+// The first that is read after the pause makes it plan, and arm its timer anew.
+TEST_F(MetaServerTest, AMetaServerThatStoodStillListensToTheEndWhateverComesFirst) {
+  CompleteTable(3);
+  const std::vector<PartitionConfiguration> before = Query("t").partitions;
+  const auto send = [this](const char* name, std::string body) {
+    AskBytes(name, std::move(body), Framing::kRdsn, absl::ZeroDuration());
+  };
+  const auto send_beacon = [&](int n) {
+    send(kRpcBeacon,
+         EncodeWrapped(BeaconMessage{
+             .time = 77, .from_node = ServerAt(n), .start_time = servers_[n].start_time}));
+  };
+  for (const bool timer_comes_first : {false, true}) {
+    node_.PauseFor(absl::Seconds(20));
+    const auto sync = [&] {
+      send(kRpcConfigSync, EncodeWrapped(ConfigSyncRequest{.node = ServerAt(1)}));
+    };
+    world_.RunFor(timer_comes_first ? absl::Seconds(19) : absl::Seconds(1));
+    sync();
+    world_.RunUntil([&] { return world_.now() >= node_.paused_until(); }, absl::Seconds(20));
+    for (int n = 2; n <= 3; ++n) {
+      world_.RunFor(absl::Milliseconds(25));
+      sync();
+      send_beacon(n);
+    }
+    send_beacon(1);
+    Pass(absl::Seconds(5));
+    EXPECT_EQ(server_->stats().server_deaths.value(), 0) << timer_comes_first;
+    EXPECT_EQ(Query("t").partitions, before);
+  }
+  KillServer(1);
+  Pass(absl::Seconds(4));
+  EXPECT_EQ(server_->stats().server_deaths.value(), 1) << "an excuse ends";
+}
+
 TEST_F(MetaServerTest, AMemberOfAChangeOnItsWayIsToldToWait) {
   CompleteTable(3);
   PartitionConfiguration before = ConfigOf("t", 0);
