@@ -218,8 +218,8 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
     }
     figures().Count(ReplicaCount::kCopiedFiles, files);
     figures().Count(ReplicaCount::kCopiedBytes, ended->bytes_fetched());
-    LOG(INFO) << Tag() << " copied " << ended->bytes_fetched() << " bytes; "
-              << ended->bytes_kept() << " were here";
+    LOG(INFO) << Tag() << " copied " << ended->bytes_fetched() << " bytes; " << ended->bytes_kept()
+              << " were here";
     ExchangeEngine(
         serial, decree,
         [&engines = host_->engines, &files = host_->env.files(), source, decree,

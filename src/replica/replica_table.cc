@@ -35,8 +35,7 @@ absl::Status SetReplicaAside(const ReplicaHost& host, const std::string& path, S
   // Renamed already, and the sync failed; or somebody else took it away.
   if (absl::IsNotFound(there)) return files.SyncDirectory(ParentDirectory(path));
   RETURN_IF_ERROR(there);
-  ASSIGN_OR_RETURN(const std::string target,
-                   SetDirectoryAside(files, host.env.clock(), path, why));
+  ASSIGN_OR_RETURN(const std::string target, SetDirectoryAside(files, host.env.clock(), path, why));
   LOG(WARNING) << path << " set aside as " << target;
   // Should it not come to this, PrepareLogPlace does it for the next replica of that name.
   const absl::Status log = SetLogAside(files, host.options.log_home_directory, path, target);

@@ -306,10 +306,10 @@ TEST(PosixLogDeviceErrorsTest, AWriteThatCarriesItsFlushMayLackSpaceToo) {
 // On every other file system each write carries its own flush.
 TEST(OneFlushCoversAllTest, OnExt4ThatWritesInPlaceAndHasBarriersOnly) {
   const auto covers = [](const std::string& type_and_options) {
-    std::istringstream mounts("22 27 0:21 / /proc rw,relatime - proc proc rw\n"
-                              "27 1 8:1 / / rw,relatime shared:1 master:2 - " +
-                              type_and_options +
-                              "\n28 27 8:17 / /data rw - ext4 /dev/sdb1 rw,nobarrier\n");
+    std::istringstream mounts(
+        "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
+        "27 1 8:1 / / rw,relatime shared:1 master:2 - " +
+        type_and_options + "\n28 27 8:17 / /data rw - ext4 /dev/sdb1 rw,nobarrier\n");
     return OneFlushCoversAll(mounts, "8:1");
   };
   EXPECT_TRUE(covers("ext4 /dev/sda1 rw"));

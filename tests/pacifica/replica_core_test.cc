@@ -471,7 +471,8 @@ TEST_F(ReplicaCoreTest, WhoDoesNotLearnThoughItAnswersIsNoLearnerAnyMore) {
 
 // R10: after a crash a half-taught replica may only learn.
 TEST_F(ReplicaCoreTest, WhatTheFirstPieceOfLogChangesIsMarkedBeforeItIsApplied) {
-  EXPECT_EQ(Invite(41).persist_standing, std::nullopt) << "its state is still what it was as member";
+  EXPECT_EQ(Invite(41).persist_standing, std::nullopt)
+      << "its state is still what it was as member";
   EXPECT_EQ(core_->last_mutation_ballot(), Ballot(0));
   LearnResponse piece;
   piece.config = From(kA, 7, kPotentialSecondary);

@@ -25,7 +25,8 @@ TEST(GarbageNameTest, OnlyNamesThatServersGiveAreGarbage) {
         "photos.1.err", "2.1.pegasus.-1.gar", "2.1.pegasus.1x.gar", "2.1.pegasus..gar",
         "2.1.pegasus.99999999999999999999.gar", "2.1.pegasus.1.err.bak", "2.1.pegasus/data",
         "2.1.pegasus/data.discarded", "2.1.pegasus/data.x.discarded",
-        "2.1.pegasus/plog.1.discarded", "2.1.pegasus/x/data.1.discarded", "2.1.pegasus.1.gar/data.1.discarded", "data.1.discarded"})
+        "2.1.pegasus/plog.1.discarded", "2.1.pegasus/x/data.1.discarded",
+        "2.1.pegasus.1.gar/data.1.discarded", "data.1.discarded"})
     EXPECT_EQ(ParseGarbageName(name), std::nullopt) << name;
 }
 
@@ -88,8 +89,8 @@ TEST_F(GarbageCollectorTest, DataThatALearnerGaveUpGoAsFailedReplicasDo) {
   Server& server = AddServer();
   ASSERT_TRUE(MakePrimary(server));
   ASSERT_EQ(Put(server, 1, "one"), ErrorCode::kOk);
-  const std::string discarded = absl::StrCat(Snapshot(server).directory, "/data.",
-                                             server.node.WallMicros(), ".discarded");
+  const std::string discarded =
+      absl::StrCat(Snapshot(server).directory, "/data.", server.node.WallMicros(), ".discarded");
   Make(server, discarded, 40);
   world_.RunFor(absl::Minutes(6 * 60 + 50));
   EXPECT_TRUE(Exists(Files(server), discarded + "/data/rdb/39"));

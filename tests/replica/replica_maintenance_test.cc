@@ -147,12 +147,11 @@ TEST_F(LogFilesTest, ALearnerHoldsWhatLiesBehindItsCheckpointButNoMoreThanTheDat
     const auto check = DecodeWrapped<GroupCheckRequest>(request.body);
     if (!check.ok()) return;
     signature = check->config.learner_signature;
-    request.responder.Reply(
-        ErrorCode::kOk,
-        EncodeWrapped(GroupCheckResponse{.pid = kPid,
-                                         .learner_status = LearnerStatus::kWithoutPrepare,
-                                         .learner_signature = signature,
-                                         .node = client_->local()}));
+    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{
+                                                .pid = kPid,
+                                                .learner_status = LearnerStatus::kWithoutPrepare,
+                                                .learner_signature = signature,
+                                                .node = client_->local()}));
   });
   meta_.Propose(primary.address, ConfigType::kAddSecondaryForLoadBalance, client_->local());
   ASSERT_TRUE(world_.RunUntil([&] { return signature != 0; }, absl::Seconds(10)));
