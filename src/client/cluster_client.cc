@@ -281,10 +281,11 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, RpcResult result) {
       operation->question.body.size() > kWriteBytesAlwaysTaken) {
     verdict.effect = AttemptVerdict::Effect::kNone;
   }
-  const bool may_have_happened = verdict.effect == AttemptVerdict::Effect::kMayHaveHappened;
+  const bool says_nothing = verdict.effect == AttemptVerdict::Effect::kMayHaveHappened;
+  const bool may_have_happened = says_nothing && !result.was_never_sent;
   operation->may_have_happened |= may_have_happened;
   operation->last =
-      may_have_happened ? absl::DeadlineExceededError(text) : absl::Status(verdict.refusal, text);
+      says_nothing ? absl::DeadlineExceededError(text) : absl::Status(verdict.refusal, text);
   Forget(operation, verdict.routes);
   if (verdict.next == AttemptVerdict::Next::kGiveUp) return Refuse(operation, operation->last);
   if (may_have_happened && IsWrite(operation->question.kind) &&

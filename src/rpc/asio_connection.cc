@@ -544,7 +544,8 @@ void AsioConnection::Close(std::string_view why) {
                             << " closed: " << why;
   }
   session_sent_ = nullptr;
-  for (uint64_t call : calls) host_->calls().Finish(call, {.error = ErrorCode::kNetworkFailure});
+  const RpcResult lost{.error = ErrorCode::kNetworkFailure, .was_never_sent = !established_};
+  for (uint64_t call : calls) host_->calls().Finish(call, lost);
   host_->Closed(shared_from_this());
 }
 

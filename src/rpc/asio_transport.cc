@@ -297,7 +297,7 @@ uint64_t AsioTransport::Hub::Send(Endpoint to, OutboundRequest request, StrandPt
   std::shared_ptr<AsioConnection> connection = OutgoingTo(to, request.lane);
   if (connection == nullptr ||
       !connection->SendCall(id, request.timeout, std::move(header), std::move(request.body))) {
-    calls_.Finish(id, {.error = ErrorCode::kNetworkFailure});
+    calls_.Finish(id, {.error = ErrorCode::kNetworkFailure, .was_never_sent = true});
   }
   return id;
 }

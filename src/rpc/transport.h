@@ -6,7 +6,7 @@
 //           rpc/thrift_codec.h.
 // Errors    RPC-level, by name: what the peer said, or kTimeout, kNetworkFailure (could not
 //           connect, or the connection closed before the answer), kInvalidData (undecodable
-//           answer).
+//           answer). was_never_sent: nobody can have carried the call out.
 // Threads   Thread-safe. Handlers run on an event-loop thread and must not block: they post to a
 //           strand. Call's callback runs on the strand given, exactly once, unless that strand's
 //           owner died first.
@@ -122,7 +122,8 @@ struct OutboundRequest {
 
 struct RpcResult {
   ErrorCode error = ErrorCode::kOk;
-  std::string body;
+  std::string body = {};
+  bool was_never_sent = false;  // of a kNetworkFailure: no byte of the call has left, nor will
 };
 
 class Transport {

@@ -218,7 +218,8 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     if (it != network_.gone_.end() && it->second == SimNetwork::Farewell::kSilence)
       return;  // by the timeout
     port_->At(world.now() + network_.Delay(), [weak, id] {
-      if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kNetworkFailure, {}});
+      if (auto port = weak.lock())
+        port->Finish(id, {.error = ErrorCode::kNetworkFailure, .was_never_sent = true});
     });
     return;
   }

@@ -58,6 +58,10 @@ class ClusterClientTest : public testing::Test {
   // The primary keeps one table; anyone else says that it is none.
   std::optional<RpcResult> Replica(const OutboundRequest& request, Endpoint me) {
     if (me != primary_) return Error(ErrorCode::kInvalidState);
+    if (request.name == kRpcIncr && never_sent_ > 0) {
+      --never_sent_;
+      return RpcResult{.error = ErrorCode::kNetworkFailure, .was_never_sent = true};
+    }
     if (!script_.empty()) {
       auto step = script_.front();
       script_.pop_front();
@@ -65,6 +69,10 @@ class ClusterClientTest : public testing::Test {
         if (step == ErrorCode::kTimeout) return std::nullopt;
         return Error(step);
       }
+    }
+    if (request.name == kRpcIncr) {
+      ++writes_;
+      return Ok(IncrResponse{.new_value = writes_});
     }
     if (request.name == kRpcPut) {
       auto put = DecodeWrapped<UpdateRequest>(request.body);
@@ -115,6 +123,7 @@ class ClusterClientTest : public testing::Test {
   std::deque<ErrorCode> script_;  // of the primary's next answers; kOk: the real one
   std::map<std::string, UpdateRequest> rows_;
   int writes_ = 0;
+  int never_sent_ = 0;  // INCRs that find no connection, before one does
   int32_t storage_error_ = 0;
   Instant ended_;
   std::shared_ptr<ClusterClient> client_;
@@ -214,6 +223,32 @@ TEST_F(ClusterClientTest, ALostWriteIsNotRepeatedWhenNotAllowed) {
     EXPECT_EQ(cluster_.CountSent(kRpcPut), before + 2);  // the refusal was repeated, the loss not
   }
   EXPECT_EQ(writes_, 0);
+}
+
+TEST_F(ClusterClientTest, WhatWasNeverSentIsRefusedAndSentAgain) {
+  absl::StatusOr<std::string> outcome = absl::UnknownError("never called");
+  const auto increment = [&] {
+    outcome = absl::UnknownError("never called");
+    cluster_.Run([&] {
+      const IncrRequest request{.key = JoinRawKey("h1", "s1"), .increment = 1};
+      client_->Ask("temp", kRpcIncr, EncodeWrapped(request), 7, [&](auto body) { outcome = body; });
+    });
+  };
+  never_sent_ = 2;
+  increment();
+  EXPECT_TRUE(outcome.ok()) << outcome.status();
+  EXPECT_EQ(writes_, 1);
+  EXPECT_EQ(cluster_.CountSent(kRpcIncr), 3);
+  EXPECT_EQ(cluster_.CountSent(kRpcQueryConfig), 3);  // another may be the primary by now
+
+  never_sent_ = 1000;
+  increment();
+  EXPECT_TRUE(absl::IsUnavailable(outcome.status())) << outcome.status();
+  never_sent_ = 1;
+  script_ = {ErrorCode::kNetworkFailure};
+  increment();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(outcome.status())) << outcome.status();
+  EXPECT_EQ(writes_, 1);
 }
 
 // The deadline's timer runs from the time the routes were waited for; the write in flight may still

@@ -393,6 +393,7 @@ TEST_F(AsioTransportTest, CallsFailAtOnceWhenTheirConnectionCloses) {
     auto result = results_->Take();
     ASSERT_TRUE(result.has_value());
     EXPECT_EQ(result->error, ErrorCode::kNetworkFailure);
+    EXPECT_FALSE(result->was_never_sent) << "the server read it";
   }
 }
 
@@ -403,10 +404,13 @@ TEST_F(AsioTransportTest, CallsToNobodyFailAndALaterOneConnects) {
     ASSERT_TRUE(gone.Listen().ok());
     nowhere = gone.local();
   }
-  Call(nowhere, Get("k"));
-  EXPECT_EQ(results_->Take()->error, ErrorCode::kNetworkFailure);
-  Call({}, Get("k"));
-  EXPECT_EQ(results_->Take()->error, ErrorCode::kNetworkFailure);
+  // Refused; then not even tried, so soon after; to nowhere at all.
+  for (Endpoint to : {nowhere, nowhere, Endpoint()}) {
+    Call(to, Get("k"));
+    const RpcResult result = *results_->Take();
+    EXPECT_EQ(result.error, ErrorCode::kNetworkFailure);
+    EXPECT_TRUE(result.was_never_sent);
+  }
 
   AsioTransport back(&loops_, {.listen = nowhere});
   back.SetHandler([](InboundRequest request) { request.responder.Reply(ErrorCode::kOk, "here"); });
