@@ -149,7 +149,7 @@ MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTran
       stats.received_bytes);
   add({.name = "sent_bytes_total", .help = "Bytes sent on all connections."}, stats.sent_bytes);
   add({.name = "broken_frames_total",
-       .help = "Connections closed because what came on them was no message."},
+       .help = "Connections closed because what came on them was no whole message."},
       stats.broken_frames);
   add({.name = "calls_total", .help = "Requests sent to other servers that want an answer."},
       stats.calls);

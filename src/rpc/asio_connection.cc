@@ -352,6 +352,7 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
   }
   if (farewell_) return Read();  // unread: the room is used again
   parser_.Commit(n);
+  heard_ = true;
   if (session_ != nullptr) last_heard_ = Now();
   size_t total = n;
   bool filled = n == room_bytes_;
@@ -434,6 +435,7 @@ void AsioConnection::HandleRequest(Frame frame) {
     frame.SetClusterTag(gate->OurTag());  // goes back with the answer
     if (refusal != ErrorCode::kOk) return Reply(frame, refusal, {});
   }
+  if (named_server && NamesServer(frame)) parser_.AllowServerFrames();
 
   size_t cost = frame.body.size() + kRequestOverheadBytes;
   unanswered_bytes_ += cost;
@@ -511,6 +513,14 @@ void AsioConnection::Tick(Instant now) {
   }
   if (farewell_ && now - last_progress_.load() > kFarewell) return Close("");
   if (session_ != nullptr && !session_paused_ && now - last_heard_ > kSessionIdle) return Close("");
+  // Half a frame rests. (Between frames a connection may; what we don't read is our delay.)
+  if (std::exchange(heard_, false) || !reading_ || parser_.buffered_bytes() == 0) {
+    last_moved_ = now;
+  } else if (std::error_code ignored; now - last_moved_ > host_->options().stall_timeout &&
+                                      socket_.available(ignored) == 0) {
+    host_->stats().broken_frames.Add();
+    return Close(absl::StrCat("half a frame: ", parser_.buffered_bytes(), " bytes"));
+  }
   size_t queued = queued_bytes_;
   if (IsTooFarBehind(queued, now)) {
     host_->stats().closed_slow.Add();

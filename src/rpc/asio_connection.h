@@ -185,6 +185,8 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   size_t room_bytes_ = 0;
   Instant started_;
   Instant last_heard_;  // of a session
+  bool heard_ = false;  // something came since the last tick
+  Instant last_moved_;  // when a tick last found no frame under way, or more of it
 };
 
 }  // namespace arion

@@ -17,6 +17,8 @@
 //               under way only; a connection that takes nothing for long is closed, above twice the
 //               limit soon. So is the sum of what slow peers have queued; above four times its
 //               limit connections are closed until it fits.
+//               A frame of which nothing more comes for long costs its connection; frames above
+//               64 MiB are taken of servers only that the gate let through.
 //           W3  Of the connections of a loop that have many requests, one turn handles some 64 in
 //               all; then others get theirs. A connection that waits for its next request keeps a
 //               few KiB.
@@ -71,7 +73,7 @@ struct TransportStats {
   Counter accepted;      // connections, since the start
   Counter received_bytes;
   Counter sent_bytes;
-  Counter broken_frames;  // what came was no frame: its connection was closed
+  Counter broken_frames;  // what came was no frame, or half a one for long: connection closed
   Counter calls;          // requests sent to other servers that want an answer,
   Counter calls_timed_out;
 };

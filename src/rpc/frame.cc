@@ -51,7 +51,7 @@ bool IsHttpMethod(std::string_view start) {
   return std::find(kStarts.begin(), kStarts.end(), start) != kStarts.end();
 }
 
-// Codes that only servers send: whoever uses one and names a server's port may send long frames.
+// Codes that only servers send.
 bool IsInternalCode(std::string_view name) {
   static constexpr std::array<std::string_view, 10> kCodes = {kRpcPrepare,
                                                               kRpcGroupCheck,
@@ -139,6 +139,11 @@ void AppendMessageBegin(uint8_t type, std::string_view name, std::string_view su
 }
 
 }  // namespace
+
+bool NamesServer(const Frame& request) {
+  return request.header.framing == Framing::kRdsn && request.header.from.port > 1023 &&
+         IsInternalCode(request.header.name);
+}
 
 FrameParser::FrameParser(Expect expect)
     : expect_(expect),
@@ -350,9 +355,6 @@ FrameParser::Result FrameParser::NextRdsn(Frame* frame) {
   header.forward_supported = (frame->context & kRdsnForwardSupported) != 0;
   if (!frame->is_request) frame->error = ErrorCodeFromName(FixedName(head + kErrorNameAt));
   frame->body = body;
-  if (frame->is_request && header.from.port > 1023 && IsInternalCode(header.name)) {
-    frame_bytes_max_ = kServerFrameBytesMax;
-  }
   Consume(kRdsnHeaderBytes + body_bytes);
   return Result::kFrame;
 }

@@ -65,6 +65,10 @@ struct Frame {
   }
 };
 
+// Whether the sender of a request says that it is a server: by a code that only servers send, and a
+// server's port.
+bool NamesServer(const Frame& request);
+
 // Cuts a stream of bytes into frames. Strand-bound (a connection's loop thread).
 class FrameParser {
  public:
@@ -97,6 +101,9 @@ class FrameParser {
   void Feed(std::string_view bytes);
   // The next frame. Views nothing: the body is copied out.
   Result Next(Frame* frame);
+
+  // The peer is a server, and is heard: frames that begin from now on may be long.
+  void AllowServerFrames() { frame_bytes_max_ = kServerFrameBytesMax; }
 
   // What was not cut into frames, taken out.
   std::string TakeBuffered();

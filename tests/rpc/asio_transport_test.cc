@@ -652,6 +652,60 @@ TEST_F(AsioTransportTest, FarBeyondTheSumConnectionsAreClosedUntilItFits) {
   server.Stop();
 }
 
+TEST_F(AsioTransportTest, HalfAFrameThatRestsIsNotKeptAndOneBetweenFramesIs) {
+  AsioTransport server(&loops_,
+                       {.listen = kLoopbackAnyPort, .stall_timeout = absl::Milliseconds(700)});
+  server.SetHandler(
+      [](InboundRequest request) { request.responder.Reply(ErrorCode::kOk, "here"); });
+  ASSERT_TRUE(server.Listen().ok());
+  RawClient resting(server.local()), half(server.local()), slow(server.local());
+  ASSERT_TRUE(resting.Write(RdsnGet(1, "k")));
+  ASSERT_TRUE(resting.ReadFrame().has_value());
+  const std::string frame = RdsnGet(1, std::string(1 << 20, 'k'));
+  ASSERT_TRUE(half.Write(frame.substr(0, frame.size() / 2)));
+  ASSERT_TRUE(slow.Write(frame.substr(0, frame.size() / 2)));
+  size_t sent = frame.size() / 2;
+  ASSERT_TRUE(Eventually([&] {
+    EXPECT_TRUE(slow.Write(frame.substr(sent++, 1)));
+    return server.stats().broken_frames.value() == 1;
+  }));
+  EXPECT_TRUE(half.PeerCloses());
+  ASSERT_TRUE(slow.Write(frame.substr(sent)));
+  EXPECT_TRUE(slow.ReadFrame().has_value()) << "something came all the time";
+  ASSERT_TRUE(resting.Write(RdsnGet(2, "k")));
+  EXPECT_TRUE(resting.ReadFrame().has_value());
+  server.Stop();
+}
+
+TEST_F(AsioTransportTest, OnlyServersThatTheGateLetThroughMaySendLongFrames) {
+  TagGate gate(7);
+  AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .gate = &gate});
+  server.SetHandler([](InboundRequest request) { request.responder.Reply(ErrorCode::kOk, "ok"); });
+  ASSERT_TRUE(server.Listen().ok());
+  const auto introduced = [&](uint64_t tag, std::string_view from, RawClient& raw) {
+    Frame prepare;
+    prepare.context = kRdsnThriftBinary;
+    prepare.SetClusterTag(tag);
+    prepare.header.name = kRpcPrepare;
+    prepare.header.from = *Endpoint::Parse(from);
+    EXPECT_TRUE(raw.Write(RdsnRequestHeader(prepare, "")));
+    const auto answer = raw.ReadFrame();
+    std::string large = RdsnRequestHeader(prepare, "");
+    StoreLittle<uint32_t>(100u << 20, large.data() + 16);
+    EXPECT_TRUE(raw.Write(large));
+    return answer.has_value() ? answer->error : ErrorCode::kTimeout;
+  };
+  RawClient ours(server.local()), strange(server.local()), client(server.local());
+  EXPECT_EQ(introduced(7, "10.0.0.1:34801", ours), ErrorCode::kOk);
+  EXPECT_EQ(introduced(8, "10.0.0.1:34801", strange), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(introduced(7, "127.0.0.1:1", client), ErrorCode::kOk);
+  EXPECT_TRUE(strange.PeerCloses());
+  EXPECT_TRUE(client.PeerCloses());
+  EXPECT_TRUE(Eventually([&] { return server.stats().connections.value() <= 1; }));
+  EXPECT_EQ(server.stats().connections.value(), 1) << "ours waits for the rest of its frame";
+  server.Stop();
+}
+
 TEST_F(AsioTransportTest, UnansweredRequestsAreBoundedAndGoOnWhenAnswered) {
   AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .unanswered_bytes_max = 1 << 20});
   server.SetHandler([&](InboundRequest request) { requests_->Put(std::move(request)); });

@@ -239,7 +239,7 @@ TEST(FrameTest, LongFramesAreRefusedBeforeTheyArriveAndNothingIsAllocated) {
   EXPECT_LT(patient.capacity_bytes(), 64u << 10);
 }
 
-TEST(FrameTest, ServersMaySendLongerFramesOnceTheyNamedThemselves) {
+TEST(FrameTest, ServersMaySendLongerFramesOnceTheyAreAllowedTo) {
   Frame prepare;
   prepare.context = kRdsnThriftBinary;
   prepare.header.name = kRpcPrepare;
@@ -255,17 +255,21 @@ TEST(FrameTest, ServersMaySendLongerFramesOnceTheyNamedThemselves) {
   FrameParser parser(Expect::kAny);
   parser.Feed(introduction);
   EXPECT_EQ(parser.Next(&frame), Result::kFrame);
+  EXPECT_TRUE(NamesServer(frame));
+  parser.AllowServerFrames();
   parser.Feed(large);
   EXPECT_EQ(parser.Next(&frame), Result::kNeedMore);
   FrameParser strict(Expect::kAny);
   strict.Feed(introduction + too_large);
   EXPECT_EQ(strict.Next(&frame), Result::kFrame);
+  strict.AllowServerFrames();
   EXPECT_EQ(strict.Next(&frame), Result::kBroken);
 
   prepare.header.from.port = 1;  // a client says it is none
   FrameParser client(Expect::kAny);
   client.Feed(RdsnRequestHeader(prepare, "") + large);
   EXPECT_EQ(client.Next(&frame), Result::kFrame);
+  EXPECT_FALSE(NamesServer(frame));
   EXPECT_EQ(client.Next(&frame), Result::kBroken);
 }
 
