@@ -22,13 +22,72 @@ absl::StatusOr<std::string> HomeOf(FileSystem& files, const std::string& replica
   return home;
 }
 
-// Folders of earlier versions don't say; they count as anybody's.
+// The replica directory that a folder at home belongs to; empty: one of an earlier version doesn't
+// say and counts as anybody's.
+absl::StatusOr<std::string> OwnerOf(FileSystem& files, const std::string& folder) {
+  absl::StatusOr<std::string> owner = ReadFile(files, JoinPath(folder, kDataName));
+  if (absl::IsNotFound(owner.status())) return "";
+  return owner;
+}
+
 absl::StatusOr<bool> IsFolderOf(FileSystem& files, const std::string& folder,
                                 const std::string& replica_directory) {
-  const absl::StatusOr<std::string> data = ReadFile(files, JoinPath(folder, kDataName));
-  if (absl::IsNotFound(data.status())) return true;
-  RETURN_IF_ERROR(data.status());
-  return *data == replica_directory;
+  ASSIGN_OR_RETURN(const std::string owner, OwnerOf(files, folder));
+  return owner.empty() || owner == replica_directory;
+}
+
+absl::StatusOr<int64_t> WrittenAt(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const FileStatus status, files.Stat(path));
+  return status.modified_unix_nanos;
+}
+
+// A folder was begun, by its .arion-data, after this replica was, by its .arion-log-home: one
+// replica has both written at once, that first.
+absl::StatusOr<bool> IsYounger(FileSystem& files, const std::string& folder,
+                               const std::string& replica_directory) {
+  ASSIGN_OR_RETURN(const int64_t folders, WrittenAt(files, JoinPath(folder, kDataName)));
+  ASSIGN_OR_RETURN(const int64_t replicas,
+                   WrittenAt(files, JoinPath(replica_directory, kHomeName)));
+  return folders > replicas;
+}
+
+// A path that differs proves nothing: a data directory may have been mounted elsewhere since.
+absl::Status CheckOwner(FileSystem& files, const std::string& folder,
+                        const std::string& replica_directory) {
+  ASSIGN_OR_RETURN(const std::string owner, OwnerOf(files, folder));
+  if (owner.empty() || owner == replica_directory) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool is_younger, IsYounger(files, folder, replica_directory));
+  // By a clock that leapt back it is not; the owner knows, if it can be read.
+  if (!is_younger && HomeOf(files, owner).value_or("") != folder) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat("the log of ", replica_directory,
+                                          " was replaced by the one of ", owner, ", in ", folder));
+}
+
+// Whether the log home is the one in which this replica's log was, and not what was made since
+// below a mount point: it has folders that were begun before, or the replica's own, set aside.
+bool IsHomeOf(FileSystem& files, const std::string& log_home,
+              const std::string& replica_directory) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List(log_home);
+  for (const std::string& name : names.value_or(std::vector<std::string>())) {
+    const std::string folder = JoinPath(log_home, name);
+    if (OwnerOf(files, folder).value_or("") == replica_directory) return true;
+    if (!IsYounger(files, folder, replica_directory).value_or(true)) return true;
+  }
+  return false;
+}
+
+absl::Status CheckIsAtHome(FileSystem& files, const std::string& log_home,
+                           const std::string& replica_directory) {
+  const std::string folder = FolderAtHome(log_home, replica_directory);
+  if (Exists(files, JoinPath(folder, kLogName)))
+    return CheckOwner(files, folder, replica_directory);
+  const absl::Status there = files.Stat(folder).status();
+  if (absl::IsNotFound(there) && IsHomeOf(files, log_home, replica_directory))
+    return absl::DataLossError(
+        absl::StrCat("the log of ", replica_directory, " is gone from ", log_home,
+                     ", which has others: another of its name took its place"));
+  return absl::UnavailableError(absl::StrCat("the log of ", replica_directory, " is not in ",
+                                             folder, "; is the disk of the log home mounted?"));
 }
 
 }  // namespace
@@ -59,10 +118,7 @@ absl::Status CheckLogPlace(FileSystem& files, const std::string& log_home,
         absl::StrCat(replica_directory, " has no log, neither beside its data nor in ", wanted,
                      "; start with log_placement = data"));
   }
-  if (!wanted.empty() && !Exists(files, JoinPath(wanted, kLogName)))
-    return absl::UnavailableError(absl::StrCat("the log of ", replica_directory, " is not in ",
-                                               wanted, "; is the disk of the log home mounted?"));
-  return absl::OkStatus();
+  return wanted.empty() ? absl::OkStatus() : CheckIsAtHome(files, log_home, replica_directory);
 }
 
 absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::string& log_home,
@@ -70,8 +126,12 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
                              const std::string& temporary_directory) {
   if (log_home.empty()) return absl::OkStatus();
   const std::string folder = FolderAtHome(log_home, replica_directory);
-  if (Exists(files, folder))
-    RETURN_IF_ERROR(files.Rename(folder, absl::StrCat(folder, ".", clock.WallMicros(), ".gar")));
+  if (Exists(files, folder)) {
+    // Another directory's may come back with its disk: it is kept as what failed is, not as garbage.
+    ASSIGN_OR_RETURN(const bool is_its_own, IsFolderOf(files, folder, replica_directory));
+    RETURN_IF_ERROR(files.Rename(
+        folder, absl::StrCat(folder, ".", clock.WallMicros(), is_its_own ? ".gar" : ".err")));
+  }
   RETURN_IF_ERROR(files.CreateDirectories(JoinPath(folder, kLogName)));
   RETURN_IF_ERROR(WriteFileDurably(files, JoinPath(folder, kDataName), replica_directory));
   RETURN_IF_ERROR(files.SyncDirectory(folder));

@@ -9,7 +9,9 @@
 //                 other, on whichever disk, the folder is that one's.
 // Errors    FailedPrecondition: a log lies elsewhere than configured. It is never moved, passed
 //           over or begun anew: the message names both places and what to do. Unavailable: the log
-//           home lacks a log that was there; not damage, a disk may be missing.
+//           home lacks a log that was there; not damage, a disk may be missing. DataLoss: it does
+//           though the disk is there, or has another directory's: while the replica's own disk was
+//           missing, the next one of its name was made on another disk.
 // Threads   What takes a FileSystem waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -37,7 +39,7 @@ absl::Status CheckLogPlace(FileSystem& files, const std::string& log_home,
 
 // Before a new replica's directory gets its name: an empty folder at home, and the file that names
 // it in `temporary_directory`, which becomes `replica_directory`. What lies at that place is an
-// earlier replica's and is set aside. Nothing to do beside the data.
+// earlier replica's and is set aside, another directory's as .err. Nothing to do beside the data.
 absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::string& log_home,
                              const std::string& replica_directory,
                              const std::string& temporary_directory);

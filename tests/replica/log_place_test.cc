@@ -150,6 +150,89 @@ TEST_F(LogPlaceTest, OnlyTheLogOfTheDirectoryThatWasSetAsideGoesWithIt) {
   });
 }
 
+TEST_F(LogPlaceTest, ACopyWhoseLogIsGoneOrAnothersIsSetAsideAndNotOpenedForEver) {
+  options_.log_home_directory = kHome;
+  for (const bool is_replaced : {false, true}) {
+    SCOPED_TRACE(is_replaced);
+    Server& server = AddServer();
+    meta_.configuration() = {.pid = kPid, .max_replica_count = 1};
+    WriteAndStop(server, 5);
+    server.Crash(sim::CrashMode::kProcess);
+    world_.RunFor(absl::Seconds(10));
+    // This disk was missing meanwhile; the replica was learned anew on the other, which went again.
+    server.node.Start().RunInPool([&] {
+      FileSystem& disk = files(server);
+      ASSERT_TRUE(disk.CreateDirectories("/d2/replica/reps/2.1.pegasus.tmp").ok());
+      ASSERT_TRUE(PrepareLogPlace(disk, server.node, kHome, "/d2/replica/reps/2.1.pegasus",
+                                  "/d2/replica/reps/2.1.pegasus.tmp")
+                      .ok());
+      if (is_replaced) return;
+      ASSERT_TRUE(SetLogAside(disk, kHome, "/d2/replica/reps/2.1.pegasus",
+                              "/d2/replica/reps/2.1.pegasus.7.gar")
+                      .ok());
+    });
+    server.node.Crash(sim::CrashMode::kProcess);
+    ASSERT_TRUE(StartWith(server, kHome).ok());
+    world_.RunFor(absl::Seconds(10));
+    EXPECT_FALSE(Snapshot(server).loading);
+    EXPECT_EQ(CountDirectories(server, ".err"), 1);
+    EXPECT_EQ(Exists(files(server), "/fast/logs/2.1.pegasus/plog"), is_replaced)
+        << "the other's stays";
+    server.Crash(sim::CrashMode::kProcess);
+  }
+}
+
+TEST_F(LogPlaceTest, ALogOfAnotherDirectoryIsToldFromOneWhoseDirectoryWasRenamed) {
+  Server& server = AddServer();
+  const std::string one = "/d1/replica/reps/2.1.pegasus", other = "/d2/replica/reps/2.1.pegasus";
+  const auto in_pool = [&](const std::function<void(FileSystem&)>& work) {
+    world_.RunFor(absl::Seconds(1));
+    server.node.environment().RunInPool([&] { work(files(server)); });
+  };
+  const auto prepare = [&](const std::string& replica) {
+    in_pool([&](FileSystem& disk) {
+      ASSERT_TRUE(disk.CreateDirectories(replica).ok());
+      ASSERT_TRUE(PrepareLogPlace(disk, server.node, kHome, replica, replica).ok());
+    });
+  };
+  const auto check = [&](const std::string& replica) {
+    absl::Status status;
+    in_pool([&](FileSystem& disk) { status = CheckLogPlace(disk, kHome, replica); });
+    return status;
+  };
+  const auto remove = [&](const std::string& path) {
+    in_pool([&](FileSystem& disk) { ASSERT_TRUE(disk.RemoveAll(path).ok()); });
+  };
+  prepare("/d1/replica/reps/2.0.pegasus");
+  prepare(one);
+  in_pool([&](FileSystem& disk) { ASSERT_TRUE(disk.Rename("/d1", "/d9").ok()); });
+  EXPECT_TRUE(check("/d9/replica/reps/2.1.pegasus").ok()) << "mounted elsewhere, and its own";
+  in_pool([&](FileSystem& disk) { ASSERT_TRUE(disk.Rename("/d9", "/d1").ok()); });
+
+  prepare(other);
+  EXPECT_TRUE(check(other).ok());
+  for (const bool is_mounted : {true, false}) {
+    if (!is_mounted) remove("/d2");
+    const absl::Status replaced = check(one);
+    EXPECT_EQ(replaced.code(), absl::StatusCode::kDataLoss) << replaced;
+    EXPECT_NE(replaced.message().find("replaced by the one of " + other), std::string::npos)
+        << replaced;
+  }
+  int kept = 0;
+  for (const std::string& name : LogFiles(server, kHome)) kept += name.ends_with(".err") ? 1 : 0;
+  EXPECT_EQ(kept, 1) << "another directory's log stays as long as what failed";
+
+  remove("/fast/logs/2.1.pegasus");
+  EXPECT_EQ(check(one).code(), absl::StatusCode::kDataLoss) << "what was its own lies there";
+  for (const std::string& name : LogFiles(server, kHome))
+    if (name.ends_with(".err")) remove("/fast/logs/" + name);
+  EXPECT_EQ(check(one).code(), absl::StatusCode::kDataLoss) << "an older one's lies there";
+  remove("/fast/logs/2.0.pegasus");
+  EXPECT_EQ(check(one).code(), absl::StatusCode::kUnavailable) << "it may not be mounted";
+  prepare("/d1/replica/reps/2.2.pegasus");
+  EXPECT_EQ(check(one).code(), absl::StatusCode::kUnavailable) << "made below the mount point";
+}
+
 TEST_F(LogPlaceTest, AFullLogHomeRefusesWrites) {
   options_.log_home_directory = kHome;
   Server& server = AddServer();
