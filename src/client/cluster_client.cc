@@ -21,6 +21,10 @@ constexpr absl::Duration kSoon = absl::Milliseconds(1);
 
 bool IsWrite(Question::Kind kind) { return kind != Question::Kind::kRead; }
 
+bool IsSame(const TableRouter::Route& a, const TableRouter::Route& b) {
+  return a.pid == b.pid && a.primary == b.primary;
+}
+
 }  // namespace
 
 struct ClusterClient::Operation {
@@ -33,12 +37,19 @@ struct ClusterClient::Operation {
   Table* table = nullptr;
   WriteRetries retries = WriteRetries::kAlways;
   Instant deadline;
+  int attempts = 0;          // that were sent
   TableRouter::Route asked;  // by the latest attempt
-  int attempts = 0;
-  bool in_flight = false;
+  bool is_asking = false;    // the latest attempt has no answer yet
+  int in_flight = 0;         // attempts without one
+  absl::Duration patience;   // with the server asked, before it is asked once more
+  Instant ask_again_at;
+  std::optional<WatchList::iterator> watched;
+  int pauses = 0;
+  bool comes_back = false;  // after a pause, or with the routes
   bool may_have_happened = false;
-  bool has_fresh_routes = false;  // since the last pause
-  TimerId timer = kNoTimer;       // set as soon as something but the transport is waited for
+  std::optional<std::string> happened;  // what a write is answered once its latest attempt is over
+  bool has_fresh_routes = false;        // since the last pause
+  TimerId timer = kNoTimer;             // set as soon as something but the transport is waited for
   TimerId backup_timer = kNoTimer;
   absl::Status last = absl::OkStatus();  // what the latest attempt came to; OK: none was made
 };
@@ -202,7 +213,8 @@ void ClusterClient::Start(const std::string& table, OperationPtr operation) {
 }
 
 void ClusterClient::Advance(const OperationPtr& operation) {
-  if (!operation->done) return;
+  operation->comes_back = false;
+  if (!operation->done || operation->happened) return;
   const TableRouter& router = operation->table->router;
   if (!router.IsKnown()) return WaitForRoutes(operation);
   if (*operation->question.name == '\0') return Finish(operation, std::string());
@@ -215,21 +227,67 @@ void ClusterClient::Advance(const OperationPtr& operation) {
 }
 
 void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route) {
-  const absl::Duration left = operation->deadline - environment_.clock().Now();
-  if (left <= absl::ZeroDuration()) return Expire(operation);
+  const Instant now = environment_.clock().Now();
+  if (now >= operation->deadline) return Expire(operation);
   operation->has_fresh_routes = false;
-  operation->in_flight = true;
+  const bool is_asked = operation->is_asking && IsSame(route, operation->asked);
+  if (is_asked && now < operation->ask_again_at) return Watch(operation);
+  // A write is answered only when all its copies are done with: that costs more than a read's.
+  const int rounds = IsWrite(operation->question.kind) ? 2 : 1;
+  operation->patience = is_asked ? 2 * operation->patience : rounds * options_.attempt_timeout;
+  operation->ask_again_at = now + operation->patience;
   operation->asked = route;
-  const bool another_may_follow =
-      !IsWrite(operation->question.kind) || operation->retries == WriteRetries::kAlways;
-  const absl::Duration timeout =
-      another_may_follow ? std::min(left, options_.attempt_timeout) : left;
+  operation->is_asking = true;
+  ++operation->in_flight;
+  const int attempt = ++operation->attempts;
+  // In whole milliseconds: the transport has a queue for each timeout.
+  const absl::Duration timeout = absl::Ceil(operation->deadline - now, absl::Milliseconds(1));
   transport_.Call(route.primary, RequestOf(*operation, route.pid, timeout), strand_,
-                  [operation](RpcResult result) {
+                  [operation, attempt, route](RpcResult result) {
                     if (auto self = operation->client.lock())
-                      self->OnAnswer(operation, std::move(result));
+                      self->OnAnswer(operation, attempt, route, std::move(result));
                   });
   AskSecondaryLater(operation);
+  const bool another_may_follow =
+      !IsWrite(operation->question.kind) || operation->retries == WriteRetries::kAlways;
+  if (another_may_follow) Watch(operation);
+}
+
+// No operation has a timer: all are watched for equally long.
+void ClusterClient::Watch(const OperationPtr& operation) {
+  Unwatch(*operation);
+  const Instant until = environment_.clock().Now() + options_.attempt_timeout;
+  operation->watched = watched_.insert(watched_.end(), {until, operation});
+  WatchLater();
+}
+
+void ClusterClient::Unwatch(Operation& operation) {
+  if (operation.watched) watched_.erase(*operation.watched);
+  operation.watched = std::nullopt;
+}
+
+void ClusterClient::WatchLater() {
+  if (watch_timer_ != kNoTimer || watched_.empty()) return;
+  const absl::Duration left = watched_.front().until - environment_.clock().Now();
+  watch_timer_ = strand_->PostAfter(left, [weak = weak_from_this()] {
+    auto self = weak.lock();
+    if (self == nullptr) return;
+    const Instant now = self->environment_.clock().Now();
+    while (!self->watched_.empty() && self->watched_.front().until <= now) {
+      const OperationPtr operation = self->watched_.front().operation;
+      self->Unwatch(*operation);
+      self->OnSilence(operation);
+    }
+    self->watch_timer_ = kNoTimer;
+    self->WatchLater();
+  });
+}
+
+// The server may be slow, or gone: meta knows.
+void ClusterClient::OnSilence(const OperationPtr& operation) {
+  if (operation->comes_back || !operation->is_asking) return;
+  Forget(operation, operation->asked, AttemptVerdict::Routes::kForgetPartition);
+  Advance(operation);
 }
 
 OutboundRequest ClusterClient::RequestOf(const Operation& operation, PartitionId pid,
@@ -269,10 +327,23 @@ void ClusterClient::AskSecondary(const OperationPtr& operation) {
                   });
 }
 
-void ClusterClient::OnAnswer(const OperationPtr& operation, RpcResult result) {
-  operation->in_flight = false;
-  if (result.error == ErrorCode::kOk) return Finish(operation, std::move(result.body));
-  const TableRouter::Route asked = operation->asked;
+void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
+                             const TableRouter::Route& asked, RpcResult result) {
+  --operation->in_flight;
+  const bool is_latest = attempt == operation->attempts;
+  if (is_latest) operation->is_asking = false;
+  if (result.error == ErrorCode::kOk) {
+    // What the same server has still to do must not come over what others write after this answer.
+    const bool happens_again = IsWrite(operation->question.kind) && operation->is_asking &&
+                               IsSame(asked, operation->asked);
+    if (!happens_again) return Finish(operation, std::move(result.body));
+    operation->happened = std::move(result.body);
+    return Unwatch(*operation);
+  }
+  if (operation->happened) {
+    if (is_latest) Finish(operation, *std::move(operation->happened));
+    return;
+  }
   AttemptVerdict verdict = JudgeAttempt(result.error);
   const std::string text =
       absl::StrCat(asked.primary.ToString(), " says ", Text(ErrorCodeName(result.error)),
@@ -286,7 +357,9 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, RpcResult result) {
   operation->may_have_happened |= may_have_happened;
   operation->last =
       says_nothing ? absl::DeadlineExceededError(text) : absl::Status(verdict.refusal, text);
-  Forget(operation, verdict.routes);
+  Forget(operation, asked, verdict.routes);
+  if (!is_latest) return;  // what began later goes on
+  Unwatch(*operation);
   if (verdict.next == AttemptVerdict::Next::kGiveUp) return Refuse(operation, operation->last);
   if (may_have_happened && IsWrite(operation->question.kind) &&
       operation->retries == WriteRetries::kAfterRefusals) {
@@ -296,9 +369,9 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, RpcResult result) {
   RetryLater(operation, is_right_server ? options_.pause : options_.pause.WithoutPrimary());
 }
 
-void ClusterClient::Forget(const OperationPtr& operation, AttemptVerdict::Routes routes) {
+void ClusterClient::Forget(const OperationPtr& operation, const TableRouter::Route& asked,
+                           AttemptVerdict::Routes routes) {
   if (routes == AttemptVerdict::Routes::kKeep) return;
-  const TableRouter::Route& asked = operation->asked;
   TableRouter& router = operation->table->router;
   if (router.IsKnown() && router.app_id() == asked.pid.app_id) {
     const TableRouter::Route known = router.Find(operation->question.partition_hash);
@@ -311,11 +384,12 @@ void ClusterClient::Forget(const OperationPtr& operation, AttemptVerdict::Routes
 }
 
 void ClusterClient::RetryLater(const OperationPtr& operation, const RetryPause& limits) {
-  if (!operation->done) return;
+  if (!operation->done || operation->comes_back) return;
   operation->has_fresh_routes = false;
-  ++operation->attempts;
-  const absl::Duration pause = PauseAfter(operation->attempts, limits, environment_.random());
+  ++operation->pauses;
+  const absl::Duration pause = PauseAfter(operation->pauses, limits, environment_.random());
   if (environment_.clock().Now() + pause >= operation->deadline) return Expire(operation);
+  operation->comes_back = true;
   strand_->PostAfter(pause, [operation] {
     if (auto self = operation->client.lock()) self->Advance(operation);
   });
@@ -329,6 +403,7 @@ void ClusterClient::WaitForRoutes(const OperationPtr& operation) {
       if (auto self = operation->client.lock()) self->Expire(operation);
     });
   }
+  operation->comes_back = true;
   operation->table->waiting.push_back(operation);
   Refresh(*operation->table);
 }
@@ -351,6 +426,7 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
   if (status.ok()) status = table.router.Update(*answer);
   if (absl::IsNotFound(status)) table.router.ForgetAll();
   for (const OperationPtr& operation : std::exchange(table.waiting, {})) {
+    operation->comes_back = false;
     if (!operation->done) continue;
     if (status.ok()) {
       operation->has_fresh_routes = true;
@@ -365,7 +441,9 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
 }
 
 void ClusterClient::Refuse(const OperationPtr& operation, absl::Status why) {
-  if (IsWrite(operation->question.kind) && operation->may_have_happened) {
+  if (operation->happened) return Finish(operation, *std::move(operation->happened));
+  const bool may_have_happened = operation->may_have_happened || operation->in_flight > 0;
+  if (IsWrite(operation->question.kind) && may_have_happened) {
     why = absl::DeadlineExceededError(
         absl::StrCat("the write may or may not have happened: ", why.message()));
   }
@@ -373,7 +451,7 @@ void ClusterClient::Refuse(const OperationPtr& operation, absl::Status why) {
 }
 
 void ClusterClient::Expire(const OperationPtr& operation) {
-  if (operation->in_flight) {
+  if (operation->in_flight > 0) {
     operation->may_have_happened = true;
     operation->last = absl::DeadlineExceededError("no answer in time");
   }
@@ -390,6 +468,7 @@ void ClusterClient::Finish(const OperationPtr& operation, absl::StatusOr<std::st
   if (!operation->done) return;
   if (operation->timer != kNoTimer) strand_->Cancel(operation->timer);
   if (operation->backup_timer != kNoTimer) strand_->Cancel(operation->backup_timer);
+  Unwatch(*operation);
   auto done = std::move(operation->done);
   operation->done = nullptr;
   done(std::move(body));

@@ -22,6 +22,7 @@
 #include <arion/client_options.h>
 
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -41,7 +42,8 @@ namespace arion {
 struct ClusterClientOptions {
   std::vector<Endpoint> meta_servers;
   absl::Duration timeout = absl::Seconds(5);  // of one operation, retries included
-  // After it a server that says nothing is asked no longer, where another attempt may follow.
+  // After it, where another attempt may follow, one begins beside that which says nothing: at once
+  // where another server is the primary by now, ever less often where it is the same.
   absl::Duration attempt_timeout = absl::Milliseconds(1500);
   WriteRetries write_retries = WriteRetries::kAlways;
   RetryPause pause;
@@ -122,14 +124,20 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   void Send(const OperationPtr& operation, TableRouter::Route route);
   OutboundRequest RequestOf(const Operation& operation, PartitionId pid,
                             absl::Duration timeout) const;
-  void OnAnswer(const OperationPtr& operation, RpcResult result);
+  void OnAnswer(const OperationPtr& operation, int attempt, const TableRouter::Route& asked,
+                RpcResult result);
+  void Watch(const OperationPtr& operation);
+  void Unwatch(Operation& operation);
+  void WatchLater();
+  void OnSilence(const OperationPtr& operation);
   void AskSecondaryLater(const OperationPtr& operation);
   void AskSecondary(const OperationPtr& operation);
   void RetryLater(const OperationPtr& operation, const RetryPause& limits);
   void WaitForRoutes(const OperationPtr& operation);
   void Refresh(Table& table);
   void OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> answer);
-  void Forget(const OperationPtr& operation, AttemptVerdict::Routes routes);
+  void Forget(const OperationPtr& operation, const TableRouter::Route& asked,
+              AttemptVerdict::Routes routes);
   void Refuse(const OperationPtr& operation, absl::Status why);
   void Expire(const OperationPtr& operation);
   void Finish(const OperationPtr& operation, absl::StatusOr<std::string> body);
@@ -140,6 +148,13 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   const ClusterClientOptions options_;
   const std::shared_ptr<MetaCaller> meta_;
   std::map<std::string, std::unique_ptr<Table>> tables_;  // a Table stays where it is
+  struct Watched {
+    Instant until;
+    OperationPtr operation;
+  };
+  using WatchList = std::list<Watched>;
+  WatchList watched_;               // whose servers have said nothing yet; in the order of `until`
+  TimerId watch_timer_ = kNoTimer;  // one for all of them
 };
 
 }  // namespace arion

@@ -31,10 +31,12 @@ class ClusterClientTest : public testing::Test {
     Create();
   }
   void Create(WriteRetries write_retries = WriteRetries::kAlways,
-              std::vector<Endpoint> meta_servers = {kMeta1, kMeta2}) {
-    client_ = ClusterClient::Create(
-        cluster_, cluster_, cluster_.strand(),
-        {.meta_servers = std::move(meta_servers), .write_retries = write_retries});
+              std::vector<Endpoint> meta_servers = {kMeta1, kMeta2},
+              absl::Duration timeout = absl::Seconds(5)) {
+    client_ = ClusterClient::Create(cluster_, cluster_, cluster_.strand(),
+                                    {.meta_servers = std::move(meta_servers),
+                                     .timeout = timeout,
+                                     .write_retries = write_retries});
   }
 
   QueryConfigResponse Configuration() {
@@ -112,7 +114,10 @@ class ClusterClientTest : public testing::Test {
   absl::StatusOr<std::string> Get() {
     absl::StatusOr<std::string> outcome = absl::UnknownError("never called");
     cluster_.Run([&] {
-      client_->Get("temp", "h1", "s1", [&](absl::StatusOr<std::string> value) { outcome = value; });
+      client_->Get("temp", "h1", "s1", [&](absl::StatusOr<std::string> value) {
+        outcome = value;
+        ended_ = cluster_.now();
+      });
     });
     return outcome;
   }
@@ -212,6 +217,51 @@ TEST_F(ClusterClientTest, ALostAttemptIsRepeatedWhenAllowed) {
   script_ = {ErrorCode::kTimeout};
   EXPECT_TRUE(Put("value").ok());
   EXPECT_EQ(cluster_.CountSent(kRpcPut), 2);
+}
+
+TEST_F(ClusterClientTest, ASlowServerIsWaitedForAndAskedSeldom) {
+  Create(WriteRetries::kAlways, {kMeta1}, absl::Seconds(30));
+  const auto expect = [&](int seconds, const char* name, int sent, auto ask) {
+    const Instant start = cluster_.now();
+    const int before = cluster_.CountSent(name);
+    EXPECT_TRUE(ask());
+    EXPECT_EQ(ended_ - start, absl::Seconds(seconds));
+    EXPECT_EQ(cluster_.CountSent(name) - before, sent) << seconds;
+  };
+  const auto put = [&] { return Put("value").ok(); };
+  const auto get = [&] { return Get().ok(); };
+  cluster_.latencies[kServer1] = absl::Seconds(2);
+  expect(2, kRpcPut, 1, put);
+  expect(2, kRpcGet, 2, get);
+  EXPECT_EQ(cluster_.sent()[1].request.timeout, absl::Seconds(30)) << "what the server is told";
+  cluster_.latencies[kServer1] = absl::Seconds(8);
+  expect(8 + 3, kRpcPut, 2, put);  // what was sent after 3 s must not happen after the answer
+  expect(8, kRpcGet, 3, get);
+}
+
+TEST_F(ClusterClientTest, AFrozenServerIsLeftWhenAnotherServes) {
+  for (const absl::Duration moved_after : {absl::Seconds(1), absl::Seconds(2)}) {
+    primary_ = kServer1;
+    ballot_ = ballot_ + 1;
+    Create();
+    script_.assign(100, ErrorCode::kTimeout);
+    cluster_.strand()->PostAfter(moved_after, [this] {
+      primary_ = kServer2;
+      ballot_ = ballot_ + 1;
+      script_.clear();
+    });
+    const Instant start = cluster_.now();
+    EXPECT_TRUE(Put("value").ok());
+    EXPECT_LE(ended_ - start, moved_after + absl::Milliseconds(1100));
+  }
+}
+
+// The first may still be carried out.
+TEST_F(ClusterClientTest, ARefusalBesideAnAttemptInFlightLeavesAWriteOpen) {
+  script_ = {ErrorCode::kTimeout, ErrorCode::kBusy};
+  const Instant start = cluster_.now();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Put("value")));
+  EXPECT_LE(ended_ - start, absl::Milliseconds(3100));
 }
 
 TEST_F(ClusterClientTest, ALostWriteIsNotRepeatedWhenNotAllowed) {

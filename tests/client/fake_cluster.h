@@ -26,6 +26,7 @@ class FakeCluster : public Environment, public Transport, private Clock {
   void SetServer(Endpoint at, Server server) { servers_[at] = std::move(server); }
   // How long answers take.
   absl::Duration latency = absl::ZeroDuration();
+  std::map<Endpoint, absl::Duration> latencies;  // of those for whom it is another
 
   struct Sent {
     Endpoint to;
@@ -76,9 +77,11 @@ class FakeCluster : public Environment, public Transport, private Clock {
     auto server = servers_.find(to);
     std::optional<RpcResult> result = RpcResult{.error = ErrorCode::kNetworkFailure};
     if (server != servers_.end()) result = server->second(request);
-    const bool in_time = result.has_value() && latency < request.timeout;
+    auto own = latencies.find(to);
+    const absl::Duration takes = own != latencies.end() ? own->second : latency;
+    const bool in_time = result.has_value() && takes < request.timeout;
     if (!in_time) result = RpcResult{.error = ErrorCode::kTimeout};
-    reply_on->PostAfter(in_time ? latency : request.timeout,
+    reply_on->PostAfter(in_time ? takes : request.timeout,
                         [done = std::move(done), result = *std::move(result)]() mutable {
                           done(std::move(result));
                         });
