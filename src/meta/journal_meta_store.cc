@@ -111,8 +111,15 @@ class JournalMetaStore::Journal {
 
   absl::Status Write(const std::vector<Change>& changes) {
     if (!failure_.ok()) return failure_;
-    failure_ = Append(changes);
+    const std::string record = EncodeRecord(last_serial_ + 1, changes);
+    const absl::Status appended = Annotate(file_->WriteAt(end_, record), "append to " + path_);
+    // No sync has seen it, and what fits of it is cut off again: as if it had not been tried.
+    if (absl::IsResourceExhausted(appended) && file_->Truncate(end_).ok()) return appended;
+    failure_ = appended;
+    if (failure_.ok()) failure_ = Accept(record.size(), changes);
     if (failure_.ok()) failure_ = RewriteWhenLong();
+    // Of those only the first kind promises that nothing was stored (D1).
+    if (absl::IsResourceExhausted(failure_)) failure_ = absl::DataLossError(failure_.message());
     return failure_;
   }
 
@@ -187,12 +194,11 @@ class JournalMetaStore::Journal {
     return Annotate(file_->Sync(), "sync " + path_);
   }
 
-  absl::Status Append(const std::vector<Change>& changes) {
-    std::string record = EncodeRecord(last_serial_ + 1, changes);
-    RETURN_IF_ERROR(Annotate(file_->WriteAt(end_, record), "append to " + path_));
+  // A record that was appended.
+  absl::Status Accept(size_t record_bytes, const std::vector<Change>& changes) {
     RETURN_IF_ERROR(Annotate(file_->Sync(), "sync " + path_));
     ++last_serial_;
-    end_ += record.size();
+    end_ += record_bytes;
     Apply(changes, &entries_);
     return absl::OkStatus();
   }

@@ -22,6 +22,7 @@ constexpr size_t kNodesMax = 2000;  // a stranger's beacons must not fill the me
 constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
 constexpr size_t kMovesAtOnce = 2;
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
+constexpr absl::Duration kStoreRetryDelay = absl::Seconds(3);
 
 std::string Describe(const PartitionConfiguration& config) {
   std::string text = absl::StrCat("[", config.pid.ToString(), " ", config.ballot.value(),
@@ -335,8 +336,10 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
                 [weak = weak_from_this(), next = std::move(next), cause, node, incarnation,
                  request = std::move(request)](const absl::Status& stored) mutable {
                   auto self = weak.lock();
-                  if (!self || !self->NoteStored(stored)) return;
+                  if (!self) return;
                   PartitionId pid = next.pid;
+                  if (!self->NoteStored(stored))
+                    return self->GiveUpStoring(pid, std::move(request));
                   self->InstallStored(std::move(next), cause, node, incarnation);
                   if (!request) return;
                   self->Answer(*request, ConfigurationUpdateResponse{
@@ -360,10 +363,27 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
   SchedulePlan();
 }
 
-// False: nothing may be assumed durable any more. What is in memory was durable: it is served on,
-// but not changed.
+// Without space it is as if the change had not been tried; after any other failure it stays
+// pending.
+void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request) {
+  if (store_failed_) return;
+  Partition& partition = *state_.FindPartition(pid);
+  partition.pending.reset();
+  if (request)
+    Answer(*request, ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
+                                                 .config = partition.config});
+  ContinueChange(pid.app_id);
+  SchedulePlan();
+}
+
 bool MetaServer::State::NoteStored(const absl::Status& stored) {
   if (stored.ok()) return true;
+  if (absl::IsResourceExhausted(stored)) {
+    LOG_IF(ERROR, Now() >= store_retry_at_)
+        << "meta: the state can't be stored until there is space: " << stored;
+    store_retry_at_ = Now() + kStoreRetryDelay;
+    return false;
+  }
   if (!store_failed_) {
     LOG(ERROR) << "meta: the state can't be stored any more, restart this server: " << stored;
   }
@@ -400,7 +420,9 @@ void MetaServer::State::RunPlan() {
                                << " known to a server: " << step.reason;
     }
     if (step.IsChoiceFailed(partition.config)) stats_.primary_choice_failures.Add();
-    if (step.write && !store_failed_) {
+    const bool waits_for_space = step.write && now < store_retry_at_;
+    if (waits_for_space) wake = std::min(wake, store_retry_at_);
+    if (step.write && !store_failed_ && !waits_for_space) {
       LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
       StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {}, std::nullopt);
     } else if (partition.intent) {

@@ -51,6 +51,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
     AppInfo next;
     // nullopt: partitions stay as they are.
     std::optional<PartitionChange> of_partitions;
+    // What memory showed before, where it shows already that something is under way.
+    std::optional<AppInfo> former;
     absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or kFileOperationFailed
     bool is_being_stored = false;
   };
@@ -109,8 +111,9 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
                           Endpoint node, std::optional<InboundRequest> request);
   void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
                      int64_t incarnation);
-  // False: nothing may be assumed durable any more. What is in memory was durable: it is served on,
-  // but not changed.
+  void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
+  // False, and store_failed_: nothing may be assumed durable any more. What is in memory was
+  // durable: it is served on, but not changed. False without: there was no space, nothing changed.
   bool NoteStored(const absl::Status& stored);
 
   // ---- changes of tables (table_requests.cc) ----
@@ -180,6 +183,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
   bool store_failed_ = false;
+  Instant store_retry_at_{0};  // there was no space: the guardian's changes wait
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();

@@ -55,10 +55,12 @@ void MetaServer::State::OnDrop(InboundRequest& request) {
   DropJudgement judgement = JudgeDrop(state_, Limits(), reserved_names_, *drop, UnixSeconds());
   if (judgement.dropped && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
   if (!judgement.dropped) return Answer(request, DropAppResponse{judgement.error});
-  const int32_t app_id = judgement.dropped->app_id;
-  state_.FindTable(app_id)->info.status = AppStatus::kDropping;
+  AppInfo& info = state_.FindTable(judgement.dropped->app_id)->info;
+  AppInfo former = info;
+  info.status = AppStatus::kDropping;
   BeginChange({.next = *std::move(judgement.dropped),
                .of_partitions = PartitionChange{ConfigType::kDropPartition, Emptied},
+               .former = std::move(former),
                .done = [this, request = std::move(request)](ErrorCode error) mutable {
                  Answer(request, DropAppResponse{error});
                }});
@@ -74,10 +76,12 @@ void MetaServer::State::OnRecall(InboundRequest& request) {
   const std::string name = judgement.next->app_name;
   reserved_names_.insert(name);
   AppInfo& info = state_.FindTable(app_id)->info;
+  AppInfo former = info;
   info.status = AppStatus::kRecalling;
   info.app_name = name;  // the former one may be another table's
   BeginChange({.next = *std::move(judgement.next),
                .of_partitions = PartitionChange{ConfigType::kInvalid, Recalled},
+               .former = std::move(former),
                .done = [this, app_id, name, request = std::move(request)](ErrorCode error) mutable {
                  reserved_names_.erase(name);
                  Answer(request, RecallAppResponse{error, state_.FindTable(app_id)->info});
@@ -215,9 +219,9 @@ void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored)
   CHECK(found != changes_.end()) << app_id;
   TableChange change = std::move(found->second);
   changes_.erase(found);
+  Table& table = *state_.FindTable(app_id);
   // Otherwise nothing is known any more: what was about to change stays as it is, and pending.
   if (NoteStored(stored)) {
-    Table& table = *state_.FindTable(app_id);
     table.info = change.next;
     table.partitions_change = false;
     for (Partition& partition : table.partitions) {
@@ -233,6 +237,12 @@ void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored)
               << AppStatusName(table.info.status) << ", " << table.info.max_replica_count
               << " replicas, " << table.info.envs.size() << " environments";
     TellServers(table);
+    SchedulePlan();
+  } else if (!store_failed_) {
+    if (change.former) table.info = *std::move(change.former);
+    table.partitions_change = false;
+    for (Partition& partition : table.partitions)
+      if (change.of_partitions) partition.pending.reset();
     SchedulePlan();
   }
   change.done(stored.ok() ? ErrorCode::kOk : ErrorCode::kFileOperationFailed);

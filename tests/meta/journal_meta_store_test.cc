@@ -164,6 +164,24 @@ TEST_F(JournalMetaStoreTest, AFullDiskKeepsNoStartFromCuttingATornEnd) {
   EXPECT_EQ(Content(), good);
 }
 
+TEST_F(JournalMetaStoreTest, ACommitWithoutSpaceFailsAloneAndLeavesNothing) {
+  ASSERT_TRUE(Load().ok());
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  const std::string good = Content();
+  node_.disk().SetFreeBytes(100);
+  EXPECT_TRUE(absl::IsResourceExhausted(Commit({{"k", std::string(200, 'v')}})));
+  EXPECT_EQ(Content(), good);
+  ASSERT_TRUE(Commit({{"k", "2"}}).ok()) << "a smaller one, or when there is space again";
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), (Entries{{"k", "2"}}));
+
+  node_.disk().SetFreeBytes(0);
+  EXPECT_TRUE(absl::IsResourceExhausted(Commit({{"k", "3"}})));
+  node_.disk().SetFreeBytes(UINT64_MAX);
+  node_.disk().FailSyncs(1);
+  EXPECT_TRUE(absl::IsDataLoss(Commit({{"k", "4"}})));
+  EXPECT_TRUE(absl::IsDataLoss(Commit({{"k", "5"}}))) << "that is final";
+}
+
 TEST_F(JournalMetaStoreTest, AHistoryThatCanNotBeWrittenAnewGrowsOn) {
   ASSERT_TRUE(Load().ok());
   const std::string value(300, 'v');

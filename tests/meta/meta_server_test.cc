@@ -444,6 +444,41 @@ TEST_F(MetaServerTest, AfterAFailedSyncNothingChangesAnyMoreAndReadsGoOn) {
   EXPECT_EQ(ConfigOf("t", 0), before);
 }
 
+TEST_F(MetaServerTest, AFullDiskRefusesChangesUntilThereIsSpaceAgain) {
+  CompleteTable(3);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  node_.disk().SetFreeBytes(0);
+  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kFileOperationFailed);
+  const auto renamed = Ask<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{"t", "u"});
+  EXPECT_EQ(renamed->err, ErrorCode::kFileOperationFailed);
+  const auto dropped = Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"});
+  EXPECT_EQ(dropped->err, ErrorCode::kFileOperationFailed);
+  ConfigurationUpdateRequest shrink{
+      .config = before, .type = ConfigType::kRemove, .node = before.secondaries[0]};
+  ++shrink.config.ballot;
+  std::erase(shrink.config.secondaries, shrink.node);
+  EXPECT_EQ(Update(shrink)->err, ErrorCode::kFileOperationFailed) << "the primary asks again";
+  EXPECT_EQ(ConfigOf("t", 0), before);
+  for (int n = 1; n <= 3; ++n) EXPECT_EQ(Sync(n)->err, ErrorCode::kOk) << "nothing is on its way";
+  KillServer(NumberOf(before.primary));
+  Pass(absl::Seconds(8));
+  EXPECT_EQ(ConfigOf("t", 0), before) << "the guardian's changes wait too";
+  EXPECT_LT(node_.disk().next_sequence(), 1000u) << "but not in a hurry";
+
+  node_.disk().SetFreeBytes(UINT64_MAX);
+  Pass(absl::Seconds(4));
+  Obey();
+  const PartitionConfiguration after = ConfigOf("t", 0);
+  EXPECT_TRUE(before.IsSecondary(after.primary));
+  EXPECT_EQ(Create("other", 1, 2).err, ErrorCode::kOk);
+  EXPECT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
+            ErrorCode::kOk);
+  StopMeta(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(StartMeta().ok());
+  EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
+  EXPECT_EQ(Query("other").err, ErrorCode::kOk);
+}
+
 TEST_F(MetaServerTest, AMetaServerThatStoodStillListensBeforeItJudges) {
   CompleteTable(3);
   std::vector<PartitionConfiguration> before = Query("t").partitions;
