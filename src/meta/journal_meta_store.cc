@@ -228,8 +228,7 @@ class JournalMetaStore::Journal {
 
   absl::StatusOr<std::unique_ptr<WritableFile>> WriteSpare(const std::string& path,
                                                            std::string_view content) {
-    ASSIGN_OR_RETURN(auto file,
-                     env_.files().OpenForWrite(path, FileSystem::CreateMode::kTruncate));
+    ASSIGN_OR_RETURN(auto file, env_.files().OpenForWrite(path, FileSystem::CreateMode::kTruncate));
     RETURN_IF_ERROR(file->WriteAt(0, content));
     RETURN_IF_ERROR(file->Sync());
     return file;
