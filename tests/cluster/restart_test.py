@@ -300,7 +300,7 @@ class LogHome(OneBadDisk):
             "log_home_directory" in line and "does not answer" in line for line in self.server.last_lines()))
 
     def test_while_one_hangs_questions_are_answered(self):
-        self.disk.rules({"op": "read", "path": ".pegasus/", "seconds": 600})
+        self.disk.rules({"op": "read", "path": ".pegasus/plog/", "seconds": 600})
         self.server.start(["--stuck_after=1s"])
         self.cluster.wait_listening(self.server)
         poller = self.begin_polling()
