@@ -112,6 +112,8 @@ class AdminCommandsTest(harness.ClusterTest):
         self.assertIn("unknown command", self.one("remote_command -t replica-server nonsense")["servers"][0]["answer"])
         self.one("remote-command replica help")
         self.one("remote_command -t nobody help", exit_code=2)
+        self.one('remote_command -l "" help', exit_code=2)
+        self.one('config set slow_request_after 7ms -n ""', exit_code=2)
         differing = self.one("config --diff -t meta")["settings"]
         changed = [row for row in differing if row["key"] == "node_live_percentage_threshold_for_update"]
         self.assertEqual([(row["value"], row["at_start"], row["origin"]) for row in changed],
@@ -162,6 +164,10 @@ class AdminCommandsTest(harness.ClusterTest):
                    r"set \x00\xff s v")
         self.assertEqual((count(), count("-h prefix -x a1")), (32, 11))
         self.assertIn("-x needs -h", self.shell("use t", "clear_data -f -x a", exit_code=2)[-1]["error"])
+        # As from a script whose variable is not set.
+        self.shell("use t", 'clear_data -f -x ""', exit_code=2)
+        self.shell("use t", 'clear_data -f -h "" -x ""', exit_code=2)
+        self.assertEqual(count(), 32)
         plan = self.shell("use t", "clear_data -h prefix -x a --dry-run")[-1]
         self.assertEqual((plan["records"], plan["filter"]), (30, 'hash key prefix "a"'))
         self.assertIn("nothing was removed", self.shell("use t", "clear_data", exit_code=1)[-1]["error"])
@@ -185,7 +191,9 @@ class AdminCommandsTest(harness.ClusterTest):
         self.shell("use t", "multi_set r a 1 b 2 c 3 d 4")
         self.assertEqual([row["sort_key"] for row in self.shell("use t", "multi_get_sortkeys r")[-1]["records"]],
                          ["a", "b", "c", "d"])
+        self.shell("use t", 'multi_del_range r b d -y ""', exit_code=2)
         self.assertEqual(self.shell("use t", "multi_del_range r b d")[-1]["removed"], 2)
+        self.shell("use t", 'check_and_set r -t exist -c a -s "" -v ""', 'get r ""')
         self.assertEqual([self.shell("use t", f"exist r {key}")[-1]["exists"] for key in "abcd"], ["yes", "no", "no", "yes"])
         shown = self.shell("use t", "escape_all true", "get r a")[-1]
         self.assertEqual((shown["hash_key"], shown["value"]), (r"\x72", r"\x31"))

@@ -36,9 +36,17 @@ TEST(ArgumentsTest, TheOlderShellsLongNamesMeanTheShortOnes) {
 TEST(ArgumentsTest, WhatIsNoOptionOrHasNoValueIsRefused) {
   EXPECT_FALSE(Arguments::Parse({"-x"}, {}, {}).ok());
   EXPECT_FALSE(Arguments::Parse({"-g"}, {"-g"}, {}).ok());
-  for (const char* bad : {"", "1", "1.", "0.1", "1.-1", "1.2.3", "a.b"})
+  EXPECT_FALSE(Arguments::Parse({"-g", ""}, {"-g"}, {}).ok());
+  for (const char* bad : {"1", "1.", "0.1", "1.-1", "1.2.3", "a.b"})
     EXPECT_FALSE(Arguments::Parse({"-g", bad}, {"-g"}, {})->Partition("-g").ok()) << bad;
   EXPECT_FALSE(Arguments::Parse({"-n", "host"}, {"-n"}, {})->Node("-n").ok());
+}
+
+TEST(ArgumentsTest, AnEmptyValueIsOneWhereTheCommandSaysSo) {
+  const auto parsed = Arguments::Parse({"-v", ""}, {"-v", "-s"}, {}, {"-v", "-s"});
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_TRUE(parsed->Has("-v"));
+  EXPECT_FALSE(parsed->Has("-s"));
 }
 
 }  // namespace

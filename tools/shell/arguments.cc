@@ -10,7 +10,8 @@
 
 namespace arion::shell {
 absl::StatusOr<Arguments> Arguments::Parse(const Words& words, const std::set<std::string>& valued,
-                                           const std::set<std::string>& flags) {
+                                           const std::set<std::string>& flags,
+                                           const std::set<std::string>& may_be_empty) {
   Arguments parsed;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
@@ -19,7 +20,7 @@ absl::StatusOr<Arguments> Arguments::Parse(const Words& words, const std::set<st
     if (flags.contains(option)) {
       parsed.flags_.insert(option);
     } else if (valued.contains(option)) {
-      if (i + 1 == words.size())
+      if (i + 1 == words.size() || (words[i + 1].empty() && !may_be_empty.contains(option)))
         return absl::InvalidArgumentError(absl::StrCat(word, " needs a value"));
       parsed.values_[option] = words[++i];
     } else if (word.size() > 1 && word[0] == '-' && !absl::ascii_isdigit(word[1])) {

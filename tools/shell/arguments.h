@@ -1,7 +1,8 @@
 // What stands after a command's name: options, and the words in between.
 //
 // Shapes    The older shell's long name of an option means the short one (older_names.h).
-// Errors    InvalidArgument: an option there isn't, one without its value, too many words.
+// Errors    InvalidArgument: an option there isn't, one without its value, too many words. An empty
+//           value is none: a script whose variable is not set would mean all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,13 +21,16 @@ namespace arion::shell {
 
 class Arguments {
  public:
-  // `valued` options take a value ("-g"), `flags` none ("-y").
+  // `valued` options take a value ("-g"), `flags` none ("-y"); of `may_be_empty` an empty one too.
   static absl::StatusOr<Arguments> Parse(const Words& words, const std::set<std::string>& valued,
-                                         const std::set<std::string>& flags);
+                                         const std::set<std::string>& flags,
+                                         const std::set<std::string>& may_be_empty = {});
 
   const Words& words() const { return words_; }
-  bool Has(const std::string& flag) const { return flags_.contains(flag); }
-  // Empty: not given.
+  bool Has(const std::string& option) const {
+    return flags_.contains(option) || values_.contains(option);
+  }
+  // Empty: not given, or empty where it may be.
   std::string Value(const std::string& option) const {
     const auto it = values_.find(option);
     return it == values_.end() ? std::string() : it->second;

@@ -176,7 +176,7 @@ absl::StatusOr<Outcome> MultiDeleteRange(Session& session, const Words& words) {
   constexpr size_t kAtOnce = 100;
   ASSIGN_OR_RETURN(const RangeWords parsed, RangeWords::Parse(words));
   for (const char* option : {"-n", "-i", "-r"})
-    if (parsed.options.Has(option) || !parsed.options.Value(option).empty())
+    if (parsed.options.Has(option))
       return UsageError(absl::StrCat(option, " means nothing here: the whole range is removed"));
   ScanOptions options{.range = parsed.range, .values = Values::kOmit};
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
@@ -288,16 +288,16 @@ absl::StatusOr<absl::Duration> TtlOf(const Arguments& parsed) {
 
 absl::StatusOr<Outcome> CheckAndSet(Session& session, const Words& words) {
   if (words.empty()) return UsageError("a hash key");
-  ASSIGN_OR_RETURN(
-      const Arguments parsed,
-      Arguments::Parse(Behind(words, 1), {"-c", "-t", "-o", "-s", "-v", "-l"}, {"-r"}));
+  ASSIGN_OR_RETURN(const Arguments parsed,
+                   Arguments::Parse(Behind(words, 1), {"-c", "-t", "-o", "-s", "-v", "-l"}, {"-r"},
+                                    {"-c", "-o", "-s", "-v"}));
   if (!parsed.words().empty()) return UsageError("options only after the hash key");
   const std::string check_key = parsed.Value("-c"), operand = parsed.Value("-o"),
                     set_key = parsed.Value("-s"), value = parsed.Value("-v");
   CheckedSet set{.hash_key = words[0], .check_sort_key = check_key, .set_value = value};
   ASSIGN_OR_RETURN(set.check.type, CheckNamed(parsed.Value("-t")));
   set.check.operand = operand;
-  if (!set_key.empty()) set.set_sort_key = set_key;
+  if (parsed.Has("-s")) set.set_sort_key = set_key;
   ASSIGN_OR_RETURN(set.ttl, TtlOf(parsed));
   set.checked_value = parsed.Has("-r") ? CheckedValue::kReturn : CheckedValue::kOmit;
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
@@ -324,7 +324,7 @@ absl::StatusOr<std::vector<SortKeyMutation>> MutationsOf(const Words& words) {
 absl::StatusOr<Outcome> CheckAndMutate(Session& session, const Words& words) {
   if (words.empty()) return UsageError("a hash key");
   ASSIGN_OR_RETURN(const Arguments parsed,
-                   Arguments::Parse(Behind(words, 1), {"-c", "-t", "-o"}, {"-r"}));
+                   Arguments::Parse(Behind(words, 1), {"-c", "-t", "-o"}, {"-r"}, {"-c", "-o"}));
   const std::string check_key = parsed.Value("-c"), operand = parsed.Value("-o");
   CheckedMutations asked{.hash_key = words[0], .check_sort_key = check_key};
   ASSIGN_OR_RETURN(asked.check.type, CheckNamed(parsed.Value("-t")));

@@ -49,7 +49,8 @@ absl::StatusOr<Outcome> RemoteCommand(Session& session, const Words& words) {
   size_t at = 0;
   for (; at < words.size() && words[at].starts_with("-"); ++at) {
     if (words[at] == "-r") continue;  // names are shown as addresses
-    if ((words[at] != "-t" && words[at] != "-l" && words[at] != "-n") || at + 1 == words.size())
+    if ((words[at] != "-t" && words[at] != "-l" && words[at] != "-n") || at + 1 == words.size() ||
+        words[at + 1].empty())
       return UsageError("options: -t TYPE, -l SERVER,...");
     (words[at] == "-t" ? type : servers) = words[at + 1];
     ++at;

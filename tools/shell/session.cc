@@ -184,7 +184,8 @@ absl::StatusOr<Session::Showing> Session::TakeShowing(Words* words) const {
     } else if (word == "-j") {
       showing.form = OutputForm::kJson;
     } else if (word == "-o") {
-      if (i + 1 == words->size()) return UsageError("-o needs the file to write to");
+      if (i + 1 == words->size() || (*words)[i + 1].empty())
+        return UsageError("-o needs the file to write to");
       showing.file = (*words)[++i];
     } else if (word == "--watch") {
       double seconds = 2;
