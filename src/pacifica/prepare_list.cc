@@ -39,8 +39,11 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
   CHECK(mutation != nullptr);
   const Decree decree = mutation->decree;
   if (decree <= committed_) return PutVerdict::kCommitted;
-  // Only a log replayed at start is trusted with more than the span.
-  if (log == LogState::kPending && decree - committed_ > span_max_) return PutVerdict::kTooFar;
+  // Only a log replayed at start is trusted with more than the span; a new primary prepares all of
+  // it again.
+  const bool makes_longer = decree > last_prepared();
+  if (makes_longer && log == LogState::kPending && decree - committed_ > span_max_)
+    return PutVerdict::kTooFar;
   const Entry* old = Find(decree);
   if (old != nullptr && old->mutation->ballot > mutation->ballot) return PutVerdict::kOlderBallot;
   MakeRoomFor(decree);

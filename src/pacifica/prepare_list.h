@@ -30,7 +30,7 @@ class PrepareList {
     kStored,
     kCommitted,    // decree <= last_committed: nothing to do
     kOlderBallot,  // a version of a larger ballot is there
-    kTooFar,       // the span would exceed its limit
+    kTooFar,       // the span would grow beyond its limit
   };
 
   PrepareList(int64_t span_max, Decree committed);

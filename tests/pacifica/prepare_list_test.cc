@@ -81,6 +81,18 @@ TEST(PrepareListTest, RefusesADecreeFarAhead) {
   EXPECT_EQ(Put(list, 7, INT64_MAX, LogState::kPending, 3), PutVerdict::kTooFar);
 }
 
+TEST(PrepareListTest, WhatALongerLogLeftIsReplacedWhereverItStands) {
+  PrepareList list(4, Decree(11));
+  for (int64_t d = 12; d <= 20; ++d) {
+    if (d != 18) Put(list, 7, d);
+  }
+  for (int64_t d = 12; d <= 20; ++d) {
+    EXPECT_EQ(Put(list, 8, d, LogState::kPending, static_cast<uint64_t>(d)), PutVerdict::kStored)
+        << d;
+  }
+  EXPECT_EQ(Put(list, 8, 21, LogState::kPending, 21), PutVerdict::kTooFar) << "it grows no longer";
+}
+
 TEST(PrepareListTest, LetsGoOfCommittedOnesWhenItsSpanIsFull) {
   PrepareList list(4, Decree(0));
   for (int64_t d = 1; d <= 10; ++d) {

@@ -158,6 +158,23 @@ TEST_F(ReplicaCoreTest, WhatIsReportedTwiceOrByNobodyChangesNothing) {
 
 // ---- writes ----
 
+// The servers that wrote this log were allowed more at once.
+TEST_F(ReplicaCoreTest, ATailLongerThanTheListIsPreparedAgain) {
+  options_.mutations_in_flight_max = 2;
+  options_.prepare_list_span_max = 5;
+  for (int64_t d = 12; d <= 20; ++d) {
+    if (d != 18) recovered_.logged.push_back(MakeMutation(7, d, 11, "k"));
+  }
+  Open();
+  const Effects effects = BecomePrimary();
+  ASSERT_EQ(effects.append.size(), 9u);
+  for (const LogAppend& append : effects.append) {
+    EXPECT_EQ(append.mutation->ballot, Ballot(8));
+    Step(Logged{append.sequence});
+  }
+  EXPECT_TRUE(Write(10).append.empty()) << "waits until the tail is committed";
+}
+
 TEST_F(ReplicaCoreTest, FullQueuesRefuseWrites) {
   options_.queued_bytes_max = 1000;
   Open();
