@@ -134,6 +134,9 @@ void CheckAndWrite(const DataState& state, const DataOperation& operation, const
 }
 
 bool CanAnswerRows(const DataState& state, const DataOperation& read, WallWindow wall) {
+  // There may be more behind the last row only where no more were asked for.
+  const bool is_full = read.rows_max > 0 && read.rows.size() == static_cast<size_t>(read.rows_max);
+  if (read.is_incomplete && !is_full) return false;
   size_t next = 0;  // of the answer's rows
   for (const Row& row : state.rows) {
     if (!read.sort_keys.empty() && std::find(read.sort_keys.begin(), read.sort_keys.end(),

@@ -262,6 +262,10 @@ TEST(DataChecker, ReadsOfSeveralRecordsAreOneLook) {
   EXPECT_THAT(OneKey(key).Then(GetAll({{"a", "1"}, {"b", "2"}, {"c", "1"}})).Check(), SizeIs(1));
   DataOperation part = GetAll({{"a", "1"}});
   part.is_incomplete = true;
+  EXPECT_THAT(OneKey(key).Then(part).Check(), SizeIs(1)) << "nobody asked for fewer";
+  part.rows_max = 2;
+  EXPECT_THAT(OneKey(key).Then(part).Check(), SizeIs(1)) << "it asked for two";
+  part.rows_max = 1;
   EXPECT_THAT(OneKey(key).Then(part).Check(), IsEmpty());
   part.rows = {{"b", "2"}};
   EXPECT_THAT(OneKey(key).Then(part).Check(), SizeIs(1)) << "one in front is missing";
