@@ -73,11 +73,14 @@ Topology Topology::Swarm(uint64_t seed) {
                   : partitions < 93 ? 8
                                     : 16;
   topology.partitions = std::max(1, all / topology.tables);
+  const auto copies = random.Below(100);
+  topology.copies = copies < 8 ? 1 : copies < 20 ? 2 : 3;
   return topology;
 }
 
 std::string Topology::ToString() const {
-  return absl::StrCat(servers, " servers, ", tables, " x ", partitions, " partitions");
+  return absl::StrCat(servers, " servers, ", tables, " x ", partitions, " partitions, ", copies,
+                      copies == 1 ? " copy" : " copies");
 }
 
 FaultMix FaultMix::Swarm(uint64_t seed) {

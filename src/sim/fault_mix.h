@@ -42,6 +42,7 @@ struct Topology {
   int servers = 3;
   int tables = 1;
   int partitions = 2;  // of each table
+  int copies = 3;      // of each partition; never more than there are servers
 
   static Topology Swarm(uint64_t seed);
   std::string ToString() const;

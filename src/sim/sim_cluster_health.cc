@@ -139,9 +139,11 @@ std::string SimCluster::WhoLearns() {
 }
 
 // Where acknowledged writes may be lost with the power, meta does not choose among members that
-// contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does.
+// contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does. As where
+// the only copy is lost: what the checkers refuse is an empty one in its place.
 bool SimCluster::IsLeftToOperator() const {
-  return server_options_.durability == Durability::kOs &&
+  const bool only_copy_lost = copy_lost_ && replica_count_ == 1;
+  return (server_options_.durability == Durability::kOs || only_copy_lost) &&
          std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
            return IsWanted(entry.first) && entry.second.MemberCount() == 0;
          });

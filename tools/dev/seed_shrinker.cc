@@ -117,6 +117,7 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   add("servers", options.topology.servers, own.topology.servers);
   add("tables", options.topology.tables, own.topology.tables);
   add("partitions", options.topology.partitions, own.topology.partitions);
+  add("copies", options.topology.copies, own.topology.copies);
   add("minutes", absl::ToDoubleMinutes(options.run_length), absl::ToDoubleMinutes(own.run_length));
   std::string list;
   for (Fault fault : options.without)

@@ -29,6 +29,7 @@ DEFINE_int32(jobs, 1, "processes that share the seeds");
 DEFINE_int32(servers, 0, "replica servers; 0: as the seed draws");
 DEFINE_int32(tables, 0, "tables; 0: as the seed draws");
 DEFINE_int32(partitions, 0, "partitions of each table; 0: as the seed draws");
+DEFINE_int32(copies, 0, "copies of each partition; 0: as the seed draws");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -94,6 +95,7 @@ SimClusterOptions Options(uint64_t seed) {
   if (FLAGS_servers > 0) options.topology.servers = FLAGS_servers;
   if (FLAGS_tables > 0) options.topology.tables = FLAGS_tables;
   if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;
+  if (FLAGS_copies > 0) options.topology.copies = FLAGS_copies;
   options.run_length = absl::Minutes(FLAGS_minutes);
   if (FLAGS_calm) options.faults = FaultMix::None();
   if (FLAGS_lying_disks) options = SimClusterOptions::LyingDisks(seed);
