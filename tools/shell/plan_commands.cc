@@ -1,10 +1,10 @@
 // What the meta server is told to do: levels, moves of replicas, dead partitions revived.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <tuple>
 
 #include "base/status.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/dead_partition.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -160,19 +160,6 @@ absl::StatusOr<Outcome> Balance(Session& session, const Words& words) {
 
 // ---- dead partitions ----
 
-// Who has most of those that are alive: by ballot, then decree, then log. Null: nobody.
-const DddNode* BestCandidate(const DddPartition& partition) {
-  const DddNode* best = nullptr;
-  const auto rank = [](const DddNode& node) {
-    return std::tuple(node.ballot, node.last_committed_decree, node.last_prepared_decree);
-  };
-  for (const DddNode& node : partition.dropped) {
-    if (!node.is_alive || node.ballot < Ballot(0)) continue;
-    if (best == nullptr || rank(node) >= rank(*best)) best = &node;  // the later one wins a tie
-  }
-  return best;
-}
-
 absl::StatusOr<Outcome> DddDiagnose(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(Arguments arguments,
                    Arguments::Parse(words, {"-g"}, {"-a", "-d", "-y", "--dry-run"}));
@@ -184,35 +171,46 @@ absl::StatusOr<Outcome> DddDiagnose(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
   ASSIGN_OR_RETURN(DddDiagnoseResponse dead, admin->DiagnoseDead(request));
   Outcome outcome;
-  Answer::List list{
-      "partitions",
-      {"partition", "reason", "node", "alive", "ballot", "committed", "prepared", "candidate"},
-      {}};
+  Answer::List list{"partitions",
+                    {"partition", "reason", "node", "alive", "reported", "ballot", "committed",
+                     "prepared", "candidate"},
+                    {}};
+  bool may_propose = arguments.Has("-a") && !arguments.Has("--dry-run");
   int64_t proposed = 0;
+  std::vector<std::string> refused;
   for (const DddPartition& partition : dead.partitions) {
     const DddNode* best = BestCandidate(partition);
     for (const DddNode& node : partition.dropped)
       list.rows.push_back({partition.config.pid.ToString(), partition.reason, node.node.ToString(),
-                           std::string(node.is_alive ? "yes" : "no"), node.ballot.value(),
+                           std::string(node.is_alive ? "yes" : "no"),
+                           std::string(node.is_collected ? "yes" : "no"), node.ballot.value(),
                            node.last_committed_decree.value(), node.last_prepared_decree.value(),
                            std::string(&node == best ? "yes" : "no")});
-    if (!arguments.Has("-a") || best == nullptr || arguments.Has("--dry-run")) continue;
+    if (!may_propose || best == nullptr) continue;
     const std::string question = absl::StrCat(
         "partition ", partition.config.pid.ToString(), ": serve from ", best->node.ToString(),
         " (prepared ", best->last_prepared_decree.value(), ", committed at least ",
         partition.config.last_committed_decree.value(), ")? What only others had is lost");
     if (!arguments.Has("-y") && !session.IsConfirmed(question)) continue;
-    RETURN_IF_ERROR(
+    const absl::Status status =
         admin
             ->ProposePlan({.pid = partition.config.pid,
                            .actions = {{best->node, best->node, ConfigType::kAssignPrimary}},
                            .force = true})
-            .status());
-    ++proposed;
+            .status();
+    if (status.ok()) {
+      ++proposed;
+      continue;
+    }
+    refused.push_back(absl::StrCat(partition.config.pid.ToString(), ": ", status.message()));
+    // Of this partition only: it has changed meanwhile.
+    if (!absl::IsInvalidArgument(status)) may_propose = false;
   }
   if (!dead.partitions.empty()) outcome.health = Health::kBad;
+  if (!refused.empty()) outcome.health = Health::kNotDone;
   outcome.answer.Add("dead", static_cast<int64_t>(dead.partitions.size()))
       .Add("proposed", proposed)
+      .Add("refused", std::move(refused))
       .AddList(std::move(list));
   return outcome;
 }
@@ -233,8 +231,9 @@ std::vector<Command> PlanCommands() {
       {"balance", "-g PARTITION -p move_pri|copy_pri|copy_sec -f FROM -t TO [-y] [--dry-run]",
        "moves a primary, or a copy", Completes::kNodes, Balance},
       {"ddd_diagnose", "[-g PARTITION] [-a] [-y] [--dry-run]",
-       "partitions that nobody can lead; -a: serve from the best candidate", Completes::kNothing,
-       DddDiagnose}};
+       "partitions that nobody can lead; -a: serve from the best candidate, once every living "
+       "server that had the partition has reported what it has",
+       Completes::kNothing, DddDiagnose}};
 }
 
 }  // namespace arion::shell

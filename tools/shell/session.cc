@@ -240,6 +240,7 @@ ExitCode Session::RunOnce(const Command& command, const Words& arguments, const 
   if (showing.resolves) outcome->answer.Change(NamedServer);
   if (absl::Status shown = Show(outcome->answer, showing); !shown.ok())
     return Fail(ExitCode::kFailed, shown);
+  if (outcome->health == Health::kNotDone) return ExitCode::kFailed;
   return outcome->health == Health::kGood ? ExitCode::kOk : ExitCode::kUnhealthy;
 }
 

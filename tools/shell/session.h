@@ -24,11 +24,13 @@ namespace arion::shell {
 
 enum class ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kCannotConnect = 3, kUnhealthy = 4 };
 enum class OutputForm { kText, kJson };
-enum class Health { kGood, kBad };
+// kBad: what the answer shows is not healthy. kNotDone: nor was all done that was asked for, which
+// is a failure.
+enum class Health { kGood, kBad, kNotDone };
 
 struct Outcome {
   Answer answer;
-  Health health = Health::kGood;  // kBad: what the answer shows is not healthy
+  Health health = Health::kGood;
 };
 
 class Session;

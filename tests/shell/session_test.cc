@@ -1,0 +1,79 @@
+// What commands make of answers that no real server can be brought to give on demand.
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shell/session.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <utility>
+
+#include "env/posix_environment.h"
+#include "rpc/asio_transport.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion::shell {
+namespace {
+
+// A meta server that answers by functions; what it has none for, it does not know.
+class ScriptedMeta {
+ public:
+  using Answer = std::function<std::string(const std::string& body)>;
+
+  explicit ScriptedMeta(std::map<std::string, Answer> answers) : answers_(std::move(answers)) {
+    transport_.SetHandler([this](InboundRequest request) {
+      const auto found = answers_.find(std::string(request.header.name));
+      if (found == answers_.end()) return request.responder.Reply(ErrorCode::kHandlerNotFound, "");
+      request.responder.Reply(ErrorCode::kOk, found->second(std::string(request.body)));
+    });
+    const absl::Status status = transport_.Listen();
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  ~ScriptedMeta() {
+    transport_.Stop();
+    environment_.StopLoops();
+  }
+  Endpoint address() const { return transport_.local(); }
+
+ private:
+  const std::map<std::string, Answer> answers_;
+  PosixEnvironment environment_{PosixEnvironmentOptions{.event_loop_threads = 1}};
+  AsioTransport transport_{&environment_.loops(),
+                           AsioTransportOptions{.listen = Endpoint{.ip = 0x7f000001, .port = 0}}};
+};
+
+// The exit code, and what it printed as JSON.
+std::pair<ExitCode, std::string> Say(const ScriptedMeta& meta, const std::string& commands) {
+  Cluster cluster({meta.address()});
+  Session session(&cluster, OutputForm::kJson, [](const std::string&) { return false; });
+  testing::internal::CaptureStdout();
+  const ExitCode code = session.Run(commands);
+  return {code, testing::internal::GetCapturedStdout()};
+}
+
+TEST(SessionTest, ADeadPartitionThatIsRefusedDoesNotKeepOthersFromService) {
+  DddDiagnoseResponse dead;
+  for (const int32_t index : {0, 1}) {
+    DddPartition& partition = dead.partitions.emplace_back();
+    partition.config.pid = {2, index};
+    partition.dropped = {{.node = {.ip = 0x7f000001, .port = 34801},
+                          .is_alive = true,
+                          .is_collected = true,
+                          .ballot = Ballot(3)}};
+  }
+  const ScriptedMeta meta(
+      {{kRpcDddDiagnose, [&](const std::string&) { return EncodeWrapped(dead); }},
+       {kRpcProposeBalancer, [](const std::string& body) {
+          const auto request = DecodeWrapped<ProposeBalancerRequest>(body);
+          const bool is_first = request->pid == PartitionId{2, 0};
+          return EncodeWrapped(
+              ProposeBalancerResponse{is_first ? ErrorCode::kInvalidParameters : ErrorCode::kOk});
+        }}});
+  const auto [code, printed] = Say(meta, "ddd_diagnose -a -y; version");
+  EXPECT_EQ(code, ExitCode::kFailed);
+  EXPECT_NE(printed.find("\"proposed\":1,\"refused\":[\"2.0: "), std::string::npos) << printed;
+  EXPECT_EQ(printed.find("version"), std::string::npos) << "what follows is not run";
+}
+
+}  // namespace
+}  // namespace arion::shell

@@ -1,0 +1,13 @@
+// Who may serve a dead partition, as ddd_diagnose -a has it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "messages/admin_messages.h"
+
+namespace arion::shell {
+
+// Who has most of those that are alive: by ballot, then decree, then log. Null: nobody, or not yet:
+// a living server that has not said what it has may have more.
+const DddNode* BestCandidate(const DddPartition& partition);
+
+}  // namespace arion::shell
