@@ -2,6 +2,7 @@
 #include "pacifica/learner.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/log.h"
@@ -214,18 +215,22 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
     return Fail();
   }
   const std::vector<MutationPtr> mutations = NewestVersions(*carried, start, last);
-  if (!IsHistory(mutations, s_.ballot) ||
-      static_cast<int64_t>(mutations.size()) != last - s_.last_applied ||
-      last - s_.last_applied > s_.options.prepare_list_span_max) {
+  const auto count = static_cast<int64_t>(mutations.size());
+  if (!IsHistory(mutations, s_.ballot) || count != last - s_.last_applied) {
     ++s_.counters.odd_messages;
     return Fail();
   }
+  // The primary's list may hold more than this one's, and a whole window of prepares follows while
+  // none of these is committed here: what leaves no room for it is taken like a piece of log.
+  const int64_t room = s_.options.prepare_list_span_max - s_.options.mutations_in_flight_max;
+  const auto rest = mutations.end() - std::min(count, room);
+  if (rest != mutations.begin()) s_.HandOver({mutations.begin(), rest});
   prepare_start_ = response.prepare_start_decree;
-  gap_end_ = s_.last_applied;
-  s_.RestartList(s_.last_applied);
+  gap_end_ = s_.last_handed;
+  s_.RestartList(gap_end_);
   secondary_.Restart(last);
-  s_.effects.restart_log = RestartLog{s_.last_applied};
-  for (const MutationPtr& m : mutations) {
+  s_.effects.restart_log = RestartLog{gap_end_};
+  for (const MutationPtr& m : std::span(rest, mutations.end())) {
     const PrepareList::PutVerdict verdict = s_.Append(m);
     CHECK(verdict == PrepareList::PutVerdict::kStored) << "an empty list has room";
   }

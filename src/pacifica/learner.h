@@ -2,15 +2,18 @@
 // (spec/replication.md 1.11).
 //
 //   WithoutPrepare  rounds: a checkpoint (LT_APP), pieces of log (LT_LOG), until the gap fits the
-//   primary's memory WithPrepare     LT_CACHE came: the gap is closed, prepares are taken like a
-//   secondary's; what came by checkpoint or log
-//                   is being flushed, for the own log does not hold it
+//                   primary's memory
+//   WithPrepare     LT_CACHE came: the gap is closed, prepares are taken like a secondary's; what
+//                   came by checkpoint or log, or is more than the list has room for, is being
+//                   flushed, for the own log does not hold it
 //   Succeeded       everything survives a crash; reported to the primary, which makes the replica a
-//   secondary
+//                   secondary
 //
-// Shapes   A session is named by the primary's signature; a round by its serial. One round or one
-// piece of work at a time. Promises The old log is void before the first mutation of the new
-// history is appended (RestartLog). SPDX-License-Identifier: Apache-2.0
+// Shapes    A session is named by the primary's signature; a round by its serial. One round or one
+//           piece of work at a time.
+// Promises  The old log is void before the first mutation of the new history is appended
+//           (RestartLog).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

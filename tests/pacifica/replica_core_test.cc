@@ -343,18 +343,53 @@ TEST_F(ReplicaCoreTest, ALogWithNothingNewIsAskedForAgainLater) {
   EXPECT_NE(Sent<SendLearn>(Step(Tick{})), nullptr);
 }
 
-TEST_F(ReplicaCoreTest, ACacheBeyondTheListOrThatCanNotBeReadEndsTheSession) {
-  options_.prepare_list_span_max = 20;
-  Open();
-  AnswerRound(BecomeLearner(), Cache(11 + 21));
-  EXPECT_EQ(core_->counters().odd_messages, 1);
-  EXPECT_EQ(core_->role(), kInactive);
-  Open();
+TEST_F(ReplicaCoreTest, ACacheThatCanNotBeReadEndsTheSession) {
   LearnResponse unreadable = Cache(12);
   unreadable.state.meta.bytes = "no mutation";
   AnswerRound(BecomeLearner(), unreadable);
   EXPECT_EQ(core_->counters().odd_messages, 1);
   EXPECT_EQ(core_->role(), kInactive);
+}
+
+// The primary's list may hold more than this one's; and the primary goes on with a whole window.
+TEST_F(ReplicaCoreTest, ACacheLeavesTheListRoomForTheWindow) {
+  options_.mutations_in_flight_max = 4;
+  options_.prepare_list_span_max = 20;
+  for (const int64_t last : {11 + 16, 11 + 17, 11 + 20, 11 + 50}) {
+    SCOPED_TRACE(last);
+    Open();
+    const Effects learned = AnswerRound(BecomeLearner(), Cache(last));
+    EXPECT_EQ(core_->learner_status(), LearnerStatus::kWithPrepare);
+    const int64_t handed = std::max<int64_t>(last - 11 - 16, 0);
+    EXPECT_EQ(learned.apply.size(), static_cast<size_t>(handed));
+    EXPECT_EQ(learned.append.size(), static_cast<size_t>(last - 11 - handed));
+    EXPECT_EQ(learned.restart_log->applied, Decree(11 + handed));
+    for (int64_t d = last + 1; d <= last + 4; ++d) {
+      PrepareReceived prepare{static_cast<ReplyToken>(d), {}};
+      prepare.request.pid = kTestPid;
+      prepare.request.config = From(kA, 7, kPotentialSecondary, 42);
+      prepare.request.mutation = MakeMutation(7, d, last, "k");
+      EXPECT_EQ(Step(prepare).append.size(), 1u) << d;
+    }
+    EXPECT_EQ(core_->counters().odd_messages, 0);
+  }
+}
+
+// What did not come through the own log is a member's only when the engine has it durable.
+TEST_F(ReplicaCoreTest, WhatOfACacheDidNotFitIsFlushedBeforeItCounts) {
+  options_.mutations_in_flight_max = 4;
+  options_.prepare_list_span_max = 20;
+  Open();
+  Effects effects = AnswerRound(BecomeLearner(), Cache(11 + 20));
+  EXPECT_EQ(effects.persist_standing, Standing::kLearner);
+  for (const LogAppend& append : effects.append) Step(Logged{append.sequence});
+  effects = Step(Applied{Decree(31)});
+  ASSERT_TRUE(effects.learner_work.has_value());
+  EXPECT_EQ(effects.learner_work->what, LearnerWork::What::kFlush);
+  effects = Step(LearnerWorkDone{effects.learner_work->serial, LearnerWorkDone::Result::kDone,
+                                 Decree(31), Decree(15)});
+  EXPECT_NE(Sent<SendLearnCompletion>(effects), nullptr);
+  EXPECT_EQ(core_->learner_status(), LearnerStatus::kSucceeded);
 }
 
 TEST_F(ReplicaCoreTest, AGapThatIsNotFlushedWholeIsFlushedAgain) {
