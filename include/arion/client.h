@@ -28,6 +28,8 @@ class Client {
   static absl::StatusOr<std::unique_ptr<Client>> Create(ClientOptions options);
   virtual ~Client() = default;
   // NotFound: there is no such table. Unavailable, DeadlineExceeded: no meta server says so in time.
+  // A table that is renamed stays the same Table until a server does not answer or says no; from
+  // then on it is whichever table has `name`. Who must not confuse them opens it anew.
   virtual absl::StatusOr<std::shared_ptr<Table>> OpenTable(std::string_view name) = 0;
 };
 

@@ -187,6 +187,26 @@ class AdminCommandsTest(harness.ClusterTest):
         self.assertEqual(self.shell("use copy", "count_data")[-1]["count"], 2)
         self.shell("drop copy -y")
 
+    def test_names_mean_the_tables_that_have_them_now(self):
+        self.shell("create once -p 1")
+        self.cluster.wait_healthy("once")
+        with subprocess.Popen([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j"],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as first:
+            def say(command):
+                print(command, file=first.stdin, flush=True)
+                return json.loads(first.stdout.readline())
+            say("use once")
+            say("set k s v")
+            self.shell("rename once once_mine", "create once -p 1")
+            self.cluster.wait_healthy("once")
+            self.assertEqual(say("clear_data -f")["removed"], 0)
+            self.assertEqual(say("multi_del_range k '' ''")["removed"], 0)
+            self.assertEqual(say("use once")["table"], "once")
+            say("set k s ours")
+            first.stdin.close()
+        self.assertEqual([self.shell(f"use {name}", "get k s")[-1]["value"] for name in ("once_mine", "once")], ["v", "ours"])
+        self.shell("drop once -y", "drop once_mine -y")
+
     def test_the_commands_of_the_older_shells(self):
         self.shell("use t", "multi_set r a 1 b 2 c 3 d 4")
         self.assertEqual([row["sort_key"] for row in self.shell("use t", "multi_get_sortkeys r")[-1]["records"]],

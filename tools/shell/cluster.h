@@ -71,9 +71,9 @@ class Cluster {
                                                 absl::Duration timeout);
   // For everything else.
   absl::StatusOr<AdminClient*> Admin();
-  void ForgetOpenTable(const std::string& name) { open_tables_.erase(name); }
-  // The table's records; the connection to it is kept.
+  // The table's records; what it opened is kept, and is the same table when that has another name.
   absl::StatusOr<std::shared_ptr<Table>> OpenTable(const std::string& name);
+  void ForgetOpenTable(const std::string& name) { open_tables_.erase(name); }
 
  private:
   absl::Status ReadPartitions(TableState* table);

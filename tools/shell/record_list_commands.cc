@@ -180,7 +180,7 @@ absl::StatusOr<Outcome> MultiDeleteRange(Session& session, const Words& words) {
       return UsageError(absl::StrCat(option, " means nothing here: the whole range is removed"));
   ScanOptions options{.range = parsed.range, .values = Values::kOmit};
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
-  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
+  ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.ReopenTable());
   int64_t removed = 0;
   Words sort_keys;
   const auto remove = [&]() -> absl::Status {

@@ -302,6 +302,11 @@ absl::StatusOr<std::shared_ptr<Table>> Session::CurrentTable() {
   return cluster_->OpenTable(table_name_);
 }
 
+absl::StatusOr<std::shared_ptr<Table>> Session::ReopenTable() {
+  cluster_->ForgetOpenTable(table_name_);
+  return CurrentTable();
+}
+
 std::string Session::HealthLine() {
   healthy_ = false;
   auto info = cluster_->Info();

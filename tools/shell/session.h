@@ -83,6 +83,8 @@ class Session {
   void set_escapes_all(bool all) { escapes_all_ = all; }
   // The table in use; FailedPrecondition without one.
   absl::StatusOr<std::shared_ptr<Table>> CurrentTable();
+  // That which has the name now: another may have got it since it was opened.
+  absl::StatusOr<std::shared_ptr<Table>> ReopenTable();
 
  private:
   // How an answer is given: asked for behind a command that only shows something.

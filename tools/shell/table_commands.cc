@@ -363,6 +363,7 @@ absl::StatusOr<Outcome> AtomicIdempotent(Session& session, const Words& argument
 absl::StatusOr<Outcome> Use(Session& session, const Words& arguments) {
   if (arguments.size() != 1) return UsageError("which table?");
   ASSIGN_OR_RETURN(TableState table, FindTable(session, arguments[0]));
+  session.cluster().ForgetOpenTable(arguments[0]);
   session.set_table_name(arguments[0]);
   Outcome outcome;
   outcome.answer.Add("table", Escape(arguments[0]))

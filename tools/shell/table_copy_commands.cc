@@ -117,7 +117,7 @@ struct Records {
 };
 absl::StatusOr<Records> CountOf(Session& session, const TableFilters& filters) {
   Records records;
-  ASSIGN_OR_RETURN(records.table, session.CurrentTable());
+  ASSIGN_OR_RETURN(records.table, session.ReopenTable());
   ASSIGN_OR_RETURN(const TableState state, session.cluster().FindTable(session.table_name()));
   records.partitions = std::max(1, state.info.partition_count);
   ASSIGN_OR_RETURN(const std::optional<int64_t> count,
@@ -150,6 +150,7 @@ absl::StatusOr<Target> TargetOf(Session& session, const Arguments& arguments) {
   if (cluster.empty()) {
     if (name == session.table_name())
       return UsageError("that is the table in use; -c says of which other cluster it is");
+    session.cluster().ForgetOpenTable(name);
     ASSIGN_OR_RETURN(target.table, session.cluster().OpenTable(name));
     return target;
   }
