@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/posix_clock.h"
 
-#include <time.h>
-
 namespace arion {
 namespace {
 
@@ -14,7 +12,7 @@ int64_t Nanos(clockid_t clock) {
 
 }  // namespace
 
-Instant PosixClock::Now() const { return Instant(Nanos(CLOCK_MONOTONIC)); }
+Instant PosixClock::Now() const { return Instant(Nanos(monotonic_)); }
 int64_t PosixClock::WallMicros() const { return Nanos(CLOCK_REALTIME) / 1000; }
 
 }  // namespace arion

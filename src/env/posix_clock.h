@@ -1,6 +1,8 @@
-// PosixClock: CLOCK_MONOTONIC for Now, CLOCK_REALTIME for WallMicros. Thread-safe.
+// PosixClock: monotonic time for Now, CLOCK_REALTIME for WallMicros. Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include <time.h>
 
 #include "env/clock.h"
 
@@ -8,8 +10,15 @@ namespace arion {
 
 class PosixClock : public Clock {
  public:
+  // Time the machine was suspended counts with CLOCK_BOOTTIME and does not with CLOCK_MONOTONIC. Who
+  // holds a lease must count it; who waits out another's must not, since it heard nobody meanwhile.
+  explicit PosixClock(clockid_t monotonic = CLOCK_MONOTONIC) : monotonic_(monotonic) {}
+
   Instant Now() const override;
   int64_t WallMicros() const override;
+
+ private:
+  const clockid_t monotonic_;
 };
 
 }  // namespace arion

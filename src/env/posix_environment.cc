@@ -40,6 +40,7 @@ class KernelRandom : public Random {
 
 PosixEnvironment::PosixEnvironment(PosixEnvironmentOptions options)
     : options_(options),
+      clock_(options.clock),
       random_(std::make_unique<KernelRandom>()),
       loops_(options.event_loop_threads) {}
 

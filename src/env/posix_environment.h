@@ -25,6 +25,7 @@ struct PosixEnvironmentOptions {
   int bulk_threads_per_device = 2;
   int flush_threads_per_device = 2;
   LogDeviceOptions log_device;
+  clockid_t clock = CLOCK_MONOTONIC;  // of posix_clock.h
 };
 
 class PosixEnvironment : public Environment {
@@ -63,7 +64,7 @@ class PosixEnvironment : public Environment {
   std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path);
 
   const PosixEnvironmentOptions options_;
-  PosixClock clock_;
+  const PosixClock clock_;
   PosixFileSystem files_;
   std::unique_ptr<Random> random_;
   EventLoops loops_;

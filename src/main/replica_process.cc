@@ -172,7 +172,8 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
                         .disk_threads_per_device = DiskThreads(config),
-                        .log_device = config.log_device});
+                        .log_device = config.log_device,
+                        .clock = CLOCK_BOOTTIME});
   Environment& world = variant.disks ? variant.disks(env, config) : env;
   if (variant.open_log) config.replica.open_log = variant.open_log;
   const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), config.disks);

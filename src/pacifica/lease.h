@@ -2,8 +2,8 @@
 // beacons.
 //
 // Shapes    The lease runs from the *sending* of the newest beacon that the leader acknowledged, by
-//           the monotonic clock: whoever granted it counted from a later moment, so it ends here
-//           before it ends there (lease < grace).
+//           a clock that never goes back and counts a machine's sleep: whoever granted it counted
+//           from a later moment, so it ends here before it ends there (lease < grace).
 // Threads   Immutable arithmetic on what it is told; strand-bound.
 // Promises  Held(now) is exact: there is no scan period in which an expired lease still counts.
 // SPDX-License-Identifier: Apache-2.0
