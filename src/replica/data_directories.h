@@ -44,6 +44,8 @@ class DataDirectories {
   std::vector<bool> Usable() const;  // by position
   const std::string& FirstUsable() const;
   const std::vector<std::string>& unreadable_tags() const { return unreadable_tags_; }
+  // Older copies of what Open found (TakeReplaced).
+  const std::vector<FoundReplica>& replaced() const { return replaced_; }
   // What lies there besides what Open found.
   const SharedLogCollector::Found& not_loaded() const { return not_loaded_; }
   bool has_log_home() const { return home_claim_ != nullptr; }
@@ -64,6 +66,7 @@ class DataDirectories {
   std::vector<std::string> unreadable_tags_;
   std::string first_unreadable_;      // why
   std::vector<DirectoryLook> looks_;  // before anything was changed; by position
+  std::vector<FoundReplica> replaced_;
   SharedLogCollector::Found not_loaded_;
 };
 

@@ -3,11 +3,14 @@
 
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_join.h>
+#include <absl/strings/str_split.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/status.h"
 #include "replica/app_info_file.h"
@@ -18,6 +21,15 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kIgnoredSuffixes = {".err", ".gar", ".tmp", ".ori",
                                                               ".bak"};
+
+constexpr char kReplacesName[] = ".arion-replaces";
+
+absl::StatusOr<std::vector<std::string>> LoadReplaced(FileSystem& files, const std::string& path) {
+  absl::StatusOr<std::string> text = ReadFile(files, JoinPath(path, kReplacesName));
+  if (absl::IsNotFound(text.status())) return std::vector<std::string>();
+  RETURN_IF_ERROR(text.status());
+  return absl::StrSplit(*text, '\n', absl::SkipEmpty());
+}
 
 // Decimal digits only, no sign, fits int32.
 std::optional<int32_t> ParseNumber(std::string_view text) {
@@ -80,9 +92,80 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
       ignored->push_back(absl::StrCat(directory, ": left over from a cancelled split"));
       continue;
     }
-    found.push_back({parsed->pid, directory, data_directory, *std::move(app)});
+    absl::StatusOr<std::vector<std::string>> replaces = LoadReplaced(files, directory);
+    if (!replaces.ok()) {
+      ignored->push_back(absl::StrCat(directory, ": ", replaces.status().message()));
+      continue;
+    }
+    found.push_back(
+        {parsed->pid, directory, data_directory, *std::move(app), *std::move(replaces)});
   }
   return found;
+}
+
+namespace {
+
+// A larger one is the newer of two copies; nullopt: it can't be told.
+using CopyAge = std::optional<std::pair<bool, Ballot>>;
+CopyAge AgeOf(FileSystem& files, const FoundReplica& replica) {
+  const absl::StatusOr<InitInfo> info = LoadInitInfo(files, replica.path);
+  if (!info.ok()) return std::nullopt;
+  return std::pair(!info->is_learner, info->ballot);
+}
+
+// The one of `copies` that replaces all others; null: none, or they name each other.
+const FoundReplica* ReplacementAmong(absl::Span<const FoundReplica* const> copies) {
+  const auto names = [](const FoundReplica& a, const FoundReplica& b) {
+    return std::find(a.replaces.begin(), a.replaces.end(), b.path) != a.replaces.end();
+  };
+  for (const FoundReplica* one : copies)
+    if (std::all_of(copies.begin(), copies.end(), [&](const FoundReplica* other) {
+          return other == one || (names(*one, *other) && !names(*other, *one));
+        }))
+      return one;
+  return nullptr;
+}
+
+}  // namespace
+
+std::vector<FoundReplica> TakeReplaced(FileSystem& files, std::vector<FoundReplica>* found) {
+  std::map<PartitionId, std::vector<const FoundReplica*>> copies_of;
+  for (const FoundReplica& replica : *found) copies_of[replica.pid].push_back(&replica);
+  std::set<std::string> leaving;
+  for (const auto& [pid, copies] : copies_of) {
+    if (copies.size() == 1) continue;
+    const FoundReplica* const replacement = ReplacementAmong(copies);
+    if (replacement == nullptr) continue;
+    const FoundReplica* stays = replacement;
+    CopyAge age = AgeOf(files, *stays);
+    for (const FoundReplica* copy : copies)
+      if (const CopyAge its = AgeOf(files, *copy); its > age) stays = copy, age = its;
+    for (const FoundReplica* copy : copies)
+      if (copy != stays) leaving.insert(copy->path);
+  }
+  std::vector<FoundReplica> replaced;
+  std::erase_if(*found, [&](FoundReplica& replica) {
+    if (!leaving.contains(replica.path)) return false;
+    replaced.push_back(std::move(replica));
+    return true;
+  });
+  return replaced;
+}
+
+absl::Status NoteReplaced(FileSystem& files, const std::string& temporary,
+                          absl::Span<const std::string> replaced) {
+  if (replaced.empty()) return absl::OkStatus();
+  return WriteFileDurably(files, JoinPath(temporary, kReplacesName), absl::StrJoin(replaced, "\n"));
+}
+
+absl::Status ForgetReplaced(FileSystem& files, const std::string& path,
+                            const std::string& replaced) {
+  ASSIGN_OR_RETURN(std::vector<std::string> left, LoadReplaced(files, path));
+  if (std::erase(left, replaced) == 0) return absl::OkStatus();
+  if (!left.empty())
+    return WriteFileDurably(files, JoinPath(path, kReplacesName), absl::StrJoin(left, "\n"));
+  RETURN_IF_ERROR(files.Remove(JoinPath(path, kReplacesName)));
+  return files.SyncDirectory(path);
 }
 
 absl::Status CheckNoDuplicates(FileSystem& files, absl::Span<const FoundReplica> found) {

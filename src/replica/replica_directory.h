@@ -3,6 +3,9 @@
 //
 // Shapes    <data directory>/<app id>.<index>.<app type>/
 //               {.app-info,.init-info,.arion-log,plog/,data/,learn/}
+//           .arion-replaces  in one that was made while a directory of the same partition, on a disk
+//               that fails or is missing, could not be set aside: such directories' paths, a line
+//               each.
 //           Names ending in .err .gar .tmp .ori .bak are never loaded; a set-aside directory is
 //           called <name>.<µs since 1970>.<suffix>.
 // Errors    AlreadyExists: a partition lies in two directories; both are named.
@@ -40,6 +43,7 @@ struct FoundReplica {
   std::string path;
   size_t data_directory = 0;  // position in the configured list
   AppInfo app;
+  std::vector<std::string> replaces;  // .arion-replaces
 };
 // The replicas to load in one data directory, ordered by name. What can't be read is left in place
 // and not listed; each such name goes to *ignored with its reason.
@@ -47,6 +51,18 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
                                                             const std::string& path,
                                                             size_t data_directory,
                                                             std::vector<std::string>* ignored);
+// Where a partition lies in several directories and one says that it replaces the others, all but one
+// leave *found and are returned, to be set aside. The one that stays is that one; but where it is a
+// learner's, or has the smaller ballot, it never became a member and stays only if no other can be
+// read.
+std::vector<FoundReplica> TakeReplaced(FileSystem& files, std::vector<FoundReplica>* found);
+// `replaced` is gone: the replica in `path` need not say so any more. Durable, or an error.
+absl::Status ForgetReplaced(FileSystem& files, const std::string& path,
+                            const std::string& replaced);
+// `temporary`: a replica's directory that is being made.
+absl::Status NoteReplaced(FileSystem& files, const std::string& temporary,
+                          absl::Span<const std::string> replaced);
+
 // Says of each one that lies twice what its .init-info says: by that a person sees which is older.
 absl::Status CheckNoDuplicates(FileSystem& files, absl::Span<const FoundReplica> found);
 

@@ -102,20 +102,20 @@ std::string LearnPathOf(const std::string& replica_directory) {
   return JoinPath(replica_directory, "learn");
 }
 
-absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& replica_directory,
-                                    const AppInfo& app) {
+absl::Status CreateReplicaDirectory(const ReplicaHost& host, const FoundReplica& replica) {
   FileSystem& files = host.env.files();
   // Under a name that no scan loads, until it is whole.
-  const std::string temporary = replica_directory + ".tmp";
+  const std::string temporary = replica.path + ".tmp";
   RETURN_IF_ERROR(files.RemoveAll(temporary));
   RETURN_IF_ERROR(files.CreateDirectories(temporary));
-  RETURN_IF_ERROR(StoreAppInfo(files, temporary, app));
+  RETURN_IF_ERROR(StoreAppInfo(files, temporary, replica.app));
   RETURN_IF_ERROR(
       StoreInitInfo(files, temporary, InitInfo{.offset_in_shared_log = host.SharedLogEnd()}));
+  RETURN_IF_ERROR(NoteReplaced(files, temporary, replica.replaces));
   RETURN_IF_ERROR(PrepareLogPlace(files, host.env.clock(), host.options.log_home_directory,
-                                  replica_directory, temporary));
-  RETURN_IF_ERROR(files.Rename(temporary, replica_directory));
-  return files.SyncDirectory(ParentDirectory(replica_directory));
+                                  replica.path, temporary));
+  RETURN_IF_ERROR(files.Rename(temporary, replica.path));
+  return files.SyncDirectory(ParentDirectory(replica.path));
 }
 
 ReplicaOpening::ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened,

@@ -42,8 +42,7 @@ std::string DataPathOf(const std::string& replica_directory);
 std::string LearnPathOf(const std::string& replica_directory);
 
 // A whole directory with an empty replica, durable, or nothing.
-absl::Status CreateReplicaDirectory(const ReplicaHost& host, const std::string& replica_directory,
-                                    const AppInfo& app);
+absl::Status CreateReplicaDirectory(const ReplicaHost& host, const FoundReplica& replica);
 
 enum class Origin { kFound, kJustCreated };
 absl::StatusOr<OpenedReplica> OpenReplica(const ReplicaHost& host, StrandPtr strand,

@@ -165,6 +165,7 @@ void ReplicaServer::State::Recover(std::vector<FoundReplica> found) {
       });
   table_->SetRecovery(recovery_);
   for (FoundReplica& replica : found) table_->Expect(std::move(replica));
+  for (const FoundReplica& replica : directories_->replaced()) table_->SetReplacedAside(replica);
   recovery_->Start();
 }
 

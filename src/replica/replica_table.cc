@@ -148,11 +148,8 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                << "] is not on this server's disks and may hold data elsewhere: not made anew";
     return ErrorCode::kObjectNotFound;
   }
-  if (const auto it = leaving_.find(pid); it != leaving_.end()) {
-    LOG(WARNING) << "[" << pid << "] is not made anew before " << it->second.path
-                 << " is set aside";
-    return ErrorCode::kInvalidState;  // whoever wants it will ask again
-  }
+  for (const auto& [path, leaving] : leaving_)
+    if (leaving.pid == pid && !leaving.has_failed) return ErrorCode::kInvalidState;  // ask again
   const std::string name = FormatReplicaDirectoryName(pid, app.app_type);
   if (app.app_id != pid.app_id || pid.index < 0 || pid.index >= app.partition_count ||
       !ParseReplicaDirectoryName(name) || !IsSafeRelativeName(name)) {
@@ -161,7 +158,7 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                  << " partitions, type '" << app.app_type << "')";
     return ErrorCode::kInvalidParameters;
   }
-  const std::optional<size_t> directory = ChooseDirectory(pid.app_id);
+  const std::optional<size_t> directory = ChooseDirectory(pid.app_id, name);
   if (!directory) {
     LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
     return ErrorCode::kDiskInsufficient;
@@ -171,7 +168,8 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
   slot.found = {.pid = pid,
                 .path = JoinPath(host_->options.data_directories[*directory].path, name),
                 .data_directory = *directory,
-                .app = app};
+                .app = app,
+                .replaces = OutOfReach(name)};
   slot.deferred = std::move(event);
   Open(pid, Origin::kJustCreated);
   return ErrorCode::kOk;
@@ -184,13 +182,26 @@ bool ReplicaTable::HasFailed(PartitionId pid) const {
   return it->second.phase != Phase::kOpen && it->second.rest_until;
 }
 
-std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id) const {
+// Where a directory of that name is, or may be, that can't be set aside now.
+std::vector<std::string> ReplicaTable::OutOfReach(const std::string& name) const {
+  std::vector<std::string> paths;
+  for (size_t i = 0; i < usable_directories_.size(); ++i) {
+    std::string path = JoinPath(host_->options.data_directories[i].path, name);
+    if (!usable_directories_[i] || leaving_.contains(path)) paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
+std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id, const std::string& name) const {
   const Instant now = host_->env.clock().Now();
   std::vector<DirectoryLoad> loads(usable_directories_.size());
-  for (size_t i = 0; i < loads.size(); ++i)
-    loads[i] = {.usable = usable_directories_[i] && !rests_[i].IsResting(now) &&
+  for (size_t i = 0; i < loads.size(); ++i) {
+    const bool is_taken =
+        leaving_.contains(JoinPath(host_->options.data_directories[i].path, name));
+    loads[i] = {.usable = usable_directories_[i] && !is_taken && !rests_[i].IsResting(now) &&
                           host_->disks->HasSpace(i) && host_->disks->HasSpace(host_->LogDiskOf(i)),
                 .is_suspicious = host_->disks->StateOf(i) == DiskStatus::kIoError};
+  }
   for (const auto& [pid, slot] : slots_) {
     DirectoryLoad& load = loads[slot.found.data_directory];
     ++load.replicas;
@@ -211,8 +222,7 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
                found = slot.found] {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
-        if (origin == Origin::kJustCreated)
-          created = CreateReplicaDirectory(*host, found.path, found.app);
+        if (origin == Origin::kJustCreated) created = CreateReplicaDirectory(*host, found);
         if (created.ok())
           *opened = OpenReplica(*host, strand, found, origin);
         else
@@ -384,31 +394,51 @@ void ReplicaTable::SetFailedAside(const FoundReplica& found) {
   SetAsideInPool(found.pid, found.path, SetAside::kFailed);
 }
 
+void ReplicaTable::SetReplacedAside(const FoundReplica& replaced) {
+  CHECK_ON_STRAND(strand_);
+  LOG(WARNING) << "[" << replaced.pid << "] lies in two directories; " << replaced.path
+               << " is set aside, the older copy";
+  SetAsideInPool(replaced.pid, replaced.path, SetAside::kFailed);
+}
+
 void ReplicaTable::SetAsideInPool(PartitionId pid, const std::string& path, SetAside why) {
-  leaving_.try_emplace(pid, Leaving{.path = path});
+  leaving_.try_emplace(path, Leaving{.pid = pid});
   host_->env.disk_pool(ParentDirectory(path))
-      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, pid, path, why] {
+      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, path, why] {
         const absl::Status status = SetReplicaAside(*host, path, why);
-        reply_on->Post([self, pid, why, status] {
-          if (const auto table = self.lock()) table->OnSetAside(pid, why, status);
+        reply_on->Post([self, path, why, status] {
+          if (const auto table = self.lock()) table->OnSetAside(path, why, status);
         });
       });
 }
 
-void ReplicaTable::OnSetAside(PartitionId pid, SetAside why, const absl::Status& status) {
-  Leaving& leaving = leaving_.at(pid);
+void ReplicaTable::OnSetAside(const std::string& path, SetAside why, const absl::Status& status) {
+  Leaving& leaving = leaving_.at(path);
+  const PartitionId pid = leaving.pid;
   if (status.ok()) {
-    leaving_.erase(pid);
-    return;
+    leaving_.erase(path);
+    return ForgetReplacedLater(pid, path);
   }
   LOG_IF(ERROR, !std::exchange(leaving.has_failed, true))
-      << "set " << leaving.path << " aside, tried again: " << status
-      << "; until it succeeds this server makes no new replica of " << pid;
-  strand_->PostAfter(kSetAsideAgainDelay, [self = weak_from_this(), pid, why] {
+      << "set " << path << " aside, tried again: " << status << "; a new replica of " << pid
+      << " can be made on another disk";
+  strand_->PostAfter(kSetAsideAgainDelay, [self = weak_from_this(), pid, path, why] {
     const auto table = self.lock();
     if (table == nullptr || table->is_stopping_) return;
-    table->SetAsideInPool(pid, table->leaving_.at(pid).path, why);
+    table->SetAsideInPool(pid, path, why);
   });
+}
+
+// Else the next start finds nothing there that it could replace; but by then another one may be.
+void ReplicaTable::ForgetReplacedLater(PartitionId pid, const std::string& path) {
+  const auto it = slots_.find(pid);
+  if (it == slots_.end() || std::erase(it->second.found.replaces, path) == 0) return;
+  host_->env.disk_pool(ParentDirectory(it->second.found.path))
+      .Submit([host = host_, path, replacement = it->second.found.path] {
+        const absl::Status forgotten = ForgetReplaced(host->env.files(), replacement, path);
+        LOG_IF(WARNING, !forgotten.ok() && !absl::IsNotFound(forgotten))
+            << replacement << " still says that it replaces " << path << ": " << forgotten;
+      });
 }
 
 void ReplicaTable::SetGarbageAside(PartitionId pid) {

@@ -8,9 +8,10 @@
 // Promises  T1  Each directory is opened in its disk's pool, in the order of the Recovery; one that
 //               can't be understood is renamed <dir>.<µs>.err, and the others go on.
 //           T2  A replica is created only where the caller says that nothing can have been lost.
-//           T3  One that goes is made anew, on whichever disk, only when its directory has durably
-//               lost its name: a partition never lies in two directories. Where the renaming fails
-//               it is tried again.
+//           T3  One that goes is made anew when its directory has durably lost its name. Where the
+//               renaming fails it is tried again, and the new one may be made on another disk; its
+//               own directory durably says which it replaces before it has its name. So the next
+//               start knows which of the two counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -69,12 +70,14 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   const std::set<PartitionId>& failed_to_open() const { return failed_to_open_; }
   // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
   // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it.
-  // kInvalidState: the server stops, or the former one of that partition is still being set aside.
+  // kInvalidState: the server stops, or the former one of that partition is being set aside.
   enum class Creation { kAllowed, kForbidden };
   ErrorCode OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
   // A local fault ended it (set aside, or it waits to be opened again), and nobody has asked for it
   // since.
   bool HasFailed(PartitionId pid) const;
+  // TakeReplaced found it; before Recover.
+  void SetReplacedAside(const FoundReplica& replaced);
   // Meta says: not needed any more. Only closed replicas go.
   void SetGarbageAside(PartitionId pid);
 
@@ -119,11 +122,13 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
   void SetFailedAside(const FoundReplica& found);
   void SetAsideInPool(PartitionId pid, const std::string& path, SetAside why);
-  void OnSetAside(PartitionId pid, SetAside why, const absl::Status& status);
+  void OnSetAside(const std::string& path, SetAside why, const absl::Status& status);
+  void ForgetReplacedLater(PartitionId pid, const std::string& path);
   void SetPhase(PartitionId pid, Slot& slot, Phase phase);
   void Erase(PartitionId pid);
   void CheckAllClosed();
-  std::optional<size_t> ChooseDirectory(int32_t app_id) const;
+  std::vector<std::string> OutOfReach(const std::string& name) const;
+  std::optional<size_t> ChooseDirectory(int32_t app_id, const std::string& name) const;
   const std::string& TagOf(const FoundReplica& found) const;
 
   void AwaitSuccessors(Instant until, absl::AnyInvocable<void()> done);
@@ -149,10 +154,10 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::vector<DirectoryRest> rests_;  // of the data directories
   // No slot is left of them, but their directories still have their names.
   struct Leaving {
-    std::string path;
+    PartitionId pid;
     bool has_failed = false;
   };
-  std::map<PartitionId, Leaving> leaving_;
+  std::map<std::string, Leaving> leaving_;  // by path
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

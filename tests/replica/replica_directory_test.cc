@@ -75,6 +75,64 @@ TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPathsAnd
     EXPECT_NE(status.message().find(part), std::string::npos) << status;
 }
 
+// a: the former copy, on a disk that failed; b: says that it replaces it.
+class ReplacedDirectoryTest : public ReplicaDirectoryTest {
+ protected:
+  std::vector<FoundReplica> Found() {
+    std::vector<std::string> ignored;
+    std::vector<FoundReplica> found;
+    for (const char* disk : {"/a", "/b", "/c"}) {
+      const auto here = ScanDataDirectory(files(), disk, found.size(), &ignored);
+      if (here.ok()) found.insert(found.end(), here->begin(), here->end());
+    }
+    EXPECT_TRUE(ignored.empty());
+    return found;
+  }
+  void MakeCopy(const std::string& disk, InitInfo info, std::vector<std::string> replaces) {
+    const std::string path = disk + "/2.1.pegasus";
+    MakeReplica(path, Table(2, 8));
+    ASSERT_TRUE(StoreInitInfo(files(), path, info).ok());
+    ASSERT_TRUE(NoteReplaced(files(), path, replaces).ok());
+  }
+  // Which is loaded; empty: a start is refused.
+  std::string Loaded() {
+    std::vector<FoundReplica> found = Found();
+    const size_t all = found.size();
+    const std::vector<FoundReplica> replaced = TakeReplaced(files(), &found);
+    EXPECT_EQ(replaced.size() + found.size(), all);
+    if (!CheckNoDuplicates(files(), found).ok()) return "";
+    return found.at(0).path;
+  }
+};
+
+TEST_F(ReplacedDirectoryTest, TheOneThatReplacesTheOthersIsLoaded) {
+  MakeCopy("/a", {.ballot = Ballot(5)}, {});
+  MakeCopy("/b", {.ballot = Ballot(7)}, {"/a/2.1.pegasus", "/c/2.1.pegasus"});
+  EXPECT_EQ(Loaded(), "/b/2.1.pegasus");
+  MakeCopy("/c", {.ballot = Ballot(6)}, {});
+  EXPECT_EQ(Loaded(), "/b/2.1.pegasus");
+}
+
+TEST_F(ReplacedDirectoryTest, OneThatNeverBecameAMemberGivesWay) {
+  MakeCopy("/a", {.ballot = Ballot(5)}, {});
+  MakeCopy("/b", {.ballot = Ballot(7), .is_learner = true}, {"/a/2.1.pegasus"});
+  EXPECT_EQ(Loaded(), "/a/2.1.pegasus");
+  ASSERT_TRUE(StoreInitInfo(files(), "/b/2.1.pegasus", {}).ok());  // just made
+  EXPECT_EQ(Loaded(), "/a/2.1.pegasus");
+  ASSERT_TRUE(WriteFileDurably(files(), "/a/2.1.pegasus/.init-info", "rot").ok());
+  EXPECT_EQ(Loaded(), "/b/2.1.pegasus") << "the other can't be read";
+}
+
+TEST_F(ReplacedDirectoryTest, WhoNamesEachOtherOrNotAllIsAPersonsToJudge) {
+  MakeCopy("/a", {.ballot = Ballot(5)}, {"/b/2.1.pegasus"});
+  MakeCopy("/b", {.ballot = Ballot(7)}, {"/a/2.1.pegasus"});
+  EXPECT_EQ(Loaded(), "");
+  ASSERT_TRUE(ForgetReplaced(files(), "/a/2.1.pegasus", "/b/2.1.pegasus").ok());
+  EXPECT_EQ(Loaded(), "/b/2.1.pegasus");
+  MakeCopy("/c", {.ballot = Ballot(9)}, {"/a/2.1.pegasus"});
+  EXPECT_EQ(Loaded(), "");
+}
+
 TEST_F(ReplicaDirectoryTest, PlacementPrefersFewestOfTheTableThenFewestThenOrder) {
   EXPECT_EQ(ChooseDataDirectory({{true, 9, 0}, {true, 1, 1}}), 0u);
   EXPECT_EQ(ChooseDataDirectory({{true, 9, 1}, {true, 3, 1}}), 1u);

@@ -49,8 +49,8 @@ class ReplicaTableTest : public ReplicaServerWorld {
         return path.starts_with(kFirstDisk) ? &pool_ : nullptr;
       };
       seen_.back()->files().on_change = [this](const std::string& path) {
-        return path.starts_with(fails_below_) && !fails_below_.empty() ? ReadOnlyError(path)
-                                                                       : absl::OkStatus();
+        const bool fails = path.starts_with(fails_below_) && !fails_below_.empty();
+        return fails ? absl::InternalError(path + ": Input/output error") : absl::OkStatus();
       };
       return *seen_.back();
     };
@@ -87,20 +87,61 @@ class ReplicaTableTest : public ReplicaServerWorld {
   std::string fails_below_;
 };
 
-TEST_F(ReplicaTableTest, AReplicaThatCantBeSetAsideIsNotMadeAnewOnAnotherDisk) {
+TEST_F(ReplicaTableTest, WhatCantBeSetAsideIsMadeAnewOnAnotherDiskAndTheNextStartKnows) {
   ASSERT_NO_FATAL_FAILURE(MakeTwo());
   ASSERT_NO_FATAL_FAILURE(FailBelow(kFirstDisk));
-  ASSERT_TRUE(world_.RunUntil([&] { return !meta_.configuration().IsSecondary(member().address); },
-                              absl::Seconds(20)));
-  AskToLearn(absl::Seconds(20));
-  EXPECT_TRUE(IsMemberGone());
+  ASSERT_TRUE(world_.RunUntil([&] { return IsMemberGone(); }, absl::Seconds(20)));
+  ASSERT_TRUE(AddSecondary(primary(), member()));
   EXPECT_TRUE(Exists(files(), kFirst));
-  EXPECT_FALSE(Exists(files(), kSecond));
+  EXPECT_TRUE(Exists(files(), kSecond));
+  ASSERT_EQ(Put(primary(), 2, "two"), ErrorCode::kOk);
+
+  member().Crash(sim::CrashMode::kPowerNone);
+  Restart(member());  // the first disk fails still
+  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
+  EXPECT_EQ(Snapshot(member()).directory, kSecond);
+  EXPECT_TRUE(Exists(files(), kFirst));
 
   member().Crash(sim::CrashMode::kPowerNone);
   fails_below_ = "";
-  Restart(member());  // one directory has that name
+  Restart(member());
+  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
+  EXPECT_EQ(Snapshot(member()).directory, kSecond);
+  EXPECT_FALSE(Exists(files(), kFirst));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_FALSE(Exists(files(), absl::StrCat(kSecond, "/.arion-replaces")))
+      << "the next one in the first directory would be taken for the former";
+}
+
+TEST_F(ReplicaTableTest, AReplacementIsForgottenWhenTheFormerOneIsSetAside) {
+  ASSERT_NO_FATAL_FAILURE(MakeTwo());
+  ASSERT_NO_FATAL_FAILURE(FailBelow(kFirstDisk));
+  ASSERT_TRUE(world_.RunUntil([&] { return IsMemberGone(); }, absl::Seconds(20)));
   ASSERT_TRUE(AddSecondary(primary(), member()));
+  EXPECT_TRUE(Exists(files(), absl::StrCat(kSecond, "/.arion-replaces")));
+  fails_below_ = "";
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  EXPECT_FALSE(Exists(files(), absl::StrCat(kSecond, "/.arion-replaces")));
+}
+
+TEST_F(ReplicaTableTest, WhatIsMadeAnewWhileItsDiskIsMissingStaysWhenTheDiskIsBack) {
+  ASSERT_NO_FATAL_FAILURE(MakeTwo());
+  member().Crash(sim::CrashMode::kPowerNone);
+  fails_below_ = kFirstDisk;
+  Restart(member());
+  ASSERT_EQ(Put(primary(), 1, "one"), ErrorCode::kOk) << "without the member";
+  ASSERT_TRUE(AddSecondary(primary(), member()));
+  EXPECT_TRUE(Exists(files(), kFirst));
+
+  member().Crash(sim::CrashMode::kPowerNone);
+  fails_below_ = "";
+  Restart(member());
+  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
+  EXPECT_EQ(Snapshot(member()).directory, kSecond);
+  EXPECT_FALSE(Exists(files(), kFirst));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
 }
 
 TEST_F(ReplicaTableTest, SettingAsideIsTriedAgainUntilItSucceeds) {
