@@ -4,10 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <signal.h>
+
 #include <functional>
 #include <map>
 #include <utility>
 
+#include "base/status.h"
 #include "env/posix_environment.h"
 #include "rpc/asio_transport.h"
 #include "rpc/thrift_codec.h"
@@ -73,6 +76,51 @@ TEST(SessionTest, ADeadPartitionThatIsRefusedDoesNotKeepOthersFromService) {
   EXPECT_EQ(code, ExitCode::kFailed);
   EXPECT_NE(printed.find("\"proposed\":1,\"refused\":[\"2.0: "), std::string::npos) << printed;
   EXPECT_EQ(printed.find("version"), std::string::npos) << "what follows is not run";
+}
+
+// A table of one partition whose primary stays where it is.
+std::map<std::string, ScriptedMeta::Answer> OneTable(Endpoint primary, Endpoint secondary) {
+  PartitionConfiguration partition;
+  partition.pid = {2, 0};
+  partition.primary = primary;
+  partition.secondaries = {secondary};
+  const auto always = [](const auto& answer) {
+    return [body = EncodeWrapped(answer)](const std::string&) { return body; };
+  };
+  return {{kRpcListApps, always(ListAppsResponse{.infos = {{.status = AppStatus::kAvailable,
+                                                            .app_name = "t",
+                                                            .app_id = 2,
+                                                            .partition_count = 1,
+                                                            .max_replica_count = 2}}})},
+          {kRpcQueryConfig,
+           always(QueryConfigResponse{
+               .app_id = 2, .partition_count = 1, .is_stateful = true, .partitions = {partition}})},
+          {kRpcListNodes, always(ListNodesResponse{.infos = {{NodeStatus::kAlive, primary},
+                                                             {NodeStatus::kAlive, secondary}}})},
+          {kRpcStartManualCompact, always(StartManualCompactResponse())}};
+}
+
+TEST(SessionTest, WhatCtrlCLeftUnfinishedEndsWhatWasToFollow) {
+  const Endpoint primary{.ip = 0x7f000001, .port = 34801}, secondary{primary.ip, 34802};
+  auto answers = OneTable(primary, secondary);
+  answers[kRpcProposeBalancer] = [](const std::string&) {
+    raise(SIGINT);
+    return EncodeWrapped(ProposeBalancerResponse());
+  };
+  answers[kRpcQueryManualCompact] = [](const std::string&) {
+    raise(SIGINT);
+    return EncodeWrapped(QueryManualCompactResponse{.progress = 50});
+  };
+  const ScriptedMeta meta(answers);
+  for (const std::string& command :
+       {absl::StrCat("drain --primaries -y ", primary.ToString()),
+        absl::StrCat("rolling-restart -y -c true ", primary.ToString()),
+        std::string("manual-compaction start -a t --wait")}) {
+    const auto [code, printed] = Say(meta, command + "; version");
+    EXPECT_EQ(code, ExitCode::kFailed) << command;
+    EXPECT_EQ(printed.find("error"), std::string::npos) << "it says how far it came: " << printed;
+    EXPECT_EQ(printed.find("version"), std::string::npos) << printed;
+  }
 }
 
 }  // namespace

@@ -229,7 +229,7 @@ class TerminalTest(harness.ClusterTest):
                     break
                 except subprocess.TimeoutExpired:
                     pass
-        self.assertEqual((shell.returncode, answer["restarted"], answer["left"]), (0, 0, servers))
+        self.assertEqual((shell.returncode, answer["restarted"], answer["left"]), (1, 0, servers))
 
 
 if __name__ == "__main__":

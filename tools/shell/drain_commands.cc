@@ -149,7 +149,7 @@ absl::Status Refusal(const Plan& plan) {
                               : ""));
 }
 
-enum class Ended { kDone, kDetached };
+enum class Ended { kDone, kDetached };  // kDetached: by Ctrl-C; what follows must not rely on it
 
 // Proposes the moves, some at a time, and waits until nothing is left on the server.
 absl::StatusOr<Ended> Empty(Session& session, Endpoint node, What what) {
@@ -217,6 +217,7 @@ absl::StatusOr<Outcome> Drain(Session& session, const Words& words) {
       return absl::AbortedError("nothing was done; -y does not ask, --dry-run only shows");
   }
   ASSIGN_OR_RETURN(const Ended ended, Empty(session, *node, what));
+  if (ended == Ended::kDetached) outcome.health = Health::kNotDone;
   outcome.answer.Add("result", std::string(ended == Ended::kDone
                                                ? "done"
                                                : "detached: what was proposed is carried out; say "
@@ -336,6 +337,7 @@ absl::StatusOr<Outcome> RollingRestart(Session& session, const Words& words) {
   std::vector<std::string> left;  // whoever goes on names them
   for (size_t i = static_cast<size_t>(restarted); i < nodes.size(); ++i)
     left.push_back(nodes[i].ToString());
+  if (!left.empty()) outcome.health = Health::kNotDone;
   outcome.answer.Add("restarted", restarted)
       .Add("result", std::string(left.empty() ? "done" : "detached: the others were left alone"))
       .Add("left", std::move(left));

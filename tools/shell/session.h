@@ -1,8 +1,8 @@
 // Session: one user's conversation with a cluster: the table in use, how answers are printed, the
 // commands there are.
 //
-// Exit codes 0 ok · 1 a command failed · 2 usage · 3 cannot connect · 4 what was shown is not
-// healthy.
+// Exit codes 0 ok · 1 a command failed, or was ended before it was done · 2 usage · 3 cannot
+//           connect · 4 what was shown is not healthy.
 // Threads   One thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -34,7 +34,8 @@ constexpr char kHelp[] =
   -j                     answers as JSON, one line each
 
 Without -e it reads commands from the terminal, or a script from standard input. "help" lists
-them. Exit codes: 0 done, 1 failed, 2 usage, 3 no answer, 4 done, but something is not well.
+them. Exit codes: 0 done, 1 failed, or ended by Ctrl-C before it was done, 2 usage, 3 no answer,
+4 done, but something is not well.
 )";
 
 bool Ask(const std::string& question) {
