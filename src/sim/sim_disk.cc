@@ -26,6 +26,8 @@ absl::Status Missing(std::string_view path) {
   return absl::NotFoundError(absl::StrCat(Text(path), ": No such file or directory"));
 }
 
+absl::Status ReadOnly() { return absl::PermissionDeniedError("Read-only file system"); }
+
 void PutBytes(std::string* content, uint64_t offset, std::string_view bytes) {
   if (content->size() < offset) content->resize(offset, '\0');
   const size_t within = std::min<size_t>(bytes.size(), content->size() - offset);
@@ -126,6 +128,7 @@ absl::StatusOr<InodePtr> SimDisk::CreateFile(const std::string& path) {
   if (place.directory->entries.contains(place.name)) {
     return absl::AlreadyExistsError(absl::StrCat(path, ": File exists"));
   }
+  if (place.directory->is_read_only) return ReadOnly();
   if (free_bytes_ == 0)
     return absl::ResourceExhaustedError(absl::StrCat(path, ": No space left on device"));
   RETURN_IF_ERROR(CountChange());
@@ -147,6 +150,7 @@ absl::Status SimDisk::CreateDirectories(const std::string& path) {
       at = it->second;
       continue;
     }
+    if (at->is_read_only) return ReadOnly();
     RETURN_IF_ERROR(CountChange());
     auto inode = std::make_shared<SimInode>();
     inode->number = next_inode_++;
@@ -171,6 +175,7 @@ absl::Status SimDisk::Rename(const std::string& from, const std::string& to) {
       return absl::InternalError(absl::StrCat(to, ": Directory not empty"));
     }
   }
+  if (source.directory->is_read_only || target.directory->is_read_only) return ReadOnly();
   RETURN_IF_ERROR(CountChange());
   InodePtr inode = it->second;
   AddNameChange({target.directory, target.name, inode, source.directory, source.name});
@@ -184,6 +189,7 @@ absl::Status SimDisk::Remove(const std::string& path) {
   if (it->second->is_directory && !it->second->entries.empty()) {
     return absl::InternalError(absl::StrCat(path, ": Directory not empty"));
   }
+  if (place.directory->is_read_only) return ReadOnly();
   RETURN_IF_ERROR(CountChange());
   if (free_bytes_ != UINT64_MAX && it->second.use_count() == 2)
     free_bytes_ += it->second->content.size();
@@ -206,23 +212,44 @@ absl::Status SimDisk::Link(const std::string& from, const std::string& to) {
   if (place.directory->entries.contains(place.name)) {
     return absl::AlreadyExistsError(absl::StrCat(to, ": File exists"));
   }
+  if (place.directory->is_read_only) return ReadOnly();
   RETURN_IF_ERROR(CountChange());
   AddNameChange({place.directory, place.name, inode, nullptr, ""});
   return absl::OkStatus();
 }
 
+size_t SimDisk::TakeSpace(const SimInode& inode, uint64_t offset, size_t n) {
+  const uint64_t size = inode.content.size(), end = offset + n;
+  if (free_bytes_ == UINT64_MAX || end <= size) return n;
+  if (end - size <= free_bytes_) {
+    free_bytes_ -= end - size;
+    return n;
+  }
+  const uint64_t room_end = (size + free_bytes_) / kSectorBytes * kSectorBytes;
+  if (room_end <= offset) return 0;
+  free_bytes_ -= std::max(room_end, size) - size;
+  return room_end - offset;
+}
+
 absl::Status SimDisk::Write(SimInode& inode, uint64_t offset, std::string_view bytes, Path path) {
+  if (inode.is_read_only) return ReadOnly();
   RETURN_IF_ERROR(CountChange());
+  absl::Status status;
+  if (writes_to_fail_ > 0) {
+    --writes_to_fail_;
+    status = absl::DataLossError("Input/output error");
+    bytes = bytes.substr(0, random_.Below(bytes.size() / kSectorBytes + 1) * kSectorBytes);
+  }
+  if (const size_t n = TakeSpace(inode, offset, bytes.size()); n < bytes.size()) {
+    status = absl::ResourceExhaustedError("No space left on device");
+    bytes = bytes.substr(0, n);
+  }
+  if (bytes.empty()) return status;
   SimInode::Change change;
   change.sequence = next_sequence_++;
   change.offset = offset;
   change.old_size = inode.content.size();
   change.new_size = std::max<uint64_t>(change.old_size, offset + bytes.size());
-  if (free_bytes_ != UINT64_MAX) {
-    uint64_t growth = change.new_size - change.old_size;
-    if (growth > free_bytes_) return absl::ResourceExhaustedError("No space left on device");
-    free_bytes_ -= growth;
-  }
   if (offset < change.old_size) change.old_bytes = inode.content.substr(offset, bytes.size());
   change.length = bytes.size();
   change.in_place = path == Path::kDirect && offset + bytes.size() <= inode.durable_size;
@@ -230,10 +257,11 @@ absl::Status SimDisk::Write(SimInode& inode, uint64_t offset, std::string_view b
   if (offset <= inode.bad_from && inode.bad_to <= offset + bytes.size()) inode.bad_to = 0;
   inode.changes.push_back(std::move(change));
   inode.modified_unix_nanos = wall_nanos_();
-  return absl::OkStatus();
+  return status;
 }
 
 absl::Status SimDisk::Truncate(SimInode& inode, uint64_t size) {
+  if (inode.is_read_only) return ReadOnly();
   RETURN_IF_ERROR(CountChange());
   SimInode::Change change;
   change.sequence = next_sequence_++;
@@ -245,6 +273,14 @@ absl::Status SimDisk::Truncate(SimInode& inode, uint64_t size) {
   inode.content.resize(size, '\0');
   inode.changes.push_back(std::move(change));
   return absl::OkStatus();
+}
+
+void SimDisk::SetAccess(const std::string& path, Access access) {
+  const absl::StatusOr<InodePtr> inode = Find(path);
+  if (!inode.ok()) return;
+  (*inode)->is_read_only = access == Access::kReadOnly;
+  for (const auto& [name, child] : (*inode)->entries)
+    SetAccess(absl::StrCat(path, "/", name), access);
 }
 
 absl::Status SimDisk::SpoilBlock(const std::string& path, uint64_t offset, uint64_t n) {
@@ -307,7 +343,7 @@ void SimDisk::LoseUnsynced(SimInode& inode) {
 
 absl::Status SimDisk::SyncFile(const InodePtr& inode) {
   RETURN_IF_ERROR(CountChange());
-  if (TakeSyncFailure()) {
+  if (inode->is_read_only || TakeSyncFailure()) {
     LoseUnsynced(*inode);
     return absl::DataLossError("fdatasync: Input/output error");
   }
@@ -346,7 +382,8 @@ void SimDisk::FlushDevice(const std::vector<InodePtr>& files, uint64_t before) {
 
 absl::Status SimDisk::SyncDirectory(const InodePtr& directory) {
   RETURN_IF_ERROR(CountChange());
-  if (TakeSyncFailure()) return absl::DataLossError("fsync of a directory: Input/output error");
+  if (directory->is_read_only || TakeSyncFailure())
+    return absl::DataLossError("fsync of a directory: Input/output error");
   std::deque<NameChange> rest;
   for (NameChange& change : name_changes_) {
     if (change.directory == directory || change.from_directory == directory) {

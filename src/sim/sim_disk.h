@@ -51,6 +51,7 @@ struct SimInode {
   };
   uint64_t number = 0;
   bool is_directory = false;
+  bool is_read_only = false;
   int64_t birth_nanos = 0;
   int64_t modified_unix_nanos = 0;
   std::string content;
@@ -77,7 +78,7 @@ class SimDisk {
   absl::Status Link(const std::string& from, const std::string& to);
 
   // Content. `direct`: past the page cache, so that a flush of the device covers it where it is in
-  // place.
+  // place. A write that fails may have written its first sectors.
   enum class Path : uint8_t { kCached, kDirect };
   absl::Status Write(SimInode& inode, uint64_t offset, std::string_view bytes, Path path);
   absl::Status Truncate(SimInode& inode, uint64_t size);
@@ -98,6 +99,8 @@ class SimDisk {
   // Faults. The next `n` syncs (of files, directories or the device) fail with EIO.
   void FailSyncs(int n) { syncs_to_fail_ = n; }
   bool TakeSyncFailure();
+  // The next `n` writes of content fail with EIO.
+  void FailWrites(int n) { writes_to_fail_ = n; }
   // Each read of a file fails with EIO by this chance.
   void FailReads(double percent) { reads_fail_percent_ = percent; }
   bool reads_fail() const { return reads_fail_percent_ > 0; }
@@ -110,6 +113,9 @@ class SimDisk {
   // Bytes that may still be allocated; nullopt-like UINT64_MAX: no bound.
   void SetFreeBytes(uint64_t bytes) { free_bytes_ = bytes; }
   uint64_t free_bytes() const { return free_bytes_; }
+  // What lies under `path` takes no change.
+  enum class Access : uint8_t { kReadOnly, kFull };
+  void SetAccess(const std::string& path, Access access);
   // Inverts one bit of every byte of [offset, offset + n) of a file, at rest.
   absl::Status Rot(const std::string& path, uint64_t offset, size_t n);
   // Factor on all delays of this disk.
@@ -144,6 +150,8 @@ class SimDisk {
   };
   absl::StatusOr<Place> FindPlace(std::string_view path) const;
   absl::Status CountChange();
+  // How many of the `n` bytes of a write find space; they take it.
+  size_t TakeSpace(const SimInode& inode, uint64_t offset, size_t n);
   void ApplyDurably(const NameChange& change);
   void AddNameChange(NameChange change);
   // What a change wrote: the content of its range without the changes after it.
@@ -161,6 +169,7 @@ class SimDisk {
   uint64_t next_inode_ = 2;
   uint64_t next_sequence_ = 1;
   int syncs_to_fail_ = 0;
+  int writes_to_fail_ = 0;
   double reads_fail_percent_ = 0;
   bool forgets_flushes_ = false;
   int slowness_ = 1;

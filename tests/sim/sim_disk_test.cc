@@ -179,6 +179,52 @@ TEST_F(Disk, AFullDiskRefusesGrowthOnly) {
             absl::StatusCode::kResourceExhausted);
 }
 
+TEST_F(Disk, WhatFitsOfAWriteIsWritten) {
+  SimDisk disk = Make(1);
+  InodePtr file = DurableFile(disk, 100);
+  disk.SetFreeBytes(1000);
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      disk.Write(*file, 50, std::string(4000, 'b'), SimDisk::Path::kCached)));
+  EXPECT_EQ(file->content, std::string(50, 'a') + std::string(1024 - 50, 'b'));
+  EXPECT_EQ(disk.free_bytes(), 1000u - (1024 - 100));
+  EXPECT_TRUE(absl::IsResourceExhausted(disk.Write(*file, 2000, "c", SimDisk::Path::kCached)));
+  EXPECT_EQ(file->content.size(), 1024u);
+}
+
+TEST_F(Disk, AFailedWriteMayHaveWrittenItsBeginning) {
+  std::set<size_t> arrived;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    SimDisk disk = Make(seed);
+    InodePtr file = DurableFile(disk, 100);
+    disk.FailWrites(1);
+    EXPECT_TRUE(
+        absl::IsDataLoss(disk.Write(*file, 0, std::string(1024, 'b'), SimDisk::Path::kCached)));
+    const size_t n = file->content.find_last_of('b') + 1;
+    EXPECT_EQ(file->content.substr(0, n), std::string(n, 'b'));
+    arrived.insert(n);
+    EXPECT_TRUE(disk.Write(*file, 0, "c", SimDisk::Path::kCached).ok());
+  }
+  EXPECT_EQ(arrived, (std::set<size_t>{0, 512, 1024}));
+}
+
+TEST_F(Disk, WhatIsReadOnlyTakesNoChange) {
+  SimDisk disk = Make(1);
+  InodePtr file = DurableFile(disk, 100);
+  ASSERT_TRUE(disk.CreateDirectories("/e").ok());
+  disk.SetAccess("/d", SimDisk::Access::kReadOnly);
+  EXPECT_FALSE(disk.Write(*file, 0, "b", SimDisk::Path::kCached).ok());
+  EXPECT_FALSE(disk.Truncate(*file, 0).ok());
+  EXPECT_FALSE(disk.SyncFile(file).ok());
+  EXPECT_FALSE(disk.CreateFile("/d/g").ok());
+  EXPECT_FALSE(disk.CreateDirectories("/d/g").ok());
+  EXPECT_FALSE(disk.Rename("/d/f", "/e/f").ok());
+  EXPECT_FALSE(disk.Remove("/d/f").ok());
+  EXPECT_FALSE(disk.Link("/e", "/d/g").ok());
+  EXPECT_EQ(file->content, std::string(100, 'a'));
+  disk.SetAccess("/d", SimDisk::Access::kFull);
+  EXPECT_TRUE(disk.Rename("/d/f", "/e/f").ok());
+}
+
 TEST_F(Disk, DiesBetweenTwoChanges) {
   SimDisk disk = Make(1);
   InodePtr file = DurableFile(disk, 100);
