@@ -110,7 +110,11 @@ SimCluster::SimCluster(SimClusterOptions options)
 
   meta_.node = &world_.AddNode("meta1");
   meta_.endpoint = {0x0a0000c8u, 34601};
-  server_options_.data_directories = {{"data1", kReplicaRoot}};
+  const uint64_t directories = random.Coin() ? 1 : 2 + random.Below(2);
+  for (uint64_t i = 1; i <= directories; ++i)
+    server_options_.data_directories.push_back(
+        {absl::StrCat("data", i), absl::StrCat("/data", i, "/replica/reps")});
+  if (random.Percent(25)) server_options_.log_home_directory = "/logs";
   server_options_.meta_servers = {meta_.endpoint};
   for (int i = 0; i < options_.topology.servers; ++i) {
     auto server = std::make_unique<Server>();
@@ -120,9 +124,9 @@ SimCluster::SimCluster(SimClusterOptions options)
     servers_.push_back(std::move(server));
   }
   for (const auto& node : world_.nodes()) {
-    absl::Status made =
-        node->disk().CreateDirectories(node.get() == meta_.node ? kMetaRoot : kReplicaRoot);
-    CHECK(made.ok()) << made.message();
+    std::vector<std::string> paths = {kMetaRoot};
+    if (node.get() != meta_.node) paths = DiskPaths();
+    for (const std::string& path : paths) CHECK(node->disk().CreateDirectories(path).ok()) << path;
     node->disk().MakeDurable();
     if (options_.disks == SimClusterOptions::Disks::kForgetFlushes) node->disk().ForgetFlushes();
     double drift = options_.faults.clock_drift_percent;
@@ -206,6 +210,7 @@ void SimCluster::StartMeta() {
         ballots_.Stored(config.pid, config.ballot);
         primaries_.Stored(config.pid, config.primary);
         coverage_.Stored(config);
+        if (last != stored_.end()) NoteLastCopy(last->second, config);
         stored_[config.pid] = config;
       });
   meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
@@ -247,8 +252,10 @@ void SimCluster::StartServer(Server& server) {
   events.installed = [this] { coverage_.Hit(Probe::kCheckpointInstalled); };
   server.engines = std::make_unique<CheckedEngineFactory>(*server.memory, *server.node, server.name,
                                                           commits_, engines_, std::move(events));
+  ReplicaServerOptions options = server_options_;
+  options.new_data_directories = server.new_directories;
   server.server =
-      std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, server_options_);
+      std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, std::move(options));
   absl::Status status = server.server->Start();
   if (status.ok()) return;
   if (server.node->disk().reads_fail()) {  // as whoever watches over a process would
@@ -419,6 +426,8 @@ RunReport SimCluster::Report() {
   report.mix = absl::StrCat(options_.topology.ToString(), "; ", options_.faults.ToString(),
                             "; log files of ", server_options_.log_segment_bytes >> 10, " KiB",
                             server_options_.log_preallocate ? "" : " that grow",
+                            server_options_.log_home_directory.empty() ? "" : " in one place", ", ",
+                            server_options_.data_directories.size(), " data directories",
                             server_options_.durability == Durability::kOs ? ", not synced" : "");
   report.trace_hash = world_.trace_hash();
   report.events = world_.events_run();

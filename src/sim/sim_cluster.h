@@ -93,7 +93,6 @@ struct RunReport {
 
 class SimCluster {
  public:
-  static constexpr char kReplicaRoot[] = "/data/replica/reps";
   static constexpr char kMetaRoot[] = "/data/meta";
 
   explicit SimCluster(SimClusterOptions options);
@@ -112,6 +111,7 @@ class SimCluster {
     std::unique_ptr<CheckedEngineFactory> engines;
     std::unique_ptr<ReplicaServer> server;
     bool stopping = false;
+    std::vector<std::string> new_directories;  // tags
   };
   struct Meta {
     SimNode* node = nullptr;
@@ -120,6 +120,16 @@ class SimCluster {
     std::unique_ptr<CheckedMetaStore> store;
     std::unique_ptr<MetaServer> server;
   };
+
+  // Of a server: its data directories and, if there is one, the log home.
+  std::vector<std::string> DiskPaths() const {
+    std::vector<std::string> paths;
+    for (const DataDirectory& directory : server_options_.data_directories)
+      paths.push_back(directory.path);
+    if (const std::string& home = server_options_.log_home_directory; !home.empty())
+      paths.push_back(home);
+    return paths;
+  }
 
   static Endpoint ServerEndpoint(int index) {
     return {0x0a000001u + static_cast<uint32_t>(index), 34801};
@@ -146,6 +156,9 @@ class SimCluster {
   // Starts it after `delay` and crashes it between two steps of its recovery.
   void CrashInRecovery(Server& server, absl::Duration delay, CrashMode mode);
   void DamageAtRest(Server& server, Fault fault);
+  // All of the data directories, or one.
+  void LoseDirectories(Server& server, Fault fault);
+  static void MakeEmpty(SimDisk& disk, const std::string& path);
   void RotSomething(Server& server);
   void LoseCopy(Server& server, Fault fault);
   void CrashOne(Server& server, absl::Duration length);
@@ -174,6 +187,7 @@ class SimCluster {
   bool DroppedTablesAreGone() const;
   std::string WhoLearns();  // led by blanks; of the tables that are to stay
   bool IsLeftToOperator() const;
+  void NoteLastCopy(const PartitionConfiguration& before, const PartitionConfiguration& now);
   static uint64_t DiskBytesOf(SimNode& node);
   std::string WhatIsMissing() const;
   void AwaitHealth();
@@ -216,8 +230,9 @@ class SimCluster {
   int replacements_ = 0;
   bool faults_on_ = false;
   bool balances_ = false;
-  int64_t troubles_ = 0;    // that last and have not ended
-  bool copy_lost_ = false;  // the one copy a run may lose
+  int64_t troubles_ = 0;                       // that last and have not ended
+  std::optional<Endpoint> lost_copy_;          // the one copy a run may lose: whose
+  std::set<PartitionId> lost_with_last_copy_;  // of tables of one or two copies
   Instant calm_until_{0};
   std::array<int64_t, kFaultCount> faults_{};
   int64_t faults_drawn_ = 0;

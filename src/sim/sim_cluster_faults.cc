@@ -168,12 +168,16 @@ void SimCluster::CutOneByOne(absl::Duration length) {
 }
 
 void SimCluster::LoseCopy(Server& server, Fault fault) {
-  if (copy_lost_ || !IsCalm()) {
+  // Without syncs a hole in a log is what a power cut leaves: what lies behind it is lost, and no
+  // other copy knows better.
+  const bool loses_silently = fault == Fault::kBitRot && replica_count_ == 1 &&
+                              server_options_.durability == Durability::kOs;
+  if (lost_copy_ || loses_silently || !IsCalm()) {
     --faults_[static_cast<size_t>(fault)];
     return;
   }
   // One copy is being lost: the promise covers one, so nothing else happens until it is back.
-  copy_lost_ = true;
+  lost_copy_ = server.endpoint;
   calm_until_ = world_.now() + absl::Seconds(45);
   if (fault == Fault::kFailedSync) {
     server.node->disk().FailSyncs(1);
@@ -286,6 +290,24 @@ void SimCluster::RotSomething(Server& server) {
   CHECK(disk.Rot(path, offset, n).ok());
 }
 
+void SimCluster::MakeEmpty(SimDisk& disk, const std::string& path) {
+  CHECK(disk.RemoveAll(path).ok() && disk.CreateDirectories(path).ok()) << path;
+}
+
+void SimCluster::LoseDirectories(Server& server, Fault fault) {
+  SimRandom& random = world_.random();
+  SimDisk& disk = server.node->disk();
+  if (fault == Fault::kReplaced || random.Percent(30)) {
+    for (const std::string& path : DiskPaths()) MakeEmpty(disk, path);
+    return;
+  }
+  const auto& directories = server_options_.data_directories;
+  const DataDirectory& lost = directories[random.Below(directories.size())];
+  MakeEmpty(disk, lost.path);
+  // Else it is taken for one that is not mounted, and the others serve without it.
+  if (random.Coin()) server.new_directories.push_back(lost.tag);
+}
+
 void SimCluster::DamageAtRest(Server& server, Fault fault) {
   SimRandom& random = world_.random();
   CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess
@@ -297,7 +319,7 @@ void SimCluster::DamageAtRest(Server& server, Fault fault) {
     disk.FailReads(static_cast<double>(random.Between(2, 60)));
     LastFor(DrawLength(), [&server] { server.node->disk().FailReads(0); });
   } else {
-    CHECK(disk.RemoveAll(kReplicaRoot).ok() && disk.CreateDirectories(kReplicaRoot).ok());
+    LoseDirectories(server, fault);
     if (fault == Fault::kReplaced)
       server.endpoint = ServerEndpoint(static_cast<int>(servers_.size()) + replacements_++);
   }

@@ -138,15 +138,23 @@ std::string SimCluster::WhoLearns() {
   return tally->learners;
 }
 
+// Of two copies one may have just been removed when the other is lost.
+void SimCluster::NoteLastCopy(const PartitionConfiguration& before,
+                              const PartitionConfiguration& now) {
+  if (lost_copy_ && replica_count_ < 3 && before.MemberCount() == 1 &&
+      before.IsMember(*lost_copy_) && now.MemberCount() == 0)
+    lost_with_last_copy_.insert(now.pid);
+}
+
 // Where acknowledged writes may be lost with the power, meta does not choose among members that
 // contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does. As where
-// the only copy is lost: what the checkers refuse is an empty one in its place.
+// the last copy is lost: what the checkers refuse is an empty one in its place.
 bool SimCluster::IsLeftToOperator() const {
-  const bool only_copy_lost = copy_lost_ && replica_count_ == 1;
-  return (server_options_.durability == Durability::kOs || only_copy_lost) &&
-         std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
-           return IsWanted(entry.first) && entry.second.MemberCount() == 0;
-         });
+  return std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
+    return IsWanted(entry.first) && entry.second.MemberCount() == 0 &&
+           (server_options_.durability == Durability::kOs ||
+            lost_with_last_copy_.contains(entry.first));
+  });
 }
 
 std::string SimCluster::WhatIsMissing() const {
