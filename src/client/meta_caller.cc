@@ -7,6 +7,15 @@
 #include "client/retry_policy.h"
 
 namespace arion {
+namespace {
+
+absl::Status Undecided(const std::string& name, Endpoint from, ErrorCode now) {
+  return absl::DeadlineExceededError(
+      absl::StrCat(name, " may have been done by an attempt that was not answered; now ",
+                   from.ToString(), " says ", Text(ErrorCodeName(now))));
+}
+
+}  // namespace
 
 MetaCaller::MetaCaller(Environment& environment, Transport& transport, StrandPtr strand,
                        MetaCallerOptions options)
@@ -52,10 +61,14 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
     }
     case ErrorCode::kTimeout:
     case ErrorCode::kNetworkFailure:
+      if (!result.was_never_sent) question->may_have_happened = true;
+      return AskNext(question, from, Endpoint());
     case ErrorCode::kServiceNotActive:
     case ErrorCode::kBusy:
       return AskNext(question, from, Endpoint());
     default:
+      if (IsUndecided(*question))
+        return question->done(Undecided(question->name, from, result.error));
       return question->done(StatusOfMetaError(result.error, question->name));
   }
   absl::StatusOr<Header> header = question->parse(result.body);
@@ -72,6 +85,8 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
   if (auto it = std::find(servers.begin(), servers.end(), from); it != servers.end()) {
     favourite_ = static_cast<size_t>(it - servers.begin());
   }
+  if (header->err != ErrorCode::kOk && IsUndecided(*question))
+    return question->done(Undecided(question->name, from, header->err));
   question->done(absl::OkStatus());
 }
 

@@ -2,7 +2,9 @@
 //
 // Errors   DeadlineExceeded: no meta server answered in time. Other RPC-level refusals as
 //          StatusOfMetaError. An answer's own `err` is left to the caller, but for "ask another"
-//          and "not active yet", which are followed here.
+//          and "not active yet", which are followed here. A question whose attempt was not answered
+//          is sent again; where that is refused because the first was carried out (Again::kRefusal),
+//          a refusal says nothing, and is DeadlineExceeded too.
 // Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //          this is destroyed first.
 // SPDX-License-Identifier: Apache-2.0
@@ -41,16 +43,21 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   MetaCaller(Environment& environment, Transport& transport, StrandPtr strand,
              MetaCallerOptions options);
 
+  // What a question that was carried out is answered when it comes again.
+  enum class Again { kTheSame, kRefusal };
+
   // `deadline` bounds everything. `Response` has an ErrorCode `err`.
   template <class Response, class Request>
   void Call(const char* name, const Request& request, Instant deadline,
-            absl::AnyInvocable<void(absl::StatusOr<Response>)> done) {
+            absl::AnyInvocable<void(absl::StatusOr<Response>)> done,
+            Again again = Again::kTheSame) {
     auto slot = std::make_shared<absl::StatusOr<Response>>(absl::UnknownError(""));
     std::string body = EncodeWrapped(request);
     if (!options_.admin_token.empty()) AddAdminToken(options_.admin_token, &body);
     Ask({.name = name,
          .body = std::move(body),
          .deadline = deadline,
+         .again = again,
          .parse = [slot](const std::string& body) -> absl::StatusOr<Header> {
            *slot = DecodeWrapped<Response>(body);
            if (!slot->ok()) return slot->status();
@@ -72,9 +79,11 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
     std::string name;
     std::string body;
     Instant deadline;
+    Again again = Again::kTheSame;
     std::function<absl::StatusOr<Header>(const std::string&)> parse;
     absl::AnyInvocable<void(absl::Status)> done;
     int asked = 0;
+    bool may_have_happened = false;
     std::string last_error = "not asked";
   };
 
@@ -91,6 +100,9 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   void Ask(Question question);
   void Send(std::shared_ptr<Question> question, Endpoint to);
   void OnAnswer(std::shared_ptr<Question> question, Endpoint from, const RpcResult& result);
+  static bool IsUndecided(const Question& question) {
+    return question.may_have_happened && question.again == Again::kRefusal;
+  }
   void AskNext(std::shared_ptr<Question> question, Endpoint not_this_one, Endpoint hint);
 
   Environment& environment_;

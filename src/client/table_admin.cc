@@ -21,7 +21,7 @@ TableAdmin::TableAdmin(Environment& environment, Transport& transport, StrandPtr
 
 template <class Response, class Request>
 void TableAdmin::Call(const char* name, const Request& request, std::string what,
-                      Callback<Response> done) {
+                      Callback<Response> done, MetaCaller::Again again) {
   meta_->Call<Response>(
       name, request, environment_.clock().Now() + timeout_,
       [what = std::move(what), done = std::move(done)](absl::StatusOr<Response> answer) mutable {
@@ -35,15 +35,18 @@ void TableAdmin::Call(const char* name, const Request& request, std::string what
           return done(std::move(status));
         }
         done(std::move(answer));
-      });
+      },
+      again);
 }
 
 void TableAdmin::CreateTable(const CreateAppRequest& request, Callback<CreateAppResponse> done) {
-  Call(kRpcCreateApp, request, absl::StrCat("create table ", request.app_name), std::move(done));
+  Call(kRpcCreateApp, request, absl::StrCat("create table ", request.app_name), std::move(done),
+       MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::DropTable(const DropAppRequest& request, Callback<DropAppResponse> done) {
-  Call(kRpcDropApp, request, absl::StrCat("drop table ", request.app_name), std::move(done));
+  Call(kRpcDropApp, request, absl::StrCat("drop table ", request.app_name), std::move(done),
+       MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::ListTables(const ListAppsRequest& request, Callback<ListAppsResponse> done) {
@@ -69,12 +72,13 @@ void TableAdmin::UpdateEnvironments(const UpdateAppEnvRequest& request,
 }
 
 void TableAdmin::RecallTable(const RecallAppRequest& request, Callback<RecallAppResponse> done) {
-  Call(kRpcRecallApp, request, absl::StrCat("recall table ", request.app_id), std::move(done));
+  Call(kRpcRecallApp, request, absl::StrCat("recall table ", request.app_id), std::move(done),
+       MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::RenameTable(const RenameAppRequest& request, Callback<RenameAppResponse> done) {
-  Call(kRpcRenameApp, request, absl::StrCat("rename table ", request.old_app_name),
-       std::move(done));
+  Call(kRpcRenameApp, request, absl::StrCat("rename table ", request.old_app_name), std::move(done),
+       MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::GetReplicaCount(const TableNameRequest& request,
@@ -92,7 +96,7 @@ void TableAdmin::SetReplicaCount(const SetMaxReplicaCountRequest& request,
 void TableAdmin::StartCompaction(const StartManualCompactRequest& request,
                                  Callback<StartManualCompactResponse> done) {
   Call(kRpcStartManualCompact, request, absl::StrCat("compact table ", request.app_name),
-       std::move(done));
+       std::move(done), MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::QueryCompaction(const TableNameRequest& request,
@@ -120,7 +124,7 @@ void TableAdmin::ControlMeta(const ControlMetaRequest& request,
 void TableAdmin::ProposePlan(const ProposeBalancerRequest& request,
                              Callback<ProposeBalancerResponse> done) {
   Call(kRpcProposeBalancer, request, absl::StrCat("plan for partition ", request.pid.ToString()),
-       std::move(done));
+       std::move(done), MetaCaller::Again::kRefusal);
 }
 
 void TableAdmin::StartRecovery(const StartRecoveryRequest& request,

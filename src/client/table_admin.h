@@ -1,8 +1,8 @@
 // TableAdmin: what administrators ask of the meta server (spec/wire-protocol.md 3.5,
 // spec/meta-and-admin.md 2.4).
 //
-// Errors   DeadlineExceeded: no meta server answered in time; a table may or may not have been
-//          created or dropped. AlreadyExists, NotFound, InvalidArgument, Unavailable (busy creating
+// Errors   DeadlineExceeded: no meta server answered in time, or only one that finds it done
+//          already, perhaps by an attempt before; a change may or may not have been made. AlreadyExists, NotFound, InvalidArgument, Unavailable (busy creating
 //          or dropping: ask again) with the protocol's error name in the text, and what the meta server says of it.
 // Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //          this is destroyed first.
@@ -57,7 +57,8 @@ class TableAdmin {
 
  private:
   template <class Response, class Request>
-  void Call(const char* name, const Request& request, std::string what, Callback<Response> done);
+  void Call(const char* name, const Request& request, std::string what, Callback<Response> done,
+            MetaCaller::Again again = MetaCaller::Again::kTheSame);
 
   Environment& environment_;
   Transport& transport_;

@@ -415,6 +415,44 @@ TEST_F(ClusterClientTest, ADestroyedClientCallsNobody) {
   EXPECT_FALSE(called);
 }
 
+// The second attempt is answered from what the first one did.
+TEST(TableAdmin, ARefusalDoesNotUndoAnEarlierAttempt) {
+  FakeCluster cluster;
+  std::deque<std::optional<RpcResult>> answers;
+  cluster.SetServer(kMeta1, [&](const OutboundRequest&) {
+    auto answer = std::move(answers.front());
+    answers.pop_front();
+    return answer;
+  });
+  TableAdmin admin(cluster, cluster, cluster.strand(), {.meta_servers = {kMeta1}},
+                   absl::Seconds(5));
+  const auto drop = [&] {
+    absl::Status dropped;
+    cluster.Run([&] {
+      admin.DropTable({.app_name = "temp"}, [&](auto answer) { dropped = answer.status(); });
+    });
+    return dropped;
+  };
+  const RpcResult gone = Ok(DropAppResponse{.err = ErrorCode::kAppNotExist});
+  const RpcResult done = Ok(DropAppResponse());
+  const RpcResult lost = Error(ErrorCode::kNetworkFailure);
+  const RpcResult unsent{.error = ErrorCode::kNetworkFailure, .was_never_sent = true};
+  answers = {std::nullopt, gone};
+  EXPECT_TRUE(absl::IsDeadlineExceeded(drop()));
+  answers = {lost, Error(ErrorCode::kAclDeny)};
+  EXPECT_TRUE(absl::IsDeadlineExceeded(drop()));
+  answers = {lost, std::nullopt, done};
+  EXPECT_TRUE(drop().ok());
+  answers = {unsent, Error(ErrorCode::kServiceNotActive), gone};
+  EXPECT_TRUE(absl::IsNotFound(drop())) << "no attempt before it can have done it";
+  answers = {std::nullopt, Ok(UpdateAppEnvResponse{.err = ErrorCode::kAppNotExist})};
+  absl::Status updated;
+  cluster.Run([&] {
+    admin.UpdateEnvironments({.app_name = "temp"}, [&](auto answer) { updated = answer.status(); });
+  });
+  EXPECT_TRUE(absl::IsNotFound(updated)) << "what says the same twice is answered the same";
+}
+
 TEST(TableAdmin, GivesAnswersAndNamesErrors) {
   FakeCluster cluster;
   cluster.SetServer(kMeta1, [](const OutboundRequest& request) -> std::optional<RpcResult> {

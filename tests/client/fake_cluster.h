@@ -75,7 +75,8 @@ class FakeCluster : public Environment, public Transport, private Clock {
             absl::AnyInvocable<void(RpcResult)> done) override {
     sent_.push_back({.to = to, .request = request, .at = now_});
     auto server = servers_.find(to);
-    std::optional<RpcResult> result = RpcResult{.error = ErrorCode::kNetworkFailure};
+    std::optional<RpcResult> result =
+        RpcResult{.error = ErrorCode::kNetworkFailure, .was_never_sent = true};  // nobody is there
     if (server != servers_.end()) result = server->second(request);
     auto own = latencies.find(to);
     const absl::Duration takes = own != latencies.end() ? own->second : latency;

@@ -181,8 +181,11 @@ absl::StatusOr<Ended> Empty(Session& session, Endpoint node, What what) {
       if (asked.contains({move.pid, move.action})) continue;
       const absl::Status proposed =
           admin->ProposePlan({.pid = move.pid, .actions = move.steps}).status();
-      // Not now: an earlier plan is still carried out, or the partition has changed.
-      if (!proposed.ok() && !absl::IsInvalidArgument(proposed)) return proposed;
+      // Not now: an earlier plan, perhaps this one, is still carried out, or the partition has
+      // changed.
+      if (!proposed.ok() && !absl::IsInvalidArgument(proposed) &&
+          !absl::IsDeadlineExceeded(proposed))
+        return proposed;
       asked[{move.pid, move.action}] = now;
     }
     Interrupts::Sleep(kLookEvery);
