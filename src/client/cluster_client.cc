@@ -412,8 +412,7 @@ void ClusterClient::Refresh(Table& table) {
   if (table.asking) return;
   table.asking = true;
   meta_->Call<QueryConfigResponse>(
-      kRpcQueryConfig, QueryConfigRequest{.app_name = table.name},
-      environment_.clock().Now() + options_.timeout,
+      kRpcQueryConfig, QueryConfigRequest{.app_name = table.name}, Deadline({}),
       [weak = weak_from_this(), &table](absl::StatusOr<QueryConfigResponse> answer) {
         if (auto self = weak.lock()) self->OnRoutes(table, std::move(answer));
       });

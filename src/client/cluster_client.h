@@ -21,6 +21,7 @@
 
 #include <arion/client_options.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <list>
 #include <map>
@@ -100,9 +101,12 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   // The same, of a request that is never answered; lost where its server is not known.
   void Tell(const std::string& table, const char* name, std::string body, uint64_t partition_hash);
   const StrandPtr& strand() const { return strand_; }
-  // When what is asked now with `options` ends, and how long that is from now.
+  // When what is asked now with `options` ends, and how long that is from now. An endless timeout
+  // is a year, which clocks and timers can count.
   Instant Deadline(const AskOptions& options) const {
-    return environment_.clock().Now() + options.timeout.value_or(options_.timeout);
+    constexpr absl::Duration kYear = absl::Hours(365 * 24);
+    const absl::Duration timeout = options.timeout.value_or(options_.timeout);
+    return environment_.clock().Now() + std::clamp(timeout, absl::ZeroDuration(), kYear);
   }
   absl::Duration TimeLeft(Instant deadline) const { return deadline - environment_.clock().Now(); }
   // 0: the table's partitions are not known now.

@@ -218,6 +218,19 @@ TEST(Client, WhatCannotBeIsRefused) {
     EXPECT_TRUE(absl::IsInvalidArgument(row.status()));
 }
 
+TEST(Client, ATimeoutMayBeInfinite) {
+  TinyServer server;
+  const absl::Duration never = absl::InfiniteDuration();
+  auto client = *Client::Create({.meta_servers = {server.address()}, .timeout = never});
+  auto table = *client->OpenTable("temp");
+  EXPECT_TRUE(table->Put("h", "s", "value").ok());
+  client = *Client::Create({.meta_servers = {server.address()}});
+  table = *client->OpenTable("temp");
+  EXPECT_TRUE(table->Put("h", "s", "more", {.timeout = never}).ok());
+  EXPECT_EQ(table->Get("h", "s", {.timeout = never}).value_or("none"), "more");
+  EXPECT_TRUE(absl::IsUnavailable(table->Put("h", "s", "late", {.timeout = -never})));
+}
+
 TEST(Client, RefusesOptionsThatCannotBe) {
   EXPECT_TRUE(absl::IsInvalidArgument(Client::Create({}).status()));
   for (int threads : {0, -1, 65})
