@@ -8,7 +8,7 @@
 // R4  PrepareAck(d) is sent only when logged >= d, that is: d itself and in this ballot (checked
 //     where acks are made)
 // R5  prepared - committed <= mutations_in_flight_max at a primary in new work, and at most
-//     prepare_list_span_max anywhere
+//     prepare_list_span_max anywhere, unless recovered from a longer log
 // R6  the members of a configuration are distinct, and no learner is a member
 // R7  the ballots of what the engine is handed never fall within one history (I-10; checked where
 //     it is handed, ReplicaState::Hand)
@@ -18,6 +18,8 @@
 //     was prepared again (I-29)
 // R10 a learned state is a learner's until it is a member's: no member has a learner's standing, no
 //     learner that takes prepares a member's, and none has succeeded before its gap is durable (I-17)
+// R11 a primary sends all it prepares to a learner that meta may have made a member since it
+//     refused to (checked after each step, Reconfiguration)
 //
 // tests/sim/invariants.md says of each of I-01 to I-30 where it is held.
 // SPDX-License-Identifier: Apache-2.0

@@ -108,10 +108,46 @@ bool Reconfiguration::UpgradeLearner(Endpoint node) {
   CHECK(sessions_.Find(node) != nullptr);
   CHECK(!s_.configuration.IsMember(node));
   if (s_.list.last_committed() < s_.read_barrier) return false;
-  PartitionConfiguration wanted = s_.configuration;
-  wanted.secondaries.push_back(node);
-  Begin(ConfigType::kUpgradeToSecondary, node, std::move(wanted));
+  const bool is_undecided = undecided_ && MayBeMember(undecided_->learner);
+  if (is_undecided && (undecided_->learner != node || s_.now < undecided_->ask_again_at))
+    return false;
+  AskForMember(node);
   return true;
+}
+
+void Reconfiguration::AskForMember(Endpoint learner) {
+  PartitionConfiguration wanted = s_.configuration;
+  wanted.secondaries.push_back(learner);
+  Begin(ConfigType::kUpgradeToSecondary, learner, std::move(wanted));
+}
+
+bool Reconfiguration::MayBeMember(Endpoint learner) const {
+  return s_.role == PartitionStatus::kPrimary && undecided_ && undecided_->learner == learner &&
+         undecided_->ballot == s_.ballot;
+}
+
+void Reconfiguration::EndSession(Endpoint learner) {
+  // Then nothing commits without it before meta has said what is true.
+  if (MayBeMember(learner)) AskForMember(learner);
+  sessions_.Erase(learner);
+  primary_.StopPreparesTo(learner);
+}
+
+bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
+  const ConfigurationUpdateRequest& request = pending_->request;
+  if (!IsSane(truth) || truth.ballot != s_.ballot || !SameMembers(truth, s_.configuration))
+    return false;
+  if (request.type == ConfigType::kRemove) return request.node != s_.options.self;
+  const LearnerSessions::Session* session = sessions_.Find(request.node);
+  return request.type == ConfigType::kUpgradeToSecondary && session != nullptr &&
+         session->prepare_start != kInvalidDecree;
+}
+
+void Reconfiguration::Check() const {
+  if (!undecided_ || !MayBeMember(undecided_->learner)) return;
+  const LearnerSessions::Session* session = sessions_.Find(undecided_->learner);
+  CHECK(session != nullptr && session->prepare_start != kInvalidDecree)
+      << "R11: " << undecided_->learner << " may be a member and is not waited for";
 }
 
 void Reconfiguration::TellFault(const PartitionConfiguration& configuration) {
@@ -161,6 +197,8 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   }
   const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : answer.response.err;
   if (err != ErrorCode::kOk && err != ErrorCode::kInvalidVersion) {
+    if (answer.rpc == ErrorCode::kOk && MayServeOn(answer.response.config))
+      return ServeOn(answer.response.config);
     pending_->retry_at = s_.now + s_.options.update_retry_delay;
     return;
   }
@@ -176,8 +214,8 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   if (request.type == ConfigType::kUpgradeToSecondary && !truth.IsMember(request.node)) {
     // Meta does not want this learner now (it may hold it for dead) and proposes it again when it
     // does. Kept, it would answer the next group check, and be asked for again, for ever.
-    sessions_.Erase(request.node);
-    primary_.StopPreparesTo(request.node);
+    undecided_.reset();
+    EndSession(request.node);
   }
   roles_.Adopt(truth, err == ErrorCode::kOk ? "update accepted" : "update refused");
   const bool removed_other = request.type == ConfigType::kRemove && request.node != s_.options.self;
@@ -185,6 +223,14 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
     s_.effects.send.push_back(
         SendRemove{request.node, s_.ConfigurationFor(PartitionStatus::kInactive, 0)});
   }
+}
+
+void Reconfiguration::ServeOn(const PartitionConfiguration& truth) {
+  const ConfigurationUpdateRequest request = std::move(pending_->request);
+  pending_.reset();
+  if (request.type == ConfigType::kUpgradeToSecondary)
+    undecided_ = {request.node, s_.ballot, s_.now + s_.options.group_check_interval};
+  roles_.Adopt(truth, "update refused for now");
 }
 
 // ---- config sync ----
@@ -342,9 +388,8 @@ void Reconfiguration::ProposedLearner(const ConfigurationUpdateRequest& proposal
   while (sessions_.Find(proposal.node) == nullptr &&
          s_.configuration.secondaries.size() + sessions_.all().size() >= room) {
     const std::optional<Endpoint> stuck = sessions_.WhoGivesPlace();
-    if (!stuck) return;
-    sessions_.Erase(*stuck);
-    primary_.StopPreparesTo(*stuck);
+    if (!stuck || MayBeMember(*stuck)) return;
+    EndSession(*stuck);
   }
   const LearnerSessions::Session& session = sessions_.Register(proposal.node);
   SendAddLearner invitation;
@@ -376,10 +421,8 @@ void Reconfiguration::ProposedRemoval(const ConfigurationUpdateRequest& proposal
   }
   PartitionConfiguration wanted = s_.configuration;
   RemoveFrom(wanted, node);
-  if (is_learner) {
-    sessions_.Erase(node);
-    primary_.StopPreparesTo(node);
-  }
+  if (is_learner && MayBeMember(node)) return;
+  if (is_learner) EndSession(node);
   Begin(proposal.type, node, std::move(wanted));
 }
 

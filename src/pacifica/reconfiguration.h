@@ -9,6 +9,9 @@
 //           asked before that: they may have been sent before it was declared dead. A primary that
 //           is to make room for another takes no new writes until those under way are committed,
 //           for a moment at most: whose outcome is known needs not be told that it is not.
+//           Where the meta server changes nothing now (it is freezed, its disk is full) a primary
+//           that wished for one member more or less serves on under its ballot, though a copy of
+//           the request may yet be accepted: it waits for the members of both configurations.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -46,6 +49,10 @@ class Reconfiguration {
   // be committed here, and with it be in the learner's log, before the learner counts as a member
   // that has everything.
   bool UpgradeLearner(Endpoint node);
+  // It failed, or learns anew.
+  void EndSession(Endpoint learner);
+  // It was refused as a member for the time being, and may be one any moment.
+  bool MayBeMember(Endpoint learner) const;
   // The replica failed while it was primary: say so, don't wait.
   void TellFault(const PartitionConfiguration& configuration);
 
@@ -62,11 +69,16 @@ class Reconfiguration {
   void ProceedHandOver();
   void OnTick();
   Instant NextWakeup() const;
+  void Check() const;  // R11
 
  private:
   // `wanted` has the members wished for; its ballot must be the current one.
   void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
   void Send();
+  void AskForMember(Endpoint learner);
+  // `truth`: of a meta server that changes nothing now.
+  bool MayServeOn(const PartitionConfiguration& truth) const;
+  void ServeOn(const PartitionConfiguration& truth);
   // A config sync of the present lease has come.
   void EndLapse();
   PartitionConfiguration SelfAmongSecondaries() const;
@@ -91,6 +103,12 @@ class Reconfiguration {
     Instant until;
   };
   std::optional<HandOver> hand_over_;
+  struct Undecided {  // whether it is a member of the ballot that follows
+    Endpoint learner;
+    Ballot ballot;  // the primary's
+    Instant ask_again_at;
+  };
+  std::optional<Undecided> undecided_;
   std::optional<Instant> chosen_at_;  // as primary, by the meta server
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot

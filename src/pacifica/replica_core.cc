@@ -315,8 +315,7 @@ void ReplicaCore::Parts::On(const PrepareAcked& event) {
   if (s.configuration.IsSecondary(verdict.node)) {
     is_silent ? OnSilent(verdict.node) : reconfiguration.RemoveMember(verdict.node);
   } else {
-    sessions.Erase(verdict.node);
-    primary.StopPreparesTo(verdict.node);
+    reconfiguration.EndSession(verdict.node);
   }
 }
 
@@ -377,8 +376,7 @@ void ReplicaCore::Parts::On(const GroupCheckAnswered& event) {
       return event.rpc == ErrorCode::kTimeout ? OnSilent(event.from)
                                               : reconfiguration.RemoveMember(event.from);
     case GroupCheck::Verdict::kLearnerFailed:
-      sessions.Erase(event.from);
-      return primary.StopPreparesTo(event.from);
+      return reconfiguration.EndSession(event.from);
     case GroupCheck::Verdict::kLearnerSucceeded:
       reconfiguration.UpgradeLearner(event.from);  // too early: its own report is repeated
       return;
@@ -441,16 +439,17 @@ void ReplicaCore::Parts::On(const LearnReceived& event) {
     s.Reply(event.token, std::move(response));
     return;
   }
+  const Endpoint learner = event.request.learner;
+  if (reconfiguration.MayBeMember(learner)) reconfiguration.EndSession(learner);
   switch (sessions.Answer(event)) {
     case LearnerSessions::Consequence::kNone:
       return;
     case LearnerSessions::Consequence::kSendTail:
-      return primary.SendTailTo(event.request.learner);
+      return primary.SendTailTo(learner);
     case LearnerSessions::Consequence::kEnd:
-      sessions.Erase(event.request.learner);
-      [[fallthrough]];
+      return reconfiguration.EndSession(learner);
     case LearnerSessions::Consequence::kStopPrepares:
-      return primary.StopPreparesTo(event.request.learner);
+      return primary.StopPreparesTo(learner);
   }
 }
 
@@ -558,6 +557,7 @@ void ReplicaCore::Check() const {
   p.s.list.Check();
   p.primary.Check();
   p.learner.Check();
+  p.reconfiguration.Check();
   CHECK_LE(p.s.last_handed, p.s.list.last_committed());
   if (marks.role == kPrimary) {
     CHECK_EQ(p.s.configuration.primary, p.s.options.self);

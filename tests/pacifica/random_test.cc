@@ -54,8 +54,10 @@ class Chaos {
       h_.Advance(absl::Milliseconds(Dice(400)));
     } else if (dice < 860) {
       h_.Guard();
-    } else if (dice < 900) {
+    } else if (dice < 899) {
       h_.Sync(name);
+    } else if (dice < 900) {
+      h_.meta_freezed = !h_.meta_freezed && Dice(100) >= calm_;
     } else if (dice < 930) {
       h_.EndWork(name, Dice(10) == 0 ? LearnerWorkDone::Result::kRemoteFailed
                                      : LearnerWorkDone::Result::kDone);
@@ -117,6 +119,7 @@ class Chaos {
   }
 
   void Heal() {
+    h_.meta_freezed = false;
     for (char name : kNames) {
       if (!h_.node(name).running) Restart(name);
       if (!h_.node(name).connected) Reconnect(name);

@@ -592,6 +592,31 @@ TEST_F(ReplicaCoreTest, AnswersThatCanNotBeTrueAreAskedForAgain) {
   EXPECT_EQ(core_->role(), kInactive);
 }
 
+// A full disk at the meta server refuses changes, and stops nobody who can do without.
+TEST_F(ReplicaCoreTest, AWishThatIsRefusedForNowStopsNoPrimary) {
+  const PartitionConfiguration mine = Group(8, kB, {kA, kC});
+  struct Case {
+    ConfigType type;
+    Endpoint node;
+    bool serves_on;
+  };
+  for (const Case& c : {Case{ConfigType::kRemove, kC, true}, Case{ConfigType::kRemove, kB, false},
+                        Case{ConfigType::kDowngradeToInactive, kC, false},
+                        Case{ConfigType::kDowngradeToSecondary, kB, false}}) {
+    SCOPED_TRACE(static_cast<int>(c.type));
+    Open();
+    BecomePrimary();
+    const Effects asked = Propose(c.type, c.node, mine);
+    const auto* update = Sent<SendConfigurationUpdate>(asked);
+    ASSERT_NE(update, nullptr);
+    AnswerUpdate(update->serial, ErrorCode::kFileOperationFailed, mine);
+    EXPECT_EQ(core_->role(), c.serves_on ? kPrimary : kInactive);
+    EXPECT_EQ(core_->IsReconfiguring(), !c.serves_on);
+    EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly),
+              c.serves_on ? ErrorCode::kOk : ErrorCode::kInvalidState);
+  }
+}
+
 TEST_F(ReplicaCoreTest, WithoutALeaseASyncIsNotFollowed) {
   Step(LeaseLost{});
   Sync(Group(8, kA, {kB, kC}));

@@ -81,6 +81,8 @@ class Scenario {
       h_.DeclareDead(c.words[1][0]);
     else if (verb == "alive")
       h_.DeclareAlive(c.words[1][0]);
+    else if (verb == "freeze" || verb == "thaw")
+      h_.meta_freezed = verb == "freeze";
     else if (verb == "guard")
       h_.Guard();
     else if (verb == "propose")
