@@ -288,7 +288,11 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
   if (partition != nullptr) response.config = partition->config;
   switch (judgement.verdict) {
     case UpdateVerdict::kApply:
-      if (store_failed_) return;
+      if (store_failed_) {
+        response.err = ErrorCode::kFileOperationFailed;
+        judgement.reason = "the state can't be stored";
+        break;
+      }
       StoreConfiguration(*partition, std::move(judgement.next), update->type, update->node,
                          std::move(request));
       return;
@@ -391,6 +395,10 @@ bool MetaServer::State::NoteStored(const absl::Status& stored) {
   return false;
 }
 
+bool MetaServer::State::CanStore(Instant now) const {
+  return !store_failed_ && now >= store_retry_at_;
+}
+
 // ---- plans ----
 
 void MetaServer::State::SchedulePlan() {
@@ -409,6 +417,8 @@ void MetaServer::State::RunPlan() {
   GuardianPlan plan = PlanPartitions(state_, Level(), Guardian(), now);
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
+  const bool can_store = CanStore(now);
+  if (!can_store && !store_failed_) wake = std::min(wake, store_retry_at_);
   for (GuardianPlan::Step& step : plan.steps) {
     Partition& partition = *state_.FindPartition(step.pid);
     if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
@@ -420,16 +430,15 @@ void MetaServer::State::RunPlan() {
                                << " known to a server: " << step.reason;
     }
     if (step.IsChoiceFailed(partition.config)) stats_.primary_choice_failures.Add();
-    const bool waits_for_space = step.write && now < store_retry_at_;
-    if (waits_for_space) wake = std::min(wake, store_retry_at_);
-    if (step.write && !store_failed_ && !waits_for_space) {
+    if (!can_store) continue;  // nor may a primary stop serving to ask for what was proposed
+    if (step.write) {
       LOG(INFO) << "meta: [" << step.pid << " " << partition.config.ballot << "] " << step.reason;
       StoreConfiguration(partition, std::move(*step.write), ConfigType::kInvalid, {}, std::nullopt);
     } else if (partition.intent) {
       wake = std::min(wake, SendWhenDue(partition, now));
     }
   }
-  BalanceWhenDue(now);
+  if (can_store) BalanceWhenDue(now);
   for (auto& [app_id, table] : state_.tables) {
     if (!table.untold.empty()) wake = std::min(wake, TellWhenDue(table, now));
   }

@@ -115,6 +115,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   // False, and store_failed_: nothing may be assumed durable any more. What is in memory was
   // durable: it is served on, but not changed. False without: there was no space, nothing changed.
   bool NoteStored(const absl::Status& stored);
+  // As far as is known.
+  bool CanStore(Instant now) const;
 
   // ---- changes of tables (table_requests.cc) ----
   void OnCreate(InboundRequest& request);
@@ -183,7 +185,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
   bool store_failed_ = false;
-  Instant store_retry_at_{0};  // there was no space: the guardian's changes wait
+  Instant store_retry_at_{0};  // there was no space: the guardian waits
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();

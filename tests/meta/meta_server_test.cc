@@ -436,9 +436,12 @@ TEST_F(MetaServerTest, AfterAFailedSyncNothingChangesAnyMoreAndReadsGoOn) {
       .config = before, .type = ConfigType::kRemove, .node = before.secondaries[0]};
   ++shrink.config.ballot;
   std::erase(shrink.config.secondaries, shrink.node);
-  EXPECT_FALSE(Update(shrink)) << "nothing may be promised";
+  EXPECT_EQ(Update(shrink)->err, ErrorCode::kFileOperationFailed) << "who can, serves on";
   EXPECT_EQ(ConfigOf("t", 0), before);
   EXPECT_EQ(Query("other").err, ErrorCode::kObjectNotFound);
+  KillServer(NumberOf(before.secondaries[0]));
+  Pass(absl::Seconds(8));
+  EXPECT_FALSE(TakeProposal()) << "none could be followed";
   StopMeta(sim::CrashMode::kPowerRandom);
   ASSERT_TRUE(StartMeta().ok());
   EXPECT_EQ(ConfigOf("t", 0), before);
@@ -477,6 +480,20 @@ TEST_F(MetaServerTest, AFullDiskRefusesChangesUntilThereIsSpaceAgain) {
   ASSERT_TRUE(StartMeta().ok());
   EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
   EXPECT_EQ(Query("other").err, ErrorCode::kOk);
+}
+
+// A primary is inactive while it asks for what was proposed.
+TEST_F(MetaServerTest, NothingIsProposedWhileThereIsNoSpace) {
+  CompleteTable(3);
+  KillServer(NumberOf(ConfigOf("t", 0).secondaries[0]));
+  Pass(options_.grace - absl::Seconds(1));
+  node_.disk().SetFreeBytes(0);
+  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kFileOperationFailed);
+  Pass(absl::Seconds(2));
+  EXPECT_FALSE(TakeProposal());
+  node_.disk().SetFreeBytes(UINT64_MAX);
+  Pass(absl::Seconds(4));
+  EXPECT_TRUE(TakeProposal());
 }
 
 TEST_F(MetaServerTest, AMetaServerThatStoodStillListensBeforeItJudges) {
