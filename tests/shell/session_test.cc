@@ -4,10 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <thread>
 #include <utility>
 
 #include "base/status.h"
@@ -43,6 +48,43 @@ class ScriptedMeta {
   PosixEnvironment environment_{PosixEnvironmentOptions{.event_loop_threads = 1}};
   AsioTransport transport_{&environment_.loops(),
                            AsioTransportOptions{.listen = Endpoint{.ip = 0x7f000001, .port = 0}}};
+};
+
+// A replica server's pages: what `answer` says to a request for one. One after the other.
+class ScriptedPages {
+ public:
+  explicit ScriptedPages(std::function<std::string(const std::string& request)> answer)
+      : listener_(socket(AF_INET, SOCK_STREAM, 0)), answer_(std::move(answer)) {
+    sockaddr_in here{.sin_family = AF_INET};
+    here.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(here);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&here), size), 0);
+    EXPECT_EQ(listen(listener_, 10), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&here), &size), 0);
+    address_ = {INADDR_LOOPBACK, ntohs(here.sin_port)};
+    thread_ = std::thread([this] { Serve(); });
+  }
+  ~ScriptedPages() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  Endpoint address() const { return address_; }
+
+ private:
+  void Serve() {
+    for (int fd; (fd = accept(listener_, nullptr, nullptr)) >= 0; close(fd)) {
+      char request[4096];
+      const ssize_t size = std::max<ssize_t>(read(fd, request, sizeof(request)), 0);
+      const std::string answer =
+          "HTTP/1.1 200 OK\r\n\r\n" + answer_(std::string(request, static_cast<size_t>(size)));
+      EXPECT_EQ(write(fd, answer.data(), answer.size()), static_cast<ssize_t>(answer.size()));
+    }
+  }
+  const int listener_;
+  const std::function<std::string(const std::string& request)> answer_;
+  Endpoint address_;
+  std::thread thread_;
 };
 
 // The exit code, and what it printed as JSON.
@@ -121,6 +163,36 @@ TEST(SessionTest, WhatCtrlCLeftUnfinishedEndsWhatWasToFollow) {
     EXPECT_EQ(printed.find("error"), std::string::npos) << "it says how far it came: " << printed;
     EXPECT_EQ(printed.find("version"), std::string::npos) << printed;
   }
+}
+
+// Its partitions are whole all the time: a member that loads stays one.
+TEST(SessionTest, ARollingRestartWaitsUntilTheServerHasOpenedItsReplicas) {
+  int started = 0, asked = 0;
+  const ScriptedPages restarted([&](const std::string& request) {
+    if (request.find("GET /metrics") == 0)
+      return absl::StrCat("arion_process_start_time_seconds ", ++started, "\n");
+    ++asked;
+    raise(SIGINT);  // enough waited
+    return std::string("recovery: recovering\n");
+  });
+  const ScriptedMeta meta(OneTable({restarted.address().ip, 1}, restarted.address()));
+  const auto [code, printed] =
+      Say(meta, "rolling-restart -y -c true " + restarted.address().ToString());
+  EXPECT_EQ(code, ExitCode::kFailed);
+  EXPECT_EQ(asked, 1);
+  EXPECT_NE(printed.find("\"restarted\":0"), std::string::npos) << printed;
+}
+
+// It could not be told from one that has restarted.
+TEST(SessionTest, AServerThatDoesNotSaySinceWhenItRunsIsNotRestarted) {
+  const Endpoint primary{.ip = 0x7f000001, .port = 1}, silent{primary.ip, 2};
+  const ScriptedMeta meta(OneTable(primary, silent));
+  const std::string touched = testing::TempDir() + "/arion_restarted";
+  const auto [code, printed] =
+      Say(meta, "rolling-restart -y -w 1ms -c 'touch " + touched + "' " + silent.ToString());
+  EXPECT_EQ(code, ExitCode::kFailed);
+  EXPECT_NE(access(touched.c_str(), F_OK), 0) << printed;
+  unlink(touched.c_str());
 }
 
 }  // namespace

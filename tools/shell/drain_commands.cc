@@ -244,6 +244,12 @@ double StartedAt(Endpoint node) {
   return samples.ok() ? SumOf(*samples, "process_start_time_seconds") : 0;
 }
 
+// While it loads them it stays a member of its partitions.
+bool HasOpenedItsReplicas(Endpoint node) {
+  const absl::StatusOr<std::string> page = FetchPage(node, "/recovery", PageForm::kText);
+  return page.ok() && page->starts_with("recovery: done");
+}
+
 std::string CommandFor(const std::string& command, Endpoint node) {
   const std::string address = node.ToString();
   const size_t colon = address.rfind(':');
@@ -252,14 +258,15 @@ std::string CommandFor(const std::string& command, Endpoint node) {
                                        {"{port}", address.substr(colon + 1)}});
 }
 
-// After the command: until the server runs anew and every partition is healthy again.
+// After the command: until the server runs anew, with its replicas open, and every partition is
+// healthy again.
 absl::StatusOr<Ended> AwaitRestart(Session& session, Endpoint node, double started_before,
                                    absl::Duration patience) {
   const absl::Time until = absl::Now() + patience;
   while (absl::Now() < until) {
     if (Interrupts::IsInterrupted()) return Ended::kDetached;
     const double started = StartedAt(node);
-    if (started != 0 && started != started_before) {
+    if (started != 0 && started != started_before && HasOpenedItsReplicas(node)) {
       const absl::StatusOr<int64_t> unhealthy = UnhealthyPartitions(session);
       if (unhealthy.ok() && *unhealthy == 0) return Ended::kDone;
     }
@@ -280,6 +287,11 @@ absl::StatusOr<Ended> RestartOne(Session& session, Endpoint node, const std::str
   ASSIGN_OR_RETURN(const Ended emptied, Empty(session, node, What::kPrimaries));
   if (emptied == Ended::kDetached) return emptied;
   const double started = StartedAt(node);
+  if (started == 0)
+    return absl::FailedPreconditionError(
+        absl::StrCat(node.ToString(),
+                     " was left alone: it does not say since when it runs, so that nobody "
+                     "could tell when it has restarted"));
   const Interrupts interrupts;  // from the command on: it is not to be ended in the middle
   const int result = std::system(CommandFor(command, node).c_str());
   if (result != 0)
@@ -356,7 +368,7 @@ std::vector<Command> DrainCommands() {
        "moves what a server serves to others: primaries, then copies", Completes::kNodes, Drain},
       {"rolling-restart", "-c COMMAND [-w TIME] [HOST:PORT]... [-y] [--dry-run]",
        "restarts servers one after the other: primaries away, COMMAND ({host}, {port}, "
-       "{address}), all healthy again",
+       "{address}), its replicas open and all healthy again",
        Completes::kNodes, RollingRestart}};
 }
 
