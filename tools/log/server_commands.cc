@@ -59,25 +59,44 @@ std::string SharedLogText(const ServerData& data) {
                                        : absl::StrCat("none left in ", data.empty_shared_log);
 }
 
+std::set<std::string> DirectoriesOf(const ServerData& data) {
+  std::set<std::string> directories;
+  for (const ServerReplica& replica : data.replicas)
+    directories.insert(ParentDirectory(replica.directory));
+  return directories;
+}
+
+using Locks = std::vector<std::unique_ptr<WritableFile>>;
+absl::StatusOr<Locks> LockAll(FileSystem& files, const std::set<std::string>& directories) {
+  Locks locks;
+  for (const std::string& directory : directories) {
+    auto lock = files.Lock(JoinPath(directory, kLockName));
+    if (!lock.ok())
+      return absl::UnavailableError(
+          absl::StrCat("a server holds ", directory, ": ", lock.status().message()));
+    locks.push_back(*std::move(lock));
+  }
+  return locks;
+}
+
 absl::Status Prepare(FileSystem& files, const ServerCommand& command, const Print& print) {
-  ASSIGN_OR_RETURN(const ServerData data, FindServerData(files, command.directories));
+  const bool does = command.doing == ServerCommand::Doing::kDoes;
+  ASSIGN_OR_RETURN(ServerData data, FindServerData(files, command.directories));
+  Locks locks;
+  if (does) {
+    const std::set<std::string> directories = DirectoriesOf(data);
+    ASSIGN_OR_RETURN(locks, LockAll(files, directories));
+    // A server that was about to stop has done its last work since.
+    ASSIGN_OR_RETURN(data, FindServerData(files, command.directories));
+    if (DirectoriesOf(data) != directories)
+      return absl::UnavailableError(
+          "the data changed while they were looked at; nothing was changed: say it again");
+  }
   // The whole of it on files that can't be changed first: an error there changes nothing at all.
   DryRunFiles dry(files, {});
   std::vector<std::string> report;
   RETURN_IF_ERROR(PrepareRollback(dry, data, command.rollback, &report));
-  const bool does = command.doing == ServerCommand::Doing::kDoes;
-  std::vector<std::unique_ptr<WritableFile>> locks;
   if (does) {
-    std::set<std::string> directories;
-    for (const ServerReplica& replica : data.replicas)
-      directories.insert(ParentDirectory(replica.directory));
-    for (const std::string& directory : directories) {
-      auto lock = files.Lock(JoinPath(directory, kLockName));
-      if (!lock.ok())
-        return absl::UnavailableError(
-            absl::StrCat("a server holds ", directory, ": ", lock.status().message()));
-      locks.push_back(*std::move(lock));
-    }
     report.clear();
     RETURN_IF_ERROR(PrepareRollback(files, data, command.rollback, &report));
   }
