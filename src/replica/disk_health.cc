@@ -52,11 +52,11 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
   has_space_ = ++good_sightings_ >= kGoodSightings;
 }
 
-void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& syncs, int64_t queued) {
-  sync_p99_nanos_ = syncs.Quantile(0.99);
+void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& answers, int64_t queued) {
+  sync_p99_nanos_ = answers.Quantile(0.99);
   const std::optional<absl::Duration> probe = std::exchange(probe_, std::nullopt);
   const auto is_late = [&](absl::Duration took) { return took > options_.sync_p99_max; };
-  const bool is_stuck = syncs.count == 0 && queued > 0;
+  const bool is_stuck = answers.count == 0 && queued > 0;
   if (is_stuck || is_late(absl::Nanoseconds(sync_p99_nanos_)) || (probe && is_late(*probe))) {
     good_seconds_ = 0;
     if (late_seconds_++ == 0 && !is_slow_) slow_since_ = now;
@@ -67,7 +67,7 @@ void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& syncs, int64_t
     return;
   }
   late_seconds_ = 0;
-  if (!is_slow_ || (syncs.count == 0 && !probe)) return;
+  if (!is_slow_ || (answers.count == 0 && !probe)) return;
   if (++good_seconds_ < calm_seconds_) return;
   is_slow_ = false;
   good_seconds_ = 0;

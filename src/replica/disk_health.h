@@ -5,10 +5,10 @@
 //           waits for space, or when the usable space falls under the bound; back after
 //           kGoodSightings looks in a row, each a quarter (and some) above the bound, with nobody
 //           waiting. Usable is what is available without what the reserve still lacks. IO_ERROR is
-//           sticky. Slow stands beside: the p99 of a second's flushes above the limit (or writes
-//           queued and no flush at all) in kSlowSeconds seconds in a row. It is over after
-//           kCalmSeconds good ones in a row, twice as many after each relapse: where nothing is
-//           flushed any more, a probe in time is one.
+//           sticky. Slow stands beside: the p99 of a second's flushes (of its writes, where none is
+//           flushed: durability os) above the limit, or writes queued and none answered, in
+//           kSlowSeconds seconds in a row. It is over after kCalmSeconds good ones in a row, twice
+//           as many after each relapse: where nothing is written any more, a probe in time is one.
 // Threads   Not thread-safe; DiskWatch locks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -52,8 +52,9 @@ class DiskHealth {
   }
   void OnLogGoesOn() { --logs_waiting_; }
   void OnIoError() { ++io_errors_; }
-  // Once a second: the flushes of that second, and what was queued at its end.
-  void OnSecond(Instant now, const Histogram::Snapshot& syncs, int64_t queued);
+  // Once a second: how long its flushes took, its writes where none is flushed, and how many were
+  // queued at its end.
+  void OnSecond(Instant now, const Histogram::Snapshot& answers, int64_t queued);
   // While it is slow: how long one small flush took that was made to see.
   void OnProbe(absl::Duration took) { probe_ = took; }
 

@@ -56,7 +56,7 @@ struct DiskWatch::Disk {
   bool keeps_reserve = true;  // false: its file can't be written, it is left alone
   bool could_see = true;
   bool said_slow = false;
-  Histogram::Snapshot syncs_before;
+  Histogram::Snapshot syncs_before, writes_before;
 
   std::atomic<bool> has_space{true};
   mutable std::mutex mutex;
@@ -92,6 +92,7 @@ void DiskWatch::Start(const std::vector<bool>& is_readable) {
     if (is_readable[i]) {
       LogDevice& device = env_.log_device(disk.directory.path);
       disk.syncs_before = device.stats().sync_nanos.Read();
+      disk.writes_before = device.stats().append_nanos.Read();
       disk.log_device.store(&device, std::memory_order_release);
     } else {
       std::lock_guard lock(disk.mutex);
@@ -192,9 +193,14 @@ void DiskWatch::JudgeFlushes(size_t index) {
   Disk& disk = *disks_[index];
   const LogDeviceStats& stats = disk.log_device.load()->stats();
   Histogram::Snapshot syncs = stats.sync_nanos.Read();
-  std::unique_lock lock(disk.mutex);
-  disk.health.OnSecond(env_.clock().Now(), syncs.Since(disk.syncs_before), stats.queued.value());
+  Histogram::Snapshot writes = stats.append_nanos.Read();
+  const Histogram::Snapshot flushes = syncs.Since(disk.syncs_before);
+  const Histogram::Snapshot answers =
+      flushes.count > 0 ? flushes : writes.Since(disk.writes_before);
   disk.syncs_before = std::move(syncs);
+  disk.writes_before = std::move(writes);
+  std::unique_lock lock(disk.mutex);
+  disk.health.OnSecond(env_.clock().Now(), answers, stats.queued.value());
   if (disk.health.is_slow() == disk.said_slow) return;
   disk.said_slow = disk.health.is_slow();
   if (disk.said_slow)

@@ -50,7 +50,8 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   DiskStatus StateOf(size_t disk) const;
   // What the disk's members are told: IO_ERROR hides no lack of space.
   DiskStatus StateForPeers(size_t disk) const;
-  // p99 of the log's flushes in the last whole second; 0: there were none.
+  // p99 of the log's flushes in the last whole second, of its writes where none is flushed; 0:
+  // there were none.
   absl::Duration FlushWait(size_t disk) const;
   std::vector<DiskSnapshot> Snapshot() const;
   std::vector<std::string> SlowTags() const;

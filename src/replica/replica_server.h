@@ -148,7 +148,8 @@ struct DiskSnapshot {
   DiskStatus state = DiskStatus::kNormal;
   bool is_slow = false;
   absl::Duration slow_for;  // while is_slow
-  absl::Duration sync_p99;  // of the log's flushes in the last whole second; 0: none
+  // Of the log's flushes in the last whole second, of its writes where none is flushed; 0: none.
+  absl::Duration sync_p99;
   uint64_t total_bytes = 0, available_bytes = 0;  // 0: not asked yet
   uint64_t available_bytes_min = 0;               // below it new writes are refused
   uint64_t reserve_bytes = 0;                     // of the reserve file

@@ -35,6 +35,32 @@ class DiskWatchTest : public testing::Test {
     return size;
   }
   void Seconds(int n) { world_.RunFor(absl::Seconds(n)); }
+  // Writes a log's page again and again, each when the one before is answered.
+  void WriteOn(std::shared_ptr<LogFile> file, Durability durability) {
+    LogDevice& device = env_.log_device("/a");
+    AlignedBuffer page(AlignedBuffer::kAlignment);
+    page.Resize(AlignedBuffer::kAlignment);
+    device.Write({.file = file,
+                  .buffer = std::move(page),
+                  .coverage = Coverage::kPrewritten,
+                  .durability = durability,
+                  .reply_on = strand_,
+                  .done = [this, file, durability](absl::Status status, AlignedBuffer) {
+                    ASSERT_TRUE(status.ok()) << status;
+                    WriteOn(file, durability);
+                  }});
+  }
+  void KeepLogsBusy(int logs, Durability durability) {
+    for (int i = 0; i < logs; ++i) {
+      std::shared_ptr<LogFile> file;
+      env_.RunInPool([&] {
+        LogDevice& device = env_.log_device("/a");
+        file = *device.Open(JoinPath("/a", std::to_string(i)), true);
+        ASSERT_TRUE(device.FillWithZeros(*file, 0, AlignedBuffer::kAlignment).ok());
+      });
+      WriteOn(std::move(file), durability);
+    }
+  }
 
   const std::vector<DataDirectory> disks_ = {{"a", "/a"}, {"b", "/b"}};
   sim::SimWorld world_{5};
@@ -120,6 +146,25 @@ TEST_F(DiskWatchTest, ADiskThatCantBeReadIsNotAsked) {
   EXPECT_EQ(disks[0].state, DiskStatus::kIoError);
   EXPECT_EQ(disks[0].total_bytes, 0u);
   env_.RunOn(strand_, [&] { other->Stop(); });
+}
+
+// With durability os nothing is flushed, and a busy disk has a write under way at each look.
+TEST_F(DiskWatchTest, ABusyDiskThatAnswersIsNotSlowWithoutFlushes) {
+  node_.disk().SetSlowness(10);
+  KeepLogsBusy(8, Durability::kOs);
+  for (int i = 0; i < 20; ++i) {
+    Seconds(1);
+    ASSERT_TRUE(watch_->SlowTags().empty()) << "after " << i << " s";
+  }
+  EXPECT_GT(env_.log_device("/a").stats().queued.value(), 0);
+  EXPECT_GT(watch_->FlushWait(0), absl::ZeroDuration());
+}
+
+TEST_F(DiskWatchTest, WithoutFlushesTheWritesTellASlowDisk) {
+  node_.disk().SetSlowness(20000);
+  KeepLogsBusy(8, Durability::kOs);
+  Seconds(8);
+  EXPECT_FALSE(watch_->SlowTags().empty());
 }
 
 TEST_F(DiskWatchTest, AReserveLeftFromAnEarlierLifeIsKept) {
