@@ -165,6 +165,23 @@ TEST(SessionTest, WhatCtrlCLeftUnfinishedEndsWhatWasToFollow) {
   }
 }
 
+TEST(SessionTest, WhatARecoveryDoubtsIsShownThoughItsFileCannotBeWritten) {
+  int recoveries = 0;
+  const ScriptedMeta meta({{kRpcStartRecovery, [&](const std::string&) {
+                              ++recoveries;
+                              return EncodeWrapped(
+                                  StartRecoveryResponse{.hint_message = "2.0: doubtful\n"});
+                            }}});
+  const auto [refused, why] = Say(meta, "recover -y -s 127.0.0.1:1 -o /nonexistent/x");
+  EXPECT_EQ(refused, ExitCode::kFailed);
+  EXPECT_EQ(recoveries, 0) << "said before anything is done";
+  const auto [code, printed] = Say(meta, "recover -y -s 127.0.0.1:1 -o /dev/full");
+  EXPECT_EQ(recoveries, 1);
+  EXPECT_EQ(code, ExitCode::kUnhealthy);
+  EXPECT_NE(printed.find("2.0: doubtful"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("can't write /dev/full"), std::string::npos) << printed;
+}
+
 // Its partitions are whole all the time: a member that loads stays one.
 TEST(SessionTest, ARollingRestartWaitsUntilTheServerHasOpenedItsReplicas) {
   int started = 0, asked = 0;

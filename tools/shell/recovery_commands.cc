@@ -43,6 +43,12 @@ absl::StatusOr<std::vector<Endpoint>> ServersOf(const Arguments& arguments) {
   return servers;
 }
 
+// Before what can't be done twice; what is in the file stays.
+absl::Status CheckWritable(const std::string& path) {
+  if (std::ofstream(path, std::ios::app)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("can't write ", path, "; nothing was done"));
+}
+
 absl::Status WriteTo(const std::string& path, const std::string& text) {
   std::ofstream file(path);
   file << text;
@@ -109,6 +115,8 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
                                             servers.size(), " servers hold?");
   if (!arguments.Has("-y") && !session.IsConfirmed(question))
     return absl::AbortedError("nothing was done; -y does not ask");
+  const std::string path = arguments.Value("-o");
+  if (!path.empty()) RETURN_IF_ERROR(CheckWritable(path));
   const auto answer = session.cluster().Recover({.recovery_nodes = std::move(servers),
                                                  .skip_bad_nodes = arguments.Has("-b"),
                                                  .skip_lost_partitions = arguments.Has("-l")},
@@ -117,14 +125,19 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
   if (absl::IsUnavailable(answer.status()))
     return absl::FailedPreconditionError(answer.status().message());
   RETURN_IF_ERROR(answer.status());
-  if (const std::string path = arguments.Value("-o"); !path.empty())
-    RETURN_IF_ERROR(WriteTo(path, answer->hint_message));
   Outcome outcome;
   Answer::List doubtful{"doubtful", {"what"}, {}};
   for (const auto line : absl::StrSplit(answer->hint_message, '\n', absl::SkipEmpty()))
     doubtful.rows.push_back({Escape(View(line))});
   if (!doubtful.rows.empty()) outcome.health = Health::kBad;
-  outcome.answer.Add("recovered", std::string("yes")).AddList(std::move(doubtful));
+  outcome.answer.Add("recovered", std::string("yes"));
+  if (!path.empty()) {
+    if (const absl::Status written = WriteTo(path, answer->hint_message); !written.ok()) {
+      outcome.health = Health::kBad;
+      outcome.answer.Add("not_written", std::string(written.message()));
+    }
+  }
+  outcome.answer.AddList(std::move(doubtful));
   return outcome;
 }
 
