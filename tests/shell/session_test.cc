@@ -182,6 +182,18 @@ TEST(SessionTest, WhatARecoveryDoubtsIsShownThoughItsFileCannotBeWritten) {
   EXPECT_NE(printed.find("can't write /dev/full"), std::string::npos) << printed;
 }
 
+TEST(SessionTest, ASettingThatReachedNobodyIsNotSet) {
+  const Endpoint dead{.ip = 0x7f000001, .port = 1};
+  const ScriptedMeta meta(
+      {{kRpcListNodes, [&](const std::string&) {
+          return EncodeWrapped(ListNodesResponse{.infos = {{NodeStatus::kUnalive, dead}}});
+        }}});
+  for (const std::string command : {"config set log_level info -t replica", "flush_log -t replica",
+                                    "remote_command -t replica help"})
+    EXPECT_EQ(Say(meta, command).first, ExitCode::kFailed) << command;
+  EXPECT_EQ(Say(meta, "config set log_level info -n ,").first, ExitCode::kUsage);
+}
+
 // Its partitions are whole all the time: a member that loads stays one.
 TEST(SessionTest, ARollingRestartWaitsUntilTheServerHasOpenedItsReplicas) {
   int started = 0, asked = 0;

@@ -40,6 +40,7 @@ absl::StatusOr<std::vector<KnownServer>> ServersOf(Cluster& cluster, const std::
       const bool is_meta = std::find(metas.begin(), metas.end(), *server) != metas.end();
       servers.push_back({*server, is_meta ? "meta-server" : "replica-server"});
     }
+    if (servers.empty()) return absl::InvalidArgumentError("-l and -n name servers");
     return servers;
   }
   const bool all = type.empty() || type == "all";
@@ -54,6 +55,8 @@ absl::StatusOr<std::vector<KnownServer>> ServersOf(Cluster& cluster, const std::
     for (const NodeState& node : nodes)
       if (node.alive) servers.push_back({node.address, "replica-server"});
   }
+  if (servers.empty())
+    return absl::FailedPreconditionError("no replica server is alive; nobody was asked");
   return servers;
 }
 

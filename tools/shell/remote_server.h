@@ -21,7 +21,8 @@ struct KnownServer {
   std::string_view role;  // meta-server, replica-server
 };
 // Those of `type` (all, meta-server, replica-server; empty: all) that are alive, or those of `list`
-// ("10.0.0.1:34801,10.0.0.2:34801") where it is not empty, whatever they are.
+// ("10.0.0.1:34801,10.0.0.2:34801") where it is not empty, whatever they are. FailedPrecondition:
+// nobody is alive.
 absl::StatusOr<std::vector<KnownServer>> ServersOf(Cluster& cluster, const std::string& type,
                                                    const std::string& list);
 
