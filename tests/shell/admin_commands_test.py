@@ -181,6 +181,10 @@ class AdminCommandsTest(harness.ClusterTest):
         kept = self.shell("use copy", "set a1 s ours", "use t", f"copy_data -c {self.cluster.meta.address} -a copy -n -f")[-1]
         self.assertEqual((kept["copied"], kept["skipped"]), (0, 32))
         self.assertEqual(self.shell("use copy", "get a1 s")[-1]["value"], "ours")
+        self.shell("use t", 'set "" s v')
+        kept = self.shell("use t", "copy_data -a copy -n -f", exit_code=4)[-1]
+        self.assertEqual((kept["copied"], kept["skipped"], kept["not_copied"]), (0, 32, 1))
+        self.shell("use t", 'del "" s')
         self.assertIn(self.shell("use copy", "ttl mortal s")[-1]["ttl_seconds"], range(900, 1001))
         self.shell("use copy", r"exist \x00\xff s")
         self.assertEqual(self.shell("use copy", "clear_data -h prefix -x a -f")[-1]["removed"], 30)

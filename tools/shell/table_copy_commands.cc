@@ -227,17 +227,28 @@ absl::StatusOr<Outcome> CopyData(Session& session, const Words& words) {
   TableScanOptions options = filters.Options();
   options.expiry_times = ExpiryTimes::kReturn;
   Writes writes(at_once);
+  int64_t not_copied = 0;
   RETURN_IF_ERROR(ForEachRecord(
       *records.table, options, records.count, "copied", writes, [&](const Row& row, Writes& all) {
+        // CHECK_AND_SET takes no empty hash key.
+        if (existing == Existing::kKept && row.hash_key.empty()) {
+          ++not_copied;
+          return all.End(Writes::Effect::kSkipped);
+        }
         CopyOne(row, target.table->async(), existing, !arguments.Has("-e"), all);
       }));
   Outcome outcome{.answer = std::move(plan)};
+  if (not_copied > 0) outcome.health = Health::kBad;
+  const int64_t skipped = writes.skipped() - not_copied;
+  std::string line = absl::StrCat(writes.written(), " records copied to ", target.name);
+  if (skipped > 0) absl::StrAppend(&line, ", ", skipped, " skipped: there already, or expired");
+  if (not_copied > 0)
+    absl::StrAppend(&line, ", ", not_copied,
+                    " not copied: -n can't take those whose hash key is empty");
   outcome.answer.Add("copied", writes.written())
-      .Add("skipped", writes.skipped())
-      .Say(absl::StrCat(writes.written(), " records copied to ", target.name,
-                        writes.skipped() > 0 ? absl::StrCat(", ", writes.skipped(),
-                                                            " skipped: there already, or expired")
-                                             : ""));
+      .Add("skipped", skipped)
+      .Add("not_copied", not_copied)
+      .Say(std::move(line));
   return outcome;
 }
 
@@ -302,7 +313,8 @@ std::vector<Command> TableCopyCommands() {
       absl::StrCat("[-c] ", kTableFiltersUsage)};
   return {{"copy_data", (*usages)[0],
            "copies the records of the table in use to another, of cluster -c or this; -n: those "
-           "that are there stay, -e: without times to live, -f: does not ask",
+           "that are there stay (none with an empty hash key is copied), -e: without times to "
+           "live, -f: does not ask",
            Completes::kNothing, CopyData},
           {"clear_data", (*usages)[1], "removes the records of the table in use; -f: does not ask",
            Completes::kNothing, ClearData},
