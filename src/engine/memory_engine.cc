@@ -145,7 +145,8 @@ class MemoryEngine : public Engine {
 
   absl::Status Open() {
     RETURN_IF_ERROR(directory_.Prepare());
-    if (Exists(files_, records_path())) {
+    ASSIGN_OR_RETURN(const bool has_records, IsThere(files_, records_path()));
+    if (has_records) {
       ASSIGN_OR_RETURN(Records records, LoadRecords(files_, records_path()));
       std::lock_guard lock(mutex_);
       records_ = std::move(records);

@@ -50,7 +50,8 @@ class RocksdbEngine : public Engine {
     options.db.listeners.push_back(watcher_);
     options.db.listeners.push_back(meter_->Listener());
     options.db.statistics = meter_->Statistics();
-    if (!Exists(files_, path)) {
+    ASSIGN_OR_RETURN(const bool has_content, IsThere(files_, path));
+    if (!has_content) {
       if (directory_.newest() > Decree(0)) {
         return absl::DataLossError(absl::StrCat(path, " is missing beside a checkpoint"));
       }

@@ -24,6 +24,13 @@ absl::StatusOr<size_t> ReadableFile::ReadInto(uint64_t offset, size_t n, char* t
 
 bool Exists(FileSystem& files, const std::string& path) { return files.Stat(path).ok(); }
 
+absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path) {
+  const absl::Status status = files.Stat(path).status();
+  if (absl::IsNotFound(status)) return false;
+  RETURN_IF_ERROR(status);
+  return true;
+}
+
 absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path) {
   ASSIGN_OR_RETURN(auto file, files.OpenForRead(path));
   std::string content;

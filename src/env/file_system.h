@@ -94,7 +94,9 @@ class FileSystem {
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
 };
 
+// An error counts as no. Where "no" replaces something or gives it up, IsThere is to be asked.
 bool Exists(FileSystem& files, const std::string& path);
+absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path);
 absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path);
 // Replaces `path` atomically and durably: path.tmp, sync, rename, sync of the directory.
 absl::Status WriteFileDurably(FileSystem& files, const std::string& path, std::string_view content);

@@ -81,7 +81,8 @@ uint64_t SharedLogCatalog::bytes() const {
 absl::StatusOr<SharedLogCatalog> ListSharedLog(FileSystem& files, const std::string& directory) {
   SharedLogCatalog catalog;
   catalog.directory = directory;
-  if (!Exists(files, directory)) return catalog;
+  ASSIGN_OR_RETURN(const bool is_there, IsThere(files, directory));
+  if (!is_there) return catalog;
   ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files, directory));
   RETURN_IF_ERROR(CheckNames(directory, names));
   for (size_t i = 0; i < names.logs.size(); ++i) {

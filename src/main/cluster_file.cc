@@ -31,7 +31,8 @@ std::optional<uint32_t> ParseId(const std::string& content) {
 // 0: the directory holds none. DataLoss: what it holds is damaged or can't be read.
 absl::StatusOr<uint32_t> ReadClusterId(FileSystem& files, const std::string& directory) {
   const std::string path = JoinPath(directory, kFileName);
-  if (!Exists(files, path)) return 0;
+  ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path));
+  if (!is_there) return 0;
   ASSIGN_OR_RETURN(const std::string content, ReadFile(files, path));
   const std::optional<uint32_t> id = ParseId(content);
   if (!id) return absl::DataLossError(absl::StrCat(path, " holds no cluster's id"));
@@ -58,8 +59,9 @@ absl::Status TakeClusterId(FileSystem& files, const std::vector<std::string>& di
       RETURN_IF_ERROR(files.Rename(path, path + ".damaged"));
       continue;
     }
-    RETURN_IF_ERROR(id.status());
-    RETURN_IF_ERROR(Adopt(*id, directory, cluster));
+    // Of a disk that fails its claim says more; the others are served.
+    LOG_IF(WARNING, !id.ok()) << id.status();
+    if (id.ok()) RETURN_IF_ERROR(Adopt(*id, directory, cluster));
   }
   return absl::OkStatus();
 }

@@ -99,7 +99,8 @@ class JournalMetaStore::Journal {
     FileSystem& files = env_.files();
     RETURN_IF_ERROR(CreateDirectoryDurably());
     ASSIGN_OR_RETURN(lock_, files.Lock(JoinPath(directory_, "lock")));
-    if (!Exists(files, path_)) RETURN_IF_ERROR(WriteFileDurably(files, path_, FreshFile(0, {})));
+    ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path_));
+    if (!is_there) RETURN_IF_ERROR(WriteFileDurably(files, path_, FreshFile(0, {})));
     ASSIGN_OR_RETURN(std::string content, ReadFile(files, path_));
     RETURN_IF_ERROR(Replay(content));
     ASSIGN_OR_RETURN(file_, files.OpenForWrite(path_, FileSystem::CreateMode::kOpenExisting));

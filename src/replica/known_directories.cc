@@ -27,7 +27,8 @@ std::optional<PartitionId> SetAsideReplica(std::string_view name) {
 
 absl::StatusOr<DirectoryLook> LookAtDirectory(FileSystem& files, const std::string& path) {
   DirectoryLook look{.path = path, .is_blank = true};
-  if (!Exists(files, path)) return look;
+  ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path));
+  if (!is_there) return look;
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
   for (const std::string& name : names) {
     if (const auto live = ParseReplicaDirectoryName(name)) {

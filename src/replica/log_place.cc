@@ -126,7 +126,8 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
                              const std::string& temporary_directory) {
   if (log_home.empty()) return absl::OkStatus();
   const std::string folder = FolderAtHome(log_home, replica_directory);
-  if (Exists(files, folder)) {
+  ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, folder));
+  if (is_taken) {
     // Another directory's may come back with its disk: it is kept as what failed is, not as garbage.
     ASSIGN_OR_RETURN(const bool is_its_own, IsFolderOf(files, folder, replica_directory));
     RETURN_IF_ERROR(files.Rename(

@@ -250,7 +250,8 @@ void Replica::Discard(uint64_t serial) {
       [&files = host_->env.files(), directory = directory_,
        now_us = host_->env.clock().WallMicros()]() -> absl::Status {
         const std::string data = DataPathOf(directory);
-        if (Exists(files, data))
+        ASSIGN_OR_RETURN(const bool has_data, IsThere(files, data));
+        if (has_data)
           RETURN_IF_ERROR(files.Rename(data, absl::StrCat(data, ".", now_us, ".discarded")));
         return files.SyncDirectory(directory);
       });

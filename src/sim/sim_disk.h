@@ -105,6 +105,9 @@ class SimDisk {
   void FailReads(double percent) { reads_fail_percent_ = percent; }
   bool reads_fail() const { return reads_fail_percent_ > 0; }
   bool TakeReadFailure() { return reads_fail_percent_ > 0 && random_.Percent(reads_fail_percent_); }
+  // The next `n` questions whether a name is there fail with EIO.
+  void FailStats(int n) { stats_to_fail_ = n; }
+  bool TakeStatFailure() { return stats_to_fail_ > 0 && stats_to_fail_-- > 0; }
   // Reads that touch [offset, offset + n) of a file fail with EIO until all of it is written again.
   absl::Status SpoilBlock(const std::string& path, uint64_t offset, uint64_t n);
   // From now on flushes of the device succeed and make nothing durable: a disk that lies.
@@ -171,6 +174,7 @@ class SimDisk {
   int syncs_to_fail_ = 0;
   int writes_to_fail_ = 0;
   double reads_fail_percent_ = 0;
+  int stats_to_fail_ = 0;
   bool forgets_flushes_ = false;
   int slowness_ = 1;
   uint64_t free_bytes_ = UINT64_MAX;

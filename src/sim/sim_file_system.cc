@@ -108,6 +108,8 @@ absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::OpenForWrite(const 
 
 absl::StatusOr<FileStatus> SimFileSystem::Stat(const std::string& path) {
   RETURN_IF_ERROR(Alive());
+  if (disk_.TakeStatFailure())
+    return absl::InternalError(absl::StrCat("stat ", path, ": Input/output error"));
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(path));
   FileStatus status;
   status.size = inode->content.size();

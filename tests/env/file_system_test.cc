@@ -2,6 +2,7 @@
 #include "env/file_system.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "env/posix_file_system.h"
 #include "tests/env/temp_directory.h"
@@ -34,6 +35,18 @@ TEST(WriteFileDurablyTest, ReplacesTheWholeFile) {
   EXPECT_EQ(files.List(directory.path())->size(), 1u);
   EXPECT_TRUE(Exists(files, path));
   EXPECT_FALSE(Exists(files, path + ".tmp"));
+}
+
+TEST(IsThereTest, AnErrorIsNotAbsence) {
+  TempDirectory directory;
+  PosixFileSystem files;
+  const std::string path = directory.path() + "/f", loop = directory.path() + "/loop";
+  ASSERT_TRUE(WriteFileDurably(files, path, "").ok());
+  ASSERT_EQ(::symlink(loop.c_str(), loop.c_str()), 0);
+  EXPECT_TRUE(*IsThere(files, path));
+  EXPECT_FALSE(*IsThere(files, path + "2"));
+  EXPECT_FALSE(Exists(files, loop + "/f"));
+  EXPECT_FALSE(IsThere(files, loop + "/f").ok());
 }
 
 TEST(ReadFileTest, ReadsFilesLargerThanAChunk) {

@@ -52,6 +52,16 @@ TEST_F(ClusterFileTest, DirectoriesOfTwoClustersAreRefused) {
   EXPECT_THAT(mixed.message(), testing::HasSubstr("00000002"));
 }
 
+TEST_F(ClusterFileTest, ADirectoryThatCanNotBeLookedAtKeepsNoReplicaServerFromStarting) {
+  ClusterIdentity written("a"), server("a");
+  ASSERT_TRUE(written.Adopt(0x1234));
+  ASSERT_TRUE(RememberClusterId(env_.files(), root_ + "/2", written).ok());
+  std::filesystem::create_symlink(root_ + "/loop", root_ + "/loop");
+  const std::vector<std::string> both = {root_ + "/loop", root_ + "/2"};
+  EXPECT_TRUE(TakeClusterId(env_.files(), both, &server).ok());
+  EXPECT_EQ(server.id(), 0x1234u);
+}
+
 TEST_F(ClusterFileTest, AReplicaServerKeepsADamagedFileAsideAndLearnsTheIdAnew) {
   ClusterIdentity written("a");
   ASSERT_TRUE(written.Adopt(0x1234));

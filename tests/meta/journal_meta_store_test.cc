@@ -151,6 +151,20 @@ TEST_F(JournalMetaStoreTest, WhatWasReadAfterAFailedSyncIsDurable) {
   }
 }
 
+TEST_F(JournalMetaStoreTest, AJournalThatCanNotBeLookedForIsNotTakenForNone) {
+  ASSERT_TRUE(Load().ok());
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  const std::string good = Content();
+  for (int n = 1; n <= 6; ++n) {  // of the directory and those above it, then of the file
+    node_.disk().FailStats(n);
+    const absl::StatusOr<Entries> loaded = CrashAndLoad(sim::CrashMode::kProcess);
+    node_.disk().FailStats(0);
+    EXPECT_TRUE(!loaded.ok() || loaded->at("k") == "1") << n;
+    EXPECT_EQ(Content(), good) << n << " " << loaded.status();
+  }
+  EXPECT_EQ(CrashAndLoad(sim::CrashMode::kPowerNone)->at("k"), "1");
+}
+
 TEST_F(JournalMetaStoreTest, AFullDiskKeepsNoStartFromCuttingATornEnd) {
   ASSERT_TRUE(Load().ok());
   ASSERT_TRUE(Commit({{"k", "1"}}).ok());
