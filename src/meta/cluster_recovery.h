@@ -5,7 +5,8 @@
 //           (who holds everything before learners, then ballot, committed, prepared), under the
 //           largest ballot that any of them has. The guardian then revives it by its own rules, with
 //           the ballot that follows, so that no ballot is used twice.
-//           Ids of tables that nobody holds need no place holders: an id is never given twice here.
+//           Ids of tables that nobody holds need no place holders: one of which a server reports a
+//           replica later is not given again (meta/replica_reports.h).
 // Errors    kTryAgain: a server did not tell all it has, and that was not to be skipped.
 //           kInconsistentState: servers contradict each other about a table. kIncompleteData: nobody
 //           has a partition, and that was not to be skipped. The report says which.

@@ -124,7 +124,9 @@ struct ClusterState {
   std::map<int32_t, Table> tables;  // dropped ones too
   std::map<Endpoint, Node> nodes;   // alive and dead
   std::map<Endpoint, HostPort> host_names;
-  int32_t last_reserved_app_id = 0;             // of tables that are being stored
+  // No new table gets an id up to this: of tables that are being stored, and of those that are not
+  // stored but of which a server has replicas.
+  int32_t last_reserved_app_id = 0;
   std::optional<FunctionLevel> function_level;  // that was set last; nullopt: never
 
   static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries);

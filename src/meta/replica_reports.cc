@@ -14,6 +14,9 @@ constexpr int32_t kInactiveReportsMax = 2;
 // Beyond it a number is of a damaged or hostile message.
 constexpr Ballot kBallotMax{int64_t{1} << 61};
 
+// So far beyond the stored ids may one be of which a server has a replica.
+constexpr int32_t kUnknownIdsMax = 1000000;
+
 bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false); }
 
 void NoteBallot(Partition& partition, Endpoint node, const ReplicaInfo& report) {
@@ -21,6 +24,13 @@ void NoteBallot(Partition& partition, Endpoint node, const ReplicaInfo& report) 
   if (report.ballot > partition.shown.ballot) partition.shown = {.ballot = report.ballot};
   if (report.ballot == partition.shown.ballot && report.status == PartitionStatus::kPrimary)
     partition.shown.primary = node;
+}
+
+// Of a table that is not stored: its data must not come up in a new one.
+void NoteUnknownTable(ClusterState& state, int32_t app_id) {
+  const int64_t last_stored = state.tables.empty() ? 0 : state.tables.rbegin()->first;
+  if (app_id <= last_stored + kUnknownIdsMax)
+    state.last_reserved_app_id = std::max(state.last_reserved_app_id, app_id);
 }
 
 void NoteLoading(Partition& partition, Endpoint node, Instant deadline) {
@@ -134,6 +144,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   if (sync.stored_replicas) {
     for (const ReplicaInfo& report : *sync.stored_replicas) {
       if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
+      if (state.FindTable(report.pid.app_id) == nullptr) NoteUnknownTable(state, report.pid.app_id);
     }
   }
   Instant deadline = now + grace;

@@ -19,6 +19,14 @@ class MetaServerTest : public MetaFixture {
     ASSERT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
   }
   int NumberOf(Endpoint endpoint) { return static_cast<int>(endpoint.ip & 0xff); }
+  std::string CopyOfTheState() { return (*node_.disk().Find("/meta/meta.journal"))->content; }
+  void PutBack(const std::string& copy) {
+    StopMeta(sim::CrashMode::kProcess);
+    const auto journal = *node_.disk().Find("/meta/meta.journal");
+    ASSERT_TRUE(node_.disk().Truncate(*journal, 0).ok());
+    ASSERT_TRUE(node_.disk().Write(*journal, 0, copy, sim::SimDisk::Path::kCached).ok());
+    ASSERT_TRUE(StartMeta().ok());
+  }
 };
 
 TEST_F(MetaServerTest, ANewTableIsCompleteWithoutWaitingForAnyInterval) {
@@ -159,7 +167,7 @@ TEST_F(MetaServerTest, ARestartedMetaServerGoesOnWhereItWas) {
 // them.
 TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
   CompleteTable(3);
-  const std::string copy = (*node_.disk().Find("/meta/meta.journal"))->content;
+  const std::string copy = CopyOfTheState();
   const PartitionConfiguration old = ConfigOf("t", 0);
   const int first = NumberOf(old.primary);
   KillServer(first);
@@ -172,11 +180,7 @@ TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
   ASSERT_EQ(last.MemberCount(), 3u);
   ASSERT_NE(last.primary, old.primary);
 
-  StopMeta(sim::CrashMode::kProcess);
-  const auto journal = *node_.disk().Find("/meta/meta.journal");
-  ASSERT_TRUE(node_.disk().Truncate(*journal, 0).ok());
-  ASSERT_TRUE(node_.disk().Write(*journal, 0, copy, sim::SimDisk::Path::kCached).ok());
-  ASSERT_TRUE(StartMeta().ok());
+  PutBack(copy);
   ASSERT_EQ(ConfigOf("t", 0).ballot, old.ballot);
 
   transport_.sent.clear();
@@ -192,6 +196,20 @@ TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
   Obey();
   EXPECT_EQ(ConfigOf("t", 0).primary, last.primary);
   EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
+}
+
+TEST_F(MetaServerTest, AnIdOfWhichAServerHasAReplicaIsNotGivenAgain) {
+  CompleteTable(3);
+  const std::string copy = CopyOfTheState();
+  const int32_t unknown = Create("u", 1, 3).appid;
+  Obey();
+  const PartitionConfiguration lost = ConfigOf("u", 0);
+  PutBack(copy);
+  ASSERT_EQ(Query("u").err, ErrorCode::kObjectNotFound);
+  Sync(1, {Report(lost, PartitionStatus::kSecondary)});
+  Sync(2, {{.pid = {INT32_MAX, 0}, .ballot = Ballot(9)}});  // damaged
+  EXPECT_EQ(Create("v", 1, 3).appid, unknown + 1);
+  EXPECT_EQ(Create("w", 1, 3).appid, unknown + 2);
 }
 
 TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedCleanlyResumesWithALargerBallot) {
