@@ -413,7 +413,9 @@ void MetaServer::State::SchedulePlan() {
 void MetaServer::State::RunPlan() {
   plan_is_scheduled_ = false;
   if (phase_ != Phase::kServing) return;
-  Instant now = Now();
+  NoteStandstill();
+  const Instant now = Now();
+  if (now >= excused_until_) ExpireNodes();
   GuardianPlan plan = PlanPartitions(state_, Level(), Guardian(), now);
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
@@ -482,7 +484,7 @@ Instant MetaServer::State::SendWhenDue(Partition& partition, Instant now) {
 }
 
 // A meta server that stood still has heard nobody: what arrived meanwhile is read before it judges.
-// Seen by the timer, or by what is read before it and arms it anew.
+// Seen by the timer, or by what is read before it and makes it plan.
 void MetaServer::State::NoteStandstill() {
   if (Now() - wake_at_ > options_.grace / 4) excused_until_ = Now() + kStandstillExcuse;
 }
@@ -493,16 +495,8 @@ void MetaServer::State::WakeAt(Instant when) {
   absl::Duration delay = std::max(std::max(when, excused_until_) - Now(), absl::Milliseconds(1));
   wake_at_ = Now() + delay;
   timer_ = strand_->PostAfter(delay, [weak = weak_from_this()] {
-    if (auto self = weak.lock()) self->OnWake();
+    if (auto self = weak.lock()) self->RunPlan();
   });
-}
-
-void MetaServer::State::OnWake() {
-  if (phase_ != Phase::kServing) return;
-  NoteStandstill();
-  if (Now() < excused_until_) return WakeAt(excused_until_);
-  ExpireNodes();
-  RunPlan();
 }
 
 MetaServer::MetaServer(Environment& env, Transport& transport, MetaStore& store,

@@ -168,7 +168,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant SendWhenDue(Partition& partition, Instant now);  // says when it is due next
   void NoteStandstill();
   void WakeAt(Instant when);
-  void OnWake();
 
   Environment& env_;
   Transport& transport_;

@@ -125,6 +125,20 @@ TEST_F(MetaServerTest, NobodyIsDeclaredDeadBeforeOneGraceHasPassed) {
   EXPECT_EQ(ConfigOf("t", 0).ballot, ballot + 1);
 }
 
+TEST_F(MetaServerTest, TheDeadAreNoticedHoweverOftenItPlans) {
+  CompleteTable(3);
+  const int primary = NumberOf(ConfigOf("t", 0).primary);
+  KillServer(primary);
+  const std::string sync = EncodeWrapped(ConfigSyncRequest{.node = ServerAt(primary % 3 + 1)});
+  for (int i = 0; i < 10000; ++i) {  // each makes it plan, and arm its timer anew
+    if (i % 1000 == 0) Pass(absl::Microseconds(400));
+    AskBytes(kRpcConfigSync, sync, Framing::kRdsn, absl::ZeroDuration());
+    world_.RunFor(absl::Microseconds(400));
+  }
+  EXPECT_EQ(server_->stats().server_deaths.value(), 1);
+  EXPECT_NE(ConfigOf("t", 0).primary, ServerAt(primary));
+}
+
 TEST_F(MetaServerTest, ADeadSecondaryIsRemovedByItsPrimary) {
   CompleteTable(3);
   PartitionConfiguration before = ConfigOf("t", 0);
