@@ -39,6 +39,10 @@ struct Intent {
   Endpoint target;            // who is asked
   Endpoint node;              // whom it is about
   bool keeps_factor = false;  // a removal only while enough living members stay (a balancer's)
+  bool SaysTheSame(const Intent& other) const {
+    return type == other.type && target == other.target && node == other.node &&
+           keeps_factor == other.keeps_factor;
+  }
   // Bookkeeping of the sender and of the learning watch.
   int32_t times_sent = 0;
   Instant last_sent;

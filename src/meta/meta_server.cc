@@ -33,7 +33,7 @@ std::string Describe(const PartitionConfiguration& config) {
 
 bool SameIntent(const std::optional<Intent>& a, const std::optional<Intent>& b) {
   if (!a || !b) return !a && !b;
-  return a->type == b->type && a->target == b->target && a->node == b->node;
+  return a->SaysTheSame(*b);
 }
 
 void NotePassedOver(Partition& partition, std::optional<Endpoint> node, Instant now) {

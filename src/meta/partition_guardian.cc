@@ -121,10 +121,8 @@ class Look {
     const PartitionConfiguration& config = partition.config;
     if (!intent.target.IsValid()) intent.target = config.primary;
     if (!MayPropose(partition, intent)) return std::nullopt;
-    if (partition.intent && partition.intent->type == intent.type &&
-        partition.intent->target == intent.target && partition.intent->node == intent.node) {
+    if (partition.intent && partition.intent->SaysTheSame(intent))
       return Step{.intent = partition.intent};
-    }
     return Step{.intent = std::move(intent)};
   }
 
@@ -282,7 +280,8 @@ class Look {
   // Every member is waited for by every write: the primary's role goes first, then the copy.
   std::optional<Step> LeaveSlow(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
-    const bool may_move = moves_away_ < kSlowMovesAtOnce;
+    const bool is_under_way = partition.intent && partition.intent->type == ConfigType::kRemove;
+    const bool may_move = is_under_way || moves_away_ < kSlowMovesAtOnce;
     if (IsSlow(config.primary, config.pid) || (may_move && IsSlowToMost(config.primary))) {
       if (FastOf(Intact(partition), config.pid).empty()) return std::nullopt;
       ++moves_away_;
@@ -291,7 +290,7 @@ class Look {
     if (config.MemberCount() <= Enough()) return std::nullopt;
     for (Endpoint node : config.secondaries)
       if (IsSlow(node, config.pid) || (may_move && AcknowledgesSlowly(node, config.primary))) {
-        ++moves_away_;
+        if (!is_under_way) ++moves_away_;
         return Propose(ConfigType::kRemove, config.primary, node);
       }
     return std::nullopt;
@@ -611,9 +610,9 @@ class Look {
       case ConfigType::kDowngradeToInactive:
         return intent.target == config.primary && config.IsSecondary(intent.node) &&
                !state_.IsAlive(intent.node);
-      case ConfigType::kRemove:
-        return intent.target == config.primary && config.IsSecondary(intent.node) &&
-               MaySpare(config, intent);
+      case ConfigType::kRemove:  // others only as long as their reason holds, or their plan
+        return intent.keeps_factor && intent.target == config.primary &&
+               config.IsSecondary(intent.node) && MaySpare(config, intent);
       default:
         return false;
     }

@@ -693,6 +693,20 @@ TEST_F(PartitionGuardianTest, ASlowMemberStaysWhereTooFewOthersWould) {
   ExpectNothing();
 }
 
+TEST_F(PartitionGuardianTest, ASlowMembersRemovalIsWithdrawnWhenItMayNotBeSparedOrIsFastAgain) {
+  Members(kA, {kB, kC});
+  state_.nodes[kA].slow_members = {kC};
+  partition().intent = Step().intent;
+  Expect(ConfigType::kRemove, kA, kC);
+  state_.nodes[kA].slow_members.clear();
+  ExpectNothing();
+  state_.nodes[kA].slow_members = {kC};
+  Members(kA, {kC});  // B died meanwhile
+  Dead(kB);
+  Dead(kD);
+  ExpectNothing();
+}
+
 TEST_F(PartitionGuardianTest, WhereTooFewAreLeftASlowServerIsBetterThanNone) {
   Members(kA, {});
   state_.nodes[kB].alive = state_.nodes[kD].alive = false;
@@ -859,6 +873,16 @@ TEST_F(PartitionGuardianTest, APlanWhoseStepNobodyCarriesOutIsGivenUp) {
   EXPECT_TRUE(step.planned->empty());
   EXPECT_FALSE(step.intent);
   EXPECT_EQ(step.passed_over, kD);
+}
+
+TEST_F(PartitionGuardianTest, AnAdministratorsRemovalIsGivenUpWithItsPlan) {
+  Members(kA, {kB, kC});
+  partition().planned = {{.type = ConfigType::kRemove, .target = kA, .node = kB}};
+  Asked(ConfigType::kRemove, kA, kB, absl::Minutes(1));
+  const GuardianPlan::Step step = Step();
+  ASSERT_TRUE(step.planned);
+  EXPECT_TRUE(step.planned->empty());
+  EXPECT_FALSE(step.intent);
 }
 
 TEST_F(PartitionGuardianTest, AChosenPrimaryThatDoesNothingIsPassedOver) {
