@@ -600,8 +600,12 @@ class Look {
     const PartitionConfiguration& config = partition.config;
     if (!state_.IsAlive(intent.target)) return false;
     switch (intent.type) {
-      case ConfigType::kAssignPrimary:
-        return !config.primary.IsValid() && config.secondaries.empty();
+      case ConfigType::kAssignPrimary: {  // it may find its copy damaged when it opens it
+        const Node& node = *state_.FindNode(intent.node);
+        return config.MemberCount() == 0 &&
+               (config.last_drops.empty() || node.IsLoading(config.pid) ||
+                node.LoadedReplica(config.pid) != nullptr);
+      }
       case ConfigType::kUpgradeToPrimary:
         return !config.primary.IsValid() && config.IsSecondary(intent.node);
       case ConfigType::kAddSecondary:

@@ -381,6 +381,19 @@ TEST_F(PartitionGuardianTest, ASingleDroppedNodeIsAssignedOnceItHasItsReplica) {
   Expect(ConfigType::kAssignPrimary, kA, kA);
 }
 
+TEST_F(PartitionGuardianTest, AChosenLeaderWhoseCopyTurnsOutDamagedIsAskedNoMore) {
+  Members({}, {}, {kB});
+  Reports(kB, {.ballot = Ballot(4)});
+  partition().intent = Step().intent;
+  Expect(ConfigType::kAssignPrimary, kB, kB);
+  Reports(kB, {.ballot = Ballot(4), .loading = true});
+  Expect(ConfigType::kAssignPrimary, kB, kB);
+  ReportsNothing(kB);
+  ExpectNothing();
+  EXPECT_STREQ(Step().reason, "the member that left last has lost its replica");
+  EXPECT_TRUE(Step().IsChoiceFailed(partition().config));
+}
+
 TEST_F(PartitionGuardianTest, OfTheLastTwoDroppedTheLargerBallotThenCommittedThenPreparedIsChosen) {
   struct Row {
     ReplicaInfo earlier, last;
