@@ -222,7 +222,7 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
       }
       if (const Node* node = state.FindNode(endpoint)) {
         known.is_alive = node->alive;
-        known.is_collected = node->collected;
+        known.is_collected = node->collected && !node->IsLoading(config.pid);
         const ReplicaInfo* report = node->alive ? node->LoadedReplica(config.pid) : nullptr;
         if (report != nullptr) {
           known.ballot = report->ballot;

@@ -510,6 +510,18 @@ TEST_F(AdminRequestsTest, ADeadPartitionIsShownWithItsCandidatesAndRevivedOnlyBy
   }
   EXPECT_EQ(diagnose({2, -1}).err, ErrorCode::kAppNotExist);
 
+  // The last one returns, but still loads: what it has will be known.
+  const Endpoint last = dead.last_drops.back();
+  const auto is_collected = [&](std::vector<ReplicaInfo> reported) {
+    Sync(static_cast<int>(last.ip & 0xff), std::move(reported));
+    return diagnose({1, 0}).partitions.at(0).dropped.back().is_collected;
+  };
+  StartServer(static_cast<int>(last.ip & 0xff));
+  ReplicaInfo loading = Report(whole, PartitionStatus::kInactive);
+  loading.loading = true;
+  EXPECT_FALSE(is_collected({loading}));
+  EXPECT_TRUE(is_collected({})) << "it has lost its copy";
+
   EXPECT_EQ(Plan({{survivor, survivor, ConfigType::kAssignPrimary}}, true), ErrorCode::kOk);
   Obey();
   EXPECT_EQ(ConfigOf("t", 0).primary, survivor);
