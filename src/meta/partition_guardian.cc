@@ -11,9 +11,8 @@
 namespace arion {
 namespace {
 
-constexpr int32_t kUpgradeTries = 3;  // sent to one member before another is chosen
-constexpr absl::Duration kUpgradePatience = absl::Seconds(3);  // after the last of them
 // From the first time that something was proposed; and who opens its replica is at work.
+constexpr absl::Duration kUpgradePatience = absl::Seconds(6);  // nobody leads meanwhile
 constexpr absl::Duration kAssignPatience = absl::Seconds(15);
 constexpr absl::Duration kProposalPatience = absl::Minutes(1);  // two config syncs of older servers
 constexpr absl::Duration kOpeningPatience = absl::Minutes(5);
@@ -128,7 +127,10 @@ class Look {
 
   // Whether nothing comes of what was proposed. Who should have taken a replica is passed over.
   bool GivesUp(const Partition& partition, const Intent& intent) {
-    if (intent.times_sent == 0 || !intent.first_sent || intent.learner_seen) return false;
+    if (!intent.first_sent) return false;
+    if (intent.type == ConfigType::kUpgradeToPrimary)
+      return HasPassed(*intent.first_sent + kUpgradePatience);
+    if (intent.times_sent == 0 || intent.learner_seen) return false;
     const Node* node = state_.FindNode(intent.node);
     const bool is_new =
         intent.type == ConfigType::kAssignPrimary && partition.config.last_drops.empty();
@@ -136,13 +138,14 @@ class Look {
                                         ? kOpeningPatience
                                     : is_new ? kAssignPatience
                                              : kProposalPatience;
-    const Instant until =
-        std::max(*intent.first_sent + patience, intent.last_sent + kAnswerPatience);
-    if (now_ < until)
-      LookAgainAt(until);
-    else if (TakesReplica(intent.type))
-      ignored_ = intent.node;
-    return now_ >= until;
+    if (!HasPassed(std::max(*intent.first_sent + patience, intent.last_sent + kAnswerPatience)))
+      return false;
+    if (TakesReplica(intent.type)) ignored_ = intent.node;
+    return true;
+  }
+  bool HasPassed(Instant when) {
+    if (now_ < when) LookAgainAt(when);
+    return now_ >= when;
   }
   static bool TakesReplica(ConfigType type) {
     return type == ConfigType::kAssignPrimary || type == ConfigType::kAddSecondary ||
@@ -421,8 +424,7 @@ class Look {
   // the next one is asked.
   std::optional<Step> UpgradeAnother(const Partition& partition) {
     const Intent& intent = *partition.intent;
-    if (intent.type != ConfigType::kUpgradeToPrimary || intent.times_sent < kUpgradeTries ||
-        now_ < intent.last_sent + kUpgradePatience)
+    if (intent.type != ConfigType::kUpgradeToPrimary || !GivesUp(partition, intent))
       return std::nullopt;
     std::vector<Endpoint> intact = Intact(partition);
     if (intact.empty()) return std::nullopt;

@@ -899,15 +899,19 @@ TEST_F(PartitionGuardianTest, AnAdministratorsRemovalIsGivenUpWithItsPlan) {
 }
 
 TEST_F(PartitionGuardianTest, AChosenPrimaryThatDoesNothingIsPassedOver) {
-  Members({}, {kB, kC});
-  partition().intent = Intent{.type = ConfigType::kUpgradeToPrimary,
-                              .target = kB,
-                              .node = kB,
-                              .times_sent = 3,
-                              .last_sent = now_};
-  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
-  now_ = now_ + absl::Seconds(3);
-  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  for (const bool is_planned : {false, true}) {
+    Members({}, {kB, kC});
+    partition().planned.clear();
+    if (is_planned)
+      partition().planned = {{.type = ConfigType::kUpgradeToPrimary, .target = kB, .node = kB}};
+    Asked(ConfigType::kUpgradeToPrimary, kB, kB, absl::Seconds(5));
+    partition().intent->times_sent = 0;  // it syncs often: it opens replicas, or compacts
+    Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+    EXPECT_EQ(next_look_, now_ + absl::Seconds(1));
+    now_ = now_ + absl::Seconds(1);
+    Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+    EXPECT_EQ(Step().planned.has_value(), is_planned);
+  }
 }
 
 TEST_F(PartitionGuardianTest, TheOnlyOneThatMayBePrimaryIsAskedOn) {
@@ -917,7 +921,8 @@ TEST_F(PartitionGuardianTest, TheOnlyOneThatMayBePrimaryIsAskedOn) {
                               .target = kB,
                               .node = kB,
                               .times_sent = 9,
-                              .last_sent = now_ - absl::Minutes(1)};
+                              .last_sent = now_ - absl::Minutes(1),
+                              .first_sent = now_ - absl::Minutes(2)};
   Expect(ConfigType::kUpgradeToPrimary, kB, kB);
 }
 
