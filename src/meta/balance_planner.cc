@@ -157,7 +157,7 @@ class TableBalance {
 
 }  // namespace
 
-std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max) {
+std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max, BalanceBy by) {
   std::vector<Endpoint> nodes;
   for (const auto& [endpoint, node] : state.nodes) {
     if (!node.alive) continue;
@@ -175,6 +175,7 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
       for (const auto& [node, until] : partition.passed_over) takers.erase(node);
     }
   }
+  if (by == BalanceBy::kPrimaries) takers.clear();
   std::vector<BalanceMove> moves;
   std::vector<TableBalance> tables;
   bool primaries_move = false;

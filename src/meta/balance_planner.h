@@ -28,8 +28,11 @@ struct BalanceMove {
   bool operator==(const BalanceMove&) const = default;
 };
 
+// kPrimaries: no copy is made.
+enum class BalanceBy { kPrimaries, kPrimariesAndCopies };
 // At most `moves_max`, the first of all.
-std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max);
+std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max,
+                                     BalanceBy by = BalanceBy::kPrimariesAndCopies);
 // What the guardian is to do for it.
 std::vector<Intent> StepsOf(const BalanceMove& move);
 

@@ -450,9 +450,9 @@ void MetaServer::State::RunPlan() {
 void MetaServer::State::BalanceWhenDue(Instant now) {
   if (now < balance_at_ || Level() < FunctionLevel::kLively) return;
   balance_at_ = now + options_.guardian_interval;
-  for (const BalanceMove& move : PlanBalance(state_, kMovesAtOnce)) {
-    const bool is_copied = move.kind != BalanceMove::Kind::kMovePrimary;
-    if (is_copied && options_.balance_only_moves_primaries) continue;
+  const BalanceBy by = options_.balance_only_moves_primaries ? BalanceBy::kPrimaries
+                                                             : BalanceBy::kPrimariesAndCopies;
+  for (const BalanceMove& move : PlanBalance(state_, kMovesAtOnce, by)) {
     LOG(INFO) << "meta: [" << move.pid << "] moves for balance, "
               << (move.kind == BalanceMove::Kind::kCopySecondary ? "a copy" : "the primary")
               << " from " << move.from << " to " << move.to;

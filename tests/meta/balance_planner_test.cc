@@ -155,5 +155,22 @@ TEST_F(BalancePlannerTest, NothingMovesWhileAnythingIsWrongOrUnderWay) {
   idle([&] { state_.tables[1].partitions_change = true; });
 }
 
+TEST_F(BalancePlannerTest, WhereNoCopyMayBeMadeTheNextTablesPrimariesMove) {
+  state_.nodes[kD] = {.alive = true, .collected = true};
+  for (Endpoint node : {kA, kB, kC})  // only a copy on D would help
+    for (int i = 0; i < 2; ++i) {
+      std::vector<Endpoint> others = {kA, kB, kC};
+      std::erase(others, node);
+      Add(node, others);
+    }
+  for (int i = 0; i < 6; ++i) Add(kA, {kB, kC}, 2);
+  const auto plan = PlanBalance(state_, 2, BalanceBy::kPrimaries);
+  ASSERT_EQ(plan.size(), 2u);
+  for (const BalanceMove& move : plan) {
+    EXPECT_EQ(move.pid.app_id, 2);
+    EXPECT_EQ(move.kind, BalanceMove::Kind::kMovePrimary);
+  }
+}
+
 }  // namespace
 }  // namespace arion
