@@ -263,40 +263,50 @@ class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
 
   void Commit(std::vector<Change> batch, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) {
-    waiting_changes_.insert(waiting_changes_.end(), std::make_move_iterator(batch.begin()),
-                            std::make_move_iterator(batch.end()));
-    waiting_.push_back(std::move(done));
+    waiting_.push_back({std::move(batch), std::move(done)});
     reply_on_ = std::move(reply_on);
     if (!is_writing_) WriteWaiting();
   }
 
  private:
-  using Callbacks = std::vector<absl::AnyInvocable<void(const absl::Status&)>>;
+  struct Batch {
+    std::vector<Change> changes;
+    absl::AnyInvocable<void(const absl::Status&)> done;
+    absl::Status written;
+  };
 
   void WriteWaiting() {
     is_writing_ = true;
     pool_->Submit([weak = weak_from_this(), journal = journal_, strand = reply_on_,
-                   changes = std::exchange(waiting_changes_, {}),
-                   callbacks = std::exchange(waiting_, {})]() mutable {
-      absl::Status written = journal->Write(changes);
-      strand->Post([weak, written, callbacks = std::move(callbacks)]() mutable {
-        auto self = weak.lock();
-        if (self) self->Finish(written, std::move(callbacks));
+                   batches = std::exchange(waiting_, {})]() mutable {
+      Write(*journal, batches);
+      strand->Post([weak, batches = std::move(batches)]() mutable {
+        if (auto self = weak.lock()) self->Finish(std::move(batches));
       });
     });
   }
 
-  void Finish(const absl::Status& written, Callbacks callbacks) {
+  // As one record; where there is no space for that, each by itself: a small one may still fit.
+  static void Write(Journal& journal, std::vector<Batch>& batches) {
+    std::vector<Change> all;
+    for (const Batch& batch : batches)
+      all.insert(all.end(), batch.changes.begin(), batch.changes.end());
+    const absl::Status written = journal.Write(all);
+    const bool has_others = absl::IsResourceExhausted(written) && batches.size() > 1;
+    for (Batch& batch : batches)
+      batch.written = has_others ? journal.Write(batch.changes) : written;
+  }
+
+  void Finish(std::vector<Batch> batches) {
     is_writing_ = false;
-    for (auto& done : callbacks) done(written);  // these may commit again
+    for (Batch& batch : batches) batch.done(batch.written);  // these may commit again
     if (!is_writing_ && !waiting_.empty()) WriteWaiting();
   }
 
   Environment& env_;
   std::shared_ptr<Journal> journal_;
   DiskPool* pool_ = nullptr;  // since Load
-  std::vector<Change> waiting_changes_;
-  Callbacks waiting_;
+  std::vector<Batch> waiting_;
   StrandPtr reply_on_;
   bool is_writing_ = false;
 };

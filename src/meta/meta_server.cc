@@ -376,6 +376,7 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
   if (request)
     Answer(*request, ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
                                                  .config = partition.config});
+  store_retry_at_ = Now() + kStoreRetryDelay;
   ContinueChange(pid.app_id);
   SchedulePlan();
 }
@@ -383,9 +384,7 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
 bool MetaServer::State::NoteStored(const absl::Status& stored) {
   if (stored.ok()) return true;
   if (absl::IsResourceExhausted(stored)) {
-    LOG_IF(ERROR, Now() >= store_retry_at_)
-        << "meta: the state can't be stored until there is space: " << stored;
-    store_retry_at_ = Now() + kStoreRetryDelay;
+    LOG_EVERY_T(ERROR, 3) << "meta: the state can't be stored until there is space: " << stored;
     return false;
   }
   if (!store_failed_) {

@@ -196,6 +196,22 @@ TEST_F(JournalMetaStoreTest, ACommitWithoutSpaceFailsAloneAndLeavesNothing) {
   EXPECT_TRUE(absl::IsDataLoss(Commit({{"k", "5"}}))) << "that is final";
 }
 
+TEST_F(JournalMetaStoreTest, WhatSharesARecordWithACommitThatIsTooLargeIsStored) {
+  ASSERT_TRUE(Load().ok());
+  node_.disk().SetFreeBytes(1000);
+  env_->RunOn(strand_, [&] {
+    for (const size_t bytes : {size_t{1}, size_t{2}, size_t{2000}, size_t{3}}) {
+      store_->Commit({{"k", std::string(bytes, 'v')}}, strand_,
+                     [this](const absl::Status& status) { done_.push_back(status); });
+    }
+  });
+  world_.RunUntil([&] { return done_.size() == 4; }, absl::Seconds(5));
+  ASSERT_EQ(done_.size(), 4u);
+  for (const size_t i : {0, 1, 3}) EXPECT_TRUE(done_[i].ok()) << i << " " << done_[i];
+  EXPECT_TRUE(absl::IsResourceExhausted(done_[2])) << done_[2];
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), (Entries{{"k", "vvv"}}));
+}
+
 TEST_F(JournalMetaStoreTest, AHistoryThatCanNotBeWrittenAnewGrowsOn) {
   ASSERT_TRUE(Load().ok());
   const std::string value(300, 'v');

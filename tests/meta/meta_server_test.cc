@@ -517,15 +517,33 @@ TEST_F(MetaServerTest, AFullDiskRefusesChangesUntilThereIsSpaceAgain) {
 // A primary is inactive while it asks for what was proposed.
 TEST_F(MetaServerTest, NothingIsProposedWhileThereIsNoSpace) {
   CompleteTable(3);
-  KillServer(NumberOf(ConfigOf("t", 0).secondaries[0]));
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  KillServer(NumberOf(before.secondaries[0]));
   Pass(options_.grace - absl::Seconds(1));
   node_.disk().SetFreeBytes(0);
-  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kFileOperationFailed);
+  ConfigurationUpdateRequest shrink{
+      .config = before, .type = ConfigType::kRemove, .node = before.secondaries[1]};
+  ++shrink.config.ballot;
+  std::erase(shrink.config.secondaries, shrink.node);
+  EXPECT_EQ(Update(shrink)->err, ErrorCode::kFileOperationFailed);
   Pass(absl::Seconds(2));
   EXPECT_FALSE(TakeProposal());
   node_.disk().SetFreeBytes(UINT64_MAX);
   Pass(absl::Seconds(4));
   EXPECT_TRUE(TakeProposal());
+}
+
+TEST_F(MetaServerTest, ATableThatIsTooLargeForTheDiskDelaysNoOtherChange) {
+  CompleteTable(3);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  node_.disk().SetFreeBytes(20000);
+  KillServer(NumberOf(before.primary));
+  for (int second = 0; second < 6; ++second) {  // who asked tries again and again
+    EXPECT_EQ(Create("large", 1000, 2).err, ErrorCode::kFileOperationFailed);
+    Pass(absl::Seconds(1));
+    Obey();
+  }
+  EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
 }
 
 TEST_F(MetaServerTest, AMetaServerThatStoodStillListensBeforeItJudges) {
