@@ -9,7 +9,10 @@ FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, std::optional<
                                                    Instant now) {
   auto [entry, is_new] = records_.try_emplace(node);
   Record& record = entry->second;
-  bool restarted = start_time && record.start_time && *start_time > *record.start_time;
+  // Dead for a grace: nothing of its former process is still on its way.
+  bool restarted =
+      start_time && record.start_time &&
+      (record.alive ? *start_time > *record.start_time : *start_time != *record.start_time);
   if (is_new) record.up_since = now;
   if (restarted) {
     bool was_stable = now - record.up_since >= options_.stable_running;

@@ -40,7 +40,7 @@ class FailureDetector {
   explicit FailureDetector(Options options) : options_(options) {}
 
   // `start_time` names the sender's process; larger = restarted; a smaller one (a late message, or
-  // a wall clock that was set back) says nothing.
+  // a wall clock that was set back) says nothing but of a node that was dead.
   Verdict OnBeacon(Endpoint node, std::optional<int64_t> start_time, Instant now);
   // A node that stored configurations name: given one grace to show up.
   void AssumeAlive(Endpoint node, Instant now);

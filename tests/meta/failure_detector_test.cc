@@ -56,6 +56,18 @@ TEST(FailureDetectorTest, ALargerStartTimeIsARestartAndASmallerOneSaysNothing) {
   EXPECT_EQ(detector.OnBeacon(kNode, 102, At(S(31))), Verdict::kRestarted) << "dead and restarted";
 }
 
+TEST(FailureDetectorTest, AProcessThatWasDeadIsNewWhereItsStartTimeIsAnother) {
+  FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
+  detector.OnBeacon(kNode, 100, At(S(1)));
+  detector.Expire(At(S(20)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 50, At(S(31))), Verdict::kRestarted) << "its clock is behind";
+  EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(1)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 50, At(S(32))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, 51, At(S(33))), Verdict::kRestarted);
+  detector.Expire(At(S(60)));
+  EXPECT_EQ(detector.OnBeacon(kNode, 51, At(S(61))), Verdict::kCameAlive) << "it was cut off";
+}
+
 TEST(FailureDetectorTest, ANodeThatRestartsAgainAndAgainIsNotAnsweredUntilItStaysUp) {
   // The default guard: five restarts, each within 600 s of the one before.
   FailureDetector detector({.grace = S(10)});
