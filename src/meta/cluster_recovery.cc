@@ -23,7 +23,6 @@ class ClusterRecovery {
     for (const HeldByServer& server : held_)
       for (const AppInfo& table : server.tables) LookAtTable(server.node, table);
     if (result_.error != ErrorCode::kOk) return Refused();
-    if (result_.error != ErrorCode::kOk) return std::move(result_);
     for (const HeldByServer& server : held_)
       for (const ReplicaInfo& replica : server.replicas) LookAtReplica(server.node, replica);
     std::vector<std::string> without_environments;
