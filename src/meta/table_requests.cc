@@ -1,5 +1,6 @@
 // Creating, dropping and changing tables.
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "meta/configuration_change.h"
@@ -185,6 +186,8 @@ bool MetaServer::State::Defers(const Table* table, InboundRequest& request) {
 
 void MetaServer::State::BeginChange(TableChange change) {
   const int32_t app_id = change.next.app_id;
+  // Where an older copy of the state was put back, servers know larger versions than are stored.
+  change.next.version = std::max(change.next.version.value_or(0), UnixSeconds());
   state_.FindTable(app_id)->partitions_change = change.of_partitions.has_value();
   const bool is_first = changes_.emplace(app_id, std::move(change)).second;
   CHECK(is_first) << app_id;

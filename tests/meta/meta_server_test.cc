@@ -226,6 +226,24 @@ TEST_F(MetaServerTest, AnIdOfWhichAServerHasAReplicaIsNotGivenAgain) {
   EXPECT_EQ(Create("w", 1, 3).appid, unknown + 2);
 }
 
+TEST_F(MetaServerTest, AChangeAfterAnOlderCopyWasPutBackIsNewToWhoKnowsLaterOnes) {
+  CompleteTable(3);
+  const std::string copy = CopyOfTheState();
+  const auto rename = [this](const char* from, const char* to) {
+    transport_.called.clear();
+    EXPECT_EQ(Ask<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{from, to})->err,
+              ErrorCode::kOk);
+    world_.RunFor(absl::Milliseconds(20));
+    return DecodeWrapped<TableChangedRequest>(transport_.called.front().request.body)->info.version;
+  };
+  rename("t", "u");
+  rename("u", "v");
+  const std::optional<int64_t> known = rename("v", "w");
+  Pass(absl::Seconds(10));
+  PutBack(copy);
+  EXPECT_GT(rename("t", "z"), known);
+}
+
 TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedCleanlyResumesWithALargerBallot) {
   CompleteTable(3);
   PartitionConfiguration before = ConfigOf("t", 0);
