@@ -1,9 +1,9 @@
 // FileSystem: the blocking file operations a server needs, with their durability stated.
 //
 // Units     Offsets and sizes are bytes. Paths are absolute or relative to the process.
-// Errors    NotFound; AlreadyExists; ResourceExhausted (no space); PermissionDenied; DataLoss (a
-//           sync failed, or a read met EIO); Internal otherwise. Messages name path, step and
-//           errno's text.
+// Errors    NotFound; AlreadyExists; ResourceExhausted (no space, descriptors or memory);
+//           PermissionDenied; DataLoss (a sync failed, or a read met EIO); Internal otherwise.
+//           Messages name path, step and errno's text.
 // Threads   Thread-safe; a writable file is used by one thread at a time. Every call may wait for a
 //           disk: never on an event-loop thread.
 // Promises  F1  Content is durable after Sync() returned OK; a failed Sync is final for that file:

@@ -27,6 +27,9 @@ absl::Status PosixError(int error, std::string_view step, std::string_view path)
       return absl::AlreadyExistsError(message);
     case ENOSPC:
     case EDQUOT:
+    case EMFILE:  // nor does a want of descriptors or memory say anything against the disk
+    case ENFILE:
+    case ENOMEM:
       return absl::ResourceExhaustedError(message);
     case EACCES:
     case EPERM:

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/posix_file_system.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,23 @@ TEST_F(PosixFileSystemTest, CreateModesMeanWhatTheySay) {
   EXPECT_EQ(*ReadFile(files_, Path("f")), "he");
   (void)*files_.OpenForWrite(Path("f"), CreateMode::kTruncate);
   EXPECT_EQ(*ReadFile(files_, Path("f")), "");
+}
+
+// Whoever has none waits; the disk and what lies there are not to blame.
+TEST_F(PosixFileSystemTest, AWantOfDescriptorsIsNoFailureOfTheDisk) {
+  ASSERT_TRUE(WriteFileDurably(files_, Path("f"), "x").ok());
+  rlimit before;
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const int next = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(next) + 1;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const absl::Status read = files_.OpenForRead(Path("f")).status();
+  const absl::Status write = files_.OpenForWrite(Path("g"), CreateMode::kTruncate).status();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ::close(next);
+  EXPECT_TRUE(absl::IsResourceExhausted(read)) << read;
+  EXPECT_TRUE(absl::IsResourceExhausted(write)) << write;
 }
 
 TEST_F(PosixFileSystemTest, AWritebackIsBegunAndAwaited) {
