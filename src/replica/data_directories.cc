@@ -52,7 +52,7 @@ struct Sight {
   absl::Status status;
   std::unique_ptr<DataDirectoryClaim> claim;  // null: refused
   std::vector<FoundReplica> found;
-  std::vector<std::string> ignored;
+  std::vector<IgnoredDirectory> ignored;
   absl::Status placed;
 };
 
@@ -200,7 +200,10 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     }
     RETURN_IF_ERROR(sight.placed);
     claims_[i] = std::move(sight.claim);
-    for (const std::string& name : sight.ignored) LOG(WARNING) << "not loaded: " << name;
+    for (IgnoredDirectory& one : sight.ignored) {
+      LOG(WARNING) << "not loaded: " << one.path << ": " << one.why;
+      ignored_.push_back(std::move(one.path));
+    }
     for (FoundReplica& replica : sight.found) {
       not_loaded_.unloaded.erase(replica.pid);
       found.push_back(std::move(replica));

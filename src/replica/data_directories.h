@@ -46,6 +46,8 @@ class DataDirectories {
   const std::vector<std::string>& unreadable_tags() const { return unreadable_tags_; }
   // Older copies of what Open found (TakeReplaced).
   const std::vector<FoundReplica>& replaced() const { return replaced_; }
+  // What bears a replica's name and was left in place.
+  const std::vector<std::string>& ignored() const { return ignored_; }
   // What lies there besides what Open found.
   const SharedLogCollector::Found& not_loaded() const { return not_loaded_; }
   bool has_log_home() const { return home_claim_ != nullptr; }
@@ -67,6 +69,7 @@ class DataDirectories {
   std::string first_unreadable_;      // why
   std::vector<DirectoryLook> looks_;  // before anything was changed; by position
   std::vector<FoundReplica> replaced_;
+  std::vector<std::string> ignored_;
   SharedLogCollector::Found not_loaded_;
 };
 

@@ -67,10 +67,9 @@ std::string FormatReplicaDirectoryName(PartitionId pid, std::string_view app_typ
   return absl::StrCat(pid.app_id, ".", pid.index, ".", Text(app_type));
 }
 
-absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
-                                                            const std::string& path,
-                                                            size_t data_directory,
-                                                            std::vector<std::string>* ignored) {
+absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
+    FileSystem& files, const std::string& path, size_t data_directory,
+    std::vector<IgnoredDirectory>* ignored) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files.List(path));
   std::vector<FoundReplica> found;
   for (const std::string& name : names) {
@@ -81,20 +80,20 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
     if (!status.ok() || !status->is_directory) continue;
     absl::StatusOr<AppInfo> app = LoadAppInfo(files, directory);
     if (!app.ok()) {
-      ignored->push_back(absl::StrCat(directory, ": ", app.status().message()));
+      ignored->push_back({directory, std::string(app.status().message())});
       continue;
     }
     if (app->app_type != parsed->app_type || app->app_id != parsed->pid.app_id) {
-      ignored->push_back(absl::StrCat(directory, ": its .app-info describes another table"));
+      ignored->push_back({directory, "its .app-info describes another table"});
       continue;
     }
     if (parsed->pid.index >= app->partition_count) {
-      ignored->push_back(absl::StrCat(directory, ": left over from a cancelled split"));
+      ignored->push_back({directory, "left over from a cancelled split"});
       continue;
     }
     absl::StatusOr<std::vector<std::string>> replaces = LoadReplaced(files, directory);
     if (!replaces.ok()) {
-      ignored->push_back(absl::StrCat(directory, ": ", replaces.status().message()));
+      ignored->push_back({directory, std::string(replaces.status().message())});
       continue;
     }
     found.push_back(

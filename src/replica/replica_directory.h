@@ -3,9 +3,9 @@
 //
 // Shapes    <data directory>/<app id>.<index>.<app type>/
 //               {.app-info,.init-info,.arion-log,plog/,data/,learn/}
-//           .arion-replaces  in one that was made while a directory of the same partition, on a disk
-//               that fails or is missing, could not be set aside: such directories' paths, a line
-//               each.
+//           .arion-replaces  in one that was made while a directory of the same partition could not
+//               be read, or not be set aside since its disk fails or is missing: such directories'
+//               paths, a line each.
 //           Names ending in .err .gar .tmp .ori .bak are never loaded; a set-aside directory is
 //           called <name>.<µs since 1970>.<suffix>.
 // Errors    AlreadyExists: a partition lies in two directories; both are named.
@@ -45,12 +45,16 @@ struct FoundReplica {
   AppInfo app;
   std::vector<std::string> replaces;  // .arion-replaces
 };
+struct IgnoredDirectory {
+  std::string path;
+  std::string why;
+};
 // The replicas to load in one data directory, ordered by name. What can't be read is left in place
-// and not listed; each such name goes to *ignored with its reason.
+// and not listed, but in *ignored.
 absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
                                                             const std::string& path,
                                                             size_t data_directory,
-                                                            std::vector<std::string>* ignored);
+                                                            std::vector<IgnoredDirectory>* ignored);
 // Where a partition lies in several directories and one says that it replaces the others, all but one
 // leave *found and are returned, to be set aside. The one that stays is that one; but where it is a
 // learner's, or has the smaller ballot, it never became a member and stays only if no other can be

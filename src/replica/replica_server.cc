@@ -166,6 +166,7 @@ void ReplicaServer::State::Recover(std::vector<FoundReplica> found) {
   table_->SetRecovery(recovery_);
   for (FoundReplica& replica : found) table_->Expect(std::move(replica));
   for (const FoundReplica& replica : directories_->replaced()) table_->SetReplacedAside(replica);
+  for (const std::string& path : directories_->ignored()) table_->Ignore(path);
   recovery_->Start();
 }
 

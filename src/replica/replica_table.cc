@@ -169,7 +169,7 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                 .path = JoinPath(host_->options.data_directories[*directory].path, name),
                 .data_directory = *directory,
                 .app = app,
-                .replaces = OutOfReach(name)};
+                .replaces = OutOfReach(name, *directory)};
   slot.deferred = std::move(event);
   Open(pid, Origin::kJustCreated);
   return ErrorCode::kOk;
@@ -182,12 +182,15 @@ bool ReplicaTable::HasFailed(PartitionId pid) const {
   return it->second.phase != Phase::kOpen && it->second.rest_until;
 }
 
-// Where a directory of that name is, or may be, that can't be set aside now.
-std::vector<std::string> ReplicaTable::OutOfReach(const std::string& name) const {
+// Where else than in the `chosen` data directory one of that name is, or may be, that can't be read or
+// set aside now.
+std::vector<std::string> ReplicaTable::OutOfReach(const std::string& name, size_t chosen) const {
   std::vector<std::string> paths;
   for (size_t i = 0; i < usable_directories_.size(); ++i) {
+    if (i == chosen) continue;
     std::string path = JoinPath(host_->options.data_directories[i].path, name);
-    if (!usable_directories_[i] || leaving_.contains(path)) paths.push_back(std::move(path));
+    if (!usable_directories_[i] || leaving_.contains(path) || ignored_.contains(path))
+      paths.push_back(std::move(path));
   }
   return paths;
 }
@@ -401,6 +404,11 @@ void ReplicaTable::SetReplacedAside(const FoundReplica& replaced) {
   SetAsideInPool(replaced.pid, replaced.path, SetAside::kFailed);
 }
 
+void ReplicaTable::Ignore(const std::string& path) {
+  CHECK_ON_STRAND(strand_);
+  ignored_.insert(path);
+}
+
 void ReplicaTable::SetAsideInPool(PartitionId pid, const std::string& path, SetAside why) {
   leaving_.try_emplace(path, Leaving{.pid = pid});
   host_->env.disk_pool(ParentDirectory(path))
@@ -417,6 +425,7 @@ void ReplicaTable::OnSetAside(const std::string& path, SetAside why, const absl:
   const PartitionId pid = leaving.pid;
   if (status.ok()) {
     leaving_.erase(path);
+    ignored_.erase(path);
     return ForgetReplacedLater(pid, path);
   }
   LOG_IF(ERROR, !std::exchange(leaving.has_failed, true))

@@ -9,9 +9,9 @@
 //               can't be understood is renamed <dir>.<µs>.err, and the others go on.
 //           T2  A replica is created only where the caller says that nothing can have been lost.
 //           T3  One that goes is made anew when its directory has durably lost its name. Where the
-//               renaming fails it is tried again, and the new one may be made on another disk; its
-//               own directory durably says which it replaces before it has its name. So the next
-//               start knows which of the two counts.
+//               renaming fails it is tried again, and the new one may be made on another disk, as
+//               may that of one that can't be read; its own directory durably says which it
+//               replaces before it has its name. So the next start knows which of the two counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -78,6 +78,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   bool HasFailed(PartitionId pid) const;
   // TakeReplaced found it; before Recover.
   void SetReplacedAside(const FoundReplica& replaced);
+  // A directory of a replica that can't be read now; before Recover.
+  void Ignore(const std::string& path);
   // Meta says: not needed any more. Only closed replicas go.
   void SetGarbageAside(PartitionId pid);
 
@@ -127,7 +129,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void SetPhase(PartitionId pid, Slot& slot, Phase phase);
   void Erase(PartitionId pid);
   void CheckAllClosed();
-  std::vector<std::string> OutOfReach(const std::string& name) const;
+  std::vector<std::string> OutOfReach(const std::string& name, size_t chosen) const;
   std::optional<size_t> ChooseDirectory(int32_t app_id, const std::string& name) const;
   const std::string& TagOf(const FoundReplica& found) const;
 
@@ -158,6 +160,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
     bool has_failed = false;
   };
   std::map<std::string, Leaving> leaving_;  // by path
+  std::set<std::string> ignored_;           // paths
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

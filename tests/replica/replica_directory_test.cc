@@ -47,7 +47,7 @@ TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
   MakeReplica("/d/5.0.pegasus.1.err", Table(5, 8));
   ASSERT_TRUE(files().CreateDirectories("/d/6.0.pegasus").ok());  // no .app-info
   ASSERT_TRUE(WriteFileDurably(files(), "/d/7.0.pegasus", "a file").ok());
-  std::vector<std::string> ignored;
+  std::vector<IgnoredDirectory> ignored;
   const auto found = ScanDataDirectory(files(), "/d", 3, &ignored);
   ASSERT_TRUE(found.ok()) << found.status();
   ASSERT_EQ(found->size(), 1u);
@@ -79,7 +79,7 @@ TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPathsAnd
 class ReplacedDirectoryTest : public ReplicaDirectoryTest {
  protected:
   std::vector<FoundReplica> Found() {
-    std::vector<std::string> ignored;
+    std::vector<IgnoredDirectory> ignored;
     std::vector<FoundReplica> found;
     for (const char* disk : {"/a", "/b", "/c"}) {
       const auto here = ScanDataDirectory(files(), disk, found.size(), &ignored);

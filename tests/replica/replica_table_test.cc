@@ -144,6 +144,28 @@ TEST_F(ReplicaTableTest, WhatIsMadeAnewWhileItsDiskIsMissingStaysWhenTheDiskIsBa
   EXPECT_EQ(CountDirectories(member(), ".err"), 1);
 }
 
+TEST_F(ReplicaTableTest, WhatIsMadeAnewWhileTheFormerOneCantBeReadStaysWhenItCan) {
+  ASSERT_NO_FATAL_FAILURE(MakeTwo());
+  member().Crash(sim::CrashMode::kPowerNone);
+  sim::SimDisk& disk = member().node.disk();
+  ASSERT_TRUE(disk.Rename(kFirst, kSecond).ok());
+  const std::string app_info = absl::StrCat(kSecond, "/.app-info");
+  ASSERT_TRUE(disk.Rot(app_info, 0, 4).ok());
+  disk.MakeDurable();
+  Restart(member());
+  ASSERT_EQ(Put(primary(), 1, "one"), ErrorCode::kOk) << "without the member";
+  ASSERT_TRUE(AddSecondary(primary(), member()));
+  EXPECT_EQ(Snapshot(member()).directory, kFirst);
+
+  member().Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(disk.Rot(app_info, 0, 4).ok());  // as it was
+  Restart(member());
+  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
+  EXPECT_EQ(Snapshot(member()).directory, kFirst);
+  EXPECT_FALSE(Exists(files(), kSecond));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+}
+
 TEST_F(ReplicaTableTest, SettingAsideIsTriedAgainUntilItSucceeds) {
   ASSERT_NO_FATAL_FAILURE(MakeTwo());
   ASSERT_NO_FATAL_FAILURE(FailBelow(kFirstDisk));
