@@ -24,7 +24,7 @@ bool IsQuietAndWhole(const ClusterState& state, const Table& table, const Partit
 // One table's members as they will be when what is planned so far is done.
 class TableBalance {
  public:
-  // Only `takers` get copies that they do not have.
+  // Over `nodes`; what others have a part in stays. Only `takers` get copies that they do not have.
   TableBalance(const Table& table, const std::vector<Endpoint>& nodes,
                const std::set<Endpoint>& takers)
       : takers_(takers) {
@@ -32,9 +32,9 @@ class TableBalance {
     for (const Partition& partition : table.partitions) {
       const PartitionConfiguration& config = partition.config;
       partitions_.push_back(config);
-      ++primaries_[config.primary];
-      ++replicas_[config.primary];
-      for (Endpoint node : config.secondaries) ++replicas_[node];
+      Count(config.primary, config.pid, &primaries_);
+      Count(config.primary, config.pid, &replicas_);
+      for (Endpoint node : config.secondaries) Count(node, config.pid, &replicas_);
     }
   }
 
@@ -74,6 +74,14 @@ class TableBalance {
 
  private:
   using Counts = std::map<Endpoint, int64_t>;
+
+  void Count(Endpoint node, PartitionId pid, Counts* counts) {
+    const auto found = counts->find(node);
+    if (found == counts->end())
+      moved_.insert(pid);
+    else
+      ++found->second;
+  }
 
   Endpoint Most(const Counts& counts) const {
     return std::max_element(counts.begin(), counts.end(),
@@ -152,7 +160,7 @@ class TableBalance {
   const std::set<Endpoint>& takers_;
   std::vector<PartitionConfiguration> partitions_;
   Counts primaries_, replicas_;
-  std::set<PartitionId> moved_;
+  std::set<PartitionId> moved_;  // or not to be moved
 };
 
 }  // namespace
@@ -161,11 +169,11 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
   std::vector<Endpoint> nodes;
   for (const auto& [endpoint, node] : state.nodes) {
     if (!node.alive) continue;
+    if (!node.collected) return {};
     const bool is_slow = !node.slow_disks.empty() || state.SlownessReports(endpoint) > 0;
-    if (!node.collected || is_slow) return {};
-    nodes.push_back(endpoint);
+    if (!is_slow) nodes.push_back(endpoint);
   }
-  if (nodes.size() < 2) return {};
+  if (nodes.size() < 2 || 2 * nodes.size() < state.AliveCount()) return {};
   std::set<Endpoint> takers(nodes.begin(), nodes.end());
   for (const auto& [app_id, table] : state.tables) {
     if (table.info.status == AppStatus::kDropped) continue;

@@ -155,6 +155,17 @@ TEST_F(BalancePlannerTest, NothingMovesWhileAnythingIsWrongOrUnderWay) {
   idle([&] { state_.tables[1].partitions_change = true; });
 }
 
+TEST_F(BalancePlannerTest, ASlowServerAndWhatItHasIsLeftAloneAndTheRestIsBalanced) {
+  state_.nodes[kD] = {.alive = true, .collected = true, .slow_disks = {"ssd"}};
+  for (int i = 0; i < 20; ++i) Add(kD, {kA, kB});
+  for (int i = 0; i < 6; ++i) Add(kA, {kB, kC}, 2);
+  const auto plan = PlanBalance(state_, 4);
+  ASSERT_EQ(plan.size(), 4u);
+  for (const BalanceMove& move : plan) EXPECT_EQ(move.pid.app_id, 2);
+  Settle();
+  EXPECT_EQ(Spread(1, true), 20);
+}
+
 TEST_F(BalancePlannerTest, WhereNoCopyMayBeMadeTheNextTablesPrimariesMove) {
   state_.nodes[kD] = {.alive = true, .collected = true};
   for (Endpoint node : {kA, kB, kC})  // only a copy on D would help
