@@ -120,6 +120,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
  private:
   static constexpr absl::Duration kNoSpacePause =
       absl::Milliseconds(500);  // then it is tried again
+  static constexpr absl::Duration kCheckpointAgain =
+      absl::Seconds(5);  // after one that lacked space, or something
 
   using PoolWork = absl::AnyInvocable<absl::Status()>;
   using EngineWork = absl::AnyInvocable<absl::Status(Engine&)>;

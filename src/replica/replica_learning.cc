@@ -88,14 +88,17 @@ void Replica::Ship(ShipState ship) {
 }
 
 // Fencing would cost the group a member that serves well: it has applied, or holds in its prepare
-// list, whatever can't be read. What needs that piece of the log is a start before the next
-// checkpoint, and learners, who get checkpoints from now on. It goes when that is durable.
+// list, whatever can't be read. What needs that piece of the log is a start before the next write
+// and the checkpoint behind it, and learners, who get checkpoints from now on. It goes when that is
+// durable.
 void Replica::OnLogDamaged(const absl::Status& status) {
   if (is_closed_) return;
   LOG(ERROR) << Tag() << " a part of the log can't be read, checkpoints take its place: " << status;
   host_->disks->OnIoError(log_disk_, absl::StrCat("log read: ", status.ToString()));
   log_damaged_through_ = core_->marks().last_prepared;
+  log_->LeaveFile();  // a start reads the newest file whatever a checkpoint holds
   CheckpointIfNeeded();
+  ScheduleCheckpoint(kCheckpointAgain);  // of what was not committed, or where that one had to wait
 }
 
 // ---- learner's work ----

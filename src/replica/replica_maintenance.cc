@@ -11,7 +11,6 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kReplayWatchPeriod = absl::Seconds(1);
-constexpr absl::Duration kCheckpointAgain = absl::Seconds(5);  // after one that lacked space
 // A cache is warmed by so many reads, then so long by none: little beside what clients read.
 constexpr size_t kWarmedAtOnce = 16;
 constexpr absl::Duration kWarmPause = absl::Milliseconds(100);

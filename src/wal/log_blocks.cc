@@ -124,6 +124,13 @@ void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
   block.callbacks.push_back(std::move(on_durable));
 }
 
+void LogBlocks::LeaveFile() {
+  const bool is_open = !queue_.empty() && !queue_.back()->sealed;
+  if (is_open && !queue_.back()->has_records()) return;  // it does
+  if (is_open) Seal(*queue_.back());
+  plan_.switch_demanded = true;
+}
+
 void LogBlocks::StartAnew(Decree max_decree) {
   if (!queue_.empty() && !queue_.back()->sealed) Seal(*queue_.back());
   plan_.switch_demanded = true;

@@ -54,6 +54,8 @@ class LogBlocks {
 
   // May plan a new file: then newest_file() is another.
   void Append(const Mutation& mutation, DurableCallback on_durable);
+  // The next record starts a file.
+  void LeaveFile();
   // All before is void; the next record starts a file.
   void StartAnew(Decree max_decree);
   // `submitted`, the last of the blocks, is being written. Where the next like it won't fit into its

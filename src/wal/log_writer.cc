@@ -57,6 +57,11 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   Pump();
 }
 
+void LogWriter::LeaveFile() {
+  CHECK_ON_STRAND(strand_);
+  blocks_.LeaveFile();
+}
+
 void LogWriter::StartAnew(Decree max_decree) {
   CHECK_ON_STRAND(strand_);
   blocks_.StartAnew(max_decree);

@@ -60,6 +60,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
   // These many files at the log's front are no longer part of it; removed, or kept to be written
   // again, in the background. The others are looked for: one that somebody else removed fails the log.
   void DropOldest(size_t files);
+  void LeaveFile();
   void StartAnew(Decree max_decree);
   void PrepareNextFile();
   int64_t end_offset() const { return blocks_.end_offset(); }

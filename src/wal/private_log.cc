@@ -42,6 +42,7 @@ class RecoveredPrivateLog : public PrivateLog {
   void DropUnneeded(const LogNeeds& needs) override {
     writer_->DropOldest(catalog_->CountUnneeded(needs, options_.reserve));
   }
+  void LeaveFile() override { writer_->LeaveFile(); }
   void StartAnew(Decree max_decree) override { writer_->StartAnew(max_decree); }
   void PrepareNextFile() override { writer_->PrepareNextFile(); }
   int64_t end_offset() const override { return writer_->end_offset(); }

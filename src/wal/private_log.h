@@ -102,6 +102,9 @@ class PrivateLog {
   // Files that somebody else removed meanwhile fail the log: callbacks get DataLoss.
   virtual void DropUnneeded(const LogNeeds& needs) = 0;
   void DropThrough(Decree durable) { DropUnneeded({.checkpoint = durable}); }
+  // The next append starts a new file: once a checkpoint holds what is logged so far, a start reads
+  // nothing of it.
+  virtual void LeaveFile() = 0;
   // Everything logged so far is void (a learner got a new beginning): the next append starts a new
   // file whose header says so. The caller stores end_offset() as init_offset_in_private_log before
   // it appends.
@@ -117,9 +120,10 @@ class PrivateLog {
     bool is_cut = false;  // there may be more behind them
   };
   // OutOfRange: older ones were dropped. DataLoss: a file can't be read or is gone, though nobody
-  // dropped it. The log goes on; whoever needed that takes it from elsewhere, and until a checkpoint
-  // holds it no Open succeeds. In the DiskPool, beside appends. Reads from an index's entry (log_index.h) to the last byte it gives back, and
-  // holds no more than that and one block.
+  // dropped it. The log goes on; whoever needed that takes it from elsewhere, and until the file is
+  // left and a checkpoint holds it no Open succeeds. In the DiskPool, beside appends. Reads from an
+  // index's entry (log_index.h) to the last byte it gives back, and holds no more than that and one
+  // block.
   virtual absl::StatusOr<Piece> ReadFrom(Decree first, uint64_t bytes_max) = 0;
   // Every decree >= first that was ever appended is still here.
   virtual bool Covers(Decree first) const = 0;

@@ -214,6 +214,26 @@ TEST_F(ReplicaServerTest, AMemberComesBackThoughAPartOfThePrimarysLogIsDamaged) 
   EXPECT_GE(Snapshot(a).last_applied, last_decree_);
 }
 
+// The newest file, which a start reads whatever the engine holds.
+TEST_F(ReplicaServerTest, DamageInTheNewestLogFileIsLeftBehindWithTheNextWrite) {
+  options_.checkpoint_interval = absl::Hours(1);
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 100));
+  const std::string directory = Snapshot(a).directory;
+  ASSERT_TRUE(a.node.disk().Rot(JoinPath(directory, "plog/log.1.0"), 5000, 1).ok());
+  ASSERT_TRUE(AddSecondary(a, c));
+  EXPECT_EQ(a.server->Disks()[0].io_errors, 1);
+  world_.RunFor(absl::Seconds(10));
+  ASSERT_EQ(Put(a, 300, "late"), ErrorCode::kOk);
+  a.Crash(sim::CrashMode::kPowerNone);
+  Restart(a);
+  EXPECT_TRUE(WaitFor(a, PartitionStatus::kSecondary));
+  EXPECT_EQ(Snapshot(a).directory, directory);
+  EXPECT_GE(Snapshot(a).last_prepared, last_decree_);
+}
+
 TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   options_.log_segment_bytes = 1 << 20;
   options_.checkpoint_interval = absl::Seconds(1);

@@ -397,6 +397,30 @@ TEST(PrivateLogTest, AnEmptyLogDoesNotCoverWhatTheEngineHolds) {
   EXPECT_TRUE(w.log->Covers(Decree(8)));
 }
 
+TEST(PrivateLogTest, AFileThatIsLeftTakesNothingMore) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  w.env().RunOn(w.strand(), [&] { w.log->LeaveFile(); });
+  for (int64_t d = 1; d <= 3; ++d) w.Append(MakeMutation(d, 100));
+  w.Settle();
+  EXPECT_THAT(w.Names(), ElementsAre("log.1.0")) << "there was none to leave";
+  w.env().RunOn(w.strand(), [&] {
+    w.log->LeaveFile();
+    w.log->LeaveFile();
+  });
+  w.Settle();
+  EXPECT_THAT(w.Names(), ElementsAre("log.1.0")) << "the next append begins one";
+  for (int64_t d = 4; d <= 5; ++d) w.Append(MakeMutation(d, 100));
+  w.Settle();
+  EXPECT_EQ(w.Names().size(), 2u);
+  EXPECT_TRUE(w.log->Covers(Decree(1)));
+  w.Crash(sim::CrashMode::kPowerNone);
+  PrivateLogOptions options = TestLogOptions();
+  options.applied = Decree(3);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(4, 5));
+}
+
 TEST(PrivateLogTest, StartAnewMakesEverythingBeforeVoid) {
   LogWorld w;
   ASSERT_TRUE(w.Open().ok());
