@@ -327,8 +327,12 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::Lock(const std::s
     return absl::FailedPreconditionError(
         absl::StrCat(path, " is locked by process ", HolderOf(fd)));
   }
-  RETURN_IF_ERROR(file->Truncate(0));
-  RETURN_IF_ERROR(file->WriteAt(0, absl::StrCat(::getpid(), "\n")));
+  // The lock is held, even if a full disk has no room to say by whom.
+  const std::string holder = absl::StrCat(::getpid(), "\n");
+  const absl::Status said = file->WriteAt(0, holder);
+  if (absl::IsResourceExhausted(said)) return file;
+  RETURN_IF_ERROR(said);
+  RETURN_IF_ERROR(file->Truncate(holder.size()));
   return file;
 }
 

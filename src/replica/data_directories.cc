@@ -22,7 +22,6 @@ bool MustRefuse(const absl::Status& status) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kAlreadyExists:
-    case absl::StatusCode::kResourceExhausted:
       return true;
     default:
       return false;

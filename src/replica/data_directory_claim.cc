@@ -55,10 +55,16 @@ std::optional<Endpoint> ParseOwner(const std::string& content) {
   return owner;
 }
 
+// What a full disk has no room for it is told at a later start.
+absl::Status WriteOwner(FileSystem& files, const std::string& path, Endpoint server) {
+  absl::Status written = WriteFileDurably(files, path, OwnerLines(server));
+  return absl::IsResourceExhausted(written) ? absl::OkStatus() : written;
+}
+
 absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoint server) {
   const std::string path = JoinPath(directory, kDataDirectoryOwnerName);
   const absl::StatusOr<std::string> content = ReadFile(files, path);
-  if (absl::IsNotFound(content.status())) return WriteFileDurably(files, path, OwnerLines(server));
+  if (absl::IsNotFound(content.status())) return WriteOwner(files, path, server);
   if (!content.ok() && !absl::IsDataLoss(content.status())) return content.status();
   const std::optional<Endpoint> owner = content.ok() ? ParseOwner(*content) : std::nullopt;
   if (!owner) {
@@ -66,7 +72,7 @@ absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoin
     const std::string aside = path + ".damaged";
     LOG(WARNING) << path << " is damaged: kept as " << aside << ", and written anew";
     RETURN_IF_ERROR(files.Rename(path, aside));
-    return WriteFileDurably(files, path, OwnerLines(server));
+    return WriteOwner(files, path, server);
   }
   if (*owner == server) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

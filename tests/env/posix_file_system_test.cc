@@ -137,6 +137,13 @@ TEST_F(PosixFileSystemTest, ALockNamesItsHolder) {
   EXPECT_TRUE(files_.Lock(Path("lock")).ok());
 }
 
+TEST_F(PosixFileSystemTest, AFullDiskHasNoRoomForTheHoldersNameAndIsLockedAllTheSame) {
+  ASSERT_EQ(::symlink("/dev/full", Path("lock").c_str()), 0);
+  const auto lock = files_.Lock(Path("lock"));
+  ASSERT_TRUE(lock.ok()) << lock.status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(files_.Lock(Path("lock")).status()));
+}
+
 TEST_F(PosixFileSystemTest, TellsSpaceAndDevice) {
   const auto space = files_.SpaceOf(directory_.path());
   ASSERT_TRUE(space.ok());

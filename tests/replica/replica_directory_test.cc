@@ -182,6 +182,15 @@ TEST_F(ReplicaDirectoryTest, ARunningServersDirectoryIsLocked) {
   EXPECT_FALSE(DataDirectoryClaim::Claim(files(), "/d/reps", self_).ok());
 }
 
+TEST_F(ReplicaDirectoryTest, AFullDisksDirectoryIsOpenedWithoutItsOwnersName) {
+  ASSERT_TRUE(files().CreateDirectories("/d/reps").ok());
+  ASSERT_TRUE(WriteFileDurably(files(), "/d/reps/.arion-lock", "").ok());
+  node_.disk().SetFreeBytes(0);
+  const auto held = DataDirectoryClaim::Claim(files(), "/d/reps", self_);
+  ASSERT_TRUE(held.ok()) << held.status();
+  EXPECT_FALSE(Exists(files(), JoinPath("/d/reps", kDataDirectoryOwnerName)));
+}
+
 TEST_F(ReplicaDirectoryTest, EncryptedDataIsRefused) {
   ASSERT_TRUE(files().CreateDirectories("/d/reps").ok());
   ASSERT_TRUE(WriteFileDurably(files(), "/d/reps/.kms-info", "{}").ok());
