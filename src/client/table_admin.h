@@ -2,8 +2,9 @@
 // spec/meta-and-admin.md 2.4).
 //
 // Errors   DeadlineExceeded: no meta server answered in time, or only one that finds it done
-//          already, perhaps by an attempt before; a change may or may not have been made. AlreadyExists, NotFound, InvalidArgument, Unavailable (busy creating
-//          or dropping: ask again) with the protocol's error name in the text, and what the meta server says of it.
+//          already, perhaps by an attempt before; a change may or may not have been made.
+//          AlreadyExists, NotFound, InvalidArgument, Unavailable (busy creating or dropping: ask
+//          again) with the protocol's error name in the text, and what the meta server says of it.
 // Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
 //          this is destroyed first.
 // SPDX-License-Identifier: Apache-2.0

@@ -10,8 +10,8 @@ namespace arion {
 
 class PosixClock : public Clock {
  public:
-  // Time the machine was suspended counts with CLOCK_BOOTTIME and does not with CLOCK_MONOTONIC. Who
-  // holds a lease must count it; who waits out another's must not, since it heard nobody meanwhile.
+  // Time the machine was suspended counts with CLOCK_BOOTTIME and does not with CLOCK_MONOTONIC.
+  // Who holds a lease must count it; who waits out another's must not, for it heard nobody then.
   explicit PosixClock(clockid_t monotonic = CLOCK_MONOTONIC) : monotonic_(monotonic) {}
 
   Instant Now() const override;

@@ -15,7 +15,8 @@ namespace arion {
 // `primary_deadline`.
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline);
 
-// Of unknown partitions only the table's id is kept, which no new table gets. The sender is a known node.
+// Of unknown partitions only the table's id is kept, which no new table gets. The sender is a known
+// node.
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,
                  Instant now);
 
