@@ -53,6 +53,7 @@ class LogInSharedLog : public PrivateLog {
   bool IsBusy() const override { return outstanding_ > 0; }
   Instant reported_write_began() const override { return began_; }
   void DropUnneeded(const LogNeeds&) override {}
+  void LeaveFile() override {}
   void StartAnew(Decree) override {}
   void PrepareNextFile() override {}
   int64_t end_offset() const override { return 0; }
