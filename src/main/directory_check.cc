@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/directory_check.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,13 @@
 #include "base/status.h"
 
 namespace arion {
+namespace {
+
+absl::Status DiskFails(const std::string& lead, int error) {
+  return absl::UnavailableError(absl::StrCat(lead, strerror(error), "; look at its disk"));
+}
+
+}  // namespace
 
 absl::Status CheckDirectory(std::string_view origin, std::string_view key,
                             const std::string& path) {
@@ -20,6 +28,7 @@ absl::Status CheckDirectory(std::string_view origin, std::string_view key,
       return absl::NotFoundError(absl::StrCat(lead, "there is no such directory; mkdir -p ", path,
                                               ", or mount the disk that holds it"));
     }
+    if (errno == EIO || errno == ENODEV || errno == ENXIO) return DiskFails(lead, errno);
     return absl::PermissionDeniedError(
         absl::StrCat(lead, strerror(errno), "; check the path and its permissions"));
   }
@@ -27,11 +36,25 @@ absl::Status CheckDirectory(std::string_view origin, std::string_view key,
     return absl::InvalidArgumentError(absl::StrCat(lead, "not a directory; name a directory"));
   }
   if (access(path.c_str(), R_OK | W_OK | X_OK) != 0) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(lead, strerror(errno), "; give user ", geteuid(),
-                     " permission to write it (chown, chmod, or remount)"));
+    if (errno == EROFS || errno == EIO) return DiskFails(lead, errno);
+    return absl::PermissionDeniedError(absl::StrCat(lead, strerror(errno), "; give user ",
+                                                    geteuid(),
+                                                    " permission to write it (chown or chmod)"));
   }
   return absl::OkStatus();
+}
+
+// Names and small files the kernel tells from memory while the disk hangs.
+void AwaitDisk(const std::string& path) {
+  int fd = open(path.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  if (fd < 0) {  // some file systems know no nameless files
+    const std::string name = path + "/.arion-probe";
+    fd = open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) return;
+    unlink(name.c_str());
+  }
+  if (write(fd, "", 1) == 1) fsync(fd);
+  close(fd);
 }
 
 }  // namespace arion

@@ -10,7 +10,10 @@
 namespace arion {
 
 // `origin` ("file:line") and `key` lead the message. NotFound, InvalidArgument, PermissionDenied:
-// with what to do.
+// with what to do. Unavailable: its disk fails, or has become read-only.
 absl::Status CheckDirectory(std::string_view origin, std::string_view key, const std::string& path);
+
+// Returns once the disk itself has answered, be it with an error. Leaves nothing behind.
+void AwaitDisk(const std::string& path);
 
 }  // namespace arion

@@ -50,29 +50,34 @@ void StartLogging(const char* program, const ServerConfig& config) {
   google::InitGoogleLogging(program);
 }
 
-// What does not answer is left out: the other disks' replicas can be served.
+// What fails or does not answer is left out: the other disks' replicas can be served.
 absl::Status CheckDisks(ServerConfig* config) {
   const auto checks = std::make_shared<std::vector<absl::Status>>(config->disks.size());
   std::vector<std::function<void()>> jobs;
   for (size_t i = 0; i < config->disks.size(); ++i)
     jobs.emplace_back([checks, i, disk = config->disks[i]] {
       (*checks)[i] = CheckDirectory(disk.origin, absl::StrCat("data_dirs: ", disk.tag), disk.path);
+      AwaitDisk(disk.path);
     });
   const std::vector<bool> answered = RunWithPatience(std::move(jobs), config->disk_answer_max);
   std::vector<ConfiguredDisk> answering;
+  std::string why;
   for (size_t i = 0; i < answered.size(); ++i) {
     const ConfiguredDisk& disk = config->disks[i];
-    if (answered[i]) {
+    const bool fails = answered[i] && absl::IsUnavailable((*checks)[i]);
+    if (answered[i] && !fails) {
       RETURN_IF_ERROR((*checks)[i]);
       answering.push_back(disk);
       continue;
     }
-    config->warnings.push_back(
-        absl::StrCat(disk.origin, ": the disk of ", disk.tag, ":", disk.path, " does not answer"));
+    why = fails ? std::string((*checks)[i].message())
+                : absl::StrCat(disk.origin, ": the disk of ", disk.tag, ":", disk.path,
+                               " does not answer");
+    config->warnings.push_back(why);
     for (DataDirectory& directory : config->replica.data_directories)
       if (directory.tag == disk.tag) directory.answers = false;
   }
-  if (answering.empty()) return absl::UnavailableError("data_dirs: no disk answers");
+  if (answering.empty()) return absl::UnavailableError(absl::StrCat("no disk can be used; ", why));
   config->disks = std::move(answering);
   return absl::OkStatus();
 }
@@ -85,6 +90,7 @@ absl::Status CheckLogHome(const ServerConfig& config) {
   const std::vector<bool> answered =
       RunWithPatience({[check, origin = config.log_home_directory_origin, home] {
                         *check = CheckDirectory(origin, "log_home_directory", home);
+                        AwaitDisk(home);
                       }},
                       config.disk_answer_max);
   if (answered[0]) return *check;

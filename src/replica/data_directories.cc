@@ -123,7 +123,7 @@ void DataDirectories::LookAtAll(std::vector<bool>* asked) {
     if (answered[i]) continue;
     (*asked)[i] = false;
     hangs_[i] = true;
-    MarkUnreadable(i, absl::DeadlineExceededError("the disk does not answer"));
+    MarkUnreadable(i, absl::DeadlineExceededError("the disk fails or does not answer"));
   }
 }
 

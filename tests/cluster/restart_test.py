@@ -200,6 +200,13 @@ class DataDirectory(OneBadDisk):
         self.assertTrue(any("d0" in line and "does not answer" in line for line in self.server.last_lines(400)))
         self.check_answers(poller)
 
+    def test_a_disk_that_hangs_but_tells_names_is_left_out_too(self):
+        self.disk.rules(*({"op": op, "seconds": 600} for op in ("read", "write", "fsync", "fsyncdir")))
+        self.server.start(["--disk_answer_max=1s"])
+        self.cluster.wait_listening(self.server)
+        self.check_keys_of(1)
+        self.assertTrue(any("d0" in line and "does not answer" in line for line in self.server.last_lines(400)))
+
     def test_one_replica_whose_log_is_slow_delays_no_other(self):
         slow = replicas_in(self.disk.backing)[0]
         self.disk.rules({"op": "read", "path": f"/{slow}/plog/", "seconds": 600})
