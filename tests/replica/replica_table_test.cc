@@ -78,6 +78,14 @@ class ReplicaTableTest : public ReplicaServerWorld {
     }
   }
 
+  // Of two copies, after a start.
+  void ExpectOneStays(const char* stays, const char* goes) {
+    ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
+    EXPECT_EQ(Snapshot(member()).directory, stays);
+    EXPECT_FALSE(Exists(files(), goes));
+    EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  }
+
   Server& primary() { return *servers_[0]; }
   Server& member() { return *servers_[1]; }
   FileSystem& files() { return member().node.environment().files(); }
@@ -105,10 +113,7 @@ TEST_F(ReplicaTableTest, WhatCantBeSetAsideIsMadeAnewOnAnotherDiskAndTheNextStar
   member().Crash(sim::CrashMode::kPowerNone);
   fails_below_ = "";
   Restart(member());
-  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
-  EXPECT_EQ(Snapshot(member()).directory, kSecond);
-  EXPECT_FALSE(Exists(files(), kFirst));
-  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  ASSERT_NO_FATAL_FAILURE(ExpectOneStays(kSecond, kFirst));
   world_.RunFor(absl::Seconds(1));
   EXPECT_FALSE(Exists(files(), absl::StrCat(kSecond, "/.arion-replaces")))
       << "the next one in the first directory would be taken for the former";
@@ -138,10 +143,7 @@ TEST_F(ReplicaTableTest, WhatIsMadeAnewWhileItsDiskIsMissingStaysWhenTheDiskIsBa
   member().Crash(sim::CrashMode::kPowerNone);
   fails_below_ = "";
   Restart(member());
-  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
-  EXPECT_EQ(Snapshot(member()).directory, kSecond);
-  EXPECT_FALSE(Exists(files(), kFirst));
-  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  ASSERT_NO_FATAL_FAILURE(ExpectOneStays(kSecond, kFirst));
 }
 
 TEST_F(ReplicaTableTest, WhatIsMadeAnewWhileTheFormerOneCantBeReadStaysWhenItCan) {
@@ -160,10 +162,7 @@ TEST_F(ReplicaTableTest, WhatIsMadeAnewWhileTheFormerOneCantBeReadStaysWhenItCan
   member().Crash(sim::CrashMode::kPowerNone);
   ASSERT_TRUE(disk.Rot(app_info, 0, 4).ok());  // as it was
   Restart(member());
-  ASSERT_TRUE(WaitFor(member(), PartitionStatus::kSecondary));
-  EXPECT_EQ(Snapshot(member()).directory, kFirst);
-  EXPECT_FALSE(Exists(files(), kSecond));
-  EXPECT_EQ(CountDirectories(member(), ".err"), 1);
+  ASSERT_NO_FATAL_FAILURE(ExpectOneStays(kFirst, kSecond));
 }
 
 TEST_F(ReplicaTableTest, SettingAsideIsTriedAgainUntilItSucceeds) {
