@@ -87,14 +87,14 @@ void SimCluster::WatchBounds() {
 void SimCluster::NoteWhatIsKept(const Server& server) {
   int64_t bytes = 0;
   std::map<std::string, std::set<std::string>> checkpoints;  // of each data directory
-  std::set<std::string> set_aside;
+  std::set<std::string> set_aside;  // names: a replica and its log in a log home bear the same
   server.node->disk().ForEachFile([&](const std::string& path, const SimInode& file) {
     bytes += static_cast<int64_t>(file.content.size());
     if (const size_t at = path.find("/checkpoint"); at != std::string::npos)
       checkpoints[path.substr(0, at)].insert(path.substr(at, path.find('/', at + 1) - at));
     for (const char* end : {".err/", ".gar/"})
       if (const size_t at = path.find(end); at != std::string::npos)
-        set_aside.insert(path.substr(0, at));
+        set_aside.insert(BaseName(path.substr(0, at)));
   });
   bounds_->Note(Kept::kDiskBytes, bytes, server.name);
   bounds_->Note(Kept::kSetAside, static_cast<int64_t>(set_aside.size()), server.name);
