@@ -81,9 +81,20 @@ void Reconfiguration::Send() {
 
 void Reconfiguration::RemoveMember(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary && s_.configuration.IsSecondary(node));
+  if (refused_removal_ && refused_removal_->ballot == s_.ballot &&
+      s_.now < refused_removal_->ask_again_at) {
+    refused_removal_->failed = node;
+    return;
+  }
   PartitionConfiguration wanted = s_.configuration;
   RemoveFrom(wanted, node);
   Begin(ConfigType::kDowngradeToInactive, node, std::move(wanted));
+}
+
+bool Reconfiguration::LacksMember() const {
+  return s_.role == PartitionStatus::kPrimary && refused_removal_ &&
+         refused_removal_->ballot == s_.ballot &&
+         s_.configuration.IsSecondary(refused_removal_->failed);
 }
 
 void Reconfiguration::GiveWay() {
@@ -137,7 +148,8 @@ bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
   const ConfigurationUpdateRequest& request = pending_->request;
   if (!IsSane(truth) || truth.ballot != s_.ballot || !SameMembers(truth, s_.configuration))
     return false;
-  if (request.type == ConfigType::kRemove) return request.node != s_.options.self;
+  if (request.type == ConfigType::kRemove || request.type == ConfigType::kDowngradeToInactive)
+    return request.node != s_.options.self;
   const LearnerSessions::Session* session = sessions_.Find(request.node);
   return request.type == ConfigType::kUpgradeToSecondary && session != nullptr &&
          session->prepare_start != kInvalidDecree;
@@ -168,10 +180,13 @@ void Reconfiguration::OnTick() {
   } else if (pending_->retry_at <= s_.now) {
     Send();
   }
+  if (LacksMember() && refused_removal_->ask_again_at <= s_.now)
+    RemoveMember(refused_removal_->failed);
 }
 
 Instant Reconfiguration::NextWakeup() const {
   if (hand_over_) return hand_over_->until;
+  if (LacksMember()) return refused_removal_->ask_again_at;
   return IsPending() ? pending_->retry_at : Instant::InfiniteFuture();
 }
 
@@ -228,8 +243,14 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
 void Reconfiguration::ServeOn(const PartitionConfiguration& truth) {
   const ConfigurationUpdateRequest request = std::move(pending_->request);
   pending_.reset();
-  if (request.type == ConfigType::kUpgradeToSecondary)
+  if (request.type == ConfigType::kUpgradeToSecondary) {
     undecided_ = {request.node, s_.ballot, s_.now + s_.options.group_check_interval};
+  } else {
+    refused_removal_ = {s_.ballot, s_.now + s_.options.update_retry_delay};
+    // What is under way may commit yet; no more than that is kept for who may be away for long.
+    if (request.type == ConfigType::kDowngradeToInactive)
+      primary_.RefuseQueued(ErrorCode::kInvalidState);
+  }
   roles_.Adopt(truth, "update refused for now");
 }
 

@@ -11,7 +11,13 @@
 //           for a moment at most: whose outcome is known needs not be told that it is not.
 //           Where the meta server changes nothing now (it is freezed, its disk is full) a primary
 //           that wished for one member more or less serves on under its ballot, though a copy of
-//           the request may yet be accepted: it waits for the members of both configurations.
+//           the request may yet be accepted: it waits for the members of both configurations. Who
+//           failed and can't be removed is tried again each update_retry_delay; meanwhile reads are
+//           served, and what is written while it fails is refused. It is not so for
+//           who wished to step down or to leave, even if it asked once: messages may be doubled
+//           (T1), so a copy may yet be accepted, and another be primary at once; nor for who has
+//           just begun (a restarted process may not speak again under the ballot it had): they are
+//           INACTIVE until meta has said what is true.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -40,7 +46,10 @@ class Reconfiguration {
       : s_(state), roles_(roles), primary_(primary), learner_(learner), sessions_(sessions) {}
 
   // ---- wishes of a primary ----
+  // At once, or a moment after meta refused to: LacksMember() until then.
   void RemoveMember(Endpoint node);
+  // One failed that can't be removed now: nothing commits.
+  bool LacksMember() const;
   // Nobody answers any more: rather than remove all others it makes room for one of them.
   void GiveWay();
   // Chosen a moment ago, maybe because another gave way: that one is then removed, not given way to.
@@ -109,6 +118,12 @@ class Reconfiguration {
     Instant ask_again_at;
   };
   std::optional<Undecided> undecided_;
+  struct RefusedRemoval {
+    Ballot ballot;  // the primary's
+    Instant ask_again_at;
+    Endpoint failed = {};  // since; invalid: nobody
+  };
+  std::optional<RefusedRemoval> refused_removal_;
   std::optional<Instant> chosen_at_;  // as primary, by the meta server
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot

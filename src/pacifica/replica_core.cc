@@ -534,7 +534,9 @@ ErrorCode ReplicaCore::ReadGate(ReadKind kind) const {
 }
 
 ErrorCode ReplicaCore::WriteGate() const {
-  if (parts_->reconfiguration.IsHandingOver()) return ErrorCode::kInvalidState;
+  const Reconfiguration& reconfiguration = parts_->reconfiguration;
+  if (reconfiguration.IsHandingOver() || reconfiguration.LacksMember())
+    return ErrorCode::kInvalidState;
   return parts_->primary.WriteGate();
 }
 

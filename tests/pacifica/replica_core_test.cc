@@ -601,7 +601,8 @@ TEST_F(ReplicaCoreTest, AWishThatIsRefusedForNowStopsNoPrimary) {
     bool serves_on;
   };
   for (const Case& c : {Case{ConfigType::kRemove, kC, true}, Case{ConfigType::kRemove, kB, false},
-                        Case{ConfigType::kDowngradeToInactive, kC, false},
+                        Case{ConfigType::kDowngradeToInactive, kC, true},
+                        Case{ConfigType::kDowngradeToInactive, kB, false},
                         Case{ConfigType::kDowngradeToSecondary, kB, false}}) {
     SCOPED_TRACE(static_cast<int>(c.type));
     Open();
@@ -615,6 +616,48 @@ TEST_F(ReplicaCoreTest, AWishThatIsRefusedForNowStopsNoPrimary) {
     EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly),
               c.serves_on ? ErrorCode::kOk : ErrorCode::kInvalidState);
   }
+}
+
+// A cluster is freezed for maintenance, and a server is restarted.
+TEST_F(ReplicaCoreTest, AMemberThatFailedAndCanNotBeRemovedIsTriedAgain) {
+  const PartitionConfiguration mine = Group(8, kB, {kA, kC});
+  Open();
+  BecomePrimary();
+  const auto prepare_to_c = [](const Effects& effects) -> const SendPrepare* {
+    for (const Envelope& envelope : effects.send) {
+      const auto* prepare = std::get_if<SendPrepare>(&envelope);
+      if (prepare != nullptr && prepare->to == kC) return prepare;
+    }
+    return nullptr;
+  };
+  const auto answer = [&](Endpoint from, uint64_t serial, ErrorCode err) {
+    PrepareAcked acked{from, serial};
+    acked.ack.err = err;
+    acked.ack.ballot = Ballot(8);
+    acked.ack.decree = Decree(12);
+    return Step(acked);
+  };
+  const Effects written = Write(10);
+  uint64_t serial = prepare_to_c(written)->serial;
+  for (int i = 0; i < 2; ++i) {
+    SCOPED_TRACE(i);
+    const Effects asked = i == 0 ? answer(kC, serial, ErrorCode::kInvalidState) : Step(Tick{});
+    const auto* update = Sent<SendConfigurationUpdate>(asked);
+    ASSERT_NE(update, nullptr);
+    const Effects refused = AnswerUpdate(update->serial, ErrorCode::kStateFreezed, mine);
+    EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly), ErrorCode::kOk);
+    EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk) << "it may be well again";
+    ASSERT_NE(prepare_to_c(refused), nullptr);
+    serial = prepare_to_c(refused)->serial;
+    if (i == 1) break;
+    EXPECT_EQ(Sent<SendConfigurationUpdate>(answer(kC, serial, ErrorCode::kInvalidState)), nullptr);
+    EXPECT_EQ(core_->WriteGate(), ErrorCode::kInvalidState);
+    EXPECT_EQ(core_->NextWakeup(), now_ + options_.update_retry_delay);
+    now_ = now_ + options_.update_retry_delay;
+  }
+  answer(kC, serial, ErrorCode::kOk);
+  EXPECT_FALSE(core_->IsReconfiguring());
+  EXPECT_EQ(core_->WriteGate(), ErrorCode::kOk);
 }
 
 TEST_F(ReplicaCoreTest, WithoutALeaseASyncIsNotFollowed) {
