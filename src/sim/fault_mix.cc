@@ -99,6 +99,7 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   if (random.Percent(25)) mix.always_late_percent = static_cast<double>(random.Between(1, 6));
   if (random.Percent(40)) mix.balancer = Balancer::kOn;
   if (random.Percent(20)) mix.odd_percent = static_cast<double>(random.Between(1, 10));
+  if (random.Percent(30)) mix.wall_drift_percent = 10;
   return mix;
 }
 
@@ -112,8 +113,9 @@ std::string FaultMix::ToString() const {
   return absl::StrCat(
       text.empty() ? "calm" : text, ", every ", absl::FormatDuration(interval_min), " to ",
       absl::FormatDuration(interval_max), ", up to ", absl::FormatDuration(length_max), ", drift ",
-      clock_drift_percent, " %", always_late_percent > 0 ? ", often late" : "",
-      odd_percent > 0 ? ", odd messages" : "", balancer == Balancer::kOn ? ", balancer on" : "");
+      clock_drift_percent, " %, of wall clocks ", wall_drift_percent, " %",
+      always_late_percent > 0 ? ", often late" : "", odd_percent > 0 ? ", odd messages" : "",
+      balancer == Balancer::kOn ? ", balancer on" : "");
 }
 
 }  // namespace arion::sim

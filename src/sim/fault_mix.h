@@ -60,6 +60,7 @@ struct FaultMix {
   absl::Duration length_max = absl::Seconds(15);  // of those that last
   double always_late_percent = 0;                 // of messages, in calm too: by up to 3 s
   double clock_drift_percent = 0;                 // each node's clock is off by up to this
+  double wall_drift_percent = 0;                  // and its wall clock by up to this
   double odd_percent = 0;                         // of servers' messages (odd_messages.h)
   enum class Balancer { kOff, kOn };              // kOn: the meta server is lively
   Balancer balancer = Balancer::kOff;

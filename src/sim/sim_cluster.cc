@@ -129,9 +129,13 @@ SimCluster::SimCluster(SimClusterOptions options)
     for (const std::string& path : paths) CHECK(node->disk().CreateDirectories(path).ok()) << path;
     node->disk().MakeDurable();
     if (options_.disks == SimClusterOptions::Disks::kForgetFlushes) node->disk().ForgetFlushes();
-    double drift = options_.faults.clock_drift_percent;
-    if (drift > 0)
-      node->SetClockRate(1 + drift / 100 * (static_cast<double>(random.Below(2001)) / 1000 - 1));
+    auto off_by = [&random](double percent) {
+      return percent == 0
+                 ? 1
+                 : 1 + percent / 100 * (static_cast<double>(random.Below(2001)) / 1000 - 1);
+    };
+    node->SetClockRate(off_by(options_.faults.clock_drift_percent));
+    node->SetWallRate(off_by(options_.faults.wall_drift_percent));
   }
 
   churn_ = std::make_unique<TableChurn>(world_, network_, meta_.endpoint, replica_count_);
@@ -350,7 +354,7 @@ void SimCluster::CreateTable(ProbeClient& admin, const StrandPtr& strand, Worklo
 
 int64_t SimCluster::WallErrorSeconds() const {
   const double drift =
-      absl::ToDoubleSeconds(world_.now() - Instant(0)) * options_.faults.clock_drift_percent / 100;
+      absl::ToDoubleSeconds(world_.now() - Instant(0)) * options_.faults.wall_drift_percent / 100;
   return kWallErrorMicros / 1000000 + static_cast<int64_t>(drift) + 2;
 }
 

@@ -88,8 +88,7 @@ SimNode::SimNode(SimWorld& world, uint32_t index, std::string name)
       life_(std::make_shared<SimLife>()),
       anchor_world_(world.now()),
       anchor_local_(Instant(1000000000000) + absl::Seconds(1000) * index),
-      wall_offset_micros_(kWallStartMicros - anchor_local_.nanos() / 1000 +
-                          anchor_world_.nanos() / 1000 +
+      wall_offset_micros_(kWallStartMicros +
                           world.random().Between(-kWallErrorMicros, kWallErrorMicros)),
       disk_(world.random().Next(), [this] { return WallMicros() * 1000; }) {}
 
@@ -144,7 +143,10 @@ Instant SimNode::Now() const {
   return Instant(anchor_local_.nanos() + static_cast<int64_t>(elapsed * rate_));
 }
 
-int64_t SimNode::WallMicros() const { return wall_offset_micros_ + Now().nanos() / 1000; }
+int64_t SimNode::WallMicros() const {
+  return wall_offset_micros_ +
+         static_cast<int64_t>(static_cast<double>(world_.now().nanos() / 1000) * wall_rate_);
+}
 
 void SimNode::SetClockRate(double rate) {
   anchor_local_ = Now();

@@ -15,7 +15,7 @@
 //          the next Start.
 // Promises N1  A task of an ended life never runs; what it still holds is destroyed at the crash.
 //          N2  The monotonic clock never goes back, within a life or after; the wall clock may
-//              jump.
+//              jump, and run at another rate.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -71,10 +71,11 @@ class SimNode : public Clock {
   void PauseFor(absl::Duration duration) { paused_until_ = world_.now() + duration; }
   Instant paused_until() const { return paused_until_; }
 
-  // The node's own clocks. A rate of 1.01 runs 1 % fast.
+  // The node's own clocks, each at its own rate: one of 1.01 runs 1 % fast.
   Instant Now() const override;
   int64_t WallMicros() const override;
   void SetClockRate(double rate);
+  void SetWallRate(double rate) { wall_rate_ = rate; }
   void JumpWall(absl::Duration jump) { wall_offset_micros_ += absl::ToInt64Microseconds(jump); }
   // What `local` of this node's time is in the world's.
   absl::Duration ToWorld(absl::Duration local) const;
@@ -90,6 +91,7 @@ class SimNode : public Clock {
   Instant paused_until_{0};
   double rate_ = 1.0;
   Instant anchor_world_, anchor_local_;
+  double wall_rate_ = 1.0;
   int64_t wall_offset_micros_;
   SimDisk disk_;
   std::vector<std::unique_ptr<SimEnvironment>> environments_;

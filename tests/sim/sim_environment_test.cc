@@ -78,6 +78,17 @@ TEST(SimNode, AFastClockMakesItsTimersEarly) {
   EXPECT_NEAR(absl::ToDoubleSeconds(env.clock().Now() - begin), 11.0, 0.01);
 }
 
+TEST(SimNode, AWallClockThatRunsWrongMovesNoTimer) {
+  SimWorld world(1);
+  SimNode& node = world.AddNode("a");
+  node.SetWallRate(1.1);
+  const Instant begin = node.Now();
+  const int64_t wall = node.WallMicros();
+  world.RunFor(absl::Seconds(10));
+  EXPECT_EQ(node.Now() - begin, absl::Seconds(10));
+  EXPECT_EQ(node.WallMicros() - wall, 11000000);
+}
+
 TEST(SimNode, ACrashCanFallBetweenTwoStepsOfOneTask) {
   SimWorld world(1);
   SimNode& node = world.AddNode("a");
