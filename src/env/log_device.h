@@ -73,7 +73,7 @@ class LogFile {
   virtual const std::string& path() const = 0;
 };
 
-// What a device has done since it was made. Thread-safe.
+// What a device has done since it was made, for logs and to probe it. Thread-safe.
 struct LogDeviceStats {
   Histogram append_nanos;       // from Write() to the moment its answer is posted
   Histogram sync_nanos;         // a flush of the device, a file's own, or a write that carries one

@@ -95,7 +95,9 @@ MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& en
     add(CountInfo("log_records_per_write", "Mutations in one log block."), stats.records_per_write);
     add(CountInfo("log_writes_per_sync", "Log blocks that one flush made durable."),
         stats.writes_per_sync);
-    add({.name = "log_writes_total", .help = "Log blocks written."}, stats.writes);
+    add({.name = "log_writes_total",
+         .help = "Log blocks written, and blocks to probe an idle disk."},
+        stats.writes);
     add({.name = "log_written_bytes_total",
          .help = "Bytes written for log blocks, rewritten pages and padding included."},
         stats.bytes);
@@ -160,12 +162,11 @@ MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer&
   add(MetricKind::kCounter,
       {.name = "disk_io_errors_total", .help = "I/O errors seen on the disk since the start."},
       [](const DiskSnapshot& disk) { return static_cast<double>(disk.io_errors); });
-  add(MetricKind::kGauge,
-      {.name = "disk_slow", .help = "1 while the disk's log flushes are too slow."},
+  add(MetricKind::kGauge, {.name = "disk_slow", .help = "1 while the disk is too slow for logs."},
       [](const DiskSnapshot& disk) { return disk.is_slow ? 1.0 : 0.0; });
   add(MetricKind::kGauge,
       {.name = "disk_sync_p99_seconds",
-       .help = "99th percentile of the log's flushes in the last whole second."},
+       .help = "99th percentile of the disk's flushes in the last whole second."},
       [](const DiskSnapshot& disk) { return absl::ToDoubleSeconds(disk.sync_p99); });
   add(MetricKind::kGauge,
       {.name = "disk_capacity_bytes",

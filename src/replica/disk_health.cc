@@ -2,7 +2,6 @@
 #include "replica/disk_health.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace arion {
 namespace {
@@ -54,10 +53,8 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
 
 void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& answers, int64_t queued) {
   sync_p99_nanos_ = answers.Quantile(0.99);
-  const std::optional<absl::Duration> probe = std::exchange(probe_, std::nullopt);
-  const auto is_late = [&](absl::Duration took) { return took > options_.sync_p99_max; };
   const bool is_stuck = answers.count == 0 && queued > 0;
-  if (is_stuck || is_late(absl::Nanoseconds(sync_p99_nanos_)) || (probe && is_late(*probe))) {
+  if (is_stuck || absl::Nanoseconds(sync_p99_nanos_) > options_.sync_p99_max) {
     good_seconds_ = 0;
     if (late_seconds_++ == 0 && !is_slow_) slow_since_ = now;
     if (is_slow_ || late_seconds_ < kSlowSeconds) return;
@@ -67,7 +64,7 @@ void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& answers, int64
     return;
   }
   late_seconds_ = 0;
-  if (!is_slow_ || (answers.count == 0 && !probe)) return;
+  if (!is_slow_ || answers.count == 0) return;
   if (++good_seconds_ < calm_seconds_) return;
   is_slow_ = false;
   good_seconds_ = 0;

@@ -5,10 +5,10 @@
 //           waits for space, or when the usable space falls under the bound; back after
 //           kGoodSightings looks in a row, each a quarter (and some) above the bound, with nobody
 //           waiting. Usable is what is available without what the reserve still lacks. IO_ERROR is
-//           sticky. Slow stands beside: the p99 of a second's flushes (of its writes, where none is
-//           flushed: durability os) above the limit, or writes queued and none answered, in
-//           kSlowSeconds seconds in a row. It is over after kCalmSeconds good ones in a row, twice
-//           as many after each relapse: where nothing is written any more, a probe in time is one.
+//           sticky. Slow stands beside: the p99 of a second's answers (flush_watch.h) above the
+//           limit, or writes queued and none answered, in kSlowSeconds seconds in a row. It is over
+//           after kCalmSeconds good ones in a row, twice as many after each relapse; one in which
+//           nothing was asked is none.
 // Threads   Not thread-safe; DiskWatch locks.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -16,7 +16,6 @@
 #include <absl/time/time.h>
 
 #include <cstdint>
-#include <optional>
 
 #include "base/histogram.h"
 #include "base/instant.h"
@@ -52,11 +51,8 @@ class DiskHealth {
   }
   void OnLogGoesOn() { --logs_waiting_; }
   void OnIoError() { ++io_errors_; }
-  // Once a second: how long its flushes took, its writes where none is flushed, and how many were
-  // queued at its end.
+  // Once a second: how long its flushes took, and how many writes were queued at its end.
   void OnSecond(Instant now, const Histogram::Snapshot& answers, int64_t queued);
-  // While it is slow: how long one small flush took that was made to see.
-  void OnProbe(absl::Duration took) { probe_ = took; }
 
   // ---- state ----
   DiskStatus state() const {
@@ -91,7 +87,6 @@ class DiskHealth {
   int late_seconds_ = 0;  // in a row
   int good_seconds_ = 0;  // in a row, while slow
   int calm_seconds_ = kCalmSeconds;
-  std::optional<absl::Duration> probe_;  // since the last second
   Instant slow_since_{0};
   Instant calm_since_{0};
   uint64_t sync_p99_nanos_ = 0;

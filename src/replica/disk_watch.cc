@@ -3,7 +3,6 @@
 
 #include <absl/strings/str_format.h>
 
-#include <optional>
 #include <utility>
 
 #include "base/log.h"
@@ -16,28 +15,11 @@ std::string MiB(uint64_t bytes) {
   return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
 }
 
-constexpr char kProbeName[] = ".arion-probe";
-
-// How long it takes to write and sync a block; nullopt: it can't be done, whatever the speed.
-std::optional<absl::Duration> Probe(Environment& env, const std::string& directory) {
-  constexpr size_t kProbeBytes = 4096;
-  const std::string path = JoinPath(directory, kProbeName);
-  const Instant begin = env.clock().Now();
-  auto file = env.files().OpenForWrite(path, FileSystem::CreateMode::kTruncate);
-  if (!file.ok() || !(*file)->WriteAt(0, std::string(kProbeBytes, '\0')).ok() ||
-      !(*file)->Sync().ok() || !(*file)->Close().ok())
-    return std::nullopt;
-  const absl::Duration took = env.clock().Now() - begin;
-  env.files().Remove(path).IgnoreError();  // the next one writes over it
-  return took;
-}
-
 }  // namespace
 
 struct DiskWatch::Sight {
   absl::StatusOr<FileSystem::Space> space;
   absl::StatusOr<uint64_t> reserve;
-  std::optional<absl::Duration> probe;
 };
 
 struct DiskWatch::Disk {
@@ -47,7 +29,7 @@ struct DiskWatch::Disk {
   const DataDirectory directory;
   DiskReserve reserve;  // in the pool, one job at a time
 
-  std::atomic<LogDevice*> log_device{nullptr};
+  std::atomic<FlushWatch*> flushes{nullptr};  // null: not readable
 
   // Of the strand, once started.
   bool is_readable = true;
@@ -56,7 +38,6 @@ struct DiskWatch::Disk {
   bool keeps_reserve = true;  // false: its file can't be written, it is left alone
   bool could_see = true;
   bool said_slow = false;
-  Histogram::Snapshot syncs_before, writes_before;
 
   std::atomic<bool> has_space{true};
   mutable std::mutex mutex;
@@ -90,20 +71,27 @@ void DiskWatch::Start(const std::vector<bool>& is_readable) {
     Disk& disk = *disks_[i];
     disk.is_readable = is_readable[i];
     if (is_readable[i]) {
-      LogDevice& device = env_.log_device(disk.directory.path);
-      disk.syncs_before = device.stats().sync_nanos.Read();
-      disk.writes_before = device.stats().append_nanos.Read();
-      disk.log_device.store(&device, std::memory_order_release);
+      disk.flushes.store(FlushesOf(disk.directory.path), std::memory_order_release);
     } else {
       std::lock_guard lock(disk.mutex);
       disk.health.OnIoError();
     }
   }
   strand_->Post([self = shared_from_this()] {
+    for (const auto& flushes : self->flushes_) flushes->OnSecond();
     for (size_t i = 0; i < self->disks_.size(); ++i)
       if (self->disks_[i]->is_readable) self->LookAt(i);
     self->Tick();
   });
+}
+
+FlushWatch* DiskWatch::FlushesOf(const std::string& directory) {
+  LogDevice& device = env_.log_device(directory);
+  for (const auto& flushes : flushes_)
+    if (&flushes->device() == &device) return flushes.get();
+  flushes_.push_back(
+      std::make_shared<FlushWatch>(device, env_.disk_pool(directory), strand_, directory));
+  return flushes_.back().get();
 }
 
 void DiskWatch::Stop() {
@@ -116,6 +104,7 @@ void DiskWatch::Tick() {
   timer_ = strand_->PostAfter(kPeriod, [self = weak_from_this()] {
     const auto watch = self.lock();
     if (watch == nullptr || watch->is_stopped_) return;
+    for (const auto& flushes : watch->flushes_) flushes->OnSecond();
     for (size_t i = 0; i < watch->disks_.size(); ++i) {
       if (!watch->disks_[i]->is_readable) continue;
       watch->JudgeFlushes(i);
@@ -131,23 +120,18 @@ void DiskWatch::LookAt(size_t index) {
   if (disk.is_looking || is_stopped_) return;
   disk.is_looking = true;
   const bool gives_up = std::exchange(disk.gives_up_reserve, false);
-  const bool probes = disk.said_slow;
   uint64_t growth = 0;
   if (!gives_up && disk.keeps_reserve) {
     std::lock_guard lock(disk.mutex);
     growth = disk.health.ReserveGrowth();
   }
-  env_.disk_pool(disk.directory.path)
-      .Submit([self = shared_from_this(), index, gives_up, growth, probes] {
-        DiskReserve& reserve = self->disks_[index]->reserve;
-        absl::StatusOr<uint64_t> size = gives_up ? reserve.GiveUp() : reserve.GrowBy(growth);
-        Sight sight{.space = self->env_.files().SpaceOf(self->disks_[index]->directory.path),
-                    .reserve = std::move(size),
-                    .probe = probes ? Probe(self->env_, self->disks_[index]->directory.path)
-                                    : std::nullopt};
-        self->strand_->Post(
-            [self, index, sight = std::move(sight)] { self->OnSeen(index, sight); });
-      });
+  env_.disk_pool(disk.directory.path).Submit([self = shared_from_this(), index, gives_up, growth] {
+    DiskReserve& reserve = self->disks_[index]->reserve;
+    absl::StatusOr<uint64_t> size = gives_up ? reserve.GiveUp() : reserve.GrowBy(growth);
+    Sight sight{.space = self->env_.files().SpaceOf(self->disks_[index]->directory.path),
+                .reserve = std::move(size)};
+    self->strand_->Post([self, index, sight = std::move(sight)] { self->OnSeen(index, sight); });
+  });
 }
 
 void DiskWatch::OnSeen(size_t index, const Sight& sight) {
@@ -164,7 +148,6 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
     std::lock_guard lock(disk.mutex);
     disk.health.OnReserve(sight.reserve.ok() ? *sight.reserve : 0);
     if (sight.space.ok()) disk.health.OnSpace(*sight.space);
-    if (sight.probe) disk.health.OnProbe(*sight.probe);
     if (is_overtaken) disk.health.OnNoSpace();  // the disk filled up while the reserve grew
   }
   SayStateOf(disk);
@@ -191,16 +174,9 @@ void DiskWatch::SayStateOf(Disk& disk) {
 
 void DiskWatch::JudgeFlushes(size_t index) {
   Disk& disk = *disks_[index];
-  const LogDeviceStats& stats = disk.log_device.load()->stats();
-  Histogram::Snapshot syncs = stats.sync_nanos.Read();
-  Histogram::Snapshot writes = stats.append_nanos.Read();
-  const Histogram::Snapshot flushes = syncs.Since(disk.syncs_before);
-  const Histogram::Snapshot answers =
-      flushes.count > 0 ? flushes : writes.Since(disk.writes_before);
-  disk.syncs_before = std::move(syncs);
-  disk.writes_before = std::move(writes);
+  const FlushWatch& flushes = *disk.flushes.load();
   std::unique_lock lock(disk.mutex);
-  disk.health.OnSecond(env_.clock().Now(), answers, stats.queued.value());
+  disk.health.OnSecond(env_.clock().Now(), flushes.answers(), flushes.queued());
   if (disk.health.is_slow() == disk.said_slow) return;
   disk.said_slow = disk.health.is_slow();
   if (disk.said_slow)
@@ -237,8 +213,8 @@ DiskStatus DiskWatch::StateForPeers(size_t disk) const {
 }
 
 absl::Duration DiskWatch::FlushWait(size_t disk) const {
-  std::lock_guard lock(disks_[disk]->mutex);
-  return absl::Nanoseconds(disks_[disk]->health.sync_p99_nanos());
+  const FlushWatch* flushes = disks_[disk]->flushes.load(std::memory_order_acquire);
+  return flushes == nullptr ? absl::ZeroDuration() : flushes->LogWait();
 }
 
 std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
@@ -259,8 +235,8 @@ std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
                    .reserve_bytes = health.reserve_bytes(),
                    .io_errors = health.io_errors(),
                    .logs_waiting = health.logs_waiting()});
-    const LogDevice* device = disk->log_device.load(std::memory_order_acquire);
-    if (device != nullptr) all.back().log_method = device->method();
+    const FlushWatch* flushes = disk->flushes.load(std::memory_order_acquire);
+    if (flushes != nullptr) all.back().log_method = flushes->device().method();
   }
   return all;
 }

@@ -1,9 +1,8 @@
 // DiskWatch: looks after each data directory's disk once a second, keeps its DiskHealth and its
 // reserve file, and tells replicas whether they may take new writes.
 //
-// Shapes    A slow disk is probed once a second: a small file is written, synced and removed.
-//           A disk is named by its position in the list given. Health goes by data directory (tag),
-//           the flush times by device (decision 23): several directories may share one.
+// Shapes    A disk is named by its position in the list given. Health goes by data directory (tag),
+//           the flush times by device (decision 23): several directories may share one FlushWatch.
 // Threads   Thread-safe, but for Start (before all else) and Stop (on the server's strand).
 //           HasSpace is one load.
 // Lifetime  Held by shared_ptr; the Environment outlives it.
@@ -27,6 +26,7 @@
 #include "env/environment.h"
 #include "replica/disk_health.h"
 #include "replica/disk_reserve.h"
+#include "replica/flush_watch.h"
 #include "replica/replica_server.h"
 
 namespace arion {
@@ -50,8 +50,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   DiskStatus StateOf(size_t disk) const;
   // What the disk's members are told: IO_ERROR hides no lack of space.
   DiskStatus StateForPeers(size_t disk) const;
-  // p99 of the log's flushes in the last whole second, of its writes where none is flushed; 0:
-  // there were none.
+  // FlushWatch::LogWait of the disk's device.
   absl::Duration FlushWait(size_t disk) const;
   std::vector<DiskSnapshot> Snapshot() const;
   std::vector<std::string> SlowTags() const;
@@ -67,6 +66,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   struct Sight;
   class LogWait;
 
+  FlushWatch* FlushesOf(const std::string& directory);
   void Tick();
   void LookAt(size_t disk);
   void OnSeen(size_t disk, const Sight& sight);
@@ -79,6 +79,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   const StrandPtr strand_;
   const DiskHealthOptions options_;
   std::vector<std::unique_ptr<Disk>> disks_;
+  std::vector<std::shared_ptr<FlushWatch>> flushes_;  // one a device; made by Start
   std::function<void()> on_slow_changed_;
   TimerId timer_ = kNoTimer;
   bool is_stopped_ = false;

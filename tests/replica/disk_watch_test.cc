@@ -167,6 +167,39 @@ TEST_F(DiskWatchTest, WithoutFlushesTheWritesTellASlowDisk) {
   EXPECT_FALSE(watch_->SlowTags().empty());
 }
 
+// Their logs lie elsewhere, or they are only read.
+TEST_F(DiskWatchTest, DisksThatNoLogIsWrittenToAreFoundSlowAndForgiven) {
+  Seconds(3);
+  node_.disk().SetSlowness(20000);
+  Seconds(6);
+  EXPECT_EQ(watch_->SlowTags(), (std::vector<std::string>{"a", "b"}));
+  node_.disk().SetSlowness(1);
+  Seconds(40);
+  EXPECT_TRUE(watch_->SlowTags().empty());
+}
+
+TEST_F(DiskWatchTest, AnIdleDiskIsNotSlowAndItsProbesAreNobodysWait) {
+  for (int i = 0; i < 60; ++i) {
+    Seconds(1);
+    ASSERT_TRUE(watch_->SlowTags().empty()) << "after " << i << " s";
+    ASSERT_EQ(watch_->FlushWait(0), absl::ZeroDuration());
+  }
+  EXPECT_GT(watch_->Snapshot()[0].sync_p99, absl::ZeroDuration());
+  EXPECT_LE(env_.log_device("/a").stats().writes.value(), 60) << "two directories, one disk";
+}
+
+TEST_F(DiskWatchTest, AFullDiskIsProbedAllTheSame) {
+  Seconds(3);
+  node_.disk().SetFreeBytes(0);
+  watch_->OnNoSpace(0);
+  Seconds(3);
+  const int64_t before = env_.log_device("/a").stats().writes.value();
+  Seconds(5);
+  EXPECT_GE(env_.log_device("/a").stats().writes.value(), before + 4);
+  EXPECT_EQ(env_.log_device("/a").stats().failures.value(), 0);
+  EXPECT_TRUE(watch_->SlowTags().empty());
+}
+
 TEST_F(DiskWatchTest, AReserveLeftFromAnEarlierLifeIsKept) {
   Seconds(3);
   env_.RunOn(strand_, [this] { watch_->Stop(); });

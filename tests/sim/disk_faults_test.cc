@@ -131,5 +131,16 @@ TEST_F(DiskFaultsTest, ASlowDiskIsNoticedAndForgiven) {
   EXPECT_FALSE(server.server->Disks()[0].is_slow);
 }
 
+TEST_F(DiskFaultsTest, ASlowDiskIsNoticedWhereNobodyWrites) {
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  world_.RunFor(absl::Seconds(30));
+  EXPECT_FALSE(server.server->Disks()[0].is_slow) << "idle is not slow";
+  server.node.disk().SetSlowness(20000);
+  world_.RunFor(absl::Seconds(6));
+  EXPECT_TRUE(server.server->Disks()[0].is_slow);
+}
+
 }  // namespace
 }  // namespace arion
