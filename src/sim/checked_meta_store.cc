@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/status.h"
-#include "meta/cluster_state.h"
 
 namespace arion::sim {
 namespace {

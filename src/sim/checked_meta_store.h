@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "messages/configuration.h"
+#include "meta/cluster_state.h"
 #include "meta/meta_store.h"
 
 namespace arion::sim {
@@ -23,6 +24,9 @@ class CheckedMetaStore : public MetaStore {
   absl::StatusOr<std::map<std::string, std::string>> Load() override;
   void Commit(std::vector<Change> batch, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) override;
+
+  // What is durable.
+  absl::StatusOr<ClusterState> State() const { return ClusterState::Load(durable_->entries); }
 
  private:
   struct Durable {

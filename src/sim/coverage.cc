@@ -67,6 +67,12 @@ const char* ProbeName(Probe probe) {
       return "nobody-left";
     case Probe::kTableDropped:
       return "table-dropped";
+    case Probe::kTableOfAnOldName:
+      return "table-of-an-old-name";
+    case Probe::kRecalledTableRead:
+      return "recalled-table-read";
+    case Probe::kGarbageRemoved:
+      return "garbage-removed";
     case Probe::kWriteRefusedByDisk:
       return "write-refused-by-disk";
     case Probe::kClientSentElsewhere:

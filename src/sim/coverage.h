@@ -46,6 +46,9 @@ enum class Probe : uint8_t {
   kPrimaryReturned,  // nobody was left; a former member was taken back
   kNobodyLeft,       // DDD
   kTableDropped,
+  kTableOfAnOldName,   // read when it was new
+  kRecalledTableRead,  // all of it
+  kGarbageRemoved,
   kWriteRefusedByDisk,
   kClientSentElsewhere,
   kReplicaOpenedAgain,

@@ -71,17 +71,28 @@ void ProbeClient::CreateTable(Endpoint meta, const CreateAppRequest& request,
                   });
 }
 
-void ProbeClient::DropTable(Endpoint meta, const DropAppRequest& request,
-                            absl::AnyInvocable<void(ErrorCode)> done) {
+template <class Response>
+void ProbeClient::Change(Endpoint meta, const char* name, std::string body,
+                         absl::AnyInvocable<void(ErrorCode)> done) {
   OutboundRequest outbound;
-  outbound.name = kRpcDropApp;
-  outbound.body = EncodeWrapped(request);
+  outbound.name = name;
+  outbound.body = std::move(body);
   transport_.Call(meta, std::move(outbound), strand_,
                   [done = std::move(done)](RpcResult result) mutable {
                     if (result.error != ErrorCode::kOk) return done(result.error);
-                    auto response = DecodeWrapped<DropAppResponse>(result.body);
+                    auto response = DecodeWrapped<Response>(result.body);
                     done(response.ok() ? response->err : ErrorCode::kInvalidData);
                   });
+}
+
+void ProbeClient::DropTable(Endpoint meta, const DropAppRequest& request,
+                            absl::AnyInvocable<void(ErrorCode)> done) {
+  Change<DropAppResponse>(meta, kRpcDropApp, EncodeWrapped(request), std::move(done));
+}
+
+void ProbeClient::RecallTable(Endpoint meta, const RecallAppRequest& request,
+                              absl::AnyInvocable<void(ErrorCode)> done) {
+  Change<RecallAppResponse>(meta, kRpcRecallApp, EncodeWrapped(request), std::move(done));
 }
 
 }  // namespace arion::sim

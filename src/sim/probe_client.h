@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "rpc/transport.h"
@@ -33,8 +34,14 @@ class ProbeClient {
                    absl::AnyInvocable<void(CreateAppResponse)> done);
   void DropTable(Endpoint meta, const DropAppRequest& request,
                  absl::AnyInvocable<void(ErrorCode)> done);
+  void RecallTable(Endpoint meta, const RecallAppRequest& request,
+                   absl::AnyInvocable<void(ErrorCode)> done);
 
  private:
+  // What an administrator asks for; kOk: it is so.
+  template <class Response>
+  void Change(Endpoint meta, const char* name, std::string body,
+              absl::AnyInvocable<void(ErrorCode)> done);
   OutboundRequest Request(const char* name, int32_t app_id, int32_t partition_count,
                           std::string_view raw_key, absl::Duration timeout) const;
 

@@ -89,6 +89,9 @@ SimCluster::SimCluster(SimClusterOptions options)
   server_options_.checkpoint_interval = random.Between(absl::Seconds(3), absl::Seconds(40));
   server_options_.closed_replica_linger = absl::Seconds(5);
   server_options_.failed_directory_rest_max = absl::Seconds(8);
+  server_options_.garbage.interval = absl::Seconds(2);
+  server_options_.garbage.keep_failed = random.Between(absl::Seconds(2), absl::Seconds(10));
+  server_options_.garbage.keep_unneeded = random.Between(absl::Seconds(2), absl::Seconds(10));
   server_options_.log_segment_bytes = uint64_t{64} << (10 + random.Below(3));
   // A checkpoint for 6 MB of log at the latest: a crowd with large values writes more in an interval.
   server_options_.replay_max = absl::Milliseconds(25);
@@ -138,7 +141,8 @@ SimCluster::SimCluster(SimClusterOptions options)
     node->SetWallRate(off_by(options_.faults.wall_drift_percent));
   }
 
-  churn_ = std::make_unique<TableChurn>(world_, network_, meta_.endpoint, replica_count_);
+  churn_ = std::make_unique<TableChurn>(world_, network_, history_, coverage_, meta_.endpoint,
+                                        replica_count_);
   WatchTheNetwork();
 }
 
@@ -247,6 +251,7 @@ void SimCluster::StartServer(Server& server) {
   if (server.node->alive() || server.server) return;
   SimEnvironment& env = server.node->Start();
   server.stopping = false;
+  server.started_blind = server.node->disk().reads_fail();
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
   CheckedEngineFactory::Events events;
@@ -262,7 +267,7 @@ void SimCluster::StartServer(Server& server) {
       std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, std::move(options));
   absl::Status status = server.server->Start();
   if (status.ok()) return;
-  if (server.node->disk().reads_fail()) {  // as whoever watches over a process would
+  if (server.started_blind) {  // as whoever watches over a process would
     CrashServer(server, CrashMode::kProcess);
     RestartLater(server, DrawLength());
     return;
@@ -420,6 +425,7 @@ RunReport SimCluster::Run() {
     world_.RunFor(options_.run_length);
     HealAll();
     AwaitHealth();
+    AwaitTidiness();
   }
   return Report();
 }
@@ -442,7 +448,6 @@ RunReport SimCluster::Report() {
   report.reads = history_.Count(Operation::Kind::kRead, Operation::Outcome::kOk);
   report.faults = faults_;
   report.faults_injected = faults_drawn_;
-  for (size_t i = 0; i < churn_->dropped().size(); ++i) coverage_.Hit(Probe::kTableDropped);
   report.probes = coverage_.counts();
   report.healed_after = healed_after_;
   for (const auto& server : servers_)

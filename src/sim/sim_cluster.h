@@ -8,7 +8,7 @@
 // Shapes   A run: start, create the tables, wait until they are whole; faults and clients for
 //          run_length; heal everything and demand that within 60 s each partition takes writes, all
 //          members are equal (decree and content), nobody learns, dropped tables are gone and disks
-//          are not fuller than they may be.
+//          are not fuller than they may be; then that what nobody needs leaves the disks.
 // Promises W2  Equal options give equal runs: the same trace_hash, the same report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -111,7 +111,9 @@ class SimCluster {
     std::unique_ptr<CheckedEngineFactory> engines;
     std::unique_ptr<ReplicaServer> server;
     bool stopping = false;
+    bool started_blind = false;                // its disk could not be read
     std::vector<std::string> new_directories;  // tags
+    std::set<std::string> set_aside;           // names, when it was last looked
   };
   struct Meta {
     SimNode* node = nullptr;
@@ -191,9 +193,13 @@ class SimCluster {
   static uint64_t DiskBytesOf(SimNode& node);
   std::string WhatIsMissing() const;
   void AwaitHealth();
+  // Directories that nobody needs and that were kept for longer than they are to be.
+  std::string WhatIsLeftOver() const;
+  std::string WhatIsLeftOver(const Server& server, const ClusterState& state) const;
+  void AwaitTidiness();
   // What everybody keeps, every few seconds.
   void WatchBounds();
-  void NoteWhatIsKept(const Server& server);
+  void NoteWhatIsKept(Server& server);
   void Violate(std::string what) { violations_.push_back(std::move(what)); }
   void CollectViolations(RunReport* report);
   RunReport Report();

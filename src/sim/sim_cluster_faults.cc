@@ -31,7 +31,12 @@ LinkWeather SimCluster::UsualWeather() const {
 }
 
 bool SimCluster::IsCalm() const {
+  const auto may_lose_one = [this](const auto& entry) {
+    return entry.first.app_id != churn_->app_id() ||
+           entry.second.MemberCount() == static_cast<size_t>(replica_count_);
+  };
   return troubles_ == 0 && meta_.node->alive() && IsWhole() &&
+         (churn_->IsIdle() || std::all_of(stored_.begin(), stored_.end(), may_lose_one)) &&
          std::all_of(servers_.begin(), servers_.end(),
                      [](const auto& s) { return s->node->alive() && !s->stopping; });
 }
@@ -297,6 +302,7 @@ void SimCluster::MakeEmpty(SimDisk& disk, const std::string& path) {
 void SimCluster::LoseDirectories(Server& server, Fault fault) {
   SimRandom& random = world_.random();
   SimDisk& disk = server.node->disk();
+  server.set_aside.clear();
   if (fault == Fault::kReplaced || random.Percent(30)) {
     for (const std::string& path : DiskPaths()) MakeEmpty(disk, path);
     return;
@@ -344,7 +350,11 @@ void SimCluster::HealAll() {
   StartMeta();
   if (std::exchange(balances_, false))
     SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kSteady);
-  for (auto& server : servers_) StartServer(*server);
+  for (auto& server : servers_) {
+    // What a server could not read when it started it leaves where it is until the next start.
+    if (server->started_blind && server->node->alive()) CrashServer(*server, CrashMode::kProcess);
+    StartServer(*server);
+  }
 }
 
 }  // namespace arion::sim

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "replica/garbage_collector.h"
+#include "replica/replica_directory.h"
 #include "sim/sim_cluster.h"
 
 namespace arion::sim {
@@ -84,7 +86,7 @@ void SimCluster::WatchBounds() {
   world_.After(absl::Seconds(3), EventKind::kCheck, [this] { WatchBounds(); });
 }
 
-void SimCluster::NoteWhatIsKept(const Server& server) {
+void SimCluster::NoteWhatIsKept(Server& server) {
   int64_t bytes = 0;
   std::map<std::string, std::set<std::string>> checkpoints;  // of each data directory
   std::set<std::string> set_aside;  // names: a replica and its log in a log home bear the same
@@ -98,6 +100,9 @@ void SimCluster::NoteWhatIsKept(const Server& server) {
   });
   bounds_->Note(Kept::kDiskBytes, bytes, server.name);
   bounds_->Note(Kept::kSetAside, static_cast<int64_t>(set_aside.size()), server.name);
+  for (const std::string& name : server.set_aside)
+    if (!set_aside.contains(name)) coverage_.Hit(Probe::kGarbageRemoved);
+  server.set_aside = std::move(set_aside);
   for (const auto& [directory, names] : checkpoints)
     bounds_->Note(Kept::kCheckpoints, static_cast<int64_t>(names.size()),
                   absl::StrCat(server.name, directory));
@@ -215,6 +220,60 @@ void SimCluster::AwaitHealth() {
                        : !MembersAreEqual()      ? "members differ:"
                                                  : "it was not at rest:",
                        WhatIsMissing()));
+}
+
+std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState& state) const {
+  constexpr absl::Duration kRemoving = absl::Seconds(5);
+  const GarbageOptions& garbage = server_options_.garbage;
+  const int64_t meta_seconds = meta_.node->WallMicros() / 1000000;
+  const auto is_needed = [&](PartitionId pid) {
+    const Partition* partition = state.FindPartition(pid);
+    if (partition == nullptr) return false;
+    const AppInfo& table = state.FindTable(pid.app_id)->info;
+    if (table.status == AppStatus::kDropped) return table.expire_second > meta_seconds;
+    return partition->config.IsMember(server.endpoint);
+  };
+  std::string text;
+  for (const DiskSnapshot& disk : server.server->Disks()) {
+    if (disk.state == DiskStatus::kIoError) continue;  // not touched until the next start
+    const auto place = server.node->disk().Find(disk.path);
+    if (!place.ok()) continue;
+    for (const auto& [name, inode] : (*place)->entries) {
+      const auto replica = ParseReplicaDirectoryName(name);
+      // A log at home alone is in nobody's way; the next replica of its name takes its place.
+      bool stays = !replica || disk.tag == "log_home" || is_needed(replica->pid);
+      if (const auto aside = ParseGarbageName(name)) {
+        const absl::Duration age =
+            absl::Microseconds(server.node->WallMicros() - aside->set_aside_us.value_or(0));
+        const bool has_failed = aside->kind == GarbageKind::kFailed;
+        stays = age < (has_failed ? garbage.keep_failed : garbage.keep_unneeded) +
+                          garbage.interval + kRemoving;
+      }
+      if (!stays) absl::StrAppend(&text, " ", server.name, ":", disk.path, "/", name);
+    }
+  }
+  return text;
+}
+
+std::string SimCluster::WhatIsLeftOver() const {
+  const absl::StatusOr<ClusterState> state = meta_.store->State();
+  if (!state.ok()) return absl::StrCat(" the state: ", state.status().ToString());
+  std::string text;
+  for (const auto& server : servers_) absl::StrAppend(&text, WhatIsLeftOver(*server, *state));
+  return text;
+}
+
+// Replicas are called garbage by a lively meta server only; and by one that can tell what is needed.
+void SimCluster::AwaitTidiness() {
+  if (!violations_.empty() || IsLeftToOperator()) return;
+  balances_ = true;
+  SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kLively);
+  std::string left_over;
+  const auto is_tidy = [this, &left_over] { return (left_over = WhatIsLeftOver()).empty(); };
+  const Instant begin = world_.now();
+  while (!is_tidy() && world_.now() - begin < kHealthLimit) world_.RunFor(absl::Milliseconds(500));
+  if (!left_over.empty())
+    Violate(absl::StrCat("H: what nobody needs is still there after 60 s:", left_over));
 }
 
 }  // namespace arion::sim

@@ -28,6 +28,31 @@ bool MayHaveHappened(ErrorCode error) {
 
 }  // namespace
 
+void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+                   std::string value, absl::AnyInvocable<void(bool ok)> done) {
+  size_t index = history.Invoke(Operation::Kind::kWrite, record.name, value, world.now());
+  client.Put(record.table, record.hash_key, kSortKey, value, 0,
+             [&world, &history, index, done = std::move(done)](absl::Status status) mutable {
+               auto outcome = status.ok()                        ? Operation::Outcome::kOk
+                              : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
+                                                                 : Operation::Outcome::kRefused;
+               history.Return(index, outcome, world.now());
+               done(status.ok());
+             });
+}
+
+void ReadRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+                  absl::AnyInvocable<void(bool ok)> done) {
+  size_t index = history.Invoke(Operation::Kind::kRead, record.name, "", world.now());
+  client.Get(
+      record.table, record.hash_key, kSortKey,
+      [&world, &history, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
+        bool answered = value.ok() || absl::IsNotFound(value.status());
+        if (answered) history.ReturnRead(index, value.ok() ? *value : "", world.now());
+        done(answered);
+      });
+}
+
 Workload::Workload(SimWorld& world, SimNetwork& network, History& history,
                    DataHistory& data_history, WorkloadOptions options)
     : world_(world),
@@ -158,29 +183,13 @@ void Workload::Operate(ClientNode& client) {
 
 void Workload::Write(ClientNode& client, const std::string& key,
                      absl::AnyInvocable<void(bool ok)> done) {
-  std::string value = NewValue(client);
-  size_t index = history_.Invoke(Operation::Kind::kWrite, key, value, world_.now());
-  client.client->Put(TableOf(key).name, key, kSortKey, value, 0,
-                     [this, index, done = std::move(done)](absl::Status status) mutable {
-                       auto outcome = status.ok() ? Operation::Outcome::kOk
-                                      : absl::IsDeadlineExceeded(status)
-                                          ? Operation::Outcome::kUndecided
-                                          : Operation::Outcome::kRefused;
-                       history_.Return(index, outcome, world_.now());
-                       done(status.ok());
-                     });
+  WriteRegister(world_, history_, *client.client, {TableOf(key).name, key, key}, NewValue(client),
+                std::move(done));
 }
 
 void Workload::Read(ClientNode& client, const std::string& key,
                     absl::AnyInvocable<void(bool ok)> done) {
-  size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
-  client.client->Get(
-      TableOf(key).name, key, kSortKey,
-      [this, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
-        bool answered = value.ok() || absl::IsNotFound(value.status());
-        if (answered) history_.ReturnRead(index, value.ok() ? *value : "", world_.now());
-        done(answered);
-      });
+  ReadRegister(world_, history_, *client.client, {TableOf(key).name, key, key}, std::move(done));
 }
 
 void Workload::Increment(ClientNode& client, const std::string& counter,

@@ -26,6 +26,18 @@ struct WorkloadTable {
   int32_t partition_count = 0;
 };
 
+// A record that is a register of the history, under a name that tells its table from another of the
+// same name.
+struct Register {
+  std::string table;
+  std::string hash_key;
+  std::string name;
+};
+void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+                   std::string value, absl::AnyInvocable<void(bool ok)> done);
+void ReadRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+                  absl::AnyInvocable<void(bool ok)> done);
+
 struct WorkloadOptions {
   std::vector<WorkloadTable> tables;  // keys take turns
   std::vector<Endpoint> meta_servers;
