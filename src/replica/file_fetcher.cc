@@ -31,7 +31,7 @@ std::set<std::string> DirectoriesOf(const FetchPlan& plan) {
 
 // What may be the beginning of the file wanted; no bytes where nothing is.
 absl::StatusOr<FilePiece> ReadPiece(FileSystem& files, const std::string& path,
-                                    const FileToFetch& wanted) {
+                                    const FileToFetch& wanted, const std::atomic<bool>& cancelled) {
   const absl::StatusOr<FileStatus> status = files.Stat(path);
   if (!status.ok() || status->is_directory || status->is_symlink || !wanted.crc32c ||
       !wanted.size || status->size > *wanted.size)
@@ -39,6 +39,7 @@ absl::StatusOr<FilePiece> ReadPiece(FileSystem& files, const std::string& path,
   ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
   FilePiece piece;
   for (std::string bytes; piece.bytes < status->size; piece.bytes += bytes.size()) {
+    if (cancelled) return absl::CancelledError();
     RETURN_IF_ERROR(file->ReadAt(piece.bytes, kChunkBytes, &bytes));
     if (bytes.empty()) break;
     piece.crc = Crc32c(bytes, piece.crc);
@@ -69,7 +70,8 @@ absl::Status TakeOver(FileSystem& files, const FetchPlan& plan) {
 }
 
 // Makes the target's directories, finds what of the plan's files is there, and removes all else.
-absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const FetchPlan& plan) {
+absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const FetchPlan& plan,
+                                                     const std::atomic<bool>& cancelled) {
   const std::set<std::string> directories = DirectoriesOf(plan);
   std::set<std::string> kept = directories;
   for (const std::string& directory : directories) {
@@ -81,7 +83,7 @@ absl::StatusOr<std::vector<FilePiece>> PrepareTarget(FileSystem& files, const Fe
   std::vector<FilePiece> pieces;
   for (const FileToFetch& file : plan.files) {
     const std::string path = JoinPath(plan.target_directory, file.name);
-    ASSIGN_OR_RETURN(pieces.emplace_back(), ReadPiece(files, path, file));
+    ASSIGN_OR_RETURN(pieces.emplace_back(), ReadPiece(files, path, file, cancelled));
     if (pieces.back().bytes > 0) kept.insert(path);
   }
   for (const std::string& directory : directories) {
@@ -101,16 +103,15 @@ FileFetcher::FileFetcher(Environment& env, Transport& transport, StrandPtr stran
 FileFetcher::~FileFetcher() { LetGoOfFile(); }
 
 void FileFetcher::InPool(absl::AnyInvocable<absl::Status()> work, absl::AnyInvocable<void()> then) {
-  env_.bulk_pool(plan_.pool_path)
-      .Submit([self = weak_from_this(), strand = strand_, work = std::move(work),
-               then = std::move(then)]() mutable {
-        absl::Status status = work();
-        strand->Post([self, status = std::move(status), then = std::move(then)]() mutable {
-          const auto fetcher = self.lock();
-          if (fetcher == nullptr || fetcher->is_cancelled()) return;
-          if (!status.ok()) return fetcher->Finish(status);
-          then();
-        });
+  plan_.in_pool(
+      [cancelled = cancelled_, work = std::move(work)]() mutable {
+        return *cancelled ? absl::CancelledError() : work();
+      },
+      [self = weak_from_this(), then = std::move(then)](const absl::Status& status) mutable {
+        const auto fetcher = self.lock();
+        if (fetcher == nullptr || fetcher->is_cancelled()) return;
+        if (!status.ok()) return fetcher->Finish(status);
+        then();
       });
 }
 
@@ -126,7 +127,8 @@ void FileFetcher::Start(Done done) {
   auto pieces = std::make_shared<std::vector<FilePiece>>();
   InPool(
       [self = shared_from_this(), pieces]() -> absl::Status {
-        ASSIGN_OR_RETURN(*pieces, PrepareTarget(self->env_.files(), self->plan_));
+        ASSIGN_OR_RETURN(*pieces,
+                         PrepareTarget(self->env_.files(), self->plan_, *self->cancelled_));
         return absl::OkStatus();
       },
       [this, pieces] {

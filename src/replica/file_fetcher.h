@@ -17,6 +17,7 @@
 #include <absl/functional/any_invocable.h>
 #include <absl/status/status.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -52,6 +53,9 @@ struct FetchPlan {
   std::string target_directory;  // holds nothing else
   std::vector<FileToFetch> files;
   std::string pool_path;  // exists, on the target's device
+  // Runs its work in that path's bulk pool, then the second with what came of it on the strand.
+  std::function<void(absl::AnyInvocable<absl::Status()>, absl::AnyInvocable<void(absl::Status)>)>
+      in_pool;
   PeerGeneration generation = PeerGeneration::k25;
   // When so many bytes may be asked for; empty: at once.
   std::function<absl::Duration(uint64_t bytes)> pace;
@@ -66,8 +70,12 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   FileFetcher(Environment& env, Transport& transport, StrandPtr strand, FetchPlan plan);
   ~FileFetcher();
   void Start(Done done);
-  // Nothing is reported any more; what is being written finishes and stays in the target directory.
-  void Cancel() { done_ = nullptr; }
+  // Nothing is reported any more, and no work in the pool begins; what is being written finishes and
+  // stays in the target directory.
+  void Cancel() {
+    done_ = nullptr;
+    *cancelled_ = true;
+  }
   uint64_t bytes_fetched() const { return bytes_fetched_; }
   // Of an earlier copy; they did not have to be fetched.
   uint64_t bytes_kept() const { return bytes_kept_; }
@@ -101,6 +109,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   StrandPtr strand_;
   const FetchPlan plan_;
   Done done_;
+  const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
   std::vector<uint64_t> sizes_;    // of plan_.files
   std::vector<FilePiece> pieces_;  // of plan_.files
   size_t file_index_ = 0;

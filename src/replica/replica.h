@@ -403,7 +403,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   HotReads hot_reads_;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;  // null: no copy is under way
-  bool is_dropping_copies_ = false;
+  int copies_dropping_ = 0;               // in the pool
 
   Instant wakeup_at_ = Instant::InfiniteFuture();
   TimerId wakeup_timer_ = kNoTimer;

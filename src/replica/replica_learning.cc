@@ -164,6 +164,10 @@ void Replica::InstallCheckpoint(LearnerWork work) {
                  .source_disk_tag = response.replica_disk_tag.value_or(""),
                  .target_directory = LearnPathOf(directory_),
                  .pool_path = directory_,
+                 .in_pool =
+                     [this](PoolWork work, Then then) {
+                       RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+                     },
                  .generation = host_->options.peer_generation,
                  .pace =
                      [host = host_, disk = disk_](uint64_t bytes) {
@@ -193,7 +197,7 @@ void Replica::InstallCheckpoint(LearnerWork work) {
 
 void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
   std::atomic<int>& copies = *host_->copies;
-  if (is_dropping_copies_ || copies.load() >= host_->options.max_concurrent_copies)
+  if (copies_dropping_ > 0 || copies.load() >= host_->options.max_concurrent_copies)
     return After(kSlotPause, [serial, plan = std::move(plan), decree](Replica& replica) mutable {
       replica.Fetch(serial, std::move(plan), decree);
     });
@@ -234,13 +238,13 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
 }
 
 void Replica::DropCopies() {
-  is_dropping_copies_ = true;
+  ++copies_dropping_;
   InPool(
       [&files = host_->env.files(), path = LearnPathOf(directory_)] {
         return Exists(files, path) ? files.RemoveAll(path) : absl::OkStatus();
       },
       [this](const absl::Status& status) {
-        is_dropping_copies_ = false;
+        --copies_dropping_;
         LOG_IF(WARNING, !status.ok()) << Tag() << " an earlier copy stays: " << status;
       });
 }

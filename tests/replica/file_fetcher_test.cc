@@ -93,6 +93,15 @@ class FileFetcherTest : public testing::Test {
     });
   }
 
+  void InPool(absl::AnyInvocable<absl::Status()> work,
+              absl::AnyInvocable<void(absl::Status)> then) {
+    env_.bulk_pool("/replica")
+        .Submit([this, work = std::move(work), then = std::move(then)]() mutable {
+          absl::Status status = work();
+          work = nullptr;
+          strand_->Post([status, then = std::move(then)]() mutable { then(status); });
+        });
+  }
   absl::Status Fetch(FetchPlan plan) {
     std::optional<absl::Status> result;
     auto fetcher = std::make_shared<FileFetcher>(env_, transport_, strand_, std::move(plan));
@@ -110,6 +119,7 @@ class FileFetcherTest : public testing::Test {
             .files = {{.name = "checkpoint.5/big", .size = big_.size(), .crc32c = Crc32c(big_)},
                       {.name = "checkpoint.5/empty", .size = 0}},
             .pool_path = "/replica",
+            .in_pool = [this](auto work, auto then) { InPool(std::move(work), std::move(then)); },
             .on_odd_answer = [this] { ++odd_answers_; }};
   }
 
@@ -194,6 +204,18 @@ TEST_F(FileFetcherTest, NoFileStaysOpenWhateverTheEnd) {
   ASSERT_TRUE(world_.RunUntil([&] { return done.has_value(); }, absl::Minutes(1)));
   EXPECT_TRUE(done->ok()) << *done;
   EXPECT_EQ(env.files().open, 0) << "it is done";
+}
+
+// Its replica is set aside, and maybe made anew, as soon as its own work is done.
+TEST_F(FileFetcherTest, ACancelledCopyBeginsNothingInThePool) {
+  auto fetcher = std::make_shared<FileFetcher>(env_, transport_, strand_, Plan());
+  env_.RunOn(strand_, [&] {
+    fetcher->Start([](const absl::Status& status) { ADD_FAILURE() << status; });
+    fetcher->Cancel();
+  });
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_TRUE(Exists(env_.files(), "/replica/learn/left-over"));
+  EXPECT_FALSE(Exists(env_.files(), "/replica/learn/checkpoint.5"));
 }
 
 // Its bytes are those of the range asked for; where they belong it says wrongly.
