@@ -178,7 +178,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void Discard(uint64_t serial);
   void FlushForLearner(uint64_t serial);
   // Closes the engine, lets `exchange` change what lies in data/, opens it again; it must then
-  // stand at `expected`. The log is void from the first moment on.
+  // stand at `expected`. The log is void from the first moment on. Waits for other stores of
+  // .init-info, so that none of them comes behind its own.
   void ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange);
   void OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
                    const absl::Status& status);

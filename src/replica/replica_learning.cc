@@ -265,6 +265,11 @@ void Replica::Discard(uint64_t serial) {
 }
 
 void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange) {
+  if (holds_ > 0)  // .init-info may be about to be stored
+    return After(kNoSpacePause,
+                 [serial, expected, exchange = std::move(exchange)](Replica& replica) mutable {
+                   replica.ExchangeEngine(serial, expected, std::move(exchange));
+                 });
   ++holds_;
   scans_.Clear();
   WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
