@@ -92,10 +92,10 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   const Partition* partition = state.FindPartition(wanted.pid);
   if (partition == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown partition"};
   if (state.FindNode(request.node) == nullptr) return {UpdateVerdict::kUnknown, {}, "unknown node"};
-  if (level <= FunctionLevel::kFreezed) return {UpdateVerdict::kFreezed, {}, "freezed"};
 
   const PartitionConfiguration& now = partition->config;
   if (IsRepeat(now, wanted)) return {UpdateVerdict::kRepeat, {}, "repeated"};
+  if (level <= FunctionLevel::kFreezed) return {UpdateVerdict::kFreezed, {}, "freezed"};
   if (wanted.ballot != now.ballot + 1) return {UpdateVerdict::kOutdated, {}, "ballot"};
   if (partition->pending || table->partitions_change) {
     return {UpdateVerdict::kPendingSilence, {}, "another change is being stored"};

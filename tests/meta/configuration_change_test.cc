@@ -130,8 +130,12 @@ TEST_F(ConfigurationChangeTest, RepeatsStaleBallotsAndPendingChangesAreToldApart
   Install(partition(), *partition().pending, ConfigType::kRemove, Instant(0));
   request_.config.last_drops.clear();
   EXPECT_EQ(verdict(), UpdateVerdict::kRepeat);
-  EXPECT_EQ(JudgeUpdate(state_, FunctionLevel::kFreezed, request_).verdict,
-            UpdateVerdict::kFreezed);
+  const auto freezed = [&] {
+    return JudgeUpdate(state_, FunctionLevel::kFreezed, request_).verdict;
+  };
+  EXPECT_EQ(freezed(), UpdateVerdict::kRepeat) << "it was carried out before";
+  request_.config.ballot = Ballot(7);
+  EXPECT_EQ(freezed(), UpdateVerdict::kFreezed);
 }
 
 TEST_F(ConfigurationChangeTest, InstallRemembersWhoWasDroppedAndWhoServes) {
