@@ -29,6 +29,8 @@ namespace arion {
 
 constexpr int32_t kPartitionCountMax = 65536;
 constexpr size_t kLastDropsMax = 3;
+// Beyond it a ballot is of a damaged or hostile message.
+constexpr Ballot kBallotMax{int64_t{1} << 61};
 // How long one that took no replica when it should, or failed to learn it, comes after all others.
 constexpr absl::Duration kPassedOverFor = absl::Minutes(5);
 constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::partition_flags

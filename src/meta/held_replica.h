@@ -33,12 +33,13 @@ struct HeldReplica {
 };
 
 // They become `last_drops` of a partition without members, the best one last, under the largest
-// ballot of any; the guardian revives it. Sorts them so.
+// ballot of any (kBallotMax at most); the guardian revives it. Sorts them so.
 inline void LeaveTo(std::vector<HeldReplica>& found, PartitionConfiguration* config) {
   std::stable_sort(found.begin(), found.end(),
                    [](const HeldReplica& a, const HeldReplica& b) { return a.Rank() < b.Rank(); });
   for (const HeldReplica& replica : found) {
-    config->ballot = std::max(config->ballot, replica.report->ballot);
+    if (replica.report->ballot <= kBallotMax)
+      config->ballot = std::max(config->ballot, replica.report->ballot);
     if (replica.IsWhole())
       config->last_committed_decree =
           std::max(config->last_committed_decree, replica.report->last_committed_decree);

@@ -491,9 +491,8 @@ class Look {
       return {};
     }
     if (!last.has_replica || !earlier.is_known) return {};  // P6
-    int64_t ballot_gap = earlier.ballot - last.ballot;
-    int64_t committed_gap = earlier.committed - last.committed;
-    bool agree = (ballot_gap >= 0 && committed_gap >= 0) || (ballot_gap <= 0 && committed_gap <= 0);
+    const bool agree = (earlier.ballot >= last.ballot && earlier.committed >= last.committed) ||
+                       (earlier.ballot <= last.ballot && earlier.committed <= last.committed);
     Decree prepared = std::max(earlier.prepared, last.prepared);
     if (!agree || prepared < config.last_committed_decree ||
         prepared < std::max(earlier.committed, last.committed)) {

@@ -11,9 +11,6 @@ namespace {
 // configuration, or have lost its lease for a moment.
 constexpr int32_t kInactiveReportsMax = 2;
 
-// Beyond it a number is of a damaged or hostile message.
-constexpr Ballot kBallotMax{int64_t{1} << 61};
-
 // So far beyond the stored ids may one be of which a server has a replica.
 constexpr int32_t kUnknownIdsMax = 1000000;
 

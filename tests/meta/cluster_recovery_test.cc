@@ -76,6 +76,13 @@ TEST(ClusterRecoveryTest, WhoWasToldOfALaterBallotIsNotTheBestForThat) {
             ServerAt(2));
 }
 
+TEST(ClusterRecoveryTest, ABallotThatNobodyReachesIsNoBallot) {
+  std::vector<HeldByServer> held = ThreeServers();
+  held[1].replicas[0].ballot = Ballot(INT64_MAX);
+  const RecoveredCluster recovered = RecoverCluster(held, {});
+  EXPECT_EQ(recovered.tables.at(1).partitions.at(0).config.ballot, Ballot(7));
+}
+
 TEST(ClusterRecoveryTest, ALearnerIsNotTheBestHoweverLargeItsBallot) {
   std::vector<HeldByServer> held = ThreeServers();
   held[0].replicas[0].ballot = Ballot(9);
