@@ -57,6 +57,9 @@ void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report,
 }
 
 void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  // Unclean says who has been no member since its start: a new process, noticed by that alone.
+  if (report.status == PartitionStatus::kInactive && IsUnclean(report))
+    partition.serving.erase(node);
   if (partition.serving.contains(node)) return;
   if (IsUnclean(report)) partition.suspects.insert(node);
   // In a group whose primary works, a gap in its log would have shown. Without one, being a

@@ -526,6 +526,16 @@ TEST_F(PartitionGuardianTest, ARestartedPrimaryWithoutItsReplicaIsRemovedAtOnce)
   EXPECT_FALSE(Step().write->IsMember(kA));
 }
 
+// Its clock was set back, so nobody noticed that its process is a new one.
+TEST_F(PartitionGuardianTest, AnUncleanSecondaryIsNoneThatKeptRunning) {
+  Members({}, {kB, kC});
+  partition().headless_since = now_;
+  Reports(kB, {.status = PartitionStatus::kInactive, .unclean = true});
+  EXPECT_FALSE(partition().serving.contains(kB));
+  ASSERT_TRUE(Step().intent);
+  EXPECT_EQ(Step().intent->node, kC);
+}
+
 TEST_F(PartitionGuardianTest, AnUncleanPrimaryYieldsToOneThatKeptRunning) {
   Members(kA, {kB, kC});
   NoteRestart(partition(), kA, now_ + absl::Seconds(10));
