@@ -5,6 +5,7 @@
 //           (who holds everything before learners, then ballot, committed, prepared), under the
 //           largest ballot that any of them has. The guardian then revives it by its own rules, with
 //           the ballot that follows, so that no ballot is used twice.
+//           The servers are asked when no lease of before holds any more (recovery_requests.cc).
 //           Ids of tables that nobody holds need no place holders: one of which a server reports a
 //           replica later is not given again (meta/replica_reports.h).
 // Errors    kTryAgain: a server did not tell all it has, and that was not to be skipped.

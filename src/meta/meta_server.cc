@@ -115,6 +115,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
 
 void MetaServer::State::Begin(ClusterState loaded) {
   state_ = std::move(loaded);
+  leases_end_ = Now() + options_.grace;
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
   for (auto& [endpoint, node] : state_.nodes) {
@@ -207,6 +208,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
       EndIncarnation(from);
       break;
   }
+  leases_end_ = Now() + options_.grace;
   Answer(request, BeaconAck{.time = beacon->time,
                             .this_node = beacon->to_node,
                             .primary_node = beacon->to_node,

@@ -154,6 +154,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   // ---- the state made again (recovery_requests.cc) ----
   struct Recovery;
   void OnStartRecovery(InboundRequest& request);
+  void AskReplicaServers();
   template <class Response, class Request, class Take>
   void AskReplicaServer(size_t index, const char* name, const Request& request, Take take);
   void StoreRecovered();
@@ -183,6 +184,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
+  Instant leases_end_{0};                // those that this meta server, or a former one, granted
   bool store_failed_ = false;
   Instant store_retry_at_{0};  // there was no space: the guardian waits
   bool plan_is_scheduled_ = false;

@@ -81,6 +81,16 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
   phase_ = Phase::kUnderRecovery;
   for (Endpoint node : nodes) recovery_->held.push_back({.node = node});
   recovery_->answers_missing = 2 * nodes.size();
+  // No beacon is answered meanwhile, so that no primary of before serves beside one that is chosen.
+  const absl::Duration wait = leases_end_ - Now();
+  if (wait <= absl::ZeroDuration()) return AskReplicaServers();
+  strand_->PostAfter(wait, [weak = weak_from_this()] {
+    auto self = weak.lock();
+    if (self && self->phase_ != Phase::kStopped) self->AskReplicaServers();
+  });
+}
+
+void MetaServer::State::AskReplicaServers() {
   for (size_t i = 0; i < recovery_->held.size(); ++i) {
     const Endpoint node = recovery_->held[i].node;
     AskReplicaServer<QueryAppInfoResponse>(i, kRpcQueryAppInfo,
@@ -160,10 +170,8 @@ void MetaServer::State::InstallRecovered(std::map<int32_t, Table> tables) {
   }
   for (const HeldByServer& held : recovery_->held) {
     if (!held.failure.empty()) continue;
-    if (!state_.nodes.contains(held.node)) {
-      state_.nodes[held.node].alive = true;
-      detector_.AssumeAlive(held.node, Now());
-    }
+    state_.nodes[held.node].alive = true;
+    detector_.AssumeAlive(held.node, Now());
     ConfigSyncRequest sync{.node = held.node, .stored_replicas = held.replicas};
     if (!held.unreadable_disks.empty()) sync.unreadable_disks = held.unreadable_disks;
     NoteReports(state_, sync, options_.grace, Now());

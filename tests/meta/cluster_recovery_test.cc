@@ -190,7 +190,7 @@ class StartRecoveryTest : public MetaFixture {
       *answer = *DecodeWrapped<StartRecoveryResponse>(body);
     });
     transport_.handler(std::move(inbound));
-    world_.RunFor(absl::Milliseconds(10));
+    world_.RunFor(options_.grace + absl::Milliseconds(10));
     return answer;
   }
   // Servers answer as `held` says.
@@ -253,6 +253,23 @@ TEST_F(StartRecoveryTest, AnEmptyServingOneMayRecoverAndOneWithTablesMayNot) {
   answer = Begin(all_);
   EXPECT_EQ((*answer)->err, ErrorCode::kServiceAlreadyRunning);
   EXPECT_TRUE(transport_.called.empty());
+}
+
+// Else there would be two, and the old one's reads would miss the new one's writes.
+TEST_F(StartRecoveryTest, NobodyIsAskedWhileAPrimaryOfBeforeMayHoldItsLease) {
+  ASSERT_TRUE(StartMeta().ok());
+  world_.RunFor(absl::Minutes(1));
+  StartAndSync(3);
+  InboundRequest inbound;
+  inbound.header.name = kRpcStartRecovery;
+  inbound.header.framing = Framing::kRdsn;
+  inbound.body = EncodeWrapped(all_);
+  transport_.handler(std::move(inbound));
+  world_.RunFor(options_.grace - absl::Seconds(1));
+  EXPECT_TRUE(transport_.called.empty());
+  EXPECT_FALSE(Beacon(1));
+  world_.RunFor(absl::Milliseconds(1010));
+  EXPECT_EQ(transport_.called.size(), 6u);
 }
 
 TEST_F(StartRecoveryTest, WhoDoesNotAnswerRefusesItAndNothingIsStored) {
