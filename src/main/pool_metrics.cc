@@ -138,6 +138,9 @@ MetricRegistrations RegisterConnections(MetricRegistry& registry, const AsioTran
   add({.name = "connection_backlog_bytes",
        .help = "Answers that slow clients did not take, above 64 KiB each."},
       stats.backlog_bytes);
+  add({.name = "connection_half_frame_bytes",
+       .help = "Of messages that are not whole yet, above 64 KiB each."},
+      stats.half_frame_bytes);
   add({.name = "connection_pauses_total",
        .help = "Times that a client's requests were left unread until it took its answers."},
       stats.pauses);

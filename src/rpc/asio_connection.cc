@@ -372,7 +372,19 @@ void AsioConnection::OnRead(const std::error_code& error, size_t n) {
 
 void AsioConnection::Process() {
   HandleFrames();
+  if (!closed_) CountHalfFrame(parser_.buffered_bytes());
   if (!closed_ && !paused_ && !session_paused_ && !goes_on_) Read();
+}
+
+void AsioConnection::CountHalfFrame(size_t bytes) {
+  const size_t above = outgoing_ ? 0 : bytes - std::min(bytes, kFreeBytes);
+  if (above == 0)
+    frame_began_ = Instant::InfiniteFuture();
+  else if (frame_began_ == Instant::InfiniteFuture())
+    frame_began_ = Now();
+  const size_t before = std::exchange(half_frame_bytes_, above);
+  if (above != before)
+    host_->stats().half_frame_bytes.Add(static_cast<int64_t>(above) - static_cast<int64_t>(before));
 }
 
 void AsioConnection::HandleFrames() {
@@ -403,6 +415,7 @@ void AsioConnection::HandleFrames() {
       case FrameParser::Result::kHttp:
         return BeginSession();
       case FrameParser::Result::kFrame:
+        frame_began_ = Instant::InfiniteFuture();
         break;
     }
     if (frame.is_request) {
@@ -521,6 +534,13 @@ void AsioConnection::Tick(Instant now) {
     host_->stats().broken_frames.Add();
     return Close(absl::StrCat("half a frame: ", parser_.buffered_bytes(), " bytes"));
   }
+  if (half_frame_bytes_ > 0 &&
+      host_->stats().half_frame_bytes.value() >
+          static_cast<int64_t>(kHardFactor * host_->options().backlog_bytes_max)) {
+    host_->stats().broken_frames.Add();
+    return Close(
+        absl::StrCat("half a frame, as too many others: ", parser_.buffered_bytes(), " bytes"));
+  }
   size_t queued = queued_bytes_;
   if (IsTooFarBehind(queued, now)) {
     host_->stats().closed_slow.Add();
@@ -553,6 +573,7 @@ void AsioConnection::Close(std::string_view why) {
     LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_
                             << " closed: " << why;
   }
+  CountHalfFrame(0);
   session_sent_ = nullptr;
   const RpcResult lost{.error = ErrorCode::kNetworkFailure, .was_never_sent = !established_};
   for (uint64_t call : calls) host_->calls().Finish(call, lost);

@@ -80,7 +80,6 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   // Any thread.
   bool closed() const { return closed_.load(); }
-  Instant last_progress() const { return last_progress_.load(); }  // of writing
   void Send(std::string header, ReplyBody body);
   // Like Send; `call` fails when it is not answered in time or the connection closes. False: closed
   // already.
@@ -100,6 +99,8 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void StartAccepted();
   void StartConnect();
   void Tick(Instant now);
+  // Since when it took nothing, or sent no whole frame.
+  Instant rests_since() const { return std::min(last_progress_.load(), frame_began_); }
   void Close(std::string_view why);
 
  private:
@@ -115,7 +116,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   };
 
   static constexpr size_t kServerFactor = 4;      // how much more a server may have queued
-  static constexpr size_t kFreeBytes = 64 << 10;  // queued before it counts as backlog
+  static constexpr size_t kFreeBytes = 64 << 10;  // queued, or of a frame, before they count
 
   size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
   bool Overloaded() const;
@@ -127,6 +128,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void OnRead(const std::error_code& error, size_t n);
   void Process();
   void HandleFrames();
+  void CountHalfFrame(size_t bytes);
   void HandleRequest(Frame frame);
   void Reply(const Frame& request, ErrorCode error, ReplyBody body);
   void CountUsual(size_t answer_bytes);
@@ -184,8 +186,10 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   Task session_sent_;  // runs once everything is written
   size_t room_bytes_ = 0;
   Instant started_;
-  Instant last_heard_;  // of a session
-  bool heard_ = false;  // something came since the last tick
+  Instant last_heard_;                               // of a session
+  size_t half_frame_bytes_ = 0;                      // as counted in the sum of all
+  Instant frame_began_ = Instant::InfiniteFuture();  // with it; or there is none
+  bool heard_ = false;                               // something came since the last tick
   Instant last_moved_;  // when a tick last found no frame under way, or more of it
 };
 

@@ -363,13 +363,13 @@ void AsioTransport::Hub::Tick(int loop) {
 }
 
 // A tick may close connections, which takes them out of the set. Where some must go that the others
-// fit, those that took nothing for longest come first.
+// fit, those come first that took nothing, or sent no whole frame, for longest.
 void AsioTransport::Hub::TickAll(const ConnectionSet& connections, Instant now) {
   std::vector<std::pair<Instant, std::shared_ptr<AsioConnection>>> all;
   all.reserve(connections.size());
   for (const auto& connection : connections)
-    all.emplace_back(connection->last_progress(), connection);
-  if (stats_.backlog_bytes.value() >
+    all.emplace_back(connection->rests_since(), connection);
+  if (std::max(stats_.backlog_bytes.value(), stats_.half_frame_bytes.value()) >
       static_cast<int64_t>(AsioConnection::kHardFactor * options_.backlog_bytes_max))
     std::sort(all.begin(), all.end());
   for (const auto& [progress, connection] : all) connection->Tick(now);

@@ -52,7 +52,8 @@ struct AsioTransportOptions {
   size_t unanswered_requests_max = 4096;
   // Of all accepted connections together, what each has queued above 64 KiB: beyond, those are
   // paused; of those with more than 1 MiB, beyond twice as much who takes nothing for
-  // behind_timeout is closed, and beyond four times as much whoever took nothing for longest.
+  // behind_timeout is closed, and beyond four times as much whoever took nothing for longest. So
+  // much of half frames, too: beyond it goes who sent no whole one for longest.
   size_t backlog_bytes_max = 256 << 20;
   // Accepted and opened ones; more wait in the kernel until others close.
   int64_t connections_max = INT64_MAX;
@@ -65,15 +66,17 @@ struct AsioTransportOptions {
 };
 
 struct TransportStats {
-  Gauge connections;     // open now, both ways
-  Gauge backlog_bytes;   // answers that clients do not take, above 64 KiB each
-  Counter pauses;        // a connection's requests were left unread until it took its answers
-  Counter closed_slow;   // connections closed because they took too little for too long
-  Counter accept_stops;  // accepting paused: at the limit of connections, or out of descriptors
-  Counter accepted;      // connections, since the start
+  Gauge connections;       // open now, both ways
+  Gauge backlog_bytes;     // answers that clients do not take, above 64 KiB each
+  Gauge half_frame_bytes;  // of frames that are not whole yet, above 64 KiB each
+  Counter pauses;          // a connection's requests were left unread until it took its answers
+  Counter closed_slow;     // connections closed because they took too little for too long
+  Counter accept_stops;    // accepting paused: at the limit of connections, or out of descriptors
+  Counter accepted;        // connections, since the start
   Counter received_bytes;
   Counter sent_bytes;
-  Counter broken_frames;  // what came was no frame, or half a one for long: connection closed
+  Counter broken_frames;  // connection closed: what came was no frame, or half a one for long, or
+                          // half a one where all of them were too much
   Counter calls;          // requests sent to other servers that want an answer,
   Counter calls_timed_out;
 };

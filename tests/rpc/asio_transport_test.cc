@@ -677,6 +677,32 @@ TEST_F(AsioTransportTest, HalfAFrameThatRestsIsNotKeptAndOneBetweenFramesIs) {
   server.Stop();
 }
 
+TEST_F(AsioTransportTest, WhereHalfFramesAreTooMuchTheFirstOfThemGo) {
+  constexpr size_t kBytesMax = 512 << 10;
+  EventLoops one_loop{1};  // each loop closes what it has
+  AsioTransport server(&one_loop, {.listen = kLoopbackAnyPort, .backlog_bytes_max = kBytesMax});
+  server.SetHandler(
+      [](InboundRequest request) { request.responder.Reply(ErrorCode::kOk, "here"); });
+  ASSERT_TRUE(server.Listen().ok());
+  const std::string frame = RdsnGet(1, std::string(1 << 20, 'k'));
+  const size_t half = frame.size() / 2;
+  const auto held = [&] { return static_cast<size_t>(server.stats().half_frame_bytes.value()); };
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (size_t i = 1; held() <= 4 * kBytesMax && i < 10; ++i) {
+    clients.push_back(std::make_unique<RawClient>(server.local()));
+    ASSERT_TRUE(clients.back()->Write(frame.substr(0, half)));
+    ASSERT_TRUE(
+        Eventually([&] { return held() >= std::min(i * (half - (64 << 10)), 4 * kBytesMax); }));
+  }
+  EXPECT_TRUE(clients.front()->PeerCloses());
+  EXPECT_EQ(server.stats().broken_frames.value(), 1) << "no more than need be";
+  EXPECT_TRUE(Eventually([&] { return held() <= 4 * kBytesMax; }));
+  ASSERT_TRUE(clients.back()->Write(frame.substr(half)));
+  EXPECT_TRUE(clients.back()->ReadFrame().has_value());
+  server.Stop();
+  EXPECT_EQ(held(), 0u);
+}
+
 TEST_F(AsioTransportTest, OnlyServersThatTheGateLetThroughMaySendLongFrames) {
   TagGate gate(7);
   AsioTransport server(&loops_, {.listen = kLoopbackAnyPort, .gate = &gate});
