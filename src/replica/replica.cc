@@ -184,6 +184,7 @@ void Replica::Step(const Event& event, Instant now) {
   last_step_ = now;
   const int64_t odd = core_->counters().odd_messages;
   Effects effects = core_->Step(event, now);
+  NoteLearners();
   figures().Note(core_->marks(), now);
   if (const int64_t more = core_->counters().odd_messages - odd; more > 0)
     figures().Count(ReplicaCount::kOddMessages, static_cast<uint64_t>(more));
@@ -247,7 +248,6 @@ void Replica::CarryOut(Effects& effects) {
               << change.why;
   }
   if (!effects.role_changes.empty()) {
-    source_.KeepOnly(core_->learners());
     const PartitionStatus role = core_->role();
     if (role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary) DropCopies();
     if (!MayBePrimaryAgain()) {

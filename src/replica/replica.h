@@ -161,6 +161,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
             absl::AnyInvocable<void(Replica&, RpcResult)> on_result);
   void Answer(PeerReply reply);
   void AnswerClient(const ClientReply& reply);
+  // Whose session has ended holds no checkpoint and no log any longer.
+  void NoteLearners();
   void Ship(ShipState ship);
   void ReplyLearn(ReplyToken token, const LearnResponse& response);
   LogCoverage CoverageFrom(Decree start) const;
@@ -207,6 +209,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void WatchReplay();
   void CheckpointIfNeeded();
   void OnDurable(Decree decree);
+  void DropUnneededLog(Decree durable);
   void FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done);
 
   // ---- compactions on request (replica_compaction.cc) ----
@@ -372,6 +375,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ScannerTable scans_;
   TimerId scan_timer_ = kNoTimer;
   std::map<ReplyToken, Endpoint> learners_asking_;
+  std::vector<Endpoint> learners_;   // the core's
   std::set<Endpoint> full_members_;  // said that they lack space; may be no members any more
 
   bool is_connected_ = false;

@@ -47,6 +47,17 @@ void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
   responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
 }
 
+void Replica::NoteLearners() {
+  std::vector<Endpoint> learners = core_->learners();
+  if (learners == learners_) return;
+  learners_ = std::move(learners);
+  source_.KeepOnly(learners_);
+  After(absl::ZeroDuration(), [](Replica& r) {
+    if (r.core_->role() == PartitionStatus::kPrimary && r.engine_ != nullptr)
+      r.DropUnneededLog(std::min(r.engine_->last_durable(), r.core_->marks().last_applied));
+  });
+}
+
 void Replica::Ship(ShipState ship) {
   auto shipped = std::make_shared<ShipState>(std::move(ship));
   auto shipment = std::make_shared<LearnSource::Shipment>();
@@ -68,6 +79,7 @@ void Replica::Ship(ShipState ship) {
     } else if (const auto learner = learners_asking_.find(shipped->token);
                learner != learners_asking_.end() && shipment->share != nullptr) {
       source_.KeepShare(learner->second, std::move(shipment->share));
+      source_.KeepOnly(learners_);
     }
     if (status.ok())
       Step(Shipped{shipped->token, shipped->response.type,

@@ -136,7 +136,6 @@ void Replica::CheckpointNow() {
 }
 
 void Replica::CheckpointIfNeeded() {
-  source_.KeepOnly(core_->learners());
   const PartitionStatus role = core_->role();
   if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
   if (holds_ > 0 || is_checkpointing_ || engine_->last_applied() <= engine_->last_durable()) return;
@@ -204,10 +203,13 @@ void Replica::OnDurable(Decree decree) {
   // An apply in the pool may have reached the engine and not the core.
   decree = std::min(decree, core_->marks().last_applied);
   Step(DurableAdvanced{decree});
-  if (is_closed_) return;
+  if (!is_closed_) DropUnneededLog(decree);
+}
+
+void Replica::DropUnneededLog(Decree durable) {
   // An older version left this table duplicated: how far its target is is not known here.
   if (core_->app().duplicating && host_->options.log_keep_duplicated) return;
-  LogNeeds needs{.checkpoint = decree, .for_member = host_->options.log_for_member};
+  LogNeeds needs{.checkpoint = durable, .for_member = host_->options.log_for_member};
   // Neither when a learner, or a member that comes back, gets a checkpoint anyway.
   const Decree first = core_->FirstLogDecreeNeeded();
   if (!core_->learners().empty() && CoverageFrom(first) == LogCoverage::kCovered)

@@ -133,6 +133,55 @@ TEST_F(LogFilesTest, AMemberThatIsGoneForGoodHoldsNoMoreThanItsLimit) {
   EXPECT_LE(FilesAtRest(primary), 7u);
 }
 
+// On a table that nobody writes to. The test is the learner.
+TEST_F(LogFilesTest, WhatALearnerHeldGoesWithItsSession) {
+  options_.log_for_member = {.bytes_max = 16 << 20};
+  meta_.SetReplicaCount(1);
+  Server& primary = AddServer();
+  ASSERT_TRUE(MakePrimary(primary));
+  for (int i = 0; i < 6; ++i) PutOneMebibyte(primary);  // more decrees than the memory holds
+  EXPECT_LE(FilesAtRest(primary), 2u);
+  int64_t signature = 0;
+  ErrorCode says = ErrorCode::kOk;
+  client_->SetHandler([&](InboundRequest request) {
+    const auto check = DecodeWrapped<GroupCheckRequest>(request.body);
+    if (!check.ok()) return;
+    signature = check->config.learner_signature;
+    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{
+                                                .pid = kPid,
+                                                .err = says,
+                                                .learner_status = LearnerStatus::kWithoutPrepare,
+                                                .learner_signature = signature,
+                                                .node = client_->local()}));
+  });
+  meta_.Propose(primary.address, ConfigType::kAddSecondaryForLoadBalance, client_->local());
+  ASSERT_TRUE(world_.RunUntil([&] { return signature != 0; }, absl::Seconds(20)));
+  const auto given = DecodeWrapped<LearnResponse>(
+      Call(primary, kRpcLearn,
+           EncodeWrapped(LearnRequest{.pid = kPid,
+                                      .learner = client_->local(),
+                                      .signature = signature,
+                                      .last_committed_decree_in_app = Decree(0)}))
+          .body);
+  ASSERT_EQ(given->type, LearnType::kApp);
+  const auto asked_for_files = [&] {
+    const GetFileSizeRequest request{.file_list = given->state.files,
+                                     .source_dir = given->base_local_dir,
+                                     .source_disk_tag = given->replica_disk_tag.value_or(""),
+                                     .pid = kPid};
+    return DecodeWrapped<GetFileSizeResponse>(
+               Call(primary, kRpcGetFileSize, EncodeWrapped(request)).body)
+        ->error;
+  };
+  PutOneMebibyte(primary);
+  EXPECT_GE(FilesAtRest(primary), 8u);
+  EXPECT_EQ(asked_for_files(), 0);
+  says = ErrorCode::kInvalidState;
+  world_.RunFor(absl::Seconds(15));  // a group check, and checkpoints that find nothing new
+  EXPECT_LE(FilesAtRest(primary), 2u);
+  EXPECT_NE(asked_for_files(), 0);
+}
+
 // Its copy does not end: the test is the learner.
 TEST_F(LogFilesTest, ALearnerHoldsWhatLiesBehindItsCheckpointButNoMoreThanTheDataTakes) {
   options_.log_for_member = {.bytes_max = 2500 << 10};
