@@ -314,11 +314,18 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
   on_changed_();
 }
 
+// Its log home may be what is full: what a crash left uncommitted is written anew there.
+void ReplicaTable::ReportNoSpace(const FoundReplica& found) {
+  const size_t disk = found.data_directory, log_disk = host_->LogDiskOf(disk);
+  host_->disks->OnNoSpace(disk);
+  if (log_disk != disk) host_->disks->OnNoSpace(log_disk);
+}
+
 void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   Slot& slot = slots_.at(pid);
   LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
   recovery_->Ended(pid, RecoveryStep::kFailed);
-  if (absl::IsResourceExhausted(status)) host_->disks->OnNoSpace(slot.found.data_directory);
+  if (absl::IsResourceExhausted(status)) ReportNoSpace(slot.found);
   if (IsDamage(status)) {
     failed_to_open_.insert(pid);
     SetFailedAside(slot.found);

@@ -120,6 +120,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void Settle(PartitionId pid);
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
+  void ReportNoSpace(const FoundReplica& found);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
   void SetFailedAside(const FoundReplica& found);

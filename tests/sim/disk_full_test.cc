@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "replica/disk_reserve.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -218,6 +219,27 @@ TEST_F(DiskFullTest, AServerThatStartsOnAFullDiskServesOnceThereIsRoom) {
   server.node.disk().SetFreeBytes(100 * kMiB);
   ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
   ExpectHealed(world_.now());
+  ExpectEverythingIsReadAt(server);
+  ExpectNothingSetAside();
+}
+
+// What was uncommitted is written anew there before anything serves.
+TEST_F(DiskFullTest, AFullLogHomeGivesUpItsReserveForWhatAStartOpens) {
+  options_.disk.available_bytes_min = 0;
+  options_.log_home_directory = "/home";
+  options_.log_preallocate = false;  // no zeros that a start cuts off
+  meta_.SetReplicaCount(1);
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  world_.RunFor(absl::Seconds(5));
+  for (int i = 0; i < 20; ++i) ASSERT_EQ(PutNext(), ErrorCode::kOk);
+  server.Crash(sim::CrashMode::kProcess);
+  // As if the data directories were on another disk, where there is nothing to be given up.
+  for (const DataDirectory& directory : options_.data_directories)
+    ASSERT_TRUE(server.node.disk().Remove(JoinPath(directory.path, kReserveName)).ok());
+  server.node.disk().SetFreeBytes(0);
+  Restart(server);
+  ASSERT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
   ExpectEverythingIsReadAt(server);
   ExpectNothingSetAside();
 }
