@@ -115,7 +115,9 @@ absl::Status CreateReplicaDirectory(const ReplicaHost& host, const FoundReplica&
   RETURN_IF_ERROR(PrepareLogPlace(files, host.env.clock(), host.options.log_home_directory,
                                   replica.path, temporary));
   RETURN_IF_ERROR(files.Rename(temporary, replica.path));
-  return files.SyncDirectory(ParentDirectory(replica.path));
+  absl::Status synced = files.SyncDirectory(ParentDirectory(replica.path));
+  if (!synced.ok()) files.Rename(replica.path, temporary).IgnoreError();
+  return synced;
 }
 
 ReplicaOpening::ReplicaOpening(const ReplicaHost& host, StrandPtr strand, OpenedReplica opened,

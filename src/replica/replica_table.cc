@@ -226,13 +226,11 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
         if (origin == Origin::kJustCreated) created = CreateReplicaDirectory(*host, found);
-        if (created.ok())
-          *opened = OpenReplica(*host, strand, found, origin);
-        else
-          *opened = Annotate(created, "create");
-        reply_on->Post([self, strand, pid = found.pid, opened] {
+        if (created.ok()) *opened = OpenReplica(*host, strand, found, origin);
+        reply_on->Post([self, strand, pid = found.pid, created, opened] {
           const auto table = self.lock();
           if (table == nullptr) return;
+          if (!created.ok()) return table->OnCreationFailed(pid, created);
           table->OnOpened(pid, strand, std::move(*opened));
           table->Settle(pid);
         });
@@ -312,6 +310,22 @@ void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
   recovery_->Ended(pid, RecoveryStep::kServing);
   if (is_stopping_) return OnCloseRequested(pid, Effects::Close::kForget, "the server stops");
   on_changed_();
+}
+
+// Nothing has its name; whoever still wants it will ask again.
+void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status) {
+  const auto it = slots_.find(pid);
+  if (it == slots_.end()) return;
+  const FoundReplica& found = it->second.found;
+  LOG(ERROR) << "[" << pid << "] create " << found.path << ": " << status;
+  set_aside_.insert(pid);
+  if (absl::IsResourceExhausted(status))
+    ReportNoSpace(found);
+  else
+    SetFailedAside(found);
+  Erase(pid);
+  on_changed_();
+  CheckAllClosed();
 }
 
 // Its log home may be what is full: what a crash left uncommitted is written anew there.

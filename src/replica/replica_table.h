@@ -119,6 +119,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void LeftPool(PartitionId pid);
   void Settle(PartitionId pid);
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
+  void OnCreationFailed(PartitionId pid, const absl::Status& status);
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
   void ReportNoSpace(const FoundReplica& found);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);

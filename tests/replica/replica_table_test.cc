@@ -50,7 +50,9 @@ class ReplicaTableTest : public ReplicaServerWorld {
       };
       seen_.back()->files().on_change = [this](const std::string& path) {
         const bool fails = path.starts_with(fails_below_) && !fails_below_.empty();
-        return fails ? absl::InternalError(path + ": Input/output error") : absl::OkStatus();
+        if (fails) return absl::InternalError(path + ": Input/output error");
+        const bool fits = no_room_for_.empty() || !path.starts_with(no_room_for_);
+        return fits ? absl::OkStatus() : absl::ResourceExhaustedError(path + ": no space");
       };
       return *seen_.back();
     };
@@ -93,6 +95,7 @@ class ReplicaTableTest : public ReplicaServerWorld {
   std::vector<std::unique_ptr<WatchedEnvironment>> seen_;
   PatientPool pool_;
   std::string fails_below_;
+  std::string no_room_for_;
 };
 
 TEST_F(ReplicaTableTest, WhatCantBeSetAsideIsMadeAnewOnAnotherDiskAndTheNextStartKnows) {
@@ -177,6 +180,24 @@ TEST_F(ReplicaTableTest, SettingAsideIsTriedAgainUntilItSucceeds) {
   EXPECT_EQ(CountDirectories(member(), ".err"), 1);
   ASSERT_TRUE(AddSecondary(primary(), member()));
   EXPECT_TRUE(Exists(files(), kSecond)) << "the first failed before";
+}
+
+TEST_F(ReplicaTableTest, WhatFindsNoSpaceToBeMadeIsMadeOnceThereIsSome) {
+  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  Server& primary = AddServer();
+  servers_.push_back(std::make_unique<Server>(world_, 2));
+  Disguise(member());
+  Restart(member());
+  ASSERT_TRUE(MakePrimary(primary));
+  no_room_for_ = absl::StrCat(kFirst, ".tmp/");
+  AskToLearn(absl::Minutes(2));
+  EXPECT_TRUE(IsMemberGone()) << "nothing is there to be reported";
+
+  no_room_for_ = "";
+  const Instant begin = world_.now();
+  ASSERT_TRUE(AddSecondary(primary, member()));
+  EXPECT_LE(world_.now() - begin, absl::Seconds(12)) << "the directory did not fail";
+  EXPECT_EQ(CountDirectories(member(), ".err"), 0);
 }
 
 TEST_F(ReplicaTableTest, ASlowDisksSettingAsideTakesNoLogFromTheNextReplica) {
