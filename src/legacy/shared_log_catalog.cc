@@ -106,7 +106,8 @@ absl::StatusOr<std::string> FindSharedLog(FileSystem& files,
   std::string found;
   for (const std::string& directory :
        std::set<std::string>(directories.begin(), directories.end())) {
-    if (!Exists(files, directory)) continue;
+    ASSIGN_OR_RETURN(const bool is_there, IsThere(files, directory));
+    if (!is_there) continue;
     ASSIGN_OR_RETURN(const LogFolderNames names, ListLogFolder(files, directory));
     if (names.logs.empty() && names.refused.empty()) continue;
     if (!found.empty())

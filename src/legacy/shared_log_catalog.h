@@ -48,7 +48,7 @@ struct SharedLogCatalog {
 absl::StatusOr<SharedLogCatalog> ListSharedLog(FileSystem& files, const std::string& directory);
 
 // The one of these folders that holds a log's files; empty: none does. FailedPrecondition: several
-// do, and which of them counts can't be known.
+// do, and which of them counts can't be known. Others: one of them can't be looked at.
 absl::StatusOr<std::string> FindSharedLog(FileSystem& files,
                                           absl::Span<const std::string> directories);
 

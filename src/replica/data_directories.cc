@@ -130,7 +130,7 @@ void DataDirectories::LookAtAll(std::vector<bool>* asked) {
 absl::Status DataDirectories::RefuseUnmounted(std::vector<bool>* asked) {
   std::vector<std::string> shared_logs;
   for (const std::string& directory : host_->options.shared_log_directories)
-    if (!LiesOnHangingDisk(directory)) shared_logs.push_back(directory);
+    if (!IsOutOfReach(directory)) shared_logs.push_back(directory);
   ASSIGN_OR_RETURN(const std::string shared_log, FindSharedLog(host_->env.files(), shared_logs));
   const auto& accepted = host_->options.new_data_directories;
   for (size_t i = 0; i < looks_.size(); ++i) {
@@ -218,11 +218,11 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
   return found;
 }
 
-bool DataDirectories::LiesOnHangingDisk(const std::string& path) const {
+bool DataDirectories::IsOutOfReach(const std::string& path) const {
   const auto& directories = host_->options.data_directories;
   for (size_t i = 0; i < directories.size(); ++i)
     if (hangs_[i] && path.starts_with(ParentDirectory(directories[i].path))) return true;
-  return false;
+  return !IsThere(host_->env.files(), path).ok();
 }
 
 absl::StatusOr<SharedLogCatalog> DataDirectories::FindOldSharedLog(
@@ -230,14 +230,14 @@ absl::StatusOr<SharedLogCatalog> DataDirectories::FindOldSharedLog(
   FileSystem& files = host_->env.files();
   std::vector<std::string> directories;
   for (const std::string& directory : host_->options.shared_log_directories) {
-    if (!LiesOnHangingDisk(directory)) {
+    if (!IsOutOfReach(directory)) {
       directories.push_back(directory);
       continue;
     }
     for (const FoundReplica& replica : found)
       if (MayNeedSharedLog(*host_, replica))
         return absl::FailedPreconditionError(
-            absl::StrCat("the disk of ", directory, " does not answer, and ", replica.path,
+            absl::StrCat(directory, " can't be looked at now, and ", replica.path,
                          " may need an older version's shared log from there; wait for the disk"));
   }
   ASSIGN_OR_RETURN(const std::string directory, FindSharedLog(files, directories));

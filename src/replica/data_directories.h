@@ -58,7 +58,8 @@ class DataDirectories {
                              const std::function<std::function<void()>(size_t)>& job_of) const;
   void LookAtAll(std::vector<bool>* asked);
   absl::Status RefuseUnmounted(std::vector<bool>* asked);
-  bool LiesOnHangingDisk(const std::string& path) const;
+  // Whether it is there, and what is in it, can't be known now.
+  bool IsOutOfReach(const std::string& path) const;
   void MarkUnreadable(size_t index, const absl::Status& status);
 
   const std::shared_ptr<const ReplicaHost> host_;

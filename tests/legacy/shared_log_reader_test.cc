@@ -179,6 +179,18 @@ TEST_F(SharedLogReaderTest, TwoSharedLogsAreRefusedAndNamed) {
   EXPECT_EQ(*FindSharedLog(files_, one), kFolder);
 }
 
+// Its disk fails.
+class UnreadableFiles : public MemoryFiles {
+ public:
+  absl::StatusOr<FileStatus> Stat(const std::string& path) override {
+    return absl::InternalError(path + ": Input/output error");
+  }
+};
+TEST(FindSharedLogTest, AFolderThatCanNotBeLookedAtIsNotTakenForNone) {
+  UnreadableFiles files;
+  EXPECT_FALSE(FindSharedLog(files, std::vector<std::string>{kFolder}).ok());
+}
+
 // The number behind "key": in a line of JSON, from *at on, which is moved behind it.
 int64_t NumberOf(const std::string& line, const std::string& key, size_t* at) {
   *at = line.find("\"" + key + "\":", *at) + key.size() + 3;
