@@ -26,9 +26,12 @@ struct HeldReplica {
   auto Rank() const {
     const Decree committed = report->last_committed_decree;
     const Decree prepared = report->last_prepared_decree;
-    const Ballot held = report->last_mutation_ballot.value_or(Ballot(0));
-    return held > Ballot(0) ? std::tuple(IsWhole(), held, prepared, committed)
-                            : std::tuple(IsWhole(), report->ballot, committed, prepared);
+    return TellsBallot() ? std::tuple(IsWhole(), HeldBallot(), prepared, committed)
+                         : std::tuple(IsWhole(), HeldBallot(), committed, prepared);
+  }
+  bool TellsBallot() const { return report->last_mutation_ballot.value_or(Ballot(0)) > Ballot(0); }
+  Ballot HeldBallot() const {
+    return TellsBallot() ? *report->last_mutation_ballot : report->ballot;
   }
 };
 

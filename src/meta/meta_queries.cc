@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "meta/balance_planner.h"
+#include "meta/held_replica.h"
 
 namespace arion {
 namespace {
@@ -225,7 +226,9 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
         known.is_collected = node->collected && !node->IsLoading(config.pid);
         const ReplicaInfo* report = node->alive ? node->LoadedReplica(config.pid) : nullptr;
         if (report != nullptr) {
-          known.ballot = report->ballot;
+          // Of what it holds: who was told of a later configuration may have nothing of it.
+          const HeldReplica held{endpoint, report};
+          known.ballot = held.IsWhole() ? held.HeldBallot() : Ballot(0);
           known.last_committed_decree = report->last_committed_decree;
           known.last_prepared_decree = report->last_prepared_decree;
         }

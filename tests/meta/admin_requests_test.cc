@@ -498,6 +498,7 @@ TEST_F(AdminRequestsTest, ADeadPartitionIsShownWithItsCandidatesAndRevivedOnlyBy
   const int n = static_cast<int>(survivor.ip & 0xff);
   StartServer(n);
   ReplicaInfo kept = Report(whole, PartitionStatus::kInactive);
+  kept.last_mutation_ballot = Ballot(1);  // it was told of the later ones
   Sync(n, {kept});
   Pass(absl::Seconds(12));
   EXPECT_FALSE(TakeProposal()) << "it may lack what the others acknowledged";
@@ -508,7 +509,7 @@ TEST_F(AdminRequestsTest, ADeadPartitionIsShownWithItsCandidatesAndRevivedOnlyBy
   ASSERT_EQ(shown.partitions[0].dropped.size(), 3u);
   for (const DddNode& node : shown.partitions[0].dropped) {
     EXPECT_EQ(node.is_alive, node.node == survivor);
-    EXPECT_EQ(node.ballot, node.node == survivor ? whole.ballot : Ballot(-1));
+    EXPECT_EQ(node.ballot, node.node == survivor ? Ballot(1) : Ballot(-1));
     EXPECT_GT(node.drop_time_ms, 0);
   }
   EXPECT_EQ(diagnose({2, -1}).err, ErrorCode::kAppNotExist);

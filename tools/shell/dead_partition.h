@@ -6,8 +6,9 @@
 
 namespace arion::shell {
 
-// Who has most of those that are alive: by ballot, then decree, then log. Null: nobody, or not yet:
-// a living server that has not said what it has may have more.
+// Who has most of those that are alive: by the ballot of what it holds, then log, then decree (who
+// restarted knows of fewer commits than it holds). Null: nobody, or not yet: a living server that has
+// not said what it has may have more.
 const DddNode* BestCandidate(const DddPartition& partition);
 
 }  // namespace arion::shell
