@@ -23,9 +23,8 @@ TEST(DeadPartitionTest, WhoHasMostIsTheCandidate) {
   EXPECT_EQ(BestCandidate(partition), &partition.dropped[2]) << "the later of equals";
   partition.dropped[1].last_prepared_decree = Decree(21);
   EXPECT_EQ(BestCandidate(partition), &partition.dropped[1]);
-  partition.dropped[2].last_prepared_decree = Decree(22);
-  partition.dropped[2].last_committed_decree = Decree(5);
-  EXPECT_EQ(BestCandidate(partition), &partition.dropped[2]) << "it restarted";
+  partition.dropped[2].last_committed_decree = Decree(20);
+  EXPECT_EQ(BestCandidate(partition), &partition.dropped[2]) << "before the log's length";
   partition.dropped = {Silent(1), Member(2, 3, 4)};
   EXPECT_EQ(BestCandidate(partition), &partition.dropped[1]) << "a dead one is not waited for";
   partition.dropped = {Silent(1)};
