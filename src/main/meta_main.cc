@@ -80,7 +80,7 @@ int Main(int argc, char** argv) {
         pages.Add(std::move(path), std::move(help), std::move(page));
       },
       server);
-  MetaMetrics metrics(pages.registry(), server);
+  MetaMetrics metrics(pages.registry(), server, env.clock());
   pages.BeforeReading([&] { metrics.Refresh(); });
   pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
             [&](const HttpRequest&) { return AnswerCluster(metrics, env.clock()); });

@@ -31,8 +31,11 @@ const char* HelpOf(PartitionHealth health) {
 
 }  // namespace
 
-MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server)
-    : server_(server), latest_(std::make_shared<const ClusterOverview>()) {
+MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock)
+    : server_(server),
+      clock_(clock),
+      latest_(std::make_shared<const ClusterOverview>()),
+      latest_at_(clock.Now()) {
   const auto add = [&](MetricInfo info, auto of) {
     held_.push_back(registry.Add(std::move(info), MetricKind::kGauge, {},
                                  [this, of] { return static_cast<double>(of(*Latest())); }));
@@ -44,6 +47,14 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server)
   add({.name = "configuration_steps_under_way",
        .help = "Partitions of which a member is being made, moved or removed."},
       [](const ClusterOverview& overview) { return overview.work.size(); });
+  held_.push_back(registry.Add(
+      {.name = "cluster_figures_age_seconds",
+       .help = "Since the figures of servers, partitions and tables were made; it grows where the "
+               "meta server does not answer."},
+      MetricKind::kGauge, {}, [this] {
+        const std::lock_guard lock(mutex_);
+        return absl::ToDoubleSeconds(clock_.Now() - latest_at_);
+      }));
   for (size_t i = 0; i < kPartitionHealths; ++i) {
     const auto health = static_cast<PartitionHealth>(i);
     held_.push_back(registry.AddTable(
@@ -91,6 +102,7 @@ std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {
   if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return nullptr;
   const std::lock_guard lock(mutex_);
   latest_ = arrived.get();
+  latest_at_ = clock_.Now();
   return latest_;
 }
 

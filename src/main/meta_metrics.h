@@ -10,6 +10,7 @@
 #include <mutex>
 #include <vector>
 
+#include "env/clock.h"
 #include "main/process_metrics.h"
 #include "meta/meta_server.h"
 #include "metrics/metric_registry.h"
@@ -18,18 +19,20 @@ namespace arion {
 
 class MetaMetrics {
  public:
-  MetaMetrics(MetricRegistry& registry, MetaServer& server);
+  MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock);
 
-  // Waits up to a second; after that, the numbers stay those of the last time, and the answer is
-  // nullptr.
+  // Waits up to a second; after that, the numbers stay those of the last time, their age says so,
+  // and the answer is nullptr.
   std::shared_ptr<const ClusterOverview> Refresh();
 
  private:
   std::shared_ptr<const ClusterOverview> Latest() const;
 
   MetaServer& server_;
+  const Clock& clock_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ClusterOverview> latest_;  // guarded by mutex_
+  Instant latest_at_;                              // guarded by mutex_
   MetricRegistrations held_;
 };
 

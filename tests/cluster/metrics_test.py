@@ -101,6 +101,7 @@ class Metrics(harness.ClusterTest):
         self.assertEqual(harness.value_of(samples, "arion_healthy_partitions", table="temp"), 8)
         self.assertEqual(harness.value_of(samples, "arion_dead_partitions", table="temp"), 0)
         self.assertEqual(harness.value_of(samples, "arion_meta_function_level", level="steady"), 1)
+        self.assertLess(harness.value_of(samples, "arion_cluster_figures_age_seconds"), 10)
         self.assertGreaterEqual(harness.value_of(samples, "arion_partition_configuration_changes_total"), 3 * 8)
 
     def test_the_metrics_an_operator_watches_have_their_old_names(self):
