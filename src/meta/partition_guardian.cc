@@ -6,25 +6,25 @@
 
 #include "meta/configuration_change.h"
 #include "meta/placement_planner.h"
+#include "meta/proposal_patience.h"
 #include "meta/stale_configuration.h"
 
 namespace arion {
 namespace {
 
-// From the first time that something was proposed; and who opens its replica is at work.
-constexpr absl::Duration kUpgradePatience = absl::Seconds(6);  // nobody leads meanwhile
-constexpr absl::Duration kAssignPatience = absl::Seconds(15);
-constexpr absl::Duration kProposalPatience = absl::Minutes(1);  // two config syncs of older servers
-constexpr absl::Duration kOpeningPatience = absl::Minutes(5);
-constexpr absl::Duration kAnswerPatience = absl::Seconds(3);  // after the last time
-constexpr int kSlowMovesAtOnce = 16;                          // of members that acknowledge slowly
-constexpr absl::Duration kSlowPatience = absl::Seconds(2);    // before members leave a slow disk
+constexpr int kSlowMovesAtOnce = 16;                        // of members that acknowledge slowly
+constexpr absl::Duration kSlowPatience = absl::Seconds(2);  // before members leave a slow disk
 
 // One look at all partitions; what it decided so far counts for the next decision.
 class Look {
  public:
   Look(const ClusterState& state, FunctionLevel level, const GuardianOptions& options, Instant now)
-      : state_(state), level_(level), options_(options), now_(now), placement_(state) {}
+      : state_(state),
+        level_(level),
+        options_(options),
+        now_(now),
+        placement_(state),
+        patience_(state, now, &plan_.next_look) {}
 
   GuardianPlan Plan() {
     std::vector<GuardianPlan::Step> lonely, rest;
@@ -60,9 +60,9 @@ class Look {
   using Step = GuardianPlan::Step;
 
   Step Judge(const Partition& partition) {
-    ignored_.reset();
+    patience_.BeginPartition();
     Step step = JudgeMembers(partition);
-    step.passed_over = ignored_;
+    step.passed_over = patience_.ignored();
     return step;
   }
 
@@ -84,7 +84,7 @@ class Look {
       return Write(Vacated(config), "another than its secondaries is to lead it");
     std::optional<Step> step;
     if (!rest.empty()) step = TakePlanned(partition, rest.front());
-    if (!step || GivesUp(partition, *step->intent)) {
+    if (!step || patience_.GivesUp(partition, *step->intent)) {
       rest.clear();
       step = Cure(partition);
     }
@@ -123,54 +123,6 @@ class Look {
     if (partition.intent && partition.intent->SaysTheSame(intent))
       return Step{.intent = partition.intent};
     return Step{.intent = std::move(intent)};
-  }
-
-  // Whether nothing comes of what was proposed. Who should have taken a replica is passed over.
-  bool GivesUp(const Partition& partition, const Intent& intent) {
-    if (!intent.first_sent) return false;
-    if (intent.type == ConfigType::kUpgradeToPrimary)
-      return HasPassed(*intent.first_sent + kUpgradePatience);
-    if (intent.times_sent == 0 || intent.learner_seen) return false;
-    const Node* node = state_.FindNode(intent.node);
-    const bool is_new =
-        intent.type == ConfigType::kAssignPrimary && partition.config.last_drops.empty();
-    const absl::Duration patience = node != nullptr && node->IsLoading(partition.config.pid)
-                                        ? kOpeningPatience
-                                    : is_new ? kAssignPatience
-                                             : kProposalPatience;
-    if (!HasPassed(std::max(*intent.first_sent + patience, intent.last_sent + kAnswerPatience)))
-      return false;
-    if (TakesReplica(intent.type)) ignored_ = intent.node;
-    return true;
-  }
-  bool HasPassed(Instant when) {
-    if (now_ < when) LookAgainAt(when);
-    return now_ >= when;
-  }
-  static bool TakesReplica(ConfigType type) {
-    return type == ConfigType::kAssignPrimary || type == ConfigType::kAddSecondary ||
-           type == ConfigType::kAddSecondaryForLoadBalance;
-  }
-
-  // Until when others come before it.
-  Instant PassedOverUntil(const Partition& partition, Endpoint node) const {
-    if (node == ignored_) return Instant::InfiniteFuture();
-    const auto found = partition.passed_over.find(node);
-    return found == partition.passed_over.end() ? now_ : found->second;
-  }
-  bool IsPassedOver(const Partition& partition, Endpoint node) const {
-    return PassedOverUntil(partition, node) > now_;
-  }
-  // Where all are passed over that may: who has been for longest.
-  Endpoint FirstPassedOver(const Partition& partition, const PlacementPlanner::Filter& may) const {
-    Endpoint first;
-    for (const auto& [endpoint, node] : state_.nodes) {
-      if (!node.alive || !node.collected || !may(endpoint)) continue;
-      if (!first.IsValid() ||
-          PassedOverUntil(partition, endpoint) < PassedOverUntil(partition, first))
-        first = endpoint;
-    }
-    return first;
   }
 
   bool MayPropose(const Partition& partition, const Intent& intent) const {
@@ -220,7 +172,7 @@ class Look {
       const bool may_choose_another =
           partition.intent->type == ConfigType::kAddSecondary ||
           (partition.intent->type == ConfigType::kAssignPrimary && config.last_drops.empty());
-      if (!may_choose_another || !GivesUp(partition, *partition.intent))
+      if (!may_choose_another || !patience_.GivesUp(partition, *partition.intent))
         return {.intent = partition.intent};
     }
     if (!config.primary.IsValid()) {
@@ -424,7 +376,7 @@ class Look {
   // the next one is asked.
   std::optional<Step> UpgradeAnother(const Partition& partition) {
     const Intent& intent = *partition.intent;
-    if (intent.type != ConfigType::kUpgradeToPrimary || !GivesUp(partition, intent))
+    if (intent.type != ConfigType::kUpgradeToPrimary || !patience_.GivesUp(partition, intent))
       return std::nullopt;
     std::vector<Endpoint> intact = Intact(partition);
     if (intact.empty()) return std::nullopt;
@@ -438,9 +390,9 @@ class Look {
 
   Step AssignNew(const Partition& partition) {
     int32_t app_id = partition.config.pid.app_id;
-    Endpoint node =
-        placement_.FewestPrimaries([&](Endpoint e) { return !IsPassedOver(partition, e); });
-    if (!node.IsValid()) node = FirstPassedOver(partition, [](Endpoint) { return true; });
+    Endpoint node = placement_.FewestPrimaries(
+        [&](Endpoint e) { return !patience_.IsPassedOver(partition, e); });
+    if (!node.IsValid()) node = patience_.FirstPassedOver(partition, [](Endpoint) { return true; });
     if (!node.IsValid()) return {.reason = "no server may be chosen"};
     placement_.AddPrimary(node, app_id);
     return Propose(ConfigType::kAssignPrimary, node, node);
@@ -546,13 +498,13 @@ class Look {
     if (IsUrgent(partition)) {
       const auto may_learn = [&](Endpoint e) { return MayLearn(partition, e); };
       const auto comes_first = [&](Endpoint e) {
-        return MayLearn(partition, e) && !IsPassedOver(partition, e);
+        return MayLearn(partition, e) && !patience_.IsPassedOver(partition, e);
       };
       for (size_t i = partition.dropped.size(); i > 0 && !node.IsValid(); --i) {
         if (comes_first(partition.dropped[i - 1].node)) node = partition.dropped[i - 1].node;
       }
       if (!node.IsValid()) node = placement_.FewestReplicas(config.pid.app_id, comes_first);
-      if (!node.IsValid()) node = FirstPassedOver(partition, may_learn);
+      if (!node.IsValid()) node = patience_.FirstPassedOver(partition, may_learn);
     } else {
       const DroppedReplica& newest = partition.dropped.back();
       if (MayLearn(partition, newest.node)) node = newest.node;
@@ -569,7 +521,7 @@ class Look {
     int32_t enough = options_.mutation_2pc_min_replica_count;
     if (members < enough && factor > enough) return true;
     if (partition.dropped.empty() || !partition.dropped.back().at) return true;
-    if (IsPassedOver(partition, partition.dropped.back().node)) return true;
+    if (patience_.IsPassedOver(partition, partition.dropped.back().node)) return true;
     if (AcknowledgesSlowly(partition.dropped.back().node, partition.config.primary)) return true;
     return now_ - *partition.dropped.back().at >= options_.replica_assign_delay_for_dropouts;
   }
@@ -629,8 +581,8 @@ class Look {
   const GuardianOptions& options_;
   Instant now_;
   PlacementPlanner placement_;
-  std::optional<Endpoint> ignored_;  // of this partition: nothing comes of what it is to do
   GuardianPlan plan_;
+  ProposalPatience patience_;
 };
 
 }  // namespace
