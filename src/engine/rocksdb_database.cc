@@ -13,15 +13,23 @@
 #include "engine/rocksdb_log.h"
 
 namespace arion {
-namespace {}  // namespace
+namespace {
+
+// A want of space, descriptors or memory (rocksdb_file_system.cc), also where RocksDB wraps it: a
+// CURRENT that can't be opened is to it a wrong option, and one that then can be opened the second
+// time a lack of direct I/O, for which nobody asks.
+bool MayPass(const rocksdb::Status& status, const std::string& text) {
+  return status.IsNoSpace() || absl::StrContains(text, "No space left on device") ||
+         absl::StrContains(text, "Direct I/O is not supported by the specified DB");
+}
+
+}  // namespace
 
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   if (status.ok()) return absl::OkStatus();
   const std::string text = absl::StrCat(Text(step), ": ", status.ToString());
   if (status.IsIncomplete()) return absl::UnavailableError(text);
-  if (status.IsNoSpace() || absl::StrContains(text, "Too many open files")) {
-    return absl::ResourceExhaustedError(text);
-  }
+  if (MayPass(status, text)) return absl::ResourceExhaustedError(text);
   if (absl::StrContains(text, "is locked by process")) {
     return absl::FailedPreconditionError(text);
   }

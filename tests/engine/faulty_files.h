@@ -21,9 +21,10 @@ namespace arion {
 
 class FaultyFiles : public FileSystem {
  public:
-  // kName: creating, opening for writing, renaming, removing, linking.
-  enum class Call { kRead, kWrite, kSync, kName };
-  static constexpr std::array kCalls = {Call::kRead, Call::kWrite, Call::kSync, Call::kName};
+  // kOpen: for reading. kName: creating, opening for writing, renaming, removing, linking.
+  enum class Call { kOpen, kRead, kWrite, kSync, kName };
+  static constexpr std::array kCalls = {Call::kOpen, Call::kRead, Call::kWrite, Call::kSync,
+                                        Call::kName};
 
   explicit FaultyFiles(FileSystem& below) : below_(below) {}
 
@@ -55,7 +56,7 @@ class FaultyFiles : public FileSystem {
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override {
     std::lock_guard lock(mutex_);
-    RETURN_IF_ERROR(Pass(Call::kRead, path));
+    RETURN_IF_ERROR(Pass(Call::kOpen, path));
     ASSIGN_OR_RETURN(auto file, below_.OpenForRead(path));
     return std::make_unique<Reader>(*this, path, std::move(file));
   }

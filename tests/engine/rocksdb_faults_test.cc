@@ -288,8 +288,18 @@ TEST_P(RocksdbFailedCalls, ThatFindNoSpaceMayBeAskedAgain) {
   });
 }
 
+TEST_P(RocksdbFailedCalls, ThatLackMemoryToOpenAFileMayBeAskedAgain) {
+  if (GetParam() != FaultyFiles::Call::kOpen) return;
+  const auto fault = [](Story&, const std::string& path) {
+    return absl::ResourceExhaustedError(path + ": Cannot allocate memory");
+  };
+  FailEach("ENOMEM", fault, [](const absl::Status& lived, const std::string& path) {
+    EXPECT_TRUE(lived.ok()) << path << ": " << lived;
+  });
+}
+
 std::string NameOfCall(const testing::TestParamInfo<FaultyFiles::Call>& call) {
-  constexpr std::array kNames = {"Read", "Write", "Sync", "Name"};
+  constexpr std::array kNames = {"Open", "Read", "Write", "Sync", "Name"};
   return kNames[static_cast<size_t>(call.param)];
 }
 INSTANTIATE_TEST_SUITE_P(Calls, RocksdbFailedCalls, testing::ValuesIn(FaultyFiles::kCalls),
