@@ -193,7 +193,7 @@ class SimCluster {
   static uint64_t DiskBytesOf(SimNode& node);
   std::string WhatIsMissing() const;
   void AwaitHealth();
-  // Directories that nobody needs and that were kept for longer than they are to be.
+  // What nobody needs and what was kept for longer than it is to be: directories, requests.
   std::string WhatIsLeftOver() const;
   std::string WhatIsLeftOver(const Server& server, const ClusterState& state) const;
   void AwaitTidiness();
@@ -209,6 +209,7 @@ class SimCluster {
   void NoteAnswer(const OutboundRequest& request, ErrorCode error, const std::string& body);
 
   SimClusterOptions options_;
+  OpenEngines engines_;  // what the world still has to do at its end may hold one
   SimWorld world_;
   SimNetwork network_;
   History history_;
@@ -223,7 +224,6 @@ class SimCluster {
   PrimaryChecker primaries_;
   BallotChecker ballots_;
   std::optional<Bounds> bounds_;  // once the settings are drawn
-  OpenEngines engines_;
   std::map<PartitionId, PartitionConfiguration> stored_;
   ReplicaServerOptions server_options_;
   MetaServerOptions meta_options_;

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "replica/app_info_file.h"
 #include "replica/garbage_collector.h"
 #include "replica/replica_directory.h"
 #include "sim/sim_cluster.h"
@@ -28,6 +29,13 @@ bool HoldTheSame(const Engine& a, const Engine& b) {
       return false;
   }
   return !walk_a->Valid() && !walk_b->Valid();
+}
+
+bool HasTemporaryDirectory(const SimInode& directory) {
+  return std::any_of(directory.entries.begin(), directory.entries.end(), [](const auto& entry) {
+    return entry.second->is_directory &&
+           (entry.first.ends_with(".tmp") || HasTemporaryDirectory(*entry.second));
+  });
 }
 
 }  // namespace
@@ -240,8 +248,10 @@ std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState&
     if (!place.ok()) continue;
     for (const auto& [name, inode] : (*place)->entries) {
       const auto replica = ParseReplicaDirectoryName(name);
-      // A log at home alone is in nobody's way; the next replica of its name takes its place.
-      bool stays = !replica || disk.tag == "log_home" || is_needed(replica->pid);
+      // A log at home alone is in nobody's way; the next replica of its name takes its place. Whose
+      // description can't be read is left to a person.
+      bool stays = !replica || disk.tag == "log_home" || is_needed(replica->pid) ||
+                   !LoadAppInfo(server.node->environment().files(), JoinPath(disk.path, name)).ok();
       if (const auto aside = ParseGarbageName(name)) {
         const absl::Duration age =
             absl::Microseconds(server.node->WallMicros() - aside->set_aside_us.value_or(0));
@@ -249,9 +259,16 @@ std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState&
         stays = age < (has_failed ? garbage.keep_failed : garbage.keep_unneeded) +
                           garbage.interval + kRemoving;
       }
-      if (!stays) absl::StrAppend(&text, " ", server.name, ":", disk.path, "/", name);
+      const bool has_leavings =
+          replica && (inode->entries.contains("learn") || HasTemporaryDirectory(*inode));
+      if (!stays || has_leavings)
+        absl::StrAppend(&text, " ", server.name, ":", disk.path, "/", name,
+                        has_leavings ? " (what is in it)" : "");
     }
   }
+  const int64_t unanswered = network_.UnderWayAt(server.endpoint).unanswered;
+  if (unanswered > 0)
+    absl::StrAppend(&text, " ", unanswered, " requests unanswered by ", server.name);
   return text;
 }
 

@@ -9,6 +9,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -23,8 +24,9 @@ namespace arion::sim {
 
 class TableChurn {
  public:
+  // `is_closed`: whether no server has a replica of the table open.
   TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
-             Endpoint meta, int replica_count);
+             Endpoint meta, int replica_count, std::function<bool(int32_t app_id)> is_closed);
   ~TableChurn();
 
   // Unless one is under way.
@@ -58,6 +60,7 @@ class TableChurn {
   Coverage& coverage_;
   const Endpoint meta_;
   const int replica_count_;
+  const std::function<bool(int32_t)> is_closed_;
   SimNode* node_;
   SimEnvironment* environment_;
   std::unique_ptr<SimTransport> transport_;
