@@ -26,11 +26,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/counter.h"
 #include "base/histogram.h"
 #include "base/ids.h"
 #include "env/strand.h"
+#include "env/stuck_work.h"
 
 namespace arion {
 
@@ -164,6 +166,8 @@ class LogDevice {
   // fdatasync", "simulated".
   virtual std::string method() const = 0;
   virtual const LogDeviceStats& stats() const = 0;
+  // Writes that do not move, in threads of its own, if it has any (posix_disk_pool.h).
+  virtual std::vector<StuckWork> Stuck(absl::Duration, const std::string&) const { return {}; }
   const std::shared_ptr<ZerosAhead>& zeros_ahead() const { return zeros_ahead_; }
 
  private:

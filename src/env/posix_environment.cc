@@ -109,9 +109,12 @@ const PosixDiskPool& PosixEnvironment::flush_pool_of(const std::string& path) {
 std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   std::vector<StuckWork> stuck;
   const std::lock_guard lock(mutex_);
-  for (const auto& [number, device] : devices_)
+  for (const auto& [number, device] : devices_) {
     for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get(), device->flush.get()})
       for (StuckWork& work : pool->Stuck(limit, device->path)) stuck.push_back(std::move(work));
+    for (StuckWork& work : device->log->Stuck(limit, device->path))
+      stuck.push_back(std::move(work));
+  }
   return stuck;
 }
 

@@ -47,7 +47,7 @@ class PosixEnvironment : public Environment {
   const PosixDiskPool& pool_of(const std::string& path);
   const PosixDiskPool& bulk_pool_of(const std::string& path);
   const PosixDiskPool& flush_pool_of(const std::string& path);
-  // PosixDiskPool::Stuck of all pools. Waits for no disk.
+  // PosixDiskPool::Stuck of all pools, the log devices' too. Waits for no disk.
   std::vector<StuckWork> StuckInPools(absl::Duration limit);
   // Nothing runs on any strand after it returned; work in disk pools goes on.
   void StopLoops() { loops_.Stop(); }

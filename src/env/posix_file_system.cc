@@ -157,6 +157,7 @@ class PosixWritableFile : public WritableFile {
 
  private:
   absl::Status SyncRange(uint64_t offset, uint64_t n, unsigned how) const {
+    const BlockingCall call("write back", path_);
     const int result =
         ::sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(n), how);
     // Some file systems have no such call.

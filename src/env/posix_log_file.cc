@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/blocking_call.h"
 #include "env/posix_file_system.h"
 
 namespace arion {
@@ -82,6 +83,7 @@ PosixLogDevice::~PosixLogDevice() {
 
 absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
                                                               bool direct) {
+  const BlockingCall call("open", path);
   const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   if (direct) {
     const int fd = ::open(path.c_str(), flags | O_DIRECT, 0644);
@@ -105,6 +107,7 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
 
 absl::Status PosixLogDevice::FillWithZeros(LogFile& log_file, uint64_t from, uint64_t to) {
   PosixLogFile& file = Own(log_file);
+  const BlockingCall call("fill", file.path());
   if (from % file.alignment() != 0 || to % file.alignment() != 0)
     return absl::InvalidArgumentError(absl::StrCat("fill ", file.path(), ": not aligned"));
   if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
@@ -132,6 +135,7 @@ absl::Status PosixLogDevice::FillWithZeros(LogFile& log_file, uint64_t from, uin
 
 absl::Status PosixLogDevice::TruncateAndSync(LogFile& log_file, uint64_t size) {
   PosixLogFile& file = Own(log_file);
+  const BlockingCall call("truncate", file.path());
   if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
   if (::ftruncate(file.fd(), static_cast<off_t>(size)) != 0)
     return PosixError(errno, "truncate", file.path());
@@ -141,6 +145,7 @@ absl::Status PosixLogDevice::TruncateAndSync(LogFile& log_file, uint64_t size) {
 
 absl::Status PosixLogDevice::Sync(LogFile& log_file) {
   PosixLogFile& file = Own(log_file);
+  const BlockingCall call("sync", file.path());
   if (file.has_failed()) return absl::DataLossError(absl::StrCat(file.path(), " failed before"));
   if (::fdatasync(file.fd()) != 0) return SyncFailed(file, errno);
   return absl::OkStatus();

@@ -6,9 +6,12 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
+#include "env/blocking_call.h"
 #include "env/posix_disk_pool.h"
 #include "env/posix_log_file.h"
 
@@ -27,6 +30,9 @@ class ThreadedLogDevice : public PosixLogDevice {
     });
   }
   std::string method() const override { return "pwrite + fdatasync, bounded threads"; }
+  std::vector<StuckWork> Stuck(absl::Duration limit, const std::string& name) const override {
+    return pool_.Stuck(limit, name);
+  }
 
  private:
   // A write that carries its own flush counts as that flush, too.
@@ -34,6 +40,7 @@ class ThreadedLogDevice : public PosixLogDevice {
     const WriteRequest& request = write.request;
     RETURN_IF_ERROR(Refusal(request));
     PosixLogFile& file = FileOf(request);
+    const BlockingCall call("write", file.path());
     // Without a ring there is no flush to share: a direct overwrite carries its own, which is one
     // system call.
     write.carries_flush = request.durability == Durability::kFsync &&

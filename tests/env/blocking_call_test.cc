@@ -5,6 +5,8 @@
 
 #include "env/loop_thread.h"
 #include "env/posix_file_system.h"
+#include "env/posix_log_device.h"
+#include "tests/env/temp_directory.h"
 
 namespace arion {
 namespace {
@@ -40,6 +42,24 @@ TEST(BlockingCall, AFileCallOnALoopThreadIsCounted) {
   const LoopThreadMark loop;
   EXPECT_TRUE(PosixFileSystem().Stat("/tmp").ok());
   EXPECT_EQ(BlockingCallsOnLoops().value(), before + 1);
+}
+
+TEST(BlockingCall, ALogDevicesFileCallsAreCountedToo) {
+  const TempDirectory directory;
+  const auto device = NewPosixLogDevice(directory.path(), {});
+  const int64_t before = BlockingCallsOnLoops().value();
+  {
+    const LoopThreadMark loop;
+    const auto file = device->Open(directory.path() + "/log.1", true);
+    ASSERT_TRUE(file.ok()) << file.status();
+    EXPECT_EQ(BlockingCallsOnLoops().value(), before + 1);
+    EXPECT_TRUE(device->Sync(**file).ok());
+    EXPECT_EQ(BlockingCallsOnLoops().value(), before + 2);
+    EXPECT_TRUE(device->TruncateAndSync(**file, 0).ok());
+    EXPECT_EQ(BlockingCallsOnLoops().value(), before + 3);
+    EXPECT_TRUE(device->FillWithZeros(**file, 0, 4096).ok());
+    EXPECT_GT(BlockingCallsOnLoops().value(), before + 3);
+  }
 }
 #endif
 

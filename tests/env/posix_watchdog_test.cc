@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "env/posix_watchdog.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <functional>
+#include <future>
 #include <latch>
+
+#include "env/posix_log_file.h"
 
 namespace arion {
 namespace {
@@ -56,6 +61,33 @@ TEST(PosixWatchdogTest, WorkThatHangsInAPoolIsNamedWithItsCallAndPath) {
   released.count_down();
   EXPECT_THAT(stuck.where, HasSubstr("/tmp, thread "));
   EXPECT_EQ(stuck.what, "read /tmp/some/file");
+}
+
+TEST(PosixWatchdogTest, ALogsWriteThatHangsInAThreadOfItsDeviceIsNamed) {
+  PosixEnvironment env(
+      {.event_loop_threads = 1, .log_device = {.method = LogDeviceOptions::Method::kThreads}});
+  PosixWatchdog watchdog(env, kLimit);
+  // A full pipe, which takes no offset but the one that means none.
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  std::string bytes(static_cast<size_t>(::fcntl(ends[1], F_GETPIPE_SZ)), 'x');
+  ASSERT_EQ(::write(ends[1], bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+  AlignedBuffer one;
+  one.Resize(1);
+  std::promise<void> answered;
+  env.log_device("/tmp").Write(
+      {.file = std::make_shared<PosixLogFile>(ends[1], "/tmp/log.1", 1),
+       .offset = UINT64_MAX,
+       .buffer = std::move(one),
+       .durability = Durability::kOs,
+       .reply_on = env.NewStrand("log"),
+       .done = [&](const absl::Status&, AlignedBuffer) { answered.set_value(); }});
+  const StuckWork stuck =
+      WaitFor(watchdog, [](const StuckWork& work) { return work.where.starts_with("pool of"); });
+  EXPECT_EQ(stuck.what, "write /tmp/log.1");
+  EXPECT_GT(::read(ends[0], bytes.data(), bytes.size()), 0);
+  answered.get_future().wait();
+  ::close(ends[0]);
 }
 
 TEST(PosixWatchdogTest, WhereNothingIsStuckLagIsMeasuredAndNothingTold) {
