@@ -77,7 +77,11 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
     if (!parsed) continue;
     const std::string directory = JoinPath(path, name);
     const auto status = files.Stat(directory);
-    if (!status.ok() || !status->is_directory) continue;
+    if (absl::IsNotFound(status.status()) || (status.ok() && !status->is_directory)) continue;
+    if (!status.ok()) {
+      ignored->push_back({directory, std::string(status.status().message())});
+      continue;
+    }
     absl::StatusOr<AppInfo> app = LoadAppInfo(files, directory);
     if (!app.ok()) {
       ignored->push_back({directory, std::string(app.status().message())});

@@ -57,6 +57,16 @@ TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
   EXPECT_EQ(ignored.size(), 3u);
 }
 
+TEST_F(ReplicaDirectoryTest, WhatCanNotBeLookedAtIsNotTakenForNothing) {
+  MakeReplica("/d/2.1.pegasus", Table(2, 8));
+  node_.disk().FailStats(1);
+  std::vector<IgnoredDirectory> ignored;
+  const auto found = ScanDataDirectory(files(), "/d", 3, &ignored);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_TRUE(found->empty());
+  EXPECT_EQ(ignored.size(), 1u) << "one made anew elsewhere would be a second one after a restart";
+}
+
 TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPathsAndTheirBallots) {
   const std::vector<FoundReplica> found = {{{2, 1}, "/a/2.1.pegasus"},
                                            {{2, 0}, "/a/2.0.pegasus"},
