@@ -122,6 +122,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnCreate(InboundRequest& request);
   void OnDrop(InboundRequest& request);
   void OnRecall(InboundRequest& request);
+  void Recall(InboundRequest& request, Instant until);
   void OnRename(InboundRequest& request);
   void OnUpdateAppEnv(InboundRequest& request);
   void OnSetMaxReplicaCount(InboundRequest& request);

@@ -127,6 +127,11 @@ DropJudgement JudgeDrop(const ClusterState& state, const TableLimits& limits,
   return {ErrorCode::kOk, std::move(dropped)};
 }
 
+bool IsLetGo(const ClusterState& state, const Table& dropped) {
+  return std::none_of(dropped.untold.begin(), dropped.untold.end(),
+                      [&](Endpoint node) { return state.IsAlive(node); });
+}
+
 TableJudgement JudgeRecall(const ClusterState& state, const std::set<std::string>& being_created,
                            const RecallAppRequest& request, int64_t unix_seconds) {
   const Table* table = state.FindTable(request.app_id);

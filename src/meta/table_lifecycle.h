@@ -43,6 +43,8 @@ struct TableJudgement {
   std::string hint;
   std::optional<AppInfo> next;  // to be stored; nullopt with kOk: nothing to do
 };
+// Nobody leads a partition of this dropped table any more: each living server has heard of the drop.
+bool IsLetGo(const ClusterState& state, const Table& dropped);
 TableJudgement JudgeRecall(const ClusterState& state, const std::set<std::string>& being_created,
                            const RecallAppRequest& request, int64_t unix_seconds);
 TableJudgement JudgeRename(const ClusterState& state, const std::set<std::string>& being_created,

@@ -11,6 +11,7 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kTellAgain = absl::Milliseconds(300);
+constexpr absl::Duration kRecallPatience = absl::Seconds(3);
 
 }  // namespace
 
@@ -68,12 +69,26 @@ void MetaServer::State::OnDrop(InboundRequest& request) {
 }
 
 void MetaServer::State::OnRecall(InboundRequest& request) {
+  Recall(request, Now() + kRecallPatience);
+}
+
+void MetaServer::State::Recall(InboundRequest& request, Instant until) {
   auto recall = Decode<RecallAppRequest>(request);
   if (!recall || Defers(state_.FindTable(recall->app_id), request)) return;
   TableJudgement judgement = JudgeRecall(state_, reserved_names_, *recall, UnixSeconds());
   if (judgement.next && store_failed_) judgement = {ErrorCode::kFileOperationFailed};
   if (!judgement.next) return Answer(request, RecallAppResponse{judgement.error});
   const int32_t app_id = recall->app_id;
+  // A primary of before may answer from its lease until it hears of the drop, or is dead.
+  if (!IsLetGo(state_, *state_.FindTable(app_id))) {
+    if (Now() >= until) return Answer(request, RecallAppResponse{ErrorCode::kBusyDropping});
+    strand_->PostAfter(kTellAgain / 10,
+                       [weak = weak_from_this(), request = std::move(request), until]() mutable {
+                         auto self = weak.lock();
+                         if (self && self->phase_ != Phase::kStopped) self->Recall(request, until);
+                       });
+    return;
+  }
   const std::string name = judgement.next->app_name;
   reserved_names_.insert(name);
   AppInfo& info = state_.FindTable(app_id)->info;

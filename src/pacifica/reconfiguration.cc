@@ -269,6 +269,10 @@ void Reconfiguration::OnSynced(const ConfigurationUpdateRequest& entry) {
     ++s_.counters.odd_messages;
     return;
   }
+  if (IsOfBeforeDrop(entry.info)) {
+    ++s_.counters.stale_messages;
+    return;
+  }
   missed_at_.reset();
   EndLapse();
   if (configuration.ballot < s_.ballot) {
@@ -285,6 +289,21 @@ void Reconfiguration::OnTableChanged(const AppInfo& app) {
   TakeOver(app);
   if (s_.app == app && app.max_replica_count > 0)
     s_.configuration.max_replica_count = app.max_replica_count;
+  if (s_.app.status == AppStatus::kDropped) LeaveDropped();
+}
+
+void Reconfiguration::LeaveDropped() {
+  dropped_at_version_ = s_.app.version;
+  const bool may_lead = s_.role == PartitionStatus::kPrimary || IsPending();
+  pending_.reset();
+  if (!may_lead) return;
+  roles_.BecomeInactive(Inactivity::kRemoved, "its table was dropped");
+  primary_.Resign();
+  sessions_.Clear();
+}
+
+bool Reconfiguration::IsOfBeforeDrop(const AppInfo& app) const {
+  return dropped_at_version_ && app.version.value_or(0) < *dropped_at_version_;
 }
 
 void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
@@ -357,7 +376,8 @@ void Reconfiguration::OnProposal(const ConfigurationUpdateRequest& proposal) {
     ++s_.counters.odd_messages;
     return;
   }
-  if (!s_.connected || s_.lapsed || configuration.ballot < s_.ballot || IsPending()) {
+  if (!s_.connected || s_.lapsed || configuration.ballot < s_.ballot || IsPending() ||
+      IsOfBeforeDrop(proposal.info)) {
     ++s_.counters.stale_messages;
     return;
   }

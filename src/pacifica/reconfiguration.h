@@ -18,6 +18,8 @@
 //           (T1), so a copy may yet be accepted, and another be primary at once; nor for who has
 //           just begun (a restarted process may not speak again under the ballot it had): they are
 //           INACTIVE until meta has said what is true.
+//           Whoever hears that its table was dropped leads no more, and believes nothing that was
+//           said before the drop: when all servers have heard, the table may be recalled.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -90,6 +92,8 @@ class Reconfiguration {
   void ServeOn(const PartitionConfiguration& truth);
   // A config sync of the present lease has come.
   void EndLapse();
+  void LeaveDropped();
+  bool IsOfBeforeDrop(const AppInfo& app) const;
   PartitionConfiguration SelfAmongSecondaries() const;
   bool IsSane(const PartitionConfiguration& configuration) const;
   // The newest description of the table counts; one that lacks a version always does.
@@ -124,7 +128,8 @@ class Reconfiguration {
     Endpoint failed = {};  // since; invalid: nobody
   };
   std::optional<RefusedRemoval> refused_removal_;
-  std::optional<Instant> chosen_at_;  // as primary, by the meta server
+  std::optional<int64_t> dropped_at_version_;  // of the table
+  std::optional<Instant> chosen_at_;           // as primary, by the meta server
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot
 };

@@ -280,9 +280,14 @@ void RequestRouter::Propose(InboundRequest request) {
 void RequestRouter::ChangeTable(InboundRequest request) {
   const std::optional<TableChangedRequest> change = TakeArgument<TableChangedRequest>(request);
   if (!change) return;
+  auto responder = std::make_shared<Responder>(std::move(request.responder));
+  // Answered when all of them have heard: a dropped table is recalled then.
+  const std::shared_ptr<void> heard(nullptr, [responder](void*) {
+    responder->Reply(ErrorCode::kOk, EncodeWrapped(TableChangedResponse{}));
+  });
   for (const auto& replica : table_->OpenOf(change->info.app_id))
-    replica->strand()->Post([replica, app = change->info] { replica->Notify(TableChanged{app}); });
-  request.responder.Reply(ErrorCode::kOk, EncodeWrapped(TableChangedResponse{}));
+    replica->strand()->Post(
+        [replica, heard, app = change->info] { replica->Notify(TableChanged{app}); });
 }
 
 template <class Request>

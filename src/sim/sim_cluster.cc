@@ -141,12 +141,8 @@ SimCluster::SimCluster(SimClusterOptions options)
     node->SetWallRate(off_by(options_.faults.wall_drift_percent));
   }
 
-  const auto is_closed = [this](int32_t app_id) {
-    return std::none_of(engines_.begin(), engines_.end(),
-                        [app_id](const auto& open) { return open.first.second.app_id == app_id; });
-  };
   churn_ = std::make_unique<TableChurn>(world_, network_, history_, coverage_, meta_.endpoint,
-                                        replica_count_, is_closed);
+                                        replica_count_);
   WatchTheNetwork();
 }
 

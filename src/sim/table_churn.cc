@@ -21,14 +21,12 @@ int32_t PartitionsOf(const std::string& table) { return table == kNames[0] ? 1 :
 }  // namespace
 
 TableChurn::TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
-                       Endpoint meta, int replica_count,
-                       std::function<bool(int32_t app_id)> is_closed)
+                       Endpoint meta, int replica_count)
     : world_(world),
       history_(history),
       coverage_(coverage),
       meta_(meta),
       replica_count_(replica_count),
-      is_closed_(std::move(is_closed)),
       node_(&world.AddNode("churn")),
       environment_(&node_->Start()),
       transport_(std::make_unique<SimTransport>(network, *node_, Endpoint{0x0a0001feu, 1000})),
@@ -126,10 +124,6 @@ void TableChurn::Drop() {
 }
 
 void TableChurn::Dropped() {
-  // Sooner, a primary that has not heard of the drop may answer from its lease beside the one that
-  // leads after the recall: the meta server does not wait for that yet (seed 98000017 at 2de9f60).
-  if (is_to_be_recalled_ && !is_hurried_ && !is_closed_(app_id_))
-    return Again(&TableChurn::Dropped);
   if (app_id_ != 0 && std::exchange(is_to_be_recalled_, false) && !is_hurried_) return Recall();
   // Once more: a creation or recall that was heard twice may have come behind the first.
   if (drops_ < 2) return Drop();

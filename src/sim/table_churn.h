@@ -24,9 +24,8 @@ namespace arion::sim {
 
 class TableChurn {
  public:
-  // `is_closed`: whether no server has a replica of the table open.
   TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
-             Endpoint meta, int replica_count, std::function<bool(int32_t app_id)> is_closed);
+             Endpoint meta, int replica_count);
   ~TableChurn();
 
   // Unless one is under way.
@@ -60,7 +59,6 @@ class TableChurn {
   Coverage& coverage_;
   const Endpoint meta_;
   const int replica_count_;
-  const std::function<bool(int32_t)> is_closed_;
   SimNode* node_;
   SimEnvironment* environment_;
   std::unique_ptr<SimTransport> transport_;

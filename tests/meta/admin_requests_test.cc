@@ -69,6 +69,11 @@ class AdminRequestsTest : public MetaFixture {
     });
     world_.RunFor(absl::Milliseconds(1));
   }
+  void AllHear() {
+    world_.RunFor(absl::Milliseconds(20));
+    for (auto& call : std::exchange(transport_.called, {}))
+      if (call.request.name == kRpcTableChanged) Confirm(call);
+  }
   ErrorCode Plan(std::vector<ProposedAction> actions, bool force = false) {
     return Ask<ProposeBalancerResponse>(
                kRpcProposeBalancer,
@@ -169,9 +174,30 @@ TEST_F(AdminRequestsTest, ADropAmidAChangeOfTheEnvironmentStaysADrop) {
   }
 }
 
+// A primary that has not heard of the drop may answer from its lease, beside the one that leads next.
+TEST_F(AdminRequestsTest, ARecallWaitsUntilAllServersHaveHeardOfTheDrop) {
+  const auto begin = [this] {
+    return Begin<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1});
+  };
+  ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
+            ErrorCode::kOk);
+  const auto early = begin();
+  Pass(absl::Milliseconds(3500));
+  EXPECT_EQ(*early, ErrorCode::kBusyDropping);
+  const auto recall = begin();
+  transport_.called.clear();
+  world_.RunFor(absl::Milliseconds(500));
+  EXPECT_EQ(*recall, ErrorCode::kUnknown) << "it waits";
+  EXPECT_EQ(Info().status, AppStatus::kDropped);
+  AllHear();
+  world_.RunFor(absl::Milliseconds(100));
+  EXPECT_EQ(*recall, ErrorCode::kOk);
+}
+
 TEST_F(AdminRequestsTest, ATableUnderRecallIsChangedByNobodyElse) {
   ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
             ErrorCode::kOk);
+  AllHear();
   const auto recall = Begin<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1});
   const std::vector<std::shared_ptr<ErrorCode>> refused = {
       BeginSetEnv("60"),
@@ -196,6 +222,7 @@ TEST_F(AdminRequestsTest, ATableUnderRecallIsChangedByNobodyElse) {
 TEST_F(AdminRequestsTest, ATableUnderRecallIsFoundByTheNameItGets) {
   ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
             ErrorCode::kOk);
+  AllHear();
   ASSERT_EQ(Create("t", 1, 3).err, ErrorCode::kOk);
   Obey();
   const auto recall =
@@ -224,6 +251,7 @@ TEST_F(AdminRequestsTest, ADroppedTableIsRecalledUnderAnotherName) {
   ASSERT_EQ(Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"})->err,
             ErrorCode::kOk);
   EXPECT_EQ(Info().status, AppStatus::kDropped);
+  AllHear();
   ASSERT_EQ(Create("t", 1, 3).err, ErrorCode::kOk);
   Obey();
   auto recalled = *Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1});

@@ -672,6 +672,37 @@ TEST_F(ReplicaCoreTest, WithoutALeaseASyncIsNotFollowed) {
   EXPECT_EQ(core_->role(), kSecondary);
 }
 
+// What was under way, or said, before the drop makes it primary no more: the table may be recalled,
+// and led by another, as soon as all have heard.
+TEST_F(ReplicaCoreTest, WhoHearsThatItsTableWasDroppedLeadsNoMore) {
+  BecomePrimary();
+  TableChanged change{options_.app};
+  change.app.version = 2;
+  change.app.status = AppStatus::kDropped;
+  Step(change);
+  EXPECT_EQ(core_->role(), kInactive);
+  EXPECT_NE(core_->ReadGate(ReadKind::kPrimaryOnly), ErrorCode::kOk);
+  ConfigurationUpdateRequest late;
+  late.info = options_.app;
+  late.info.version = 1;
+  late.config = Group(9, kB, {kA, kC});  // of an update that was under way
+  Step(ConfigurationSynced{late});
+  EXPECT_EQ(core_->role(), kInactive);
+  change.app.version = 3;
+  change.app.status = AppStatus::kAvailable;
+  Step(change);
+  Step(ConfigurationSynced{late});
+  EXPECT_EQ(core_->role(), kInactive) << "of before the drop, though the table is recalled";
+  late.info.version = 3;
+  late.config = Group(10, Endpoint{}, {});
+  late.type = ConfigType::kAssignPrimary;
+  late.node = kB;
+  const Effects asked = Step(ProposalReceived{late});
+  const auto* update = Sent<SendConfigurationUpdate>(asked);
+  AnswerUpdate(update->serial, ErrorCode::kOk, update->request.config);
+  EXPECT_EQ(core_->role(), kPrimary);
+}
+
 TEST_F(ReplicaCoreTest, AnOlderOrAnotherTablesDescriptionIsNotTaken) {
   TableChanged change{options_.app};
   change.app.version = 2;
