@@ -7,8 +7,9 @@
 //
 // Shapes   A run: start, create the tables, wait until they are whole; faults and clients for
 //          run_length; heal everything and demand that within 60 s each partition takes writes, all
-//          members are equal (decree and content), nobody learns, dropped tables are gone and disks
-//          are not fuller than they may be; then that what nobody needs leaves the disks.
+//          members are equal (decree and content), nobody learns, dropped tables are gone, no
+//          configuration changes for 10 s, and disks are not fuller than they may be; then that
+//          what nobody needs leaves the disks.
 // Promises W2  Equal options give equal runs: the same trace_hash, the same report.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -193,6 +194,7 @@ class SimCluster {
   static uint64_t DiskBytesOf(SimNode& node);
   std::string WhatIsMissing() const;
   void AwaitHealth();
+  bool IsAtRest();  // for 10 s
   // What nobody needs and what was kept for longer than it is to be: directories, requests.
   std::string WhatIsLeftOver() const;
   std::string WhatIsLeftOver(const Server& server, const ClusterState& state) const;

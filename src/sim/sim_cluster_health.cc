@@ -191,6 +191,15 @@ std::string SimCluster::WhatIsMissing() const {
   return text;
 }
 
+// A disk that was slow may still cost its server members, and give them back: but not for ever.
+bool SimCluster::IsAtRest() {
+  const std::map<PartitionId, PartitionConfiguration> before = stored_;
+  world_.RunFor(absl::Seconds(10));
+  return IsWhole() && std::all_of(before.begin(), before.end(), [this](const auto& entry) {
+           return !IsWanted(entry.first) || stored_.at(entry.first).ballot == entry.second.ballot;
+         });
+}
+
 void SimCluster::AwaitHealth() {
   Instant begin = world_.now();
   // What was to last longer ends now; restarts that were planned find their server alive.
@@ -214,7 +223,7 @@ void SimCluster::AwaitHealth() {
       healed_after_ = std::min(healed_after_, world_.now() - begin);
       world_.RunFor(absl::Seconds(3));
       learners = WhoLearns();
-      if (learners.empty()) return;
+      if (learners.empty() && IsAtRest()) return;
     }
     world_.RunFor(absl::Milliseconds(100));
   }

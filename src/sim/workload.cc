@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/crc.h"
 #include "base/raw_key.h"
 #include "client/table_operations.h"
 
@@ -18,6 +19,18 @@ DataWorkloadOptions DataOptions(const WorkloadOptions& options) {
   for (const WorkloadTable& table : options.tables) data.tables.push_back(table.name);
   data.expiry_percent = options.expiry_percent;
   return data;
+}
+
+std::vector<std::string> OneKeyOfEachPartition(const WorkloadTable& table) {
+  std::vector<std::string> keys(static_cast<size_t>(table.partition_count));
+  for (size_t left = keys.size(), i = 0; left > 0; ++i) {
+    std::string key = absl::StrCat("v", i);
+    std::string& place = keys[PartitionHash(JoinRawKey(key, "")) % keys.size()];
+    if (!place.empty()) continue;
+    place = std::move(key);
+    --left;
+  }
+  return keys;
 }
 
 // What a server's refusal leaves open about a write that was sent to it once.
@@ -252,6 +265,7 @@ void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
   std::vector<std::string> keys = Keys();
   std::vector<std::string> counters = Counters();
   tally->left = static_cast<int>(keys.size()) * 2 + static_cast<int>(counters.size()) + 1;
+  for (const WorkloadTable& table : options_.tables) tally->left += table.partition_count;
   auto one = [tally](bool ok) {
     tally->all_ok &= ok;
     if (--tally->left == 0) tally->done(tally->all_ok);
@@ -259,6 +273,10 @@ void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
   client.strand->Post([this, &client, keys, counters, one] {
     for (const std::string& counter : counters) Increment(client, counter, one);
     data_.ReadAll(*client.client, one);
+    for (const WorkloadTable& table : options_.tables)
+      for (const std::string& key : OneKeyOfEachPartition(table))
+        client.client->Put(table.name, key, kSortKey, "v", 0,
+                           [one](const absl::Status& status) { one(status.ok()); });
     for (const std::string& key : keys) {
       Read(client, key, [this, &client, key, one](bool ok) {
         one(ok);

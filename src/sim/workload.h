@@ -66,8 +66,8 @@ class Workload {
   // No new operations; those under way go on.
   void Stop() { is_running_ = false; }
   bool IsQuiet() const { return under_way_ == 0; }
-  // Reads and writes each key, increments each counter and reads all data through a fresh client;
-  // `done` gets false if any was not OK.
+  // Reads and writes each key, increments each counter, reads all data and writes to each partition
+  // through a fresh client; `done` gets false if any was not OK.
   void Verify(absl::AnyInvocable<void(bool)> done);
 
  private:
