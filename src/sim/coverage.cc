@@ -85,6 +85,8 @@ const char* ProbeName(Probe probe) {
       return "power-cut";
     case Probe::kPowerCutOfAll:
       return "power-cut-of-all";
+    case Probe::kCallsReset:
+      return "calls-reset";
   }
   return "?";
 }

@@ -55,8 +55,9 @@ enum class Probe : uint8_t {
   kCheckpointInstalled,
   kPowerCut,       // of one server
   kPowerCutOfAll,  // at one instant
+  kCallsReset,     // between two that live
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kPowerCutOfAll) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kCallsReset) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

@@ -49,6 +49,8 @@ const char* FaultName(Fault fault) {
       return "read-errors";
     case Fault::kTableChurn:
       return "table-churn";
+    case Fault::kReset:
+      return "reset";
   }
   return "?";
 }

@@ -33,8 +33,9 @@ enum class Fault : uint8_t {
   kReplaced,    // a server never comes back; an empty one with another address does; as kDiskLost
   kReadErrors,  // reads of files fail at random for a while; as kDiskLost
   kTableChurn,  // a table is made, written to, and dropped while its replicas may still learn
+  kReset,       // connections between living nodes break, again and again
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kTableChurn) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kReset) + 1;
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

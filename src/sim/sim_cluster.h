@@ -173,6 +173,8 @@ class SimCluster {
   void Split(absl::Duration length);
   // Links between any two, each from its own moment on; they heal in another order.
   void CutOneByOne(absl::Duration length);
+  // Connections of it, again and again.
+  void ResetConnections(Endpoint endpoint, absl::Duration length);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();

@@ -172,6 +172,17 @@ void SimCluster::CutOneByOne(absl::Duration length) {
   LastFor(length, [] {});
 }
 
+void SimCluster::ResetConnections(Endpoint endpoint, absl::Duration length) {
+  if (!faults_on_ || length <= absl::ZeroDuration()) return;
+  SimRandom& random = world_.random();
+  if (network_.Reset(endpoint, static_cast<double>(random.Between(10, 100))) > 0)
+    coverage_.Hit(Probe::kCallsReset);
+  const absl::Duration pause = random.Between(
+      absl::Milliseconds(1), random.Coin() ? absl::Milliseconds(50) : absl::Seconds(2));
+  world_.After(pause, EventKind::kFault,
+               [this, endpoint, left = length - pause] { ResetConnections(endpoint, left); });
+}
+
 void SimCluster::LoseCopy(Server& server, Fault fault) {
   // Without syncs a hole in a log is what a power cut leaves: what lies behind it is lost, and no
   // other copy knows better.
@@ -256,6 +267,10 @@ void SimCluster::Inject(Fault fault) {
       return LoseCopy(server, fault);
     case Fault::kTableChurn:
       return churn_->BeginCycle();
+    case Fault::kReset:
+      ResetConnections(random.Percent(20) ? meta_.endpoint : server.endpoint, length);
+      LastFor(length, [] {});
+      return;
     case Fault::kWallJump: {
       SimNode* node = random.Percent(30) ? meta_.node : server.node;
       node->JumpWall(random.Between(absl::Hours(-1000), absl::Hours(1000)));

@@ -9,9 +9,16 @@
 
 namespace arion::sim {
 
+struct SimNetwork::Delivery {
+  OutboundRequest request;
+  Endpoint from;
+  bool is_lost = false;
+};
+
 struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   struct PendingCall {
     Endpoint to;
+    std::weak_ptr<Delivery> request;
     StrandPtr reply_on;
     absl::AnyInvocable<void(RpcResult)> done;
     TimerId timeout = kNoTimer;
@@ -113,14 +120,31 @@ void SimNetwork::NodeDied(Endpoint endpoint, Farewell farewell) {
   ports_.erase(endpoint);
   gone_[endpoint] = farewell;
   if (farewell == Farewell::kSilence) return;
-  for (auto& [other, port] : ports_) {
-    for (auto& [id, call] : port->calls) {
-      if (call.to != endpoint) continue;
-      port->At(world_.now() + Delay(), [port = port, id = id] {
-        port->Finish(id, {ErrorCode::kNetworkFailure, {}});
-      });
-    }
+  for (auto& [other, port] : ports_) FailCalls(port, endpoint);
+}
+
+int64_t SimNetwork::Reset(Endpoint endpoint, double percent) {
+  const PortPtr node = Find(endpoint);
+  if (node == nullptr) return 0;
+  int64_t failed = 0;
+  for (auto& [other, port] : ports_)
+    if (port != node && world_.random().Percent(percent))
+      failed += FailCalls(node, other) + FailCalls(port, endpoint);
+  return failed;
+}
+
+int64_t SimNetwork::FailCalls(const PortPtr& from, Endpoint to) {
+  int64_t failed = 0;
+  for (auto& [id, call] : from->calls) {
+    if (call.to != to) continue;
+    ++failed;
+    if (auto request = call.request.lock(); request && world_.random().Coin())
+      request->is_lost = true;
+    from->At(world_.now() + Delay(), [from, id = id] {
+      from->Finish(id, {ErrorCode::kNetworkFailure, {}});
+    });
   }
+  return failed;
 }
 
 absl::Duration SimNetwork::Delay() {
@@ -173,22 +197,16 @@ void SimTransport::SetHandler(RequestHandler handler) { port_->handler = std::mo
 
 namespace {
 
-struct Delivery {
-  OutboundRequest request;
-  Endpoint from;
-};
-
-InboundRequest MakeInbound(const Delivery& delivery, std::string body) {
+InboundRequest MakeInbound(const OutboundRequest& request, Endpoint from, std::string body) {
   InboundRequest inbound;
-  inbound.header.name = delivery.request.name;
-  inbound.header.pid = delivery.request.pid;
-  inbound.header.timeout_ms =
-      static_cast<int32_t>(absl::ToInt64Milliseconds(delivery.request.timeout));
+  inbound.header.name = request.name;
+  inbound.header.pid = request.pid;
+  inbound.header.timeout_ms = static_cast<int32_t>(absl::ToInt64Milliseconds(request.timeout));
   inbound.header.timeout_is_real = true;
-  inbound.header.thread_hash = delivery.request.thread_hash;
-  inbound.header.partition_hash = delivery.request.partition_hash;
-  inbound.header.is_backup_request = delivery.request.is_backup_request;
-  inbound.header.from = delivery.from;
+  inbound.header.thread_hash = request.thread_hash;
+  inbound.header.partition_hash = request.partition_hash;
+  inbound.header.is_backup_request = request.is_backup_request;
+  inbound.header.from = from;
   inbound.header.framing = Framing::kRdsn;
   inbound.body = std::move(body);
   return inbound;
@@ -229,18 +247,21 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
     if (auto odd = OddRequest(request.name, request.body, world.random()))
       SendOneWay(to, {.name = request.name, .body = *std::move(odd), .pid = request.pid});
   }
-  auto delivery = std::make_shared<Delivery>(Delivery{std::move(request), port_->local});
+  auto delivery = std::make_shared<SimNetwork::Delivery>(
+      SimNetwork::Delivery{std::move(request), port_->local});
+  call.request = delivery;
   network_.Send(
       port_->local, target, copies, [weak, id, copies, delivery, at = std::weak_ptr(target)] {
         SimNetwork::PortPtr target = at.lock();
-        if (target == nullptr || !target->open() || !target->handler) return;
+        if (target == nullptr || !target->open() || !target->handler || delivery->is_lost) return;
         SimNetwork& network = target->network;
         network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
                                      Crc32c(delivery->request.body));
         std::string& sent = delivery->request.body;
         auto debt = std::make_shared<SimNetwork::Debt>(target, sent.size());
-        InboundRequest inbound = MakeInbound(
-            *delivery, copies == SimNetwork::Copies::kOne ? std::exchange(sent, {}) : sent);
+        InboundRequest inbound =
+            MakeInbound(delivery->request, delivery->from,
+                        copies == SimNetwork::Copies::kOne ? std::exchange(sent, {}) : sent);
         inbound.responder = Responder([weak, id, at, delivery, debt = std::move(debt)](
                                           ErrorCode error, std::string body) mutable {
           debt = nullptr;
@@ -268,14 +289,14 @@ void SimTransport::SendOneWay(Endpoint to, OutboundRequest request) {
   if (!port_->open()) return;
   SimNetwork::PortPtr target = network_.Find(to);
   if (target == nullptr) return;
-  auto delivery = std::make_shared<const Delivery>(Delivery{std::move(request), port_->local});
-  network_.Send(port_->local, target, network_.CopiesNow(), [delivery, at = std::weak_ptr(target)] {
-    SimNetwork::PortPtr target = at.lock();
-    if (target == nullptr || !target->open() || !target->handler) return;
-    target->network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
-                                         Crc32c(delivery->request.body));
-    target->handler(MakeInbound(*delivery, delivery->request.body));
-  });
+  auto sent = std::make_shared<const OutboundRequest>(std::move(request));
+  network_.Send(port_->local, target, network_.CopiesNow(),
+                [sent, from = port_->local, at = std::weak_ptr(target)] {
+                  SimNetwork::PortPtr target = at.lock();
+                  if (target == nullptr || !target->open() || !target->handler) return;
+                  target->network.world_.FoldIntoTrace(Crc32c(sent->name) ^ Crc32c(sent->body));
+                  target->handler(MakeInbound(*sent, from, sent->body));
+                });
 }
 
 }  // namespace arion::sim

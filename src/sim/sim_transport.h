@@ -3,7 +3,8 @@
 //
 // Shapes   A message in a blocked direction is lost, or (as TCP would) held back and delivered
 //          after the direction opens again. Only messages between servers are doubled: a client's
-//          write goes over one connection, once. Calls to a node that is down fail at once
+//          write goes over one connection, once. Where a connection breaks, its calls fail, and
+//          the peer carries out some of them. Calls to a node that is down fail at once
 //          (kNetworkFailure) or by their timeout, as its end was: a process that died resets its
 //          connections, a machine without power says nothing.
 // Threads  One: the world's. Lifetime: the network outlives its transports; a transport may go
@@ -58,6 +59,8 @@ class SimNetwork {
   // (kSilence).
   enum class Farewell : uint8_t { kReset, kSilence };
   void NodeDied(Endpoint endpoint, Farewell farewell);
+  // Each connection of the node breaks, with this chance. How many calls that ends.
+  int64_t Reset(Endpoint endpoint, double percent);
 
   uint64_t messages() const { return messages_; }
   // Of the node behind an endpoint: requests it took and has not answered, and calls it waits for.
@@ -70,6 +73,7 @@ class SimNetwork {
 
  private:
   friend class SimTransport;
+  struct Delivery;
   struct Port;
   struct Debt;
   using PortPtr = std::shared_ptr<Port>;
@@ -87,6 +91,8 @@ class SimNetwork {
   }
   void Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver);
   void Arrive(const PortPtr& to, absl::Duration delay, Task deliver);
+  // Those of `from`. A request that is on its way gets there or not. How many there are.
+  int64_t FailCalls(const PortPtr& from, Endpoint to);
   absl::Duration Delay();
   PortPtr Find(Endpoint endpoint) const;
 

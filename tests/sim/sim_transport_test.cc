@@ -88,6 +88,22 @@ TEST_F(Net, ADeadProcessFailsCallsAtOnceAndADeadMachineByTimeout) {
   EXPECT_EQ(results.back(), ErrorCode::kTimeout);
 }
 
+TEST_F(Net, AResetFailsTheCallsOfBothAndSomeAreCarriedOutAllTheSame) {
+  b.PauseFor(absl::Milliseconds(100));
+  for (int i = 0; i < 100; ++i) Call();
+  EXPECT_EQ(network.Reset(at_b, 100), 100);
+  world.RunFor(absl::Milliseconds(99));
+  EXPECT_EQ(results, (std::vector<ErrorCode>(100, ErrorCode::kNetworkFailure)));
+  world.RunFor(absl::Milliseconds(99));
+  EXPECT_GT(requests, 20);
+  EXPECT_LT(requests, 80);
+  results.clear();
+  Call();
+  EXPECT_EQ(network.Reset(at_a, 0), 0);
+  world.RunFor(absl::Milliseconds(100));
+  EXPECT_EQ(results, std::vector<ErrorCode>{ErrorCode::kOk});
+}
+
 TEST_F(Net, APausedNodeAnswersAfterwards) {
   b.PauseFor(absl::Milliseconds(500));
   Call();
