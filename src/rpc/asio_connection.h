@@ -118,6 +118,9 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   static constexpr size_t kServerFactor = 4;      // how much more a server may have queued
   static constexpr size_t kFreeBytes = 64 << 10;  // queued, or of a frame, before they count
 
+  // Of who was not answered yet: 256 requests of a client may wait, more when answers were small.
+  static constexpr size_t kUsualAtFirst = 256 << 10;
+
   size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
   bool Overloaded() const;
   bool IsTooFarBehind(size_t queued, Instant now) const;
@@ -158,7 +161,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   std::atomic<size_t> queued_bytes_ = 0;
   std::atomic<size_t> unanswered_bytes_ = 0;
   std::atomic<size_t> unanswered_requests_ = 0;
-  std::atomic<size_t> usual_answer_bytes_ = 0;
+  std::atomic<size_t> usual_answer_bytes_ = kUsualAtFirst;
   std::atomic<bool> paused_ = false;  // frames wait in the parser until the queues shrink
 
   std::mutex mutex_;
