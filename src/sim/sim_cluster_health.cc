@@ -258,8 +258,11 @@ std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState&
     for (const auto& [name, inode] : (*place)->entries) {
       const auto replica = ParseReplicaDirectoryName(name);
       // A log at home alone is in nobody's way; the next replica of its name takes its place. Whose
-      // description can't be read is left to a person.
-      bool stays = !replica || disk.tag == "log_home" || is_needed(replica->pid) ||
+      // description can't be read, or whose log home has no log of it, is left to a person: after
+      // read errors the log may have gone with another copy that was set aside (seed 69700942).
+      const std::string& home = server_options_.log_home_directory;
+      const bool lacks_log = !home.empty() && !server.node->disk().Find(JoinPath(home, name)).ok();
+      bool stays = !replica || disk.tag == "log_home" || is_needed(replica->pid) || lacks_log ||
                    !LoadAppInfo(server.node->environment().files(), JoinPath(disk.path, name)).ok();
       if (const auto aside = ParseGarbageName(name)) {
         const absl::Duration age =
