@@ -91,6 +91,31 @@ class LogFilesTest : public ReplicaServerWorld {
         [&] { return !meta_.configuration().IsSecondary(secondary.address); }, absl::Seconds(30)));
     ASSERT_TRUE(WaitFor(primary, PartitionStatus::kPrimary));
   }
+  // The test is the learner; its group checks are answered with learner_says_.
+  void BeLearnerOf(Server& primary) {
+    client_->SetHandler([this](InboundRequest request) {
+      const auto check = DecodeWrapped<GroupCheckRequest>(request.body);
+      if (!check.ok()) return;
+      signature_ = check->config.learner_signature;
+      request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{
+                                                  .pid = kPid,
+                                                  .err = learner_says_,
+                                                  .learner_status = LearnerStatus::kWithoutPrepare,
+                                                  .learner_signature = signature_,
+                                                  .node = client_->local()}));
+    });
+    meta_.Propose(primary.address, ConfigType::kAddSecondaryForLoadBalance, client_->local());
+    ASSERT_TRUE(world_.RunUntil([this] { return signature_ != 0; }, absl::Seconds(20)));
+  }
+  LearnResponse Learn(Server& primary, Decree applied) {
+    return *DecodeWrapped<LearnResponse>(
+        Call(primary, kRpcLearn,
+             EncodeWrapped(LearnRequest{.pid = kPid,
+                                        .learner = client_->local(),
+                                        .signature = signature_,
+                                        .last_committed_decree_in_app = applied}))
+            .body);
+  }
   // Once the checkpoint holds everything.
   size_t FilesAtRest(Server& server) {
     world_.RunFor(absl::Seconds(5));
@@ -106,6 +131,8 @@ class LogFilesTest : public ReplicaServerWorld {
   }
 
   std::vector<Server*> secondaries_;
+  int64_t signature_ = 0;
+  ErrorCode learner_says_ = ErrorCode::kOk;
 };
 
 TEST_F(LogFilesTest, WhatAnAbsentMemberLacksStaysUntilItIsBack) {
@@ -141,33 +168,13 @@ TEST_F(LogFilesTest, WhatALearnerHeldGoesWithItsSession) {
   ASSERT_TRUE(MakePrimary(primary));
   for (int i = 0; i < 6; ++i) PutOneMebibyte(primary);  // more decrees than the memory holds
   EXPECT_LE(FilesAtRest(primary), 2u);
-  int64_t signature = 0;
-  ErrorCode says = ErrorCode::kOk;
-  client_->SetHandler([&](InboundRequest request) {
-    const auto check = DecodeWrapped<GroupCheckRequest>(request.body);
-    if (!check.ok()) return;
-    signature = check->config.learner_signature;
-    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{
-                                                .pid = kPid,
-                                                .err = says,
-                                                .learner_status = LearnerStatus::kWithoutPrepare,
-                                                .learner_signature = signature,
-                                                .node = client_->local()}));
-  });
-  meta_.Propose(primary.address, ConfigType::kAddSecondaryForLoadBalance, client_->local());
-  ASSERT_TRUE(world_.RunUntil([&] { return signature != 0; }, absl::Seconds(20)));
-  const auto given = DecodeWrapped<LearnResponse>(
-      Call(primary, kRpcLearn,
-           EncodeWrapped(LearnRequest{.pid = kPid,
-                                      .learner = client_->local(),
-                                      .signature = signature,
-                                      .last_committed_decree_in_app = Decree(0)}))
-          .body);
-  ASSERT_EQ(given->type, LearnType::kApp);
+  BeLearnerOf(primary);
+  const LearnResponse given = Learn(primary, Decree(0));
+  ASSERT_EQ(given.type, LearnType::kApp);
   const auto asked_for_files = [&] {
-    const GetFileSizeRequest request{.file_list = given->state.files,
-                                     .source_dir = given->base_local_dir,
-                                     .source_disk_tag = given->replica_disk_tag.value_or(""),
+    const GetFileSizeRequest request{.file_list = given.state.files,
+                                     .source_dir = given.base_local_dir,
+                                     .source_disk_tag = given.replica_disk_tag.value_or(""),
                                      .pid = kPid};
     return DecodeWrapped<GetFileSizeResponse>(
                Call(primary, kRpcGetFileSize, EncodeWrapped(request)).body)
@@ -176,7 +183,7 @@ TEST_F(LogFilesTest, WhatALearnerHeldGoesWithItsSession) {
   PutOneMebibyte(primary);
   EXPECT_GE(FilesAtRest(primary), 8u);
   EXPECT_EQ(asked_for_files(), 0);
-  says = ErrorCode::kInvalidState;
+  learner_says_ = ErrorCode::kInvalidState;
   world_.RunFor(absl::Seconds(15));  // a group check, and checkpoints that find nothing new
   EXPECT_LE(FilesAtRest(primary), 2u);
   EXPECT_NE(asked_for_files(), 0);
@@ -190,30 +197,8 @@ TEST_F(LogFilesTest, ALearnerHoldsWhatLiesBehindItsCheckpointButNoMoreThanTheDat
   ASSERT_TRUE(MakePrimary(primary));
   for (int i = 0; i < 6; ++i) PutOneMebibyte(primary);  // more decrees than the memory holds
   EXPECT_LE(FilesAtRest(primary), 2u);
-
-  int64_t signature = 0;
-  client_->SetHandler([&](InboundRequest request) {
-    const auto check = DecodeWrapped<GroupCheckRequest>(request.body);
-    if (!check.ok()) return;
-    signature = check->config.learner_signature;
-    request.responder.Reply(ErrorCode::kOk, EncodeWrapped(GroupCheckResponse{
-                                                .pid = kPid,
-                                                .learner_status = LearnerStatus::kWithoutPrepare,
-                                                .learner_signature = signature,
-                                                .node = client_->local()}));
-  });
-  meta_.Propose(primary.address, ConfigType::kAddSecondaryForLoadBalance, client_->local());
-  ASSERT_TRUE(world_.RunUntil([&] { return signature != 0; }, absl::Seconds(10)));
-  const auto ask = [&](Decree applied) {
-    return *DecodeWrapped<LearnResponse>(
-        Call(primary, kRpcLearn,
-             EncodeWrapped(LearnRequest{.pid = kPid,
-                                        .learner = client_->local(),
-                                        .signature = signature,
-                                        .last_committed_decree_in_app = applied}))
-            .body);
-  };
-  const LearnResponse checkpoint = ask(Decree(0));
+  BeLearnerOf(primary);
+  const LearnResponse checkpoint = Learn(primary, Decree(0));
   ASSERT_EQ(checkpoint.type, LearnType::kApp);
   for (int i = 0; i < 2; ++i) PutOneMebibyte(primary);
   EXPECT_GE(FilesAtRest(primary), 15u);
@@ -221,7 +206,7 @@ TEST_F(LogFilesTest, ALearnerHoldsWhatLiesBehindItsCheckpointButNoMoreThanTheDat
   const size_t most = FilesAtRest(primary);
   EXPECT_GE(most, 15u);
   EXPECT_LE(most, 30u);
-  EXPECT_EQ(ask(checkpoint.state.to_decree_included).type, LearnType::kApp);
+  EXPECT_EQ(Learn(primary, checkpoint.state.to_decree_included).type, LearnType::kApp);
 }
 
 TEST_F(LogFilesTest, TheLogOfADuplicatedTableStaysWhole) {
