@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "env/background_thread.h"
+
 namespace arion {
 namespace {
 
@@ -42,7 +44,8 @@ bool DiskThreads::Pool::GivesWay() const {
   return openings > 0 || now - opened_at < kCalmAfterOpening;
 }
 
-void DiskThreads::Run(Pool& pool) {
+void DiskThreads::Run(Pool& pool, const char* name) {
+  ComeLast(name);
   std::unique_lock lock(pool.mutex);
   while (true) {
     pool.changed.wait(lock, [&] { return pool.ends || !pool.jobs.empty(); });
@@ -60,7 +63,9 @@ void DiskThreads::Run(Pool& pool) {
 }
 
 void DiskThreads::StartMore(Pool& pool) {
-  while (pool.threads.size() < pool.limit) pool.threads.emplace_back([&pool] { Run(pool); });
+  const char* name = &pool == &pools_[Priority::HIGH] ? "rocksdb_flush" : "rocksdb_compact";
+  while (pool.threads.size() < pool.limit)
+    pool.threads.emplace_back([&pool, name] { Run(pool, name); });
 }
 
 void DiskThreads::Schedule(void (*work)(void*), void* argument, Priority priority, void* tag,

@@ -1,7 +1,7 @@
 // DiskThreads: RocksDB's environment with flush and compaction threads of its own, one a disk, so
 // that work which hangs on one disk holds up no other's. RocksDB's own are one set a process.
 // Compactions give way while databases are opened, which somebody waits for: a tenth of a second
-// longer, and ten seconds at most.
+// longer, and ten seconds at most. All of them come last (env/background_thread.h).
 //
 // Threads   Thread-safe. Destruction waits for what runs.
 // Lifetime  Outlives the databases that use it.
@@ -80,8 +80,8 @@ class DiskThreads : public rocksdb::EnvWrapper {
 
     bool GivesWay() const;
   };
-  static void Run(Pool& pool);
-  static void StartMore(Pool& pool);
+  static void Run(Pool& pool, const char* name);
+  void StartMore(Pool& pool);
 
   std::array<Pool, Priority::TOTAL> pools_;
 };

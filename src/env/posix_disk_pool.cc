@@ -3,17 +3,16 @@
 
 #include <absl/strings/str_cat.h>
 #include <pthread.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "env/background_thread.h"
 
 namespace arion {
 namespace {
 
 constexpr size_t kUsualQueue = 128;  // more make it grow
-constexpr int kLowPriorityNice = 5;  // a third of what others get
 
 int64_t NanosOf(std::chrono::steady_clock::duration time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
@@ -27,8 +26,6 @@ PosixDiskPool::PosixDiskPool(int threads, Priority priority) {
   for (int i = 0; i < threads; ++i) {
     Worker& worker = workers_.emplace_back();
     worker.thread = std::thread([this, &worker, priority] { Run(worker, priority); });
-    pthread_setname_np(worker.thread.native_handle(),
-                       priority == Priority::kLow ? "disk_bulk" : "disk_pool");
   }
 }
 
@@ -62,9 +59,10 @@ PosixDiskPool::Waiting PosixDiskPool::TakeNext() {
 }
 
 void PosixDiskPool::Run(Worker& self, Priority priority) {
-  // Of this thread alone, as Linux has it. One that stays as it was is no worse than before.
   if (priority == Priority::kLow)
-    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kLowPriorityNice);
+    ComeLast("disk_bulk");
+  else
+    ::pthread_setname_np(::pthread_self(), "disk_pool");
   const CallRecordMark mark(&self.call);
   std::unique_lock lock(mutex_);
   while (true) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 #include <rocksdb/file_system.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <latch>
 #include <utility>
@@ -50,6 +52,26 @@ TEST(DiskThreads, WhatWaitsIsDroppedByItsTagAndItsOwnerIsTold) {
   EXPECT_TRUE(told.try_wait());
   goes_on.count_down();
   ran.wait();
+}
+
+// A flush or a compaction under way is stopped for whoever is woken.
+TEST(DiskThreads, AllComeLast) {
+  DiskThreads threads(Below());
+  for (const Priority priority : {Priority::HIGH, Priority::LOW}) {
+    threads.SetBackgroundThreads(1, priority);
+    struct Seen {
+      int nice = 0;
+      std::latch done{1};
+    } seen;
+    const auto look = [](void* to) {
+      auto* seen = static_cast<Seen*>(to);
+      seen->nice = ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()));
+      seen->done.count_down();
+    };
+    threads.Schedule(look, &seen, priority, nullptr, nullptr);
+    seen.done.wait();
+    EXPECT_GT(seen.nice, ::getpriority(PRIO_PROCESS, static_cast<id_t>(::gettid())));
+  }
 }
 
 TEST(DiskThreads, CompactionsWaitWhileADatabaseIsOpenedAndFlushesDoNot) {
