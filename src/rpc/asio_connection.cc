@@ -336,8 +336,12 @@ void AsioConnection::Established() {
 void AsioConnection::Read() {
   if (closed_ || reading_) return;
   reading_ = true;
-  parser_.Rest(&SpareBuffer());
-  FrameParser::Room room = parser_.Reserve(peer_is_server_ ? kReadBytesServer : kReadBytes);
+  // What a server sent a part of comes whole soon, and is long: what there is room for stays, or
+  // each part would be copied to fresh memory.
+  const bool more_comes = peer_is_server_ && parser_.buffered_bytes() > 0;
+  if (!more_comes) parser_.Rest(&SpareBuffer());
+  FrameParser::Room room = parser_.Reserve(peer_is_server_ ? kReadBytesServer : kReadBytes,
+                                           more_comes ? &SpareBuffer() : nullptr);
   room_bytes_ = room.size;
   socket_.async_read_some(asio::buffer(room.data, room.size),
                           [self = shared_from_this()](const std::error_code& error, size_t n) {

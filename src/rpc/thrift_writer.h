@@ -188,6 +188,8 @@ struct SizeGuess {
       bytes += member.size() * 48 + 8;
     else if constexpr (kIsOptional<M>)
       bytes += member.has_value() ? 16 : 0;
+    else if constexpr (requires(M & fields, SizeGuess & guess) { M::Fields(fields, guess); })
+      M::Fields(member, *this);
     else
       bytes += 12;
   }

@@ -320,6 +320,13 @@ TEST(ThriftCodecTest, EveryPrefixOfAMessageIsRefused) {
   }
 }
 
+TEST(ThriftCodecTest, AMessageMakesRoomOnceAlsoForWhatIsNested) {
+  LearnResponse response;
+  response.state.meta.bytes.assign(128 << 10, 'm');
+  const std::string encoded = EncodeWrapped(response);
+  EXPECT_LT(encoded.capacity(), encoded.size() + 1024) << "grown twice: each time all is copied";
+}
+
 TEST(ThriftCodecTest, PrepareMustAgreeWithItself) {
   auto mutation = std::make_shared<Mutation>();
   mutation->pid = {2, 3};
