@@ -46,10 +46,10 @@ LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served,
       data_path_(std::move(data_path)),
       disk_tag_(std::move(disk_tag)) {}
 
-uint64_t LearnSource::PieceBytes(Endpoint learner, bool is_paced) const {
+uint64_t LearnSource::PieceBytes(Endpoint learner) const {
   const auto it = progress_.find(learner);
   const bool is_gaining = it == progress_.end() || it->second.is_gaining;
-  return is_paced && is_gaining ? kGentlePieceBytes : kPieceBytes;
+  return is_gaining ? kGentlePieceBytes : kPieceBytes;
 }
 
 absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes,

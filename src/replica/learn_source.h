@@ -39,12 +39,11 @@ class LearnSource {
   LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
               std::string data_path, std::string disk_tag);
 
-  // What a piece of the log is meant to have. Who ships it and who applies it keep their loops for
-  // as long as it takes: kGentlePieceBytes where clients wait beside (`is_paced`) and the learner
-  // gains on the group's writes all the same, else kPieceBytes.
+  // What a piece of the log is meant to have. Who applies it keeps its loop for as long as it takes:
+  // kGentlePieceBytes while the learner gains on the group's writes, else kPieceBytes.
   static constexpr uint64_t kPieceBytes = 1 << 20;
-  static constexpr uint64_t kGentlePieceBytes = 128 << 10;
-  uint64_t PieceBytes(Endpoint learner, bool is_paced) const;
+  static constexpr uint64_t kGentlePieceBytes = 64 << 10;
+  uint64_t PieceBytes(Endpoint learner) const;
 
   struct Shipment {
     std::shared_ptr<void> share;  // of a checkpoint: serves its files while it lives

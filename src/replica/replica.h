@@ -164,7 +164,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // Whose session has ended holds no checkpoint and no log any longer.
   void NoteLearners();
   void Ship(ShipState ship);
+  std::string EncodedForPeer(const LearnResponse& response) const;  // also in the pool
   void ReplyLearn(ReplyToken token, const LearnResponse& response);
+  void ReplyLearn(ReplyToken token, const LearnResponse& response, std::string encoded);
   LogCoverage CoverageFrom(Decree start) const;
   void OnLogDamaged(const absl::Status& status);
   void AskToClose(Effects::Close close, const std::string& why);

@@ -15,7 +15,7 @@ namespace arion {
 
 namespace {
 
-constexpr uint64_t kLogBytesUnpaid = 64 << 10;           // the end of a log
+constexpr uint64_t kLogBytesUnpaid = 16 << 10;           // the end of a log
 constexpr absl::Duration kSlotPause = absl::Seconds(1);  // then a copy looks for a free slot again
 
 }  // namespace
@@ -32,7 +32,15 @@ LogCoverage Replica::CoverageFrom(Decree start) const {
              : LogCoverage::kCovered;
 }
 
+std::string Replica::EncodedForPeer(const LearnResponse& response) const {
+  return EncodeWrapped(response, host_->options.peer_generation);
+}
+
 void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
+  ReplyLearn(token, response, EncodedForPeer(response));
+}
+
+void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response, std::string encoded) {
   const auto it = peers_.find(token);
   if (it == peers_.end()) return;
   Responder responder = std::move(it->second);
@@ -44,7 +52,7 @@ void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
       source_.KeepShare(learner->second, nullptr);
     learners_asking_.erase(learner);
   }
-  responder.Reply(ErrorCode::kOk, EncodeWrapped(response, host_->options.peer_generation));
+  responder.Reply(ErrorCode::kOk, std::move(encoded));
 }
 
 void Replica::NoteLearners() {
@@ -63,12 +71,14 @@ void Replica::Ship(ShipState ship) {
   auto shipment = std::make_shared<LearnSource::Shipment>();
   const auto asking = learners_asking_.find(shipped->token);
   const Endpoint learner = asking != learners_asking_.end() ? asking->second : Endpoint{};
-  const uint64_t piece_bytes =
-      source_.PieceBytes(learner, /*is_paced=*/host_->sending->PaceOf(disk_) > 0);
-  EngineWork work = [this, log = log_, piece_bytes, shipped, shipment](Engine& engine) {
-    return source_.Read(*log, engine, piece_bytes, shipped.get(), shipment.get());
+  const uint64_t piece_bytes = source_.PieceBytes(learner);
+  auto encoded = std::make_shared<std::string>();  // in the pool: it takes a loop long
+  EngineWork work = [this, log = log_, piece_bytes, shipped, shipment, encoded](Engine& engine) {
+    RETURN_IF_ERROR(source_.Read(*log, engine, piece_bytes, shipped.get(), shipment.get()));
+    *encoded = EncodedForPeer(shipped->response);
+    return absl::OkStatus();
   };
-  auto then = [this, shipped, shipment](const absl::Status& status) {
+  auto then = [this, shipped, shipment, encoded](const absl::Status& status) {
     if (!shipment->log_damage.ok()) OnLogDamaged(shipment->log_damage);
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;
@@ -76,6 +86,7 @@ void Replica::Ship(ShipState ship) {
       shipped->response.err =
           absl::IsUnavailable(status) ? ErrorCode::kTryAgain : ErrorCode::kGetLearnStateFailed;
       shipped->response.state = LearnState{};
+      *encoded = EncodedForPeer(shipped->response);
     } else if (const auto learner = learners_asking_.find(shipped->token);
                learner != learners_asking_.end() && shipment->share != nullptr) {
       source_.KeepShare(learner->second, std::move(shipment->share));
@@ -92,9 +103,11 @@ void Replica::Ship(ShipState ship) {
       delay = std::min(source_.LogPatience(learner->second, *shipped),
                        host_->sending->Take(disk_, bytes, host_->env.clock().Now()));
     }
-    if (delay == absl::ZeroDuration()) return ReplyLearn(shipped->token, shipped->response);
-    After(delay,
-          [shipped](Replica& replica) { replica.ReplyLearn(shipped->token, shipped->response); });
+    if (delay == absl::ZeroDuration())
+      return ReplyLearn(shipped->token, shipped->response, std::move(*encoded));
+    After(delay, [shipped, encoded](Replica& replica) {
+      replica.ReplyLearn(shipped->token, shipped->response, std::move(*encoded));
+    });
   };
   MaintainIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
 }

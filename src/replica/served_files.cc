@@ -108,6 +108,7 @@ absl::StatusOr<std::shared_ptr<const ReadableFile>> ServedFiles::Open(
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const ReadableFile> file,
                    files_.OpenForRead(JoinPath(request.source_dir, request.file_name)));
+  file->Expect(ReadableFile::Access::kRandom, 0, 0);  // only what is paid for
   const std::lock_guard lock(shared.mutex);
   // Only a few: a learner copies one file after the other.
   if (shared.open.size() >= kOpenFilesMax) shared.open.clear();

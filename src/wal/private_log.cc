@@ -101,6 +101,9 @@ class RecoveredPrivateLog : public PrivateLog {
     const auto chunk = static_cast<size_t>(
         std::clamp<uint64_t>(reading->bytes_max, LogIndex::kStepBytes, kReadBytesMax));
     LogReader reader(**opened, piece.content_bytes, piece.name.start_offset, piece.from, chunk);
+    // Not more of the disk at a time than is shipped: the kernel reads ahead by megabytes where it is
+    // told to, and logs are synced meanwhile.
+    (*opened)->Expect(ReadableFile::Access::kRandom, 0, 0);
     LogIndex index = piece.is_indexed ? LogIndex{} : catalog_->IndexOf(piece.name);
     Decree max_decree = piece.from.max_decree;
     LogBlockView block;

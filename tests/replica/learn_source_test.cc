@@ -89,13 +89,12 @@ TEST_F(LearnSourceTest, ALogWaitsLongForItsTurnOnlyWhileItsLearnerGainsOnTheGrou
   };
   constexpr absl::Duration kLong = LearnSource::kLogPauseMax, kShort = LearnSource::kLogPauseMin;
   constexpr uint64_t kGentle = LearnSource::kGentlePieceBytes, kWhole = LearnSource::kPieceBytes;
-  EXPECT_EQ(source_.PieceBytes(learner, true), kGentle);
-  EXPECT_EQ(source_.PieceBytes(learner, false), kWhole) << "nobody waits beside";
+  EXPECT_EQ(source_.PieceBytes(learner), kGentle);
   EXPECT_EQ(patience(learner, 1, 100, 1000), kLong);
   EXPECT_EQ(patience(learner, 101, 200, 1050), kLong);  // 100 nearer, 50 farther
-  EXPECT_EQ(source_.PieceBytes(learner, true), kGentle);
+  EXPECT_EQ(source_.PieceBytes(learner), kGentle);
   EXPECT_EQ(patience(learner, 201, 300, 1101), kShort);
-  EXPECT_EQ(source_.PieceBytes(learner, true), kWhole) << "else it would never arrive";
+  EXPECT_EQ(source_.PieceBytes(learner), kWhole) << "else it would never arrive";
   EXPECT_EQ(patience(other, 1, 100, 1101), kLong) << "nothing is known of its pace yet";
   EXPECT_EQ(patience(learner, 301, 400, 1101), kLong);
   source_.KeepOnly({});
