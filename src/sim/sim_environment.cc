@@ -162,22 +162,25 @@ absl::Duration SimNode::ToWorld(absl::Duration local) const {
 
 SimEnvironment::SimEnvironment(SimNode& node)
     : node_(node),
+      life_(node.life_state()),
       random_(node.world().random().Next()),
-      files_(std::make_unique<SimFileSystem>(node.disk(), node.life_state())),
-      pool_(std::make_unique<SimDiskPool>(node, node.life_state())),
-      log_device_(std::make_unique<SimLogDevice>(node, node.life_state())) {}
+      files_(std::make_unique<SimFileSystem>(node.disk(), life_)),
+      pool_(std::make_unique<SimDiskPool>(node, life_)) {}
 
 SimEnvironment::~SimEnvironment() = default;
 
 FileSystem& SimEnvironment::files() { return *files_; }
 
 StrandPtr SimEnvironment::NewStrand(std::string_view) {
-  return std::make_shared<SimStrand>(node_, node_.life_state());
+  return std::make_shared<SimStrand>(node_, life_);
 }
 
 DiskPool& SimEnvironment::disk_pool(const std::string&) { return *pool_; }
 
-LogDevice& SimEnvironment::log_device(const std::string&) { return *log_device_; }
+LogDevice& SimEnvironment::log_device(const std::string&) {
+  if (log_device_ == nullptr) log_device_ = std::make_unique<SimLogDevice>(node_, life_);
+  return *log_device_;
+}
 
 void SimEnvironment::RunOn(const StrandPtr& strand, absl::FunctionRef<void()> task) {
   bool ran = false;
@@ -198,6 +201,8 @@ void SimEnvironment::RunInPool(absl::FunctionRef<void()> task) {
   CHECK(node_.world().RunUntil([&] { return ran; }, absl::Hours(1))) << "the pool's life has ended";
 }
 
-void SimEnvironment::SpillLogWrites() { log_device_->Spill(); }
+void SimEnvironment::SpillLogWrites() {
+  if (log_device_ != nullptr) log_device_->Spill();
+}
 
 }  // namespace arion::sim

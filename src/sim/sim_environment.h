@@ -119,10 +119,11 @@ class SimEnvironment : public Environment {
 
  private:
   SimNode& node_;
+  const std::shared_ptr<const SimLife> life_;
   SimRandom random_;
   std::unique_ptr<FileSystem> files_;
   std::unique_ptr<DiskPool> pool_;
-  std::unique_ptr<class SimLogDevice> log_device_;
+  std::unique_ptr<class SimLogDevice> log_device_;  // once asked for: clients have no log
 };
 
 }  // namespace arion::sim

@@ -36,12 +36,13 @@ SimLogDevice::SimLogDevice(SimNode& node, std::shared_ptr<const SimLife> life)
 
 SimLogDevice::~SimLogDevice() = default;
 
-void SimLogDevice::After(absl::Duration delay, Task task) {
+template <class Work>
+void SimLogDevice::After(absl::Duration delay, Work work) {
   // The device does not stop when the process is paused, but its completions are only seen
   // afterwards: an event of the node would wait, so it is one of the world, dropped by hand when
   // the life is over.
-  node_.world().After(delay, EventKind::kDisk, [life = life_, task = std::move(task)]() mutable {
-    if (life->alive) task();
+  node_.world().After(delay, EventKind::kDisk, [life = life_, work = std::move(work)] {
+    if (life->alive) work();
   });
 }
 

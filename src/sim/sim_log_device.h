@@ -55,7 +55,9 @@ class SimLogDevice : public LogDevice {
   void Answer(const PendingPtr& pending, absl::Status status);
   uint64_t NanosSince(Instant begun) const;
   void CountSync(Instant begun, size_t writes, const absl::Status& status);
-  void After(absl::Duration delay, Task task);
+  // In the .cc only.
+  template <class Work>
+  void After(absl::Duration delay, Work work);
   absl::Duration Delay(int64_t micros_min, int64_t micros_max);
 
   SimNode& node_;

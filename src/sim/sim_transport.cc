@@ -30,7 +30,7 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   bool open() const { return life->alive && !closed; }
 
   // An event of this node: waits while it is paused, and never comes once its life is over.
-  TimerId At(Instant when, Task task) {
+  TimerId At(Instant when, Task&& task) {
     return network.world_.Schedule(when, EventKind::kMessage, &node, life->number, nullptr,
                                    std::move(task));
   }
@@ -70,19 +70,25 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
 };
 
 // A request that a node took: it lives until that is answered or forgotten.
-struct SimNetwork::Debt {
-  Debt(PortPtr p, size_t b) : port(std::move(p)), bytes(static_cast<int64_t>(b)) {
-    ++port->unanswered;
-    port->unanswered_bytes += bytes;
+class SimNetwork::Debt {
+ public:
+  Debt(PortPtr port, size_t bytes) : port_(std::move(port)), bytes_(static_cast<int64_t>(bytes)) {
+    ++port_->unanswered;
+    port_->unanswered_bytes += bytes_;
   }
-  ~Debt() {
-    --port->unanswered;
-    port->unanswered_bytes -= bytes;
+  ~Debt() { End(); }
+  Debt(Debt&&) = default;
+  Debt& operator=(Debt&&) = delete;
+  void End() {
+    if (port_ == nullptr) return;
+    --port_->unanswered;
+    port_->unanswered_bytes -= bytes_;
+    port_ = nullptr;
   }
-  Debt(const Debt&) = delete;
-  Debt& operator=(const Debt&) = delete;
-  const PortPtr port;
-  const int64_t bytes;
+
+ private:
+  PortPtr port_;
+  int64_t bytes_;
 };
 
 SimNetwork::UnderWay SimNetwork::UnderWayAt(Endpoint endpoint) const {
@@ -155,11 +161,11 @@ absl::Duration SimNetwork::Delay() {
   return absl::Microseconds(random.Between(60, 500));
 }
 
-void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, Task deliver) {
+void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, Task&& deliver) {
   to->At(world_.now() + delay, std::move(deliver));
 }
 
-void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver) {
+void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task&& deliver) {
   ++messages_;
   SimRandom& random = world_.random();
   auto it = blocked_.find({from, to->local});
@@ -258,13 +264,13 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
         network.world_.FoldIntoTrace(Crc32c(delivery->request.name) ^
                                      Crc32c(delivery->request.body));
         std::string& sent = delivery->request.body;
-        auto debt = std::make_shared<SimNetwork::Debt>(target, sent.size());
+        SimNetwork::Debt debt(target, sent.size());
         InboundRequest inbound =
             MakeInbound(delivery->request, delivery->from,
                         copies == SimNetwork::Copies::kOne ? std::exchange(sent, {}) : sent);
         inbound.responder = Responder([weak, id, at, delivery, debt = std::move(debt)](
                                           ErrorCode error, std::string body) mutable {
-          debt = nullptr;
+          debt.End();
           SimNetwork::PortPtr from = at.lock();
           VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
                   << ", " << body.size() << " bytes";

@@ -75,7 +75,7 @@ class SimNetwork {
   friend class SimTransport;
   struct Delivery;
   struct Port;
-  struct Debt;
+  class Debt;
   using PortPtr = std::shared_ptr<Port>;
   using Direction = std::pair<Endpoint, Endpoint>;
   struct Held {
@@ -89,8 +89,8 @@ class SimNetwork {
   Copies CopiesNow() const {
     return weather.duplicate_percent > 0 ? Copies::kMayDouble : Copies::kOne;
   }
-  void Send(Endpoint from, const PortPtr& to, Copies copies, Task deliver);
-  void Arrive(const PortPtr& to, absl::Duration delay, Task deliver);
+  void Send(Endpoint from, const PortPtr& to, Copies copies, Task&& deliver);
+  void Arrive(const PortPtr& to, absl::Duration delay, Task&& deliver);
   // Those of `from`. A request that is on its way gets there or not. How many there are.
   int64_t FailCalls(const PortPtr& from, Endpoint to);
   absl::Duration Delay();

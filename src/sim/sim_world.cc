@@ -33,7 +33,7 @@ SimNode& SimWorld::AddNode(std::string name) {
 }
 
 TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life,
-                           const Strand* strand, Task task) {
+                           const Strand* strand, Task&& task) {
   uint32_t slot;
   if (free_slots_.empty()) {
     slot = static_cast<uint32_t>(slots_.size());
@@ -52,7 +52,7 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint
   return static_cast<uint64_t>(event.generation) << 32 | slot;
 }
 
-TimerId SimWorld::After(absl::Duration delay, EventKind kind, Task task) {
+TimerId SimWorld::After(absl::Duration delay, EventKind kind, Task&& task) {
   return Schedule(now_ + delay, kind, nullptr, 0, nullptr, std::move(task));
 }
 
@@ -119,7 +119,7 @@ void SimWorld::BringNearer(const std::vector<Entry>& entries) {
 
 void SimWorld::Free(uint32_t slot) {
   Event& event = slots_[slot];
-  event.task = nullptr;
+  if (event.task) event.task = nullptr;
   event.node = nullptr;
   ++event.generation;
   free_slots_.push_back(slot);
@@ -146,12 +146,14 @@ bool SimWorld::RunOne() {
     FoldIntoTrace((node == nullptr ? 0 : node->index()) | static_cast<uint64_t>(event.life) << 8 |
                   static_cast<uint64_t>(event.kind) << 40);
     ++events_run_;
-    Task task = std::move(event.task);
-    current_strand_ = event.strand;
-    current_node_ = node;
-    Free(entry.slot);
-    task();
-    task = nullptr;
+    {
+      const Strand* strand = event.strand;
+      Task task = std::move(event.task);
+      current_strand_ = strand;
+      current_node_ = node;
+      Free(entry.slot);
+      task();
+    }
     current_strand_ = nullptr;
     current_node_ = nullptr;
     return true;

@@ -68,11 +68,11 @@ class SimWorld {
   bool RunUntil(absl::FunctionRef<bool()> done, absl::Duration limit);
 
   // An event of the world itself.
-  TimerId After(absl::Duration delay, EventKind kind, Task task);
+  TimerId After(absl::Duration delay, EventKind kind, Task&& task);
 
   // For nodes, strands, disks and transports.
   TimerId Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life,
-                   const Strand* strand, Task task);
+                   const Strand* strand, Task&& task);
   void Cancel(TimerId id);
   // Destroys the tasks of a life that ended.
   void DropTasksOf(const SimNode* node, uint32_t life);
