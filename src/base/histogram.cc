@@ -63,12 +63,10 @@ uint64_t Histogram::Snapshot::Quantile(double quantile) const {
 
 Histogram::Snapshot Histogram::Snapshot::Since(const Snapshot& before) const {
   Snapshot difference = *this;
-  difference.count = 0;
+  difference.count -= before.count;
   difference.sum -= before.sum;
-  for (size_t i = 0; i < buckets.size(); ++i) {
-    if (i < before.buckets.size()) difference.buckets[i] -= before.buckets[i];
-    difference.count += difference.buckets[i];
-  }
+  const size_t common = std::min(buckets.size(), before.buckets.size());
+  for (size_t i = 0; i < common; ++i) difference.buckets[i] -= before.buckets[i];
   return difference;
 }
 

@@ -33,21 +33,22 @@ void FlushWatch::OnSecond() {
   const LogDeviceStats& stats = device_.stats();
   Histogram::Snapshot all_flushes = stats.sync_nanos.Read();
   Histogram::Snapshot all_writes = stats.append_nanos.Read();
-  Histogram::Snapshot flushes = all_flushes.Since(flushes_before_);
-  Histogram::Snapshot writes = all_writes.Since(writes_before_);
-  flushes_before_ = std::move(all_flushes);
-  writes_before_ = std::move(all_writes);
   queued_ = stats.queued.value();
 
   const uint64_t probes = std::exchange(probes_, 0);
-  const bool logs_were_flushed = flushes.count > probes;
-  const bool logs_were_written = writes.count > probes;
-  const Histogram::Snapshot& of_logs = logs_were_flushed ? flushes : writes;
-  log_wait_nanos_ =
-      logs_were_flushed || logs_were_written ? static_cast<int64_t>(of_logs.Quantile(0.99)) : 0;
-  // The page cache goes on answering while the disk hangs; a probe does not.
-  const bool writes_tell = !logs_were_flushed && logs_were_written && !is_probing_;
-  answers_ = writes_tell ? std::move(writes) : std::move(flushes);
+  const bool logs_were_flushed = all_flushes.count - flushes_before_.count > probes;
+  const bool logs_were_only_written =
+      !logs_were_flushed && all_writes.count - writes_before_.count > probes;
+  answers_ = all_flushes.Since(flushes_before_);
+  log_wait_nanos_ = logs_were_flushed ? static_cast<int64_t>(answers_.Quantile(0.99)) : 0;
+  if (logs_were_only_written) {
+    Histogram::Snapshot writes = all_writes.Since(writes_before_);
+    log_wait_nanos_ = static_cast<int64_t>(writes.Quantile(0.99));
+    // The page cache goes on answering while the disk hangs; a probe does not.
+    if (!is_probing_) answers_ = std::move(writes);
+  }
+  flushes_before_ = std::move(all_flushes);
+  writes_before_ = std::move(all_writes);
 
   if (file_ == nullptr) return MakeFile();
   if (!logs_were_flushed && !is_probing_) Probe();
