@@ -8,6 +8,7 @@
 #include <rapidjson/writer.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/status.h"
 
@@ -182,7 +183,10 @@ class ObjectReader {
     return member == document_.MemberEnd() ? nullptr : &member->value;
   }
 
-  rapidjson::Document document_;
+  // Most objects fit: by itself a document takes 64 KiB, whatever it holds.
+  std::array<char, 4096> space_;
+  rapidjson::MemoryPoolAllocator<> allocator_{space_.data(), space_.size()};
+  rapidjson::Document document_{&allocator_};
   std::string failed_;
 };
 
