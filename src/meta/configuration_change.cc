@@ -83,6 +83,12 @@ bool MakesPrimary(ConfigType type) {
   return type == ConfigType::kAssignPrimary || type == ConfigType::kUpgradeToPrimary;
 }
 
+// Freezed, the members stay; a primary's next ballot changes none.
+bool MayApply(FunctionLevel level, ConfigType type) {
+  return level > FunctionLevel::kFreezed ||
+         (level == FunctionLevel::kFreezed && type == ConfigType::kPrimaryForceUpdateBallot);
+}
+
 }  // namespace
 
 UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
@@ -95,7 +101,7 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
 
   const PartitionConfiguration& now = partition->config;
   if (IsRepeat(now, wanted)) return {UpdateVerdict::kRepeat, {}, "repeated"};
-  if (level <= FunctionLevel::kFreezed) return {UpdateVerdict::kFreezed, {}, "freezed"};
+  if (!MayApply(level, request.type)) return {UpdateVerdict::kFreezed, {}, "freezed"};
   if (wanted.ballot != now.ballot + 1) return {UpdateVerdict::kOutdated, {}, "ballot"};
   if (partition->pending || table->partitions_change) {
     return {UpdateVerdict::kPendingSilence, {}, "another change is being stored"};

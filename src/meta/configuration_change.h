@@ -19,7 +19,7 @@ enum class UpdateVerdict {
   kOutdated,  // ballot is not current + 1, or the change isn't one meta allows now: the sender
               // adopts the current one
   kUnknown,   // unknown partition or node
-  kFreezed,   // too few servers are alive
+  kFreezed,   // too few servers are alive, or an administrator says so: the members stay
   kPendingSilence,  // a change of this partition is being stored: no answer, the sender asks again
 };
 

@@ -155,6 +155,21 @@ bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
          session->prepare_start != kInvalidDecree;
 }
 
+// Whether it wished that another leads and is primary still, as it was in this process: a restarted
+// one stepped back for what its log may lack.
+bool Reconfiguration::MayStayInOffice(const PartitionConfiguration& truth) const {
+  return IsSane(truth) && truth.ballot == s_.ballot && truth.primary == s_.options.self &&
+         pending_->request.config.primary != s_.options.self &&
+         SameMembers(truth, s_.configuration) && !s_.initializing &&
+         s_.inactivity == Inactivity::kTransient;
+}
+
+// Both wishes are for the same ballot, so that only one of them, or of their copies, is accepted.
+void Reconfiguration::AskToStay(const PartitionConfiguration& truth) {
+  pending_.reset();
+  Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
+}
+
 void Reconfiguration::Check() const {
   if (!undecided_ || !MayBeMember(undecided_->learner)) return;
   const LearnerSessions::Session* session = sessions_.Find(undecided_->learner);
@@ -214,6 +229,8 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
   if (err != ErrorCode::kOk && err != ErrorCode::kInvalidVersion) {
     if (answer.rpc == ErrorCode::kOk && MayServeOn(answer.response.config))
       return ServeOn(answer.response.config);
+    if (answer.rpc == ErrorCode::kOk && MayStayInOffice(answer.response.config))
+      return AskToStay(answer.response.config);
     pending_->retry_at = s_.now + s_.options.update_retry_delay;
     return;
   }

@@ -17,7 +17,9 @@
 //           who wished to step down or to leave, even if it asked once: messages may be doubled
 //           (T1), so a copy may yet be accepted, and another be primary at once; nor for who has
 //           just begun (a restarted process may not speak again under the ballot it had): they are
-//           INACTIVE until meta has said what is true.
+//           INACTIVE until meta has said what is true. But who was primary and was refused asks for
+//           the next ballot as such instead, which a freezed meta server grants: with that all
+//           copies of the first wish are void.
 //           Whoever hears that its table was dropped leads no more, and believes nothing that was
 //           said before the drop: when all servers have heard, the table may be recalled.
 // SPDX-License-Identifier: Apache-2.0
@@ -90,6 +92,8 @@ class Reconfiguration {
   // `truth`: of a meta server that changes nothing now.
   bool MayServeOn(const PartitionConfiguration& truth) const;
   void ServeOn(const PartitionConfiguration& truth);
+  bool MayStayInOffice(const PartitionConfiguration& truth) const;
+  void AskToStay(const PartitionConfiguration& truth);
   // A config sync of the present lease has come.
   void EndLapse();
   void LeaveDropped();

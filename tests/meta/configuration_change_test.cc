@@ -138,6 +138,18 @@ TEST_F(ConfigurationChangeTest, RepeatsStaleBallotsAndPendingChangesAreToldApart
   EXPECT_EQ(freezed(), UpdateVerdict::kFreezed);
 }
 
+// Who may not step down, or has restarted, goes on as primary.
+TEST_F(ConfigurationChangeTest, FreezedOnlyTheBallotOfAPrimaryRises) {
+  Judge(ConfigType::kPrimaryForceUpdateBallot, kA, kA, {kB, kC});
+  const auto at = [&](FunctionLevel level) { return JudgeUpdate(state_, level, request_).verdict; };
+  EXPECT_EQ(at(FunctionLevel::kFreezed), UpdateVerdict::kApply);
+  EXPECT_EQ(at(FunctionLevel::kBlind), UpdateVerdict::kFreezed);
+  Judge(ConfigType::kPrimaryForceUpdateBallot, kA, kA, {kB});
+  EXPECT_EQ(at(FunctionLevel::kFreezed), UpdateVerdict::kOutdated);
+  Judge(ConfigType::kDowngradeToSecondary, kA, {}, {kB, kC, kA});
+  EXPECT_EQ(at(FunctionLevel::kFreezed), UpdateVerdict::kFreezed);
+}
+
 TEST_F(ConfigurationChangeTest, InstallRemembersWhoWasDroppedAndWhoServes) {
   partition().serving = {kA, kB, kC};
   Install(partition(), WithoutPrimary(partition().config), ConfigType::kInvalid, Instant(7));

@@ -103,7 +103,7 @@ class Harness {
   std::vector<Message> network;
   PartitionConfiguration meta;  // the truth
   std::set<Endpoint> meta_dead;
-  bool meta_freezed = false;  // changes nothing
+  bool meta_freezed = false;  // the members stay
   bool hold_applies = false;
   std::map<Decree, std::string> committed;     // content of every decree anybody applied
   std::map<std::string, Decree> acknowledged;  // writes answered kOk
@@ -318,7 +318,8 @@ class Harness {
   ConfigurationUpdateResponse Decide(const ConfigurationUpdateRequest& request) {
     PartitionConfiguration wanted = request.config;
     wanted.last_drops = meta.last_drops;
-    if (meta_freezed) return {ErrorCode::kStateFreezed, meta};
+    if (meta_freezed && request.type != ConfigType::kPrimaryForceUpdateBallot)
+      return {ErrorCode::kStateFreezed, meta};
     if (wanted == meta) return {ErrorCode::kOk, meta};
     if (wanted.ballot != meta.ballot + 1) return {ErrorCode::kInvalidVersion, meta};
     const bool adds_dead =

@@ -610,11 +610,26 @@ TEST_F(ReplicaCoreTest, AWishThatIsRefusedForNowStopsNoPrimary) {
     const Effects asked = Propose(c.type, c.node, mine);
     const auto* update = Sent<SendConfigurationUpdate>(asked);
     ASSERT_NE(update, nullptr);
-    AnswerUpdate(update->serial, ErrorCode::kFileOperationFailed, mine);
+    const Effects refused = AnswerUpdate(update->serial, ErrorCode::kFileOperationFailed, mine);
     EXPECT_EQ(core_->role(), c.serves_on ? kPrimary : kInactive);
     EXPECT_EQ(core_->IsReconfiguring(), !c.serves_on);
     EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly),
               c.serves_on ? ErrorCode::kOk : ErrorCode::kInvalidState);
+    // Another may lead by a copy of what was asked, until the ballot of that is spent.
+    const auto* stays = Sent<SendConfigurationUpdate>(refused);
+    ASSERT_EQ(stays != nullptr, !c.serves_on);
+    if (stays == nullptr) continue;
+    EXPECT_EQ(stays->request.type, ConfigType::kPrimaryForceUpdateBallot);
+    EXPECT_EQ(stays->request.config.ballot, Ballot(9));
+    EXPECT_TRUE(AnswerUpdate(stays->serial, ErrorCode::kFileOperationFailed, mine).send.empty());
+    EXPECT_EQ(core_->role(), kInactive);
+    now_ = now_ + options_.update_retry_delay;
+    const Effects again = Step(Tick{});
+    ASSERT_NE(Sent<SendConfigurationUpdate>(again), nullptr);
+    AnswerUpdate(Sent<SendConfigurationUpdate>(again)->serial, ErrorCode::kOk,
+                 Group(9, kB, {kA, kC}));
+    EXPECT_EQ(core_->role(), kPrimary);
+    EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly), ErrorCode::kOk);
   }
 }
 
