@@ -118,7 +118,7 @@ bool Reconfiguration::UpgradeLearner(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(sessions_.Find(node) != nullptr);
   CHECK(!s_.configuration.IsMember(node));
-  if (s_.list.last_committed() < s_.read_barrier) return false;
+  if (s_.list.last_committed() < s_.inherited) return false;
   const bool is_undecided = undecided_ && MayBeMember(undecided_->learner);
   if (is_undecided && (undecided_->learner != node || s_.now < undecided_->ask_again_at))
     return false;

@@ -45,6 +45,7 @@ struct ReplicaState {
   Decree last_durable;
   Decree read_barrier;  // a new primary serves no read before it applied what the old one may have
                         // answered
+  Decree inherited;     // what was prepared when the primary's term began
   Ballot last_mutation_ballot;  // of what is held; 0: not known, a checkpoint doesn't tell
   int64_t last_timestamp_us = 0;
   int64_t learner_restarts = 0;

@@ -54,6 +54,9 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
     return TransitionVerdict::kRefuse;
   }
   CheckMembers(configuration);
+  // What it prepared then nobody else has answered.
+  const bool led_before = !s_.initializing && s_.configuration.primary == s_.options.self &&
+                          s_.configuration.ballot + 1 == configuration.ballot;
   RaiseBallot(configuration.ballot);
   LeaveRole(to);
   Enter(to, why);
@@ -64,7 +67,8 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
   if (joins) BecomeMember();
   if (to == PartitionStatus::kPrimary) {
     sessions_.BeginTerm();
-    if (!same_ballot) s_.read_barrier = s_.list.last_prepared();
+    if (!same_ballot) s_.inherited = s_.list.last_prepared();
+    if (!same_ballot && !led_before) s_.read_barrier = s_.inherited;
     primary_.TakeOffice(same_ballot ? Primary::Term::kResumed : Primary::Term::kNew);
   }
   return verdict;
