@@ -62,7 +62,7 @@ void Replica::NoteLearners() {
   source_.KeepOnly(learners_);
   After(absl::ZeroDuration(), [](Replica& r) {
     if (r.core_->role() == PartitionStatus::kPrimary && r.engine_ != nullptr)
-      r.DropUnneededLog(std::min(r.engine_->last_durable(), r.core_->marks().last_applied));
+      r.DropUnneededLog(r.engine_->last_durable());
   });
 }
 

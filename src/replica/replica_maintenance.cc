@@ -138,7 +138,10 @@ void Replica::CheckpointNow() {
 void Replica::CheckpointIfNeeded() {
   const PartitionStatus role = core_->role();
   if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) return;
-  if (holds_ > 0 || is_checkpointing_ || engine_->last_applied() <= engine_->last_durable()) return;
+  if (holds_ > 0 || is_checkpointing_) return;
+  // Without a new write too the log may go: whom it was kept for is gone, or too long away.
+  if (engine_->last_applied() <= engine_->last_durable())
+    return DropUnneededLog(engine_->last_durable());
   is_checkpointing_ = true;
   Maintain(
       [keys = hot_reads_.Keys(), host = host_, directory = directory_](Engine& engine) {
@@ -201,15 +204,15 @@ void Replica::WarmCache(std::shared_ptr<const std::vector<std::string>> keys, si
 
 void Replica::OnDurable(Decree decree) {
   // An apply in the pool may have reached the engine and not the core.
-  decree = std::min(decree, core_->marks().last_applied);
-  Step(DurableAdvanced{decree});
+  Step(DurableAdvanced{std::min(decree, core_->marks().last_applied)});
   if (!is_closed_) DropUnneededLog(decree);
 }
 
 void Replica::DropUnneededLog(Decree durable) {
   // An older version left this table duplicated: how far its target is is not known here.
   if (core_->app().duplicating && host_->options.log_keep_duplicated) return;
-  LogNeeds needs{.checkpoint = durable, .for_member = host_->options.log_for_member};
+  LogNeeds needs{.checkpoint = std::min(durable, core_->marks().last_applied),
+                 .for_member = host_->options.log_for_member};
   // Neither when a learner, or a member that comes back, gets a checkpoint anyway.
   const Decree first = core_->FirstLogDecreeNeeded();
   if (!core_->learners().empty() && CoverageFrom(first) == LogCoverage::kCovered)

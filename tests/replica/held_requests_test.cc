@@ -142,7 +142,7 @@ TEST_F(HeldRequestsTest, AServerThatStopsHandsItsPartitionsOverFirst) {
   meta_.Propose(to.address, ConfigType::kUpgradeToPrimary, to.address);
   ASSERT_TRUE(world_.RunUntil([&] { return stopped.has_value(); }, absl::Seconds(10)));
   EXPECT_TRUE(stopped->ok()) << *stopped;
-  EXPECT_EQ(meta_.configuration().primary, to.address);
+  ASSERT_TRUE(WaitFor(to, PartitionStatus::kPrimary));
   EXPECT_EQ(Get(to, 0), "v");
 }
 
