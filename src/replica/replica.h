@@ -169,6 +169,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void ReplyLearn(ReplyToken token, const LearnResponse& response, std::string encoded);
   LogCoverage CoverageFrom(Decree start) const;
   void OnLogDamaged(const absl::Status& status);
+  void WriteBehindDamage();
   void AskToClose(Effects::Close close, const std::string& why);
 
   // ---- learner's work ----

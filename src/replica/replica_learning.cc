@@ -113,17 +113,27 @@ void Replica::Ship(ShipState ship) {
 }
 
 // Fencing would cost the group a member that serves well: it has applied, or holds in its prepare
-// list, whatever can't be read. What needs that piece of the log is a start before the next write
-// and the checkpoint behind it, and learners, who get checkpoints from now on. It goes when that is
-// durable.
+// list, whatever can't be read. What needs that piece of the log is a start before the next write,
+// which is made here, and the checkpoint behind it, and learners, who get checkpoints from now on. It
+// goes when that is durable.
 void Replica::OnLogDamaged(const absl::Status& status) {
   if (is_closed_) return;
   LOG(ERROR) << Tag() << " a part of the log can't be read, checkpoints take its place: " << status;
   host_->disks->OnIoError(log_disk_, absl::StrCat("log read: ", status.ToString()));
   log_damaged_through_ = core_->marks().last_prepared;
   log_->LeaveFile();  // a start reads the newest file whatever a checkpoint holds
+  WriteBehindDamage();
   CheckpointIfNeeded();
   ScheduleCheckpoint(kCheckpointAgain);  // of what was not committed, or where that one had to wait
+}
+
+// A table that nobody writes to gets an empty write: its record begins the next file, and says under
+// which ballot this replica was a member.
+void Replica::WriteBehindDamage() {
+  if (core_->marks().last_prepared > log_damaged_through_) return;
+  if (core_->WriteGate() == ErrorCode::kOk)
+    Step(ClientWrite{next_token_++, {Update{.code = WriteCode::kEmpty}}});
+  After(kCheckpointAgain, [](Replica& replica) { replica.WriteBehindDamage(); });
 }
 
 // ---- learner's work ----

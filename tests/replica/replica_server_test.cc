@@ -234,6 +234,28 @@ TEST_F(ReplicaServerTest, DamageInTheNewestLogFileIsLeftBehindWithTheNextWrite) 
   EXPECT_GE(Snapshot(a).last_prepared, last_decree_);
 }
 
+TEST_F(ReplicaServerTest, DamageInTheNewestLogFileIsLeftBehindWithoutAWriteToo) {
+  options_.checkpoint_interval = absl::Hours(1);
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 100));
+  const std::string directory = Snapshot(a).directory;
+  const std::string damaged = JoinPath(directory, "plog/log.1.0");
+  ASSERT_TRUE(a.node.disk().Rot(damaged, 5000, 1).ok());
+  ASSERT_TRUE(AddSecondary(a, c));
+  EXPECT_EQ(a.server->Disks()[0].io_errors, 1);
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(Snapshot(a).last_prepared, last_decree_ + 1) << "one empty write";
+  EXPECT_EQ(Snapshot(a).last_durable, last_decree_ + 1);
+  EXPECT_FALSE(Exists(a.node.environment().files(), damaged));
+  a.Crash(sim::CrashMode::kPowerNone);
+  Restart(a);
+  EXPECT_TRUE(WaitFor(a, PartitionStatus::kSecondary));
+  EXPECT_EQ(Snapshot(a).directory, directory);
+  EXPECT_EQ(Snapshot(a).last_prepared, last_decree_ + 1);
+}
+
 TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   options_.log_segment_bytes = 1 << 20;
   options_.checkpoint_interval = absl::Seconds(1);
