@@ -87,6 +87,10 @@ const char* ProbeName(Probe probe) {
       return "power-cut-of-all";
     case Probe::kCallsReset:
       return "calls-reset";
+    case Probe::kTaskLate:
+      return "task-late";
+    case Probe::kTaskLaterThanLease:
+      return "task-later-than-lease";
   }
   return "?";
 }

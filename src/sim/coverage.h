@@ -56,8 +56,10 @@ enum class Probe : uint8_t {
   kPowerCut,       // of one server
   kPowerCutOfAll,  // at one instant
   kCallsReset,     // between two that live
+  kTaskLate,       // of a node that lags
+  kTaskLaterThanLease,
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kCallsReset) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kTaskLaterThanLease) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

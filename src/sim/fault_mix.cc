@@ -8,6 +8,23 @@
 #include "sim/sim_random.h"
 
 namespace arion::sim {
+namespace {
+
+constexpr auto kFirstOnTop = Fault::kLag;
+
+// Kinds that came later are drawn apart, and make the faults of a run more, not others fewer: mixes
+// of the former kinds stay what they were, and each comes as often as before.
+void DrawOnTop(uint64_t seed, double share, FaultMix* mix) {
+  SimRandom random(seed ^ 0x1a6);
+  const auto before = static_cast<double>(mix->kinds.size());
+  for (int i = static_cast<int>(kFirstOnTop); i < kFaultCount; ++i)
+    if (random.Percent(share)) mix->kinds.push_back(static_cast<Fault>(i));
+  const double times = static_cast<double>(mix->kinds.size()) / before;
+  mix->interval_min /= times;
+  mix->interval_max /= times;
+}
+
+}  // namespace
 
 const char* FaultName(Fault fault) {
   switch (fault) {
@@ -51,6 +68,8 @@ const char* FaultName(Fault fault) {
       return "table-churn";
     case Fault::kReset:
       return "reset";
+    case Fault::kLag:
+      return "lag";
   }
   return "?";
 }
@@ -90,10 +109,11 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   FaultMix mix;
   double share =
       15.0 + static_cast<double>(random.Below(60));  // some runs meet two kinds, some nearly all
-  for (int i = 0; i < kFaultCount; ++i) {
+  constexpr int kFormer = static_cast<int>(kFirstOnTop);
+  for (int i = 0; i < kFormer; ++i) {
     if (random.Percent(share)) mix.kinds.push_back(static_cast<Fault>(i));
   }
-  if (mix.kinds.empty()) mix.kinds.push_back(static_cast<Fault>(random.Below(kFaultCount)));
+  if (mix.kinds.empty()) mix.kinds.push_back(static_cast<Fault>(random.Below(kFormer)));
   mix.interval_min = random.Between(absl::Milliseconds(500), absl::Seconds(4));
   mix.interval_max = mix.interval_min + random.Between(absl::Seconds(1), absl::Seconds(12));
   mix.length_max = random.Between(absl::Seconds(2), absl::Seconds(25));
@@ -102,6 +122,7 @@ FaultMix FaultMix::Swarm(uint64_t seed) {
   if (random.Percent(40)) mix.balancer = Balancer::kOn;
   if (random.Percent(20)) mix.odd_percent = static_cast<double>(random.Between(1, 10));
   if (random.Percent(30)) mix.wall_drift_percent = 10;
+  DrawOnTop(seed, share, &mix);
   return mix;
 }
 

@@ -34,8 +34,9 @@ enum class Fault : uint8_t {
   kReadErrors,  // reads of files fail at random for a while; as kDiskLost
   kTableChurn,  // a table is made, written to, and dropped while its replicas may still learn
   kReset,       // connections between living nodes break, again and again
+  kLag,  // the tasks of a node's loops, of its disk pool or of both come late, its clocks go on
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kReset) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kLag) + 1;
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

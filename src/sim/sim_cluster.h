@@ -175,6 +175,7 @@ class SimCluster {
   void CutOneByOne(absl::Duration length);
   // Connections of it, again and again.
   void ResetConnections(Endpoint endpoint, absl::Duration length);
+  void Lag(SimNode& node, absl::Duration length);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();

@@ -3,6 +3,7 @@
 #include <absl/strings/str_cat.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/log.h"
@@ -183,6 +184,20 @@ void SimCluster::ResetConnections(Endpoint endpoint, absl::Duration length) {
                [this, endpoint, left = length - pause] { ResetConnections(endpoint, left); });
 }
 
+void SimCluster::Lag(SimNode& node, absl::Duration length) {
+  SimRandom& random = world_.random();
+  constexpr std::array<double, 3> kPercents = {2, 20, 100};
+  SimLag lag;
+  lag.percent = kPercents[random.Below(kPercents.size())];
+  lag.late_max = absl::Milliseconds(20) * (int64_t{1} << random.Below(9));  // up to 5 s
+  lag.where = static_cast<SimLag::Where>(random.Below(4));
+  node.LagFor(length, lag);
+  LastFor(length, [this, &node] {
+    if (node.latest_task() > absl::ZeroDuration()) coverage_.Hit(Probe::kTaskLate);
+    if (node.latest_task() > server_options_.lease) coverage_.Hit(Probe::kTaskLaterThanLease);
+  });
+}
+
 void SimCluster::LoseCopy(Server& server, Fault fault) {
   // Without syncs a hole in a log is what a power cut leaves: what lies behind it is lost, and no
   // other copy knows better.
@@ -271,6 +286,8 @@ void SimCluster::Inject(Fault fault) {
       ResetConnections(random.Percent(20) ? meta_.endpoint : server.endpoint, length);
       LastFor(length, [] {});
       return;
+    case Fault::kLag:
+      return Lag(random.Percent(15) ? *meta_.node : *server.node, length);
     case Fault::kWallJump: {
       SimNode* node = random.Percent(30) ? meta_.node : server.node;
       node->JumpWall(random.Between(absl::Hours(-1000), absl::Hours(1000)));
@@ -355,6 +372,7 @@ void SimCluster::HealAll() {
   network_.odd_percent = 0;
   for (const auto& node : world_.nodes()) {
     node->PauseFor(absl::ZeroDuration());
+    node->LagFor(absl::ZeroDuration(), {});
     node->disk().SetSlowness(1);
     node->disk().FailSyncs(0);
     node->disk().FailReads(0);

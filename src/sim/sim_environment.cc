@@ -13,11 +13,13 @@ namespace arion::sim {
 namespace {
 
 constexpr int kPoolThreads = 4;
+constexpr absl::Duration kLateMin = absl::Milliseconds(10);
 
 class SimStrand : public Strand {
  public:
-  SimStrand(SimNode& node, std::shared_ptr<const SimLife> life)
-      : node_(node), life_(std::move(life)) {}
+  SimStrand(SimNode& node, std::shared_ptr<const SimLife> life, size_t number)
+      : node_(node), life_(std::move(life)), number_(number) {}
+  size_t number() const { return number_; }
 
   void Post(Task task) override {
     if (!life_->alive) return;
@@ -41,6 +43,7 @@ class SimStrand : public Strand {
  private:
   SimNode& node_;
   std::shared_ptr<const SimLife> life_;
+  const size_t number_;
   Instant last_{0};
 };
 
@@ -101,6 +104,7 @@ SimEnvironment& SimNode::Start() {
   life_->number = number;
   life_->alive = true;
   paused_until_ = Instant(0);
+  reaches_ = {};
   disk_.Revive();
   environments_.push_back(std::make_unique<SimEnvironment>(*this));
   return *environments_.back();
@@ -134,6 +138,33 @@ void SimNode::CrashAfterChanges(int64_t changes, CrashMode mode, std::function<v
                        crashed();
                      });
       });
+}
+
+void SimNode::LagFor(absl::Duration length, SimLag lag) {
+  lag_ = lag;
+  lag_end_ = world_.now() + length;
+  lags_until_ = std::max(lags_until_, lag_end_);
+  latest_task_ = absl::ZeroDuration();
+}
+
+Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) {
+  const bool is_pools = kind == EventKind::kPool;
+  // What comes over the network is the first loop's.
+  const size_t loop =
+      strand == nullptr ? 0 : static_cast<const SimStrand*>(strand)->number() % kLoops;
+  // Also where it is due at the same instant: it comes behind what is there already.
+  if (!is_pools && reaches_[loop] >= due) return reaches_[loop];
+  const bool is_meant = lag_.where == SimLag::Where::kEverywhere ||
+                        (lag_.where == SimLag::Where::kDiskPool
+                             ? is_pools
+                             : !is_pools && (lag_.where == SimLag::Where::kLoops || loop == 0));
+  if (!is_meant || due >= lag_end_ || !world_.random().Percent(lag_.percent)) return due;
+  const absl::Duration late = world_.random().Between(kLateMin, std::max(kLateMin, lag_.late_max));
+  const Instant reached = due + late;
+  latest_task_ = std::max(latest_task_, late);
+  lags_until_ = std::max(lags_until_, reached);
+  if (!is_pools) reaches_[loop] = reached;
+  return reached;
 }
 
 Instant SimNode::Now() const {
@@ -172,7 +203,7 @@ SimEnvironment::~SimEnvironment() = default;
 FileSystem& SimEnvironment::files() { return *files_; }
 
 StrandPtr SimEnvironment::NewStrand(std::string_view) {
-  return std::make_shared<SimStrand>(node_, life_);
+  return std::make_shared<SimStrand>(node_, life_, strands_++);
 }
 
 DiskPool& SimEnvironment::disk_pool(const std::string&) { return *pool_; }

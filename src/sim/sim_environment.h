@@ -21,6 +21,7 @@
 
 #include <absl/functional/function_ref.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,6 +40,15 @@ constexpr int64_t kWallErrorMicros = 2000000;
 struct SimLife {
   uint32_t number = 0;
   bool alive = false;
+};
+
+// A node whose processors others want, too: it lives, its clocks, timers and devices go on, but now
+// and then what is due on an event loop or in the disk pool waits.
+struct SimLag {
+  double percent = 0;  // of the tasks; of a loop's, those that find it free
+  absl::Duration late_max;
+  enum class Where : uint8_t { kEverywhere, kLoops, kOneLoop, kDiskPool };
+  Where where = Where::kEverywhere;
 };
 
 class SimEnvironment;
@@ -71,6 +81,17 @@ class SimNode : public Clock {
   void PauseFor(absl::Duration duration) { paused_until_ = world_.now() + duration; }
   Instant paused_until() const { return paused_until_; }
 
+  // For that long tasks are late, each by a drawn time. What is behind one on its loop waits with
+  // it, and then all of it runs in its order.
+  void LagFor(absl::Duration length, SimLag lag);
+  // Whether a task that is due then may be late.
+  bool Lags(Instant due) const { return due <= lags_until_; }
+  // When it runs.
+  Instant WhenReached(Instant due, EventKind kind, const Strand* strand);
+  // The longest that one waited, since LagFor; when one did last.
+  absl::Duration latest_task() const { return latest_task_; }
+  Instant lags_until() const { return lags_until_; }
+
   // The node's own clocks, each at its own rate: one of 1.01 runs 1 % fast.
   Instant Now() const override;
   int64_t WallMicros() const override;
@@ -89,6 +110,12 @@ class SimNode : public Clock {
   std::string name_;
   std::shared_ptr<SimLife> life_;
   Instant paused_until_{0};
+  SimLag lag_;
+  Instant lag_end_{0};
+  Instant lags_until_{0};  // lag_end_, or later: a loop has not reached what is due
+  absl::Duration latest_task_;
+  static constexpr size_t kLoops = 2;
+  std::array<Instant, kLoops> reaches_{};  // of each loop: when its last late task runs
   double rate_ = 1.0;
   Instant anchor_world_, anchor_local_;
   double wall_rate_ = 1.0;
@@ -120,6 +147,7 @@ class SimEnvironment : public Environment {
  private:
   SimNode& node_;
   const std::shared_ptr<const SimLife> life_;
+  size_t strands_ = 0;
   SimRandom random_;
   std::unique_ptr<FileSystem> files_;
   std::unique_ptr<DiskPool> pool_;

@@ -32,7 +32,7 @@ SimNode& SimWorld::AddNode(std::string name) {
   return *nodes_.back();
 }
 
-TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life,
+TimerId SimWorld::Schedule(Instant at, EventKind kind, SimNode* node, uint32_t life,
                            const Strand* strand, Task&& task) {
   uint32_t slot;
   if (free_slots_.empty()) {
@@ -48,6 +48,7 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, const SimNode* node, uint
   event.node = node;
   event.life = life;
   event.kind = kind;
+  event.has_lagged = false;
   Enqueue({std::max(at, now_).nanos(), next_sequence_++, slot});
   return static_cast<uint64_t>(event.generation) << 32 | slot;
 }
@@ -130,7 +131,7 @@ bool SimWorld::RunOne() {
     const Entry entry = near_.top();
     near_.pop();
     Event& event = slots_[entry.slot];
-    const SimNode* node = event.node;
+    SimNode* node = event.node;
     if (!event.task || (node != nullptr && !node->IsLife(event.life))) {
       Task dropped = std::move(event.task);
       Free(entry.slot);
@@ -139,6 +140,12 @@ bool SimWorld::RunOne() {
     if (node != nullptr && node->paused_until().nanos() > entry.at) {
       // Popped in order of time: a fresh sequence number keeps that order when the pause ends.
       Enqueue({node->paused_until().nanos(), next_sequence_++, entry.slot});
+      continue;
+    }
+    if (node != nullptr && node->Lags(Instant(entry.at)) &&
+        !std::exchange(event.has_lagged, true)) {
+      const Instant later = node->WhenReached(Instant(entry.at), event.kind, event.strand);
+      Enqueue({later.nanos(), next_sequence_++, entry.slot});
       continue;
     }
     now_ = Instant(entry.at);

@@ -1,9 +1,9 @@
 // SimWorld: one thread, one seed, one queue of events. Everything a simulation does is an event of
 // this queue, so equal seeds give equal runs, event by event.
 //
-// Shapes   An event belongs to a node's life (it runs only while that life lasts, and not before a
-//          pause of the node ends) or to the world (node 0, never refused). Equal times run in the
-//          order scheduled.
+// Shapes   An event belongs to a node's life (it runs only while that life lasts, not before a pause
+//          of the node ends, and later where the node lags) or to the world (node 0, never refused).
+//          Equal times run in the order scheduled.
 // Units    World time starts at 1 s. Nodes see it through their own clocks (sim_environment.h).
 // Threads  One. Nothing here reads real time, an address or a hash's order to decide anything.
 // Promises W1  trace_hash() names the run: it folds in time, node, life and kind of every executed
@@ -71,8 +71,8 @@ class SimWorld {
   TimerId After(absl::Duration delay, EventKind kind, Task&& task);
 
   // For nodes, strands, disks and transports.
-  TimerId Schedule(Instant at, EventKind kind, const SimNode* node, uint32_t life,
-                   const Strand* strand, Task&& task);
+  TimerId Schedule(Instant at, EventKind kind, SimNode* node, uint32_t life, const Strand* strand,
+                   Task&& task);
   void Cancel(TimerId id);
   // Destroys the tasks of a life that ended.
   void DropTasksOf(const SimNode* node, uint32_t life);
@@ -85,10 +85,11 @@ class SimWorld {
   struct Event {
     Task task;
     const Strand* strand = nullptr;
-    const SimNode* node = nullptr;
+    SimNode* node = nullptr;
     uint32_t life = 0;
     uint32_t generation = 1;
     EventKind kind = EventKind::kPost;
+    bool has_lagged = false;  // its time is when its node gets to it
   };
   struct Entry {
     int64_t at;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/status.h"
 
 namespace arion::sim {
@@ -63,6 +65,68 @@ TEST(SimNode, APausedNodeDoesNothingAndThenGoesOnInOrder) {
   EXPECT_TRUE(ran.empty());
   world.RunFor(absl::Seconds(2));
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
+}
+
+// What each of a strand's tasks sees; posted one after the other, one a millisecond.
+struct Ran {
+  std::vector<int> order;
+  absl::Duration latest;
+};
+std::shared_ptr<Ran> PostForASecond(SimWorld& world, const StrandPtr& strand) {
+  auto ran = std::make_shared<Ran>();
+  for (int i = 0; i < 1000; ++i)
+    world.After(absl::Milliseconds(i), EventKind::kCheck, [&world, strand, ran, i] {
+      strand->Post([&world, ran, i, posted = world.now()] {
+        ran->order.push_back(i);
+        ran->latest = std::max(ran->latest, world.now() - posted);
+      });
+    });
+  return ran;
+}
+
+TEST(SimNode, TasksOfANodeThatLagsAreLateAndKeepTheirOrder) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SimWorld world(seed);
+    SimNode& node = world.AddNode("a");
+    StrandPtr strand = node.Start().NewStrand("s");
+    node.LagFor(absl::Milliseconds(700), {.percent = 10, .late_max = absl::Milliseconds(100)});
+    const Instant begin = node.Now();
+    const std::shared_ptr<Ran> ran = PostForASecond(world, strand);
+    world.RunFor(absl::Seconds(2));
+    EXPECT_EQ(node.Now() - begin, absl::Seconds(2));
+    ASSERT_EQ(ran->order.size(), 1000u);
+    EXPECT_TRUE(std::is_sorted(ran->order.begin(), ran->order.end()));
+    EXPECT_GT(ran->latest, absl::Milliseconds(50));
+    EXPECT_LT(ran->latest, absl::Milliseconds(101));
+    EXPECT_LT(ran->latest - node.latest_task(), absl::Milliseconds(1));
+
+    const std::shared_ptr<Ran> later = PostForASecond(world, strand);
+    world.RunFor(absl::Seconds(2));
+    EXPECT_LT(later->latest, absl::Milliseconds(1)) << "it is over";
+  }
+}
+
+TEST(SimNode, WhatLagsIsAsTold) {
+  const auto latest = [](SimLag::Where where) {
+    SimWorld world(1);
+    SimNode& node = world.AddNode("a");
+    SimEnvironment& env = node.Start();
+    const std::vector<StrandPtr> strands = {env.NewStrand("0"), env.NewStrand("1")};
+    node.LagFor(absl::Seconds(2),
+                {.percent = 100, .late_max = absl::Milliseconds(400), .where = where});
+    std::vector<std::shared_ptr<Ran>> ran;
+    for (const StrandPtr& strand : strands) ran.push_back(PostForASecond(world, strand));
+    absl::Duration pool;
+    for (int i = 0; i < 20; ++i)
+      env.disk_pool("/").Submit([&, begin = world.now()] { pool = world.now() - begin; });
+    world.RunFor(absl::Seconds(10));
+    const auto is_late = [](absl::Duration d) { return d > absl::Milliseconds(100); };
+    return std::vector<bool>{is_late(ran[0]->latest), is_late(ran[1]->latest), is_late(pool)};
+  };
+  EXPECT_EQ(latest(SimLag::Where::kEverywhere), (std::vector<bool>{true, true, true}));
+  EXPECT_EQ(latest(SimLag::Where::kLoops), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(latest(SimLag::Where::kOneLoop), (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(latest(SimLag::Where::kDiskPool), (std::vector<bool>{false, false, true}));
 }
 
 TEST(SimNode, AFastClockMakesItsTimersEarly) {

@@ -20,6 +20,13 @@ std::string ReadAll(int pipe_end) {
   return text;
 }
 
+template <typename Faults>
+std::string Names(const Faults& faults) {
+  std::string list;
+  for (Fault fault : faults) absl::StrAppend(&list, list.empty() ? "" : ",", FaultName(fault));
+  return list;
+}
+
 std::string Kind(const std::string& violation) { return violation.substr(0, violation.find(':')); }
 
 class Shrinker {
@@ -119,11 +126,12 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   add("partitions", options.topology.partitions, own.topology.partitions);
   add("copies", options.topology.copies, own.topology.copies);
   add("minutes", absl::ToDoubleMinutes(options.run_length), absl::ToDoubleMinutes(own.run_length));
+  if (options.faults.kinds.empty())
+    absl::StrAppend(&text, " --calm");
+  else
+    add("kinds", Names(options.faults.kinds), Names(own.faults.kinds));
+  add("without", Names(options.without), std::string());
   std::string list;
-  for (Fault fault : options.without)
-    absl::StrAppend(&list, list.empty() ? "" : ",", FaultName(fault));
-  add("without", list, std::string());
-  list.clear();
   if (options.only) {
     for (int64_t number : *options.only) absl::StrAppend(&list, list.empty() ? "" : ",", number);
     absl::StrAppend(&text, " --only ", list.empty() ? "0" : list);

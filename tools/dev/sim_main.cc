@@ -34,6 +34,7 @@ DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
             "a canary: disks forget what was flushed, all servers crash now and then");
+DEFINE_string(kinds, "", "kinds of faults, with commas between; empty: as the seed draws");
 DEFINE_string(without, "", "kinds of faults that are left out, with commas between");
 DEFINE_string(only, "", "numbers of the faults that are not left out, with commas between");
 DEFINE_bool(verbose, false, "print what the servers log, and a summary of each seed");
@@ -90,6 +91,16 @@ class SimLog : public google::LogSink {
   }
 };
 
+std::vector<Fault> Faults(const std::string& names) {
+  std::vector<Fault> faults;
+  for (absl::string_view name : absl::StrSplit(names, ',', absl::SkipEmpty())) {
+    const std::optional<Fault> fault = FindFault(std::string_view(name.data(), name.size()));
+    LOG_IF(FATAL, !fault) << "no fault is called " << name;
+    faults.push_back(*fault);
+  }
+  return faults;
+}
+
 SimClusterOptions Options(uint64_t seed) {
   SimClusterOptions options = SimClusterOptions::Swarm(seed);
   if (FLAGS_servers > 0) options.topology.servers = FLAGS_servers;
@@ -99,11 +110,8 @@ SimClusterOptions Options(uint64_t seed) {
   options.run_length = absl::Minutes(FLAGS_minutes);
   if (FLAGS_calm) options.faults = FaultMix::None();
   if (FLAGS_lying_disks) options = SimClusterOptions::LyingDisks(seed);
-  for (absl::string_view name : absl::StrSplit(FLAGS_without, ',', absl::SkipEmpty())) {
-    const std::optional<Fault> fault = FindFault(std::string_view(name.data(), name.size()));
-    LOG_IF(FATAL, !fault) << "no fault is called " << name;
-    options.without.insert(*fault);
-  }
+  if (!FLAGS_kinds.empty()) options.faults.kinds = Faults(FLAGS_kinds);
+  for (Fault fault : Faults(FLAGS_without)) options.without.insert(fault);
   if (!FLAGS_only.empty()) options.only.emplace();
   for (absl::string_view text : absl::StrSplit(FLAGS_only, ',', absl::SkipEmpty())) {
     int64_t number = 0;
