@@ -113,14 +113,13 @@ class JournalMetaStore::Journal {
   absl::Status Write(const std::vector<Change>& changes) {
     if (!failure_.ok()) return failure_;
     const std::string record = EncodeRecord(last_serial_ + 1, changes);
-    const absl::Status appended = Annotate(file_->WriteAt(end_, record), "append to " + path_);
-    // No sync has seen it, and what fits of it is cut off again: as if it had not been tried.
-    if (absl::IsResourceExhausted(appended) && file_->Truncate(end_).ok()) return appended;
-    failure_ = appended;
-    if (failure_.ok()) failure_ = Accept(record.size(), changes);
+    // No sync has seen it, and it is not whole: as if it had not been tried.
+    if (absl::Status appended = Append(record); !appended.ok())
+      return failure_.ok() ? NotStored(appended) : failure_;
+    failure_ = Accept(record.size(), changes);
     if (failure_.ok()) failure_ = RewriteWhenLong();
-    // Of those only the first kind promises that nothing was stored (D1).
-    if (absl::IsResourceExhausted(failure_)) failure_ = absl::DataLossError(failure_.message());
+    // None of those promises that nothing was stored (D1).
+    if (!failure_.ok()) failure_ = absl::DataLossError(failure_.message());
     return failure_;
   }
 
@@ -195,6 +194,38 @@ class JournalMetaStore::Journal {
     return Annotate(file_->Sync(), "sync " + path_);
   }
 
+  static absl::Status NotStored(const absl::Status& why) {
+    return absl::IsResourceExhausted(why) ? why : absl::UnavailableError(why.message());
+  }
+
+  absl::Status Append(const std::string& record) {
+    RETURN_IF_ERROR(SettleName());
+    RETURN_IF_ERROR(CutRemains());
+    absl::Status appended = Annotate(file_->WriteAt(end_, record), "append to " + path_);
+    if (appended.ok()) return appended;
+    has_remains_ = true;
+    CutRemains().IgnoreError();  // else before the next; a start cuts it, too
+    return appended;
+  }
+
+  // Of a record that could not be appended.
+  absl::Status CutRemains() {
+    if (!has_remains_) return absl::OkStatus();
+    RETURN_IF_ERROR(Annotate(file_->Truncate(end_), "truncate " + path_));
+    has_remains_ = false;
+    return absl::OkStatus();
+  }
+
+  // A new file has its name for good before anything is appended to it: what it has so far is in
+  // the old one, too. A sync that failed is final, one that could not be asked for is not.
+  absl::Status SettleName() {
+    if (!has_new_name_) return absl::OkStatus();
+    const absl::Status synced = env_.files().SyncDirectory(directory_);
+    if (absl::IsDataLoss(synced)) failure_ = synced;
+    if (synced.ok()) has_new_name_ = false;
+    return synced;
+  }
+
   // A record that was appended.
   absl::Status Accept(size_t record_bytes, const std::vector<Change>& changes) {
     RETURN_IF_ERROR(Annotate(file_->Sync(), "sync " + path_));
@@ -213,18 +244,25 @@ class JournalMetaStore::Journal {
     if (end_ <= 4 * fresh_bytes_) return absl::OkStatus();
     const std::string spare = path_ + ".tmp";
     auto written = WriteSpare(spare, fresh);
-    if (!written.ok()) {
+    absl::Status replaced = written.status();
+    if (replaced.ok()) {
+      replaced = env_.files().Rename(spare, path_);
+      // After an I/O error it may have the name all the same.
+      if (!replaced.ok()) RETURN_IF_ERROR(env_.files().Stat(spare).status());
+    }
+    if (!replaced.ok()) {
       LOG(WARNING) << "meta: " << path_ << " of " << end_ << " bytes grows on, a new one of "
-                   << fresh.size() << " could not be written: " << written.status();
+                   << fresh.size() << " could not take its place: " << replaced;
       RemoveLeftOver(spare);
       not_before_bytes_ = end_ + fresh_bytes_;
       return absl::OkStatus();
     }
-    RETURN_IF_ERROR(env_.files().Rename(spare, path_));
     file_ = *std::move(written);
     end_ = fresh.size();
     not_before_bytes_ = 0;
-    return env_.files().SyncDirectory(directory_);
+    has_new_name_ = true;
+    SettleName().IgnoreError();  // else before the next record; a failure is noted
+    return failure_;
   }
 
   absl::StatusOr<std::unique_ptr<WritableFile>> WriteSpare(const std::string& path,
@@ -244,6 +282,8 @@ class JournalMetaStore::Journal {
   std::map<std::string, std::string> entries_;
   uint64_t last_serial_ = 0;
   uint64_t end_ = 0;
+  bool has_remains_ = false;   // behind end_
+  bool has_new_name_ = false;  // which is not durable
   uint64_t fresh_bytes_ = 0;
   uint64_t not_before_bytes_ = 0;  // a new file is not tried before, since the last could not be
   absl::Status failure_;

@@ -19,8 +19,8 @@
 //           one.
 // Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may not
 //           become durable.
-// Promises  D1, D2 of meta_store.h. After the first failure other than a lack of space every Commit
-//           fails.
+// Promises  D1, D2 of meta_store.h. After the first sync that failed every Commit fails; what could
+//           not be appended is cut off before the next record.
 //           J1  What Load returned is durable: it was written again, for a sync that failed in an
 //               earlier life leaves bytes that can be read and never reach the disk.
 // SPDX-License-Identifier: Apache-2.0

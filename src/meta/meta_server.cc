@@ -369,7 +369,7 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
   SchedulePlan();
 }
 
-// Without space it is as if the change had not been tried; after any other failure it stays
+// What could not be written is as if the change had not been tried; after a failed sync it stays
 // pending.
 void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request) {
   if (store_failed_) return;
@@ -385,8 +385,8 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
 
 bool MetaServer::State::NoteStored(const absl::Status& stored) {
   if (stored.ok()) return true;
-  if (absl::IsResourceExhausted(stored)) {
-    LOG_EVERY_T(ERROR, 3) << "meta: the state can't be stored until there is space: " << stored;
+  if (absl::IsResourceExhausted(stored) || absl::IsUnavailable(stored)) {
+    LOG_EVERY_T(ERROR, 3) << "meta: the state can't be stored now: " << stored;
     return false;
   }
   if (!store_failed_) {

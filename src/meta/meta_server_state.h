@@ -113,7 +113,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
                      int64_t incarnation);
   void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
   // False, and store_failed_: nothing may be assumed durable any more. What is in memory was
-  // durable: it is served on, but not changed. False without: there was no space, nothing changed.
+  // durable: it is served on, but not changed. False without: it could not be written, nothing changed.
   bool NoteStored(const absl::Status& stored);
   // As far as is known.
   bool CanStore(Instant now) const;
@@ -187,7 +187,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
   Instant leases_end_{0};                // those that this meta server, or a former one, granted
   bool store_failed_ = false;
-  Instant store_retry_at_{0};  // there was no space: the guardian waits
+  Instant store_retry_at_{0};  // the state could not be written: the guardian waits
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();

@@ -4,8 +4,9 @@
 // Threads   Load: once, before anything else; may wait for the disk. Commit: on the owner's strand;
 //           waits in a pool.
 // Promises  D1  done(OK): all changes of the batch are durable; done(ResourceExhausted): there was
-//               no space, nothing of the batch is or will be stored, later ones may be; done(other
-//               error): the store stays failed, none may be assumed.
+//               no space, done(Unavailable): it could not be written, and nothing of the batch is
+//               or will be stored, later ones may be; done(other error): the store stays failed,
+//               none may be assumed.
 //           D2  Batches that become durable do so in the order of Commit calls.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

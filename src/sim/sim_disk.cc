@@ -28,6 +28,45 @@ absl::Status Missing(std::string_view path) {
 
 absl::Status ReadOnly() { return absl::PermissionDeniedError("Read-only file system"); }
 
+bool Meets(DiskTrouble trouble, DiskCall call) {
+  switch (trouble) {
+    case DiskTrouble::kErrors:
+      return true;
+    case DiskTrouble::kNoSpace:
+      return call == DiskCall::kCreate || call == DiskCall::kMakeDirectory ||
+             call == DiskCall::kRename || call == DiskCall::kLink || call == DiskCall::kGrow;
+    case DiskTrouble::kNoDescriptors:
+      return call == DiskCall::kOpen || call == DiskCall::kOpenForWrite ||
+             call == DiskCall::kCreate || call == DiskCall::kList ||
+             call == DiskCall::kSyncDirectory;
+    case DiskTrouble::kReadOnly:
+      return call != DiskCall::kOpen && call != DiskCall::kList && call != DiskCall::kStat &&
+             call != DiskCall::kSyncDirectory;
+  }
+  return false;
+}
+
+// As env/posix_file_system.cc has it.
+absl::Status StatusOf(DiskTrouble trouble, DiskCall call, std::string_view path) {
+  switch (trouble) {
+    case DiskTrouble::kErrors: {
+      const std::string what = absl::StrCat(Text(path), ": simulated: Input/output error");
+      if (call == DiskCall::kSyncDirectory) return absl::DataLossError(what);
+      return absl::InternalError(what);
+    }
+    case DiskTrouble::kNoSpace:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(Text(path), ": simulated: No space left on device"));
+    case DiskTrouble::kNoDescriptors:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(Text(path), ": simulated: Too many open files"));
+    case DiskTrouble::kReadOnly:
+      return absl::PermissionDeniedError(
+          absl::StrCat(Text(path), ": simulated: Read-only file system"));
+  }
+  return absl::OkStatus();
+}
+
 void PutBytes(std::string* content, uint64_t offset, std::string_view bytes) {
   if (content->size() < offset) content->resize(offset, '\0');
   const size_t within = std::min<size_t>(bytes.size(), content->size() - offset);
@@ -329,6 +368,22 @@ void SimDisk::Settle(SimInode& inode, size_t index) {
     PutBytes(&older.old_bytes, begin - older.offset,
              std::string_view(written).substr(begin - durable.offset, end - begin));
   }
+}
+
+void SimDisk::FailCalls(std::string path, DiskTrouble trouble, double percent) {
+  troubled_ = std::move(path);
+  trouble_ = trouble;
+  calls_fail_percent_ = percent;
+}
+
+absl::Status SimDisk::TakeCallFailure(DiskCall call, std::string_view path) {
+  if (!is_in_trouble() || !path.starts_with(troubled_)) return absl::OkStatus();
+  const std::string_view below = path.substr(troubled_.size());
+  const bool is_there = below.empty() || below.front() == '/';
+  if (!is_there || !Meets(trouble_, call) || !random_.Percent(calls_fail_percent_))
+    return absl::OkStatus();
+  ++calls_failed_;
+  return StatusOf(trouble_, call, path);
 }
 
 bool SimDisk::TakeSyncFailure() {

@@ -38,6 +38,30 @@ enum class CrashMode : uint8_t {
   kPowerRandom,  // each change by a coin, its sectors too
 };
 
+// What calls on a disk say while it is in trouble.
+enum class DiskTrouble : uint8_t {
+  kErrors,         // EIO: whatever they are
+  kNoSpace,        // ENOSPC: those that make a name, or a file longer
+  kNoDescriptors,  // EMFILE: those that open something
+  kReadOnly,       // EROFS: those that change something
+};
+constexpr int kDiskTroubleCount = static_cast<int>(DiskTrouble::kReadOnly) + 1;
+enum class DiskCall : uint8_t {
+  kOpen,
+  kOpenForWrite,
+  kCreate,
+  kMakeDirectory,
+  kRename,
+  kRemove,
+  kLink,
+  kList,
+  kStat,
+  kSyncDirectory,
+  kOverwrite,  // of what is there
+  kGrow,       // a write beyond the end
+  kTruncate,
+};
+
 struct SimInode {
   struct Change {
     uint64_t sequence = 0;
@@ -105,6 +129,11 @@ class SimDisk {
   void FailReads(double percent) { reads_fail_percent_ = percent; }
   bool reads_fail() const { return reads_fail_percent_ > 0; }
   bool TakeReadFailure() { return reads_fail_percent_ > 0 && random_.Percent(reads_fail_percent_); }
+  // From now on calls of programs on `path` and below it fail so, each by this chance; 0: none.
+  void FailCalls(std::string path, DiskTrouble trouble, double percent);
+  bool is_in_trouble() const { return calls_fail_percent_ > 0; }
+  absl::Status TakeCallFailure(DiskCall call, std::string_view path);
+  int64_t calls_failed() const { return calls_failed_; }  // ever
   // The next `n` questions whether a name is there fail with EIO.
   void FailStats(int n) { stats_to_fail_ = n; }
   bool TakeStatFailure() { return stats_to_fail_ > 0 && stats_to_fail_-- > 0; }
@@ -175,6 +204,10 @@ class SimDisk {
   int writes_to_fail_ = 0;
   double reads_fail_percent_ = 0;
   int stats_to_fail_ = 0;
+  std::string troubled_;
+  DiskTrouble trouble_ = DiskTrouble::kErrors;
+  double calls_fail_percent_ = 0;
+  int64_t calls_failed_ = 0;
   bool forgets_flushes_ = false;
   int slowness_ = 1;
   uint64_t free_bytes_ = UINT64_MAX;

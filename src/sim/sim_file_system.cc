@@ -54,11 +54,14 @@ class SimWritableFile : public WritableFile {
   absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
     if (bytes.empty()) return absl::OkStatus();
+    const bool grows = offset + bytes.size() > inode_->content.size();
+    RETURN_IF_ERROR(disk_.TakeCallFailure(grows ? DiskCall::kGrow : DiskCall::kOverwrite, path_));
     return Annotate(disk_.Write(*inode_, offset, bytes, SimDisk::Path::kCached),
                     absl::StrCat("write ", path_));
   }
   absl::Status Truncate(uint64_t size) override {
     RETURN_IF_ERROR(CheckAlive(disk_, *life_));
+    RETURN_IF_ERROR(disk_.TakeCallFailure(DiskCall::kTruncate, path_));
     return Annotate(disk_.Truncate(*inode_, size), absl::StrCat("truncate ", path_));
   }
   absl::Status Sync() override {
@@ -79,8 +82,13 @@ class SimWritableFile : public WritableFile {
 
 absl::Status SimFileSystem::Alive() const { return CheckAlive(disk_, *life_); }
 
-absl::StatusOr<std::unique_ptr<ReadableFile>> SimFileSystem::OpenForRead(const std::string& path) {
+absl::Status SimFileSystem::May(DiskCall call, const std::string& path) const {
   RETURN_IF_ERROR(Alive());
+  return disk_.TakeCallFailure(call, path);
+}
+
+absl::StatusOr<std::unique_ptr<ReadableFile>> SimFileSystem::OpenForRead(const std::string& path) {
+  RETURN_IF_ERROR(May(DiskCall::kOpen, path));
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(path));
   if (inode->is_directory)
     return absl::InternalError(absl::StrCat("open ", path, ": Is a directory"));
@@ -89,8 +97,9 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> SimFileSystem::OpenForRead(const s
 
 absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::OpenForWrite(const std::string& path,
                                                                           CreateMode mode) {
-  RETURN_IF_ERROR(Alive());
   absl::StatusOr<InodePtr> inode = disk_.Find(path);
+  const bool makes = !inode.ok() && mode != CreateMode::kOpenExisting;
+  RETURN_IF_ERROR(May(makes ? DiskCall::kCreate : DiskCall::kOpenForWrite, path));
   if (inode.ok()) {
     if ((*inode)->is_directory)
       return absl::InternalError(absl::StrCat("open ", path, ": Is a directory"));
@@ -107,7 +116,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::OpenForWrite(const 
 }
 
 absl::StatusOr<FileStatus> SimFileSystem::Stat(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kStat, path));
   if (disk_.TakeStatFailure())
     return absl::InternalError(absl::StrCat("stat ", path, ": Input/output error"));
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(path));
@@ -121,7 +130,7 @@ absl::StatusOr<FileStatus> SimFileSystem::Stat(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<std::string>> SimFileSystem::List(const std::string& directory) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kList, directory));
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(directory));
   if (!inode->is_directory)
     return absl::InternalError(absl::StrCat(directory, ": Not a directory"));
@@ -131,53 +140,59 @@ absl::StatusOr<std::vector<std::string>> SimFileSystem::List(const std::string& 
 }
 
 absl::Status SimFileSystem::CreateDirectories(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kMakeDirectory, path));
   return disk_.CreateDirectories(path);
 }
 
 absl::Status SimFileSystem::Rename(const std::string& from, const std::string& to) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kRename, from));
   return disk_.Rename(from, to);
 }
 
 absl::Status SimFileSystem::Remove(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kRemove, path));
   return disk_.Remove(path);
 }
 
 absl::Status SimFileSystem::RemoveAll(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
-  return disk_.RemoveAll(path);
+  RETURN_IF_ERROR(May(DiskCall::kStat, path));
+  const absl::StatusOr<InodePtr> inode = disk_.Find(path);
+  if (!inode.ok()) return absl::OkStatus();
+  if ((*inode)->is_directory) {
+    ASSIGN_OR_RETURN(const std::vector<std::string> names, List(path));
+    for (const std::string& name : names) RETURN_IF_ERROR(RemoveAll(JoinPath(path, name)));
+  }
+  return Remove(path);
 }
 
 absl::Status SimFileSystem::Link(const std::string& from, const std::string& to) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kLink, to));
   return disk_.Link(from, to);
 }
 
 absl::Status SimFileSystem::SyncDirectory(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kSyncDirectory, path));
   ASSIGN_OR_RETURN(InodePtr inode, disk_.Find(path));
   if (!inode->is_directory) return absl::InternalError(absl::StrCat(path, ": Not a directory"));
   return disk_.SyncDirectory(inode);
 }
 
 absl::StatusOr<FileSystem::Space> SimFileSystem::SpaceOf(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kStat, path));
   RETURN_IF_ERROR(disk_.Find(path).status());
   constexpr uint64_t kTotalBytes = uint64_t{100} << 30;
   return Space{kTotalBytes, std::min(kTotalBytes / 2, disk_.free_bytes())};
 }
 
 absl::StatusOr<uint64_t> SimFileSystem::DeviceOf(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
+  RETURN_IF_ERROR(May(DiskCall::kStat, path));
   RETURN_IF_ERROR(disk_.Find(path).status());
   return 1;
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> SimFileSystem::Lock(const std::string& path) {
-  RETURN_IF_ERROR(Alive());
   absl::StatusOr<InodePtr> inode = disk_.Find(path);
+  RETURN_IF_ERROR(May(inode.ok() ? DiskCall::kOpenForWrite : DiskCall::kCreate, path));
   if (!inode.ok()) inode = disk_.CreateFile(path);
   if (!inode.ok()) return inode.status();
   if (!disk_.locks().emplace(path, life_->number).second) {

@@ -32,6 +32,8 @@ class SimFileSystem : public FileSystem {
 
  private:
   absl::Status Alive() const;
+  // Alive, and the disk is not in such trouble.
+  absl::Status May(DiskCall call, const std::string& path) const;
 
   SimDisk& disk_;
   std::shared_ptr<const SimLife> life_;

@@ -31,6 +31,10 @@ class SimLogDevice::File : public LogFile {
   bool failed_ = false;
 };
 
+DiskCall SimLogDevice::CallOf(const File& file, uint64_t offset, size_t n) {
+  return offset + n > file.inode()->content.size() ? DiskCall::kGrow : DiskCall::kOverwrite;
+}
+
 SimLogDevice::SimLogDevice(SimNode& node, std::shared_ptr<const SimLife> life)
     : node_(node), life_(std::move(life)) {}
 
@@ -100,13 +104,26 @@ void SimLogDevice::Write(WriteRequest request) {
   After(Delay(15, 120), [this, pending] { Written(pending); });
 }
 
+absl::Status SimLogDevice::MayWrite(File& file, DiskCall call) const {
+  const absl::Status status = node_.disk().TakeCallFailure(call, file.path());
+  if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  file.Fail();
+  return absl::DataLossError(status.message());
+}
+
 void SimLogDevice::Written(const PendingPtr& pending) {
   in_flight_.remove(pending);
   File& file = static_cast<File&>(*pending->request.file);
-  absl::Status status =
-      file.failed() ? absl::DataLossError(absl::StrCat(file.path(), ": a flush failed earlier"))
-                    : node_.disk().Write(*file.inode(), pending->request.offset,
-                                         pending->request.buffer.view(), SimDisk::Path::kDirect);
+  const std::string_view bytes = pending->request.buffer.view();
+  absl::Status status;
+  if (file.failed()) {
+    status = absl::DataLossError(absl::StrCat(file.path(), ": a flush failed earlier"));
+  } else {
+    status = MayWrite(file, CallOf(file, pending->request.offset, bytes.size()));
+    if (status.ok())
+      status =
+          node_.disk().Write(*file.inode(), pending->request.offset, bytes, SimDisk::Path::kDirect);
+  }
   if (!life_->alive) return;  // the disk died under it
   if (!status.ok()) {
     Answer(pending, Annotate(status, absl::StrCat("write ", file.path())));
@@ -178,6 +195,8 @@ void SimLogDevice::Spill() {
 absl::StatusOr<std::shared_ptr<LogFile>> SimLogDevice::Open(const std::string& path, bool direct) {
   if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
   absl::StatusOr<InodePtr> inode = node_.disk().Find(path);
+  RETURN_IF_ERROR(
+      node_.disk().TakeCallFailure(inode.ok() ? DiskCall::kOpenForWrite : DiskCall::kCreate, path));
   if (!inode.ok()) inode = node_.disk().CreateFile(path);
   if (!inode.ok()) return inode.status();
   return std::make_shared<File>(path, *std::move(inode), direct ? kDirectAlignment : 1);
@@ -189,6 +208,8 @@ absl::Status SimLogDevice::FillWithZeros(LogFile& file, uint64_t from, uint64_t 
   if (from < to) {
     if (zeros_.size() < to - from) zeros_.resize(to - from, '\0');
     const std::string_view zeros = std::string_view(zeros_).substr(0, to - from);
+    File& own = static_cast<File&>(file);
+    RETURN_IF_ERROR(MayWrite(own, CallOf(own, from, to - from)));
     RETURN_IF_ERROR(Annotate(node_.disk().Write(*inode, from, zeros, SimDisk::Path::kDirect),
                              absl::StrCat("fill ", file.path())));
   }
@@ -197,6 +218,7 @@ absl::Status SimLogDevice::FillWithZeros(LogFile& file, uint64_t from, uint64_t 
 
 absl::Status SimLogDevice::TruncateAndSync(LogFile& file, uint64_t size) {
   if (!life_->alive) return absl::DataLossError("simulated: this life of the node has ended");
+  RETURN_IF_ERROR(MayWrite(static_cast<File&>(file), DiskCall::kTruncate));
   RETURN_IF_ERROR(Annotate(node_.disk().Truncate(*static_cast<File&>(file).inode(), size),
                            absl::StrCat("truncate ", file.path())));
   return Sync(file);

@@ -48,6 +48,9 @@ class SimLogDevice : public LogDevice {
   };
   using PendingPtr = std::shared_ptr<Pending>;
 
+  static DiskCall CallOf(const File& file, uint64_t offset, size_t n);  // of a write
+  // What a disk in trouble says to it; after anything but a lack of space the file has failed.
+  absl::Status MayWrite(File& file, DiskCall call) const;
   void Written(const PendingPtr& pending);
   void StartFlush();
   void Flushed();

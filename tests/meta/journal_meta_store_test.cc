@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/journal_meta_store.h"
 
+#include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -230,6 +231,62 @@ TEST_F(JournalMetaStoreTest, AHistoryThatCanNotBeWrittenAnewGrowsOn) {
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(commit(n++).ok()) << i;
   EXPECT_LT(Content().size(), 6000u) << "tried again";
   EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), entries);
+}
+
+TEST_F(JournalMetaStoreTest, ACommitThatCanNotBeWrittenFailsAloneAndLeavesNothing) {
+  ASSERT_TRUE(Load().ok());
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  const std::string good = Content();
+  node_.disk().FailWrites(1);
+  EXPECT_TRUE(absl::IsUnavailable(Commit({{"k", std::string(2000, 'v')}})));
+  EXPECT_EQ(Content(), good);
+  ASSERT_TRUE(Commit({{"k", "2"}}).ok());
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), (Entries{{"k", "2"}}));
+
+  node_.disk().FailCalls("/var", sim::DiskTrouble::kErrors, 100);  // nor can anything be cut off
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(absl::IsUnavailable(Commit({{"k", "3"}}))) << i;
+  node_.disk().FailCalls("/var", sim::DiskTrouble::kErrors, 0);
+  ASSERT_TRUE(Commit({{"k", "4"}}).ok());
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), (Entries{{"k", "4"}}));
+}
+
+TEST_F(JournalMetaStoreTest, ADiskInTroubleForAWhileEndsNothing) {
+  ASSERT_TRUE(Load().ok());
+  Entries entries;
+  int n = 0, refused = 0;
+  const auto commit = [&](const std::string& value) {
+    const std::string key = absl::StrCat("k", n++ % 3);
+    const absl::Status stored = Commit({{key, value}});
+    if (stored.ok()) entries[key] = value;
+    return stored;
+  };
+  for (const sim::DiskTrouble trouble :
+       {sim::DiskTrouble::kErrors, sim::DiskTrouble::kNoSpace, sim::DiskTrouble::kNoDescriptors,
+        sim::DiskTrouble::kReadOnly}) {
+    for (const double percent : {5, 40, 100}) {
+      for (int round = 0; round < 10; ++round) {
+        node_.disk().FailCalls("/var", trouble, percent);
+        absl::Status last;
+        for (int i = 0; i < 30 && !absl::IsDataLoss(last); ++i) {  // it is written anew meanwhile
+          last = commit(std::string(300, static_cast<char>('a' + i)));
+          refused += !last.ok();
+        }
+        node_.disk().FailCalls("/var", trouble, 0);
+        // A sync of the directory that failed is final until the next start.
+        const bool is_final = absl::IsDataLoss(last);
+        ASSERT_TRUE(!is_final || trouble == sim::DiskTrouble::kErrors) << last;
+        ASSERT_TRUE(is_final || commit("after").ok());
+        absl::StatusOr<Entries> loaded = CrashAndLoad(sim::CrashMode::kPowerRandom);
+        ASSERT_TRUE(loaded.ok()) << loaded.status();
+        if (is_final) {  // what failed with it may be stored or not
+          const std::string key = absl::StrCat("k", (n - 1) % 3);
+          entries[key] = (*loaded)[key];
+        }
+        EXPECT_EQ(*loaded, entries);
+      }
+    }
+  }
+  EXPECT_GT(refused, 100);
 }
 
 TEST_F(JournalMetaStoreTest, ADamagedMiddleIsRefusedAndNothingChanged) {

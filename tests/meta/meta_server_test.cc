@@ -532,6 +532,22 @@ TEST_F(MetaServerTest, AFullDiskRefusesChangesUntilThereIsSpaceAgain) {
   EXPECT_EQ(Query("other").err, ErrorCode::kOk);
 }
 
+TEST_F(MetaServerTest, ADiskThatCanNotBeWrittenRefusesChangesUntilItCan) {
+  CompleteTable(3);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  node_.disk().FailCalls("/meta", sim::DiskTrouble::kReadOnly, 100);
+  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kFileOperationFailed);
+  KillServer(NumberOf(before.primary));
+  Pass(absl::Seconds(8));
+  EXPECT_EQ(ConfigOf("t", 0), before);
+
+  node_.disk().FailCalls("/meta", sim::DiskTrouble::kReadOnly, 0);
+  Pass(absl::Seconds(4));
+  Obey();
+  EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
+  EXPECT_EQ(Create("other", 1, 2).err, ErrorCode::kOk);
+}
+
 // A primary is inactive while it asks for what was proposed.
 TEST_F(MetaServerTest, NothingIsProposedWhileThereIsNoSpace) {
   CompleteTable(3);

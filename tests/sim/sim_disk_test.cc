@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "sim/sim_environment.h"
+
 namespace arion::sim {
 namespace {
 
@@ -234,6 +236,56 @@ TEST_F(Disk, DiesBetweenTwoChanges) {
   EXPECT_FALSE(died);
   EXPECT_FALSE(disk.SyncFile(file).ok());
   EXPECT_TRUE(died);
+}
+
+// Which calls fail, by what a real disk would say to them: o open, w open for write, c create, d make
+// a directory, m rename, r remove, l list, s stat, y sync a directory, g write beyond the end, i in
+// place, t truncate.
+std::string WhatFails(DiskTrouble trouble, absl::StatusCode* code) {
+  SimWorld world(1);
+  SimNode& node = world.AddNode("a");
+  FileSystem& files = node.Start().files();
+  const auto write = [&files](const char* path) {
+    return *files.OpenForWrite(path, FileSystem::CreateMode::kTruncate);
+  };
+  EXPECT_TRUE(files.CreateDirectories("/d/e").ok() && files.CreateDirectories("/other").ok());
+  const auto file = write("/d/f");
+  EXPECT_TRUE(file->WriteAt(0, "abc").ok());
+  node.disk().FailCalls("/d", trouble, 100);
+  EXPECT_TRUE(write("/other/f")->WriteAt(0, "x").ok());
+  std::string failed;
+  const auto look = [&](char call, const absl::Status& status) {
+    if (status.ok()) return;
+    failed += call;
+    *code = status.code();
+  };
+  look('o', files.OpenForRead("/d/f").status());
+  look('w', files.OpenForWrite("/d/f", FileSystem::CreateMode::kOpenExisting).status());
+  look('c', files.OpenForWrite("/d/g", FileSystem::CreateMode::kTruncate).status());
+  look('d', files.CreateDirectories("/d/h"));
+  look('m', files.Rename("/d/e", "/d/i"));
+  look('y', files.SyncDirectory("/d/e"));
+  look('l', files.List("/d").status());
+  look('s', files.Stat("/d/f").status());
+  look('g', file->WriteAt(2, "de"));
+  look('i', file->WriteAt(1, "d"));
+  look('t', file->Truncate(1));
+  look('r', files.Remove("/d/f"));
+  node.disk().FailCalls("/d", trouble, 0);
+  EXPECT_TRUE(write("/d/f")->WriteAt(0, "x").ok()) << "it is over";
+  return failed;
+}
+
+TEST(SimDiskTrouble, FailsTheCallsThatARealDiskFails) {
+  absl::StatusCode code = absl::StatusCode::kOk;
+  EXPECT_EQ(WhatFails(DiskTrouble::kErrors, &code), "owcdmylsgitr");
+  EXPECT_EQ(code, absl::StatusCode::kInternal);
+  EXPECT_EQ(WhatFails(DiskTrouble::kNoSpace, &code), "cdmg");
+  EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(WhatFails(DiskTrouble::kNoDescriptors, &code), "owcyl");
+  EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(WhatFails(DiskTrouble::kReadOnly, &code), "wcdmgitr");
+  EXPECT_EQ(code, absl::StatusCode::kPermissionDenied);
 }
 
 }  // namespace
