@@ -45,7 +45,7 @@ class ByteSource : public TVirtualTransport<ByteSource> {
   uint32_t read(uint8_t* to, uint32_t n) { return readAll(to, n); }
   ABSL_ATTRIBUTE_ALWAYS_INLINE std::string_view Take(size_t n) {
     if (n > rest_.size()) CutShort();
-    std::string_view bytes = rest_.substr(0, n);
+    const std::string_view bytes(rest_.data(), n);  // substr() would check again, in a call
     rest_.remove_prefix(n);
     return bytes;
   }
