@@ -2,6 +2,7 @@
 #include "replica/log_place.h"
 
 #include "base/status.h"
+#include "replica/data_directory_claim.h"
 
 namespace arion {
 namespace {
@@ -41,14 +42,20 @@ absl::StatusOr<int64_t> WrittenAt(FileSystem& files, const std::string& path) {
   return status.modified_unix_nanos;
 }
 
-// A folder was begun, by its .arion-data, after this replica was, by its .arion-log-home: one
-// replica has both written at once, that first.
-absl::StatusOr<bool> IsYounger(FileSystem& files, const std::string& folder,
-                               const std::string& replica_directory) {
-  ASSIGN_OR_RETURN(const int64_t folders, WrittenAt(files, JoinPath(folder, kDataName)));
+// `sign` was written after this replica was begun, by its .arion-log-home.
+absl::StatusOr<bool> IsYoungerSign(FileSystem& files, const std::string& sign,
+                                   const std::string& replica_directory) {
+  ASSIGN_OR_RETURN(const int64_t written, WrittenAt(files, sign));
   ASSIGN_OR_RETURN(const int64_t replicas,
                    WrittenAt(files, JoinPath(replica_directory, kHomeName)));
-  return folders > replicas;
+  return written > replicas;
+}
+
+// A folder was begun, by its .arion-data, after this replica was: one replica has both written at
+// once, that first.
+absl::StatusOr<bool> IsYounger(FileSystem& files, const std::string& folder,
+                               const std::string& replica_directory) {
+  return IsYoungerSign(files, JoinPath(folder, kDataName), replica_directory);
 }
 
 // A path that differs proves nothing: a data directory may have been mounted elsewhere since.
@@ -64,9 +71,12 @@ absl::Status CheckOwner(FileSystem& files, const std::string& folder,
 }
 
 // Whether the log home is the one in which this replica's log was, and not what was made since
-// below a mount point: it has folders that were begun before, or the replica's own, set aside.
+// below a mount point: it was claimed before the replica was begun (once, at its first use), or has
+// folders from before, or the replica's own, set aside.
 bool IsHomeOf(FileSystem& files, const std::string& log_home,
               const std::string& replica_directory) {
+  const std::string claim = JoinPath(log_home, kDataDirectoryOwnerName);
+  if (!IsYoungerSign(files, claim, replica_directory).value_or(true)) return true;
   const absl::StatusOr<std::vector<std::string>> names = files.List(log_home);
   for (const std::string& name : names.value_or(std::vector<std::string>())) {
     const std::string folder = JoinPath(log_home, name);

@@ -152,8 +152,10 @@ TEST_F(LogPlaceTest, OnlyTheLogOfTheDirectoryThatWasSetAsideGoesWithIt) {
 
 TEST_F(LogPlaceTest, ACopyWhoseLogIsGoneOrAnothersIsSetAsideAndNotOpenedForEver) {
   options_.log_home_directory = kHome;
-  for (const bool is_replaced : {false, true}) {
-    SCOPED_TRACE(is_replaced);
+  enum class Log { kSetAside, kCollected, kReplaced };
+  for (const Log log : {Log::kSetAside, Log::kCollected, Log::kReplaced}) {
+    SCOPED_TRACE(static_cast<int>(log));
+    const bool is_replaced = log == Log::kReplaced;
     Server& server = AddServer();
     meta_.configuration() = {.pid = kPid, .max_replica_count = 1};
     WriteAndStop(server, 5);
@@ -170,6 +172,11 @@ TEST_F(LogPlaceTest, ACopyWhoseLogIsGoneOrAnothersIsSetAsideAndNotOpenedForEver)
       ASSERT_TRUE(SetLogAside(disk, kHome, "/d2/replica/reps/2.1.pegasus",
                               "/d2/replica/reps/2.1.pegasus.7.gar")
                       .ok());
+      if (log == Log::kSetAside) return;
+      for (const std::string& name : LogFiles(server, kHome)) {
+        const bool is_aside = name.ends_with(".gar") || name.ends_with(".err");
+        EXPECT_TRUE(!is_aside || disk.RemoveAll(JoinPath(kHome, name)).ok());
+      }
     });
     server.node.Crash(sim::CrashMode::kProcess);
     ASSERT_TRUE(StartWith(server, kHome).ok());
