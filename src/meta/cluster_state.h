@@ -79,7 +79,14 @@ struct Partition {
   // Set while the configured primary's process is new: until then it may resume, afterwards another
   // takes over.
   std::optional<Instant> primary_deadline;
-  int32_t inactive_reports = 0;  // in a row, by a primary that should be one
+  // Reports by a primary that serves, in a row, that speak against it: how many say that it is not
+  // one, and when the first came that says that its replica is being loaded.
+  int32_t inactive_reports = 0;
+  std::optional<Instant> loading_since;
+  void ForgetDoubts() {
+    inactive_reports = 0;
+    loading_since.reset();
+  }
   std::optional<Instant> headless_since;
   Endpoint former_primary;  // wins ties
   // The largest ballot that a server has reported, and who said to be primary under it, in a life

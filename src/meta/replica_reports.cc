@@ -30,12 +30,18 @@ void NoteUnknownTable(ClusterState& state, int32_t app_id) {
     state.last_reserved_app_id = std::max(state.last_reserved_app_id, app_id);
 }
 
-void NoteLoading(Partition& partition, Endpoint node, Instant deadline) {
+void NoteLoading(Partition& partition, Endpoint node, absl::Duration grace, Instant now) {
+  const bool is_primary = partition.config.primary == node;
+  if (is_primary && partition.serving.contains(node)) {
+    // It may have taken office after this was written: messages come late, or twice. None is under
+    // way for a grace, so what still comes then is a new process's.
+    ++partition.inactive_reports;
+    if (!partition.loading_since) partition.loading_since = now;
+    if (now < *partition.loading_since + grace) return;
+  }
   partition.serving.erase(node);
   partition.suspects.erase(node);
-  if (partition.config.primary == node && !partition.primary_deadline) {
-    partition.primary_deadline = deadline;
-  }
+  if (is_primary && !partition.primary_deadline) partition.primary_deadline = now + grace;
 }
 
 void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report, Instant now,
@@ -43,7 +49,7 @@ void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report,
   if (report.status == PartitionStatus::kPrimary) {
     partition.serving.insert(node);
     partition.primary_deadline.reset();
-    partition.inactive_reports = 0;
+    partition.ForgetDoubts();
   } else if (partition.serving.contains(node)) {
     if (++partition.inactive_reports >= kInactiveReportsMax && IsUnclean(report)) {
       partition.serving.erase(node);
@@ -125,7 +131,7 @@ void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) 
   }
   if (partition.config.primary == node) {
     partition.primary_deadline = primary_deadline;
-    partition.inactive_reports = 0;
+    partition.ForgetDoubts();
   }
 }
 
@@ -164,7 +170,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
       const ReplicaInfo& report = found->second;
       NoteBallot(partition, sync.node, report);
       if (report.loading.value_or(false)) {
-        NoteLoading(partition, sync.node, deadline);
+        NoteLoading(partition, sync.node, grace, now);
       } else if (partition.config.primary == sync.node) {
         NotePrimary(partition, sync.node, report, now, deadline);
       } else if (partition.config.IsSecondary(sync.node)) {

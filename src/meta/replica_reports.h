@@ -3,7 +3,8 @@
 //
 // Shapes    `unclean` speaks of how a process began; it matters until that process is known to take
 //           part in a group again (Partition::serving). A replica that is loading proves that its
-//           process is new.
+//           process is new; of a primary that serves only reports that keep coming do, for one that
+//           was written before it took office may come late.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -301,6 +301,32 @@ TEST_F(MetaServerTest, APrimaryStillLoadingOneGraceAfterItsLastServiceIsReplaced
   EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
 }
 
+TEST_F(MetaServerTest, AConfigSyncThatComesAgainAfterItsSenderTookOfficeChangesNothing) {
+  CompleteTable(3);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  for (int n = 1; n <= 3; ++n) StartServer(n);
+  ReplicaInfo loading = Report(before, PartitionStatus::kInactive);
+  loading.loading = true;
+  const int chosen = NumberOf(before.primary);
+  Sync(chosen, {loading});
+  for (int n = 1; n <= 3; ++n) {
+    ReplicaInfo loaded = Report(before, PartitionStatus::kInactive);
+    loaded.unclean = true;
+    Sync(n, {loaded});
+  }
+  Obey();
+  const PartitionConfiguration led = ConfigOf("t", 0);
+  ASSERT_EQ(led.primary, before.primary);
+  Sync(chosen, {loading});
+  ConfigurationUpdateRequest removal{
+      .config = led, .type = ConfigType::kRemove, .node = led.secondaries.front()};
+  ++removal.config.ballot;
+  removal.config.secondaries.erase(removal.config.secondaries.begin());
+  EXPECT_EQ(Update(removal)->err, ErrorCode::kOk) << "it is no former process that asks";
+  Pass(absl::Seconds(10));
+  EXPECT_EQ(ConfigOf("t", 0).primary, led.primary) << "its lease ran all the time";
+}
+
 TEST_F(MetaServerTest, AfterEverybodyRestartedTheLongestLogLeads) {
   CompleteTable(3);
   PartitionConfiguration before = ConfigOf("t", 0);

@@ -359,6 +359,52 @@ TEST_F(PartitionGuardianTest, FreezedOrPendingOrDroppedMeansNoProposals) {
   EXPECT_TRUE(PlanPartitions(state_, FunctionLevel::kSteady, options_, now_).steps.empty());
 }
 
+// A config sync from before it took office comes late, or a second time.
+TEST_F(PartitionGuardianTest, ALateReportOfLoadingDoesNotEndAPrimary) {
+  Members({}, {kA, kB});
+  NoteRestart(partition(), kA, now_);
+  Install(partition(),
+          {.pid = kPid,
+           .ballot = Ballot(6),
+           .max_replica_count = 3,
+           .primary = kA,
+           .secondaries = {kB}},
+          ConfigType::kUpgradeToPrimary, now_);
+  Reports(kA, {.loading = true});
+  EXPECT_FALSE(partition().primary_deadline);
+  now_ = now_ + absl::Seconds(10);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  // What it says itself under its office ends the doubt.
+  Reports(kA, {.ballot = Ballot(6), .status = PartitionStatus::kPrimary});
+  Reports(kA, {.loading = true});
+  EXPECT_FALSE(partition().primary_deadline);
+  now_ = now_ + absl::Seconds(10);
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+// Its wall clock was set back, so that the beacons did not show that its process is new.
+TEST_F(PartitionGuardianTest, APrimaryThatReportsLoadingForLongerThanAReportIsLateIsNew) {
+  Members(kA, {kB, kC});
+  Reports(kA, {.loading = true});
+  now_ = now_ + absl::Seconds(9);
+  Reports(kA, {.loading = true});
+  EXPECT_FALSE(partition().primary_deadline);
+  now_ = now_ + absl::Seconds(1);
+  Reports(kA, {.loading = true});
+  ExpectNothing();
+  now_ = now_ + absl::Seconds(10);
+  ASSERT_TRUE(Step().write);
+  EXPECT_STREQ(Step().reason, "primary was not loaded within a grace");
+}
+
+TEST_F(PartitionGuardianTest, APrimaryThatLoadedUnnoticedAfterAnUncleanStopIsReplaced) {
+  Members(kA, {kB, kC});
+  Reports(kA, {.loading = true});
+  Reports(kA, Unclean(5, 10));
+  ASSERT_TRUE(Step().write);
+  EXPECT_STREQ(Step().reason, "primary stopped uncleanly");
+}
+
 TEST_F(PartitionGuardianTest, PartitionsWithoutAnySecondaryLearnFirst) {
   Table& table = state_.tables[1];
   Members(kA, {kB});
