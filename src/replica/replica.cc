@@ -505,7 +505,7 @@ void Replica::NoteSpaceOf(Endpoint member, DiskStatus status) {
 
 void Replica::Answer(PeerReply reply) {
   if (const auto* learn = std::get_if<LearnResponse>(&reply.body))
-    return ReplyLearn(reply.token, *learn);
+    return ReplyLearn(reply.token, *learn, EncodedForPeer(*learn));
   const auto it = peers_.find(reply.token);
   if (it == peers_.end()) return;
   Responder responder = std::move(it->second);

@@ -165,7 +165,6 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void NoteLearners();
   void Ship(ShipState ship);
   std::string EncodedForPeer(const LearnResponse& response) const;  // also in the pool
-  void ReplyLearn(ReplyToken token, const LearnResponse& response);
   void ReplyLearn(ReplyToken token, const LearnResponse& response, std::string encoded);
   LogCoverage CoverageFrom(Decree start) const;
   void OnLogDamaged(const absl::Status& status);

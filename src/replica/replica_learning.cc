@@ -36,10 +36,6 @@ std::string Replica::EncodedForPeer(const LearnResponse& response) const {
   return EncodeWrapped(response, host_->options.peer_generation);
 }
 
-void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response) {
-  ReplyLearn(token, response, EncodedForPeer(response));
-}
-
 void Replica::ReplyLearn(ReplyToken token, const LearnResponse& response, std::string encoded) {
   const auto it = peers_.find(token);
   if (it == peers_.end()) return;

@@ -25,6 +25,19 @@ class ReplicaServerTest : public ReplicaServerWorld {
     for (int i = 0; i < 300; ++i) ASSERT_EQ(Put(a, i, Value(i, value_bytes)), ErrorCode::kOk);
     world_.RunFor(absl::Seconds(10));
   }
+  // a leads; a learner has found damage in the newest file of its log, which a start reads whatever
+  // the engine holds.
+  void DamageNewestLogFile(Server& a) {
+    options_.checkpoint_interval = absl::Hours(1);
+    Server& b = AddServer();
+    Server& c = AddServer();
+    ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 100));
+    ASSERT_TRUE(a.node.disk().Rot(NewestLogFile(a), 5000, 1).ok());
+    ASSERT_TRUE(AddSecondary(a, c));
+    EXPECT_EQ(a.server->Disks()[0].io_errors, 1);
+    world_.RunFor(absl::Seconds(10));
+  }
+  std::string NewestLogFile(Server& a) { return JoinPath(Snapshot(a).directory, "plog/log.1.0"); }
   // Of a primary that does not exist.
   GroupCheckRequest Invitation(Server& server) {
     GroupCheckRequest request{.app = meta_.app(), .node = server.address};
@@ -214,18 +227,10 @@ TEST_F(ReplicaServerTest, AMemberComesBackThoughAPartOfThePrimarysLogIsDamaged) 
   EXPECT_GE(Snapshot(a).last_applied, last_decree_);
 }
 
-// The newest file, which a start reads whatever the engine holds.
 TEST_F(ReplicaServerTest, DamageInTheNewestLogFileIsLeftBehindWithTheNextWrite) {
-  options_.checkpoint_interval = absl::Hours(1);
   Server& a = AddServer();
-  Server& b = AddServer();
-  Server& c = AddServer();
-  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 100));
+  ASSERT_NO_FATAL_FAILURE(DamageNewestLogFile(a));
   const std::string directory = Snapshot(a).directory;
-  ASSERT_TRUE(a.node.disk().Rot(JoinPath(directory, "plog/log.1.0"), 5000, 1).ok());
-  ASSERT_TRUE(AddSecondary(a, c));
-  EXPECT_EQ(a.server->Disks()[0].io_errors, 1);
-  world_.RunFor(absl::Seconds(10));
   ASSERT_EQ(Put(a, 300, "late"), ErrorCode::kOk);
   a.Crash(sim::CrashMode::kPowerNone);
   Restart(a);
@@ -235,20 +240,12 @@ TEST_F(ReplicaServerTest, DamageInTheNewestLogFileIsLeftBehindWithTheNextWrite) 
 }
 
 TEST_F(ReplicaServerTest, DamageInTheNewestLogFileIsLeftBehindWithoutAWriteToo) {
-  options_.checkpoint_interval = absl::Hours(1);
   Server& a = AddServer();
-  Server& b = AddServer();
-  Server& c = AddServer();
-  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 100));
+  ASSERT_NO_FATAL_FAILURE(DamageNewestLogFile(a));
   const std::string directory = Snapshot(a).directory;
-  const std::string damaged = JoinPath(directory, "plog/log.1.0");
-  ASSERT_TRUE(a.node.disk().Rot(damaged, 5000, 1).ok());
-  ASSERT_TRUE(AddSecondary(a, c));
-  EXPECT_EQ(a.server->Disks()[0].io_errors, 1);
-  world_.RunFor(absl::Seconds(10));
   EXPECT_EQ(Snapshot(a).last_prepared, last_decree_ + 1) << "one empty write";
   EXPECT_EQ(Snapshot(a).last_durable, last_decree_ + 1);
-  EXPECT_FALSE(Exists(a.node.environment().files(), damaged));
+  EXPECT_FALSE(Exists(a.node.environment().files(), NewestLogFile(a)));
   a.Crash(sim::CrashMode::kPowerNone);
   Restart(a);
   EXPECT_TRUE(WaitFor(a, PartitionStatus::kSecondary));
