@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "replica/app_info_file.h"
 #include "replica/garbage_collector.h"
 #include "replica/replica_directory.h"
 #include "sim/sim_cluster.h"
@@ -255,15 +254,22 @@ std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState&
     if (disk.state == DiskStatus::kIoError) continue;  // not touched until the next start
     const auto place = server.node->disk().Find(disk.path);
     if (!place.ok()) continue;
+    std::vector<IgnoredDirectory> at_a_start;
+    const auto found =
+        ScanDataDirectory(server.node->environment().files(), disk.path, 0, &at_a_start);
+    if (!found.ok()) continue;  // its reads fail
+    std::set<std::string> ignored;
+    for (const IgnoredDirectory& directory : at_a_start) ignored.insert(directory.path);
     for (const auto& [name, inode] : (*place)->entries) {
       const auto replica = ParseReplicaDirectoryName(name);
-      // A log at home alone is in nobody's way; the next replica of its name takes its place. Whose
-      // description can't be read, or whose log home has no log of it, is left to a person: after
-      // read errors the log may have gone with another copy that was set aside (seed 69700942).
+      // A log at home alone is in nobody's way; the next replica of its name takes its place. What a
+      // start ignores, as whose description rotted (seed 994000053), or whose log home has no log of
+      // it, is left to a person: after read errors the log may have gone with another copy that was
+      // set aside (seed 69700942).
       const std::string& home = server_options_.log_home_directory;
       const bool lacks_log = !home.empty() && !server.node->disk().Find(JoinPath(home, name)).ok();
       bool stays = !replica || disk.tag == "log_home" || is_needed(replica->pid) || lacks_log ||
-                   !LoadAppInfo(server.node->environment().files(), JoinPath(disk.path, name)).ok();
+                   ignored.contains(JoinPath(disk.path, name));
       if (const auto aside = ParseGarbageName(name)) {
         const absl::Duration age =
             absl::Microseconds(server.node->WallMicros() - aside->set_aside_us.value_or(0));
