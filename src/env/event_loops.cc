@@ -2,14 +2,18 @@
 #include "env/event_loops.h"
 
 #include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
+#include <asio/buffer.hpp>
+#include <asio/error.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <atomic>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <latch>
@@ -103,40 +107,13 @@ void RunAs(const Strand* strand, Task& task) {
   current_strand = nullptr;
 }
 
-// Memory for one handler at a time, taken from the heap if it is lent already.
-class HandlerSlot {
- public:
-  void* Allocate(size_t bytes) {
-    if (bytes <= sizeof(bytes_) && !lent_.exchange(true)) return bytes_;
-    return ::operator new(bytes);
-  }
-  void Free(void* memory) {
-    if (memory != bytes_) return ::operator delete(memory);
-    lent_.store(false);
-  }
-
- private:
-  alignas(std::max_align_t) char bytes_[128];
-  std::atomic<bool> lent_{false};
-};
-
-template <class T>
-struct SlotAllocator {
-  using value_type = T;
-  explicit SlotAllocator(HandlerSlot* s) : slot(s) {}
-  template <class U>
-  SlotAllocator(const SlotAllocator<U>& other) : slot(other.slot) {}
-  T* allocate(size_t n) { return static_cast<T*>(slot->Allocate(n * sizeof(T))); }
-  void deallocate(T* memory, size_t) { slot->Free(memory); }
-  bool operator==(const SlotAllocator& other) const { return slot == other.slot; }
-  bool operator!=(const SlotAllocator& other) const { return slot != other.slot; }
-  HandlerSlot* slot;
-};
-
 }  // namespace
 
 // What other threads post lies in a list; whoever finds it empty wakes the loop, which then runs all
 // that is there. So a hundred writes that one flush made durable cost one wake-up, and no memory.
+// An eventfd wakes it and not asio::post, which interrupts the loop with the loop's mutex in its hand:
+// the loop would wake only to wait for the thread that woke it, for milliseconds where that one runs
+// in a lower rank and was stopped for the loop.
 struct EventLoops::Loop {
   // The hint says that one thread runs it: what that thread posts goes into a queue of its own,
   // without a wake-up.
@@ -146,6 +123,7 @@ struct EventLoops::Loop {
   std::atomic<bool> stopped = false;
   std::thread thread;
 
+  Loop() { AwaitWakeUp(); }
   ~Loop() { nodes_.GiveBack(incoming_.load()); }
 
   void Post(StrandPtr strand, Task task) {
@@ -165,7 +143,7 @@ struct EventLoops::Loop {
       posted->next = before;
     } while (!incoming_.compare_exchange_weak(before, posted, std::memory_order_acq_rel,
                                               std::memory_order_relaxed));
-    if (before == nullptr) asio::post(context, Incoming{this});
+    if (before == nullptr) WakeUp();
   }
 
   // On the loop's thread, or when it has none any more.
@@ -183,16 +161,29 @@ struct EventLoops::Loop {
   }
 
  private:
-  struct Incoming {
-    using allocator_type = SlotAllocator<char>;
-    allocator_type get_allocator() const { return allocator_type(&loop->slot_); }
-    void operator()() const { loop->RunIncoming(); }
-    Loop* loop;
-  };
+  static int NewEventFd() {
+    const int fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    PCHECK(fd >= 0) << "eventfd";
+    return fd;
+  }
+  void WakeUp() {
+    const uint64_t once = 1;
+    // Full only after 2^64 - 2 wake-ups that nobody read: it wakes then, too.
+    (void)!::write(wake_up_.native_handle(), &once, sizeof(once));
+  }
+  void AwaitWakeUp() {
+    wake_up_.async_read_some(asio::buffer(&wake_ups_, sizeof(wake_ups_)),
+                             [this](const std::error_code& error, size_t) {
+                               if (error == asio::error::operation_aborted) return;
+                               RunIncoming();
+                               AwaitWakeUp();
+                             });
+  }
 
+  asio::posix::stream_descriptor wake_up_{context, NewEventFd()};
+  uint64_t wake_ups_ = 0;                   // what was read of it; of no interest
   std::atomic<Posted*> incoming_{nullptr};  // newest first
   PostedNodes nodes_;
-  HandlerSlot slot_;  // for the one Incoming that is on its way
 };
 
 namespace {

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "env/background_thread.h"
@@ -22,6 +23,7 @@ int64_t NanosOf(std::chrono::steady_clock::duration time) {
 
 PosixDiskPool::PosixDiskPool(int threads, Priority priority) {
   CHECK_GE(threads, 1);
+  PCHECK(::sem_init(&available_, 0, 0) == 0) << "sem_init";
   queue_.reserve(kUsualQueue);
   for (int i = 0; i < threads; ++i) {
     Worker& worker = workers_.emplace_back();
@@ -30,12 +32,9 @@ PosixDiskPool::PosixDiskPool(int threads, Priority priority) {
 }
 
 PosixDiskPool::~PosixDiskPool() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
+  for (size_t i = 0; i < workers_.size(); ++i) ::sem_post(&available_);
   for (Worker& worker : workers_) worker.thread.join();
+  ::sem_destroy(&available_);
 }
 
 void PosixDiskPool::Submit(Task work) {
@@ -44,7 +43,7 @@ void PosixDiskPool::Submit(Task work) {
     std::lock_guard lock(mutex_);
     queue_.push_back({std::move(work), Clock::now()});
   }
-  wake_.notify_one();
+  ::sem_post(&available_);
 }
 
 PosixDiskPool::Waiting PosixDiskPool::TakeNext() {
@@ -64,10 +63,10 @@ void PosixDiskPool::Run(Worker& self, Priority priority) {
   else
     ::pthread_setname_np(::pthread_self(), "disk_pool");
   const CallRecordMark mark(&self.call);
-  std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || next_ < queue_.size(); });
-    if (next_ == queue_.size()) return;
+    while (::sem_wait(&available_) != 0) CHECK_EQ(errno, EINTR);
+    std::unique_lock lock(mutex_);
+    if (next_ == queue_.size()) return;  // the pool is being destroyed
     Waiting next = TakeNext();
     lock.unlock();
     const Clock::time_point begun = Clock::now();
@@ -80,7 +79,6 @@ void PosixDiskPool::Run(Worker& self, Priority priority) {
     self.busy_since_nanos.store(0, std::memory_order_relaxed);
     stats_.busy.Add(-1);
     stats_.service_nanos.Record(NanosOf(Clock::now() - begun));
-    lock.lock();
   }
 }
 
