@@ -26,10 +26,12 @@ absl::Status ApplyTo(Engine& engine, const Mutation& mutation, Place place) {
 ApplyQueue::ApplyQueue(StrandPtr strand, Hooks hooks)
     : strand_(std::move(strand)), hooks_(std::move(hooks)) {}
 
-void ApplyQueue::Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations) {
+void ApplyQueue::Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations,
+                       Urgency urgency) {
   CHECK_ON_STRAND(strand_);
   if (is_abandoned_) return;
   engine_ = std::move(engine);
+  urgency_ = urgency;
   for (const MutationPtr& mutation : mutations) {
     waiting_.push_back(mutation);
     waiting_bytes_ += EncodedSize(*mutation);
@@ -43,6 +45,10 @@ void ApplyQueue::PopFirst() {
 }
 
 void ApplyQueue::Pump() {
+  if (urgency_ == Urgency::kLast && !waiting_.empty()) {
+    is_held_ = true;
+    return ApplyInPool(waiting_.size());
+  }
   Decree applied = kInvalidDecree;
   absl::Status status;
   while (!waiting_.empty()) {
@@ -55,34 +61,48 @@ void ApplyQueue::Pump() {
   is_held_ = !status.ok();  // before the hook, which may come back with more
   if (applied != kInvalidDecree) hooks_.on_applied(applied);
   if (status.ok() || is_abandoned_) return;
-  if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) return ApplyFirstInPool();
+  if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) return ApplyInPool(1);
   Fail(status);
 }
 
-void ApplyQueue::ApplyFirstInPool() {
-  hooks_.in_pool(
-      [engine = engine_, mutation = waiting_.front()] {
-        return ApplyTo(*engine, *mutation, Place::kPool);
+void ApplyQueue::ApplyInPool(size_t count) {
+  struct Batch {
+    std::vector<MutationPtr> mutations;
+    size_t applied = 0;
+  };
+  auto batch = std::make_shared<Batch>();
+  batch->mutations.assign(waiting_.begin(), waiting_.begin() + static_cast<ptrdiff_t>(count));
+  const InPool& in_pool = urgency_ == Urgency::kLast ? hooks_.in_bulk_pool : hooks_.in_disk_pool;
+  in_pool(
+      [engine = engine_, batch] {
+        for (const MutationPtr& mutation : batch->mutations) {
+          RETURN_IF_ERROR(ApplyTo(*engine, *mutation, Place::kPool));
+          ++batch->applied;
+        }
+        return absl::OkStatus();
       },
-      [self = weak_from_this()](const absl::Status& status) {
-        if (const auto queue = self.lock()) queue->OnAppliedInPool(status);
+      [self = weak_from_this(), batch](const absl::Status& status) {
+        if (const auto queue = self.lock()) queue->OnAppliedInPool(batch->applied, status);
       });
 }
 
-void ApplyQueue::OnAppliedInPool(const absl::Status& status) {
+void ApplyQueue::OnAppliedInPool(size_t applied, const absl::Status& status) {
   if (is_abandoned_) return;
-  if (absl::IsResourceExhausted(status)) {
-    hooks_.on_no_space(status);
-    return Pause();
+  Decree last = kInvalidDecree;
+  for (; applied > 0; --applied) {
+    last = waiting_.front()->decree;
+    PopFirst();
   }
-  if (absl::IsUnavailable(status)) return Pause();
-  is_held_ = false;
+  is_held_ = !status.ok();  // before the hook, which may come back with more
+  if (last != kInvalidDecree) {
+    pause_ = kPauseMin;
+    hooks_.on_applied(last);
+    if (is_abandoned_) return;
+  }
+  if (absl::IsResourceExhausted(status)) hooks_.on_no_space(status);
+  if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) return Pause();
   if (!status.ok()) return Fail(status);
-  pause_ = kPauseMin;
-  const Decree applied = waiting_.front()->decree;
-  PopFirst();
-  hooks_.on_applied(applied);
-  if (!is_abandoned_ && !is_held_) Pump();
+  if (!is_held_) Pump();
 }
 
 void ApplyQueue::Pause() {
@@ -90,7 +110,7 @@ void ApplyQueue::Pause() {
     const auto queue = self.lock();
     if (queue == nullptr || queue->is_abandoned_) return;
     queue->timer_ = kNoTimer;
-    queue->ApplyFirstInPool();
+    queue->ApplyInPool(1);
   });
   pause_ = std::min(2 * pause_, kPauseMax);
 }

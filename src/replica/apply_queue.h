@@ -1,9 +1,11 @@
 // ApplyQueue hands committed mutations to the engine, in decree order, and never makes the strand
 // wait for it.
 //
-// Shapes    Each is tried on the strand; one that would have to wait goes to the disk's pool, and
-//           those behind it queue. Without space it is tried again in the pool, after pauses that
-//           double from kPauseMin to kPauseMax, until it fits: no replica is lost to a full disk.
+// Shapes    Urgency::kSoon: each is tried on the strand; one that would have to wait goes to the
+//           disk's pool, and those behind it queue. kLast: all that wait go to the bulk pool in one
+//           job, so that what a learner is taught keeps no loop from those who read and write.
+//           Without space it is tried again in the pool, after pauses that double from kPauseMin to
+//           kPauseMax, until it fits: no replica is lost to a full disk.
 // Threads   Strand-bound; the hooks are called on the strand.
 // Lifetime  Held by shared_ptr. After Abandon no hook is called; what was not applied is in the
 //           log.
@@ -33,19 +35,23 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   static constexpr absl::Duration kPauseMin = absl::Milliseconds(250);
   static constexpr absl::Duration kPauseMax = absl::Seconds(2);
 
+  enum class Urgency { kSoon, kLast };
+  // Runs `work` in a pool, then `then` on the strand.
+  using InPool = std::function<void(absl::AnyInvocable<absl::Status()> work,
+                                    absl::AnyInvocable<void(absl::Status)> then)>;
   struct Hooks {
-    // Runs `work` in the disk's pool, then `then` on the strand.
-    std::function<void(absl::AnyInvocable<absl::Status()> work,
-                       absl::AnyInvocable<void(absl::Status)> then)>
-        in_pool;
+    InPool in_disk_pool;
+    InPool in_bulk_pool;
     std::function<void(Decree)> on_applied;  // everything up to it; also from within Apply
     std::function<void(Decree, const absl::Status&)> on_failed;  // then nothing more is applied
     std::function<void(const absl::Status&)> on_no_space;
   };
   ApplyQueue(StrandPtr strand, Hooks hooks);
 
-  // `mutations` follow what was given before. The engine is let go of when nothing waits for it.
-  void Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations);
+  // `mutations` follow what was given before; all that wait are as urgent as these. The engine is
+  // let go of when nothing waits for it.
+  void Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations,
+             Urgency urgency);
   void Abandon();
 
   bool IsIdle() const { return waiting_.empty(); }
@@ -53,8 +59,8 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
 
  private:
   void Pump();
-  void ApplyFirstInPool();
-  void OnAppliedInPool(const absl::Status& status);
+  void ApplyInPool(size_t count);
+  void OnAppliedInPool(size_t applied, const absl::Status& status);
   void Pause();
   void PopFirst();
   void Fail(const absl::Status& status);
@@ -64,7 +70,8 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   std::shared_ptr<Engine> engine_;
   std::deque<MutationPtr> waiting_;
   size_t waiting_bytes_ = 0;
-  bool is_held_ = false;  // the first one is in the pool, or pauses
+  Urgency urgency_ = Urgency::kSoon;
+  bool is_held_ = false;  // the first ones are in a pool, or pause
   bool is_abandoned_ = false;
   absl::Duration pause_ = kPauseMin;
   TimerId timer_ = kNoTimer;

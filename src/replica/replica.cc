@@ -59,8 +59,12 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       applies_(std::make_shared<ApplyQueue>(
           strand_,
           ApplyQueue::Hooks{
-              .in_pool = [this](PoolWork work,
-                                Then then) { InPool(std::move(work), std::move(then)); },
+              .in_disk_pool = [this](PoolWork work,
+                                     Then then) { InPool(std::move(work), std::move(then)); },
+              .in_bulk_pool =
+                  [this](PoolWork work, Then then) {
+                    RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+                  },
               .on_applied = [this](Decree decree) { Step(Applied{decree}); },
               .on_failed = [this](Decree decree,
                                   const absl::Status& status) { OnApplyFailed(decree, status); },
@@ -262,7 +266,11 @@ void Replica::CarryOut(Effects& effects) {
   for (Envelope& envelope : effects.send) Send(std::move(envelope));
   for (const MutationPtr& mutation : effects.apply)
     write_times_.Committed(mutation->decree, last_step_);
-  if (!effects.apply.empty()) applies_->Apply(engine_, effects.apply);
+  if (!effects.apply.empty())
+    applies_->Apply(engine_, effects.apply,
+                    core_->role() == PartitionStatus::kPotentialSecondary
+                        ? ApplyQueue::Urgency::kLast
+                        : ApplyQueue::Urgency::kSoon);
   for (PeerReply& reply : effects.replies) Answer(std::move(reply));
   for (const ClientReply& reply : effects.client_replies) AnswerClient(reply);
   for (const ReplyToken token : effects.dropped) {

@@ -61,31 +61,38 @@ class FakeEngine : public Engine {
 
 class ApplyQueueTest : public testing::Test {
  protected:
+  using Urgency = ApplyQueue::Urgency;
+
   ApplyQueueTest() {
     queue_ = std::make_shared<ApplyQueue>(
         strand_,
         ApplyQueue::Hooks{
-            .in_pool =
+            .in_disk_pool = [this](auto work,
+                                   auto then) { RunInPool(std::move(work), std::move(then)); },
+            .in_bulk_pool =
                 [this](auto work, auto then) {
-                  env_.disk_pool("/").Submit(
-                      [this, work = std::move(work), then = std::move(then)]() mutable {
-                        strand_->Post(
-                            [status = work(), then = std::move(then)]() mutable { then(status); });
-                      });
+                  ++bulk_jobs_;
+                  RunInPool(std::move(work), std::move(then));
                 },
             .on_applied = [this](Decree d) { reported_.push_back(d.value()); },
             .on_failed = [this](Decree d, const absl::Status&) { failed_.push_back(d.value()); },
             .on_no_space = [this](const absl::Status&) { ++no_space_; }});
+  }
+  void RunInPool(absl::AnyInvocable<absl::Status()> work,
+                 absl::AnyInvocable<void(absl::Status)> then) {
+    env_.disk_pool("/").Submit([this, work = std::move(work), then = std::move(then)]() mutable {
+      strand_->Post([status = work(), then = std::move(then)]() mutable { then(status); });
+    });
   }
   static MutationPtr Make(int64_t decree) {
     auto mutation = std::make_shared<Mutation>();
     mutation->decree = Decree(decree);
     return mutation;
   }
-  void Apply(std::vector<int64_t> decrees) {
+  void Apply(std::vector<int64_t> decrees, Urgency urgency = Urgency::kSoon) {
     std::vector<MutationPtr> mutations;
     for (const int64_t d : decrees) mutations.push_back(Make(d));
-    env_.RunOn(strand_, [&] { queue_->Apply(engine_, mutations); });
+    env_.RunOn(strand_, [&] { queue_->Apply(engine_, mutations, urgency); });
   }
   void Run(absl::Duration time) { world_.RunFor(time); }
 
@@ -99,6 +106,7 @@ class ApplyQueueTest : public testing::Test {
   std::shared_ptr<ApplyQueue> queue_;
   std::vector<int64_t> reported_, failed_;
   int no_space_ = 0;
+  int bulk_jobs_ = 0;
 };
 
 TEST_F(ApplyQueueTest, WhatNeedNotWaitIsAppliedAtOnceAndReportedOnce) {
@@ -154,6 +162,44 @@ TEST_F(ApplyQueueTest, AFailureInThePoolIsOneToo) {
   Run(absl::Seconds(1));
   EXPECT_THAT(failed_, ElementsAre(1));
   EXPECT_THAT(reported_, IsEmpty());
+}
+
+TEST_F(ApplyQueueTest, WhatALearnerIsTaughtIsOneJobOfTheBulkPool) {
+  Apply({1, 2, 3}, Urgency::kLast);
+  EXPECT_THAT(engine_->applied, IsEmpty()) << "the strand does nothing of it";
+  Apply({4, 5}, Urgency::kLast);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(engine_->applied, ElementsAre("pool 1", "pool 2", "pool 3", "pool 4", "pool 5"));
+  EXPECT_THAT(reported_, ElementsAre(3, 5));
+  EXPECT_EQ(bulk_jobs_, 2);
+  EXPECT_TRUE(queue_->IsIdle());
+}
+
+TEST_F(ApplyQueueTest, ASecondarysFirstMutationIsUrgentAgain) {
+  Apply({1, 2}, Urgency::kLast);
+  Apply({3}, Urgency::kSoon);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(engine_->applied, ElementsAre("pool 1", "pool 2", "strand 3"));
+  EXPECT_THAT(reported_, ElementsAre(2, 3));
+}
+
+TEST_F(ApplyQueueTest, WhatFitsOfABatchIsReportedBeforeTheRestIsTriedAgain) {
+  engine_->pool_answers = {absl::OkStatus(), full_, full_};
+  Apply({1, 2, 3}, Urgency::kLast);
+  Run(absl::Milliseconds(100));
+  EXPECT_THAT(reported_, ElementsAre(1));
+  Run(absl::Seconds(2));
+  EXPECT_EQ(no_space_, 2);
+  EXPECT_THAT(engine_->applied, ElementsAre("pool 1", "pool 2", "pool 3"));
+  EXPECT_THAT(reported_, ElementsAre(1, 2, 3));
+}
+
+TEST_F(ApplyQueueTest, AFailureWithinABatchNamesItsDecree) {
+  engine_->pool_answers = {absl::OkStatus(), absl::DataLossError("broken")};
+  Apply({1, 2, 3}, Urgency::kLast);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(reported_, ElementsAre(1));
+  EXPECT_THAT(failed_, ElementsAre(2));
 }
 
 TEST_F(ApplyQueueTest, AnAbandonedQueueSaysNothingMore) {
