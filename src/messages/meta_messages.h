@@ -133,11 +133,13 @@ struct ConfigSyncRequest {
   std::optional<std::vector<std::string>> slow_disks;
   // servers whose acknowledgements stay far slower than others'
   std::optional<std::vector<Endpoint>> slow_members;
+  // Arion's: the next_number of the last answer; 0: none gave one. Absent: the sender knows none.
+  std::optional<int64_t> number;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
         v(1000, s.unreadable_disks), v(1001, s.missing_replicas), v(1002, s.slow_disks),
-        v(1003, s.slow_members);
+        v(1003, s.slow_members), v(1004, s.number);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };
@@ -146,9 +148,12 @@ struct ConfigSyncResponse {
   std::vector<ConfigurationUpdateRequest> partitions;
   std::optional<std::vector<ReplicaInfo>> gc_replicas;
   std::optional<std::vector<PartitionId>> unneeded_replicas;  // Arion's: of missing_replicas
+  // Arion's: what the next request must carry. kInvalidVersion: this one did not, nothing of it counts.
+  std::optional<int64_t> next_number;
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas), v(1000, s.unneeded_replicas);
+    v(1, s.err), v(2, s.partitions), v(3, s.gc_replicas), v(1000, s.unneeded_replicas),
+        v(1001, s.next_number);
   }
   bool operator==(const ConfigSyncResponse&) const = default;
 };

@@ -79,14 +79,9 @@ struct Partition {
   // Set while the configured primary's process is new: until then it may resume, afterwards another
   // takes over.
   std::optional<Instant> primary_deadline;
-  // Reports by a primary that serves, in a row, that speak against it: how many say that it is not
-  // one, and when the first came that says that its replica is being loaded.
-  int32_t inactive_reports = 0;
-  std::optional<Instant> loading_since;
-  void ForgetDoubts() {
-    inactive_reports = 0;
-    loading_since.reset();
-  }
+  int32_t inactive_reports = 0;  // in a row, by a primary that should be one
+  // Reports up to this number may have been written before `config` was stored.
+  int64_t older_reports = 0;
   std::optional<Instant> headless_since;
   Endpoint former_primary;  // wins ties
   // The largest ballot that a server has reported, and who said to be primary under it, in a life
@@ -115,6 +110,9 @@ struct Node {
   bool alive = false;
   int64_t incarnation = 0;  // counts the restarts that were noticed
   bool collected = false;   // a config sync of its present connection has been received
+  // The number of the one config sync that is read next; 0: none is given yet. A report that comes late,
+  // or again, has another, and so has one of a former process of it or of ours.
+  int64_t awaited_report = 0;
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
   Instant slow_since;                           // while there are some

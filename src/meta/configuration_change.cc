@@ -230,13 +230,13 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
       partition.suspects.erase(config.primary);
     }
     partition.primary_deadline.reset();
-    partition.ForgetDoubts();
+    partition.inactive_reports = 0;
     partition.headless_since.reset();
   } else {
     if (former.primary.IsValid()) partition.former_primary = former.primary;
     if (!partition.headless_since) partition.headless_since = now;
     partition.primary_deadline.reset();
-    partition.ForgetDoubts();
+    partition.inactive_reports = 0;
   }
   if (cause == ConfigType::kUpgradeToSecondary) {
     for (Endpoint node : config.secondaries) {

@@ -23,6 +23,7 @@ constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
 constexpr size_t kMovesAtOnce = 2;
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
 constexpr absl::Duration kStoreRetryDelay = absl::Seconds(3);
+constexpr uint64_t kFirstReportNumberMax = uint64_t{1} << 62;  // far from those of a former life
 
 std::string Describe(const PartitionConfiguration& config) {
   std::string text = absl::StrCat("[", config.pid.ToString(), " ", config.ballot.value(),
@@ -56,7 +57,8 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       strand_(env.NewStrand("meta")),
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
-                 .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}) {}
+                 .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
+      last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
 
 absl::Status MetaServer::State::Start() {
   // Until the state is loaded, requests are told so.
@@ -221,6 +223,7 @@ void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
   Node& node = state_.nodes[endpoint];
   node.alive = true;
   node.collected = false;
+  node.awaited_report = 0;
   node.slow_disks.clear();
   node.slow_members.clear();
   node.replicas.clear();
@@ -253,8 +256,17 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   if (!state_.IsAlive(sync->node)) {
     return Answer(request, ConfigSyncResponse{.err = ErrorCode::kObjectNotFound});
   }
-  NoteReports(state_, *sync, options_.grace, Now());
   ConfigSyncResponse response;
+  Node& node = state_.nodes[sync->node];
+  if (node.awaited_report == 0) node.awaited_report = NewReportNumber();
+  if (sync->number && *sync->number != node.awaited_report) {
+    response.err = ErrorCode::kInvalidVersion;
+    response.next_number = node.awaited_report;
+    return Answer(request, response);
+  }
+  node.awaited_report = NewReportNumber();
+  if (sync->number) response.next_number = node.awaited_report;
+  NoteReports(state_, *sync, options_.grace, Now());
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
       const PartitionConfiguration& config = partition.config;
@@ -359,6 +371,7 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
   CHECK(partition.pending == next) << "M1: " << Describe(next) << " is not what was stored";
   int32_t app_id = next.pid.app_id;
   Install(partition, std::move(next), cause, Now());
+  partition.older_reports = last_report_number_;
   stats_.configuration_changes.Add(1);
   LOG(INFO) << "meta: " << Describe(partition.config);
   if (partition.intent) partition.intent->times_sent = 0;  // now with another ballot

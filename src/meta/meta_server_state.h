@@ -103,6 +103,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnDuplicationSync(InboundRequest& request);
   void NodeCameAlive(Endpoint endpoint, const char* what);
   void EndIncarnation(Endpoint endpoint);
+  int64_t NewReportNumber() { return ++last_report_number_; }
   void ExpireNodes();
 
   // ---- changes of configurations ----
@@ -185,6 +186,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
+  int64_t last_report_number_;           // given to any server; begins anywhere
   Instant leases_end_{0};                // those that this meta server, or a former one, granted
   bool store_failed_ = false;
   Instant store_retry_at_{0};  // the state could not be written: the guardian waits

@@ -30,18 +30,14 @@ void NoteUnknownTable(ClusterState& state, int32_t app_id) {
     state.last_reserved_app_id = std::max(state.last_reserved_app_id, app_id);
 }
 
-void NoteLoading(Partition& partition, Endpoint node, absl::Duration grace, Instant now) {
-  const bool is_primary = partition.config.primary == node;
-  if (is_primary && partition.serving.contains(node)) {
-    // It may have taken office after this was written: messages come late, or twice. None is under
-    // way for a grace, so what still comes then is a new process's.
-    ++partition.inactive_reports;
-    if (!partition.loading_since) partition.loading_since = now;
-    if (now < *partition.loading_since + grace) return;
-  }
+void NoteLoading(Partition& partition, Endpoint node, bool is_of_this_configuration,
+                 Instant deadline) {
+  // It may have taken office after this was written.
+  if (partition.serving.contains(node) && !is_of_this_configuration) return;
   partition.serving.erase(node);
   partition.suspects.erase(node);
-  if (is_primary && !partition.primary_deadline) partition.primary_deadline = now + grace;
+  if (partition.config.primary == node && !partition.primary_deadline)
+    partition.primary_deadline = deadline;
 }
 
 void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report, Instant now,
@@ -49,7 +45,7 @@ void NotePrimary(Partition& partition, Endpoint node, const ReplicaInfo& report,
   if (report.status == PartitionStatus::kPrimary) {
     partition.serving.insert(node);
     partition.primary_deadline.reset();
-    partition.ForgetDoubts();
+    partition.inactive_reports = 0;
   } else if (partition.serving.contains(node)) {
     if (++partition.inactive_reports >= kInactiveReportsMax && IsUnclean(report)) {
       partition.serving.erase(node);
@@ -131,7 +127,7 @@ void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) 
   }
   if (partition.config.primary == node) {
     partition.primary_deadline = primary_deadline;
-    partition.ForgetDoubts();
+    partition.inactive_reports = 0;
   }
 }
 
@@ -170,7 +166,8 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
       const ReplicaInfo& report = found->second;
       NoteBallot(partition, sync.node, report);
       if (report.loading.value_or(false)) {
-        NoteLoading(partition, sync.node, grace, now);
+        NoteLoading(partition, sync.node, sync.number.value_or(0) > partition.older_reports,
+                    deadline);
       } else if (partition.config.primary == sync.node) {
         NotePrimary(partition, sync.node, report, now, deadline);
       } else if (partition.config.IsSecondary(sync.node)) {

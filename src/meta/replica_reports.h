@@ -3,8 +3,8 @@
 //
 // Shapes    `unclean` speaks of how a process began; it matters until that process is known to take
 //           part in a group again (Partition::serving). A replica that is loading proves that its
-//           process is new; of a primary that serves only reports that keep coming do, for one that
-//           was written before it took office may come late.
+//           process is new, where the report was asked for after the configuration was stored under
+//           which it serves: one that has no number, or an older one, may have been overtaken.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

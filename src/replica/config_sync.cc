@@ -82,7 +82,7 @@ void ConfigSync::Run() {
 }
 
 void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
-  ConfigSyncRequest request{.node = host_->self, .stored_replicas = reports};
+  ConfigSyncRequest request{.node = host_->self, .stored_replicas = reports, .number = number_};
   const PeerGeneration generation = host_->options.peer_generation;
   if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
   if (!unreadable_disks_.empty()) request.unreadable_disks = unreadable_disks_;
@@ -112,6 +112,9 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
     error = decoded.ok() ? decoded->err : ErrorCode::kInvalidData;
     if (decoded.ok()) response = *std::move(decoded);
   }
+  const int64_t sent = number_;  // one request at a time
+  number_ = response.next_number.value_or(number_);
+  if (error == ErrorCode::kInvalidVersion && number_ != sent) return Schedule(absl::ZeroDuration());
   if (error != ErrorCode::kOk) {
     LOG_IF(WARNING, error != ErrorCode::kBusy)
         << "config sync with " << host_->lease->leader() << ": " << error;

@@ -2,10 +2,14 @@
 // (spec/replication.md 1.9): on connecting, every interval, and soon after a replica opened or
 // closed.
 //
+// Shapes    Each answer numbers the next request. One with another number is refused unread, since
+//           it may have been late or doubled; the refusal says which number is awaited, and the
+//           request is made anew at once, with what is true then.
 // Answers   What a meta server asks that lost its state, whichever it is: also without a lease.
 // Threads   Strand-bound to the server's strand.
 // Promises  C1  An answer counts only in the lease term its request was sent in, and for a
 //               replica that answer leaves out only if that replica is still as it was reported.
+//           C2  What a request says was looked up after the answer came that numbered it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -56,6 +60,7 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   bool was_answered_ = false;  // in this term
   bool is_under_way_ = false;
   uint64_t term_ = 0;
+  int64_t number_ = 0;  // of the next request; 0: no answer has said
   TimerId timer_ = kNoTimer;
   Instant timer_at_;
 };

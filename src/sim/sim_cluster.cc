@@ -52,6 +52,17 @@ SimClusterOptions SimClusterOptions::OlderCopyPutBack(uint64_t seed) {
   return options;
 }
 
+SimClusterOptions SimClusterOptions::LateReports(uint64_t seed) {
+  SimClusterOptions options = Swarm(seed);
+  // What makes reports untrue: replicas are loaded, and take office.
+  options.faults.kinds = {Fault::kCrashOne, Fault::kCrashAll,    Fault::kCrashMeta,
+                          Fault::kRestart,  Fault::kCutFromMeta, Fault::kCutFromPeer,
+                          Fault::kWallJump};
+  options.faults.length_max = std::min(options.faults.length_max, absl::Seconds(8));
+  options.reports = Reports::kLateAgain;
+  return options;
+}
+
 std::string RunReport::Replay() const {
   return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed, replay_options);
 }
@@ -428,6 +439,9 @@ RunReport SimCluster::Run() {
     StartWorkload();
     network_.weather = UsualWeather();
     network_.odd_percent = options_.faults.odd_percent;
+    if (options_.reports == SimClusterOptions::Reports::kLateAgain)
+      network_.echoes = {
+          .request = kRpcConfigSync, .copies = 3, .late_max = 5 * meta_options_.grace};
     faults_on_ = true;
     ScheduleFault();
     if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();

@@ -56,6 +56,9 @@ struct SimClusterOptions {
   // what such a copy does not know shows by reports only.
   enum class MetaState { kKept, kOlderCopyPutBack };
   MetaState meta_state = MetaState::kKept;
+  // The second: config syncs come again long after they were sent, by several graces.
+  enum class Reports { kOnce, kLateAgain };
+  Reports reports = Reports::kOnce;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;
@@ -68,6 +71,7 @@ struct SimClusterOptions {
   // The canary: disks forget what was flushed, and all servers crash now and then.
   static SimClusterOptions LyingDisks(uint64_t seed);
   static SimClusterOptions OlderCopyPutBack(uint64_t seed);
+  static SimClusterOptions LateReports(uint64_t seed);
 };
 
 struct RunReport {

@@ -370,6 +370,7 @@ void SimCluster::HealAll() {
   network_.UnblockAll();
   network_.weather = LinkWeather{};
   network_.odd_percent = 0;
+  network_.echoes = {};
   for (const auto& node : world_.nodes()) {
     node->PauseFor(absl::ZeroDuration());
     node->LagFor(absl::ZeroDuration(), {});

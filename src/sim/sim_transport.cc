@@ -220,10 +220,27 @@ InboundRequest MakeInbound(const OutboundRequest& request, Endpoint from, std::s
 
 }  // namespace
 
+void SimNetwork::Echo(Endpoint from, Endpoint to, const OutboundRequest& request) {
+  const auto sent = std::make_shared<const OutboundRequest>(request);
+  for (int copy = 0; copy < echoes.copies; ++copy) {
+    const absl::Duration late = world_.random().Between(absl::ZeroDuration(), echoes.late_max);
+    world_.After(late, EventKind::kMessage, [this, from, to, sent] {
+      const PortPtr target = Find(to);
+      if (target == nullptr || echoes.copies == 0) return;
+      Arrive(target, Delay(), [sent, from, at = std::weak_ptr(target)] {
+        const PortPtr target = at.lock();
+        if (target == nullptr || !target->open() || !target->handler) return;
+        target->handler(MakeInbound(*sent, from, sent->body));
+      });
+    });
+  }
+}
+
 void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                         absl::AnyInvocable<void(RpcResult)> done) {
   if (!port_->open()) return;
   if (network_.on_request) network_.on_request(port_->local, to, request);
+  if (request.name == network_.echoes.request) network_.Echo(port_->local, to, request);
   VLOG(1) << request.name << " to " << to << ", " << request.body.size() << " bytes";
   SimWorld& world = network_.world_;
   uint64_t id = port_->next_call++;

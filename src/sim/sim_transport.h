@@ -45,6 +45,13 @@ class SimNetwork {
   // Of servers' requests, followed by an odd copy, and of their answers, replaced by one
   // (odd_messages.h).
   double odd_percent = 0;
+  // Requests of this name come again and again after they were sent, late and in any order, also when
+  // their senders are gone.
+  struct Echoes {
+    std::string request;
+    int copies = 0;
+    absl::Duration late_max;
+  } echoes;
   // What passes, for checkers: requests as they are sent; answers as the responder gives them.
   std::function<void(Endpoint from, Endpoint to, const OutboundRequest& request)> on_request;
   std::function<void(Endpoint server, const OutboundRequest& request, ErrorCode error,
@@ -91,6 +98,7 @@ class SimNetwork {
   }
   void Send(Endpoint from, const PortPtr& to, Copies copies, Task&& deliver);
   void Arrive(const PortPtr& to, absl::Duration delay, Task&& deliver);
+  void Echo(Endpoint from, Endpoint to, const OutboundRequest& request);
   // Those of `from`. A request that is on its way gets there or not. How many there are.
   int64_t FailCalls(const PortPtr& from, Endpoint to);
   absl::Duration Delay();

@@ -56,6 +56,7 @@ class MetaFixture : public testing::Test {
   struct PlayedServer {
     bool up = false;
     int64_t start_time = 0;
+    int64_t report_number = 0;
   };
   struct Proposal {
     Endpoint to;
@@ -121,6 +122,7 @@ class MetaFixture : public testing::Test {
     PlayedServer& server = servers_[n];
     server.up = true;
     server.start_time = ++next_start_time_;
+    server.report_number = 0;
     Beacon(n);
   }
   void KillServer(int n) { servers_[n].up = false; }
@@ -132,9 +134,24 @@ class MetaFixture : public testing::Test {
     auto ack = Ask<BeaconAck>(kRpcBeacon, beacon);
     return ack && ack->is_master && ack->allowed && ack->time == 77;
   }
+  // Written now; sent when the test says so.
+  ConfigSyncRequest ReportOf(int n, std::vector<ReplicaInfo> replicas) {
+    return {.node = ServerAt(n),
+            .stored_replicas = std::move(replicas),
+            .number = servers_[n].report_number};
+  }
+  std::optional<ConfigSyncResponse> Send(const ConfigSyncRequest& report) {
+    return Ask<ConfigSyncResponse>(kRpcConfigSync, report);
+  }
+  // Where its number is not the one awaited it is made again.
   std::optional<ConfigSyncResponse> Sync(int n, std::vector<ReplicaInfo> replicas = {}) {
-    return Ask<ConfigSyncResponse>(
-        kRpcConfigSync, ConfigSyncRequest{.node = ServerAt(n), .stored_replicas = replicas});
+    const auto send = [&] {
+      std::optional<ConfigSyncResponse> answer = Send(ReportOf(n, replicas));
+      if (answer && answer->next_number) servers_[n].report_number = *answer->next_number;
+      return answer;
+    };
+    std::optional<ConfigSyncResponse> answer = send();
+    return answer && answer->err == ErrorCode::kInvalidVersion ? send() : answer;
   }
   void StartAndSync(int count) {
     for (int n = 1; n <= count; ++n) StartServer(n);

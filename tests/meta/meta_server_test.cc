@@ -301,30 +301,130 @@ TEST_F(MetaServerTest, APrimaryStillLoadingOneGraceAfterItsLastServiceIsReplaced
   EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
 }
 
-TEST_F(MetaServerTest, AConfigSyncThatComesAgainAfterItsSenderTookOfficeChangesNothing) {
-  CompleteTable(3);
-  const PartitionConfiguration before = ConfigOf("t", 0);
-  for (int n = 1; n <= 3; ++n) StartServer(n);
-  ReplicaInfo loading = Report(before, PartitionStatus::kInactive);
-  loading.loading = true;
-  const int chosen = NumberOf(before.primary);
-  Sync(chosen, {loading});
-  for (int n = 1; n <= 3; ++n) {
-    ReplicaInfo loaded = Report(before, PartitionStatus::kInactive);
-    loaded.unclean = true;
-    Sync(n, {loaded});
+// All begin anew; the former primary leads again.
+class ReportsThatComeLate : public MetaServerTest {
+ protected:
+  void AllRestart() {
+    CompleteTable(3);
+    before_ = ConfigOf("t", 0);
+    chosen_ = NumberOf(before_.primary);
+    for (int n = 1; n <= 3; ++n) StartServer(n);
   }
-  Obey();
+  void AllAreLoaded() {
+    for (int n = 1; n <= 3; ++n) {
+      ReplicaInfo loaded = Report(before_, PartitionStatus::kInactive);
+      loaded.unclean = true;
+      Sync(n, {loaded});
+    }
+    Obey();
+    led_ = ConfigOf("t", 0);
+    ASSERT_EQ(led_.primary, before_.primary);
+  }
+  ReplicaInfo Loading() const {
+    ReplicaInfo report = Report(before_, PartitionStatus::kInactive);
+    report.loading = true;
+    return report;
+  }
+  void ExpectItLeads() {
+    ConfigurationUpdateRequest removal{
+        .config = led_, .type = ConfigType::kRemove, .node = led_.secondaries.front()};
+    ++removal.config.ballot;
+    removal.config.secondaries.erase(removal.config.secondaries.begin());
+    EXPECT_EQ(Update(removal)->err, ErrorCode::kOk) << "it is no former process that asks";
+    Pass(absl::Seconds(10));
+    EXPECT_EQ(ConfigOf("t", 0).primary, led_.primary) << "its lease ran all the time";
+  }
+
+  PartitionConfiguration before_, led_;
+  int chosen_ = 0;
+};
+
+TEST_F(ReportsThatComeLate, HoweverLateAndOftenTheyChangeNothing) {
+  AllRestart();
+  Sync(chosen_, {Loading()});
+  const ConfigSyncRequest late = ReportOf(chosen_, {Loading()});
+  Send(late);
+  AllAreLoaded();
+  for (int times = 0; times < 3; ++times) {
+    const std::optional<ConfigSyncResponse> answer = Send(late);
+    EXPECT_EQ(answer->err, ErrorCode::kInvalidVersion);
+    EXPECT_TRUE(answer->partitions.empty());
+    Pass(options_.grace);
+  }
+  ExpectItLeads();
+}
+
+TEST_F(ReportsThatComeLate, OneThatTheOfficeOvertookSaysNothingAgainstIt) {
+  AllRestart();
+  AllAreLoaded();
+  const ConfigSyncRequest overtaken = ReportOf(chosen_, {Loading()});
+  EXPECT_EQ(Send(overtaken)->err, ErrorCode::kOk) << "none came between";
+  ExpectItLeads();
+}
+
+// Its clock was set back, so that its beacons do not show it.
+TEST_F(ReportsThatComeLate, OneThatWasAskedForUnderTheOfficeShowsANewProcess) {
+  AllRestart();
+  AllAreLoaded();
+  Sync(chosen_, {Report(led_, PartitionStatus::kPrimary)});
+  Sync(chosen_, {Loading()});
+  Pass(options_.grace + absl::Seconds(1));
+  EXPECT_NE(ConfigOf("t", 0).primary, led_.primary);
+}
+
+TEST_F(ReportsThatComeLate, WhatAFormerProcessWroteIsNotRead) {
+  CompleteTable(3);
   const PartitionConfiguration led = ConfigOf("t", 0);
-  ASSERT_EQ(led.primary, before.primary);
-  Sync(chosen, {loading});
-  ConfigurationUpdateRequest removal{
-      .config = led, .type = ConfigType::kRemove, .node = led.secondaries.front()};
-  ++removal.config.ballot;
-  removal.config.secondaries.erase(removal.config.secondaries.begin());
-  EXPECT_EQ(Update(removal)->err, ErrorCode::kOk) << "it is no former process that asks";
+  const int primary = NumberOf(led.primary);
+  Sync(primary, {Report(led, PartitionStatus::kPrimary)});
+  const ConfigSyncRequest late = ReportOf(primary, {Report(led, PartitionStatus::kPrimary)});
+  StartServer(primary);
+  EXPECT_EQ(Send(late)->err, ErrorCode::kInvalidVersion);
+  Sync(primary, {Report(led, PartitionStatus::kInactive)});
+  EXPECT_EQ(Send(late)->err, ErrorCode::kInvalidVersion);
+  Pass(options_.grace + absl::Seconds(1));
+  EXPECT_NE(ConfigOf("t", 0).primary, led.primary) << "it does not resume";
+}
+
+TEST_F(ReportsThatComeLate, NorWhatWasWrittenForAFormerLifeOfTheMetaServer) {
+  CompleteTable(3);
+  const PartitionConfiguration led = ConfigOf("t", 0);
+  const int primary = NumberOf(led.primary);
+  Sync(primary, {Report(led, PartitionStatus::kPrimary)});
+  ReplicaInfo loading = Report(led, PartitionStatus::kInactive);
+  loading.loading = true;
+  const ConfigSyncRequest late = ReportOf(primary, {loading});
+  StopMeta(sim::CrashMode::kProcess);
+  ASSERT_TRUE(StartMeta().ok());
+  EXPECT_EQ(Send(late)->err, ErrorCode::kInvalidVersion);
   Pass(absl::Seconds(10));
-  EXPECT_EQ(ConfigOf("t", 0).primary, led.primary) << "its lease ran all the time";
+  EXPECT_EQ(ConfigOf("t", 0).primary, led.primary);
+}
+
+// Other servers than Arion's, and older ones.
+TEST_F(ReportsThatComeLate, WhatHasNoNumberIsTakenAndEndsNoOffice) {
+  AllRestart();
+  AllAreLoaded();
+  const ConfigSyncRequest plain{.node = led_.primary,
+                                .stored_replicas = std::vector<ReplicaInfo>{Loading()}};
+  const std::optional<ConfigSyncResponse> answer = Send(plain);
+  EXPECT_EQ(answer->err, ErrorCode::kOk);
+  EXPECT_EQ(answer->partitions.size(), 1u);
+  EXPECT_EQ(answer->next_number, std::nullopt);
+  Pass(options_.grace);
+  Send(plain);
+  ExpectItLeads();
+}
+
+TEST_F(ReportsThatComeLate, WhoHeardNoAnswerIsToldTheNumberAgain) {
+  StartAndSync(1);
+  const ConfigSyncRequest report = ReportOf(1, {});
+  const std::optional<ConfigSyncResponse> lost = Send(report);
+  EXPECT_EQ(lost->err, ErrorCode::kOk);
+  const std::optional<ConfigSyncResponse> refused = Send(report);
+  EXPECT_EQ(refused->err, ErrorCode::kInvalidVersion);
+  EXPECT_EQ(refused->next_number, lost->next_number);
+  EXPECT_EQ(Sync(1)->err, ErrorCode::kOk);
 }
 
 TEST_F(MetaServerTest, AfterEverybodyRestartedTheLongestLogLeads) {

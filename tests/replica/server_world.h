@@ -72,6 +72,10 @@ class FakeMeta {
     transport_.SendOneWay(to, {.name = kRpcConfigProposal, .body = EncodeWrapped(proposal)});
   }
   const std::map<Endpoint, std::vector<ReplicaInfo>>& reports() const { return reports_; }
+  // From now on as Arion's meta server does; the first awaited is 1.
+  void NumberReports() { awaited_report_ = 1; }
+  std::vector<int64_t>& report_numbers() { return report_numbers_; }
+  void LoseReportAnswers(bool lose) { loses_report_answers_ = lose; }
 
  private:
   void Handle(InboundRequest request) {
@@ -90,8 +94,15 @@ class FakeMeta {
     }
     if (name == kRpcConfigSync) {
       const auto sync = DecodeWrapped<ConfigSyncRequest>(request.body);
-      reports_[sync->node] = sync->stored_replicas.value_or(std::vector<ReplicaInfo>{});
       ConfigSyncResponse response;
+      report_numbers_.push_back(sync->number.value_or(-1));
+      if (awaited_report_ != 0 && sync->number != awaited_report_) {
+        response = {.err = ErrorCode::kInvalidVersion, .next_number = awaited_report_};
+        return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+      }
+      reports_[sync->node] = sync->stored_replicas.value_or(std::vector<ReplicaInfo>{});
+      if (awaited_report_ != 0) response.next_number = ++awaited_report_;
+      if (loses_report_answers_) return;
       for (const auto& [pid, configuration] : configurations_)
         if (configuration.IsMember(sync->node))
           response.partitions.push_back(
@@ -122,6 +133,9 @@ class FakeMeta {
   bool holds_updates_ = false;
   std::vector<InboundRequest> held_;
   std::map<Endpoint, std::vector<ReplicaInfo>> reports_;
+  int64_t awaited_report_ = 0;
+  std::vector<int64_t> report_numbers_;
+  bool loses_report_answers_ = false;
 };
 
 // One machine and the server of its present life.

@@ -133,6 +133,15 @@ TEST_F(SimSeeds, AnOlderCopyOfMetasStateIsCaughtUp) {
   }
 }
 
+// What a server said long ago ends no primary, and makes nobody lead.
+TEST_F(SimSeeds, ReportsThatComeLateAndAgainChangeNothing) {
+  for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_LATE_REPORTS", 8); ++seed) {
+    SimCluster cluster(SimClusterOptions::LateReports(seed));
+    const RunReport report = cluster.Run();
+    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
+  }
+}
+
 using SimReplay = Quiet;
 
 TEST_F(SimReplay, ASeedRunsTheSameEventForEvent) {
