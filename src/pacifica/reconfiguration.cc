@@ -12,6 +12,8 @@ namespace arion {
 namespace {
 
 constexpr int kJustChosen = 3;  // prepare timeouts: after the first it has seen who is silent
+// Prepare timeouts for which a primary that may give no way stays, twice as many each time.
+constexpr int kStayMin = 2, kStayMax = 16;
 
 void RemoveFrom(PartitionConfiguration& configuration, Endpoint node) {
   if (configuration.primary == node) configuration.primary = Endpoint{};
@@ -167,7 +169,15 @@ bool Reconfiguration::MayStayInOffice(const PartitionConfiguration& truth) const
 // Both wishes are for the same ballot, so that only one of them, or of their copies, is accepted.
 void Reconfiguration::AskToStay(const PartitionConfiguration& truth) {
   pending_.reset();
+  NoteRefusedWay();
   Begin(ConfigType::kPrimaryForceUpdateBallot, s_.options.self, truth);
+}
+
+void Reconfiguration::NoteRefusedWay() {
+  absl::Duration patience = kStayMin * s_.options.prepare_timeout;
+  if (refused_way_ && s_.now < refused_way_->until + refused_way_->patience)
+    patience = std::min(2 * refused_way_->patience, kStayMax * s_.options.prepare_timeout);
+  refused_way_ = {s_.now + patience, patience};
 }
 
 void Reconfiguration::Check() const {

@@ -56,6 +56,8 @@ class Reconfiguration {
   bool LacksMember() const;
   // Nobody answers any more: rather than remove all others it makes room for one of them.
   void GiveWay();
+  // Not for a while after it was refused: each time costs a ballot, which nobody but meta would hear of.
+  bool MayGiveWay() const { return !refused_way_ || refused_way_->until <= s_.now; }
   // Chosen a moment ago, maybe because another gave way: that one is then removed, not given way to.
   bool WasJustChosen() const;
   // False: too early. What earlier primaries prepared may have been committed by them, so it must
@@ -94,6 +96,7 @@ class Reconfiguration {
   void ServeOn(const PartitionConfiguration& truth);
   bool MayStayInOffice(const PartitionConfiguration& truth) const;
   void AskToStay(const PartitionConfiguration& truth);
+  void NoteRefusedWay();
   // A config sync of the present lease has come.
   void EndLapse();
   void LeaveDropped();
@@ -132,6 +135,11 @@ class Reconfiguration {
     Endpoint failed = {};  // since; invalid: nobody
   };
   std::optional<RefusedRemoval> refused_removal_;
+  struct RefusedWay {  // to another
+    Instant until;     // it stays
+    absl::Duration patience;
+  };
+  std::optional<RefusedWay> refused_way_;
   std::optional<int64_t> dropped_at_version_;  // of the table
   std::optional<Instant> chosen_at_;           // as primary, by the meta server
   std::optional<Ballot>

@@ -329,7 +329,9 @@ void ReplicaCore::Parts::OnSilent(Endpoint node) {
       std::all_of(members.begin(), members.end(), [&](Endpoint member) {
         return member == node || primary.IsSilent(member) || group_check.IsSilent(member);
       });
-  nobody_answers ? reconfiguration.GiveWay() : reconfiguration.RemoveMember(node);
+  if (!nobody_answers) return reconfiguration.RemoveMember(node);
+  if (reconfiguration.MayGiveWay()) return reconfiguration.GiveWay();
+  primary.TakeOffice(Primary::Term::kResumed);  // what is under way is sent anew
 }
 
 // ---- group ----
