@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "meta/balance_planner.h"
 #include "meta/held_replica.h"
+#include "meta/succession.h"
 
 namespace arion {
 namespace {

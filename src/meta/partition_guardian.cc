@@ -2,18 +2,18 @@
 #include "meta/partition_guardian.h"
 
 #include <algorithm>
-#include <tuple>
 
 #include "meta/configuration_change.h"
 #include "meta/placement_planner.h"
 #include "meta/proposal_patience.h"
+#include "meta/slow_servers.h"
 #include "meta/stale_configuration.h"
+#include "meta/succession.h"
 
 namespace arion {
 namespace {
 
-constexpr int kSlowMovesAtOnce = 16;                        // of members that acknowledge slowly
-constexpr absl::Duration kSlowPatience = absl::Seconds(2);  // before members leave a slow disk
+constexpr int kSlowMovesAtOnce = 16;  // of members that acknowledge slowly
 
 // One look at all partitions; what it decided so far counts for the next decision.
 class Look {
@@ -24,7 +24,9 @@ class Look {
         options_(options),
         now_(now),
         placement_(state),
-        patience_(state, now, &plan_.next_look) {}
+        patience_(state, now, &plan_.next_look),
+        slow_(state, now, &plan_.next_look),
+        succession_(state, options.grace, now, &plan_.next_look) {}
 
   GuardianPlan Plan() {
     std::vector<GuardianPlan::Step> lonely, rest;
@@ -137,7 +139,8 @@ class Look {
                (config.ballot == Ballot(0) || alive->LoadedReplica(config.pid) != nullptr);
       }
       case ConfigType::kUpgradeToPrimary:
-        return intent.target == node && !config.primary.IsValid() && IsIntact(partition, node);
+        return intent.target == node && !config.primary.IsValid() &&
+               succession_.IsIntact(partition, node);
       case ConfigType::kAddSecondary:
         return intent.target == config.primary && MayLearn(partition, node) &&
                config.MemberCount() < factor;
@@ -146,7 +149,7 @@ class Look {
                config.MemberCount() <= factor;
       case ConfigType::kDowngradeToSecondary:  // somebody must be there to follow
         return intent.target == config.primary && node == config.primary &&
-               !Intact(partition).empty();
+               !succession_.Intact(partition).empty();
       case ConfigType::kDowngradeToInactive:
       case ConfigType::kRemove:  // never the last one
         return intent.target == config.primary && config.IsMember(node) &&
@@ -177,10 +180,7 @@ class Look {
     }
     if (!config.primary.IsValid()) {
       if (!config.secondaries.empty()) return UpgradeOne(partition);
-      if (config.last_drops.empty()) return AssignNew(partition);
-      Step step = AssignFromDrops(partition);
-      if (!step.intent) step.reason = WhyNobody(partition);
-      return step;
+      return config.last_drops.empty() ? AssignNew(partition) : AssignFromDrops(partition);
     }
     for (Endpoint node : config.secondaries) {
       if (!state_.IsAlive(node)) {
@@ -199,61 +199,25 @@ class Look {
     return {};
   }
 
-  // For long enough that others would be known to be slow as well.
-  bool IsSlow(Endpoint endpoint, PartitionId pid) {
-    const Node* node = state_.FindNode(endpoint);
-    if (node == nullptr || !node->alive || !node->IsSlowFor(pid) || MostAreSlow()) return false;
-    const Instant since = node->slow_since + kSlowPatience;
-    if (now_ < since) LookAgainAt(since);
-    return now_ >= since;
-  }
-
-  // As a secondary of that primary. A slow disk is judged by itself, replica by replica.
-  bool AcknowledgesSlowly(Endpoint endpoint, Endpoint primary) const {
-    const Node* node = state_.FindNode(endpoint);
-    const Node* asks = state_.FindNode(primary);
-    return node != nullptr && asks != nullptr && asks->alive && node->slow_disks.empty() &&
-           asks->slow_members.contains(endpoint) && !MostAreSlow();
-  }
-  // Not to one other server alone, which may itself be badly connected.
-  bool IsSlowToMost(Endpoint endpoint) const {
-    const Node* node = state_.FindNode(endpoint);
-    const size_t reports = state_.SlownessReports(endpoint);
-    return node != nullptr && node->slow_disks.empty() && reports >= 2 &&
-           2 * reports > state_.AliveCount() - 1 && !MostAreSlow();
-  }
-
-  bool MostAreSlow() const {
-    const auto is_slow = [this](const auto& entry) {
-      return entry.second.alive &&
-             (!entry.second.slow_disks.empty() || state_.SlownessReports(entry.first) > 0);
-    };
-    const auto slow = std::count_if(state_.nodes.begin(), state_.nodes.end(), is_slow);
-    return 2 * static_cast<size_t>(slow) > state_.AliveCount();
-  }
-
   // Every member is waited for by every write: the primary's role goes first, then the copy.
   std::optional<Step> LeaveSlow(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
     const bool is_under_way = partition.intent && partition.intent->type == ConfigType::kRemove;
     const bool may_move = is_under_way || moves_away_ < kSlowMovesAtOnce;
-    if (IsSlow(config.primary, config.pid) || (may_move && IsSlowToMost(config.primary))) {
-      if (FastOf(Intact(partition), config.pid).empty()) return std::nullopt;
+    if (slow_.IsOnSlowDisk(config.primary, config.pid) ||
+        (may_move && slow_.IsSlowToMost(config.primary))) {
+      if (slow_.FastOf(succession_.Intact(partition), config.pid).empty()) return std::nullopt;
       ++moves_away_;
       return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
     }
     if (config.MemberCount() <= Enough()) return std::nullopt;
     for (Endpoint node : config.secondaries)
-      if (IsSlow(node, config.pid) || (may_move && AcknowledgesSlowly(node, config.primary))) {
+      if (slow_.IsOnSlowDisk(node, config.pid) ||
+          (may_move && slow_.AcknowledgesSlowly(node, config.primary))) {
         if (!is_under_way) ++moves_away_;
         return Propose(ConfigType::kRemove, config.primary, node);
       }
     return std::nullopt;
-  }
-
-  std::vector<Endpoint> FastOf(std::vector<Endpoint> nodes, PartitionId pid) {
-    std::erase_if(nodes, [&](Endpoint node) { return IsSlow(node, pid) || IsSlowToMost(node); });
-    return nodes;
   }
 
   static Step Propose(ConfigType type, Endpoint target, Endpoint node) {
@@ -288,88 +252,28 @@ class Look {
     }
     // Stopped uncleanly: others that kept running lead, or whoever has most. It stays a member:
     // what its log may lack shows as a gap.
-    if (!Intact(partition).empty() || expired || AllAliveMembersReported(partition)) {
+    if (!succession_.Intact(partition).empty() || expired ||
+        succession_.HaveAliveMembersReported(partition)) {
       return Write(PrimaryAmongSecondaries(config), "primary stopped uncleanly");
     }
     return Step{};
   }
 
-  // An alive secondary that holds everything acknowledged for certain.
-  bool IsIntact(const Partition& partition, Endpoint node) const {
-    return partition.config.IsSecondary(node) && state_.IsAlive(node) &&
-           partition.serving.contains(node);
-  }
-  std::vector<Endpoint> Intact(const Partition& partition) const {
-    std::vector<Endpoint> intact;
-    for (Endpoint node : partition.config.secondaries) {
-      if (IsIntact(partition, node)) intact.push_back(node);
-    }
-    return intact;
-  }
-
-  bool AllAliveMembersReported(const Partition& partition) const {
-    const PartitionConfiguration& config = partition.config;
-    auto has_reported = [&](Endpoint endpoint) {
-      const Node* node = state_.FindNode(endpoint);
-      if (node == nullptr || !node->alive || partition.serving.contains(endpoint)) return true;
-      if (!node->collected || node->IsLoading(config.pid)) return false;
-      return node->replicas.contains(config.pid) || !node->has_unreadable_disks;
-    };
-    return std::all_of(config.secondaries.begin(), config.secondaries.end(), has_reported) &&
-           (!config.primary.IsValid() || has_reported(config.primary));
-  }
-
   Step UpgradeOne(const Partition& partition) {
-    const PartitionConfiguration& config = partition.config;
-    auto upgrade = [&](Endpoint node) {
-      placement_.AddPromotion(node);
-      return Propose(ConfigType::kUpgradeToPrimary, node, node);
-    };
-    if (std::vector<Endpoint> intact = Intact(partition); !intact.empty()) {
+    if (std::vector<Endpoint> intact = succession_.Intact(partition); !intact.empty()) {
       // Who stepped down wants somebody else to follow.
       if (intact.size() > 1) std::erase(intact, partition.former_primary);
-      if (std::vector<Endpoint> fast = FastOf(intact, config.pid); !fast.empty()) intact = fast;
-      return upgrade(placement_.FewestPrimaries(intact));
+      const PartitionId pid = partition.config.pid;
+      if (std::vector<Endpoint> fast = slow_.FastOf(intact, pid); !fast.empty()) intact = fast;
+      return Upgrade(placement_.FewestPrimaries(intact));
     }
-    Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
-    if (now_ < deadline && !AllAliveMembersReported(partition)) {
-      LookAgainAt(deadline);
-      return {};
-    }
-    const Endpoint best = LongestSecondary(partition);
-    if (best.IsValid()) return upgrade(best);
-    return {.reason = IsForsaken(state_, partition)
-                          ? "the secondaries are dead or have lost their replicas; who left last "
-                            "may hold everything"
-                          : "no secondary is alive with its replica loaded"};
+    const Succession::Choice choice = succession_.OfSecondaries(partition);
+    return choice.leader.IsValid() ? Upgrade(choice.leader) : Step{.reason = choice.reason};
   }
 
-  // By the last mutation's ballot and decree. Where one can't tell the ballot (0: nothing is in its
-  // log), by decree alone: each of them has followed the group until it was cut off.
-  Endpoint LongestSecondary(const Partition& partition) const {
-    std::vector<std::pair<Endpoint, const ReplicaInfo*>> found;
-    for (Endpoint endpoint : partition.config.secondaries) {
-      const Node* node = state_.FindNode(endpoint);
-      if (node == nullptr || !node->alive) continue;
-      if (const ReplicaInfo* report = node->LoadedReplica(partition.config.pid))
-        found.emplace_back(endpoint, report);
-    }
-    const auto ballot_of = [](const ReplicaInfo& report) {
-      return report.last_mutation_ballot.value_or(report.ballot);
-    };
-    const bool all_tell = std::none_of(found.begin(), found.end(), [&](const auto& candidate) {
-      return ballot_of(*candidate.second) == Ballot(0);
-    });
-    const auto rank = [&](const auto& candidate) {
-      const auto& [endpoint, report] = candidate;
-      const Ballot ballot = ballot_of(*report);
-      return std::tuple(ballot >= Ballot(0), all_tell ? ballot : Ballot(0),
-                        report->last_prepared_decree, endpoint == partition.former_primary);
-    };
-    const auto best =
-        std::max_element(found.begin(), found.end(),
-                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-    return best == found.end() ? Endpoint{} : best->first;
+  Step Upgrade(Endpoint node) {
+    placement_.AddPromotion(node);
+    return Propose(ConfigType::kUpgradeToPrimary, node, node);
   }
 
   // Who sends beacons may still be cut off from all the rest: when the chosen one does nothing,
@@ -378,118 +282,32 @@ class Look {
     const Intent& intent = *partition.intent;
     if (intent.type != ConfigType::kUpgradeToPrimary || !patience_.GivesUp(partition, intent))
       return std::nullopt;
-    std::vector<Endpoint> intact = Intact(partition);
+    std::vector<Endpoint> intact = succession_.Intact(partition);
     if (intact.empty()) return std::nullopt;
     std::sort(intact.begin(), intact.end());
     const auto next = std::upper_bound(intact.begin(), intact.end(), intent.node);
     const Endpoint node = next == intact.end() ? intact.front() : *next;
     if (node == intent.node) return std::nullopt;
-    placement_.AddPromotion(node);
-    return Propose(ConfigType::kUpgradeToPrimary, node, node);
+    return Upgrade(node);
   }
 
   Step AssignNew(const Partition& partition) {
-    int32_t app_id = partition.config.pid.app_id;
     Endpoint node = placement_.FewestPrimaries(
         [&](Endpoint e) { return !patience_.IsPassedOver(partition, e); });
     if (!node.IsValid()) node = patience_.FirstPassedOver(partition, [](Endpoint) { return true; });
     if (!node.IsValid()) return {.reason = "no server may be chosen"};
-    placement_.AddPrimary(node, app_id);
-    return Propose(ConfigType::kAssignPrimary, node, node);
-  }
-
-  // One of the last two who left a partition that has nobody any more ("DDD").
-  struct Candidate {
-    Endpoint endpoint;
-    bool is_known = false;  // alive, and said what it has
-    bool has_replica = false;
-    bool is_durable = false;
-    bool is_unclean = false;
-    Ballot ballot{-1}, mutation_ballot{-1};
-    Decree committed{-1}, prepared{-1};
-  };
-  Candidate CandidateOf(PartitionId pid, Endpoint endpoint) const {
-    Candidate candidate{.endpoint = endpoint};
-    const Node* node = state_.FindNode(endpoint);
-    if (node == nullptr || !node->alive || !node->collected) return candidate;
-    const ReplicaInfo* report = node->LoadedReplica(pid);
-    if (report == nullptr) {
-      candidate.is_known = !node->IsLoading(pid) && !node->has_unreadable_disks;
-      return candidate;
-    }
-    return {.endpoint = endpoint,
-            .is_known = true,
-            .has_replica = true,
-            .is_durable = report->durability == static_cast<int8_t>(Durability::kFsync),
-            .is_unclean = report->unclean.value_or(false),
-            .ballot = report->ballot,
-            .mutation_ballot = report->last_mutation_ballot.value_or(report->ballot),
-            .committed = report->last_committed_decree,
-            .prepared = report->last_prepared_decree};
+    return Assign(partition, node);
   }
 
   Step AssignFromDrops(const Partition& partition) {
-    const PartitionConfiguration& config = partition.config;
-    auto assign = [&](const Candidate& candidate) {
-      placement_.AddPrimary(candidate.endpoint, config.pid.app_id);
-      return Propose(ConfigType::kAssignPrimary, candidate.endpoint, candidate.endpoint);
-    };
-    Candidate last = CandidateOf(config.pid, config.last_drops.back());
-    if (config.last_drops.size() == 1) return last.has_replica ? assign(last) : Step{};
-    Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
-    if (last.has_replica && last.is_durable) {
-      if (const Candidate* longest = LongestDurable(partition, earlier, last))
-        return assign(*longest);
-      return {};
-    }
-    if (!last.has_replica || !earlier.is_known) return {};  // P6
-    const bool agree = (earlier.ballot >= last.ballot && earlier.committed >= last.committed) ||
-                       (earlier.ballot <= last.ballot && earlier.committed <= last.committed);
-    Decree prepared = std::max(earlier.prepared, last.prepared);
-    if (!agree || prepared < config.last_committed_decree ||
-        prepared < std::max(earlier.committed, last.committed)) {
-      return {};
-    }
-    auto rank = [](const Candidate& c) { return std::tuple(c.ballot, c.committed, c.prepared); };
-    return assign(rank(earlier) > rank(last) ? earlier : last);
+    const Succession::Choice choice = succession_.OfLastDrops(partition);
+    return choice.leader.IsValid() ? Assign(partition, choice.leader)
+                                   : Step{.reason = choice.reason};
   }
 
-  // For people: why AssignFromDrops found nobody it may choose by itself.
-  const char* WhyNobody(const Partition& partition) const {
-    const PartitionId pid = partition.config.pid;
-    const Node* node = state_.FindNode(partition.config.last_drops.back());
-    if (node == nullptr || !node->alive) return "the member that left last is dead";
-    if (!node->collected) return "the member that left last has not reported its replicas yet";
-    if (node->IsLoading(pid)) return "the member that left last is still loading its replica";
-    if (node->LoadedReplica(pid) != nullptr)
-      return "the last members' logs end before what was committed, or contradict each other, or "
-             "one of them has not reported";
-    if (node->has_unreadable_disks)
-      return "the member that left last has a disk that can't be read";
-    return "the member that left last has lost its replica";
-  }
-
-  // Where logs are durable, the last member alone holds everything acknowledged, and the rules of
-  // an unclean restart apply: the other one counts when it has more (what the last one's damaged
-  // end may lack), and is waited for one grace at most. Committed decrees say nothing here: what a
-  // restarted member knows of them falls back.
-  const Candidate* LongestDurable(const Partition& partition, const Candidate& earlier,
-                                  const Candidate& last) {
-    const Candidate* longest = &last;
-    auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
-    // A learner's state says -1: however long, it may lack what the last member acknowledged.
-    const bool is_sure = earlier.has_replica && earlier.mutation_ballot >= Ballot(0);
-    // Where no mutation is in the log (0), nothing is at its end that could be damaged either.
-    const bool may_lack = last.mutation_ballot != Ballot(0);
-    if (is_sure && may_lack && rank(earlier) > rank(last)) longest = &earlier;
-    if (!earlier.is_known && last.is_unclean && state_.IsAlive(earlier.endpoint)) {
-      Instant deadline = partition.headless_since.value_or(now_) + options_.grace;
-      if (now_ < deadline) {
-        LookAgainAt(deadline);
-        return nullptr;
-      }
-    }
-    return longest->prepared < partition.config.last_committed_decree ? nullptr : longest;
+  Step Assign(const Partition& partition, Endpoint node) {
+    placement_.AddPrimary(node, partition.config.pid.app_id);
+    return Propose(ConfigType::kAssignPrimary, node, node);
   }
 
   Step AddMissing(const Partition& partition) {
@@ -522,7 +340,8 @@ class Look {
     if (members < enough && factor > enough) return true;
     if (partition.dropped.empty() || !partition.dropped.back().at) return true;
     if (patience_.IsPassedOver(partition, partition.dropped.back().node)) return true;
-    if (AcknowledgesSlowly(partition.dropped.back().node, partition.config.primary)) return true;
+    if (slow_.AcknowledgesSlowly(partition.dropped.back().node, partition.config.primary))
+      return true;
     return now_ - *partition.dropped.back().at >= options_.replica_assign_delay_for_dropouts;
   }
 
@@ -532,8 +351,7 @@ class Look {
            !partition.config.IsMember(endpoint) &&
            (!node->IsLoading(partition.config.pid) || WasToldToLearn(partition, endpoint)) &&
            (partition.config.MemberCount() < Enough() ||
-            ((!node->IsSlowFor(partition.config.pid) || MostAreSlow()) &&
-             !AcknowledgesSlowly(endpoint, partition.config.primary)));
+            slow_.MayTakeCopy(endpoint, partition.config));
   }
 
   // Then it opens its replica for that.
@@ -583,20 +401,11 @@ class Look {
   PlacementPlanner placement_;
   GuardianPlan plan_;
   ProposalPatience patience_;
+  SlowServers slow_;
+  Succession succession_;
 };
 
 }  // namespace
-
-bool IsForsaken(const ClusterState& state, const Partition& partition) {
-  const PartitionConfiguration& config = partition.config;
-  const auto may_follow = [&](Endpoint endpoint) {
-    const Node* node = state.FindNode(endpoint);
-    return node != nullptr && node->alive &&
-           (!node->collected || node->replicas.contains(config.pid));
-  };
-  return !config.primary.IsValid() &&
-         std::none_of(config.secondaries.begin(), config.secondaries.end(), may_follow);
-}
 
 bool MayBePlanned(const ClusterState& state, const GuardianOptions& options,
                   const Partition& partition, const std::vector<Intent>& planned, Instant now) {

@@ -14,8 +14,7 @@
 // Promises  P1  A primary that is dead, or whose present process may not resume, leaves the
 //               configuration first (a write, ballot + 1); only then somebody is upgraded.
 //           P2  While a member kept running (or came back clean) only such a member is upgraded.
-//               Otherwise, once every alive member has reported or one grace has passed: the
-//               largest (ballot of the last mutation, last prepared); the former primary wins ties.
+//               Otherwise who follows is Succession's choice (meta/succession.h), or nobody.
 //           P3  A member on a slow disk is not primary where another may be, and is taken out where
 //               enough others stay; it comes back when its disk is fast again. The same goes for a
 //               member whose acknowledgements its primary calls slow (replica/peer_pace.h), a few
@@ -24,10 +23,6 @@
 //           P4  Freezed: no proposals, but writes. Below: nothing at all.
 //           P5  Where a server knows a larger ballot than is stored, nothing is done but to catch up
 //               (meta/stale_configuration.h).
-//           P6  Where a partition has nobody left ("DDD"), no copy takes the place of the one that
-//               left last by itself unless that one reported a copy too: what was under way when an
-//               earlier one left, and all that followed, may have been acknowledged without it.
-//               The same goes for one that is forsaken (IsForsaken); an administrator names a leader.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -64,9 +59,6 @@ struct GuardianPlan {
 
 GuardianPlan PlanPartitions(const ClusterState& state, FunctionLevel level,
                             const GuardianOptions& options, Instant now);
-
-// Whether it has no primary, and no secondary that may come to be one: each is dead, or shows no copy.
-bool IsForsaken(const ClusterState& state, const Partition& partition);
 
 // Whether the guardian would begin to carry out `planned`.
 bool MayBePlanned(const ClusterState& state, const GuardianOptions& options,

@@ -7,65 +7,18 @@
 
 #include "meta/balance_planner.h"
 #include "meta/configuration_change.h"
-#include "meta/replica_reports.h"
+#include "meta/succession.h"
+#include "tests/meta/one_partition.h"
 
 namespace arion {
 namespace {
 
-constexpr Endpoint kA{1, 34801}, kB{2, 34801}, kC{3, 34801}, kD{4, 34801};
-constexpr PartitionId kPid{1, 0};
-const Instant kNow = Instant(0) + absl::Hours(1);
-
-// One partition of a table with factor 3, servers A to D alive and collected.
-class PartitionGuardianTest : public testing::Test {
+class PartitionGuardianTest : public OnePartitionTest {
  protected:
-  PartitionGuardianTest() {
-    Table& table = state_.tables[1];
-    table.info = {.status = AppStatus::kAvailable, .app_id = 1, .partition_count = 1};
-    table.partitions.resize(1);
-    partition().config = {.pid = kPid, .ballot = Ballot(5), .max_replica_count = 3};
-    for (Endpoint node : {kA, kB, kC, kD}) state_.nodes[node] = {.alive = true, .collected = true};
-  }
-  Partition& partition() { return state_.tables[1].partitions[0]; }
-  void Members(Endpoint primary, std::vector<Endpoint> secondaries,
-               std::vector<Endpoint> drops = {}) {
-    partition().config.primary = primary;
-    partition().config.secondaries = std::move(secondaries);
-    partition().config.last_drops = std::move(drops);
-    for (Endpoint node : {kA, kB, kC, kD}) {
-      if (partition().config.IsMember(node)) partition().serving.insert(node);
-    }
-  }
-  void Dead(Endpoint node) { state_.nodes[node] = {}; }
-  void Reports(Endpoint node, ReplicaInfo info) {
-    info.pid = kPid;
-    NoteReports(
-        state_,
-        {.node = node, .stored_replicas = std::vector<ReplicaInfo>{info}, .number = report_number_},
-        absl::Seconds(10), now_);
-  }
-  void ReportsNothing(Endpoint node) {
-    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{}},
-                absl::Seconds(10), now_);
-  }
   void FailsToLearn(Endpoint node) {
     partition().intent = Step().intent;
     Reports(node, {.status = PartitionStatus::kPotentialSecondary});
     Reports(node, {.status = PartitionStatus::kInactive});
-  }
-  // All its processes are new.
-  void RestartAll() {
-    for (auto& [endpoint, node] : state_.nodes) {
-      NoteRestart(partition(), endpoint, now_ + absl::Seconds(10));
-      node.collected = false;
-      node.replicas.clear();
-    }
-  }
-  static ReplicaInfo Unclean(int64_t mutation_ballot, int64_t prepared) {
-    return {.status = PartitionStatus::kInactive,
-            .last_prepared_decree = Decree(prepared),
-            .unclean = true,
-            .last_mutation_ballot = Ballot(mutation_ballot)};
   }
   // Proposed again and again for so long, in vain.
   void Asked(ConfigType type, Endpoint target, Endpoint node, absl::Duration time) {
@@ -95,11 +48,7 @@ class PartitionGuardianTest : public testing::Test {
     EXPECT_FALSE(step.intent);
   }
 
-  ClusterState state_;
   GuardianOptions options_;
-  Instant now_ = kNow;
-  Instant next_look_;
-  int64_t report_number_ = 1;
 };
 
 // ---- The rows of spec/meta-and-admin.md 1.6
@@ -425,113 +374,6 @@ TEST_F(PartitionGuardianTest, AChosenLeaderWhoseCopyTurnsOutDamagedIsAskedNoMore
   EXPECT_TRUE(Step().IsChoiceFailed(partition().config));
 }
 
-TEST_F(PartitionGuardianTest, OfTheLastTwoDroppedTheLargerBallotThenCommittedThenPreparedIsChosen) {
-  struct Row {
-    ReplicaInfo earlier, last;
-    Endpoint chosen;  // invalid: stays dead
-  };
-  auto info = [](int64_t ballot, int64_t committed, int64_t prepared) {
-    return ReplicaInfo{.ballot = Ballot(ballot),
-                       .last_committed_decree = Decree(committed),
-                       .last_prepared_decree = Decree(prepared)};
-  };
-  partition().config.last_committed_decree = Decree(10);
-  partition().config.ballot = Ballot(7);
-  for (const Row& row : {
-           Row{info(5, 10, 12), info(4, 10, 20), kA}, Row{info(5, 10, 12), info(5, 11, 11), kB},
-           Row{info(5, 10, 13), info(5, 10, 12), kA},
-           Row{info(5, 10, 12), info(5, 10, 12), kB},  // tie: the later dropped
-           Row{info(6, 10, 12), info(5, 11, 12), {}},  // ballot and committed disagree
-           Row{info(5, 8, 9), info(5, 8, 9), {}},      // less than was committed
-       }) {
-    Members({}, {}, {kC, kA, kB});
-    Reports(kA, row.earlier);
-    Reports(kB, row.last);
-    GuardianPlan::Step step = Step();
-    EXPECT_EQ(step.intent ? step.intent->node : Endpoint{}, row.chosen);
-  }
-}
-
-TEST_F(PartitionGuardianTest, BothOfTheLastTwoDroppedMustBeHeardOf) {
-  Members({}, {}, {kA, kB});
-  Reports(kA, {.ballot = Ballot(5)});
-  Dead(kB);
-  ExpectNothing();
-  state_.nodes[kB] = {.alive = true};
-  ExpectNothing();  // not reported
-  state_.nodes[kB].collected = true;
-  ExpectNothing();  // reported without the replica
-  state_.nodes[kB].has_unreadable_disks = true;
-  ExpectNothing();  // unknown is not gone
-  state_.nodes[kB].has_unreadable_disks = false;
-  Reports(kB, {.ballot = Ballot(4)});
-  Expect(ConfigType::kAssignPrimary, kA, kA);
-  state_.nodes[kA].replicas.clear();
-  Expect(ConfigType::kAssignPrimary, kB, kB);  // the earlier one has nothing to set against it
-  state_.nodes[kB].replicas.clear();
-  ExpectNothing();  // both are gone
-}
-
-// A copy was moved from A to B, which took writes for days: what is left at A agrees with all that
-// is stored, and lacks those writes.
-TEST_F(PartitionGuardianTest, AnOlderCopyNeverTakesThePlaceOfOneThatWasLost) {
-  for (int32_t count : {1, 3}) {  // what was under way when A left may be at B alone in each
-    Members({}, {}, {kA, kB});
-    partition().config.max_replica_count = count;
-    partition().config.last_committed_decree = Decree(10);
-    Reports(kA, {.ballot = Ballot(4),
-                 .last_committed_decree = Decree(10),
-                 .last_prepared_decree = Decree(10),
-                 .durability = static_cast<int8_t>(Durability::kFsync),
-                 .last_mutation_ballot = Ballot(4)});
-    state_.nodes[kB].replicas.clear();
-    ExpectNothing();
-    EXPECT_STREQ(Step().reason, "the member that left last has lost its replica");
-    EXPECT_TRUE(Step().IsChoiceFailed(partition().config));
-  }
-}
-
-TEST_F(PartitionGuardianTest, WithDurableLogsTheLastDroppedNodeIsEnough) {
-  auto durable = [](int64_t ballot, int64_t mutation_ballot, int64_t committed, int64_t prepared,
-                    bool unclean) {
-    return ReplicaInfo{.ballot = Ballot(ballot),
-                       .last_committed_decree = Decree(committed),
-                       .last_prepared_decree = Decree(prepared),
-                       .durability = static_cast<int8_t>(Durability::kFsync),
-                       .unclean = unclean,
-                       .last_mutation_ballot = Ballot(mutation_ballot)};
-  };
-  Members({}, {}, {kC, kA, kB});
-  partition().config.ballot = Ballot(8);
-  partition().config.last_committed_decree = Decree(34);
-  partition().headless_since = now_;
-  Dead(kA);
-  Reports(kB, durable(7, 7, 34, 35, true));
-  Expect(ConfigType::kAssignPrimary, kB, kB);
-  // The other one is coming: it may have what a damaged end lacks.
-  state_.nodes[kA] = {.alive = true};
-  ExpectNothing();
-  EXPECT_EQ(next_look_, now_ + absl::Seconds(10));
-  // Its ballot is smaller and its committed decree larger: commits that a restart forgot are no
-  // contradiction.
-  Reports(kA, durable(5, 5, 35, 36, false));
-  Expect(ConfigType::kAssignPrimary, kB, kB);
-  Reports(kA, durable(5, 7, 35, 36, false));
-  Expect(ConfigType::kAssignPrimary, kA, kA);
-  // Who learned from a checkpoint, or began a log file and wrote nothing to it, can't say under which
-  // ballot its last mutation was (0): it led, and holds what the other never saw.
-  Reports(kB, durable(7, 0, 91, 91, false));
-  Reports(kA, durable(7, 5, 80, 88, false));
-  Expect(ConfigType::kAssignPrimary, kB, kB);
-  // A learner's state (-1) never outranks the last one's, however long it is and whatever that says.
-  Reports(kB, durable(7, -1, 34, 35, true));
-  Reports(kA, durable(7, -1, 35, 99, false));
-  Expect(ConfigType::kAssignPrimary, kB, kB);
-  // The earlier one alone never: the last one may have acknowledged more.
-  Dead(kB);
-  ExpectNothing();
-}
-
 // ---- Restarts (spec/replication.md 1.9 [NEW], decision 28)
 
 TEST_F(PartitionGuardianTest, ARestartedPrimaryMayResumeWithinAGrace) {
@@ -596,43 +438,11 @@ TEST_F(PartitionGuardianTest, WhenAllRestartedTheReportsOfAllAliveMembersAreAwai
   Expect(ConfigType::kUpgradeToPrimary, kC, kC);
 }
 
-TEST_F(PartitionGuardianTest, WhereOneCannotTellItsBallotTheLongestLeads) {
-  Members({}, {kA, kB, kC});
-  RestartAll();
-  Reports(kA, Unclean(5, 10));
-  Reports(kB, Unclean(0, 12));  // it learned from a checkpoint: its log tells nothing
-  Reports(kC, Unclean(5, 11));
-  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
-  Reports(kC, Unclean(5, 13));
-  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
-  Reports(kC, Unclean(-1, 13));  // a learner's state
-  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
-}
-
 TEST_F(PartitionGuardianTest, OneThatCameBackCleanIsAsGoodAsOneThatKeptRunning) {
   Members(kA, {kB, kC});
   RestartAll();
   Reports(kA, Unclean(5, 12));
   Reports(kB, {.status = PartitionStatus::kInactive, .last_prepared_decree = Decree(11)});
-  Install(partition(), *Step().write, ConfigType::kInvalid, now_);
-  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
-}
-
-TEST_F(PartitionGuardianTest, AWaitForReportsEndsAfterOneGrace) {
-  Members({}, {kB, kC}, {kA});
-  RestartAll();
-  partition().headless_since = now_;
-  Reports(kB, Unclean(5, 10));
-  ExpectNothing();
-  EXPECT_EQ(next_look_, now_ + absl::Seconds(10));
-  now_ = now_ + absl::Seconds(10);
-  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
-}
-
-TEST_F(PartitionGuardianTest, TheFormerPrimaryWinsTies) {
-  Members(kB, {kA, kC});
-  RestartAll();
-  for (Endpoint node : {kA, kB, kC}) Reports(node, Unclean(5, 10));
   Install(partition(), *Step().write, ConfigType::kInvalid, now_);
   Expect(ConfigType::kUpgradeToPrimary, kB, kB);
 }

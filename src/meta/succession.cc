@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "meta/succession.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace arion {
+
+bool Succession::IsIntact(const Partition& partition, Endpoint node) const {
+  return partition.config.IsSecondary(node) && state_.IsAlive(node) &&
+         partition.serving.contains(node);
+}
+
+std::vector<Endpoint> Succession::Intact(const Partition& partition) const {
+  std::vector<Endpoint> intact;
+  for (Endpoint node : partition.config.secondaries) {
+    if (IsIntact(partition, node)) intact.push_back(node);
+  }
+  return intact;
+}
+
+bool Succession::HaveAliveMembersReported(const Partition& partition) const {
+  const PartitionConfiguration& config = partition.config;
+  auto has_reported = [&](Endpoint endpoint) {
+    const Node* node = state_.FindNode(endpoint);
+    if (node == nullptr || !node->alive || partition.serving.contains(endpoint)) return true;
+    if (!node->collected || node->IsLoading(config.pid)) return false;
+    return node->replicas.contains(config.pid) || !node->has_unreadable_disks;
+  };
+  return std::all_of(config.secondaries.begin(), config.secondaries.end(), has_reported) &&
+         (!config.primary.IsValid() || has_reported(config.primary));
+}
+
+bool Succession::IsStillTime(const Partition& partition) {
+  const Instant deadline = partition.headless_since.value_or(now_) + grace_;
+  if (now_ >= deadline) return false;
+  next_look_ = std::min(next_look_, deadline);
+  return true;
+}
+
+// ---- of secondaries ----
+
+Succession::Choice Succession::OfSecondaries(const Partition& partition) {
+  if (!HaveAliveMembersReported(partition) && IsStillTime(partition)) return {};
+  const Endpoint longest = LongestSecondary(partition);
+  if (longest.IsValid()) return {.leader = longest};
+  return {.reason = IsForsaken(state_, partition)
+                        ? "the secondaries are dead or have lost their replicas; who left last "
+                          "may hold everything"
+                        : "no secondary is alive with its replica loaded"};
+}
+
+// By the last mutation's ballot and decree. Where one can't tell the ballot (0: nothing is in its
+// log), by decree alone: each of them has followed the group until it was cut off.
+Endpoint Succession::LongestSecondary(const Partition& partition) const {
+  std::vector<std::pair<Endpoint, const ReplicaInfo*>> found;
+  for (Endpoint endpoint : partition.config.secondaries) {
+    const Node* node = state_.FindNode(endpoint);
+    if (node == nullptr || !node->alive) continue;
+    if (const ReplicaInfo* report = node->LoadedReplica(partition.config.pid))
+      found.emplace_back(endpoint, report);
+  }
+  const auto ballot_of = [](const ReplicaInfo& report) {
+    return report.last_mutation_ballot.value_or(report.ballot);
+  };
+  const bool all_tell = std::none_of(found.begin(), found.end(), [&](const auto& candidate) {
+    return ballot_of(*candidate.second) == Ballot(0);
+  });
+  const auto rank = [&](const auto& candidate) {
+    const auto& [endpoint, report] = candidate;
+    const Ballot ballot = ballot_of(*report);
+    return std::tuple(ballot >= Ballot(0), all_tell ? ballot : Ballot(0),
+                      report->last_prepared_decree, endpoint == partition.former_primary);
+  };
+  const auto best = std::max_element(
+      found.begin(), found.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  return best == found.end() ? Endpoint{} : best->first;
+}
+
+// ---- of those who left ----
+
+Succession::Choice Succession::OfLastDrops(const Partition& partition) {
+  const Endpoint leader = LastOne(partition);
+  if (leader.IsValid()) return {.leader = leader};
+  return {.reason = WhyNobody(partition)};
+}
+
+Succession::Candidate Succession::CandidateOf(PartitionId pid, Endpoint endpoint) const {
+  Candidate candidate{.endpoint = endpoint};
+  const Node* node = state_.FindNode(endpoint);
+  if (node == nullptr || !node->alive || !node->collected) return candidate;
+  const ReplicaInfo* report = node->LoadedReplica(pid);
+  if (report == nullptr) {
+    candidate.is_known = !node->IsLoading(pid) && !node->has_unreadable_disks;
+    return candidate;
+  }
+  return {.endpoint = endpoint,
+          .is_known = true,
+          .has_replica = true,
+          .is_durable = report->durability == static_cast<int8_t>(Durability::kFsync),
+          .is_unclean = report->unclean.value_or(false),
+          .ballot = report->ballot,
+          .mutation_ballot = report->last_mutation_ballot.value_or(report->ballot),
+          .committed = report->last_committed_decree,
+          .prepared = report->last_prepared_decree};
+}
+
+Endpoint Succession::LastOne(const Partition& partition) {
+  const PartitionConfiguration& config = partition.config;
+  Candidate last = CandidateOf(config.pid, config.last_drops.back());
+  if (config.last_drops.size() == 1) return last.has_replica ? last.endpoint : Endpoint{};
+  Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
+  if (last.has_replica && last.is_durable) return LongestDurable(partition, earlier, last);
+  if (!last.has_replica || !earlier.is_known) return {};  // P2
+  const bool agree = (earlier.ballot >= last.ballot && earlier.committed >= last.committed) ||
+                     (earlier.ballot <= last.ballot && earlier.committed <= last.committed);
+  Decree prepared = std::max(earlier.prepared, last.prepared);
+  if (!agree || prepared < config.last_committed_decree ||
+      prepared < std::max(earlier.committed, last.committed)) {
+    return {};
+  }
+  auto rank = [](const Candidate& c) { return std::tuple(c.ballot, c.committed, c.prepared); };
+  return rank(earlier) > rank(last) ? earlier.endpoint : last.endpoint;
+}
+
+// Where logs are durable, the last member alone holds everything acknowledged, and the rules of
+// an unclean restart apply: the other one counts when it has more (what the last one's damaged
+// end may lack), and is waited for one grace at most. Committed decrees say nothing here: what a
+// restarted member knows of them falls back.
+Endpoint Succession::LongestDurable(const Partition& partition, const Candidate& earlier,
+                                    const Candidate& last) {
+  const Candidate* longest = &last;
+  auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
+  // A learner's state says -1: however long, it may lack what the last member acknowledged.
+  const bool is_sure = earlier.has_replica && earlier.mutation_ballot >= Ballot(0);
+  // Where no mutation is in the log (0), nothing is at its end that could be damaged either.
+  const bool may_lack = last.mutation_ballot != Ballot(0);
+  if (is_sure && may_lack && rank(earlier) > rank(last)) longest = &earlier;
+  const bool may_come = !earlier.is_known && state_.IsAlive(earlier.endpoint);
+  if (may_come && last.is_unclean && IsStillTime(partition)) return {};
+  return longest->prepared < partition.config.last_committed_decree ? Endpoint{}
+                                                                    : longest->endpoint;
+}
+
+// For people: why LastOne found nobody it may choose by itself.
+const char* Succession::WhyNobody(const Partition& partition) const {
+  const PartitionId pid = partition.config.pid;
+  const Node* node = state_.FindNode(partition.config.last_drops.back());
+  if (node == nullptr || !node->alive) return "the member that left last is dead";
+  if (!node->collected) return "the member that left last has not reported its replicas yet";
+  if (node->IsLoading(pid)) return "the member that left last is still loading its replica";
+  if (node->LoadedReplica(pid) != nullptr)
+    return "the last members' logs end before what was committed, or contradict each other, or "
+           "one of them has not reported";
+  if (node->has_unreadable_disks) return "the member that left last has a disk that can't be read";
+  return "the member that left last has lost its replica";
+}
+
+bool IsForsaken(const ClusterState& state, const Partition& partition) {
+  const PartitionConfiguration& config = partition.config;
+  const auto may_follow = [&](Endpoint endpoint) {
+    const Node* node = state.FindNode(endpoint);
+    return node != nullptr && node->alive &&
+           (!node->collected || node->replicas.contains(config.pid));
+  };
+  return !config.primary.IsValid() &&
+         std::none_of(config.secondaries.begin(), config.secondaries.end(), may_follow);
+}
+
+}  // namespace arion

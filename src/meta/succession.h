@@ -1,0 +1,77 @@
+// Succession: who may lead a partition that has no primary, so that nothing acknowledged is lost
+// (spec/replication.md 1.8.6, 1.9 [NEW]). It only names servers; the guardian proposes them. Pure.
+//
+// Shapes    For one look of the guardian. What it waits for moves *next_look, when waiting ends.
+//           The first of these grounds that there is:
+//           - Intact: secondaries known to hold everything acknowledged. Any of them may lead.
+//           - OfSecondaries: the rest of them, whose processes began after an unclean stop, or of
+//             whom nothing is known. Whoever has most.
+//           - OfLastDrops: nobody is a member any more ("DDD"). One of the last two who left.
+// Lifetime  The state and *next_look outlive it.
+// Promises  P1  Of secondaries none of which is intact nobody is chosen before every alive member has
+//               reported or one grace has passed; then the one with the largest (ballot of the last
+//               mutation, last prepared). The former primary wins ties.
+//           P2  No copy takes the place of the one that left last by itself unless that one reported
+//               a copy too: what was under way when an earlier one left, and all that followed, may
+//               have been acknowledged without it. The same goes for a partition that is forsaken
+//               (IsForsaken); an administrator names a leader.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "meta/cluster_state.h"
+
+namespace arion {
+
+class Succession {
+ public:
+  Succession(const ClusterState& state, absl::Duration grace, Instant now, Instant* next_look)
+      : state_(state), grace_(grace), now_(now), next_look_(*next_look) {}
+
+  // An alive secondary that holds everything acknowledged for certain.
+  bool IsIntact(const Partition& partition, Endpoint node) const;
+  std::vector<Endpoint> Intact(const Partition& partition) const;
+  // What an alive member holds can't change the choice any more.
+  bool HaveAliveMembersReported(const Partition& partition) const;
+
+  struct Choice {
+    Endpoint leader;          // invalid: nobody now
+    const char* reason = "";  // why nobody, for people; empty while reports are waited for
+  };
+  // None of its secondaries is intact.
+  Choice OfSecondaries(const Partition& partition);
+  // It has no members, and last_drops.
+  Choice OfLastDrops(const Partition& partition);
+
+ private:
+  // One of the last two who left, and what it says it has.
+  struct Candidate {
+    Endpoint endpoint;
+    bool is_known = false;  // alive, and said what it has
+    bool has_replica = false;
+    bool is_durable = false;
+    bool is_unclean = false;
+    Ballot ballot{-1}, mutation_ballot{-1};
+    Decree committed{-1}, prepared{-1};
+  };
+  Candidate CandidateOf(PartitionId pid, Endpoint endpoint) const;
+  // Invalid: nobody.
+  Endpoint LongestSecondary(const Partition& partition) const;
+  Endpoint LastOne(const Partition& partition);
+  Endpoint LongestDurable(const Partition& partition, const Candidate& earlier,
+                          const Candidate& last);
+  const char* WhyNobody(const Partition& partition) const;
+  // A grace after it lost its primary; moves *next_look there.
+  bool IsStillTime(const Partition& partition);
+
+  const ClusterState& state_;
+  const absl::Duration grace_;
+  const Instant now_;
+  Instant& next_look_;
+};
+
+// Whether it has no primary, and no secondary that may come to be one: each is dead, or shows no copy.
+bool IsForsaken(const ClusterState& state, const Partition& partition);
+
+}  // namespace arion
