@@ -6,13 +6,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "replica/log_place.h"
 
 namespace arion {
 namespace {
 
 constexpr absl::Duration kOpenAgainDelay = absl::Seconds(5);
-constexpr absl::Duration kSetAsideAgainDelay = absl::Seconds(5);
 
 // What a directory itself is to blame for; anything else may pass.
 bool IsDamage(const absl::Status& status) {
@@ -28,21 +26,6 @@ bool IsDamage(const absl::Status& status) {
   }
 }
 
-// OK: its name is durably gone.
-absl::Status SetReplicaAside(const ReplicaHost& host, const std::string& path, SetAside why) {
-  FileSystem& files = host.env.files();
-  const absl::Status there = files.Stat(path).status();
-  // Renamed already, and the sync failed; or somebody else took it away.
-  if (absl::IsNotFound(there)) return files.SyncDirectory(ParentDirectory(path));
-  RETURN_IF_ERROR(there);
-  ASSIGN_OR_RETURN(const std::string target, SetDirectoryAside(files, host.env.clock(), path, why));
-  LOG(WARNING) << path << " set aside as " << target;
-  // Should it not come to this, PrepareLogPlace does it for the next replica of that name.
-  const absl::Status log = SetLogAside(files, host.options.log_home_directory, path, target);
-  LOG_IF(ERROR, !log.ok()) << "set the log of " << path << " aside: " << log;
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,
@@ -50,9 +33,8 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
                            absl::AnyInvocable<void()> on_changed)
     : host_(std::move(host)),
       strand_(std::move(strand)),
-      usable_directories_(std::move(usable_directories)),
-      on_changed_(std::move(on_changed)),
-      rests_(usable_directories_.size()) {}
+      places_(std::make_shared<ReplicaPlaces>(host_, strand_, std::move(usable_directories))),
+      on_changed_(std::move(on_changed)) {}
 
 std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
   const std::shared_lock lock(routes_mutex_);
@@ -148,8 +130,7 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                << "] is not on this server's disks and may hold data elsewhere: not made anew";
     return ErrorCode::kObjectNotFound;
   }
-  for (const auto& [path, leaving] : leaving_)
-    if (leaving.pid == pid && !leaving.has_failed) return ErrorCode::kInvalidState;  // ask again
+  if (places_->IsLeaving(pid)) return ErrorCode::kInvalidState;  // ask again
   const std::string name = FormatReplicaDirectoryName(pid, app.app_type);
   if (app.app_id != pid.app_id || pid.index < 0 || pid.index >= app.partition_count ||
       !ParseReplicaDirectoryName(name) || !IsSafeRelativeName(name)) {
@@ -158,18 +139,18 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                  << " partitions, type '" << app.app_type << "')";
     return ErrorCode::kInvalidParameters;
   }
-  const std::optional<size_t> directory = ChooseDirectory(pid.app_id, name);
-  if (!directory) {
+  std::optional<ReplicaPlaces::Place> place = places_->Choose(name, LoadsFor(pid.app_id));
+  if (!place) {
     LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
     return ErrorCode::kDiskInsufficient;
   }
   set_aside_.erase(pid);
   Slot& slot = slots_[pid];
   slot.found = {.pid = pid,
-                .path = JoinPath(host_->options.data_directories[*directory].path, name),
-                .data_directory = *directory,
+                .path = std::move(place->path),
+                .data_directory = place->data_directory,
                 .app = app,
-                .replaces = OutOfReach(name, *directory)};
+                .replaces = std::move(place->replaces)};
   slot.deferred = std::move(event);
   Open(pid, Origin::kJustCreated);
   return ErrorCode::kOk;
@@ -182,35 +163,14 @@ bool ReplicaTable::HasFailed(PartitionId pid) const {
   return it->second.phase != Phase::kOpen && it->second.rest_until;
 }
 
-// Where else than in the `chosen` data directory one of that name is, or may be, that can't be read or
-// set aside now.
-std::vector<std::string> ReplicaTable::OutOfReach(const std::string& name, size_t chosen) const {
-  std::vector<std::string> paths;
-  for (size_t i = 0; i < usable_directories_.size(); ++i) {
-    if (i == chosen) continue;
-    std::string path = JoinPath(host_->options.data_directories[i].path, name);
-    if (!usable_directories_[i] || leaving_.contains(path) || ignored_.contains(path))
-      paths.push_back(std::move(path));
-  }
-  return paths;
-}
-
-std::optional<size_t> ReplicaTable::ChooseDirectory(int32_t app_id, const std::string& name) const {
-  const Instant now = host_->env.clock().Now();
-  std::vector<DirectoryLoad> loads(usable_directories_.size());
-  for (size_t i = 0; i < loads.size(); ++i) {
-    const bool is_taken =
-        leaving_.contains(JoinPath(host_->options.data_directories[i].path, name));
-    loads[i] = {.usable = usable_directories_[i] && !is_taken && !rests_[i].IsResting(now) &&
-                          host_->disks->HasSpace(i) && host_->disks->HasSpace(host_->LogDiskOf(i)),
-                .is_suspicious = host_->disks->StateOf(i) == DiskStatus::kIoError};
-  }
+std::vector<DirectoryLoad> ReplicaTable::LoadsFor(int32_t app_id) const {
+  std::vector<DirectoryLoad> loads(host_->options.data_directories.size());
   for (const auto& [pid, slot] : slots_) {
     DirectoryLoad& load = loads[slot.found.data_directory];
     ++load.replicas;
     if (pid.app_id == app_id) ++load.replicas_of_table;
   }
-  return ChooseDataDirectory(loads);
+  return loads;
 }
 
 void ReplicaTable::Open(PartitionId pid, Origin origin) {
@@ -409,53 +369,20 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
 
 void ReplicaTable::SetFailedAside(const FoundReplica& found) {
   set_aside_.insert(found.pid);
-  DirectoryRest& rest = rests_[found.data_directory];
-  const Instant now = host_->env.clock().Now();
-  rest.OnSetAside(now, host_->options.failed_directory_rest_max);
-  LOG_IF(WARNING, rest.IsResting(now))
-      << "many replicas failed in " << host_->options.data_directories[found.data_directory].path
-      << ": it gets no new ones for a while; look at its disk";
-  SetAsideInPool(found.pid, found.path, SetAside::kFailed);
+  places_->NoteFailure(found.data_directory);
+  Vacate(found.pid, found.path, SetAside::kFailed);
 }
 
 void ReplicaTable::SetReplacedAside(const FoundReplica& replaced) {
   CHECK_ON_STRAND(strand_);
   LOG(WARNING) << "[" << replaced.pid << "] lies in two directories; " << replaced.path
                << " is set aside, the older copy";
-  SetAsideInPool(replaced.pid, replaced.path, SetAside::kFailed);
+  Vacate(replaced.pid, replaced.path, SetAside::kFailed);
 }
 
-void ReplicaTable::Ignore(const std::string& path) {
-  CHECK_ON_STRAND(strand_);
-  ignored_.insert(path);
-}
-
-void ReplicaTable::SetAsideInPool(PartitionId pid, const std::string& path, SetAside why) {
-  leaving_.try_emplace(path, Leaving{.pid = pid});
-  host_->env.disk_pool(ParentDirectory(path))
-      .Submit([self = weak_from_this(), host = host_, reply_on = strand_, path, why] {
-        const absl::Status status = SetReplicaAside(*host, path, why);
-        reply_on->Post([self, path, why, status] {
-          if (const auto table = self.lock()) table->OnSetAside(path, why, status);
-        });
-      });
-}
-
-void ReplicaTable::OnSetAside(const std::string& path, SetAside why, const absl::Status& status) {
-  Leaving& leaving = leaving_.at(path);
-  const PartitionId pid = leaving.pid;
-  if (status.ok()) {
-    leaving_.erase(path);
-    ignored_.erase(path);
-    return ForgetReplacedLater(pid, path);
-  }
-  LOG_IF(ERROR, !std::exchange(leaving.has_failed, true))
-      << "set " << path << " aside, tried again: " << status << "; a new replica of " << pid
-      << " can be made on another disk";
-  strand_->PostAfter(kSetAsideAgainDelay, [self = weak_from_this(), pid, path, why] {
-    const auto table = self.lock();
-    if (table == nullptr || table->is_stopping_) return;
-    table->SetAsideInPool(pid, path, why);
+void ReplicaTable::Vacate(PartitionId pid, const std::string& path, SetAside why) {
+  places_->Vacate(pid, path, why, [self = weak_from_this(), pid, path] {
+    if (const auto table = self.lock()) table->ForgetReplacedLater(pid, path);
   });
 }
 
@@ -475,7 +402,7 @@ void ReplicaTable::SetGarbageAside(PartitionId pid) {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(pid);
   if (it == slots_.end() || it->second.phase != Phase::kClosed) return;
-  SetAsideInPool(pid, it->second.found.path, SetAside::kGarbage);
+  Vacate(pid, it->second.found.path, SetAside::kGarbage);
   Erase(pid);
 }
 
@@ -503,6 +430,7 @@ void ReplicaTable::AwaitSuccessors(Instant until, absl::AnyInvocable<void()> don
 void ReplicaTable::CloseAll(absl::AnyInvocable<void(absl::Status)> done) {
   CHECK_ON_STRAND(strand_);
   is_stopping_ = true;
+  places_->Stop();
   all_closed_ = std::move(done);
   std::vector<PartitionId> open;
   for (const auto& [pid, slot] : slots_)

@@ -9,9 +9,9 @@
 //               can't be understood is renamed <dir>.<µs>.err, and the others go on.
 //           T2  A replica is created only where the caller says that nothing can have been lost.
 //           T3  One that goes is made anew when its directory has durably lost its name. Where the
-//               renaming fails it is tried again, and the new one may be made on another disk, as
-//               may that of one that can't be read; its own directory durably says which it
-//               replaces before it has its name. So the next start knows which of the two counts.
+//               renaming fails it is tried again (replica_places.h), and the new one may be made on
+//               another disk, as may that of one that can't be read; its own directory durably says
+//               which it replaces before it has its name. So the next start knows which counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,11 +27,11 @@
 #include <string>
 #include <vector>
 
-#include "replica/directory_rest.h"
 #include "replica/recovery.h"
 #include "replica/replica.h"
 #include "replica/replica_directory.h"
 #include "replica/replica_host.h"
+#include "replica/replica_places.h"
 #include "replica/shared_log_take_over.h"
 
 namespace arion {
@@ -79,7 +79,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // TakeReplaced found it; before Recover.
   void SetReplacedAside(const FoundReplica& replaced);
   // A directory of a replica that can't be read now; before Recover.
-  void Ignore(const std::string& path);
+  void Ignore(const std::string& path) { places_->Ignore(path); }
   // Meta says: not needed any more. Only closed replicas go.
   void SetGarbageAside(PartitionId pid);
 
@@ -125,14 +125,13 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
   void SetFailedAside(const FoundReplica& found);
-  void SetAsideInPool(PartitionId pid, const std::string& path, SetAside why);
-  void OnSetAside(const std::string& path, SetAside why, const absl::Status& status);
+  void Vacate(PartitionId pid, const std::string& path, SetAside why);
   void ForgetReplacedLater(PartitionId pid, const std::string& path);
   void SetPhase(PartitionId pid, Slot& slot, Phase phase);
   void Erase(PartitionId pid);
   void CheckAllClosed();
-  std::vector<std::string> OutOfReach(const std::string& name, size_t chosen) const;
-  std::optional<size_t> ChooseDirectory(int32_t app_id, const std::string& name) const;
+  // For a new replica of that table.
+  std::vector<DirectoryLoad> LoadsFor(int32_t app_id) const;
   const std::string& TagOf(const FoundReplica& found) const;
 
   void AwaitSuccessors(Instant until, absl::AnyInvocable<void()> done);
@@ -143,7 +142,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
 
   std::shared_ptr<const ReplicaHost> host_;
   StrandPtr strand_;
-  const std::vector<bool> usable_directories_;
+  const std::shared_ptr<ReplicaPlaces> places_;
   absl::AnyInvocable<void()> on_changed_;
   std::map<PartitionId, Slot> slots_;
   bool is_connected_ = false;
@@ -154,15 +153,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::shared_ptr<SharedLogTakeOver> take_over_;
   std::set<PartitionId> in_pool_;  // those of the recovery
   std::set<PartitionId> failed_to_open_;
-  std::set<PartitionId> set_aside_;   // and not made anew
-  std::vector<DirectoryRest> rests_;  // of the data directories
-  // No slot is left of them, but their directories still have their names.
-  struct Leaving {
-    PartitionId pid;
-    bool has_failed = false;
-  };
-  std::map<std::string, Leaving> leaving_;  // by path
-  std::set<std::string> ignored_;           // paths
+  std::set<PartitionId> set_aside_;  // and not made anew
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;
