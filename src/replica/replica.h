@@ -44,6 +44,7 @@
 #include "replica/apply_queue.h"
 #include "replica/client_request.h"
 #include "replica/file_fetcher.h"
+#include "replica/held_requests.h"
 #include "replica/hot_reads.h"
 #include "replica/learn_source.h"
 #include "replica/queue_time.h"
@@ -308,13 +309,11 @@ class Replica : public std::enable_shared_from_this<Replica> {
                                       ClientRequest& request, ErrorCode refusal, Throttled counts);
   using Again = absl::AnyInvocable<void(Replica&, ClientRequest)>;
   void Delay(absl::Duration pause, ClientRequest request, Again then);
-  // Its configuration is about to be known: what clients ask meanwhile waits, for a moment and up
-  // to so many bytes, rather than sends them to a meta server that does not know it yet either.
+  // Its configuration is about to be known: what clients ask meanwhile is held.
   bool IsBetweenConfigurations() const;
   // `error` is its answer where it can't wait.
   void Hold(ClientRequest request, ErrorCode error, Again then);
   void ReleaseHeld();
-  void RefuseHeld();
   ClientRequest Watched(RequestKind kind, InboundRequest request, Instant arrived);
   ReplicaFigures& figures() { return stats_->figures(); }
   void NoteKey(KeyUse use, std::string_view hash_key, Instant now) {
@@ -364,13 +363,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ByteBudget read_bytes_;
   SpaceQuota quota_;
   uint64_t delayed_bytes_ = 0;  // of requests that throttles hold back
-  struct HeldRequest {
-    ClientRequest request;
-    Instant until;
-    Again again;
-  };
-  std::deque<HeldRequest> held_;  // in order of arrival, and so of `until`
-  uint64_t held_bytes_ = 0;
+  HeldRequests held_;
   TimerId held_timer_ = kNoTimer;
   QueueTime requests_waiting_;
   QueueTime reads_in_pool_;  // of this replica

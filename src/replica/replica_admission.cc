@@ -12,9 +12,6 @@ namespace {
 
 // Of requests that throttles hold back; beyond, they are refused at once.
 constexpr uint64_t kDelayedBytesMax = 64 << 20;
-// Of requests that wait for a configuration, and how long each of them does.
-constexpr uint64_t kHeldBytesMax = 16 << 20;
-constexpr absl::Duration kHeldAtMost = absl::Milliseconds(500);
 
 absl::Duration TimeoutOf(const ClientRequest& request) {
   return absl::Milliseconds(request.header.timeout_ms);
@@ -136,41 +133,26 @@ bool Replica::IsBetweenConfigurations() const {
 }
 
 void Replica::Hold(ClientRequest request, ErrorCode error, Again then) {
-  const uint64_t bytes = request.body.size() + sizeof(HeldRequest);
-  if (!IsBetweenConfigurations() || held_bytes_ + bytes > kHeldBytesMax)
+  if (!IsBetweenConfigurations() || !held_.HasRoomFor(request))
     return request.responder.Reply(error);
-  held_bytes_ += bytes;
-  held_.push_back({std::move(request), host_->env.clock().Now() + kHeldAtMost, std::move(then)});
+  held_.Hold(
+      std::move(request), host_->env.clock().Now(),
+      [this, then = std::move(then)](ClientRequest held) mutable { then(*this, std::move(held)); });
   ReleaseHeld();
 }
 
 void Replica::ReleaseHeld() {
   if (held_.empty()) return;
-  if (!IsBetweenConfigurations()) {
-    held_bytes_ = 0;
-    for (HeldRequest& held : std::exchange(held_, {})) held.again(*this, std::move(held.request));
-    return;
-  }
+  if (!IsBetweenConfigurations()) return held_.Release();
   const Instant now = host_->env.clock().Now();
-  while (!held_.empty() && held_.front().until <= now) {
-    HeldRequest held = std::move(held_.front());
-    held_.pop_front();
-    held_bytes_ -= held.request.body.size() + sizeof(HeldRequest);
-    held.request.responder.Reply(ErrorCode::kInvalidState);
-  }
+  held_.Expire(now);
   if (held_.empty() || held_timer_ != kNoTimer) return;
-  held_timer_ = strand_->PostAfter(held_.front().until - now, [self = weak_from_this()] {
+  held_timer_ = strand_->PostAfter(held_.NextDeadline() - now, [self = weak_from_this()] {
     const auto replica = self.lock();
     if (replica == nullptr) return;
     replica->held_timer_ = kNoTimer;
     replica->ReleaseHeld();
   });
-}
-
-void Replica::RefuseHeld() {
-  held_bytes_ = 0;
-  for (HeldRequest& held : std::exchange(held_, {}))
-    held.request.responder.Reply(ErrorCode::kInvalidState);
 }
 
 // The watch is made anew when the table is called or slow otherwise.

@@ -264,7 +264,7 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
                               ? ErrorCode::kTimeout
                               : ErrorCode::kInvalidState);
   clients_.clear();
-  RefuseHeld();
+  held_.Refuse();
   scans_.Clear();
   if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
   // A primary goes on without a member that refuses; for one that is silent its writes would wait.

@@ -1,6 +1,8 @@
 // Clients' requests that arrive while a partition's configuration changes: they wait for its end, for
 // a moment at most, and a primary that makes room for another leaves no write's outcome open.
 // SPDX-License-Identifier: Apache-2.0
+#include "replica/held_requests.h"
+
 #include <gtest/gtest.h>
 
 #include "rpc/thrift_codec.h"
@@ -8,6 +10,74 @@
 
 namespace arion {
 namespace {
+
+// Requests by their numbers.
+class HeldQueueTest : public testing::Test {
+ protected:
+  ClientRequest Request(int number, size_t bytes = 0) {
+    Responder responder([this, number](ErrorCode error, const ReplyBody&) {
+      EXPECT_EQ(error, ErrorCode::kInvalidState);
+      answered_.push_back(number);
+    });
+    return {.header = {},
+            .body = std::string(bytes, 'x'),
+            .responder = ClientAnswer(std::move(responder), nullptr, RequestKind::kPut, Instant(),
+                                      Endpoint(), bytes)};
+  }
+  void Hold(int number, size_t bytes = 0) {
+    held_.Hold(Request(number, bytes), now_, [this, number](ClientRequest request) {
+      gone_on_.push_back(number);
+      if (are_held_again_) held_.Hold(std::move(request), now_, [](const ClientRequest&) {});
+    });
+  }
+
+  HeldRequests held_;
+  Instant now_ = Instant(0) + absl::Hours(1);
+  std::vector<int> gone_on_, answered_;
+  bool are_held_again_ = false;
+};
+
+TEST_F(HeldQueueTest, TheyGoOnInTheOrderOfTheirArrival) {
+  for (int i = 1; i <= 3; ++i) Hold(i);
+  held_.Release();
+  EXPECT_EQ(gone_on_, (std::vector{1, 2, 3}));
+  EXPECT_TRUE(held_.empty());
+  EXPECT_TRUE(answered_.empty());
+}
+
+TEST_F(HeldQueueTest, WhoIsHeldAgainWaitsAnew) {
+  Hold(1);
+  are_held_again_ = true;
+  now_ = now_ + absl::Milliseconds(400);
+  held_.Release();
+  ASSERT_FALSE(held_.empty());
+  EXPECT_EQ(held_.NextDeadline(), now_ + HeldRequests::kAtMost);
+}
+
+TEST_F(HeldQueueTest, EachHasItsOwnTime) {
+  Hold(1);
+  now_ = now_ + absl::Milliseconds(200);
+  Hold(2);
+  held_.Expire(now_ + absl::Milliseconds(299));
+  EXPECT_TRUE(answered_.empty());
+  EXPECT_EQ(held_.NextDeadline(), now_ + absl::Milliseconds(300));
+  held_.Expire(now_ + absl::Milliseconds(300));
+  EXPECT_EQ(answered_, (std::vector{1}));
+  held_.Refuse();
+  EXPECT_EQ(answered_, (std::vector{1, 2}));
+  EXPECT_TRUE(held_.empty());
+  EXPECT_TRUE(gone_on_.empty());
+}
+
+TEST_F(HeldQueueTest, WhatTheyHoldIsBounded) {
+  const ClientRequest large = Request(0, HeldRequests::kBytesMax / 2);
+  EXPECT_TRUE(held_.HasRoomFor(large));
+  Hold(1, HeldRequests::kBytesMax / 2);
+  EXPECT_FALSE(held_.HasRoomFor(large)) << "a request takes more than its bytes";
+  EXPECT_TRUE(held_.HasRoomFor(Request(0, HeldRequests::kBytesMax / 4)));
+  held_.Expire(now_ + HeldRequests::kAtMost);
+  EXPECT_TRUE(held_.HasRoomFor(large));
+}
 
 class HeldRequestsTest : public ReplicaServerWorld {
  protected:
