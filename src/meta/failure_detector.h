@@ -2,8 +2,7 @@
 // (spec/replication.md 1.7). Pure: every call is given the time.
 //
 // Threads   Strand-bound to its owner.
-// Promises  M3  A node is declared dead no earlier than one grace after its last accepted beacon
-//               arrived.
+// Promises  M3 of meta_server.h.
 //           F1  Expire(t) declares dead exactly those whose deadline is <= t; NextDeadline() is the
 //               earliest one left.
 // SPDX-License-Identifier: Apache-2.0

@@ -10,11 +10,10 @@
 //           Commits that arrive while one is being written share the next record: a record is all
 //           or nothing.
 // Errors    Load: DataLoss for a damaged record with a valid one behind it (durable bytes were
-// damaged: never guessed
-//           over) and for a damaged beginning. FailedPrecondition: another process holds the
-//           directory. A damaged end is an interrupted commit: its bytes go to `meta.journal.tail`
-//           (where there is room), then it is cut; this is reported. A new file that can't be
-//           written is no failure: the old one grows on.
+//           damaged: never guessed over) and for a damaged beginning. FailedPrecondition: another
+//           process holds the directory. A damaged end is an interrupted commit: its bytes go to
+//           `meta.journal.tail` (where there is room), then it is cut; this is reported. A new file
+//           that can't be written is no failure: the old one grows on.
 // Threads   Load: once, may wait for the disk. Commit: on the strand given there, always the same
 //           one.
 // Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may not

@@ -1,7 +1,7 @@
 // MetaServer owns the cluster's configuration: tables, partitions, who serves them, who is alive.
 //
 // Threads   Start, Stop, Overview, stats: any thread; everything else on one strand. Judgement is pure
-//           (cluster_state.h, failure_detector.h, placement_planner.h).
+//           (cluster_state.h, failure_detector.h, partition_guardian.h).
 // Lifetime  Environment, Transport and MetaStore outlive it.
 // Promises  M1  A configuration is durable in the store before memory holds it and before anyone is
 //               told.

@@ -52,8 +52,8 @@ struct GuardianPlan {
       return !config.primary.IsValid() && !intent && !write && *reason != '\0';
     }
   };
-  std::vector<Step>
-      steps;  // in the order to carry out; partitions whose intent stays are listed too
+  // In the order to carry out; partitions whose intent stays are listed too.
+  std::vector<Step> steps;
   Instant next_look = Instant::InfiniteFuture();  // when waiting ends, if nothing happens before
 };
 

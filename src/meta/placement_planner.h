@@ -2,7 +2,8 @@
 // yet. Pure.
 //
 // Promises  B1  After n choices from equal servers, the numbers of primaries (and of replicas)
-// differ by at most one. SPDX-License-Identifier: Apache-2.0
+//               differ by at most one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
-// Creating and dropping tables: the checks, in the order of spec/meta-and-admin.md 1.8, and the
-// objects that result. Pure. SPDX-License-Identifier: Apache-2.0
+// Tables created, dropped, recalled, renamed, given another replica count: the checks, in the order of
+// spec/meta-and-admin.md 1.8, and the objects that result. Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/time/time.h>

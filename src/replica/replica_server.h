@@ -200,7 +200,7 @@ class ReplicaServer {
   void AskForCheckpoints(std::optional<PartitionId> only);
   // How far the opening of what Start found is. Thread-safe, waits for nothing.
   RecoveryReport RecoveryNow() const;
-  // Both live as long as the server does.
+  // These live as long as the server does.
   const LogReplayStats& replay() const;
   const SharedLogStats& shared_log() const;
   const RequestBook& requests() const;

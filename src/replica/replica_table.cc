@@ -144,7 +144,7 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
     LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
     return ErrorCode::kDiskInsufficient;
   }
-  set_aside_.erase(pid);
+  failed_.erase(pid);
   Slot& slot = slots_[pid];
   slot.found = {.pid = pid,
                 .path = std::move(place->path),
@@ -159,7 +159,7 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
 bool ReplicaTable::HasFailed(PartitionId pid) const {
   CHECK_ON_STRAND(strand_);
   const auto it = slots_.find(pid);
-  if (it == slots_.end()) return set_aside_.contains(pid);
+  if (it == slots_.end()) return failed_.contains(pid);
   return it->second.phase != Phase::kOpen && it->second.rest_until;
 }
 
@@ -278,7 +278,7 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
   if (it == slots_.end()) return;
   const FoundReplica& found = it->second.found;
   LOG(ERROR) << "[" << pid << "] create " << found.path << ": " << status;
-  set_aside_.insert(pid);
+  failed_.insert(pid);
   if (absl::IsResourceExhausted(status))
     ReportNoSpace(found);
   else
@@ -368,7 +368,7 @@ void ReplicaTable::OnClosed(PartitionId pid, Effects::Close close, const absl::S
 }
 
 void ReplicaTable::SetFailedAside(const FoundReplica& found) {
-  set_aside_.insert(found.pid);
+  failed_.insert(found.pid);
   places_->NoteFailure(found.data_directory);
   Vacate(found.pid, found.path, SetAside::kFailed);
 }

@@ -3,7 +3,7 @@
 //
 // Shapes    Phases: kLoading -> kOpen -> kClosing -> kClosed or gone. A closed replica keeps its
 //           directory and is still reported, until meta lists it as garbage.
-// Threads   Strand-bound to the server's strand, except Find: any thread.
+// Threads   Strand-bound to the server's strand, except Find and OpenOf: any thread.
 // Lifetime  Held by shared_ptr. The host outlives it.
 // Promises  T1  Each directory is opened in its disk's pool, in the order of the Recovery; one that
 //               can't be understood is renamed <dir>.<µs>.err, and the others go on.
@@ -73,7 +73,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   // kInvalidState: the server stops, or the former one of that partition is being set aside.
   enum class Creation { kAllowed, kForbidden };
   ErrorCode OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);
-  // A local fault ended it (set aside, or it waits to be opened again), and nobody has asked for it
+  // A local fault ended it (it is gone, or waits to be opened again), and nobody has asked for it
   // since.
   bool HasFailed(PartitionId pid) const;
   // TakeReplaced found it; before Recover.
@@ -153,7 +153,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::shared_ptr<SharedLogTakeOver> take_over_;
   std::set<PartitionId> in_pool_;  // those of the recovery
   std::set<PartitionId> failed_to_open_;
-  std::set<PartitionId> set_aside_;  // and not made anew
+  std::set<PartitionId> failed_;  // ended here by a local fault, or not even made; no slot is left
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

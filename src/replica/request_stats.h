@@ -62,11 +62,12 @@ enum class WriteStage : uint8_t {
   kApply,      // until the engine has it
   kReply,      // until the answer is handed to the connection
 };
+constexpr size_t kWriteStages = 6;
+std::string_view WriteStageName(WriteStage stage);  // "log_append"
+
 // Requests are billed by pieces of this size: reads by their answers, writes as they come; a begun
 // piece counts.
 constexpr uint64_t kCapacityUnitBytes = 4096;
-constexpr size_t kWriteStages = 6;
-std::string_view WriteStageName(WriteStage stage);  // "log_append"
 
 using StageNanos = std::array<int64_t, kWriteStages>;
 
