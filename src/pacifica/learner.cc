@@ -286,7 +286,7 @@ Learner::Verdict Learner::OnWorkDone(const LearnerWorkDone& done) {
   }
   if (work_ == LearnerWork::What::kFlush) {
     s_.last_durable = std::max(s_.last_durable, std::min(done.durable, s_.last_applied));
-    if (s_.last_durable < gap_end_) RetryLater();
+    if (signature_ != 0 && s_.last_durable < gap_end_) RetryLater();
   } else {
     s_.JumpTo(done.applied);
     s_.last_durable = std::min(done.durable, done.applied);

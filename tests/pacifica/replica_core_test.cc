@@ -411,6 +411,18 @@ TEST_F(ReplicaCoreTest, AGapThatIsNotFlushedWholeIsFlushedAgain) {
   EXPECT_EQ(core_->learner_status(), LearnerStatus::kSucceeded);
 }
 
+// Nobody would take up what is to be tried again: its driver would be woken without a pause.
+TEST_F(ReplicaCoreTest, AFlushForASessionThatEndedIsNotTriedAgain) {
+  recovered_.last_durable = Decree(5);
+  Open();
+  const Effects learned = AnswerRound(BecomeLearner(), Cache(11));
+  ASSERT_TRUE(learned.learner_work.has_value());
+  Step(LeaseLost{});
+  Step(LearnerWorkDone{learned.learner_work->serial, LearnerWorkDone::Result::kDone, Decree(11),
+                       Decree(8)});
+  EXPECT_EQ(core_->NextWakeup(), Instant::InfiniteFuture());
+}
+
 TEST_F(ReplicaCoreTest, ACompletionConfirmedForAnotherSessionEndsThisOne) {
   AnswerRound(BecomeLearner(), Cache(11));
   ASSERT_EQ(core_->learner_status(), LearnerStatus::kSucceeded);
