@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
+
 namespace arion {
 namespace {
 
@@ -23,7 +25,18 @@ void GroupCheck::End() {
   lost_.clear();
 }
 
+void GroupCheck::Check() const {
+  if (s_.role != PartitionStatus::kPrimary) {
+    CHECK(next_ == Instant::InfiniteFuture() && notice_ == Instant::InfiniteFuture());
+    CHECK(lost_.empty()) << "answers to no primary";
+    return;
+  }
+  CHECK(next_ < Instant::InfiniteFuture()) << "its group hears of it no more";
+}
+
 void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK(to.IsValid() && to != s_.options.self) << to;
   SendGroupCheck send;
   send.to = to;
   send.request.app = s_.app;

@@ -4,6 +4,7 @@
 // Shapes    At once after each configuration, then every group_check_interval; sooner when the
 //           primary falls idle with a committed point it has not told, or while a member says that
 //           it lacks space. A lost answer is asked for once more; the second loss is a failure.
+//           Between steps a primary has its next check planned, and nobody else has anything.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,6 +34,7 @@ class GroupCheck {
   void Watch();
   void OnTick();
   Instant NextWakeup() const;
+  void Check() const;
 
  private:
   void SendAll();

@@ -20,6 +20,11 @@
 //     learner that takes prepares a member's, and none has succeeded before its gap is durable (I-17)
 // R11 a primary sends all it prepares to a learner that meta may have made a member since it
 //     refused to (checked after each step, Reconfiguration)
+// R12 whoever has a role is connected: without a lease a replica is INACTIVE
+// R13 a ballot that rose leaves with the step that raised it, to be durable first
+// R14 between steps the engine was handed all that is committed, and nothing else
+// R15 nothing that is held is of a larger ballot than the replica's
+//     (R12 to R15: checked after each step, ReplicaState)
 //
 // tests/sim/invariants.md says of each of I-01 to I-30 where it is held.
 // SPDX-License-Identifier: Apache-2.0

@@ -56,6 +56,20 @@ GroupCheckResponse Learner::Report() const {
 void Learner::Check() const {
   CheckStanding(s_.role, phase_, s_.standing);
   CheckGap(phase_, s_.last_durable, gap_end_);
+  CHECK_EQ(signature_ == 0, phase_ == LearnerStatus::kInvalid);
+  CHECK(round_serial_ == 0 || work_serial_ == 0) << "a round and a piece of work at once";
+  if (signature_ == 0) {
+    CHECK_EQ(round_serial_, 0u) << "a round of no session";
+    CHECK(retry_at_ == Instant::InfiniteFuture()) << "nothing is to be tried again";
+    return;
+  }
+  CHECK(s_.role == PartitionStatus::kPotentialSecondary);
+  CHECK_EQ(failed_, 0) << "the session goes on, and failed";
+  CHECK(invited_at_ <= s_.now);
+  CHECK_LE(lost_rounds_, kLostRoundsMax);
+  if (phase_ == LearnerStatus::kWithoutPrepare) return;
+  CHECK_EQ(round_serial_, 0u) << "a round, though the gap is closed";
+  CHECK_LT(gap_end_, prepare_start_);
 }
 
 void Learner::OnInvitation(int64_t signature) {
@@ -117,6 +131,7 @@ void Learner::Proceed() {
 }
 
 void Learner::SendRound() {
+  CHECK(s_.primary.IsValid() && s_.primary != s_.options.self) << "who would answer?";
   ++s_.counters.learn_rounds;
   round_serial_ = s_.next_serial++;
   LearnRequest request;
@@ -135,6 +150,7 @@ void Learner::SendCompletion() {
 }
 
 void Learner::StartWork(LearnerWork::What what, const LearnResponse& response) {
+  CHECK_NE(signature_, 0) << "work for no session";
   CHECK(!HasWork());
   CHECK(!s_.effects.learner_work.has_value());
   work_serial_ = s_.next_serial++;

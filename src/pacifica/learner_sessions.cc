@@ -21,6 +21,7 @@ void LearnerSessions::BeginTerm() {
 
 const LearnerSessions::Session& LearnerSessions::Register(Endpoint node) {
   CHECK(!s_.configuration.IsMember(node)) << node << " is a member";
+  CHECK(node.IsValid() && node != s_.options.self) << node;
   Session& session = sessions_[node];
   if (session.signature == 0) {
     session.signature = ++last_signature_;
@@ -43,7 +44,15 @@ void LearnerSessions::NoteSent(Endpoint node, Decree decree) {
 
 void LearnerSessions::Check(Decree last_prepared) const {
   for (const auto& [node, session] : sessions_) {
+    CHECK_NE(session.signature, 0) << node;
+    CHECK_LE(session.asked, session.furthest) << node;
+    CHECK_LE(session.vain_rounds, kVainRoundsMax) << node << " should have been given up";
+    CHECK(session.moved_at <= s_.now) << node;
+    CHECK(!session.is_at_copy || session.was_given) << node << " copies what it was not given";
+    CHECK(!session.shipping || !session.was_given) << node << " was given what is not shipped";
     if (session.prepare_start == kInvalidDecree) continue;
+    CHECK(!session.shipping) << node << " takes prepares and lacks what lies below";
+    CHECK_LE(session.prepare_start, session.sent_through + 1) << "R8: " << node;
     CHECK_EQ(session.sent_through, last_prepared) << "R8: " << node << " was not sent all";
   }
 }

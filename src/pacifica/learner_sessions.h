@@ -8,6 +8,7 @@
 //           lost. A session that failed so, or that gets nowhere though it is not at a copy, gives
 //           its place when another learner is wanted; it ends when it did so too often, or when its
 //           node, though it answers, does not learn. A copy is not hurried: nobody sees its bytes.
+//           What a learner asked for is either still being made ready or given, never both.
 // Promises  A learner that was sent decree d was sent every decree in [prepare_start, d], and was
 //           given what lies below.
 // SPDX-License-Identifier: Apache-2.0
@@ -52,7 +53,8 @@ class LearnerSessions {
   const Session* Find(Endpoint node) const;
   // A prepare of `decree` goes to this learner, which takes it (R8).
   void NoteSent(Endpoint node, Decree decree);
-  // Who takes prepares was sent each decree from its prepare_start to `last_prepared` (R8).
+  // Who takes prepares was sent each decree from its prepare_start to `last_prepared` (R8); and the
+  // shapes above.
   void Check(Decree last_prepared) const;
   const std::map<Endpoint, Session>& all() const { return sessions_; }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/lease.h"
 
+#include "base/log.h"
+
 namespace arion {
 
 bool WorkerLease::Acknowledged(Instant sent_at, Instant now) {
@@ -10,6 +12,7 @@ bool WorkerLease::Acknowledged(Instant sent_at, Instant now) {
   const bool was_held = Held(now);
   granted_ = true;
   newest_sent_ = sent_at;
+  CHECK(Held(now)) << "an answer that came too late counts";
   return !was_held;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -18,6 +19,7 @@ constexpr int64_t kTailMax = 10'000;
 LogReplay::LogReplay(PartitionId pid, Decree last_applied) : pid_(pid), list_(1, last_applied) {}
 
 absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* apply) {
+  CHECK(mutation != nullptr && apply != nullptr);
   if (mutation->pid != pid_) {
     return absl::DataLossError(absl::StrCat("the log of ", pid_.ToString(), " holds a mutation of ",
                                             mutation->pid.ToString()));
@@ -40,6 +42,7 @@ absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* appl
     }
   }
   list_.Put(std::move(mutation), PrepareList::LogState::kLogged, 0);
+  list_.Check();
   return absl::OkStatus();
 }
 

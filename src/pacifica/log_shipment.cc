@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -28,6 +29,7 @@ std::vector<MutationPtr> NewestVersions(absl::Span<const MutationPtr> mutations,
 
 LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
                            absl::Span<const MutationPtr> mutations) {
+  CHECK_GE(first, Decree(1));
   Decree proven = piece == LogPiece::kReachesEnd ? committed : Decree(0);
   for (const MutationPtr& m : mutations)
     proven = std::max(proven, std::min(m->last_committed, committed));
@@ -36,8 +38,11 @@ LearnState MakeLogShipment(Decree first, Decree committed, LogPiece piece,
   state.to_decree_included = first - 1;
   for (const MutationPtr& m : NewestVersions(mutations, first, proven)) {
     AppendMutation(*m, -1, &state.meta.bytes);
+    CHECK_EQ(m->decree, state.to_decree_included + 1) << "a hole";
     state.to_decree_included = m->decree;
   }
+  CHECK(state.to_decree_included < first || state.to_decree_included <= committed)
+      << "what is not committed counts as history";
   return state;
 }
 

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include "base/log.h"
+
 namespace arion {
 namespace {
 
@@ -16,6 +18,9 @@ constexpr int kLooksAnAttempt = 4;  // at whether a later one has become the old
 }  // namespace
 
 void PrepareDispatch::Send(Endpoint to, int64_t signature, MutationPtr mutation) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK(to.IsValid() && to != s_.options.self) << to;
+  CHECK_EQ(mutation->ballot, s_.ballot) << "sent under a ballot that is not ours";
   const absl::Duration timeout =
       signature == 0 ? s_.options.prepare_timeout : s_.options.learner_prepare_timeout;
   const uint64_t serial = s_.next_serial++;
@@ -51,6 +56,7 @@ void PrepareDispatch::SendAgain(uint64_t serial, Outgoing& outgoing) {
 
 PrepareDispatch::Verdict PrepareDispatch::Finish(uint64_t serial, Outcome outcome) {
   auto it = outgoing_.find(serial);
+  CHECK(it != outgoing_.end()) << "a second verdict";
   Verdict verdict{outcome, it->second.to, it->second.mutation->decree};
   if (outcome != Outcome::kPending) outgoing_.erase(it);
   return verdict;
@@ -124,6 +130,10 @@ bool PrepareDispatch::IsSilent(Endpoint node) const {
                                    [node](const auto& entry) { return entry.second.to == node; });
   return oldest != outgoing_.end() &&
          s_.now - oldest->second.sent_at >= oldest->second.deadline - s_.now;
+}
+
+void PrepareDispatch::Check() const {
+  CHECK(outgoing_.empty() || s_.role == PartitionStatus::kPrimary) << "sent by no primary";
 }
 
 void PrepareDispatch::ForgetNode(Endpoint node) {

@@ -5,7 +5,7 @@
 //           repeated while the receiver is not ready (TRY_AGAIN, INACTIVE_STATE), once when its
 //           connection broke, and, without an answer for prepare_attempt_timeout, when it is the
 //           oldest one to that receiver: one that is merely slow gets no second load. Never past
-//           the timeout counted from its first sending.
+//           the timeout counted from its first sending. Only a primary has any on their way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -37,6 +37,7 @@ class PrepareDispatch {
   void ForgetNode(Endpoint node);
   // It owes an answer for half of the time it has.
   bool IsSilent(Endpoint node) const;
+  void Check() const;
 
  private:
   struct Outgoing {

@@ -13,8 +13,9 @@ PrepareList::PrepareList(int64_t span_max, Decree committed)
 }
 
 PrepareList::Entry* PrepareList::Slot(Decree decree) {
-  if (decree < first_ || decree > last_prepared()) return nullptr;
-  return &slots_[static_cast<size_t>(decree - first_)];
+  // Below first_ it is a large number.
+  const auto at = static_cast<size_t>(decree - first_);
+  return at < slots_.size() ? &slots_[at] : nullptr;
 }
 
 const PrepareList::Entry* PrepareList::Find(Decree decree) const {
@@ -48,6 +49,7 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
   if (old != nullptr && old->mutation->ballot > mutation->ballot) return PutVerdict::kOlderBallot;
   MakeRoomFor(decree);
   while (last_prepared() < decree) slots_.emplace_back();
+  CHECK(!makes_longer || log == LogState::kLogged || decree - first_ < span_max_) << "L3";
   *Slot(decree) = Entry{std::move(mutation), log, append_sequence};
   return PutVerdict::kStored;
 }
@@ -66,6 +68,7 @@ std::vector<MutationPtr> PrepareList::CommitThrough(Decree through) {
     const Entry* next = Find(committed_ + 1);
     if (next == nullptr || next->log != LogState::kLogged) break;
     if (next->mutation->ballot < committed_ballot_) break;
+    CHECK_EQ(next->mutation->decree, committed_ + 1) << "L2: another decree's slot";
     committed_ballot_ = next->mutation->ballot;
     committed_ = committed_ + 1;
     committed.push_back(next->mutation);
@@ -89,16 +92,25 @@ Decree PrepareList::FirstMissing(Decree through) const {
 }
 
 Decree PrepareList::last_logged() const {
-  Decree logged = committed_;
-  while (IsLogged(logged + 1)) ++logged;
-  return logged;
+  // Each step asks.
+  const auto first = static_cast<size_t>(committed_ + 1 - first_);
+  const size_t end = slots_.size();
+  size_t next = first;
+  while (next < end && slots_[next].log == LogState::kLogged) ++next;
+  return committed_ + static_cast<int64_t>(next - first);
 }
 
 void PrepareList::Check() const {
   CHECK_LE(committed_, last_prepared());
-  CHECK_LE(first_, committed_ + 1);
+  CHECK_LE(first_, committed_ + 1) << "an uncommitted decree was let go";
   if (last_prepared() > committed_) {
-    CHECK(Find(last_prepared()) != nullptr) << "the newest slot is a hole";
+    CHECK(slots_.back().mutation != nullptr) << "the newest slot is a hole";
+  }
+  if (first_ <= committed_) {
+    CHECK(slots_.front().log == LogState::kLogged) << "L2: the oldest slot is a hole";
+    const Entry& last = slots_[static_cast<size_t>(committed_ - first_)];
+    CHECK(last.log == LogState::kLogged) << "L2: committed and not logged";
+    CHECK_EQ(last.mutation->ballot, committed_ballot_) << "L2";
   }
 }
 

@@ -100,6 +100,8 @@ void Primary::StartQueued() {
       RefuseQueued(ErrorCode::kNotEnoughMember);
       return;
     }
+    CHECK(!queue_.front().clients.empty());
+    CHECK_GE(queued_bytes_, queue_.front().bytes);
     Draft draft = std::move(queue_.front());
     queue_.pop_front();
     queued_bytes_ -= draft.bytes;
@@ -150,6 +152,7 @@ void Primary::SendToAll(const MutationPtr& mutation, Proposal& proposal) {
 
 void Primary::TakeOffice(Term term) {
   CHECK(s_.role == PartitionStatus::kPrimary);
+  CHECK_EQ(s_.configuration.ballot, s_.ballot) << "in office by another configuration";
   dispatch_.Forget();
   if (IsWhole()) {
     known_to_absent_.reset();
@@ -225,6 +228,7 @@ PrepareDispatch::Verdict Primary::OnPrepareAnswer(const PrepareAcked& answer) {
 void Primary::SendTailTo(Endpoint learner) {
   const LearnerSessions::Session* session = sessions_.Find(learner);
   CHECK(session != nullptr);
+  CHECK(!s_.configuration.IsMember(learner)) << "R6: " << learner;
   dispatch_.ForgetNode(learner);
   for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
     const PrepareList::Entry* entry = s_.list.Find(d);
@@ -256,6 +260,8 @@ void Primary::TryCommit() {
 
 void Primary::OnApplied() {
   while (!proposals_.empty() && proposals_.begin()->first <= s_.last_applied) {
+    CHECK(proposals_.begin()->second.awaiting.empty())
+        << "P2: " << *proposals_.begin()->second.awaiting.begin() << " has not logged it";
     Answer(proposals_.begin()->second.clients, ErrorCode::kOk, proposals_.begin()->first);
     proposals_.erase(proposals_.begin());
   }
@@ -265,11 +271,35 @@ void Primary::Answer(const std::vector<ClientToken>& clients, ErrorCode err, Dec
   for (ClientToken token : clients) s_.effects.client_replies.push_back({token, err, decree});
 }
 
+void Primary::CheckPaused() const {
+  if (s_.role == PartitionStatus::kInactive) return;
+  CHECK(queue_.empty()) << "a client waits for a primary that has resigned";
+  CHECK(proposals_.empty() || proposals_.rbegin()->first <= s_.list.last_committed())
+      << "votes are counted after the term";
+}
+
 void Primary::Check() const {
-  if (s_.role != PartitionStatus::kPrimary) return;
+  dispatch_.Check();
+  CHECK(!queue_.empty() || queued_bytes_ == 0);
+  CHECK(last_start_ <= s_.now);
+  CHECK(proposals_.empty() || proposals_.begin()->first > s_.last_applied)
+      << "a client was not told of what is applied";
+  if (s_.role != PartitionStatus::kPrimary) return CheckPaused();
+  CHECK_LE(told_committed_, s_.list.last_committed());
+  CHECK(!known_to_absent_ || *known_to_absent_ <= s_.list.last_committed());
   CheckTerm(s_.list, s_.ballot);
-  for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
-    CHECK(proposals_.contains(d)) << "R2: nobody counts the votes of " << d;
+  const auto uncommitted = proposals_.upper_bound(s_.list.last_committed());
+  auto counted = uncommitted;
+  for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d, ++counted) {
+    CHECK(counted != proposals_.end() && counted->first == d)
+        << "R2: nobody counts the votes of " << d;
+  }
+  CHECK(counted == proposals_.end()) << "R2: votes for what was never prepared";
+  if (uncommitted != proposals_.end()) {
+    for (Endpoint node : uncommitted->second.awaiting) {
+      CHECK(s_.configuration.IsSecondary(node) || sessions_.Find(node) != nullptr)
+          << "nothing commits without " << node << ", which has left";
+    }
   }
   sessions_.Check(s_.list.last_prepared());
 }

@@ -82,6 +82,7 @@ class Primary {
     Instant sent_at;
   };
 
+  void CheckPaused() const;
   // The configuration has as many members as the table wants.
   bool IsWhole() const;
   // Each present member knows this much to be committed.

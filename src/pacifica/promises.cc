@@ -24,6 +24,21 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
     CHECK(s.role != PartitionStatus::kError) << "P5: a client was told by a failed replica";
     CHECK_LE(reply.decree, s.last_applied) << "P2: a client was told before it was applied";
   }
+  for (const Envelope& envelope : s.effects.send) {
+    if (const auto* prepare = std::get_if<SendPrepare>(&envelope)) {
+      CHECK_EQ(prepare->request.config.ballot, s.ballot) << "P4: prepared under another ballot";
+      CHECK_EQ(prepare->request.mutation->ballot, s.ballot) << "P4: prepared for another ballot";
+    } else if (const auto* check = std::get_if<SendGroupCheck>(&envelope)) {
+      CHECK_EQ(check->request.config.ballot, s.ballot) << "P4: a group of another ballot";
+      CHECK_LE(check->request.last_committed_decree, s.list.last_committed())
+          << "P3: told what is not committed";
+    } else if (const auto* wish = std::get_if<SendConfigurationUpdate>(&envelope)) {
+      CHECK_EQ(wish->request.config.ballot, s.ballot + 1) << "P4: a wish for another ballot";
+    }
+  }
+  for (const ShipState& ship : s.effects.ship) {
+    CHECK_LE(ship.committed, s.list.last_committed()) << "P3: shipped what is not committed";
+  }
 }
 
 }  // namespace arion

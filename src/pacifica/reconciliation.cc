@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/log.h"
+
 namespace arion {
 
 MutationPtr MakeEmptyWrite(PartitionId pid, Ballot ballot, Decree decree, Decree last_committed) {
@@ -25,6 +27,7 @@ std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, B
           {MakeEmptyWrite(pid, ballot, d, list.last_committed()), Reproposal::Origin::kHole});
       continue;
     }
+    CHECK_LE(entry->mutation->ballot, ballot) << "R15: of a term that is yet to come";
     Mutation copy = *entry->mutation;
     copy.ballot = ballot;
     copy.last_committed = list.last_committed();
@@ -32,6 +35,8 @@ std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, B
     again.push_back(
         {std::make_shared<const Mutation>(std::move(copy)), Reproposal::Origin::kPrepared});
   }
+  CHECK_EQ(static_cast<int64_t>(again.size()), list.last_prepared() - list.last_committed())
+      << "a decree is left out";
   return again;
 }
 

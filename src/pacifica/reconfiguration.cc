@@ -58,6 +58,9 @@ void Reconfiguration::TakeOver(const AppInfo& app) {
 void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted) {
   CHECK_EQ(wanted.ballot, s_.ballot);
   CHECK(!IsPending());
+  CHECK(node.IsValid());
+  CHECK_EQ(wanted.pid, s_.options.pid);
+  CheckMembers(wanted);
   ++s_.counters.configuration_updates;
   const bool stays = wanted.IsMember(s_.options.self);
   const bool was_removed =
@@ -181,6 +184,17 @@ void Reconfiguration::NoteRefusedWay() {
 }
 
 void Reconfiguration::Check() const {
+  if (pending_) {
+    CHECK_LT(pending_->serial, s_.next_serial);
+    CHECK_LE(pending_->request.config.ballot, s_.ballot + 1);
+  }
+  if (hand_over_) {
+    CHECK(s_.role == PartitionStatus::kPrimary) << "it has handed over";
+    CHECK_EQ(hand_over_->proposal.config.ballot, s_.ballot) << "the proposal is void";
+  }
+  CHECK(!refused_removal_ || refused_removal_->ballot <= s_.ballot);
+  CHECK(!missed_at_ || *missed_at_ <= s_.ballot);
+  CHECK(!undecided_ || undecided_->ballot <= s_.ballot);
   if (!undecided_ || !MayBeMember(undecided_->learner)) return;
   const LearnerSessions::Session* session = sessions_.Find(undecided_->learner);
   CHECK(session != nullptr && session->prepare_start != kInvalidDecree)

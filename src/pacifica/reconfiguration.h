@@ -84,7 +84,7 @@ class Reconfiguration {
   void ProceedHandOver();
   void OnTick();
   Instant NextWakeup() const;
-  void Check() const;  // R11
+  void Check() const;  // R11; what is remembered is of no ballot that is yet to come
 
  private:
   // `wanted` has the members wished for; its ballot must be the current one.

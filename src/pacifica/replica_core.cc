@@ -557,12 +557,17 @@ void ReplicaCore::Check() const {
   const Watermarks marks = p.s.marks();
   CheckLadder(marks);
   CheckRise(p.before, marks);
+  CHECK(p.before.ballot == marks.ballot || p.s.effects.persist_ballot == marks.ballot) << "R13";
   p.before = marks;
+  p.s.Check();
   p.s.list.Check();
   p.primary.Check();
+  p.secondary.Check();
   p.learner.Check();
   p.reconfiguration.Check();
-  CHECK_LE(p.s.last_handed, p.s.list.last_committed());
+  p.group_check.Check();
+  CHECK(p.sessions.all().empty() || marks.role == kPrimary || marks.role == kInactive)
+      << "learners of a primary that has resigned";
   if (marks.role == kPrimary) {
     CHECK_EQ(p.s.configuration.primary, p.s.options.self);
     CHECK_EQ(p.s.configuration.ballot, p.s.ballot);

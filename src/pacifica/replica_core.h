@@ -103,8 +103,8 @@ class ReplicaCore {
   };
   const Counters& counters() const;
 
-  // R1, R2, R6, R8 over this state; CheckRise(before, after) is the delta. Both are cheap enough
-  // for every Step.
+  // The invariants over this state (invariants.h) and the shapes of its parts; CheckRise(before,
+  // after) is the delta. All are cheap enough for every Step.
   void Check() const;
 
  private:

@@ -35,7 +35,21 @@ Watermarks ReplicaState::marks() const {
           .learner_restarts = learner_restarts};
 }
 
+void ReplicaState::Check() const {
+  const bool has_role = role != PartitionStatus::kInactive && role != PartitionStatus::kError;
+  CHECK(connected || !has_role) << "R12";
+  CHECK(!initializing || !has_role) << "a role before any configuration";
+  CHECK(!effects.persist_ballot || *effects.persist_ballot == ballot) << "R13";
+  CHECK_EQ(last_handed, list.last_committed()) << "R14";
+  CHECK_LE(last_handed_ballot, ballot) << "R15";
+  CHECK_LE(last_mutation_ballot, ballot) << "R15";
+  CHECK_EQ(configuration.pid, options.pid);
+  CHECK(role != PartitionStatus::kPrimary || primary == options.self);
+  CHECK(inactive_since <= now);
+}
+
 PrepareList::PutVerdict ReplicaState::Append(MutationPtr mutation) {
+  CHECK_EQ(mutation->pid, options.pid) << "its log would be another replica's";
   const uint64_t sequence = next_sequence;
   const PrepareList::PutVerdict verdict =
       list.Put(mutation, PrepareList::LogState::kPending, sequence);
@@ -75,6 +89,7 @@ void ReplicaState::MarkAsLearner() {
 }
 
 void ReplicaState::RestartList(Decree committed) {
+  CHECK_EQ(committed, last_handed) << "R14: the list begins where the engine will stand";
   list.Reset(committed);
   last_handed_ballot = Ballot(0);
   ++learner_restarts;

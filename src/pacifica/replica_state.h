@@ -74,6 +74,7 @@ struct ReplicaState {
   RoleState role_state() const { return {role, ballot, inactivity}; }
   Watermarks marks() const;
 
+  void Check() const;  // R12 to R15
   // Puts a mutation into the list and, if it was stored, into the log.
   PrepareList::PutVerdict Append(MutationPtr mutation);
   // Logged for that append: the decree that became logged in the list; kInvalidDecree when it no

@@ -18,12 +18,14 @@ void RoleKeeper::RaiseBallot(Ballot ballot) {
 }
 
 void RoleKeeper::Enter(PartitionStatus to, std::string_view why) {
+  CHECK(s_.role != PartitionStatus::kError) << "P5: a failed replica takes a role again";
   s_.effects.role_changes.push_back({s_.role, to, s_.ballot, std::string(why)});
   if (to == PartitionStatus::kInactive && s_.role != to) s_.inactive_since = s_.now;
   s_.role = to;
 }
 
 void RoleKeeper::BecomeMember() {
+  CHECK(s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary);
   s_.last_stop = LastStop::kClean;
   if (s_.standing == Standing::kMember) return;
   s_.standing = Standing::kMember;
@@ -42,6 +44,7 @@ void RoleKeeper::LeaveRole(PartitionStatus to) {
 TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
                                     std::string_view why) {
   const PartitionStatus to = configuration.RoleOf(s_.options.self);
+  CHECK_EQ(configuration.pid, s_.options.pid);
   const TransitionVerdict verdict = JudgeTransition(s_.role_state(), to, configuration.ballot);
   if (verdict != TransitionVerdict::kAccept) return verdict;
   const bool same_ballot = configuration.ballot == s_.ballot;
@@ -71,6 +74,7 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
     if (!same_ballot && !led_before) s_.read_barrier = s_.inherited;
     primary_.TakeOffice(same_ballot ? Primary::Term::kResumed : Primary::Term::kNew);
   }
+  CHECK(s_.role == to && s_.ballot == configuration.ballot) << "it changed again on the way";
   return verdict;
 }
 

@@ -77,6 +77,19 @@ void Secondary::OnLogged(Decree decree) {
   s_.CommitThrough(commit_goal_);
 }
 
+void Secondary::Check() const {
+  if (waiting_.empty()) return;
+  CHECK(s_.role == PartitionStatus::kSecondary || s_.role == PartitionStatus::kPotentialSecondary)
+      << "R4: a primary waits for no member's answer";
+  const auto& [decree, waiting] = *waiting_.begin();
+  CHECK(!waiting.tokens.empty());
+  CHECK_EQ(waiting.ballot, s_.ballot) << "R4";
+  CHECK_GT(decree, s_.list.last_committed()) << "R4: logged, and not answered";
+  const PrepareList::Entry* entry = s_.list.Find(decree);
+  CHECK(entry != nullptr) << "R4: waits for what is not here";
+  CHECK(entry->log == PrepareList::LogState::kPending) << "R4: logged, and not answered";
+}
+
 void Secondary::Drop(Decree decree) {
   auto it = waiting_.find(decree);
   if (it == waiting_.end()) return;

@@ -35,6 +35,7 @@ class Secondary {
   // The list begins anew: what was said about it is void.
   void Restart(Decree commit_goal);
   void AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr& mutation);
+  void Check() const;  // R4, of what waits
 
  private:
   struct Waiting {

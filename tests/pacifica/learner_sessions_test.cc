@@ -171,5 +171,14 @@ TEST_F(LearnerSessionsTest, AHistoryNobodyHereKnowsCountsForNothing) {
   EXPECT_EQ(sessions_.StartOf(request), Decree(12));
 }
 
+TEST_F(LearnerSessionsDeathTest, SessionsAreOfOthersAndOfThePast) {
+  EXPECT_DEATH(sessions_.Register(NodeAt('A')), "Check failed");
+  s_.now = Instant(5);
+  sessions_.Register(NodeAt('C'));
+  sessions_.Check(Decree(11));
+  s_.now = Instant(4);
+  EXPECT_DEATH(sessions_.Check(Decree(11)), "moved_at");
+}
+
 }  // namespace
 }  // namespace arion

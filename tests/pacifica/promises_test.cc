@@ -78,5 +78,38 @@ TEST_F(PromisesDeathTest, ALearnerAcknowledgesOnceItHasWhatLiesBelow) {
   EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kWithoutPrepare), "P6");
 }
 
+TEST_F(PromisesDeathTest, WhatIsSentIsOfThisBallot) {
+  SendPrepare prepare;
+  prepare.request.config.ballot = Ballot(7);
+  prepare.request.mutation = MakeMutation(7, 11, 10, "a");
+  s_.effects.send = {prepare};
+  CheckPromises(s_, LearnerStatus::kInvalid);
+  prepare.request.mutation = MakeMutation(6, 11, 10, "a");
+  s_.effects.send = {prepare};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  SendGroupCheck check;
+  check.request.config.ballot = Ballot(6);
+  s_.effects.send = {check};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  SendConfigurationUpdate wish;
+  wish.request.config.ballot = Ballot(7);
+  s_.effects.send = {wish};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  wish.request.config.ballot = Ballot(8);
+  s_.effects.send = {wish};
+  CheckPromises(s_, LearnerStatus::kInvalid);
+}
+
+TEST_F(PromisesDeathTest, OthersAreToldOfWhatIsCommittedOnly) {
+  SendGroupCheck check;
+  check.request.config.ballot = Ballot(7);
+  check.request.last_committed_decree = Decree(11);
+  s_.effects.send = {check};
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P3");
+  s_.effects = {};
+  s_.effects.ship.push_back({.committed = Decree(11)});
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P3");
+}
+
 }  // namespace
 }  // namespace arion

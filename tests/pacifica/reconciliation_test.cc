@@ -40,5 +40,12 @@ TEST(ReconciliationTest, WhatIsCommittedIsNotProposedAgain) {
   EXPECT_TRUE(ProposeAgain(list, kTestPid, Ballot(9)).empty());
 }
 
+TEST(ReconciliationDeathTest, NothingIsOfATermThatIsYetToCome) {
+  PrepareList list(100, Decree(10));
+  list.Put(MakeMutation(8, 11, 10, "a"), PrepareList::LogState::kLogged, 0);
+  EXPECT_DEATH(ProposeAgain(list, kTestPid, Ballot(7)), "R15");
+  EXPECT_EQ(ProposeAgain(list, kTestPid, Ballot(9)).size(), 1u);
+}
+
 }  // namespace
 }  // namespace arion

@@ -55,5 +55,47 @@ TEST(ReplicaStateTest, ACheckpointDoesNotTellTheBallotOfItsLastMutation) {
   EXPECT_EQ(state.last_mutation_ballot, Ballot(7));
 }
 
+// What holds between steps, and each state that breaks it.
+TEST(ReplicaStateDeathTest, BetweenStepsItsPartsAgree) {
+  ReplicaState state(Options());
+  state.Check();
+  state.role = PartitionStatus::kSecondary;
+  state.initializing = false;
+  EXPECT_DEATH(state.Check(), "R12");
+  state.connected = true;
+  state.Check();
+  state.initializing = true;
+  EXPECT_DEATH(state.Check(), "before any configuration");
+  state.initializing = false;
+  state.effects.persist_ballot = Ballot(7);
+  EXPECT_DEATH(state.Check(), "R13");
+  state.ballot = Ballot(7);
+  state.Check();
+  state.last_handed = Decree(1);
+  EXPECT_DEATH(state.Check(), "R14");
+  state.last_handed = Decree(0);
+  state.last_handed_ballot = Ballot(8);
+  EXPECT_DEATH(state.Check(), "R15");
+  state.last_handed_ballot = Ballot(7);
+  state.last_mutation_ballot = Ballot(8);
+  EXPECT_DEATH(state.Check(), "R15");
+  state.last_mutation_ballot = Ballot(7);
+  state.Check();
+  state.role = PartitionStatus::kPrimary;
+  EXPECT_DEATH(state.Check(), "self");
+}
+
+TEST(ReplicaStateDeathTest, AnotherPartitionsMutationIsNotTaken) {
+  ReplicaState state(Options());
+  Mutation other = *MakeMutation(5, 1, 0, "a");
+  other.pid = {99, 0};
+  EXPECT_DEATH(state.Append(std::make_shared<const Mutation>(other)), "another replica's");
+}
+
+TEST(ReplicaStateDeathTest, TheListBeginsAnewWhereTheEngineWillStand) {
+  ReplicaState state(Options());
+  EXPECT_DEATH(state.RestartList(Decree(5)), "R14");
+}
+
 }  // namespace
 }  // namespace arion
