@@ -81,7 +81,7 @@ class BenchLog {
  public:
   BenchLog(Environment& env, StrandPtr strand, const std::string& home, PartitionId pid,
            Durability durability, uint64_t segment_bytes)
-      : strand_(std::move(strand)), segment_bytes_(segment_bytes) {
+      : strand_(std::move(strand)), pid_(pid), segment_bytes_(segment_bytes) {
     PrivateLogOptions options;
     options.directory = home + "/plog";
     options.identity_path = home + "/.arion-log";
@@ -126,6 +126,7 @@ class BenchLog {
 
   void Append(const MutationPtr& like, PrivateLog::DurableCallback on_durable) {
     if (record_ == nullptr) record_ = std::make_shared<Mutation>(*like);
+    record_->pid = pid_;
     record_->decree = Decree(++decree_);
     appended_bytes_ += EncodedSize(*record_);
     log_->Append(record_, std::move(on_durable));
@@ -139,6 +140,7 @@ class BenchLog {
 
  private:
   const StrandPtr strand_;
+  const PartitionId pid_;
   const uint64_t segment_bytes_;
   std::unique_ptr<PrivateLog> log_;
   std::shared_ptr<Mutation> record_;  // encoded by Append, so one does for all

@@ -2,6 +2,7 @@
 #include "wal/log_blocks.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/crc.h"
@@ -27,6 +28,25 @@ LogBlocks::LogBlocks(const PrivateLogOptions& options, const RecoveredLog& recov
   plan_.max_decree = recovered.max_decree;
   plan_.max_ballot = recovered.max_ballot;
   plan_.valid_start_offset = options.valid_start_offset;
+  CHECK_EQ(capacity_bytes % kPageBytes, 0u);
+  Check();
+}
+
+void LogBlocks::Check() const {
+  CHECK_LE(plan_.valid_start_offset, end_offset()) << "B3";
+  if (plan_.has_file) {
+    CHECK_GE(plan_.position, kFirstBlockBytes) << "B1: a file without its header";
+  } else {
+    CHECK_EQ(plan_.position, 0u) << "B1: records without a file";
+  }
+  if (queue_.empty()) return;
+  CHECK(queue_.size() == 1 || queue_.front()->sealed) << "B2";
+  const Block& last = *queue_.back();
+  CHECK(last.name == plan_.name) << "B1: " << last.name.ToString();
+  CHECK_EQ(last.end(), plan_.position) << "B1";
+  CHECK_EQ(last.has_records(), !last.callbacks.empty()) << "B4";
+  CHECK_LE(last.summed, last.size);
+  if (!last.prepared) CHECK_EQ(last.buffer.size(), last.prefix_bytes + last.size);
 }
 
 bool LogBlocks::NeedsNewFile(size_t mutation_bytes) const {
@@ -55,6 +75,7 @@ void LogBlocks::PlanNewFile() {
 }
 
 LogBlocks::Block& LogBlocks::OpenBlock() {
+  CHECK(queue_.empty() || queue_.back()->sealed) << "B2";
   if (free_.empty()) free_.push_back(std::make_unique<Block>());
   queue_.push_back(std::move(free_.back()));
   free_.pop_back();
@@ -100,11 +121,15 @@ void LogBlocks::Sum(Block& block) {
 
 void LogBlocks::Seal(Block& block) {
   CHECK(&block == queue_.back().get());
+  CHECK(!block.sealed);
   block.sealed = true;
   if (!block.has_records()) return;
   Sum(block);
   plan_.crc = block.crc;
   const size_t length = block.size - block.file_header_bytes - kBlockHeaderBytes;
+  // As the format holds them.
+  CHECK_LE(length, static_cast<size_t>(std::numeric_limits<int32_t>::max()));
+  CHECK_LE(block.end(), std::numeric_limits<uint32_t>::max());
   StoreBlockHeader({.length = static_cast<int32_t>(length),
                     .body_crc = block.crc,
                     .position = static_cast<uint32_t>(block.position + block.file_header_bytes)},
@@ -114,6 +139,7 @@ void LogBlocks::Seal(Block& block) {
 void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
   const size_t bytes = EncodedSize(mutation);
   Block& block = BlockFor(bytes);
+  CHECK(!block.sealed && !block.prepared) << "B2";
   char* const to = block.buffer.Extend(bytes);
   StoreMutation(mutation, end_offset(), to);
   plan_.position += bytes;
@@ -122,6 +148,7 @@ void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
   block.size += bytes;
   if (block.size - block.summed >= kSummedAtATime) Sum(block);
   block.callbacks.push_back(std::move(on_durable));
+  Check();
 }
 
 void LogBlocks::LeaveFile() {
@@ -129,25 +156,32 @@ void LogBlocks::LeaveFile() {
   if (is_open && !queue_.back()->has_records()) return;  // it does
   if (is_open) Seal(*queue_.back());
   plan_.switch_demanded = true;
+  Check();
 }
 
 void LogBlocks::StartAnew(Decree max_decree) {
+  CHECK_GE(max_decree, Decree(0));
   if (!queue_.empty() && !queue_.back()->sealed) Seal(*queue_.back());
   plan_.switch_demanded = true;
   plan_.max_decree = max_decree;
   plan_.valid_start_offset = end_offset();
+  Check();
 }
 
 void LogBlocks::LeaveFileInTime(const Block& submitted) {
+  CHECK(submitted.prepared && &submitted == queue_.front().get());
   if (capacity_bytes_ == 0 || queue_.size() > 1 || submitted.is_first() || plan_.switch_demanded)
     return;
   // What is larger is one large mutation: no reason to leave so much of the file behind it.
   const size_t next_bytes =
       std::min(std::max(submitted.size, recent_block_bytes_), 2 * kBlockBytesTarget);
-  if (plan_.position + next_bytes > capacity_bytes_) PlanNewFile();
+  if (plan_.position + next_bytes <= capacity_bytes_) return;
+  PlanNewFile();
+  Check();
 }
 
 LogBlocks::BlockPtr LogBlocks::Pop() {
+  CHECK(!queue_.empty() && queue_.front()->sealed) << "B2";
   BlockPtr block = std::move(queue_.front());
   queue_.erase(queue_.begin());
   return block;
@@ -156,6 +190,7 @@ LogBlocks::BlockPtr LogBlocks::Pop() {
 std::vector<LogBlocks::BlockPtr> LogBlocks::TakeAll() { return std::exchange(queue_, {}); }
 
 void LogBlocks::Recycle(BlockPtr block) {
+  CHECK(block->sealed) << "it was not written";
   recent_block_bytes_ = std::max(block->size, recent_block_bytes_ - recent_block_bytes_ / 32);
   if (free_.size() >= kFreeBlocksMax) return;
   // A burst's large buffer is not kept for small blocks.

@@ -6,6 +6,10 @@
 //           about to be written. A file's first block, its header, and the block of records behind
 //           it are one Block: one write. Before pre-written files' blocks there is room for what
 //           their first page holds already.
+// Promises  B1  Blocks lie behind each other: the last one ends where the next record goes.
+//           B2  Only the last may be open.
+//           B3  What is appended is never void.
+//           B4  A block that holds records has callbacks, another has none.
 // Threads   One at a time. Blocks that are given back (Recycle) are used again: a steady log
 //           allocates nothing.
 // SPDX-License-Identifier: Apache-2.0
@@ -95,6 +99,7 @@ class LogBlocks {
     int64_t valid_start_offset = 0;
   };
 
+  void Check() const;
   bool NeedsNewFile(size_t mutation_bytes) const;
   void PlanNewFile();
   Block& OpenBlock();

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "wal/log_recovery.h"
 
@@ -28,13 +29,25 @@ LogFolder::LogFolder(Environment& env, const PrivateLogOptions& options, LogIden
       capacity_bytes_(capacity_bytes),
       zeros_ahead_(device_.zeros_ahead()),
       identity_(std::move(identity)),
-      last_file_at_start_(identity_.last_file) {}
+      last_file_at_start_(identity_.last_file) {
+  CHECK_EQ(capacity_bytes % AlignedBuffer::kAlignment, 0u);
+}
+
+void LogFolder::Check() const {
+  CHECK(!last_kept_unsynced_ || !kept_.empty()) << "F1";
+  if (!spare_) return;
+  CHECK(spare_->file.file != nullptr) << "F2";
+  CHECK_LE(spare_->file.synced_bytes, capacity_bytes_) << "F2";
+  CHECK(!identity_.clean) << "F3";
+}
 
 absl::Status LogFolder::WriteIdentity() {
   return WriteFileDurably(files_, identity_path_, identity_.Format());
 }
 
 absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
+  CHECK_GT(index, 0);
+  CHECK_LE(fill_bytes, capacity_bytes_) << "F2";
   if (spare_) return absl::OkStatus();
   if (!kept_.empty()) return MakeSpareOfKept();
   ZerosTaken taken(zeros_ahead_);
@@ -43,6 +56,7 @@ absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
 }
 
 absl::Status LogFolder::CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken) {
+  CHECK(!spare_);
   const std::string path = PathOf(SpareName(index));
   // What an attempt without space left behind.
   if (Exists(files_, path)) RETURN_IF_ERROR(Final(files_.Remove(path)));
@@ -66,14 +80,17 @@ absl::Status LogFolder::CreateFilled(const std::string& path, int64_t index, uin
     return written;
   }
   spare_.emplace(Spare{path, std::move(file)});
+  Check();
   return absl::OkStatus();
 }
 
 absl::Status LogFolder::MakeSpareOfKept() {
+  CHECK(!spare_ && !kept_.empty());
   // What it holds is not touched before it has lost its name for good.
   if (kept_.size() == 1) RETURN_IF_ERROR(Final(SyncLastKept()));
   Kept kept = std::move(kept_.front());
   kept_.pop_front();
+  Check();
   const std::string path = kept.path;
   const absl::Status prepared = Prepare(std::move(kept));
   if (prepared.ok()) return prepared;
@@ -101,14 +118,18 @@ absl::Status LogFolder::Prepare(Kept kept) {
     RETURN_IF_ERROR(WriteIdentity());
   }
   spare_.emplace(Spare{std::move(kept.path), std::move(file)});
+  Check();
   return absl::OkStatus();
 }
 
 absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_t fill_bytes) {
+  CHECK_GT(name.index, 0);
+  CHECK_LE(fill_bytes, capacity_bytes_) << "F2";
   RETURN_IF_ERROR(names_);
   if (!spare_)
     RETURN_IF_ERROR(kept_.empty() ? CreateSpare(name.index, fill_bytes, ZerosTaken(zeros_ahead_))
                                   : MakeSpareOfKept());
+  Check();
   RETURN_IF_ERROR(Final(files_.Rename(spare_->path, PathOf(name.ToString()))));
   OpenLogFile file = std::move(spare_->file);
   spare_.reset();
@@ -119,9 +140,11 @@ absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_
 }
 
 absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
+  CHECK(file->file != nullptr);
   // Up, not down: the page that holds the end of the content stays as it is.
   const uint64_t alignment = file->file->alignment();
   const uint64_t from = (file->synced_bytes + alignment - 1) / alignment * alignment;
+  CHECK_LE(from, to) << "zeros over what was written";
   RETURN_IF_ERROR(Final(device_.FillWithZeros(*file->file, from, to)));
   file->synced_bytes = to;
   return absl::OkStatus();
@@ -129,6 +152,7 @@ absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
 
 absl::Status LogFolder::Trim(const std::vector<ToTrim>& files) {
   for (const ToTrim& file : files) {
+    CHECK_GE(file.content_bytes, kFirstBlockBytes) << "F4: " << file.name;
     const auto opened = device_.Open(PathOf(file.name), direct_);
     RETURN_IF_ERROR(Final(opened.status()));
     RETURN_IF_ERROR(Final(device_.TruncateAndSync(**opened, file.content_bytes)));
@@ -178,12 +202,15 @@ bool LogFolder::MayKeep(const FileStatus& status) const {
 }
 
 absl::Status LogFolder::KeepFile(const std::string& name, ZerosTaken taken) {
+  CHECK(!last_kept_unsynced_) << "F1: two names at once";
   // Named by its old index, which no spare that is made has.
   ASSIGN_OR_RETURN(const auto parsed, ParseLogFileName(name));
+  CHECK(parsed.has_value()) << name << " is no log's name";
   std::string path = PathOf(SpareName(parsed->index));
   RETURN_IF_ERROR(files_.Rename(PathOf(name), path));
   kept_.push_back({std::move(path), std::move(taken)});
   last_kept_unsynced_ = true;
+  Check();
   return absl::OkStatus();
 }
 

@@ -7,6 +7,10 @@
 //           they ask the catalog whether it was theirs (private_log.cc). Its new name becomes
 //           durable with the next file's, so that a switch costs one sync of the folder: until then
 //           nothing in it is touched and no other file loses its name.
+// Promises  F1  Of the kept files only the last may get its old name back by a power cut.
+//           F2  A spare is open, and no longer than a file is filled.
+//           F3  While there is a spare the identity file says that the stop was not clean.
+//           F4  A file is cut behind its first block, never in it.
 // Errors    ResourceExhausted: no space; nothing changed that a later attempt minds. Anything else
 //           is DataLoss: what lies in the folder is unknown.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
@@ -76,6 +80,7 @@ class LogFolder {
     std::string path;
     ZerosTaken zeros_taken;
   };
+  void Check() const;  // F1 to F3
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
   absl::Status MarkIncomplete();

@@ -7,6 +7,7 @@
 
 #include "base/coding.h"
 #include "base/crc.h"
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -47,6 +48,7 @@ BlockHeader LoadBlockHeader(const char* from) {
 }
 
 void StoreBlockHeader(const BlockHeader& header, char* to) {
+  CHECK_GE(header.length, 0) << "a reader ends at such a block";
   StoreLittle(header.magic, to);
   StoreLittle(header.length, to + 4);
   StoreLittle(header.body_crc, to + 8);
@@ -82,6 +84,8 @@ absl::StatusOr<LogFileHeader> TakeFileHeader(std::string_view* bytes) {
 }
 
 uint32_t StoreFirstBlock(int64_t start_offset, const LogFileHeader::Entry& entry, char* to) {
+  CHECK_GE(start_offset, 0);
+  CHECK_LE(entry.valid_start_offset, start_offset) << "the file would begin with void records";
   char* body = to + kBlockHeaderBytes;
   StoreLittle(kLogMagic, body);
   StoreLittle(int32_t{1}, body + 4);

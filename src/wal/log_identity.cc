@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -26,6 +27,7 @@ std::optional<Durability> LogIdentity::Find(const FileStatus& status) const {
 }
 
 void LogIdentity::Add(const FileStatus& status, Durability durability, int64_t index) {
+  CHECK_GE(index, 0);
   Remove(status);
   files.push_back({.inode = status.inode,
                    .birth_nanos = status.birth_nanos,
@@ -75,6 +77,7 @@ void LogIdentity::MarkUnclean() {
 }
 
 std::string LogIdentity::Format() const {
+  CHECK(clean || !last_file) << "it would be taken for the newest after what was written since";
   std::string text(kFirstLine);
   if (folder) absl::StrAppend(&text, "folder ", folder->inode, " ", folder->birth_nanos, "\n");
   for (const File& file : files)

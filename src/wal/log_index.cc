@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace arion {
 namespace {
 
@@ -11,11 +13,15 @@ constexpr size_t kEntriesExpected = (32 << 20) / LogIndex::kStepBytes;
 }  // namespace
 
 void LogIndex::Add(const Entry& at, uint64_t end) {
+  CHECK_GT(end, at.position) << "an empty block";
   if (at.position != end_) return;
   end_ = end;
   const uint64_t last = entries_.empty() ? 0 : entries_.back().position;
   if (at.position < last + kStepBytes) return;
   if (entries_.empty()) entries_.reserve(kEntriesExpected);
+  if (!entries_.empty())
+    CHECK_GE(at.max_decree, entries_.back().max_decree)
+        << "Find would pass over the decrees between";
   entries_.push_back(at);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/coding.h"
 #include "base/crc.h"
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -67,6 +68,8 @@ bool LogReader::End(LogEnd end, std::string reason) {
 }
 
 absl::Status LogReader::Fetch(size_t n) {
+  CHECK_GE(position_, buffer_at_);
+  CHECK_LE(n, size_ - position_) << "beyond the file";
   if (position_ - buffer_at_ + n <= buffer_.size()) return absl::OkStatus();
   // The start of a block at the end of a chunk is read again: with several blocks in a chunk that
   // is cheaper than a second buffer to join it to.
@@ -78,7 +81,9 @@ absl::Status LogReader::Fetch(size_t n) {
     buffer_ = std::string();
     buffer_.reserve(wanted);
   }
-  return file_.ReadAt(position_, wanted, &buffer_);
+  RETURN_IF_ERROR(file_.ReadAt(position_, wanted, &buffer_));
+  CHECK_LE(buffer_.size(), wanted) << "more than there was room for";
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> LogReader::Next(LogBlock* block) {
@@ -208,6 +213,7 @@ absl::StatusOr<uint64_t> EndOfTornBytes(const ReadableFile& file, uint64_t from,
       FindBlock(file, from, size, pid, [start_offset](int64_t offset, int64_t position) {
         return offset >= position && offset < start_offset + position;
       }));
+  CHECK(!older || (*older >= from && *older < size));
   return EndOfNonZeroBytes(file, from, older.value_or(size));
 }
 

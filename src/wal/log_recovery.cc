@@ -50,10 +50,23 @@ class Recovery {
     CompareEndWithCleanStop();
     RETURN_IF_ERROR(MakeDurable());
     RETURN_IF_ERROR(AppendUncommittedAnew());
+    Check();
     return std::move(log_);
   }
 
  private:
+  void Check() const {
+    CheckJoined(log_.files);  // V1
+    CHECK_GE(log_.next_index, 1) << "V1";
+    CHECK_GE(log_.end_offset, options_.valid_start_offset) << "V1: what comes would be void";
+    CHECK_GE(log_.max_decree, options_.applied);
+    CHECK_LE(log_.identity.files.size(), log_.files.size());
+    CHECK_LE(summary_.mutations_above_applied, summary_.mutations);
+    if (log_.files.empty()) return;
+    CHECK_EQ(log_.next_index, log_.files.back().name.index + 1) << "V1";
+    CHECK_EQ(log_.end_offset, log_.files.back().end_offset()) << "V1";
+  }
+
   struct File {
     LogFileEntry entry;
     uint64_t size = 0;
@@ -298,7 +311,9 @@ class Recovery {
     }
     const auto end = logs_.begin() + static_cast<ptrdiff_t>(lost);
     outdated_.assign(std::make_move_iterator(logs_.begin()), std::make_move_iterator(end));
+    CHECK(outdated_.empty() || outdated_.back().written_as == Durability::kOs) << "V3";
     logs_.erase(logs_.begin(), end);
+    CHECK_LE(lost, *first) << "V3: a file that is to be read";
     *first -= lost;
     return absl::OkStatus();
   }
@@ -362,6 +377,7 @@ class Recovery {
       if (!more) break;
     }
     if (reader.end() != LogEnd::kEof) return LogIndex::Entry{};
+    CHECK_LT(from.max_decree, options_.applied) << "the engine lacks what lies before it";
     summary_.max_ballot = std::max(summary_.max_ballot, known->max_ballot);
     summary_.max_decree = std::max(summary_.max_decree, from.max_decree);
     return from;
@@ -383,6 +399,7 @@ class Recovery {
       for (const MutationView& mutation : block.mutations)
         RETURN_IF_ERROR(Deliver(*file, mutation));
     }
+    CHECK_LE(reader.position(), file->size);
     file->entry.content_bytes = reader.position();
     file->cut_end = reader.position();
     if (reader.end() == LogEnd::kEof) return absl::OkStatus();
@@ -413,6 +430,8 @@ class Recovery {
       return absl::FailedPreconditionError(absl::StrCat(PathOf(file), ": holds a mutation of ",
                                                         view.pid().ToString(), ", not of ",
                                                         options_.pid.ToString()));
+    CHECK(file.fate == File::Fate::kKeep) << "V4";
+    CHECK_GE(view.log_offset(), file.entry.name.start_offset);  // the reader compared them
     // Ballots count even in void records: elections rely on the largest one seen (spec 5.4-1).
     summary_.max_ballot = std::max(summary_.max_ballot, view.ballot());
     if (view.log_offset() < options_.valid_start_offset) return absl::OkStatus();
@@ -454,6 +473,8 @@ class Recovery {
     // Newest first: what remains is always a log without a hole.
     while (!logs_.empty() && logs_.back().fate == File::Fate::kSetAside) {
       File& file = logs_.back();
+      CHECK(file.is_ours()) << "V3: " << file.entry.file_name;
+      CHECK_LE(file.cut_end, file.size);
       if (file.cut_end > 0) {
         summary_.cut_tail = true;
         LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
@@ -469,6 +490,10 @@ class Recovery {
     }
     for (File& file : logs_) {
       const uint64_t content = file.entry.content_bytes;
+      CHECK(file.fate == File::Fate::kKeep) << "V2: " << file.entry.file_name;
+      CHECK(file.has_first_block) << "V2: " << file.entry.file_name << " holds nothing";
+      CHECK_LE(content, file.cut_end) << "V2: " << file.entry.file_name;
+      CHECK_LE(file.cut_end, file.size) << "V2: " << file.entry.file_name;
       ASSIGN_OR_RETURN(auto writable,
                        files_.OpenForWrite(PathOf(file), FileSystem::CreateMode::kOpenExisting));
       if (file.is_ours() && file.size > content) {
@@ -509,6 +534,7 @@ class Recovery {
     ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
     // A file's first two may have been one write (W1).
     const uint64_t begin = file.last_block == kFirstBlockBytes ? 0 : file.last_block;
+    CHECK_LE(begin, file.entry.content_bytes);
     std::string bytes;
     RETURN_IF_ERROR(from->ReadAt(begin, file.entry.content_bytes - begin, &bytes));
     return to.WriteAt(begin, bytes);
@@ -517,6 +543,7 @@ class Recovery {
   // The info file is newer than the log (spec 5.7): every record here is void, and new ones would
   // be, too.
   absl::Status DropVoidFiles() {
+    CHECK(uncommitted_.empty()) << "V1: they hold what is not void";
     LOG(WARNING) << "[" << options_.pid << "] the log ends at " << log_.end_offset
                  << ", before its valid start " << options_.valid_start_offset << ": its "
                  << logs_.size() << " files are set aside as .removed";
@@ -536,6 +563,7 @@ class Recovery {
         std::all_of(logs_.begin(), logs_.end(), [](const File& f) { return f.is_ours(); });
     if (uncommitted_.empty() || is_durable_already) return absl::OkStatus();
 
+    CHECK(!logs_.empty()) << "V4";
     LogFileEntry entry;
     entry.name = {.index = log_.next_index, .start_offset = log_.end_offset};
     entry.file_name = entry.name.ToString();
@@ -549,6 +577,7 @@ class Recovery {
                                              .max_decree = log_.max_decree,
                                              .valid_start_offset = options_.valid_start_offset}));
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
+    CHECK_GT(entry.content_bytes, kFirstBlockBytes) << "V4: nothing was written";
     log_.identity.Add(status, Durability::kFsync, entry.name.index);
     log_.identity.MarkUnclean();
     RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));
@@ -587,6 +616,7 @@ bool IsSpareName(std::string_view name) {
 
 absl::StatusOr<RecoveredLog> RecoverLog(FileSystem& files, const PrivateLogOptions& options,
                                         PrivateLog::ReplaySink sink, ReplaySummary* summary) {
+  CHECK(summary != nullptr);
   *summary = ReplaySummary{};
   auto recovered = Recovery(files, options, sink, summary).Run();
   if (absl::IsPermissionDenied(recovered.status()))

@@ -8,6 +8,11 @@
 //           the folder; append the uncommitted tail anew to a new file. Nothing is changed before
 //           every file has been judged, but for the `.removed` of 5.2's table. After a clean stop
 //           only what the engine lacks of the newest file is read; all else is done as ever.
+// Promises  V1  The files of the result follow each other; what comes behind them is not void.
+//           V2  What is set aside lies behind all that is kept.
+//           V3  A file of other origin is never cut. Files go unread, all they hold applied, only
+//               where the last of them lost its end, which was in the page cache.
+//           V4  What is written anew was read from files that are kept.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
 //           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a
 //           symbolic link, another replica's log, a number beyond 2^62).

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace arion {
 namespace {
 
@@ -38,6 +40,15 @@ size_t FirstReserved(absl::Span<const LogFileEntry> files, const LogReserve& res
 
 }  // namespace
 
+void CheckJoined(absl::Span<const LogFileEntry> files) {
+  for (size_t i = 1; i < files.size(); ++i) {
+    const LogFileEntry& before = files[i - 1];
+    CHECK_EQ(files[i].name.index, before.name.index + 1) << "a hole behind " << before.file_name;
+    CHECK_EQ(files[i].name.start_offset, before.end_offset())
+        << "a hole behind " << before.file_name;
+  }
+}
+
 size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& needs,
                       const LogReserve& reserve, int64_t valid_start_offset, int64_t now_unix_s) {
   size_t n = CountThrough(files, needs.checkpoint - 1, valid_start_offset);
@@ -48,6 +59,7 @@ size_t CountDroppable(absl::Span<const LogFileEntry> files, const LogNeeds& need
   };
   if (needs.learner) keep_for(*needs.learner, needs.for_learner);
   if (needs.member) keep_for(*needs.member, needs.for_member);
+  CHECK(n == 0 || n < files.size()) << "the newest file would go";
   return n;
 }
 

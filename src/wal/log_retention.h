@@ -44,6 +44,9 @@ struct LogFileEntry {
   int64_t end_offset() const { return name.start_offset + static_cast<int64_t>(content_bytes); }
 };
 
+// CHECKs that these follow each other without a hole: indexes, and where content ends and begins.
+void CheckJoined(absl::Span<const LogFileEntry> files);
+
 // How many files at the front hold only decrees that nobody needs, or void records (below
 // valid_start_offset). Never the newest; never the one that holds needs.checkpoint, the last decree
 // that is both committed and durable elsewhere; none within `reserve`. Void files are of no use to a

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "base/status.h"
 #include "wal/log_recovery.h"
 
@@ -57,6 +58,7 @@ absl::StatusOr<SurveyedFile> SurveyLogFile(FileSystem& files, const std::string&
     RETURN_IF_ERROR(on_block(block));
   }
   survey.content_bytes = reader.position();
+  CHECK_LE(survey.content_bytes, survey.size);
   survey.end = reader.end();
   survey.reason = reader.reason();
   return survey;

@@ -38,10 +38,27 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
       folder_(std::make_shared<LogFolder>(env, options, recovered.identity,
                                           prewrites_ ? capacity_bytes_ : 0)),
       blocks_(options_, recovered, prewrites_ ? capacity_bytes_ : 0),
-      current_name_(blocks_.newest_file()) {}
+      current_name_(blocks_.newest_file()) {
+  CHECK_GT(options.segment_bytes_max, 0u);
+  Check();
+}
+
+void LogWriter::Check() const {
+  CHECK(!in_flight_ || retry_ == kNoTimer) << "W1: what is being written is to be tried again";
+  CHECK(!in_flight_ || !freeing_space_) << "W1: what is being written waits for space";
+  CHECK(!naming_next_ || next_.file == nullptr) << "W3: two next files";
+  CHECK(next_.file == nullptr || next_name_.index == current_name_.index + 1) << "W3";
+  CHECK(current_.file != nullptr || content_bytes_ == 0);
+  CHECK_LE(content_bytes_, current_.synced_bytes) << "W4: durable beyond what was synced";
+  CHECK(!growing_ || prewrites_) << "W4";
+  CHECK(failed_.ok() || blocks_.empty()) << "W6";
+}
 
 void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   CHECK_ON_STRAND(strand_);
+  CHECK(on_durable != nullptr) << "nobody would hear of it";
+  // Recovery takes a log with such a record for another replica's.
+  CHECK_EQ(mutation->pid, options_.pid);
   if (!failed_.ok()) {
     strand_->Post(
         [self = weak_from_this(), on_durable = std::move(on_durable), status = failed_]() mutable {
@@ -55,6 +72,7 @@ void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
   if (blocks_.newest_file().index != newest) NameNextFile(blocks_.newest_file());
   ++mutations_written_;
   Pump();
+  Check();
 }
 
 void LogWriter::LeaveFile() {
@@ -65,6 +83,7 @@ void LogWriter::LeaveFile() {
 void LogWriter::StartAnew(Decree max_decree) {
   CHECK_ON_STRAND(strand_);
   blocks_.StartAnew(max_decree);
+  CHECK_EQ(blocks_.valid_start_offset(), blocks_.end_offset()) << "not all of it is void";
   catalog_->StartAnew(blocks_.valid_start_offset(), max_decree);
 }
 
@@ -129,9 +148,14 @@ void LogWriter::NameNextFile(const LogFileName& name) {
 }
 
 void LogWriter::SwitchToNextFile() {
+  CHECK(!in_flight_) << "W3";
   CHECK(blocks_.front().is_first() && blocks_.front().name == next_name_);
+  CHECK(current_.file == nullptr || content_bytes_ > 0) << "W3: two files without a first block";
   // W3: the old file's last write is flushed. Its zero tail is legal, since the next starts at its
   // content's end.
+  CHECK_EQ(next_name_.start_offset,
+           current_name_.start_offset + static_cast<int64_t>(content_bytes_))
+      << "W3";
   if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
   current_ = std::exchange(next_, {});
   content_bytes_ = 0;
@@ -174,6 +198,7 @@ void LogWriter::ForgetDropped() {
 }
 
 void LogWriter::GrowTo(uint64_t bytes) {
+  CHECK(prewrites_ && !growing_);
   growing_ = true;
   auto file = std::make_shared<OpenLogFile>();
   file->file = current_.file;
@@ -187,6 +212,8 @@ void LogWriter::GrowTo(uint64_t bytes) {
   } else {
     to = end(kFirstStepBytes);
   }
+  CHECK_GT(to, current_.synced_bytes) << "zeros over what was written";
+  CHECK_LE(to, capacity_bytes_);
   Enqueue({.work =
                [file, to](LogFolder& folder) {
                  return folder.Grow(file.get(), to / kPageBytes * kPageBytes);
@@ -230,10 +257,13 @@ void LogWriter::AskForSpare(uint64_t fill_bytes) {
 void LogWriter::Prepare(Block& block) {
   if (!block.sealed) blocks_.Seal(block);
   const uint64_t page_start = block.position - block.prefix_bytes;
+  // Of last_page_ as many bytes as the content has in its page.
+  CHECK_EQ(block.prefix_bytes, prewrites_ ? content_bytes_ % kPageBytes : 0);
   std::memcpy(block.buffer.data(), last_page_, block.prefix_bytes);
   if (prewrites_) {
     const uint64_t last_page = block.end() / kPageBytes * kPageBytes;
     const uint64_t from = std::max(last_page, page_start);
+    CHECK_LE(block.end() - from, sizeof last_page_);
     std::memcpy(last_page_, block.buffer.data() + (from - page_start), block.end() - from);
   }
   block.buffer.Resize(RoundUpToPage(block.end()) - page_start);
@@ -241,6 +271,9 @@ void LogWriter::Prepare(Block& block) {
 }
 
 void LogWriter::Submit(Block& block) {
+  CHECK(!in_flight_) << "W1";
+  CHECK(block.name == current_name_) << "W3: " << block.name.ToString();
+  CHECK_EQ(block.position, content_bytes_) << "W5";
   if (!block.prepared) Prepare(block);
   LogDevice::WriteRequest request;
   request.file = current_.file;
@@ -248,6 +281,7 @@ void LogWriter::Submit(Block& block) {
   request.coverage = request.offset + block.buffer.size() <= current_.synced_bytes
                          ? Coverage::kPrewritten
                          : Coverage::kGrowing;
+  CHECK_EQ(request.offset % current_.file->alignment(), 0u);
   request.buffer = std::move(block.buffer);
   request.records = static_cast<uint32_t>(block.callbacks.size());
   request.durability = options_.durability;
@@ -266,9 +300,12 @@ void LogWriter::Submit(Block& block) {
 
 void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
   const auto self = shared_from_this();  // a callback may drop the log
+  CHECK(in_flight_) << "W1";
   in_flight_ = false;
   if (failed_.ok()) {
     Block& block = blocks_.front();
+    CHECK(block.prepared) << "W1: a block that was not submitted";
+    CHECK_GE(buffer.size(), block.prefix_bytes + block.size) << "another buffer came back";
     block.buffer = std::move(buffer);
     if (status.ok()) {
       OnDurable();
@@ -279,6 +316,7 @@ void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
     }
   }
   CheckDrained();
+  Check();
 }
 
 void LogWriter::OnDurable() {
@@ -296,6 +334,7 @@ void LogWriter::OnDurable() {
                  .end = block->end(),
                  .max_decree = blocks_.max_decree()});
   ++writes_done_;
+  CHECK(answers_.empty()) << "those of the block before were not all given";
   answers_.swap(block->callbacks);
   // Before the callbacks: its memory, still warm, is their block's.
   blocks_.Recycle(std::move(block));
@@ -349,6 +388,7 @@ void LogWriter::Answer(absl::Duration write_took) {
 
 void LogWriter::WaitForSpace(const absl::Status& status) {
   if (abandoned_ || !failed_.ok()) return;
+  CHECK(!in_flight_ && retry_ == kNoTimer) << "W1";
   if (drain_.empty() && !std::exchange(freed_space_, true)) return FreeSpace();
   LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for space: " << status.message();
   if (!drain_.empty()) return End(status);
@@ -365,6 +405,7 @@ void LogWriter::WaitForSpace(const absl::Status& status) {
 
 // What this log holds beyond its content may do for the front block. Its end comes back to Pump.
 void LogWriter::FreeSpace() {
+  CHECK(!freeing_space_);
   freeing_space_ = true;
   TrimLeftFiles();
   Enqueue({.work = [](LogFolder& folder) { return folder.RemoveKept(); },
@@ -382,6 +423,7 @@ void LogWriter::Fail(const absl::Status& status) {
 }
 
 void LogWriter::End(absl::Status status) {
+  CHECK(!status.ok());
   failed_ = std::move(status);
   strand_->Cancel(std::exchange(retry_, kNoTimer));
   const std::vector<BlockPtr> blocks = blocks_.TakeAll();
@@ -399,6 +441,7 @@ void LogWriter::DropOldest(size_t files) {
     ForgetDropped();
     // What is dropped serves again, unless the disk is full.
     const bool keeps = prewrites_ && !is_out_of_space_;
+    CHECK_NE(names.back(), current_name_.ToString()) << "it is being written";
     Remove([names = std::move(names),
             keep = keeps ? LogFolder::Keep::kSome : LogFolder::Keep::kNone](LogFolder& folder) {
       return folder.Remove(names, keep);
@@ -457,11 +500,13 @@ void LogWriter::RunNextJob() {
         [self = std::move(self), then = std::move(job.then), status = std::move(status)]() mutable {
           const auto writer = self.lock();
           if (writer == nullptr) return;
+          CHECK(writer->job_running_);
           writer->job_running_ = false;
           if (!writer->abandoned_) then(status);
           writer->RunNextJob();
           writer->Pump();
           writer->CheckDrained();
+          writer->Check();
         });
   });
 }
@@ -498,10 +543,15 @@ absl::Status LogWriter::Close() {
   if (!blocks_.empty() || in_flight_ || job_running_ || !jobs_.empty())
     return absl::FailedPreconditionError("close of a log that was not drained");
   failed_ = absl::FailedPreconditionError("the log is closed");
-  if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
+  const std::optional<LogFileEntry> newest = catalog_->Newest();
+  if (current_.file != nullptr) {
+    CHECK(newest && newest->name == current_name_) << "what was written is not known";
+    CHECK_EQ(newest->content_bytes, content_bytes_) << "what is durable would be cut";
+    to_trim_.push_back({current_name_.ToString(), content_bytes_});
+  }
   RETURN_IF_ERROR(folder_->Trim(to_trim_));
   std::optional<LogIdentity::LastFile> last_file;
-  if (const std::optional<LogFileEntry> newest = catalog_->Newest())
+  if (newest)
     last_file.emplace(LogIdentity::LastFile{.index = newest->name.index,
                                             .content_bytes = newest->content_bytes,
                                             .max_ballot = blocks_.max_ballot(),

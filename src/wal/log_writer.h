@@ -23,6 +23,8 @@
 //               last file without a first block, which recovery removes. A log that is drained
 //               writes the first block alone, or forgets it where no space was left for the name
 //           W4  a write reaches past the synced end of its file only with kGrowing
+//           W5  each write begins where the content of its file ends
+//           W6  a log that has failed holds nothing that waits for an answer
 //           (L1 and L2 of private_log.h follow)
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -83,6 +85,8 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     absl::AnyInvocable<void(const absl::Status&)> then;
   };
 
+  // W1, W3 to W6 between tasks.
+  void Check() const;
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();
   // Makes the file that `name` is planned for, if no other is on its way.

@@ -60,6 +60,7 @@ class RecoveredPrivateLog : public PrivateLog {
       RETURN_IF_ERROR(Read(*piece, &reading));
       ASSIGN_OR_RETURN(piece, catalog_->After(*piece));
     }
+    CHECK(!reading.is_full || !reading.mutations.empty()) << "who asks for the rest gets nowhere";
     return Piece{.mutations = std::move(reading.mutations), .is_cut = reading.is_full};
   }
 
@@ -151,6 +152,8 @@ absl::StatusOr<std::unique_ptr<PrivateLog>> PrivateLog::Open(Environment& env, S
                                                              PrivateLogOptions options,
                                                              ReplaySink sink,
                                                              ReplaySummary* summary) {
+  CHECK(!options.directory.empty() && !options.identity_path.empty());
+  CHECK(strand != nullptr);
   FileSystem& files = env.files();
   if (!Exists(files, options.directory)) {
     RETURN_IF_ERROR(files.CreateDirectories(options.directory));
@@ -162,7 +165,9 @@ absl::StatusOr<std::unique_ptr<PrivateLog>> PrivateLog::Open(Environment& env, S
   auto recovered = RecoverLog(files, options, sink, summary);
   if (!recovered.ok())
     return Annotate(recovered.status(), absl::StrCat("log of ", options.pid.ToString()));
+  CHECK(summary->lost.empty() || !summary->was_clean) << "a clean start that lost something";
   summary->took = env.clock().Now() - begin;
+  CHECK_GE(summary->took, absl::ZeroDuration());
   ReplayEstimate estimate;
   estimate.Learn({summary->bytes_above_applied, summary->mutations_above_applied}, summary->took);
   return std::make_unique<RecoveredPrivateLog>(env, std::move(strand), std::move(options),

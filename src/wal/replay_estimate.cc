@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+
 namespace arion {
 namespace {
 
@@ -24,9 +26,11 @@ double AssumedSeconds(ReplayWork work) {
 void ReplayEstimate::Learn(ReplayWork done, absl::Duration took) {
   if (done.bytes < kBytesMin || took < kTookMin) return;
   slowness_ = absl::ToDoubleSeconds(took) / AssumedSeconds(done);
+  CHECK_GT(slowness_, 0);
 }
 
 absl::Duration ReplayEstimate::Of(ReplayWork work) const {
+  CHECK_GE(work.mutations, 0);
   return absl::Seconds(slowness_ * AssumedSeconds(work));
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -37,6 +38,7 @@ std::string FreeName(FileSystem& files, const std::string& name) {
 
 absl::StatusOr<TailPlace> FindTailPlace(FileSystem& files, const std::string& path, uint64_t begin,
                                         uint64_t end) {
+  CHECK_LT(begin, end) << path << ": nothing to save";
   TailPlace place{.path = path + ".tail"};
   for (int n = 1; Exists(files, place.path); ++n) {
     ASSIGN_OR_RETURN(place.is_saved, HoldsTail(files, place.path, path, begin, end));

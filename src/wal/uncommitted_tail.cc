@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/crc.h"
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -28,6 +29,7 @@ void UncommittedTail::Add(const MutationView& mutation, size_t file, uint64_t po
   } else {
     places_.emplace(decree, place);
   }
+  CHECK_GT(places_.begin()->first, std::max(committed_, applied_)) << "U1";
 }
 
 absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,
@@ -39,6 +41,7 @@ absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,
   std::string raw;
   // Appends the mutation at `place` to *to, as one at `log_offset`.
   const auto copy = [&](const Place& place, int64_t log_offset, std::string* to) -> absl::Status {
+    CHECK_LT(place.file, files_by_number.size()) << "its file is not part of the log";
     if (opened != place.file) {
       ASSIGN_OR_RETURN(source, files.OpenForRead(files_by_number[place.file]));
       opened = place.file;

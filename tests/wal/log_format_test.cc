@@ -79,5 +79,14 @@ TEST(LogFormatTest, HeadersThatDoNotFitAreRefused) {
   }
 }
 
+TEST(LogFormatDeathTest, NothingIsWrittenThatAReaderWouldRefuse) {
+  char block[kFirstBlockBytes];
+  EXPECT_DEATH(StoreFirstBlock(999, {.pid = {7, 3}, .valid_start_offset = 1000}, block),
+               "void records");
+  EXPECT_DEATH(StoreFirstBlock(-1, {.pid = {7, 3}, .valid_start_offset = -1}, block),
+               "start_offset");
+  EXPECT_DEATH(StoreBlockHeader({.length = -1}, block), "a reader ends");
+}
+
 }  // namespace
 }  // namespace arion

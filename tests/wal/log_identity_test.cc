@@ -116,5 +116,13 @@ TEST(LogIdentityTest, AnyDamageIsSeen) {
   }
 }
 
+TEST(LogIdentityDeathTest, TheNewestFileIsToldOfACleanStopOnly) {
+  LogIdentity identity = Closed();
+  identity.clean = false;
+  EXPECT_DEATH(identity.Format(), "written since");
+  identity.MarkUnclean();
+  EXPECT_TRUE(LogIdentity::Parse(identity.Format()).ok());
+}
+
 }  // namespace
 }  // namespace arion

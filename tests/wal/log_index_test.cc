@@ -76,5 +76,14 @@ TEST(LogIndexTest, EveryDecreeLiesBehindItsEntry) {
   }
 }
 
+TEST(LogIndexDeathTest, WhatIsBeforeAPlaceNeverFalls) {
+  LogIndex index;
+  EXPECT_DEATH(index.Add({0, 0, Decree(0)}, 0), "an empty block");
+  index.Add({0, 0, Decree(0)}, LogIndex::kStepBytes);
+  index.Add({LogIndex::kStepBytes, 0, Decree(9)}, 2 * LogIndex::kStepBytes);
+  EXPECT_DEATH(index.Add({2 * LogIndex::kStepBytes, 0, Decree(8)}, 3 * LogIndex::kStepBytes),
+               "the decrees between");
+}
+
 }  // namespace
 }  // namespace arion

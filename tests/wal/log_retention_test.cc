@@ -240,5 +240,15 @@ TEST(LogRetentionTest, NothingThatIsNeededIsEverDropped) {
   EXPECT_GT(dropped, 10000u);
 }
 
+TEST(LogRetentionDeathTest, FilesThatAreJoinedHaveNoHole) {
+  std::vector<LogFileEntry> files = Files({0, 10, 20});
+  CheckJoined(files);
+  CheckJoined({});
+  files[2].name.start_offset = 201;
+  EXPECT_DEATH(CheckJoined(files), "a hole");
+  files.erase(files.begin() + 1);
+  EXPECT_DEATH(CheckJoined(files), "a hole");
+}
+
 }  // namespace
 }  // namespace arion

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/wal/log_world.h"
+#include "wal/log_folder.h"
 #include "wal/log_recovery.h"
 
 namespace arion {
@@ -783,6 +784,28 @@ TEST(LogWriterTest, TheZerosAheadOfADisksLogsAreBounded) {
     logs.logs.clear();
     EXPECT_EQ(zeros.bytes(), 0u);
   }
+}
+
+TEST(LogWriterDeathTest, TakesItsOwnReplicasMutationsAndTellsSomebody) {
+  LogWorld w;
+  ASSERT_TRUE(w.Open().ok());
+  Mutation other = *MakeMutation(1, 10);
+  other.pid = {2, 9};
+  EXPECT_DEATH(w.Append(std::make_shared<const Mutation>(other)), "pid");
+  const auto tells_nobody = [&] { w.log->Append(MakeMutation(1, 10), nullptr); };
+  EXPECT_DEATH(w.env().RunOn(w.strand(), tells_nobody), "nobody would hear");
+}
+
+TEST(LogFolderDeathTest, CutsNoFileInItsFirstBlock) {
+  LogWorld w;
+  const auto trim = [&w](uint64_t content_bytes) {
+    w.env().RunInPool([&] {
+      LogFolder folder(w.env(), TestLogOptions(), {}, 0);
+      (void)folder.Trim({{.name = "log.1.0", .content_bytes = content_bytes}});
+    });
+  };
+  EXPECT_DEATH(trim(0), "F4");
+  EXPECT_DEATH(trim(kFirstBlockBytes - 1), "F4");
 }
 
 }  // namespace

@@ -96,5 +96,13 @@ TEST_F(UncommittedTailTest, AFileThatChangedMeanwhileIsNamed) {
   EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(files_[0]));
 }
 
+using UncommittedTailDeathTest = UncommittedTailTest;
+
+TEST_F(UncommittedTailDeathTest, WhatIsWrittenAnewIsOfFilesOfTheLog) {
+  Log({MakeMutation(3, 10, 3, 2)});
+  files_.clear();
+  EXPECT_DEATH(Written(), "not part of the log");
+}
+
 }  // namespace
 }  // namespace arion
