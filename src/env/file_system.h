@@ -9,7 +9,8 @@
 // Promises  F1  Content is durable after Sync() returned OK; a failed Sync is final for that file:
 //               never repeat it.
 //           F2  A created, renamed or removed name is durable after SyncDirectory(parent) returned
-//               OK.
+//               OK. DataLoss: the sync failed, finally, as F1 has it. Any other error: the directory
+//               could not be opened, nothing was synced and nothing lost; it may be asked again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

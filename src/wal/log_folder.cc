@@ -130,12 +130,14 @@ absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_
     RETURN_IF_ERROR(kept_.empty() ? CreateSpare(name.index, fill_bytes, ZerosTaken(zeros_ahead_))
                                   : MakeSpareOfKept());
   Check();
-  RETURN_IF_ERROR(Final(files_.Rename(spare_->path, PathOf(name.ToString()))));
+  const std::string path = PathOf(name.ToString());
+  if (spare_->path != path) {
+    RETURN_IF_ERROR(Final(files_.Rename(spare_->path, path)));
+    spare_->path = path;
+  }
+  RETURN_IF_ERROR(Final(SyncNames()));
   OpenLogFile file = std::move(spare_->file);
   spare_.reset();
-  // Even a lack of space is final here: after a crash the name may or may not be there.
-  const absl::Status synced = SyncNames();
-  if (!synced.ok()) return absl::DataLossError(synced.message());
   return file;
 }
 
@@ -249,7 +251,8 @@ absl::Status LogFolder::CheckPresent(const std::vector<std::string>& names) {
 absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file) {
   ASSIGN_OR_RETURN(const std::vector<std::string> names, files_.List(directory_));
   for (const std::string& name : names) {
-    if (!IsSpareName(name)) continue;
+    const bool is_unused = IsSpareName(name) || (spare_ && spare_->path == PathOf(name));
+    if (!is_unused) continue;
     const auto status = files_.Stat(PathOf(name));
     RETURN_IF_ERROR(files_.Remove(PathOf(name)));
     if (status.ok()) identity_.Remove(*status);

@@ -11,8 +11,9 @@
 //           F2  A spare is open, and no longer than a file is filled.
 //           F3  While there is a spare the identity file says that the stop was not clean.
 //           F4  A file is cut behind its first block, never in it.
-// Errors    ResourceExhausted: no space; nothing changed that a later attempt minds. Anything else
-//           is DataLoss: what lies in the folder is unknown.
+// Errors    ResourceExhausted: no space, or the folder could not be opened for its sync; nothing
+//           changed that a later attempt minds. Anything else is DataLoss: what lies in the folder
+//           is unknown.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
 // Lifetime  The Environment outlives it.
 // SPDX-License-Identifier: Apache-2.0
@@ -53,7 +54,8 @@ class LogFolder {
   // Makes a spare of a file that was dropped, else of `fill_bytes` of zeros, if ZerosAhead allows
   // that. Nothing if there is one.
   absl::Status MakeSpare(int64_t index, uint64_t fill_bytes);
-  // Gives the spare (made if missing, whatever ZerosAhead says) its name, durably.
+  // Gives the spare (made if missing, whatever ZerosAhead says) its name, durably. Until that is so
+  // it stays the spare, also under its new name.
   absl::StatusOr<OpenLogFile> MakeFile(const LogFileName& name, uint64_t fill_bytes);
   // Fills [file->synced_bytes, to) with zeros and syncs.
   absl::Status Grow(OpenLogFile* file, uint64_t to);

@@ -53,8 +53,10 @@ TEST_F(PosixFileSystemTest, AWantOfDescriptorsIsNoFailureOfTheDisk) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   const absl::Status read = files_.OpenForRead(Path("f")).status();
   const absl::Status write = files_.OpenForWrite(Path("g"), CreateMode::kTruncate).status();
+  const absl::Status sync = files_.SyncDirectory(directory_.path());
   ::setrlimit(RLIMIT_NOFILE, &before);
   ::close(next);
+  EXPECT_TRUE(absl::IsResourceExhausted(sync)) << sync;  // none was tried
   EXPECT_TRUE(absl::IsResourceExhausted(read)) << read;
   EXPECT_TRUE(absl::IsResourceExhausted(write)) << write;
 }

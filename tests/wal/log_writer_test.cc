@@ -728,6 +728,76 @@ TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForASyncOfARemovalIsTriedAgain) {
   for (const auto& [mutation, status] : w.answers) EXPECT_TRUE(status.ok()) << status;
 }
 
+// A want of descriptors or memory says nothing of what is on the disk: the name waits until its sync
+// can be tried.
+TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForTheSyncOfANameIsTriedAgain) {
+  for (const bool preallocate : {true, false}) {
+    SCOPED_TRACE(preallocate);
+    LogWorld w;
+    PrivateLogOptions options = TestLogOptions();
+    options.segment_bytes_max = 64 << 10;
+    options.preallocate = preallocate;
+    std::vector<bool> waits;
+    options.on_no_space = [&waits](bool now) { waits.push_back(now); };
+    ASSERT_TRUE(w.Open(options).ok());
+    int tries = 0;
+    bool is_short = false;
+    w.watched().on_sync_directory = [&](const std::string& path) {
+      if (path != kLogDirectory || !is_short) return absl::OkStatus();
+      ++tries;
+      return absl::ResourceExhaustedError("open directory: Too many open files");
+    };
+    for (int64_t d = 1; d <= 20; ++d) {  // the first file, and some that follow
+      is_short = d % 5 == 1;
+      w.Append(MakeMutation(d, 18000));
+      w.Settle(absl::Seconds(1));
+      is_short = false;
+      w.Settle(absl::Seconds(1));
+    }
+    EXPECT_GT(tries, 10);
+    EXPECT_EQ(w.answers.size(), 20u);
+    for (const auto& [mutation, status] : w.answers) EXPECT_TRUE(status.ok()) << status;
+    ASSERT_FALSE(waits.empty());
+    EXPECT_FALSE(waits.back());
+    w.Crash(sim::CrashMode::kPowerNone);
+    ASSERT_TRUE(w.Open(options).ok());
+    EXPECT_EQ(w.ReplayedDecrees().size(), 20u);
+  }
+}
+
+TEST(LogWriterTest, AFileWhoseNameCouldNotBeSyncedIsGoneAfterACleanStop) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  ASSERT_TRUE(w.Open(options).ok());
+  bool is_short = false;
+  w.watched().on_sync_directory = [&](const std::string& path) {
+    return path == kLogDirectory && is_short
+               ? absl::ResourceExhaustedError("open directory: Too many open files")
+               : absl::OkStatus();
+  };
+  for (int64_t d = 1; d <= 3; ++d) {  // a fourth would not fit
+    w.Append(MakeMutation(d, 18000));
+    w.Settle(absl::Milliseconds(100));
+    is_short = true;
+  }
+  EXPECT_EQ(w.Names().size(), 2u) << "the next has its name";
+  bool is_drained = false;
+  w.env().RunOn(w.strand(), [&] { w.log->Drain([&] { is_drained = true; }); });
+  w.Settle();
+  EXPECT_TRUE(is_drained) << "it is not waited for";
+  is_short = false;
+  absl::Status closed;
+  w.env().RunInPool([&] { closed = w.log->Close(); });
+  EXPECT_TRUE(closed.ok()) << closed;
+  EXPECT_EQ(w.Names().size(), 1u);
+  w.log.reset();
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_TRUE(w.summary.was_clean) << w.summary.lost;
+  EXPECT_EQ(w.ReplayedDecrees(), (std::vector<int64_t>{1, 2, 3}));
+}
+
 // A log that is not written any more does not keep them.
 TEST(LogWriterTest, DroppedFilesThatNobodyWritesAgainGo) {
   LogWorld w;
