@@ -45,6 +45,14 @@ absl::Status LogFolder::WriteIdentity() {
   return WriteFileDurably(files_, identity_path_, identity_.Format());
 }
 
+absl::Status LogFolder::WriteUnclean() {
+  LogIdentity before = identity_;
+  identity_.MarkUnclean();
+  const absl::Status written = WriteIdentity();
+  if (!written.ok()) identity_ = std::move(before);  // whoever comes next writes it
+  return written;
+}
+
 absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
   CHECK_GT(index, 0);
   CHECK_LE(fill_bytes, capacity_bytes_) << "F2";
@@ -74,8 +82,8 @@ absl::Status LogFolder::CreateFilled(const std::string& path, int64_t index, uin
   if (fill_bytes > 0) RETURN_IF_ERROR(Grow(&file, fill_bytes));
   ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
   identity_.Add(status, durability_, index);
-  identity_.MarkUnclean();
-  if (absl::Status written = WriteIdentity(); !written.ok()) {
+  if (removed_ && removed_->inode == status.inode) removed_.reset();
+  if (absl::Status written = WriteUnclean(); !written.ok()) {
     identity_.Remove(status);
     return written;
   }
@@ -94,8 +102,9 @@ absl::Status LogFolder::MakeSpareOfKept() {
   const std::string path = kept.path;
   const absl::Status prepared = Prepare(std::move(kept));
   if (prepared.ok()) return prepared;
-  if (const auto status = files_.Stat(path); status.ok()) identity_.Remove(*status);
-  (void)files_.Remove(path);
+  // Else the clean stop or the next start does it.
+  if (const auto status = files_.Stat(path); status.ok() && files_.Remove(path).ok())
+    identity_.Remove(*status);
   return Final(prepared);
 }
 
@@ -113,10 +122,7 @@ absl::Status LogFolder::Prepare(Kept kept) {
     if (!grown.ok() && !absl::IsResourceExhausted(grown)) return grown;
   }
   // It is named there since it was first made.
-  if (identity_.clean) {
-    identity_.MarkUnclean();
-    RETURN_IF_ERROR(WriteIdentity());
-  }
+  if (identity_.clean) RETURN_IF_ERROR(WriteUnclean());
   spare_.emplace(Spare{std::move(kept.path), std::move(file)});
   Check();
   return absl::OkStatus();
@@ -170,14 +176,17 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
     RETURN_IF_ERROR(SyncLastKept());
     const std::string& name = to_remove_.front();
     const auto status = files_.Stat(PathOf(name));
+    if (!status.ok() && !absl::IsNotFound(status.status())) return status.status();
     ZerosTaken taken(zeros_ahead_);
     if (keep == Keep::kSome && status.ok() && MayKeep(*status) && taken.Take(capacity_bytes_)) {
       RETURN_IF_ERROR(KeepFile(name, std::move(taken)));
     } else {
       const absl::Status removed = files_.Remove(PathOf(name));
       if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
+      if (status.ok()) removed_ = *status;
       RETURN_IF_ERROR(SyncNames());
-      if (status.ok()) identity_.Remove(*status);
+      if (removed_) identity_.Remove(*removed_);
+      removed_.reset();
     }
     to_remove_.pop_front();
   }
@@ -188,11 +197,7 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
 // went. A full disk has no space for that, and wants the file to go.
 absl::Status LogFolder::MarkIncomplete() {
   if (!identity_.clean || to_remove_.empty()) return absl::OkStatus();
-  LogIdentity before = identity_;
-  identity_.MarkUnclean();
-  const absl::Status written = WriteIdentity();
-  if (written.ok()) return written;
-  identity_ = std::move(before);
+  const absl::Status written = WriteUnclean();
   return absl::IsResourceExhausted(written) ? absl::OkStatus() : written;
 }
 
@@ -230,9 +235,9 @@ absl::Status LogFolder::RemoveKept() {
   RETURN_IF_ERROR(SyncLastKept());
   while (!kept_.empty()) {
     const std::string& path = kept_.front().path;
-    const auto status = files_.Stat(path);
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(path));
     RETURN_IF_ERROR(files_.Remove(path));
-    if (status.ok()) identity_.Remove(*status);
+    identity_.Remove(status);
     kept_.pop_front();
   }
   return absl::OkStatus();
@@ -253,9 +258,9 @@ absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file
   for (const std::string& name : names) {
     const bool is_unused = IsSpareName(name) || (spare_ && spare_->path == PathOf(name));
     if (!is_unused) continue;
-    const auto status = files_.Stat(PathOf(name));
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(PathOf(name)));
     RETURN_IF_ERROR(files_.Remove(PathOf(name)));
-    if (status.ok()) identity_.Remove(*status);
+    identity_.Remove(status);
   }
   RETURN_IF_ERROR(SyncNames());
   // From here on it names exactly our files here: recovery notices when one is gone.

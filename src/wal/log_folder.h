@@ -85,6 +85,8 @@ class LogFolder {
   void Check() const;  // F1 to F3
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
+  // That something is written or dropped; until it is durable the stop counts as clean here, too.
+  absl::Status WriteUnclean();
   absl::Status MarkIncomplete();
   absl::Status CreateSpare(int64_t index, uint64_t fill_bytes, ZerosTaken taken);
   absl::Status CreateFilled(const std::string& path, int64_t index, uint64_t fill_bytes,
@@ -117,6 +119,8 @@ class LogFolder {
   bool last_kept_unsynced_ = false;  // a power cut may still give it its old name back
   absl::Status names_;               // a sync of the folder failed: no name changes any more
   std::deque<std::string> to_remove_;
+  // Was the first of these; its line stays until its name is gone for good.
+  std::optional<FileStatus> removed_;
 };
 
 }  // namespace arion

@@ -351,6 +351,28 @@ TEST(PrivateLogTest, FilesDroppedAfterACleanStartAreNotMissedAtTheNext) {
   }
 }
 
+// The stop is clean until the identity file says otherwise, whoever tried first to write that.
+TEST(PrivateLogTest, FilesDroppedAfterACleanStartThatCouldNotBeNotedAtOnceAreNotMissed) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
+  ASSERT_TRUE(w.Close().ok());
+  ASSERT_TRUE(w.Open(options).ok());
+  w.watched().on_change = [](const std::string& path) {
+    return path.starts_with(kIdentityPath) ? absl::ResourceExhaustedError("Too many open files")
+                                           : absl::OkStatus();
+  };
+  w.env().RunOn(w.strand(), [&] { w.log->PrepareNextFile(); });
+  w.Settle();
+  w.watched().on_change = nullptr;
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(40)); });
+  w.Settle();
+  w.Crash(sim::CrashMode::kPowerNone);
+  options.applied = Decree(40);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.summary.lost, "");
+}
+
 // A full disk has no space for an identity file, but wants the files removed.
 TEST(PrivateLogTest, FilesAreDroppedAfterACleanStartOnAFullDiskToo) {
   LogWorld w;
