@@ -23,7 +23,11 @@ absl::Status SetSharedLogFilesAside(FileSystem& files, const std::string& direct
   for (const std::string& name : names) {
     const std::string from = JoinPath(directory, name);
     std::string to = from + ".set-aside";
-    for (int i = 1; Exists(files, to); ++i) to = absl::StrCat(from, ".set-aside.", i);
+    for (int i = 1;; ++i) {
+      ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, to));
+      if (!is_taken) break;
+      to = absl::StrCat(from, ".set-aside.", i);
+    }
     RETURN_IF_ERROR(files.Rename(from, to));
     RETURN_IF_ERROR(files.SyncDirectory(directory));
     ++*done;

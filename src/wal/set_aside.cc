@@ -30,22 +30,26 @@ absl::StatusOr<bool> HoldsTail(FileSystem& files, const std::string& saved, cons
 
 }  // namespace
 
-std::string FreeName(FileSystem& files, const std::string& name) {
+absl::StatusOr<std::string> FreeName(FileSystem& files, const std::string& name) {
   std::string free = name;
-  for (int n = 1; Exists(files, free); ++n) free = absl::StrCat(name, ".", n);
-  return free;
+  for (int n = 1;; ++n) {
+    ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, free));
+    if (!is_taken) return free;
+    free = absl::StrCat(name, ".", n);
+  }
 }
 
 absl::StatusOr<TailPlace> FindTailPlace(FileSystem& files, const std::string& path, uint64_t begin,
                                         uint64_t end) {
   CHECK_LT(begin, end) << path << ": nothing to save";
   TailPlace place{.path = path + ".tail"};
-  for (int n = 1; Exists(files, place.path); ++n) {
+  for (int n = 1;; ++n) {
+    ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, place.path));
+    if (!is_taken) return place;
     ASSIGN_OR_RETURN(place.is_saved, HoldsTail(files, place.path, path, begin, end));
-    if (place.is_saved) break;
+    if (place.is_saved) return place;
     place.path = absl::StrCat(path, ".tail.", n);
   }
-  return place;
 }
 
 absl::Status SaveTail(FileSystem& files, const std::string& path, uint64_t begin, uint64_t end) {
@@ -69,7 +73,8 @@ absl::Status SaveTail(FileSystem& files, const std::string& path, uint64_t begin
 }
 
 absl::Status RenameToRemoved(FileSystem& files, const std::string& path) {
-  RETURN_IF_ERROR(files.Rename(path, FreeName(files, path + ".removed")));
+  ASSIGN_OR_RETURN(const std::string removed, FreeName(files, path + ".removed"));
+  RETURN_IF_ERROR(files.Rename(path, removed));
   return files.SyncDirectory(ParentDirectory(path));
 }
 

@@ -14,7 +14,7 @@
 namespace arion {
 
 // `name`, or with the first number behind it (name.1, ...) that is free.
-std::string FreeName(FileSystem& files, const std::string& name);
+absl::StatusOr<std::string> FreeName(FileSystem& files, const std::string& name);
 
 // Where [begin, end) of `path` goes: <path>.tail (.tail.1, ... where another tail lies already).
 struct TailPlace {

@@ -102,9 +102,10 @@ class Planner {
       return absl::OkStatus();
     }
     if (!absl::IsDataLoss(identity.status())) return identity.status();
+    ASSIGN_OR_RETURN(const std::string removed, FreeName(files_, path + ".removed"));
     identity_step_ = Step{.kind = Step::Kind::kRename,
                           .path = path,
-                          .to = FreeName(files_, path + ".removed"),
+                          .to = removed,
                           .holds = "which files Arion wrote; all count as an older version's now"};
     return absl::OkStatus();
   }
@@ -149,12 +150,12 @@ class Planner {
   absl::Status PlanKeeping(size_t keep_max) {
     plan_.steps.clear();
     if (identity_step_) plan_.steps.push_back(*identity_step_);
-    for (const File& file : doubles_) SetAside(file);
+    for (const File& file : doubles_) RETURN_IF_ERROR(SetAside(file));
     const size_t first = ChooseFirst();
     const size_t kept = std::min(CountJoined(all_, first), keep_max);
-    for (size_t i = 0; i < first; ++i) SetAside(all_[i]);
+    for (size_t i = 0; i < first; ++i) RETURN_IF_ERROR(SetAside(all_[i]));
     // Newest first: what remains is always a log without a hole.
-    for (size_t i = all_.size(); i > first + kept; --i) SetAside(all_[i - 1]);
+    for (size_t i = all_.size(); i > first + kept; --i) RETURN_IF_ERROR(SetAside(all_[i - 1]));
     for (size_t i = first; i < first + kept; ++i)
       if (NeedsCut(all_[i])) RETURN_IF_ERROR(PlanCut(all_[i]));
     return absl::OkStatus();
@@ -179,12 +180,14 @@ class Planner {
            (file.survey.end == LogEnd::kTruncated && file.is_ours);
   }
 
-  void SetAside(const File& file) {
+  absl::Status SetAside(const File& file) {
     const std::string path = JoinPath(place_.directory, file.log.file_name);
+    ASSIGN_OR_RETURN(const std::string removed, FreeName(files_, path + ".removed"));
     plan_.steps.push_back({.kind = Step::Kind::kRename,
                            .path = path,
-                           .to = FreeName(files_, path + ".removed"),
+                           .to = removed,
                            .holds = HoldsText(file.survey)});
+    return absl::OkStatus();
   }
 
   absl::Status PlanCut(const File& file) {
