@@ -100,8 +100,10 @@ absl::Status EngineDirectory::AddCheckpoint(const std::string& temporary_path, D
     if (checkpoints_.contains(decree)) return files_.RemoveAll(temporary_path);
   }
   RETURN_IF_ERROR(files_.SyncDirectory(temporary_path));
-  RETURN_IF_ERROR(
-      files_.Rename(temporary_path, JoinPath(path_, NameOf(kCheckpointPrefix, decree))));
+  const std::string path = JoinPath(path_, NameOf(kCheckpointPrefix, decree));
+  // What an attempt left whose name could not be synced.
+  RETURN_IF_ERROR(files_.RemoveAll(path));
+  RETURN_IF_ERROR(files_.Rename(temporary_path, path));
   RETURN_IF_ERROR(files_.SyncDirectory(path_));
   {
     std::lock_guard lock(mutex_);
