@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include "messages/meta_messages.h"
+
 namespace arion {
 namespace {
 
@@ -81,8 +83,10 @@ void RegisterDiskSums(MetricRegistry& registry, const ReplicaServer& server,
 }  // namespace
 
 MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
-                                       const std::vector<ConfiguredDisk>& disks) {
+                                       std::vector<ConfiguredDisk> disks,
+                                       const std::string& log_home) {
   MetricRegistrations held;
+  if (!log_home.empty()) disks.push_back({.tag = kLogHomeTag, .path = log_home, .origin = ""});
   for (const auto& [device, tags] : DevicesOf(env, disks)) {
     const LogDeviceStats& stats = device->stats();
     auto add = [&, labels = MetricLabels{{"disk", tags}}](MetricInfo info, const auto& instrument) {

@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/rocksdb_engine.h"
@@ -14,10 +15,11 @@
 
 namespace arion {
 
-// Times, sizes and failures of each device's log writes and flushes. The Environment outlives what
-// is returned.
+// Times, sizes and failures of each device's log writes and flushes; `log_home` is a disk more where
+// it is not empty, tagged kLogHomeTag. The Environment outlives what is returned.
 MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
-                                       const std::vector<ConfiguredDisk>& disks);
+                                       std::vector<ConfiguredDisk> disks,
+                                       const std::string& log_home);
 
 // What the engines' own files cost each device. The factory outlives what is returned.
 MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& env,

@@ -204,7 +204,8 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
     server.Reconfigure(changed.replica);
   });
   MetricRegistrations replay = RegisterReplay(pages.registry(), server);
-  MetricRegistrations devices = RegisterLogDevices(pages.registry(), world, config.disks);
+  MetricRegistrations devices =
+      RegisterLogDevices(pages.registry(), world, config.disks, config.replica.log_home_directory);
   MetricRegistrations engine_files =
       RegisterEngineFiles(pages.registry(), world, engines, config.disks);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
