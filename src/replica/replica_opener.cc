@@ -102,11 +102,27 @@ std::string LearnPathOf(const std::string& replica_directory) {
   return JoinPath(replica_directory, "learn");
 }
 
+namespace {
+
+// What an attempt left whose name could be neither synced nor taken back holds nothing: no engine
+// was ever opened in it.
+absl::Status TakeBack(FileSystem& files, const std::string& path, const std::string& temporary) {
+  ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path));
+  if (!is_there) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const bool was_opened, IsThere(files, DataPathOf(path)));
+  if (was_opened) return absl::OkStatus();  // that it is in the way will be said
+  RETURN_IF_ERROR(files.Rename(path, temporary));
+  return files.RemoveAll(temporary);
+}
+
+}  // namespace
+
 absl::Status CreateReplicaDirectory(const ReplicaHost& host, const FoundReplica& replica) {
   FileSystem& files = host.env.files();
   // Under a name that no scan loads, until it is whole.
   const std::string temporary = replica.path + ".tmp";
   RETURN_IF_ERROR(files.RemoveAll(temporary));
+  RETURN_IF_ERROR(TakeBack(files, replica.path, temporary));
   RETURN_IF_ERROR(files.CreateDirectories(temporary));
   RETURN_IF_ERROR(StoreAppInfo(files, temporary, replica.app));
   RETURN_IF_ERROR(

@@ -200,6 +200,28 @@ TEST_F(ReplicaTableTest, WhatFindsNoSpaceToBeMadeIsMadeOnceThereIsSome) {
   EXPECT_EQ(CountDirectories(member(), ".err"), 0);
 }
 
+TEST_F(ReplicaTableTest, WhatWasMadeWithoutASyncOfItsNameAndNotTakenBackIsMadeAgain) {
+  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  Server& primary = AddServer();
+  servers_.push_back(std::make_unique<Server>(world_, 2));
+  Disguise(member());
+  Restart(member());
+  ASSERT_TRUE(MakePrimary(primary));
+  seen_.back()->files().on_sync_directory = [this](const std::string& path) {
+    if (path != "/d1/replica/reps" || !no_room_for_.empty() || !Exists(files(), kFirst))
+      return absl::OkStatus();
+    no_room_for_ = kFirst;  // from here on
+    return absl::ResourceExhaustedError(path + ": Too many open files");
+  };
+  AskToLearn(absl::Minutes(1));
+  EXPECT_TRUE(Exists(files(), kFirst)) << "under its name, for now";
+
+  seen_.back()->files().on_sync_directory = nullptr;
+  no_room_for_ = "";
+  EXPECT_TRUE(AddSecondary(primary, member()));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 0);
+}
+
 TEST_F(ReplicaTableTest, ASlowDisksSettingAsideTakesNoLogFromTheNextReplica) {
   options_.log_home_directory = "/fast/logs";
   ASSERT_NO_FATAL_FAILURE(MakeTwo());
