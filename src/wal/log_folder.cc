@@ -262,6 +262,7 @@ absl::Status LogFolder::MarkClean(std::optional<LogIdentity::LastFile> last_file
     RETURN_IF_ERROR(files_.Remove(PathOf(name)));
     identity_.Remove(status);
   }
+  spare_.reset();
   RETURN_IF_ERROR(SyncNames());
   // From here on it names exactly our files here: recovery notices when one is gone.
   identity_.clean = true;
