@@ -42,6 +42,9 @@ bool Meets(DiskTrouble trouble, DiskCall call) {
     case DiskTrouble::kReadOnly:
       return call != DiskCall::kOpen && call != DiskCall::kList && call != DiskCall::kStat &&
              call != DiskCall::kSyncDirectory;
+    case DiskTrouble::kNoMemory:
+    case DiskTrouble::kNameErrors:
+      return call != DiskCall::kOverwrite && call != DiskCall::kGrow && call != DiskCall::kTruncate;
   }
   return false;
 }
@@ -63,6 +66,11 @@ absl::Status StatusOf(DiskTrouble trouble, DiskCall call, std::string_view path)
     case DiskTrouble::kReadOnly:
       return absl::PermissionDeniedError(
           absl::StrCat(Text(path), ": simulated: Read-only file system"));
+    case DiskTrouble::kNoMemory:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(Text(path), ": simulated: Cannot allocate memory"));
+    case DiskTrouble::kNameErrors:
+      return absl::InternalError(absl::StrCat(Text(path), ": simulated: Input/output error"));
   }
   return absl::OkStatus();
 }

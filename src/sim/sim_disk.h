@@ -44,8 +44,10 @@ enum class DiskTrouble : uint8_t {
   kNoSpace,        // ENOSPC: those that make a name, or a file longer
   kNoDescriptors,  // EMFILE: those that open something
   kReadOnly,       // EROFS: those that change something
+  kNoMemory,       // ENOMEM: those about names; a directory is opened for its sync
+  kNameErrors,     // EIO: the same
 };
-constexpr int kDiskTroubleCount = static_cast<int>(DiskTrouble::kReadOnly) + 1;
+constexpr int kDiskTroubleCount = static_cast<int>(DiskTrouble::kNameErrors) + 1;
 enum class DiskCall : uint8_t {
   kOpen,
   kOpenForWrite,

@@ -286,6 +286,10 @@ TEST(SimDiskTrouble, FailsTheCallsThatARealDiskFails) {
   EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(WhatFails(DiskTrouble::kReadOnly, &code), "wcdmgitr");
   EXPECT_EQ(code, absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(WhatFails(DiskTrouble::kNoMemory, &code), "owcdmylsr");
+  EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(WhatFails(DiskTrouble::kNameErrors, &code), "owcdmylsr");
+  EXPECT_EQ(code, absl::StatusCode::kInternal);
 }
 
 }  // namespace
