@@ -194,6 +194,8 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     Sight& sight = *sights[i];
     if (!sight.status.ok()) {
       if (MustRefuse(sight.status) && sight.claim == nullptr) return sight.status;
+      // A want of descriptors or memory passes: what lies there is not to be replaced.
+      if (absl::IsResourceExhausted(sight.status) && sight.claim != nullptr) return sight.status;
       MarkUnreadable(i, sight.status);
       continue;
     }

@@ -67,6 +67,18 @@ TEST_F(ReplicaDirectoryTest, WhatCanNotBeLookedAtIsNotTakenForNothing) {
   EXPECT_EQ(ignored.size(), 1u) << "one made anew elsewhere would be a second one after a restart";
 }
 
+TEST_F(ReplicaDirectoryTest, AWantOfDescriptorsLeavesNoReplicaBehind) {
+  MakeReplica("/d/2.1.pegasus", Table(2, 8));
+  for (const sim::DiskTrouble want :
+       {sim::DiskTrouble::kNoDescriptors, sim::DiskTrouble::kNoMemory}) {
+    node_.disk().FailCalls("/d/2.1.pegasus", want, 100);
+    std::vector<IgnoredDirectory> ignored;
+    const absl::Status scanned = ScanDataDirectory(files(), "/d", 3, &ignored).status();
+    EXPECT_TRUE(absl::IsResourceExhausted(scanned)) << scanned;
+    node_.disk().FailCalls("/d/2.1.pegasus", want, 0);
+  }
+}
+
 TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPathsAndTheirBallots) {
   const std::vector<FoundReplica> found = {{{2, 1}, "/a/2.1.pegasus"},
                                            {{2, 0}, "/a/2.0.pegasus"},
