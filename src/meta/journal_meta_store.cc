@@ -247,8 +247,9 @@ class JournalMetaStore::Journal {
     absl::Status replaced = written.status();
     if (replaced.ok()) {
       replaced = env_.files().Rename(spare, path_);
-      // After an I/O error it may have the name all the same.
-      if (!replaced.ok()) RETURN_IF_ERROR(env_.files().Stat(spare).status());
+      // After an I/O error it may have the name all the same; for want of space or memory not.
+      if (!replaced.ok() && !absl::IsResourceExhausted(replaced))
+        RETURN_IF_ERROR(env_.files().Stat(spare).status());
     }
     if (!replaced.ok()) {
       LOG(WARNING) << "meta: " << path_ << " of " << end_ << " bytes grows on, a new one of "
