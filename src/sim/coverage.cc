@@ -91,6 +91,12 @@ const char* ProbeName(Probe probe) {
       return "task-late";
     case Probe::kTaskLaterThanLease:
       return "task-later-than-lease";
+    case Probe::kCallFailed:
+      return "call-failed";
+    case Probe::kNameError:
+      return "name-error";
+    case Probe::kStartFailed:
+      return "start-failed";
   }
   return "?";
 }

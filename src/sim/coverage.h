@@ -58,8 +58,11 @@ enum class Probe : uint8_t {
   kCallsReset,     // between two that live
   kTaskLate,       // of a node that lags
   kTaskLaterThanLease,
+  kCallFailed,   // about a name, for want of descriptors or memory
+  kNameError,    // likewise, by an I/O error
+  kStartFailed,  // of a node whose calls fail
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kTaskLaterThanLease) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kStartFailed) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

@@ -70,6 +70,8 @@ const char* FaultName(Fault fault) {
       return "reset";
     case Fault::kLag:
       return "lag";
+    case Fault::kCallsFail:
+      return "calls-fail";
   }
   return "?";
 }

@@ -35,8 +35,10 @@ enum class Fault : uint8_t {
   kTableChurn,  // a table is made, written to, and dropped while its replicas may still learn
   kReset,       // connections between living nodes break, again and again
   kLag,  // the tasks of a node's loops, of its disk pool or of both come late, its clocks go on
+  kCallsFail,  // a node's calls about names fail at random for a while, for want of descriptors or
+               // memory; or, as kDiskLost, with an I/O error
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kLag) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kCallsFail) + 1;
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

@@ -240,6 +240,12 @@ void SimCluster::StartMeta() {
       });
   meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
   absl::Status status = meta_.server->Start();
+  if (!status.ok() && meta_.node->disk().is_in_trouble()) {
+    coverage_.Hit(Probe::kStartFailed);
+    CrashMeta(CrashMode::kProcess);
+    world_.After(DrawLength(), EventKind::kFault, [this] { StartMeta(); });
+    return;
+  }
   if (!status.ok()) Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
   if (balances_) SetLevel(env.NewStrand("level"), FunctionLevel::kLively);
 }
@@ -268,7 +274,8 @@ void SimCluster::StartServer(Server& server) {
   if (server.node->alive() || server.server) return;
   SimEnvironment& env = server.node->Start();
   server.stopping = false;
-  server.started_blind = server.node->disk().reads_fail();
+  const bool is_in_trouble = server.node->disk().is_in_trouble();
+  server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);
   server.memory = std::make_unique<MemoryEngineFactory>(env);
   CheckedEngineFactory::Events events;
@@ -285,6 +292,7 @@ void SimCluster::StartServer(Server& server) {
   absl::Status status = server.server->Start();
   if (status.ok()) return;
   if (server.started_blind) {  // as whoever watches over a process would
+    if (is_in_trouble) coverage_.Hit(Probe::kStartFailed);
     CrashServer(server, CrashMode::kProcess);
     RestartLater(server, DrawLength());
     return;

@@ -116,7 +116,8 @@ class SimCluster {
     std::unique_ptr<CheckedEngineFactory> engines;
     std::unique_ptr<ReplicaServer> server;
     bool stopping = false;
-    bool started_blind = false;                // its disk could not be read
+    bool started_blind = false;                // its disk could not be read, or failed since
+    bool lost_copy = false;                    // and may have fenced replicas
     std::vector<std::string> new_directories;  // tags
     std::set<std::string> set_aside;           // names, when it was last looked
   };
@@ -180,6 +181,9 @@ class SimCluster {
   // Connections of it, again and again.
   void ResetConnections(Endpoint endpoint, absl::Duration length);
   void Lag(SimNode& node, absl::Duration length);
+  void FailCalls(SimNode& node, DiskTrouble trouble, absl::Duration length);
+  // No replica may be fenced for what its server lacks for a while.
+  void FailCallsForWant(Server& server, DiskTrouble trouble, absl::Duration length);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();

@@ -4,12 +4,26 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/log.h"
 #include "sim/sim_cluster.h"
 
 namespace arion::sim {
+namespace {
+
+std::set<std::string> SetAsideAsFailed(const SimDisk& disk) {
+  std::set<std::string> directories;
+  disk.ForEachFile([&directories](const std::string& path, const SimInode&) {
+    if (const size_t at = path.find(".err/"); at != std::string::npos)
+      directories.insert(path.substr(0, at));
+  });
+  return directories;
+}
+
+}  // namespace
 
 CrashMode SimCluster::DrawCrashMode() {
   // What lies in a page cache survives processes only.
@@ -198,6 +212,33 @@ void SimCluster::Lag(SimNode& node, absl::Duration length) {
   });
 }
 
+void SimCluster::FailCalls(SimNode& node, DiskTrouble trouble, absl::Duration length) {
+  SimRandom& random = world_.random();
+  constexpr std::array<double, 4> kPercents = {1, 10, 50, 100};
+  SimDisk& disk = node.disk();
+  disk.FailCalls("", trouble, kPercents[random.Below(kPercents.size())]);
+  LastFor(length, [this, &disk, trouble, before = disk.calls_failed()] {
+    if (disk.calls_failed() > before)
+      coverage_.Hit(trouble == DiskTrouble::kNameErrors ? Probe::kNameError : Probe::kCallFailed);
+    disk.FailCalls("", trouble, 0);
+  });
+}
+
+// A learner that crashed may have been what the next life sets aside: this life alone counts.
+void SimCluster::FailCallsForWant(Server& server, DiskTrouble trouble, absl::Duration length) {
+  constexpr absl::Duration kSetAsideTakes = absl::Seconds(1);
+  FailCalls(*server.node, trouble, length);
+  world_.After(
+      length + kSetAsideTakes, EventKind::kCheck,
+      [this, &server, life = server.node->life(), before = SetAsideAsFailed(server.node->disk())] {
+        if (server.lost_copy || !server.node->IsLife(life)) return;
+        for (const std::string& directory : SetAsideAsFailed(server.node->disk()))
+          if (!before.contains(directory))
+            Violate(absl::StrCat("H: ", server.name, " fenced ", directory,
+                                 " for want of descriptors or memory"));
+      });
+}
+
 void SimCluster::LoseCopy(Server& server, Fault fault) {
   // Without syncs a hole in a log is what a power cut leaves: what lies behind it is lost, and no
   // other copy knows better.
@@ -209,9 +250,20 @@ void SimCluster::LoseCopy(Server& server, Fault fault) {
   }
   // One copy is being lost: the promise covers one, so nothing else happens until it is back.
   lost_copy_ = server.endpoint;
+  server.lost_copy = true;
   calm_until_ = world_.now() + absl::Seconds(45);
   if (fault == Fault::kFailedSync) {
     server.node->disk().FailSyncs(1);
+  } else if (fault == Fault::kCallsFail) {
+    // A disk that failed is used again once its server has started anew.
+    server.started_blind = true;
+    const absl::Duration length = DrawLength();
+    FailCalls(*server.node, DiskTrouble::kNameErrors, length);
+    world_.After(length + absl::Seconds(1), EventKind::kFault, [this, &server] {
+      if (!faults_on_ || !server.node->alive() || server.stopping) return;
+      CrashServer(server, CrashMode::kProcess);
+      RestartLater(server, DrawLength());
+    });
   } else {
     DamageAtRest(server, fault);
   }
@@ -288,6 +340,12 @@ void SimCluster::Inject(Fault fault) {
       return;
     case Fault::kLag:
       return Lag(random.Percent(15) ? *meta_.node : *server.node, length);
+    case Fault::kCallsFail: {
+      if (random.Percent(30)) return LoseCopy(server, fault);
+      const DiskTrouble want = random.Coin() ? DiskTrouble::kNoMemory : DiskTrouble::kNoDescriptors;
+      if (random.Percent(15)) return FailCalls(*meta_.node, want, length);
+      return FailCallsForWant(server, want, length);
+    }
     case Fault::kWallJump: {
       SimNode* node = random.Percent(30) ? meta_.node : server.node;
       node->JumpWall(random.Between(absl::Hours(-1000), absl::Hours(1000)));
@@ -377,6 +435,7 @@ void SimCluster::HealAll() {
     node->disk().SetSlowness(1);
     node->disk().FailSyncs(0);
     node->disk().FailReads(0);
+    node->disk().FailCalls("", DiskTrouble::kErrors, 0);
     node->disk().SetFreeBytes(UINT64_MAX);
     if (node->alive()) node->disk().Revive();
   }
