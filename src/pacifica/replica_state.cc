@@ -43,9 +43,7 @@ void ReplicaState::Check() const {
   CHECK_EQ(last_handed, list.last_committed()) << "R14";
   CHECK_LE(last_handed_ballot, ballot) << "R15";
   CHECK_LE(last_mutation_ballot, ballot) << "R15";
-  CHECK_EQ(configuration.pid, options.pid);
   CHECK(role != PartitionStatus::kPrimary || primary == options.self);
-  CHECK(inactive_since <= now);
 }
 
 PrepareList::PutVerdict ReplicaState::Append(MutationPtr mutation) {
