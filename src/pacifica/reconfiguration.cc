@@ -350,7 +350,8 @@ bool Reconfiguration::IsOfBeforeDrop(const AppInfo& app) const {
 void Reconfiguration::AdoptFromMeta(const PartitionConfiguration& configuration,
                                     std::string_view why) {
   const bool me_primary = configuration.primary == s_.options.self;
-  if (s_.initializing && me_primary && s_.role == PartitionStatus::kInactive &&
+  const bool has_led = configuration.ballot > s_.ballot || s_.office_ballot == s_.ballot;
+  if ((s_.initializing || !has_led) && me_primary && s_.role == PartitionStatus::kInactive &&
       s_.inactivity == Inactivity::kTransient) {
     ResumeAfterRestart(configuration);
     return;

@@ -32,6 +32,8 @@ struct ReplicaState {
   PartitionConfiguration
       configuration;  // authoritative only while PRIMARY or its update is pending
   bool initializing = true;
+  // Under which this process was primary, and has been nobody's member or learner since; 0: none.
+  Ballot office_ballot;
   bool connected = false;
   bool lapsed = false;  // the lease was lost once, and no config sync since has said what is true
   LastStop last_stop = LastStop::kClean;

@@ -22,6 +22,9 @@ void RoleKeeper::Enter(PartitionStatus to, std::string_view why) {
   s_.effects.role_changes.push_back({s_.role, to, s_.ballot, std::string(why)});
   if (to == PartitionStatus::kInactive && s_.role != to) s_.inactive_since = s_.now;
   s_.role = to;
+  if (to == PartitionStatus::kPrimary) s_.office_ballot = s_.ballot;
+  if (to == PartitionStatus::kSecondary || to == PartitionStatus::kPotentialSecondary)
+    s_.office_ballot = Ballot(0);
 }
 
 void RoleKeeper::BecomeMember() {
@@ -49,8 +52,9 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
   if (verdict != TransitionVerdict::kAccept) return verdict;
   const bool same_ballot = configuration.ballot == s_.ballot;
   const bool joins = to == PartitionStatus::kPrimary || to == PartitionStatus::kSecondary;
-  // A restarted process must not speak again under a ballot it may have used.
-  if (to == PartitionStatus::kPrimary && same_ballot && s_.initializing)
+  // A restarted process must not speak again under a ballot it may have used, nor who took from
+  // others since what they prepared under it.
+  if (to == PartitionStatus::kPrimary && same_ballot && s_.office_ballot != s_.ballot)
     return TransitionVerdict::kRefuse;
   if (to == PartitionStatus::kSecondary && s_.role == PartitionStatus::kPotentialSecondary &&
       learner_.phase() != LearnerStatus::kSucceeded) {

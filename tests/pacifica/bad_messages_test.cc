@@ -18,16 +18,19 @@ const Endpoint kA = NodeAt('A'), kB = NodeAt('B'), kC = NodeAt('C');
 class BadMessagesTest : public testing::Test {
  protected:
   BadMessagesTest() {
+    RecoveredState recovered;
+    recovered.ballot = Ballot(7);
+    recovered.last_applied = recovered.last_durable = Decree(11);
+    recovered.last_mutation_ballot = Ballot(6);
+    Restart(recovered);
+  }
+  void Restart(const RecoveredState& recovered) {
     CoreOptions options;
     options.pid = kTestPid;
     options.self = kB;
     options.app.app_id = kTestPid.app_id;
     options.app.app_name = "temp";
     options.app.max_replica_count = 3;
-    RecoveredState recovered;
-    recovered.ballot = Ballot(7);
-    recovered.last_applied = recovered.last_durable = Decree(11);
-    recovered.last_mutation_ballot = Ballot(6);
     core_ = std::make_unique<ReplicaCore>(options, recovered, now_);
     Step(Connected{});
   }
@@ -220,6 +223,31 @@ TEST_F(BadMessagesTest, ConfigurationsThatContradictThemselves) {
     proposal.request.node = kB;
     Refused(proposal);
   }
+}
+
+// A config sync that first leaves it out and then calls it primary, under one ballot, which it may
+// have used in a former life: it asks for the next, and does not resume.
+TEST_F(BadMessagesTest, ASyncThatContradictsItself) {
+  auto mutation = std::make_shared<Mutation>();
+  mutation->pid = kTestPid;
+  mutation->ballot = Ballot(6);
+  mutation->decree = Decree(12);
+  mutation->last_committed = Decree(11);
+  Restart({.ballot = Ballot(7),
+           .last_applied = Decree(11),
+           .last_durable = Decree(11),
+           .last_mutation_ballot = Ballot(6),
+           .logged = {mutation}});
+  ConfigurationSynced synced;
+  synced.entry.config = Configuration(kA, {kC});
+  Step(synced);
+  synced.entry.config = Configuration(kB, {kA, kC});
+  const Effects effects = Step(synced);
+  EXPECT_EQ(core_->role(), PartitionStatus::kInactive);
+  ASSERT_EQ(effects.send.size(), 1u);
+  const auto* asked = std::get_if<SendConfigurationUpdate>(&effects.send.front());
+  ASSERT_NE(asked, nullptr);
+  EXPECT_EQ(asked->request.config.ballot, Ballot(8));
 }
 
 // What a learner is told by an answer that contradicts itself: it gives up the session, and keeps
