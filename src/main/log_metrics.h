@@ -1,5 +1,5 @@
-// What /metrics says of the logs, the engines' files and their disks. Label `disk` is the data directory's tag; tags
-// that share a device share its log device's numbers, which stand once, under the tags joined.
+// What /metrics says of the logs, the engines' files and their disks. Label `disk` is the data directory's tag, or
+// log_home; tags that share a device share its log device's numbers, which stand once, under the tags joined.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
