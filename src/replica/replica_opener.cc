@@ -104,13 +104,12 @@ std::string LearnPathOf(const std::string& replica_directory) {
 
 namespace {
 
-// What an attempt left whose name could be neither synced nor taken back holds nothing: no engine
-// was ever opened in it.
+// What an attempt left whose name could be neither synced nor taken back: it never knew a ballot, and
+// no engine was opened in it. All else that is in the way stays, and that will be said.
 absl::Status TakeBack(FileSystem& files, const std::string& path, const std::string& temporary) {
-  ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path));
-  if (!is_there) return absl::OkStatus();
   ASSIGN_OR_RETURN(const bool was_opened, IsThere(files, DataPathOf(path)));
-  if (was_opened) return absl::OkStatus();  // that it is in the way will be said
+  const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
+  if (was_opened || !info.ok() || info->ballot != Ballot(0)) return absl::OkStatus();
   RETURN_IF_ERROR(files.Rename(path, temporary));
   return files.RemoveAll(temporary);
 }

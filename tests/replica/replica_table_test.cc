@@ -222,6 +222,21 @@ TEST_F(ReplicaTableTest, WhatWasMadeWithoutASyncOfItsNameAndNotTakenBackIsMadeAg
   EXPECT_EQ(CountDirectories(member(), ".err"), 0);
 }
 
+TEST_F(ReplicaTableTest, WhatStandsInTheWayAndOnceTookPartIsSetAsideWithItsLog) {
+  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  Server& primary = AddServer();
+  servers_.push_back(std::make_unique<Server>(world_, 2));
+  Disguise(member());
+  Restart(member());
+  const std::string log = JoinPath(kFirst, "plog");
+  ASSERT_TRUE(files().CreateDirectories(log).ok());
+  ASSERT_TRUE(WriteFileDurably(files(), JoinPath(log, "log.1.0"), "records").ok());
+  ASSERT_TRUE(StoreInitInfo(files(), kFirst, InitInfo{.ballot = Ballot(5)}).ok());
+  ASSERT_TRUE(MakePrimary(primary));
+  ASSERT_TRUE(AddSecondary(primary, member()));
+  EXPECT_EQ(CountDirectories(member(), ".err"), 1) << "it has no data, and is no attempt of ours";
+}
+
 TEST_F(ReplicaTableTest, ASlowDisksSettingAsideTakesNoLogFromTheNextReplica) {
   options_.log_home_directory = "/fast/logs";
   ASSERT_NO_FATAL_FAILURE(MakeTwo());
