@@ -24,6 +24,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -94,6 +95,10 @@ class EngineView {
   // At the range's first record, or with kBackward at its last. The view outlives it. Waits for the
   // disk.
   virtual std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const = 0;
+  // Forward, beside those who read: what it reads takes no place in caches.
+  virtual std::unique_ptr<RecordIterator> WalkAside(KeyRange range) const {
+    return Walk(std::move(range), Direction::kForward);
+  }
 };
 
 class Engine {

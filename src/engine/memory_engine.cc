@@ -136,14 +136,36 @@ class MapView : public EngineView {
   const std::shared_ptr<const RecordMap> map_;
 };
 
+}  // namespace
+
+class MemoryEngine;
+
+// Those of one factory, by directory.
+struct MemoryEngineFactory::OpenOnes {
+  std::mutex mutex;
+  std::map<std::string, MemoryEngine*> engines ABSL_GUARDED_BY(mutex);
+};
+
 class MemoryEngine : public Engine {
  public:
-  MemoryEngine(FileSystem& files, const std::string& data_directory, size_t checkpoints_kept)
-      : files_(files),
+  MemoryEngine(FileSystem& files, const std::string& data_directory, size_t checkpoints_kept,
+               std::shared_ptr<MemoryEngineFactory::OpenOnes> open)
+      : open_(std::move(open)),
+        files_(files),
         directory_(files, data_directory,
                    {.content = kContent, .checkpoints_kept = checkpoints_kept}) {}
 
+  ~MemoryEngine() override {
+    const std::lock_guard lock(open_->mutex);
+    const auto it = open_->engines.find(directory_.path());
+    if (it != open_->engines.end() && it->second == this) open_->engines.erase(it);
+  }
+
   absl::Status Open() {
+    {
+      const std::lock_guard lock(open_->mutex);
+      open_->engines[directory_.path()] = this;
+    }
     RETURN_IF_ERROR(directory_.Prepare());
     ASSIGN_OR_RETURN(const bool has_records, IsThere(files_, records_path()));
     if (has_records) {
@@ -201,6 +223,23 @@ class MemoryEngine : public Engine {
     return std::make_shared<MapView>(records_.by_key);
   }
 
+  std::optional<std::string> ChangeSilently(const std::string& from,
+                                            std::optional<std::string> value) {
+    const std::lock_guard lock(mutex_);
+    if (records_.by_key.use_count() > 1)
+      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
+    RecordMap& by_key = *records_.by_key;
+    auto it = by_key.lower_bound(from);
+    if (it == by_key.end()) it = by_key.begin();
+    if (it == by_key.end()) return std::nullopt;
+    std::string key = it->first;
+    if (value)
+      it->second.value = *std::move(value);
+    else
+      by_key.erase(it);
+    return key;
+  }
+
   absl::Status Flush() override { return FlushUpTo().status(); }
 
   int64_t last_compacted_ms() const override { return last_compacted_ms_.load(); }
@@ -256,6 +295,7 @@ class MemoryEngine : public Engine {
     return flushed;
   }
 
+  const std::shared_ptr<MemoryEngineFactory::OpenOnes> open_;
   FileSystem& files_;
   EngineDirectory directory_;
   std::atomic<int64_t> last_compacted_ms_{0};
@@ -264,15 +304,29 @@ class MemoryEngine : public Engine {
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
 };
 
-}  // namespace
-
 MemoryEngineFactory::MemoryEngineFactory(Environment& environment, MemoryEngineOptions options)
-    : environment_(environment), options_(options) {}
+    : environment_(environment), options_(options), open_(std::make_shared<OpenOnes>()) {}
+
+std::optional<std::string> MemoryEngineFactory::ChangeSilently(const std::string& data_directory,
+                                                               const std::string& from,
+                                                               std::optional<std::string> value) {
+  const std::lock_guard lock(open_->mutex);
+  const auto it = open_->engines.find(data_directory);
+  if (it == open_->engines.end()) return std::nullopt;
+  return it->second->ChangeSilently(from, std::move(value));
+}
+
+std::vector<std::string> MemoryEngineFactory::OpenDirectories() const {
+  const std::lock_guard lock(open_->mutex);
+  std::vector<std::string> directories;
+  for (const auto& [directory, engine] : open_->engines) directories.push_back(directory);
+  return directories;
+}
 
 absl::StatusOr<std::unique_ptr<Engine>> MemoryEngineFactory::Open(
     const std::string& data_directory) {
   auto engine = std::make_unique<MemoryEngine>(environment_.files(), data_directory,
-                                               options_.checkpoints_kept);
+                                               options_.checkpoints_kept, open_);
   RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", data_directory)));
   return engine;
 }

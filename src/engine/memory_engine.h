@@ -11,7 +11,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/engine.h"
 #include "env/environment.h"
@@ -32,9 +34,20 @@ class MemoryEngineFactory : public EngineFactory {
                                  const std::string& data_directory) override;
   std::string description() const override { return "in memory"; }
 
+  // As a fault below it would: the first record from raw key `from` on, or the very first, that the
+  // open engine of that directory holds gets this value, or is lost (nullopt), and nobody is told;
+  // its decree stays. The raw key; nullopt: there is none.
+  std::optional<std::string> ChangeSilently(const std::string& data_directory,
+                                            const std::string& from,
+                                            std::optional<std::string> value);
+  std::vector<std::string> OpenDirectories() const;
+
+  struct OpenOnes;
+
  private:
   Environment& environment_;
   const MemoryEngineOptions options_;
+  const std::shared_ptr<OpenOnes> open_;
 };
 
 }  // namespace arion

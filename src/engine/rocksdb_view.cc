@@ -20,10 +20,12 @@ bool IsOfOneHashKey(const KeyRange& range) {
   return !behind.empty() && range.end <= behind;
 }
 
+enum class Caching { kKeep, kPassBy };  // of the blocks that a walk reads
+
 class RocksdbIterator : public RecordIterator {
  public:
   RocksdbIterator(std::shared_ptr<Database> database, const rocksdb::Snapshot* snapshot,
-                  ValueSchema schema, KeyRange range, Direction direction)
+                  ValueSchema schema, KeyRange range, Direction direction, Caching caching)
       : database_(std::move(database)),
         schema_(schema),
         range_(std::move(range)),
@@ -33,6 +35,7 @@ class RocksdbIterator : public RecordIterator {
     if (range_.IsEmpty()) return;
     rocksdb::ReadOptions options;
     options.snapshot = snapshot;
+    options.fill_cache = caching == Caching::kKeep;
     // A record without a key carries the decree (Apply); it is before every other.
     if (range_.first.empty()) range_.first.assign(1, '\0'), lower_ = ToSlice(range_.first);
     options.iterate_lower_bound = &lower_;
@@ -120,7 +123,12 @@ absl::StatusOr<Record> RocksdbView::Get(std::string_view raw_key, uint32_t now,
 
 std::unique_ptr<RecordIterator> RocksdbView::Walk(KeyRange range, Direction direction) const {
   return std::make_unique<RocksdbIterator>(database_, snapshot_, schema_, std::move(range),
-                                           direction);
+                                           direction, Caching::kKeep);
+}
+
+std::unique_ptr<RecordIterator> RocksdbView::WalkAside(KeyRange range) const {
+  return std::make_unique<RocksdbIterator>(database_, snapshot_, schema_, std::move(range),
+                                           Direction::kForward, Caching::kPassBy);
 }
 
 }  // namespace arion

@@ -26,6 +26,7 @@ class RocksdbView : public EngineView {
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override;
   std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const override;
+  std::unique_ptr<RecordIterator> WalkAside(KeyRange range) const override;
 
  private:
   const std::shared_ptr<Database> database_;

@@ -15,6 +15,7 @@
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
+#include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
 
 namespace arion {
@@ -67,7 +68,7 @@ bool IsBetweenServers(std::string_view name) {
       kRpcPrepare,         kRpcGroupCheck,    kRpcAddLearner,          kRpcLearn,
       kRpcLearnCompletion, kRpcRemoveReplica, kRpcGetFileSize,         kRpcCopyFile,
       kRpcBeacon,          kRpcConfigSync,    kRpcUpdateConfiguration, kRpcDuplicationSync,
-      kRpcConfigProposal,  kRpcTableChanged};
+      kRpcConfigProposal,  kRpcTableChanged,  kRpcCountContent};
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 

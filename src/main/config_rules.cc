@@ -400,6 +400,19 @@ constexpr auto kReplica = &ServerConfig::replica;
 using M = MetaServerOptions;
 using R = ReplicaServerOptions;
 
+absl::Status SetVerifyRate(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.replica.verify_limits.disk, ParseSize(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetVerifyInterval(Draft& draft, std::string_view value, const std::string&) {
+  if (value == "0") {
+    draft.config.replica.verify_interval = absl::ZeroDuration();
+    return absl::OkStatus();
+  }
+  return SetInterval<kReplica, &R::verify_interval>(draft, value, {});
+}
+
 absl::Status SetLease(Draft& draft, std::string_view value, const std::string& origin) {
   return SetInterval<kReplica, &R::lease>(draft, value, origin);
 }
@@ -633,6 +646,17 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "copy_rate_per_server", "the same for the whole server, sent and received",
         "0", true},
        SetCopyRate<&CopyLimits::server>},
+      {{"arion.replica", "verify_interval",
+        "how often the copies of each partition are compared without being asked for "
+        "(verify_replicas compares them at once); 0: never",
+        "168h", true},
+       SetVerifyInterval},
+      {{"arion.replica", "verify_rate_per_disk",
+        "bytes a second of one disk that copies are read with to be compared, or less where those "
+        "who "
+        "read and write would notice; 0: as fast as these allow",
+        "20 MiB", true},
+       SetVerifyRate},
       {{"arion.replica", "max_concurrent_copies", "checkpoints copied to this server at a time",
         "5"},
        SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},

@@ -55,6 +55,7 @@ void ApplyQueue::Pump() {
     status = ApplyTo(*engine_, *waiting_.front(), Place::kStrand);
     if (!status.ok()) break;
     applied = waiting_.front()->decree;
+    if (view_.take != nullptr) OfferView(applied);
     PopFirst();
   }
   if (waiting_.empty()) engine_ = nullptr;
@@ -93,6 +94,7 @@ void ApplyQueue::OnAppliedInPool(size_t applied, const absl::Status& status) {
     last = waiting_.front()->decree;
     PopFirst();
   }
+  if (last != kInvalidDecree && view_.take != nullptr) OfferView(last);
   is_held_ = !status.ok();  // before the hook, which may come back with more
   if (last != kInvalidDecree) {
     pause_ = kPauseMin;
@@ -103,6 +105,26 @@ void ApplyQueue::OnAppliedInPool(size_t applied, const absl::Status& status) {
   if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) return Pause();
   if (!status.ok()) return Fail(status);
   if (!is_held_) Pump();
+}
+
+void ApplyQueue::ViewAt(Decree decree, const std::shared_ptr<Engine>& engine, TakeView take) {
+  CHECK_ON_STRAND(strand_);
+  view_ = {.at = decree, .take = std::move(take)};
+  if (is_abandoned_) return;
+  if (waiting_.empty()) {
+    engine_ = engine;
+    OfferView(engine->last_applied());
+    engine_ = nullptr;
+  } else if (const Decree next = waiting_.front()->decree; decree < next) {
+    OfferView(next);  // a pool may be at it
+  }
+}
+
+// Nothing but what is up to `applied` is in the engine, or more than is wanted.
+void ApplyQueue::OfferView(Decree applied) {
+  if (applied < view_.at) return;
+  const TakeView take = std::exchange(view_.take, nullptr);
+  take(applied == view_.at ? engine_->View() : nullptr);
 }
 
 void ApplyQueue::Pause() {
@@ -129,6 +151,7 @@ void ApplyQueue::Abandon() {
   waiting_.clear();
   waiting_bytes_ = 0;
   engine_ = nullptr;
+  view_.take = nullptr;
 }
 
 }  // namespace arion

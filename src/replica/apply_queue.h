@@ -52,6 +52,11 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   // let go of when nothing waits for it.
   void Apply(std::shared_ptr<Engine> engine, const std::vector<MutationPtr>& mutations,
              Urgency urgency);
+  // Hands over the engine's content as it stands at `decree`, as soon as it does, from within Apply
+  // or here; null: more is applied already. One at a time: an earlier wish is forgotten.
+  using TakeView = std::function<void(std::shared_ptr<const EngineView>)>;
+  void ViewAt(Decree decree, const std::shared_ptr<Engine>& engine, TakeView take);
+  void ForgetView() { view_.take = nullptr; }
   void Abandon();
 
   bool IsIdle() const { return waiting_.empty(); }
@@ -64,6 +69,7 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   void Pause();
   void PopFirst();
   void Fail(const absl::Status& status);
+  void OfferView(Decree applied);
 
   const StrandPtr strand_;
   Hooks hooks_;
@@ -75,6 +81,10 @@ class ApplyQueue : public std::enable_shared_from_this<ApplyQueue> {
   bool is_abandoned_ = false;
   absl::Duration pause_ = kPauseMin;
   TimerId timer_ = kNoTimer;
+  struct {
+    Decree at;
+    TakeView take;  // null: nobody wants one
+  } view_;
 };
 
 }  // namespace arion

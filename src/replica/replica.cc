@@ -254,6 +254,8 @@ void Replica::CarryOut(Effects& effects) {
   if (!effects.role_changes.empty()) {
     const PartitionStatus role = core_->role();
     if (role == PartitionStatus::kPrimary || role == PartitionStatus::kSecondary) DropCopies();
+    if (role != PartitionStatus::kPrimary) host_->verifications->NotPrimaryAnyMore(pid_);
+    if (role != PartitionStatus::kPrimary && role != PartitionStatus::kSecondary) EndCounting();
     if (!MayBePrimaryAgain()) {
       scans_.Clear();
       RefuseUndecidedWrites(ErrorCode::kInvalidState);

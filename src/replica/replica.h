@@ -20,7 +20,7 @@
 //               to their hash key and all that an earlier primary may have committed.
 // Parts     replica.cc the step loop and its effects · replica_learning.cc shipping and learning ·
 //           replica_maintenance.cc checkpoints, work in the pool, the end ·
-//           replica_compaction.cc compactions on request ·
+//           replica_compaction.cc compactions on request · replica_verifying.cc are copies equal ·
 //           replica_writes.cc, replica_reads.cc clients' requests · replica_admission.cc throttles
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -43,6 +43,7 @@
 #include "pacifica/replica_core.h"
 #include "replica/apply_queue.h"
 #include "replica/client_request.h"
+#include "replica/content_count.h"
 #include "replica/file_fetcher.h"
 #include "replica/held_requests.h"
 #include "replica/hot_reads.h"
@@ -54,6 +55,7 @@
 #include "replica/space_quota.h"
 #include "replica/table_settings.h"
 #include "replica/throttle.h"
+#include "replica/verification.h"
 #include "replica/write_operations.h"
 #include "replica/write_order.h"
 #include "replica/write_times.h"
@@ -87,6 +89,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void GroupCheck(GroupCheckRequest request, Responder responder);
   void Learn(LearnRequest request, Responder responder);
   void LearnCompletion(GroupCheckResponse report, Responder responder);
+  void CountContent(const CountContentRequest& request, Responder responder);
+  void VerifyReplicas(const VerifyReplicasRequest& request, Responder responder);
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
   // ConfigurationSynced, TableChanged, MissingInSync.
   void Notify(const Event& event);
@@ -227,6 +231,20 @@ class Replica : public std::enable_shared_from_this<Replica> {
   ManualCompactStatus CompactionStatus() const;
   // What waits for quiet does not wait for the rest of a step.
   void HurryCompaction();
+
+  // ---- are the copies equal (replica_verifying.cc) ----
+  CountContentResponse CountContent(const CountContentRequest& request);
+  void BeginCounting(const CountContentRequest& request);
+  CountContentResponse HearVerdict(const CountContentRequest& request);
+  // Its view goes before the engine does.
+  void EndCounting();
+  std::optional<Verification::Group> GroupToVerify() const;
+  void ConsiderVerification();
+  void VerifyNow();
+  void BeginVerification();
+  void AskForCount(Endpoint member, const CountContentRequest& request,
+                   Verification::Hooks::Answered answered);
+  void OnVerified(VerifyReplicasResponse result);
 
   bool HoldsLease() const {
     return is_connected_ && host_->lease->Holds(lease_term_, host_->env.clock().Now());
@@ -399,7 +417,13 @@ class Replica : public std::enable_shared_from_this<Replica> {
     int64_t took_ms = 0;                           // the last one
   };
   Compaction compaction_;
-  bool is_looked_for_compaction_ = false;  // by a timer
+  bool is_looked_for_compaction_ = false;       // by a timer
+  std::shared_ptr<ContentCount> counting_;      // null: no primary wants it
+  std::shared_ptr<Verification> verification_;  // the last one; null: none yet
+  bool verification_is_wanted_ = false;         // waits for its turn, or runs
+  bool is_verification_planned_ = false;        // by a timer
+  std::shared_ptr<void> verification_place_;    // among those that run
+  std::optional<int64_t> verified_turn_;        // interval in which it was looked last
   HotReads hot_reads_;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
   std::shared_ptr<FileFetcher> fetcher_;  // null: no copy is under way

@@ -27,6 +27,7 @@
 #include "replica/served_files.h"
 #include "replica/server_lease.h"
 #include "replica/slow_requests.h"
+#include "replica/verification_book.h"
 #include "rpc/transport.h"
 
 namespace arion {
@@ -46,6 +47,9 @@ struct ReplicaHost {
   // Files of checkpoints, by the data directory they are read from or written to.
   std::shared_ptr<CopyThrottle> sending = nullptr;
   std::shared_ptr<CopyThrottle> receiving = nullptr;
+  // Content that is counted (content_count.h).
+  std::shared_ptr<CopyThrottle> verifying = nullptr;
+  std::shared_ptr<VerificationBook> verifications = std::make_shared<VerificationBook>();
   // Checkpoints that are being copied to this server.
   std::shared_ptr<std::atomic<int>> copies = std::make_shared<std::atomic<int>>(0);
 

@@ -303,6 +303,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
                  });
   ++holds_;
   scans_.Clear();
+  EndCounting();
   WhenQuiet([this, serial, expected, exchange = std::move(exchange)]() mutable {
     InitInfo info = info_;
     info.is_learner = true;

@@ -115,6 +115,7 @@ void Replica::ScheduleCheckpoint(absl::Duration delay) {
     if (replica == nullptr || replica->is_closed_) return;
     replica->checkpoint_timer_ = kNoTimer;
     replica->CheckpointIfNeeded();
+    replica->ConsiderVerification();
     replica->ScheduleCheckpoint(replica->host_->options.checkpoint_interval);
   });
 }
@@ -266,6 +267,10 @@ void Replica::Close(CloseMode mode, absl::AnyInvocable<void(absl::Status)> done)
   clients_.clear();
   held_.Refuse();
   scans_.Clear();
+  EndCounting();
+  verification_ = nullptr;
+  verification_place_ = nullptr;
+  host_->verifications->NotPrimaryAnyMore(pid_);
   if (scan_timer_ != kNoTimer) strand_->Cancel(scan_timer_);
   // A primary goes on without a member that refuses; for one that is silent its writes would wait.
   for (auto& [token, responder] : std::exchange(peers_, {}))

@@ -65,6 +65,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
     const size_t count = options.data_directories.size();
     const auto sending = std::make_shared<CopyThrottle>(options.send_limits, count, waits);
     const auto receiving = std::make_shared<CopyThrottle>(options.receive_limits, count, waits);
+    const auto verifying = std::make_shared<CopyThrottle>(options.verify_limits, count, waits);
     host_ = std::make_shared<const ReplicaHost>(
         ReplicaHost{.env = env,
                     .transport = transport,
@@ -76,10 +77,12 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
                     .disks = std::move(disks),
                     .sending = sending,
                     .receiving = receiving,
+                    .verifying = verifying,
                     .foreground = foreground});
     directories_.emplace(host_);
     garbage_ = std::make_shared<GarbageCollector>(host_, strand_);
     host_->slow_requests->SetKeptFrom(host_->options.slow_request_after);
+    host_->verifications->SetInterval(host_->options.verify_interval);
     host_->transport.SetHandler(
         [door = door_, other = host_->options.other_requests](InboundRequest request) {
           if (!other || !other(request)) door->Handle(std::move(request));
@@ -238,6 +241,7 @@ void ReplicaServer::State::EverySecond() {
   host_->foreground->OnSecond();
   host_->sending->OnSecond(now);
   host_->receiving->OnSecond(now);
+  host_->verifying->OnSecond(now);
   host_->requests->ForgetGone(now);
   if (host_->peers->OnSecond(now)) sync_->Soon();
   second_ = strand_->PostAfter(absl::Seconds(1), [self = weak_from_this()] {
@@ -290,6 +294,8 @@ void ReplicaServer::State::Reconfigure(const ReplicaServerOptions& options) {
   host_->slow_requests->SetKeptFrom(options.slow_request_after);
   host_->sending->SetLimits(options.send_limits);
   host_->receiving->SetLimits(options.receive_limits);
+  host_->verifying->SetLimits(options.verify_limits);
+  host_->verifications->SetInterval(options.verify_interval);
 }
 
 void ReplicaServer::State::Tables(std::function<void(std::vector<AppInfo>)> done) {

@@ -93,8 +93,10 @@ struct ReplicaServerOptions {
   DiskHealthOptions disk;
   PeerPace::Options slow_members;
   GarbageOptions garbage;
-  CopyLimits send_limits, receive_limits;  // of checkpoints' files, to and from other servers
-  int32_t max_concurrent_copies = 5;       // checkpoints copied to this server
+  CopyLimits send_limits, receive_limits;      // of checkpoints' files, to and from other servers
+  int32_t max_concurrent_copies = 5;           // checkpoints copied to this server
+  CopyLimits verify_limits{.disk = 20 << 20};  // of content that is counted
+  absl::Duration verify_interval = absl::Hours(7 * 24);  // of each partition; 0: on demand only
   RecoveryMode recovery_mode = RecoveryMode::kParallel;
   int32_t recovery_threads_per_disk = 2;
   uint64_t recovery_memory_bytes = uint64_t{1} << 30;  // of all disks' openings under way

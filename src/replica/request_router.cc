@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
+#include "messages/verification_messages.h"
 #include "replica/request_argument.h"
 #include "replica/tool_requests.h"
 #include "rpc/thrift_codec.h"
@@ -139,6 +140,10 @@ bool RequestRouter::RouteProtocol(InboundRequest& request) {
     Learn(std::move(request));
   else if (name == kRpcLearnCompletion)
     LearnCompletion(std::move(request));
+  else if (name == kRpcCountContent)
+    CountContent(std::move(request));
+  else if (name == kRpcVerifyReplicas)
+    VerifyReplicas(std::move(request));
   else if (name == kRpcRemoveReplica)
     Remove(std::move(request));
   else if (name == kRpcConfigProposal)
@@ -251,6 +256,37 @@ void RequestRouter::LearnCompletion(InboundRequest request) {
   replica->strand()->Post(
       [replica, report = *std::move(report), responder = std::move(request.responder)]() mutable {
         replica->LearnCompletion(std::move(report), std::move(responder));
+      });
+}
+
+void RequestRouter::CountContent(InboundRequest request) {
+  std::optional<CountContentRequest> count = TakeArgument<CountContentRequest>(request);
+  if (!count) return;
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(count->pid, &why);
+  if (replica == nullptr)
+    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(CountContentResponse{.err = why}));
+  replica->strand()->Post(
+      [replica, count = *std::move(count), responder = std::move(request.responder)]() mutable {
+        replica->CountContent(count, std::move(responder));
+      });
+}
+
+void RequestRouter::VerifyReplicas(InboundRequest request) {
+  const auto verify = TakeArgument<VerifyReplicasRequest>(request);
+  if (!verify) return;
+  ErrorCode why = ErrorCode::kOk;
+  const std::shared_ptr<Replica> replica = FindOpen(verify->pid, &why);
+  if (replica == nullptr) {
+    // What it came to while it was here.
+    VerifyReplicasResponse response = host_->verifications->Last(verify->pid);
+    response.err = why;
+    response.hint = "its replica is not open here";
+    return request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+  }
+  replica->strand()->Post(
+      [replica, verify = *verify, responder = std::move(request.responder)]() mutable {
+        replica->VerifyReplicas(verify, std::move(responder));
       });
 }
 

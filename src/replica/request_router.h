@@ -42,6 +42,8 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void AddLearner(InboundRequest request);
   void Learn(InboundRequest request);
   void LearnCompletion(InboundRequest request);
+  void CountContent(InboundRequest request);
+  void VerifyReplicas(InboundRequest request);
   void Remove(InboundRequest request);
   void Propose(InboundRequest request);
   void ChangeTable(InboundRequest request);

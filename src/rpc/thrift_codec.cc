@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
 #include "rpc/thrift_reader.h"
 #include "rpc/thrift_writer.h"
@@ -186,6 +187,10 @@ ARION_MESSAGE(GetFileSizeRequest);
 ARION_MESSAGE(GetFileSizeResponse);
 ARION_MESSAGE(CopyRequest);
 ARION_MESSAGE(CopyResponse);
+ARION_MESSAGE(CountContentRequest);
+ARION_MESSAGE(CountContentResponse);
+ARION_MESSAGE(VerifyReplicasRequest);
+ARION_MESSAGE(VerifyReplicasResponse);
 // meta_messages.h
 ARION_MESSAGE(BeaconMessage);
 ARION_MESSAGE(BeaconAck);

@@ -23,6 +23,7 @@
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
 #include "messages/tool_messages.h"
+#include "messages/verification_messages.h"
 
 namespace arion::wire {
 
@@ -129,6 +130,14 @@ template <>
 struct EnumRule<HotkeyType> : Rule<HotkeyType, HotkeyType::kWrite> {};
 template <>
 struct EnumRule<DetectAction> : Rule<DetectAction, DetectAction::kQuery, DetectAction::kQuery> {};
+template <>
+struct EnumRule<CountState> : Rule<CountState, CountState::kSettled> {};
+template <>
+struct EnumRule<ContentVerdictKind> : Rule<ContentVerdictKind, ContentVerdictKind::kUndecided> {};
+template <>
+struct EnumRule<VerifyAction> : Rule<VerifyAction, VerifyAction::kQuery, VerifyAction::kQuery> {};
+template <>
+struct EnumRule<VerificationState> : Rule<VerificationState, VerificationState::kDone> {};
 template <>
 struct EnumRule<NegotiationStatus> : Rule<NegotiationStatus, NegotiationStatus::kAuthFailed> {};
 

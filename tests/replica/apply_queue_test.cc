@@ -14,6 +14,20 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
+// Of a decree, and without content.
+class DecreeView : public EngineView {
+ public:
+  explicit DecreeView(Decree at) : at_(at) {}
+  absl::StatusOr<Record> Get(std::string_view, uint32_t, ReadTier) const override {
+    return absl::NotFoundError("");
+  }
+  std::unique_ptr<RecordIterator> Walk(KeyRange, Direction) const override { return nullptr; }
+  int64_t at() const { return at_.value(); }
+
+ private:
+  const Decree at_;
+};
+
 // Answers as it is told, and notes who applied what.
 class FakeEngine : public Engine {
  public:
@@ -29,7 +43,9 @@ class FakeEngine : public Engine {
   absl::StatusOr<Record> Get(std::string_view, uint32_t, ReadTier) const override {
     return absl::NotFoundError("");
   }
-  std::shared_ptr<const EngineView> View() const override { return nullptr; }
+  std::shared_ptr<const EngineView> View() const override {
+    return std::make_shared<DecreeView>(applied_);
+  }
   absl::Status Flush() override { return absl::OkStatus(); }
   absl::StatusOr<Decree> Checkpoint() override { return applied_; }
   absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>*) override {
@@ -94,6 +110,13 @@ class ApplyQueueTest : public testing::Test {
     for (const int64_t d : decrees) mutations.push_back(Make(d));
     env_.RunOn(strand_, [&] { queue_->Apply(engine_, mutations, urgency); });
   }
+  void ViewAt(int64_t decree) {
+    env_.RunOn(strand_, [&] {
+      queue_->ViewAt(Decree(decree), engine_, [this](std::shared_ptr<const EngineView> view) {
+        views_.push_back(view == nullptr ? -1 : dynamic_cast<const DecreeView&>(*view).at());
+      });
+    });
+  }
   void Run(absl::Duration time) { world_.RunFor(time); }
 
   const absl::Status stalled_ = absl::UnavailableError("stalled");
@@ -105,6 +128,7 @@ class ApplyQueueTest : public testing::Test {
   std::shared_ptr<FakeEngine> engine_ = std::make_shared<FakeEngine>();
   std::shared_ptr<ApplyQueue> queue_;
   std::vector<int64_t> reported_, failed_;
+  std::vector<int64_t> views_;  // of which decree; -1: it was past
   int no_space_ = 0;
   int bulk_jobs_ = 0;
 };
@@ -212,6 +236,45 @@ TEST_F(ApplyQueueTest, AnAbandonedQueueSaysNothingMore) {
   EXPECT_LE(no_space_, 1);
   EXPECT_THAT(reported_, IsEmpty());
   EXPECT_THAT(failed_, IsEmpty());
+}
+
+TEST_F(ApplyQueueTest, AViewIsOfItsDecreeThoughMoreIsAppliedAtOnce) {
+  ViewAt(2);
+  Apply({1});
+  EXPECT_THAT(views_, IsEmpty());
+  Apply({2, 3, 4});
+  EXPECT_THAT(views_, ElementsAre(2));
+  ViewAt(4);
+  ViewAt(3);
+  EXPECT_THAT(views_, ElementsAre(2, 4, -1));
+  EXPECT_EQ(engine_.use_count(), 1) << "an idle queue lets go of the engine";
+}
+
+TEST_F(ApplyQueueTest, AViewIsOfItsDecreeWhereThePoolApplies) {
+  engine_->strand_answers = {absl::OkStatus(), stalled_};
+  ViewAt(2);
+  Apply({1, 2, 3});
+  EXPECT_THAT(views_, IsEmpty());
+  Run(absl::Seconds(1));
+  EXPECT_THAT(views_, ElementsAre(2));
+}
+
+TEST_F(ApplyQueueTest, WhatThePoolMayBePastIsPast) {
+  engine_->strand_answers = {absl::OkStatus(), stalled_};
+  Apply({1, 2, 3});
+  ViewAt(1);
+  EXPECT_THAT(views_, ElementsAre(-1));
+  ViewAt(5);
+  Apply({4, 5, 6}, Urgency::kLast);
+  Run(absl::Seconds(1));
+  EXPECT_THAT(views_, ElementsAre(-1, -1)) << "all of them were one job";
+}
+
+TEST_F(ApplyQueueTest, AViewThatIsForgottenIsNotTaken) {
+  ViewAt(1);
+  env_.RunOn(strand_, [&] { queue_->ForgetView(); });
+  Apply({1});
+  EXPECT_THAT(views_, IsEmpty());
 }
 
 }  // namespace

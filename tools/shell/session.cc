@@ -27,8 +27,8 @@ std::vector<Command> AllCommands() {
   for (auto commands :
        {ClusterCommands, NodeCommands, TableCommands, EnvironmentCommands, PlanCommands,
         RecoveryCommands, RecordCommands, ServerPageCommands, LoadCommands, StatusCommands,
-        DrainCommands, ServerCommands, CompactionCommands, StatisticsCommands, TableCopyCommands,
-        StoredBytesCommands, SessionCommands}) {
+        DrainCommands, ServerCommands, CompactionCommands, VerificationCommands, StatisticsCommands,
+        TableCopyCommands, StoredBytesCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;

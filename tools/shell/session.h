@@ -128,6 +128,7 @@ std::vector<Command> StatusCommands();
 std::vector<Command> DrainCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
+std::vector<Command> VerificationCommands();
 std::vector<Command> StatisticsCommands();
 std::vector<Command> TableCopyCommands();
 std::vector<Command> StoredBytesCommands();
