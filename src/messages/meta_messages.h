@@ -66,11 +66,14 @@ struct ConfigurationUpdateRequest {
   Endpoint host_node;  // config sync: the asking node
   std::optional<int32_t> meta_split_status;
   std::optional<HostPort> hp_node;
+  // Arion's, of an update by which a primary leaves its office: it may lack what a member holds
+  // (pacifica/roll_call.h).
+  std::optional<bool> holds_less;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.info), v(2, s.config), v(3, s.type), v(4, s.node), v(5, s.host_node),
         v(6, s.meta_split_status);
-    v(7, s.hp_node);
+    v(7, s.hp_node), v(1000, s.holds_less);
   }
   bool operator==(const ConfigurationUpdateRequest&) const = default;
 };
@@ -100,12 +103,18 @@ struct ReplicaInfo {
   std::optional<bool> unclean;  // the last stop was not clean, or something was cut from the log
   std::optional<bool> loading;  // found on disk, not serving yet
   std::optional<Ballot> last_mutation_ballot;
+  // How often it was shown, since it was opened, to lack what its group had committed.
+  std::optional<int64_t> times_older;
+  // Nothing has shown since its process began that its disk is not older than it was; it has written
+  // nothing either.
+  std::optional<bool> is_unproven;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.status), v(4, s.last_committed_decree),
         v(5, s.last_prepared_decree);
     v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
     v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
+    v(1005, s.times_older), v(1006, s.is_unproven);
   }
   bool operator==(const ReplicaInfo&) const = default;
 };

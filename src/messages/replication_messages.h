@@ -87,11 +87,14 @@ struct GroupCheckRequest {
   std::optional<PartitionId> child_gpid;
   std::optional<int32_t> meta_split_status;
   std::optional<HostPort> hp_node;
+  // Arion's: of a primary whose term has begun; who holds that much lacks nothing of before.
+  std::optional<Decree> last_prepared_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.app), v(2, s.node), v(3, s.config), v(4, s.last_committed_decree),
         v(5, s.confirmed_decree);
     v(6, s.child_gpid), v(7, s.meta_split_status), v(8, s.hp_node);
+    v(1002, s.last_prepared_decree);
   }
   bool operator==(const GroupCheckRequest&) const = default;
 };
@@ -108,12 +111,16 @@ struct GroupCheckResponse {
   std::optional<bool> is_split_stopped;
   DiskStatus disk_status = DiskStatus::kNormal;
   std::optional<HostPort> hp_node;
+  // Arion's: the end of what it holds, and the ballot of that mutation (as replica_info's 1004).
+  std::optional<Decree> last_prepared_decree;
+  std::optional<Ballot> last_mutation_ballot;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.err), v(3, s.last_committed_decree_in_app),
         v(4, s.last_committed_decree_in_prepare_list);
     v(5, s.learner_status), v(6, s.learner_signature), v(7, s.node), v(8, s.is_split_stopped);
-    v(9, s.disk_status), v(10, s.hp_node);
+    v(9, s.disk_status), v(10, s.hp_node), v(1003, s.last_prepared_decree),
+        v(1004, s.last_mutation_ballot);
   }
   bool operator==(const GroupCheckResponse&) const = default;
 };

@@ -30,6 +30,8 @@ class GroupCheck {
   // The replica took office under a ballot.
   void Begin();
   void End();
+  // Out of turn: for an answer that is waited for.
+  void Ask(Endpoint member) { Send(member, PartitionStatus::kSecondary, 0); }
   // After each step of a primary: notices a committed point that nobody was told.
   void Watch();
   void OnTick();

@@ -25,6 +25,8 @@
 // R14 between steps the engine was handed all that is committed, and nothing else
 // R15 nothing that is held is of a larger ballot than the replica's
 //     (R12 to R15: checked after each step, ReplicaState)
+// R16 a primary proposes nothing and answers no read in a term before each member that stays has
+//     said what it holds (checked where a term opens, Primary, and after each step, RollCall)
 //
 // tests/sim/invariants.md says of each of I-01 to I-30 where it is held.
 // SPDX-License-Identifier: Apache-2.0

@@ -50,6 +50,9 @@ GroupCheckResponse Learner::Report() const {
   report.learner_status = ends_a_copy ? LearnerStatus::kWithoutPrepare : phase_;
   report.learner_signature = signature_;
   report.node = s_.options.self;
+  report.last_prepared_decree = s_.list.last_prepared();
+  report.last_mutation_ballot =
+      s_.standing == Standing::kLearner ? kInvalidBallot : s_.last_mutation_ballot;
   return report;
 }
 

@@ -84,6 +84,7 @@ bool Primary::IsWorthWaiting() const {
 }
 
 void Primary::OnLogged(Decree decree) {
+  if (!is_open_) return;
   const auto it = proposals_.find(decree);
   CHECK(it != proposals_.end()) << "R2: nobody counts the votes of " << decree;
   Follow(s_.now.nanos() - it->second.sent_at.nanos(), &log_nanos_);
@@ -92,6 +93,7 @@ void Primary::OnLogged(Decree decree) {
 
 void Primary::StartQueued() {
   CHECK(s_.role == PartitionStatus::kPrimary);
+  if (!is_open_) return;
   while (!queue_.empty()) {
     if (s_.list.last_prepared() - s_.list.last_committed() >= s_.options.mutations_in_flight_max)
       return;
@@ -124,6 +126,7 @@ MutationPtr Primary::Order(Draft draft) {
 }
 
 void Primary::Propose(MutationPtr mutation, std::vector<ClientToken> clients) {
+  CHECK(is_open_) << "P7";
   CHECK_EQ(mutation->ballot, s_.ballot);
   CHECK_GT(mutation->decree, s_.list.last_committed());
   Proposal& proposal = proposals_[mutation->decree];
@@ -159,21 +162,29 @@ void Primary::TakeOffice(Term term) {
   } else if (!known_to_absent_) {
     known_to_absent_ = KnownToPresentMembers();  // it was present until now
   }
-  if (term == Term::kResumed) {
+  if (term == Term::kNew) {
+    is_open_ = false;
+    told_committed_ = Decree(0);
+  } else if (is_open_) {
     for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
       const PrepareList::Entry* entry = s_.list.Find(d);
       CHECK(entry != nullptr && entry->mutation->ballot == s_.ballot)
           << "prepared by us in this very term";
       SendToAll(entry->mutation, proposals_[d]);
     }
-  } else {
-    told_committed_ = Decree(0);
-    for (Reproposal& again : ProposeAgain(s_.list, s_.options.pid, s_.ballot)) {
-      ++s_.counters.reprepared;
-      if (again.origin == Reproposal::Origin::kHole) ++s_.counters.holes_filled;
-      std::vector<ClientToken> clients = std::move(proposals_[again.mutation->decree].clients);
-      Propose(std::move(again.mutation), std::move(clients));
-    }
+  }
+  TryCommit();
+  StartQueued();
+}
+
+void Primary::Open() {
+  CHECK(s_.role == PartitionStatus::kPrimary && !is_open_);
+  is_open_ = true;
+  for (Reproposal& again : ProposeAgain(s_.list, s_.options.pid, s_.ballot)) {
+    ++s_.counters.reprepared;
+    if (again.origin == Reproposal::Origin::kHole) ++s_.counters.holes_filled;
+    std::vector<ClientToken> clients = std::move(proposals_[again.mutation->decree].clients);
+    Propose(std::move(again.mutation), std::move(clients));
   }
   TryCommit();
   StartQueued();
@@ -246,7 +257,7 @@ void Primary::StopPreparesTo(Endpoint learner) {
 }
 
 void Primary::TryCommit() {
-  if (s_.role != PartitionStatus::kPrimary) return;
+  if (s_.role != PartitionStatus::kPrimary || !is_open_) return;
   Decree ready = s_.list.last_committed();
   while (s_.list.IsLogged(ready + 1)) {
     auto it = proposals_.find(ready + 1);
@@ -287,6 +298,7 @@ void Primary::Check() const {
   if (s_.role != PartitionStatus::kPrimary) return CheckPaused();
   CHECK_LE(told_committed_, s_.list.last_committed());
   CHECK(!known_to_absent_ || *known_to_absent_ <= s_.list.last_committed());
+  if (!is_open_) return sessions_.Check(s_.list.last_prepared());
   CheckTerm(s_.list, s_.ballot);
   const auto uncommitted = proposals_.upper_bound(s_.list.last_committed());
   auto counted = uncommitted;

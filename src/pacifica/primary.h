@@ -37,6 +37,9 @@ class Primary {
   // ---- the term ----
   enum class Term { kNew, kResumed };  // resumed: the same ballot after a pause
   void TakeOffice(Term term);
+  // P7: everybody was heard. What former terms left is prepared again, new work starts.
+  void Open();
+  bool IsOpen() const { return is_open_; }
   void Pause();   // INACTIVE for a while: nothing is sent, nothing forgotten
   void Resign();  // another will be primary
   void RefuseQueued(ErrorCode err);
@@ -103,6 +106,7 @@ class Primary {
   std::deque<Draft> queue_;
   size_t queued_bytes_ = 0;
   std::map<Decree, Proposal> proposals_;  // from start to apply
+  bool is_open_ = false;  // the term has begun: between TakeOffice and Open nothing is proposed
   Decree told_committed_;
   Instant last_start_;
   int64_t log_nanos_ = 0;                  // typically, until the own log has a mutation

@@ -55,7 +55,8 @@ void Reconfiguration::TakeOver(const AppInfo& app) {
 
 // ---- asking ----
 
-void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted) {
+void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted,
+                            const Cause& cause) {
   CHECK_EQ(wanted.ballot, s_.ballot);
   CHECK(!IsPending());
   CHECK(node.IsValid());
@@ -68,13 +69,14 @@ void Reconfiguration::Begin(ConfigType type, Endpoint node, PartitionConfigurati
   wanted.ballot = s_.ballot + 1;
   wanted.last_committed_decree = s_.list.last_committed();
   roles_.BecomeInactive(stays || !was_removed ? Inactivity::kTransient : Inactivity::kRemoved,
-                        "update in flight");
+                        cause.why);
   pending_.emplace();
   pending_->serial = s_.next_serial++;
   pending_->request.info = s_.app;
   pending_->request.config = std::move(wanted);
   pending_->request.type = type;
   pending_->request.node = node;
+  pending_->request.holds_less = cause.holds_less;
   Send();
 }
 
@@ -108,6 +110,17 @@ void Reconfiguration::GiveWay() {
   Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries());
 }
 
+void Reconfiguration::GiveUpOffice(Yield yield, std::string_view why) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  ++s_.counters.yielded;
+  const Cause cause{.why = why, .holds_less = true};
+  if (yield == Yield::kAsSecondary)
+    return Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries(), cause);
+  PartitionConfiguration wanted = s_.configuration;
+  RemoveFrom(wanted, s_.options.self);
+  Begin(ConfigType::kDowngradeToInactive, s_.options.self, std::move(wanted), cause);
+}
+
 bool Reconfiguration::WasJustChosen() const {
   return chosen_at_ && s_.now - *chosen_at_ < kJustChosen * s_.options.prepare_timeout;
 }
@@ -123,7 +136,7 @@ bool Reconfiguration::UpgradeLearner(Endpoint node) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   CHECK(sessions_.Find(node) != nullptr);
   CHECK(!s_.configuration.IsMember(node));
-  if (s_.list.last_committed() < s_.inherited) return false;
+  if (!primary_.IsOpen() || s_.list.last_committed() < s_.inherited) return false;
   const bool is_undecided = undecided_ && MayBeMember(undecided_->learner);
   if (is_undecided && (undecided_->learner != node || s_.now < undecided_->ask_again_at))
     return false;
@@ -165,8 +178,8 @@ bool Reconfiguration::MayServeOn(const PartitionConfiguration& truth) const {
 bool Reconfiguration::MayStayInOffice(const PartitionConfiguration& truth) const {
   return IsSane(truth) && truth.ballot == s_.ballot && truth.primary == s_.options.self &&
          pending_->request.config.primary != s_.options.self &&
-         SameMembers(truth, s_.configuration) && !s_.initializing &&
-         s_.inactivity == Inactivity::kTransient;
+         !pending_->request.holds_less.value_or(false) && SameMembers(truth, s_.configuration) &&
+         !s_.initializing && s_.inactivity == Inactivity::kTransient;
 }
 
 // Both wishes are for the same ballot, so that only one of them, or of their copies, is accepted.

@@ -27,6 +27,7 @@
 
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "pacifica/learner.h"
 #include "pacifica/learner_sessions.h"
@@ -56,6 +57,10 @@ class Reconfiguration {
   bool LacksMember() const;
   // Nobody answers any more: rather than remove all others it makes room for one of them.
   void GiveWay();
+  // It may hold less than a member, or shows that it does: the meta server chooses who leads by what
+  // each of them holds. Who is shown to hold less leaves its group, and learns.
+  enum class Yield { kAsSecondary, kAsLearner };
+  void GiveUpOffice(Yield yield, std::string_view why);
   // Not for a while after it was refused: each time costs a ballot, which nobody but meta would hear of.
   bool MayGiveWay() const { return !refused_way_ || refused_way_->until <= s_.now; }
   // Chosen a moment ago, maybe because another gave way: that one is then removed, not given way to.
@@ -88,7 +93,14 @@ class Reconfiguration {
 
  private:
   // `wanted` has the members wished for; its ballot must be the current one.
-  void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted);
+  struct Cause {
+    std::string_view why = "update in flight";
+    std::optional<bool> holds_less = std::nullopt;  // as in ConfigurationUpdateRequest
+  };
+  void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted) {
+    Begin(type, node, std::move(wanted), Cause{});
+  }
+  void Begin(ConfigType type, Endpoint node, PartitionConfiguration wanted, const Cause& cause);
   void Send();
   void AskForMember(Endpoint learner);
   // `truth`: of a meta server that changes nothing now.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pacifica/replica_core.h"
 
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "pacifica/reconfiguration.h"
 #include "pacifica/replica_state.h"
 #include "pacifica/role_keeper.h"
+#include "pacifica/roll_call.h"
 #include "pacifica/secondary.h"
 
 namespace arion {
@@ -26,15 +29,17 @@ using enum PartitionStatus;
 struct ReplicaCore::Parts {
   explicit Parts(CoreOptions options)
       : s(std::move(options)),
+        roll_call(s),
         sessions(s),
         primary(s, sessions),
         secondary(s),
         learner(s, secondary),
-        roles(s, primary, secondary, learner, sessions),
+        roles(s, roll_call, primary, secondary, learner, sessions),
         reconfiguration(s, roles, primary, learner, sessions),
         group_check(s, primary, sessions) {}
 
   ReplicaState s;
+  RollCall roll_call;
   LearnerSessions sessions;
   Primary primary;
   Secondary secondary;
@@ -77,6 +82,8 @@ struct ReplicaCore::Parts {
   void On(const LearnCompletionAnswered& event) { Follow(learner.OnCompletionAnswered(event)); }
   void On(const Tick&);
 
+  void HearMember(const GroupCheckAnswered& event);
+  void OnUnheard(Endpoint member);
   bool IsOdd(const PrepareRequest& request) const;
   ErrorCode AdmitPrepare(const PrepareRequest& request);
   void OnSilent(Endpoint node);
@@ -152,12 +159,47 @@ void ReplicaCore::Parts::Settle() {
     office_ballot = kInvalidBallot;
     return;
   }
+  if (roll_call.IsOver() && !primary.IsOpen()) {
+    s.is_proven = true;
+    primary.Open();
+  }
   primary.StartQueued();
   if (office_ballot != s.ballot) {
     office_ballot = s.ballot;
     group_check.Begin();
   }
   group_check.Watch();
+}
+
+// ---- roll call ----
+
+void ReplicaCore::Parts::HearMember(const GroupCheckAnswered& event) {
+  const GroupCheckResponse& answer = event.response;
+  const RollCall::Verdict verdict = roll_call.OnAnswer(event.from, answer);
+  if (verdict == RollCall::Verdict::kFine) return;
+  if (verdict == RollCall::Verdict::kProvesMore) ++s.times_older;
+  const std::string why = absl::StrCat(
+      "gives way: ", event.from.ToString(), " holds ",
+      answer.last_mutation_ballot.value_or(kInvalidBallot).value(), ".",
+      answer.last_prepared_decree.value_or(answer.last_committed_decree_in_prepare_list).value(),
+      ", of it committed ", answer.last_committed_decree_in_prepare_list.value(),
+      "; this copy ends at ", s.last_mutation_ballot.value(), ".", s.list.last_prepared().value());
+  reconfiguration.GiveUpOffice(verdict == RollCall::Verdict::kProvesMore
+                                   ? Reconfiguration::Yield::kAsLearner
+                                   : Reconfiguration::Yield::kAsSecondary,
+                               why);
+}
+
+// Whom the meta server chose by what all the living hold, and who was there all along, goes on
+// without; who only came back as what it was leaves the choice to the meta server.
+void ReplicaCore::Parts::OnUnheard(Endpoint member) {
+  if (s.is_proven || reconfiguration.WasJustChosen()) {
+    OnSilent(member);
+  } else {
+    reconfiguration.GiveUpOffice(Reconfiguration::Yield::kAsSecondary,
+                                 "gives way: a member does not say what it holds");
+  }
+  if (s.role == kPrimary) roll_call.Excuse(member);
 }
 
 // An ERROR replica promises nothing any more; who waits is told or forgotten.
@@ -299,6 +341,7 @@ void ReplicaCore::Parts::On(const PrepareReceived& event) {
   }
   if (secondary.Prepare(event.token, mutation) == Secondary::Verdict::kLostEntries) {
     ++s.counters.lost_entries;
+    ++s.times_older;
     roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
   }
 }
@@ -363,16 +406,25 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   if (s.role == kSecondary && secondary.LearnCommitted(event.request.last_committed_decree) ==
                                   Secondary::Verdict::kLostEntries) {
     ++s.counters.lost_entries;
+    ++s.times_older;
     roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
     return answer(ErrorCode::kInvalidState);
   }
+  const Decree held = event.request.last_prepared_decree.value_or(kInvalidDecree);
+  if (held >= event.request.last_committed_decree) secondary.NotePrimaryHolds(held);
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
   answer(ErrorCode::kOk);
 }
 
 void ReplicaCore::Parts::On(const GroupCheckAnswered& event) {
+  // Who does not answer yet may be starting, and may hold more.
+  if (s.role == kPrimary && !primary.IsOpen() && !s.is_proven && event.rpc != ErrorCode::kOk &&
+      s.configuration.IsSecondary(event.from))
+    return;
   switch (group_check.OnAnswer(event)) {
     case GroupCheck::Verdict::kFine:
+      if (s.role == kPrimary && event.ballot == s.ballot && event.rpc == ErrorCode::kOk)
+        HearMember(event);
       return;
     case GroupCheck::Verdict::kMemberFailed:
       return event.rpc == ErrorCode::kTimeout ? OnSilent(event.from)
@@ -442,6 +494,13 @@ void ReplicaCore::Parts::On(const LearnReceived& event) {
     return;
   }
   const Endpoint learner = event.request.learner;
+  if (s.role == kPrimary && !primary.IsOpen()) {
+    LearnResponse response;
+    response.err = ErrorCode::kInactiveState;
+    response.prepare_start_decree = kInvalidDecree;
+    s.Reply(event.token, std::move(response));
+    return;
+  }
   if (reconfiguration.MayBeMember(learner)) reconfiguration.EndSession(learner);
   switch (sessions.Answer(event)) {
     case LearnerSessions::Consequence::kNone:
@@ -490,6 +549,9 @@ void ReplicaCore::Parts::On(const Tick&) {
   primary.OnTick();
   group_check.OnTick();
   reconfiguration.OnTick();
+  if (s.role != kPrimary || roll_call.IsOver()) return;
+  for (Endpoint member : roll_call.TakeDue()) group_check.Ask(member);
+  if (const std::optional<Endpoint> member = roll_call.Overdue()) OnUnheard(*member);
 }
 
 // ---- questions ----
@@ -499,7 +561,8 @@ Instant ReplicaCore::NextWakeup() const {
   if (!p.s.effects.apply.empty())
     return p.s.now;  // what the log of the former incarnation had committed
   return std::min({p.primary.NextWakeup(), p.group_check.NextWakeup(),
-                   p.reconfiguration.NextWakeup(), p.learner.NextWakeup()});
+                   p.reconfiguration.NextWakeup(), p.roll_call.NextWakeup(),
+                   p.learner.NextWakeup()});
 }
 
 Watermarks ReplicaCore::marks() const { return parts_->before; }
@@ -514,6 +577,8 @@ Ballot ReplicaCore::last_mutation_ballot() const {
   const ReplicaState& s = parts_->s;
   return s.standing == Standing::kLearner ? kInvalidBallot : s.last_mutation_ballot;
 }
+int64_t ReplicaCore::TimesOlder() const { return parts_->s.times_older; }
+bool ReplicaCore::IsProven() const { return parts_->s.is_proven; }
 LastStop ReplicaCore::last_stop() const { return parts_->s.last_stop; }
 Endpoint ReplicaCore::primary() const { return parts_->s.primary; }
 const AppInfo& ReplicaCore::app() const { return parts_->s.app; }
@@ -531,7 +596,8 @@ std::vector<Endpoint> ReplicaCore::learners() const {
 ErrorCode ReplicaCore::ReadGate(ReadKind kind) const {
   const ReplicaState& s = parts_->s;
   if (kind == ReadKind::kBackup && s.role == kSecondary) return ErrorCode::kOk;
-  if (s.role != kPrimary || s.last_applied < s.read_barrier) return ErrorCode::kInvalidState;
+  if (s.role != kPrimary || !parts_->primary.IsOpen() || s.last_applied < s.read_barrier)
+    return ErrorCode::kInvalidState;
   return ErrorCode::kOk;
 }
 
@@ -566,6 +632,7 @@ void ReplicaCore::Check() const {
   p.learner.Check();
   p.reconfiguration.Check();
   p.group_check.Check();
+  p.roll_call.Check();
   CHECK(p.sessions.all().empty() || marks.role == kPrimary || marks.role == kInactive)
       << "learners of a primary that has resigned";
   if (marks.role == kPrimary) {

@@ -17,9 +17,11 @@
 //           P4  Once a ballot was adopted, nothing of a smaller one is acknowledged.
 //           P5  Once its log or engine failed, it acknowledges nothing and takes no role any more.
 //           P6  A learner acknowledges nothing before it took what lies below (LT_CACHE).
+//           P7  A primary proposes nothing and answers no read in a term before every member that
+//               stays has said what it holds, and none of them holds what this one may lack.
 // Parts     prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving
 //           state) · learner_sessions.h (giving it) · reconfiguration.h (meta server) ·
-//           reconciliation.h (taking office) · role_transition.h
+//           roll_call.h, reconciliation.h (taking office) · role_transition.h
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -63,6 +65,10 @@ class ReplicaCore {
   // state is a learner's or has a hole: it may lack what the group committed, and must not be
   // chosen before a former member.
   Ballot last_mutation_ballot() const;
+  // How often it was shown to hold less than its group had committed.
+  int64_t TimesOlder() const;
+  // That its disk is not older than it was (roll_call.h).
+  bool IsProven() const;
   LastStop last_stop() const;  // of the former incarnation, until this one was a member again
   Endpoint primary() const;    // as known here; may be invalid
   const AppInfo& app() const;
@@ -98,6 +104,7 @@ class ReplicaCore {
     int64_t holes_filled = 0;
     int64_t configuration_updates = 0;
     int64_t gave_way = 0;  // as a primary that nobody answered any more
+    int64_t yielded = 0;   // as a primary that may hold less than a member
     int64_t learn_rounds = 0;
     int64_t prepares_resent = 0;
   };

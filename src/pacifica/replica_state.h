@@ -37,6 +37,10 @@ struct ReplicaState {
   bool connected = false;
   bool lapsed = false;  // the lease was lost once, and no config sync since has said what is true
   LastStop last_stop = LastStop::kClean;
+  // Since its process began it has held all that a primary had prepared at one moment: what its disk
+  // had lost before would have shown (roll_call.h).
+  bool is_proven = false;
+  int64_t times_older = 0;  // shown to lack what its group had committed
   Instant inactive_since;
 
   PrepareList list;

@@ -31,12 +31,14 @@ void RoleKeeper::BecomeMember() {
   CHECK(s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary);
   s_.last_stop = LastStop::kClean;
   if (s_.standing == Standing::kMember) return;
+  s_.is_proven = true;  // it has learned all there is
   s_.standing = Standing::kMember;
   s_.effects.persist_standing = Standing::kMember;
 }
 
 void RoleKeeper::LeaveRole(PartitionStatus to) {
   if (to != PartitionStatus::kPrimary) {
+    roll_call_.End();
     primary_.Resign();
     sessions_.Clear();
   }
@@ -76,6 +78,8 @@ TransitionVerdict RoleKeeper::Adopt(const PartitionConfiguration& configuration,
     sessions_.BeginTerm();
     if (!same_ballot) s_.inherited = s_.list.last_prepared();
     if (!same_ballot && !led_before) s_.read_barrier = s_.inherited;
+    const bool goes_on = same_ballot || led_before;
+    roll_call_.Begin(goes_on ? RollCall::Start::kContinued : RollCall::Start::kAnew);
     primary_.TakeOffice(same_ballot ? Primary::Term::kResumed : Primary::Term::kNew);
   }
   CHECK(s_.role == to && s_.ballot == configuration.ballot) << "it changed again on the way";

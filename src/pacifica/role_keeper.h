@@ -11,15 +11,17 @@
 #include "pacifica/learner_sessions.h"
 #include "pacifica/primary.h"
 #include "pacifica/replica_state.h"
+#include "pacifica/roll_call.h"
 #include "pacifica/secondary.h"
 
 namespace arion {
 
 class RoleKeeper {
  public:
-  RoleKeeper(ReplicaState& state, Primary& primary, Secondary& secondary, Learner& learner,
-             LearnerSessions& sessions)
+  RoleKeeper(ReplicaState& state, RollCall& roll_call, Primary& primary, Secondary& secondary,
+             Learner& learner, LearnerSessions& sessions)
       : s_(state),
+        roll_call_(roll_call),
         primary_(primary),
         secondary_(secondary),
         learner_(learner),
@@ -42,6 +44,7 @@ class RoleKeeper {
   void Enter(PartitionStatus to, std::string_view why);
 
   ReplicaState& s_;
+  RollCall& roll_call_;
   Primary& primary_;
   Secondary& secondary_;
   Learner& learner_;

@@ -73,8 +73,14 @@ void Secondary::OnLogged(Decree decree) {
     CHECK_EQ(mutation->ballot, s_.ballot) << "R4";
     for (ReplyToken token : it->second.tokens) AnswerPrepare(token, ErrorCode::kOk, mutation);
     waiting_.erase(it);
+    if (!s_.is_proven) NotePrimaryHolds(decree);
   }
   s_.CommitThrough(commit_goal_);
+}
+
+void Secondary::NotePrimaryHolds(Decree prepared) {
+  if (s_.role == PartitionStatus::kSecondary && s_.list.last_logged() >= prepared)
+    s_.is_proven = true;
 }
 
 void Secondary::Check() const {

@@ -28,6 +28,8 @@ class Secondary {
   // The primary of this ballot has committed up to here.
   Verdict LearnCommitted(Decree committed);
   void OnLogged(Decree decree);
+  // Its primary, whose term has begun, had prepared so much (R16).
+  void NotePrimaryHolds(Decree prepared);
 
   // A new ballot or role: earlier promises to commit stay true, requests of the old ballot stay
   // unanswered.

@@ -556,6 +556,7 @@ ReplicaSnapshot Replica::Snapshot() const {
 ReplicaInfo Replica::Report() const {
   CHECK_ON_STRAND(strand_);
   const Watermarks marks = core_->marks();
+  const int64_t times_older = core_->TimesOlder();
   return {.pid = pid_,
           .ballot = marks.ballot,
           .status = marks.role,
@@ -567,7 +568,9 @@ ReplicaInfo Replica::Report() const {
           .manual_compact_status = static_cast<int32_t>(CompactionStatus()),
           .durability = static_cast<int8_t>(host_->options.durability),
           .unclean = core_->last_stop() == LastStop::kUnclean,
-          .last_mutation_ballot = core_->last_mutation_ballot()};
+          .last_mutation_ballot = core_->last_mutation_ballot(),
+          .times_older = times_older > 0 ? std::optional(times_older) : std::nullopt,
+          .is_unproven = core_->IsProven() ? std::nullopt : std::optional(true)};
 }
 
 }  // namespace arion

@@ -76,12 +76,23 @@ class ReplicaCoreTest : public testing::Test {
     return Step(ConfigurationUpdateAnswered{serial, ErrorCode::kOk, {err, std::move(config)}});
   }
   // Of ballot 8, with A and C.
-  Effects BecomePrimary() {
+  // Primary, and nobody was heard yet.
+  Effects TakeOffice() {
     const Effects asked = Sync(Group(7, kB, {kA, kC}));
     const auto* update = Sent<SendConfigurationUpdate>(asked);
     Effects effects = AnswerUpdate(update->serial, ErrorCode::kOk, update->request.config);
     EXPECT_EQ(core_->role(), kPrimary);
     return effects;
+  }
+  Effects Hear(Endpoint member, GroupCheckResponse says) {
+    says.pid = kTestPid;
+    says.node = member;
+    return Step(GroupCheckAnswered{member, core_->ballot(), ErrorCode::kOk, says});
+  }
+  Effects BecomePrimary() {
+    TakeOffice();
+    Hear(kA, {});
+    return Hear(kC, {});
   }
   Effects Invite(int64_t signature) {
     AddLearnerReceived invitation;

@@ -54,6 +54,7 @@ TEST_F(RolesDeathTest, APrimaryAloneSendsPreparesOfItsBallotToOthers) {
 
 TEST_F(RolesDeathTest, APrimaryWaitsForItsGroup) {
   primary_.TakeOffice(Primary::Term::kNew);
+  primary_.Open();
   ClientWrite write{.token = 1};
   write.updates.push_back({.code = WriteCode::kPut, .serialization = 1, .data = "k"});
   primary_.Write(write);
@@ -69,6 +70,7 @@ TEST_F(RolesDeathTest, WhoResignedOwesNobodyAnAnswer) {
   s_.configuration.secondaries = {};
   s_.configuration.max_replica_count = 1;
   primary_.TakeOffice(Primary::Term::kNew);
+  primary_.Open();
   ClientWrite write{.token = 1};
   write.updates.push_back({.code = WriteCode::kPut, .serialization = 1, .data = "k"});
   primary_.Write(write);

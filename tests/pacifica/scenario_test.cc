@@ -71,6 +71,10 @@ class Scenario {
       h_.Crash(c.words[1][0], c.options.contains("kept") ? Number(c.options.at("kept")) : 0);
     else if (verb == "start")
       Start(c);
+    else if (verb == "save")
+      saved_[c.words[1][0]] = h_.node(c.words[1][0]).disk;
+    else if (verb == "put-back")
+      h_.node(c.words[1][0]).disk = saved_.at(c.words[1][0]);
     else if (verb == "lease-lost")
       h_.LoseLease(c.words[1][0]);
     else if (verb == "connect")
@@ -164,6 +168,9 @@ class Scenario {
     h_.Propose(
         h_.meta.secondaries.empty() ? ConfigType::kAssignPrimary : ConfigType::kUpgradeToPrimary,
         NodeAt(primary[0]), NodeAt(primary[0]));
+    h_.Settle();
+    // A group check of its own time: all of them are proven.
+    h_.Advance(h_.options.group_check_interval);
     h_.Settle();
     h_.Take();
     EXPECT_EQ(h_.meta.ballot, Ballot(ballot));
@@ -298,6 +305,7 @@ class Scenario {
     return out.str();
   }
 
+  std::map<char, TestDisk> saved_;  // by `save`
   Harness h_;
   ReplyToken next_token_ = 1'000'000;
 };

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pacifica/roll_call.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/log.h"
+#include "pacifica/possible.h"
+
+namespace arion {
+namespace {
+
+// A member that loads or restarts answers nothing; it is asked ever more seldom.
+constexpr absl::Duration kFirstDelay = absl::Milliseconds(20);
+constexpr absl::Duration kLongestDelay = absl::Milliseconds(500);
+constexpr int kUnprovenPatience = 2;  // prepare timeouts
+
+}  // namespace
+
+void RollCall::Begin(Start start) {
+  CHECK(s_.role == PartitionStatus::kPrimary);
+  if (start == Start::kAnew || !has_begun_) {
+    awaited_.clear();
+    for (Endpoint node : s_.configuration.secondaries) awaited_[node] = {};
+    deadline_ = s_.now + Patience();
+  } else {
+    std::erase_if(awaited_,
+                  [this](const auto& entry) { return !s_.configuration.IsSecondary(entry.first); });
+  }
+  // The first question is the group check that each configuration begins with.
+  for (auto& [node, asked] : awaited_) asked = {s_.now + kFirstDelay, kFirstDelay};
+  has_begun_ = true;
+}
+
+void RollCall::End() {
+  has_begun_ = false;
+  awaited_.clear();
+}
+
+absl::Duration RollCall::Patience() const {
+  return s_.options.prepare_timeout * (s_.is_proven ? 1 : kUnprovenPatience);
+}
+
+void RollCall::Excuse(Endpoint node) {
+  if (s_.is_proven)
+    awaited_.erase(node);
+  else
+    deadline_ = s_.now + Patience();
+}
+
+// What is committed here is what everybody has under its decree. Behind that, by the ballot and decree
+// of the last mutation, as whoever chooses a primary compares them; where one of the two can't tell the
+// ballot (0), by the decree alone.
+bool RollCall::HoldsMore(const GroupCheckResponse& answer) const {
+  const Decree prepared =
+      answer.last_prepared_decree.value_or(answer.last_committed_decree_in_prepare_list);
+  if (prepared <= s_.list.last_committed()) return false;
+  const Ballot theirs = answer.last_mutation_ballot.value_or(Ballot(0));
+  const Ballot ours = s_.last_mutation_ballot;
+  if (theirs <= Ballot(0) || ours <= Ballot(0)) return prepared > s_.list.last_prepared();
+  return std::tuple(theirs, prepared) > std::tuple(ours, s_.list.last_prepared());
+}
+
+RollCall::Verdict RollCall::OnAnswer(Endpoint from, const GroupCheckResponse& answer) {
+  const bool is_answer = answer.pid == s_.options.pid && answer.err == ErrorCode::kOk;
+  if (!awaited_.contains(from) || !is_answer) return Verdict::kFine;
+  const Decree committed = answer.last_committed_decree_in_prepare_list;
+  if (!IsPossible(committed) ||
+      (answer.last_prepared_decree && !IsPossible(*answer.last_prepared_decree))) {
+    ++s_.counters.odd_messages;
+    return Verdict::kFine;
+  }
+  if (committed > s_.list.last_prepared()) return Verdict::kProvesMore;
+  if (!s_.is_proven && HoldsMore(answer)) return Verdict::kHoldsMore;
+  awaited_.erase(from);
+  return Verdict::kFine;
+}
+
+std::vector<Endpoint> RollCall::TakeDue() {
+  std::vector<Endpoint> due;
+  for (auto& [node, asked] : awaited_) {
+    if (asked.again_at > s_.now) continue;
+    asked.delay = std::min(2 * asked.delay, kLongestDelay);
+    asked.again_at = s_.now + asked.delay;
+    due.push_back(node);
+  }
+  return due;
+}
+
+std::optional<Endpoint> RollCall::Overdue() const {
+  if (awaited_.empty() || s_.now < deadline_) return std::nullopt;
+  return awaited_.begin()->first;
+}
+
+Instant RollCall::NextWakeup() const {
+  Instant next = Instant::InfiniteFuture();
+  if (awaited_.empty() || s_.role != PartitionStatus::kPrimary) return next;
+  for (const auto& [node, asked] : awaited_) next = std::min(next, asked.again_at);
+  return std::min(next, deadline_);
+}
+
+void RollCall::Check() const {
+  if (s_.role != PartitionStatus::kPrimary) return;
+  for (const auto& [node, asked] : awaited_)
+    CHECK(s_.configuration.IsSecondary(node)) << "R16: " << node << " has left";
+}
+
+}  // namespace arion
