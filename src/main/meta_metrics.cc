@@ -70,6 +70,18 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
           return rows;
         }));
   }
+  held_.push_back(registry.AddTable(
+      {.name = "older_copies",
+       .help =
+           "Copies that a server came back with within a day and that lacked what their groups had "
+           "committed: a disk or directory was put back. They have learned, or do."},
+      MetricKind::kGauge, [this] {
+        std::vector<LabeledValue> rows;
+        for (const auto overview = Latest(); const ServerOverview& server : overview->servers)
+          rows.push_back({{{"server", server.address.ToString()}},
+                          static_cast<double>(server.older_copies_recently)});
+        return rows;
+      }));
   held_.push_back(
       registry.AddTable({.name = "meta_function_level", .help = "1 for the level that holds."},
                         MetricKind::kGauge, [this] {

@@ -63,6 +63,24 @@ Totals TotalsOf(const ClusterOverview& overview) {
   return totals;
 }
 
+int64_t OlderCopiesOf(const ClusterOverview& overview) {
+  int64_t copies = 0;
+  for (const ServerOverview& server : overview.servers) copies += server.older_copies;
+  return copies;
+}
+
+// Also when all of it has been mended: the disk that went back is still there.
+std::string WhoCameBackOlder(const ClusterOverview& overview) {
+  int64_t copies = 0;
+  for (const ServerOverview& server : overview.servers) copies += server.older_copies_recently;
+  if (copies == 0) return "";
+  const auto servers =
+      Those(overview, [](const auto& server) { return server.older_copies_recently > 0; });
+  return absl::StrCat(" Within a day ", Named(servers), " came back with ",
+                      Count(copies, "older copy", "older copies"),
+                      " than before: look for a disk or directory that was put back.");
+}
+
 std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Totals& totals) {
   std::vector<std::string> parts;
   const auto partitions = [&](PartitionHealth health, const char* one, const char* many) {
@@ -88,6 +106,11 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
   const auto blind = Those(
       overview, [](const auto& server) { return server.is_alive && server.has_unreadable_disks; });
   if (!blind.empty()) parts.push_back(absl::StrCat("a disk can't be read (", Named(blind), ")"));
+  if (const int64_t older = OlderCopiesOf(overview); older > 0)
+    parts.push_back(
+        absl::StrCat(Count(older, "copy is", "copies are"), " older than what was committed (",
+                     Named(Those(overview, [](const auto& s) { return s.older_copies > 0; })),
+                     "), out of service until they have learned"));
   if (overview.level < FunctionLevel::kSteady)
     parts.push_back(
         absl::StrCat("the cluster's level is ", Text(FunctionLevelName(overview.level))));
@@ -165,8 +188,10 @@ ClusterHealth HealthOf(const ClusterOverview& overview) {
             : absl::StrCat("All ", Count(totals.partitions, "partition", "partitions"), " of ",
                            Count(static_cast<int64_t>(overview.tables.size()), "table", "tables"),
                            " are healthy on ", Count(servers, "server", "servers"), ".");
+    health.wrong += WhoCameBackOlder(overview);
     return health;
   }
+  health.wrong += WhoCameBackOlder(overview);
   health.grade = fails ? ClusterHealth::Grade::kFailing : ClusterHealth::Grade::kReduced;
   if (!health.doing.empty()) return health;
   if (overview.level < FunctionLevel::kSteady)

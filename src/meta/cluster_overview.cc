@@ -62,6 +62,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
                            int32_t write_members_min) {
   ClusterOverview overview{.level = level};
   std::map<Endpoint, ServerShare> shares;
+  std::map<Endpoint, int32_t> older;
   for (const auto& [app_id, table] : state.tables) {
     if (table.info.status != AppStatus::kAvailable) continue;
     TableOverview row{.app_id = app_id,
@@ -73,6 +74,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
       const PartitionHealth health = HealthOf(partition.config, write_members_min);
       ++row.partitions[static_cast<size_t>(health)];
       AddPartition(state, pid, partition, health, &row);
+      for (Endpoint server : partition.older) ++older[server];
       if (partition.intent)
         overview.work.push_back({pid, partition.intent->type, partition.intent->node});
     }
@@ -81,7 +83,8 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
   }
   for (const auto& [endpoint, node] : state.nodes) {
     ++(node.alive ? overview.alive_servers : overview.dead_servers);
-    overview.servers.push_back({endpoint, node.alive, node.has_unreadable_disks, shares[endpoint]});
+    overview.servers.push_back({endpoint, node.alive, node.has_unreadable_disks, shares[endpoint],
+                                older[endpoint], node.older_copies});
   }
   return overview;
 }

@@ -54,6 +54,8 @@ struct ServerOverview {
   bool is_alive = false;
   bool has_unreadable_disks = false;
   ServerShare share;
+  int32_t older_copies = 0;           // that lack what their groups have committed
+  int64_t older_copies_recently = 0;  // found within a day, those that have learned since included
 };
 
 // A step that was proposed and has not happened yet.

@@ -33,6 +33,8 @@ constexpr size_t kLastDropsMax = 3;
 constexpr Ballot kBallotMax{int64_t{1} << 61};
 // How long one that took no replica when it should, or failed to learn it, comes after all others.
 constexpr absl::Duration kPassedOverFor = absl::Minutes(5);
+// How long a server that came back with older copies is shown to have.
+constexpr absl::Duration kOlderShownFor = absl::Hours(24);
 constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::partition_flags
 
 // What was proposed for a partition and has not happened yet.
@@ -71,11 +73,16 @@ struct Partition {
   std::vector<DroppedReplica> dropped;
   std::map<Endpoint, Instant> passed_over;  // whom others come before, until then
   // Members whose present process is known to hold everything acknowledged: they kept running since
-  // they joined, came back from a clean stop, or work under a primary. The rest of the members are
+  // they joined, or work under a primary that did (a clean stop alone proves nothing: the disk may
+  // be an older copy). The rest of the members are
   // unknown, or suspects: their process began after an unclean stop (a replica says so only until
   // it has a role again, hence it is remembered here).
   std::set<Endpoint> serving;
   std::set<Endpoint> suspects;
+  // Servers whose copy was shown to lack what its group has committed, until they have learned it.
+  std::set<Endpoint> older;
+  // Members whose durable copy ended, when they reported last, before what was stored to be committed.
+  std::set<Endpoint> short_copies;
   // Set while the configured primary's process is new: until then it may resume, afterwards another
   // takes over.
   std::optional<Instant> primary_deadline;
@@ -116,6 +123,8 @@ struct Node {
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
   Instant slow_since;                           // while there are some
+  int64_t older_copies = 0;                     // that it came back with, within a day
+  Instant older_since;                          // when the last of them was found
   std::set<Endpoint> slow_members;              // others whose acknowledgements it waits for
   std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
 

@@ -25,7 +25,7 @@ std::vector<Endpoint> Sorted(std::vector<Endpoint> list) {
 bool IsRepeat(const PartitionConfiguration& now, const PartitionConfiguration& wanted) {
   return now.ballot == wanted.ballot && now.pid == wanted.pid &&
          now.max_replica_count == wanted.max_replica_count && now.primary == wanted.primary &&
-         now.last_committed_decree == wanted.last_committed_decree &&
+         now.last_committed_decree >= wanted.last_committed_decree &&
          Sorted(now.secondaries) == Sorted(wanted.secondaries);
 }
 
@@ -142,7 +142,12 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   next.ballot = wanted.ballot;
   next.primary = wanted.primary;
   next.secondaries = wanted.secondaries;  // in the requested order: the primary compares
-  next.last_committed_decree = wanted.last_committed_decree;
+  // A new primary may know of fewer commits than the one before. Who was assigned begins anew with what
+  // it has.
+  next.last_committed_decree =
+      request.type == ConfigType::kAssignPrimary
+          ? wanted.last_committed_decree
+          : std::max(now.last_committed_decree, wanted.last_committed_decree);
   if (AddsMember(request.type)) Erase(next.last_drops, request.node);
   if (now.IsMember(request.node) && !next.IsMember(request.node)) AppendDrop(next, request.node);
   return judgement;
@@ -171,6 +176,12 @@ PartitionConfiguration Vacated(const PartitionConfiguration& config) {
   if (config.primary.IsValid()) AppendDrop(next, config.primary);
   next.secondaries.clear();
   next.primary = {};
+  return next;
+}
+
+PartitionConfiguration LedBy(const PartitionConfiguration& config, Endpoint node) {
+  PartitionConfiguration next = Vacated(config);
+  AppendDrop(next, node);
   return next;
 }
 
@@ -243,6 +254,8 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
       if (former.IsMember(node)) continue;
       partition.serving.insert(node);
       partition.suspects.erase(node);
+      partition.older.erase(node);
+      partition.short_copies.erase(node);
     }
   }
 }

@@ -38,7 +38,9 @@ PartitionConfiguration WithoutPrimary(const PartitionConfiguration& config);
 PartitionConfiguration PrimaryAmongSecondaries(const PartitionConfiguration& config);
 // Ballot + 1, all members in last_drops, the primary last.
 PartitionConfiguration Vacated(const PartitionConfiguration& config);
-// The same, flagged dropped.
+// The same, and `node` is the last in last_drops: it leads next.
+PartitionConfiguration LedBy(const PartitionConfiguration& config, Endpoint node);
+// Vacated, and flagged dropped.
 PartitionConfiguration Emptied(const PartitionConfiguration& config);
 
 // Ballot + 1, no longer flagged; whoever was a member last is asked to serve again.

@@ -14,6 +14,7 @@
 #include "meta/meta_server_state.h"
 #include "meta/replica_garbage.h"
 #include "meta/replica_reports.h"
+#include "meta/succession.h"
 
 namespace arion {
 namespace {
@@ -110,13 +111,17 @@ void MetaServer::State::Stop(std::function<void()> done) {
 
 void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
   strand_->Post([weak = weak_from_this(), done = std::move(done)] {
-    if (auto self = weak.lock())
-      done(OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count));
+    auto self = weak.lock();
+    if (!self) return;
+    for (auto& [endpoint, node] : self->state_.nodes)
+      if (self->Now() - node.older_since > kOlderShownFor) node.older_copies = 0;
+    done(OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count));
   });
 }
 
 void MetaServer::State::Begin(ClusterState loaded) {
   state_ = std::move(loaded);
+  began_at_ = Now();
   leases_end_ = Now() + options_.grace;
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
@@ -300,6 +305,10 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
   Partition* partition = state_.FindPartition(update->config.pid);
   ConfigurationUpdateResponse response;
   if (partition != nullptr) response.config = partition->config;
+  if (judgement.verdict == UpdateVerdict::kApply && AwaitsOtherCopies(*partition, update->type)) {
+    response.err = ErrorCode::kBusy;
+    return Answer(request, response);
+  }
   switch (judgement.verdict) {
     case UpdateVerdict::kApply:
       if (store_failed_) {
@@ -307,6 +316,7 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
         judgement.reason = "the state can't be stored";
         break;
       }
+      if (update->holds_less.value_or(false)) NoteHoldsLess(*partition, update->node);
       StoreConfiguration(*partition, std::move(judgement.next), update->type, update->node,
                          std::move(request));
       return;
@@ -330,6 +340,19 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
                           << " refused: " << judgement.reason;
   }
   Answer(request, response);
+}
+
+// The only member of a group began anew. Nobody can tell it what its disk may have lost but the copies
+// of former members: they are heard first, for a grace at most.
+bool MetaServer::State::AwaitsOtherCopies(const Partition& partition, ConfigType type) const {
+  const PartitionConfiguration& config = partition.config;
+  if (type != ConfigType::kPrimaryForceUpdateBallot || !config.secondaries.empty() ||
+      !IsUnprovenPrimary(state_, partition))
+    return false;
+  const OutsideCopies copies = OutsideCopiesOf(state_, config);
+  return copies.more.IsValid() ||
+         (!copies.have_all_told &&
+          Now() < partition.primary_deadline.value_or(began_at_ + options_.grace));
 }
 
 void MetaServer::State::OnDuplicationSync(InboundRequest& request) {
@@ -439,6 +462,7 @@ void MetaServer::State::RunPlan() {
     Partition& partition = *state_.FindPartition(step.pid);
     if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
     NotePassedOver(partition, step.passed_over, now);
+    if (step.older) NoteOlderCopy(state_, partition, *step.older, now);
     if (step.planned) partition.planned = *std::move(step.planned);
     if (partition.IsBehind()) {
       LOG_EVERY_N(WARNING, 20) << "meta: [" << step.pid << " " << partition.config.ballot

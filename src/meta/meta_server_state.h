@@ -100,6 +100,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnBeacon(InboundRequest& request);
   void OnConfigSync(InboundRequest& request);
   void OnUpdate(InboundRequest& request);
+  bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void OnDuplicationSync(InboundRequest& request);
   void NodeCameAlive(Endpoint endpoint, const char* what);
   void EndIncarnation(Endpoint endpoint);
@@ -187,7 +188,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
   int64_t last_report_number_;           // given to any server; begins anywhere
-  Instant leases_end_{0};                // those that this meta server, or a former one, granted
+  Instant began_at_{0};
+  Instant leases_end_{0};  // those that this meta server, or a former one, granted
   bool store_failed_ = false;
   Instant store_retry_at_{0};  // the state could not be written: the guardian waits
   bool plan_is_scheduled_ = false;

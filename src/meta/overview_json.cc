@@ -87,6 +87,8 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   json.Key("unreadable_disks");
   json.Bool(server.has_unreadable_disks);
   WriteShare(json, server.address, server.share);
+  WriteField(json, "older_copies", server.older_copies);
+  WriteField(json, "older_copies_recently", server.older_copies_recently);
   json.EndObject();
 }
 

@@ -234,6 +234,9 @@ class Look {
     Endpoint primary = config.primary;
     const Node* node = state_.FindNode(primary);
     if (node == nullptr || !node->alive) return Write(WithoutPrimary(config), "primary is dead");
+    if (IsUnprovenPrimary(state_, partition)) {
+      if (std::optional<Step> step = JudgeOlderPrimary(partition)) return *step;
+    }
     if (!partition.primary_deadline) return std::nullopt;
 
     // Its process is new.
@@ -257,6 +260,25 @@ class Look {
       return Write(PrimaryAmongSecondaries(config), "primary stopped uncleanly");
     }
     return Step{};
+  }
+
+  // Its process is new, and so may its disk be another: what it holds is compared with what is stored,
+  // and, where no member is left to ask (pacifica/roll_call.h), with what others hold.
+  std::optional<Step> JudgeOlderPrimary(const Partition& partition) const {
+    const PartitionConfiguration& config = partition.config;
+    const bool is_alone = config.secondaries.empty();
+    std::optional<Step> step;
+    if (partition.short_copies.contains(config.primary)) {
+      step = Write(is_alone ? WithoutPrimary(config) : PrimaryAmongSecondaries(config),
+                   "the primary's copy ends before what was committed");
+      step->older = config.primary;
+    } else if (is_alone) {
+      const OutsideCopies copies = OutsideCopiesOf(state_, config);
+      if (!copies.more.IsValid()) return std::nullopt;
+      step = Write(LedBy(config, copies.more), "another holds more than its only member");
+      if (copies.more_is_committed) step->older = config.primary;
+    }
+    return step;
   }
 
   Step UpgradeOne(const Partition& partition) {

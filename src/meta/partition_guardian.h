@@ -13,7 +13,7 @@
 //           somebody failed to learn.
 // Promises  P1  A primary that is dead, or whose present process may not resume, leaves the
 //               configuration first (a write, ballot + 1); only then somebody is upgraded.
-//           P2  While a member kept running (or came back clean) only such a member is upgraded.
+//           P2  While a member kept running only such a member is upgraded.
 //               Otherwise who follows is Succession's choice (meta/succession.h), or nobody.
 //           P3  A member on a slow disk is not primary where another may be, and is taken out where
 //               enough others stay; it comes back when its disk is fast again. The same goes for a
@@ -45,6 +45,7 @@ struct GuardianPlan {
     std::optional<PartitionConfiguration> write;  // meta's own change
     std::optional<std::vector<Intent>> planned;   // what remains of them, where that changed
     std::optional<Endpoint> passed_over;  // it was to take a replica, and nothing came of it
+    std::optional<Endpoint> older;        // its copy is older than it was
     const char* reason = "";              // of the write, or why nothing can be done
 
     // Whether it has no primary, and nobody can be made one.

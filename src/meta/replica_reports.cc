@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
+
+#include "base/log.h"
 
 namespace arion {
 namespace {
@@ -13,6 +16,23 @@ constexpr int32_t kInactiveReportsMax = 2;
 
 // So far beyond the stored ids may one be of which a server has a replica.
 constexpr int32_t kUnknownIdsMax = 1000000;
+
+// Since the last report: who has learned meanwhile says so too.
+bool IsShownOlder(const std::map<PartitionId, ReplicaInfo>& former, const ReplicaInfo& report) {
+  const auto before = former.find(report.pid);
+  const int64_t known = before == former.end() ? 0 : before->second.times_older.value_or(0);
+  return report.times_older.value_or(0) > known;
+}
+
+void NoteLength(Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  const bool is_short = partition.config.IsMember(node) && !report.loading.value_or(false) &&
+                        report.durability == static_cast<int8_t>(Durability::kFsync) &&
+                        report.last_prepared_decree < partition.config.last_committed_decree;
+  if (is_short)
+    partition.short_copies.insert(node);
+  else
+    partition.short_copies.erase(node);
+}
 
 bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false); }
 
@@ -64,12 +84,13 @@ void NoteSecondary(Partition& partition, Endpoint node, const ReplicaInfo& repor
     partition.serving.erase(node);
   if (partition.serving.contains(node)) return;
   if (IsUnclean(report)) partition.suspects.insert(node);
-  // In a group whose primary works, a gap in its log would have shown. Without one, being a
-  // secondary proves nothing.
+  // In a group whose primary works, a gap in its log would have shown. Without one, neither being a
+  // secondary nor having stopped cleanly proves anything: the disk may be an older copy.
   bool is_proven = report.status == PartitionStatus::kSecondary &&
                    partition.serving.contains(partition.config.primary);
-  bool came_back_clean =
-      report.status == PartitionStatus::kInactive && !partition.suspects.contains(node);
+  bool came_back_clean = report.status == PartitionStatus::kInactive &&
+                         !partition.suspects.contains(node) &&
+                         partition.serving.contains(partition.config.primary);
   if (!is_proven && !came_back_clean) return;
   partition.serving.insert(node);
   partition.suspects.erase(node);
@@ -120,6 +141,7 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
   partition.serving.erase(node);
   partition.suspects.erase(node);
+  partition.short_copies.erase(node);
   partition.passed_over.erase(node);
   if (partition.shown.primary == node) partition.shown.primary = {};
   if (partition.intent && (partition.intent->target == node || partition.intent->node == node)) {
@@ -129,6 +151,23 @@ void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) 
     partition.primary_deadline = primary_deadline;
     partition.inactive_reports = 0;
   }
+}
+
+void NoteHoldsLess(Partition& partition, Endpoint node) {
+  partition.serving.erase(node);
+  partition.suspects.insert(node);
+}
+
+void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Instant now) {
+  if (!partition.older.insert(node).second) return;
+  Node& server = state.nodes[node];
+  if (now - server.older_since > kOlderShownFor) server.older_copies = 0;
+  ++server.older_copies;
+  server.older_since = now;
+  LOG(WARNING)
+      << "meta: [" << partition.config.pid << " " << partition.config.ballot << "] " << node
+      << " came back with an older copy: it lacks what its group has committed, and learns. Was "
+         "its disk or a data directory put back, or the end of a log lost?";
 }
 
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,
@@ -142,7 +181,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   node.slow_members.clear();
   if (sync.slow_members)
     node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());
-  node.replicas.clear();
+  const std::map<PartitionId, ReplicaInfo> former = std::exchange(node.replicas, {});
   if (sync.stored_replicas) {
     for (const ReplicaInfo& report : *sync.stored_replicas) {
       if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
@@ -161,13 +200,19 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
           partition.primary_deadline = deadline;
         }
         NoteNoLearner(partition, sync.node, now);
+        partition.older.erase(sync.node);
         continue;
       }
       const ReplicaInfo& report = found->second;
       NoteBallot(partition, sync.node, report);
+      const bool is_of_this_configuration = sync.number.value_or(0) > partition.older_reports;
+      if (is_of_this_configuration) NoteLength(partition, sync.node, report);
+      if (IsShownOlder(former, report) || partition.short_copies.contains(sync.node))
+        NoteOlderCopy(state, partition, sync.node, now);
+      else if (partition.config.IsMember(sync.node))
+        partition.older.erase(sync.node);
       if (report.loading.value_or(false)) {
-        NoteLoading(partition, sync.node, sync.number.value_or(0) > partition.older_reports,
-                    deadline);
+        NoteLoading(partition, sync.node, is_of_this_configuration, deadline);
       } else if (partition.config.primary == sync.node) {
         NotePrimary(partition, sync.node, report, now, deadline);
       } else if (partition.config.IsSecondary(sync.node)) {

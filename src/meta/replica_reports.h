@@ -16,6 +16,12 @@ namespace arion {
 // `primary_deadline`.
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline);
 
+// `node` left its office because a member may hold more than it does: nothing shows any more that it
+// holds all.
+void NoteHoldsLess(Partition& partition, Endpoint node);
+// Its copy lacks what its group has committed: it went back to an older state, or lost something.
+void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Instant now);
+
 // Of unknown partitions only the table's id is kept, which no new table gets. The sender is a known
 // node.
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,

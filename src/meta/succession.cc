@@ -5,6 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "base/log.h"
+#include "meta/held_replica.h"
+
 namespace arion {
 
 bool Succession::IsIntact(const Partition& partition, Endpoint node) const {
@@ -44,6 +47,10 @@ bool Succession::IsStillTime(const Partition& partition) {
 Succession::Choice Succession::OfSecondaries(const Partition& partition) {
   if (!HaveAliveMembersReported(partition) && IsStillTime(partition)) return {};
   const Endpoint longest = LongestSecondary(partition);
+  if (longest.IsValid() && partition.short_copies.contains(longest))  // P2
+    return {.reason =
+                "the copies of all members that are there end before what was committed: "
+                "their disks were put back; an administrator must name who leads"};
   if (longest.IsValid()) return {.leader = longest};
   return {.reason = IsForsaken(state_, partition)
                         ? "the secondaries are dead or have lost their replicas; who left last "
@@ -112,7 +119,7 @@ Endpoint Succession::LastOne(const Partition& partition) {
   if (config.last_drops.size() == 1) return last.has_replica ? last.endpoint : Endpoint{};
   Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
   if (last.has_replica && last.is_durable) return LongestDurable(partition, earlier, last);
-  if (!last.has_replica || !earlier.is_known) return {};  // P2
+  if (!last.has_replica || !earlier.is_known) return {};  // P3
   const bool agree = (earlier.ballot >= last.ballot && earlier.committed >= last.committed) ||
                      (earlier.ballot <= last.ballot && earlier.committed <= last.committed);
   Decree prepared = std::max(earlier.prepared, last.prepared);
@@ -157,12 +164,47 @@ const char* Succession::WhyNobody(const Partition& partition) const {
   return "the member that left last has lost its replica";
 }
 
+bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition) {
+  const PartitionConfiguration& config = partition.config;
+  const Node* node = state.FindNode(config.primary);
+  if (node == nullptr || !node->alive || partition.serving.contains(config.primary)) return false;
+  const ReplicaInfo* report = node->LoadedReplica(config.pid);
+  return report != nullptr && report->status == PartitionStatus::kInactive &&
+         report->is_unproven.value_or(false);
+}
+
+OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config) {
+  CHECK(config.primary.IsValid() && config.secondaries.empty());
+  OutsideCopies copies{.have_all_told = true};
+  const Node* home = state.FindNode(config.primary);
+  const ReplicaInfo* own = home == nullptr ? nullptr : home->LoadedReplica(config.pid);
+  const auto rank = [](const ReplicaInfo& report) {
+    return std::tuple(*report.last_mutation_ballot, report.last_prepared_decree);
+  };
+  const ReplicaInfo* best = own;
+  for (const auto& [endpoint, node] : state.nodes) {
+    if (!node.alive || endpoint == config.primary) continue;
+    if (!node.collected || node.IsLoading(config.pid)) copies.have_all_told = false;
+    const ReplicaInfo* report = node.LoadedReplica(config.pid);
+    if (own == nullptr || report == nullptr) continue;
+    const HeldReplica ours{config.primary, own}, theirs{endpoint, report};
+    if (!ours.TellsBallot() || !theirs.TellsBallot() || !theirs.IsWhole()) continue;
+    const bool is_known = report->last_prepared_decree <= own->last_committed_decree;
+    if (is_known || rank(*report) <= rank(*best)) continue;
+    best = report;
+    copies.more = endpoint;
+    copies.more_is_committed = report->last_committed_decree > own->last_prepared_decree;
+  }
+  return copies;
+}
+
 bool IsForsaken(const ClusterState& state, const Partition& partition) {
   const PartitionConfiguration& config = partition.config;
   const auto may_follow = [&](Endpoint endpoint) {
     const Node* node = state.FindNode(endpoint);
-    return node != nullptr && node->alive &&
-           (!node->collected || node->replicas.contains(config.pid));
+    if (node == nullptr || !node->alive) return false;
+    if (!node->collected) return true;
+    return node->replicas.contains(config.pid) && !partition.short_copies.contains(endpoint);
   };
   return !config.primary.IsValid() &&
          std::none_of(config.secondaries.begin(), config.secondaries.end(), may_follow);

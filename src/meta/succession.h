@@ -11,7 +11,9 @@
 // Promises  P1  Of secondaries none of which is intact nobody is chosen before every alive member has
 //               reported or one grace has passed; then the one with the largest (ballot of the last
 //               mutation, last prepared). The former primary wins ties.
-//           P2  No copy takes the place of the one that left last by itself unless that one reported
+//           P2  Nobody is chosen by itself whose copy ends before what is stored to be committed,
+//               where logs are durable: every member went back, and an administrator must know.
+//           P3  No copy takes the place of the one that left last by itself unless that one reported
 //               a copy too: what was under way when an earlier one left, and all that followed, may
 //               have been acknowledged without it. The same goes for a partition that is forsaken
 //               (IsForsaken); an administrator names a leader.
@@ -71,7 +73,20 @@ class Succession {
   Instant& next_look_;
 };
 
-// Whether it has no primary, and no secondary that may come to be one: each is dead, or shows no copy.
+// Whether the primary's process is new, and nothing shows yet that its copy is not older than it was. It
+// has written nothing since, and can't before an update of its is accepted.
+bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition);
+
+// Of such a primary that is the only member: what copies elsewhere hold.
+struct OutsideCopies {
+  bool have_all_told = false;  // every living server has said what it has
+  Endpoint more;               // holds a later mutation than the member; invalid: nobody
+  bool more_is_committed = false;
+};
+OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config);
+
+// Whether it has no primary, and no secondary that may come to be one: each is dead, shows no copy, or
+// a short one.
 bool IsForsaken(const ClusterState& state, const Partition& partition);
 
 }  // namespace arion

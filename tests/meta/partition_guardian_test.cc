@@ -438,13 +438,131 @@ TEST_F(PartitionGuardianTest, WhenAllRestartedTheReportsOfAllAliveMembersAreAwai
   Expect(ConfigType::kUpgradeToPrimary, kC, kC);
 }
 
-TEST_F(PartitionGuardianTest, OneThatCameBackCleanIsAsGoodAsOneThatKeptRunning) {
+// Its disk may be a copy of a clean one.
+TEST_F(PartitionGuardianTest, OneThatCameBackCleanLeadsOnlyWhereNobodyHoldsMore) {
   Members(kA, {kB, kC});
   RestartAll();
   Reports(kA, Unclean(5, 12));
-  Reports(kB, {.status = PartitionStatus::kInactive, .last_prepared_decree = Decree(11)});
+  Reports(kC, Unclean(5, 13));
+  Reports(kB, {.status = PartitionStatus::kInactive,
+               .last_prepared_decree = Decree(11),
+               .last_mutation_ballot = Ballot(5)});
   Install(partition(), *Step().write, ConfigType::kInvalid, now_);
-  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, OneThatCameBackCleanIsGoodWhereAPrimaryKeptRunning) {
+  Members(kA, {kB, kC});
+  NoteRestart(partition(), kB, now_);
+  Reports(kB, {.status = PartitionStatus::kInactive, .last_prepared_decree = Decree(11)});
+  EXPECT_TRUE(partition().serving.contains(kB));
+}
+
+// ---- copies that are older than they were ----
+
+TEST_F(PartitionGuardianTest, APrimaryThatLeavesBecauseAnotherHoldsMoreIsNoneThatHoldsAll) {
+  Members(kA, {kB, kC});
+  RestartAll();
+  Reports(kA, {.status = PartitionStatus::kInactive,
+               .last_prepared_decree = Decree(11),
+               .last_mutation_ballot = Ballot(5)});
+  Reports(kB, Unclean(5, 12));
+  Reports(kC, Unclean(5, 12));
+  Install(partition(), PrimaryAmongSecondaries(partition().config),
+          ConfigType::kPrimaryForceUpdateBallot, now_);
+  partition().serving.insert(kA);
+  NoteHoldsLess(partition(), kA);
+  Step();
+  EXPECT_NE(Step().intent->node, kA);
+}
+
+TEST_F(PartitionGuardianTest, APrimaryWhoseCopyEndsBeforeWhatIsStoredLeadsNoMore) {
+  Members(kA, {kB, kC});
+  RestartAll();
+  partition().config.last_committed_decree = Decree(20);
+  ReplicaInfo older{.status = PartitionStatus::kInactive,
+                    .last_prepared_decree = Decree(19),
+                    .durability = static_cast<int8_t>(Durability::kFsync),
+                    .last_mutation_ballot = Ballot(5),
+                    .is_unproven = true};
+  report_number_ = 0;
+  Reports(kA, older);
+  EXPECT_FALSE(Step().write) << "it may have been written before that was stored";
+  report_number_ = 1;
+  Reports(kA, older);
+  EXPECT_EQ(Step().older, kA);
+  EXPECT_EQ(Step().write->secondaries, (std::vector{kB, kC, kA}));
+  EXPECT_TRUE(partition().older.contains(kA));
+}
+
+TEST_F(PartitionGuardianTest, AnOnlyMemberThatCameBackOlderGivesWayToAFormerOne) {
+  Members(kA, {}, {kC, kB});
+  RestartAll();
+  ReplicaInfo unproven = Unclean(5, 10);
+  unproven.is_unproven = true;
+  Reports(kA, unproven);
+  Reports(kC, Unclean(5, 10));
+  EXPECT_FALSE(OutsideCopiesOf(state_, partition().config).have_all_told) << "B is silent";
+  ReplicaInfo more = Unclean(5, 12);
+  more.last_committed_decree = Decree(11);
+  Reports(kB, more);
+  EXPECT_EQ(OutsideCopiesOf(state_, partition().config).more, kB);
+  EXPECT_EQ(Step().older, kA) << "it lacks what B knows to be committed";
+  EXPECT_EQ(Step().write->MemberCount(), 0u);
+  EXPECT_EQ(Step().write->last_drops.back(), kB);
+}
+
+// It may have written since.
+TEST_F(PartitionGuardianTest, AnOnlyMemberThatKeptRunningIsComparedWithNobody) {
+  Members(kA, {}, {kB});
+  partition().serving.clear();  // the meta server is new
+  Reports(kA, {.status = PartitionStatus::kInactive,
+               .last_prepared_decree = Decree(10),
+               .last_mutation_ballot = Ballot(5)});
+  Reports(kB, Unclean(5, 12));
+  EXPECT_FALSE(Step().write);
+}
+
+TEST_F(PartitionGuardianTest, AnOnlyMemberIsNotComparedWithALearnersState) {
+  Members(kA, {}, {kB});
+  RestartAll();
+  ReplicaInfo unproven = Unclean(5, 10);
+  unproven.is_unproven = true;
+  Reports(kA, unproven);
+  Reports(kB, Unclean(-1, 12));
+  EXPECT_FALSE(Step().write && Step().older);
+  EXPECT_FALSE(OutsideCopiesOf(state_, partition().config).more.IsValid());
+}
+
+// Nobody holds what was committed: that is for a person to decide.
+TEST_F(PartitionGuardianTest, OfMembersWhoAllWentBackNobodyIsChosen) {
+  Members({}, {kB, kC});
+  RestartAll();
+  partition().headless_since = now_;
+  partition().config.last_committed_decree = Decree(20);
+  for (Endpoint node : {kB, kC}) {
+    ReplicaInfo older = Unclean(5, 19);
+    older.durability = static_cast<int8_t>(Durability::kFsync);
+    Reports(node, older);
+  }
+  EXPECT_FALSE(Step().intent);
+  EXPECT_NE(std::string(Step().reason).find("put back"), std::string::npos);
+  EXPECT_TRUE(MayBePlanned(state_, options_, partition(),
+                           {{.type = ConfigType::kAssignPrimary, .target = kB, .node = kB}}, now_));
+}
+
+TEST_F(PartitionGuardianTest, AnOlderCopyIsCountedOnceAlsoWhereItLearnsBetweenTwoReports) {
+  Members(kA, {kB, kC});
+  ReplicaInfo learned{.status = PartitionStatus::kSecondary, .times_older = 1};
+  Reports(kB, learned);
+  EXPECT_TRUE(partition().older.contains(kB));
+  EXPECT_EQ(state_.nodes[kB].older_copies, 1);
+  Reports(kB, learned);
+  EXPECT_FALSE(partition().older.contains(kB));
+  EXPECT_EQ(state_.nodes[kB].older_copies, 1) << "the same";
+  learned.times_older = 2;
+  Reports(kB, learned);
+  EXPECT_EQ(state_.nodes[kB].older_copies, 2);
 }
 
 TEST_F(PartitionGuardianTest, APrimaryThatIsInactiveForAMomentKeepsItsRole) {

@@ -131,6 +131,24 @@ void AddServers(const Overview& overview, Answer::List* problems) {
   }
 }
 
+// What the meta server remembers of servers, though it may be mended: no problem by itself.
+void AddNotes(Session& session, Answer::List* notes) {
+  for (Endpoint meta_server : session.cluster().meta_servers()) {
+    const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(meta_server);
+    if (!samples.ok()) continue;
+    for (const MetricSample& sample : *samples) {
+      if (sample.name != "older_copies" || sample.value == 0) continue;
+      const auto copies = static_cast<int64_t>(sample.value);
+      notes->rows.push_back({absl::StrCat("server ", sample.labels.at("server")),
+                             absl::StrCat("came back within a day with ", copies,
+                                          copies == 1 ? " older copy" : " older copies"),
+                             std::string("they learn by themselves; look for a disk or directory "
+                                         "that was put back")});
+    }
+    return;
+  }
+}
+
 // ---- what is under way ----
 
 void AddRecoveries(const Overview& overview, Answer::List* jobs) {
@@ -191,7 +209,9 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
     healthy += table.HealthyPartitions();
   }
   if (!problems.rows.empty()) outcome.health = Health::kBad;
-  outcome.answer.Add("state", std::string(problems.rows.empty() ? "healthy" : "unhealthy"))
+  const std::string state = problems.rows.empty() ? "healthy" : "unhealthy";
+  AddNotes(session, &problems);
+  outcome.answer.Add("state", state)
       .Add("servers_alive", overview.alive())
       .Add("servers", static_cast<int64_t>(overview.nodes.size()))
       .Add("partitions_healthy", healthy)
