@@ -14,22 +14,21 @@ import argparse
 import collections
 import glob
 import os
-import random
 import re
-import subprocess
 import sys
 import time
 import unittest
 
-import data_api
 import harness
+import records
 
 BLOCK = 4096
 DAMAGES = ("flip", "zero", "random", "truncate", "swap", "append")
-KEYS, VALUE_BYTES = 300, 600
-HEALS_SECONDS = 60 * harness.PATIENCE
+KEYS = 300
+HEALS_SECONDS = records.HEALS_SECONDS
 CASES_MIN = 8  # with fewer it proves nothing
-SECONDS, SEED = 25, random.randrange(1 << 30)
+SECONDS = 25
+SEED = records.RecordsTest.seed
 
 Case = collections.namedtuple("Case", "path kind block damage")
 
@@ -81,84 +80,16 @@ def apply(case, chance):
         file.truncate()
 
 
-class DamagedBlocks(harness.ClusterTest):
+class DamagedBlocks(records.RecordsTest):
+    keys = KEYS
     partitions = 4
     replica_settings = {"checkpoint_interval": "1s", "log_segment_size": "1 MiB"}
 
     def setUp(self):
-        self.chance = random.Random(SEED)
-        self.values, self.done, self.heals = {}, collections.Counter(), []
-        self.table_api = data_api.DataApi(self.cluster.meta.address, "temp", header_version=1, timeout=5)
-        self.app_id = self.table_api.app_id
-        self.addCleanup(lambda: self.table_api and self.table_api.close())
-
-    # Clients' side.
-
-    def again(self, ask, until):
-        """What `ask(table)` answers; a refusal is asked again with a new view of the table."""
-        while True:
-            try:
-                if self.table_api is None:
-                    self.table_api = data_api.DataApi(self.cluster.meta.address, "temp", header_version=1, timeout=5)
-                answer = ask(self.table_api)
-                if answer["error"] in (data_api.OK, data_api.NOT_FOUND):
-                    return answer
-            except (OSError, data_api.Refused, AttributeError) as error:  # a partition has no primary
-                answer = error
-            if self.table_api is not None:
-                self.table_api.close()
-                self.table_api = None
-            self.assertLess(time.monotonic(), until, f"still refused: {answer}")
-            time.sleep(0.05)
-
-    def put(self, count):
-        for i in self.chance.sample(range(KEYS), count):
-            value = b"%d.%d|" % (i, self.chance.getrandbits(40)) + b"x" * self.chance.randrange(VALUE_BYTES)
-            self.values[i] = [*self.values.get(i, [])[-50:], value]
-            answer = self.again(lambda table: table.put(key=data_api.raw_key(b"k%d" % i, b"s"), value=value),
-                                time.monotonic() + HEALS_SECONDS)
-            self.assertEqual(answer["error"], data_api.OK)
-
-    def read(self, table, i, **how):
-        return table.get(data_api.raw_key(b"k%d" % i, b"s"), **how)
-
-    def read_all(self, until):
-        """From the primaries, whoever they are."""
-        for i, values in self.values.items():
-            answer = self.again(lambda table: self.read(table, i), until)
-            self.assertEqual((answer["error"], answer.get("value")), (data_api.OK, values[-1]), f"k{i}")
-
-    def members_agree(self):
-        """Each member's own copy, a moment late perhaps: a value of before is no lie, but it must not stay."""
-        table = data_api.DataApi(self.cluster.meta.address, "temp", header_version=1)
-        try:
-            for i, values in self.values.items():
-                partition = table.partitions[table.partition_of(b"k%d" % i)]
-                for address in (partition["primary"], *partition["secondaries"]):
-                    answer = self.read(table, i, address=address, backup=True)
-                    self.assertIn(answer["error"], (data_api.OK, data_api.NOT_FOUND))
-                    if answer["error"] == data_api.OK:
-                        self.assertIn(answer["value"], values, f"k{i} from {address}")
-                    if answer.get("value") != values[-1]:
-                        return False
-            return True
-        except (OSError, data_api.Refused, AttributeError):
-            return False
-        finally:
-            table.close()
+        super().setUp()
+        self.done, self.heals = collections.Counter(), []
 
     # The operator's side.
-
-    def lead(self, victim, until):
-        """The server becomes primary of every partition."""
-        def leads():
-            moves = [f"balance -g {self.app_id}.{p['index']} -p move_pri -f {p['primary']} -t {victim.address} -y"
-                     for p in self.cluster.partitions("temp") if p["primary"] != victim.address]
-            for move in moves:  # one that is refused is tried again
-                subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-e", move],
-                               capture_output=True, check=False, timeout=60 * harness.PATIENCE)
-            return not moves
-        harness.wait_for(f"{victim.name} leads every partition", leads, (until - time.monotonic()) / harness.PATIENCE)
 
     def ballots(self):
         return [p["ballot"] for p in self.cluster.partitions("temp")]
@@ -266,6 +197,6 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--all", action="store_true")
     arguments, rest = parser.parse_known_args()
-    SEED = arguments.seed
+    SEED = DamagedBlocks.seed = arguments.seed
     SECONDS = arguments.seconds or (float("inf") if arguments.all else SECONDS)
     unittest.main(argv=[sys.argv[0], *rest], verbosity=2)
