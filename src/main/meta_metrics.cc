@@ -82,6 +82,15 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
                           static_cast<double>(server.older_copies_recently)});
         return rows;
       }));
+  held_.push_back(registry.AddTable(
+      {.name = "differing_partitions",
+       .help = "Partitions whose copies differ, no majority saying which is right."},
+      MetricKind::kGauge, [this] {
+        std::vector<LabeledValue> rows;
+        for (const auto overview = Latest(); const TableOverview& table : overview->tables)
+          rows.push_back({{{"table", table.name}}, static_cast<double>(table.undecided)});
+        return rows;
+      }));
   held_.push_back(
       registry.AddTable({.name = "meta_function_level", .help = "1 for the level that holds."},
                         MetricKind::kGauge, [this] {

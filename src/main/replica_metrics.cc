@@ -12,6 +12,7 @@
 #include "main/recent_rows.h"
 #include "main/recently.h"
 #include "replica/server_lease.h"
+#include "replica/verification_book.h"
 
 namespace arion {
 namespace {
@@ -391,6 +392,43 @@ void RegisterLease(MetricRegistry& registry, const ServerLease& lease, const Clo
                                {}, lease.failed_beacons()));
 }
 
+void RegisterVerifications(MetricRegistry& registry, const ReplicaServer& server,
+                           MetricRegistrations* held) {
+  static constexpr std::array<std::pair<ContentVerdictKind, const char*>, 4> kVerdicts = {
+      {{ContentVerdictKind::kEqual, "equal"},
+       {ContentVerdictKind::kMajority, "differing"},
+       {ContentVerdictKind::kUndecided, "undecided"},
+       {ContentVerdictKind::kUnverified, "unverified"}}};
+  const VerificationBook& book = server.verifications();
+  held->push_back(registry.AddTable(
+      {.name = "verifications_total",
+       .help = "Partitions whose copies were compared, their primary being here: all equal, some "
+               "differing from the majority, differing without one, or not all counted."},
+      MetricKind::kCounter, [&book] {
+        Rows rows;
+        const VerificationBook::Counts counts = book.Now();
+        for (const auto& [verdict, name] : kVerdicts)
+          rows.push_back({{{"verdict", name}},
+                          static_cast<double>(counts.ended[static_cast<size_t>(verdict)])});
+        return rows;
+      }));
+  const auto add = [&](MetricInfo info, MetricKind kind, MetricRegistry::Value value) {
+    held->push_back(registry.Add(std::move(info), kind, {}, std::move(value)));
+  };
+  add({.name = "undecided_partitions",
+       .help = "Partitions whose primary is here and whose copies differ, no majority saying which "
+               "is right."},
+      MetricKind::kGauge, [&book] { return static_cast<double>(book.Now().undecided_now); });
+  add({.name = "verification_last_timestamp_seconds",
+       .help = "When copies were compared last, their primary being here, since 1970; 0: never."},
+      MetricKind::kGauge, [&book] { return static_cast<double>(book.Now().last_ended_ms) / 1000; });
+  add({.name = "replicas_differing_total",
+       .help = "Replicas here that set themselves aside because they differed from the majority."},
+      MetricKind::kCounter, [&book] { return static_cast<double>(book.Now().set_aside); });
+  add({.name = "verified_bytes_total", .help = "Bytes of keys and values read to compare copies."},
+      MetricKind::kCounter, [&server] { return static_cast<double>(server.verified_bytes()); });
+}
+
 }  // namespace
 
 MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServer& server,
@@ -403,6 +441,7 @@ MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServ
   RegisterRoles(registry, replicas, &held);
   RegisterWorst(registry, replicas, &held);
   RegisterLease(registry, server.lease(), clock, &held);
+  RegisterVerifications(registry, server, &held);
   held.push_back(
       registry.Add({.name = "nfs_client_copy_failed_requests",
                     .help = "As learn_copy_failures_total.",

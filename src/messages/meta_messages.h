@@ -108,6 +108,8 @@ struct ReplicaInfo {
   // Nothing has shown since its process began that its disk is not older than it was; it has written
   // nothing either.
   std::optional<bool> is_unproven;
+  // A primary's, if it verified its copies: a ContentVerdictKind (verification_messages.h).
+  std::optional<int32_t> content_verdict;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.status), v(4, s.last_committed_decree),
@@ -115,6 +117,7 @@ struct ReplicaInfo {
     v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
     v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
     v(1005, s.times_older), v(1006, s.is_unproven);
+    v(1010, s.content_verdict);
   }
   bool operator==(const ReplicaInfo&) const = default;
 };

@@ -48,6 +48,7 @@ std::string Sentence(std::vector<std::string> parts) {
 struct Totals {
   int64_t partitions = 0;
   std::array<int64_t, kPartitionHealths> by_health{};
+  int64_t undecided = 0;
 
   int64_t of(PartitionHealth health) const { return by_health[static_cast<size_t>(health)]; }
 };
@@ -55,6 +56,7 @@ struct Totals {
 Totals TotalsOf(const ClusterOverview& overview) {
   Totals totals;
   for (const TableOverview& table : overview.tables) {
+    totals.undecided += table.undecided;
     for (size_t i = 0; i < kPartitionHealths; ++i) {
       totals.by_health[i] += table.partitions[i];
       totals.partitions += table.partitions[i];
@@ -97,6 +99,10 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
              "refuse writes: too few copies");
   partitions(PartitionHealth::kWritableIll, "has fewer copies than asked for",
              "have fewer copies than asked for");
+  if (totals.undecided > 0)
+    parts.push_back(
+        absl::StrCat("the copies of ", Count(totals.undecided, "partition", "partitions"),
+                     " differ and no majority says which is right (verify_replicas shows where)"));
   const auto silent = Those(overview, [](const auto& server) { return !server.is_alive; });
   if (!silent.empty())
     parts.push_back(

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "messages/verification_messages.h"
 #include "messages/write_members.h"
 
 namespace arion {
@@ -43,6 +44,9 @@ void AddPartition(const ClusterState& state, PartitionId pid, const Partition& p
     const auto replica = node.replicas.find(pid);
     if (!node.alive || replica == node.replicas.end()) continue;
     if (node.IsLoading(pid)) ++row->servers[endpoint].opening;
+    if (endpoint == config.primary &&
+        replica->second.content_verdict == static_cast<int32_t>(ContentVerdictKind::kUndecided))
+      ++row->undecided;
     for (Durability mode : {Durability::kOs, Durability::kFsync})
       if (replica->second.durability == static_cast<int8_t>(mode)) row->durability.insert(mode);
   }

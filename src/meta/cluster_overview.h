@@ -45,8 +45,10 @@ struct TableOverview {
   std::string name;
   int32_t replica_count = 0;
   std::array<int32_t, kPartitionHealths> partitions{};  // by PartitionHealth
-  std::map<Endpoint, ServerShare> servers;              // without empty ones
-  std::set<Durability> durability;  // of the replicas that were reported; empty: not known
+  // Of these, those whose copies differ, and no majority says which is right.
+  int32_t undecided = 0;
+  std::map<Endpoint, ServerShare> servers;  // without empty ones
+  std::set<Durability> durability;          // of the replicas that were reported; empty: not known
 };
 
 struct ServerOverview {

@@ -65,6 +65,7 @@ void WriteTable(JsonWriter& json, const TableOverview& table) {
     WriteField(json, name.data(), table.partitions[i]);
   }
   json.EndObject();
+  WriteField(json, "undecided", table.undecided);
   json.Key("durability");
   json.StartArray();
   for (Durability mode : table.durability) WriteText(json, DurabilityName(mode));

@@ -555,6 +555,9 @@ ReplicaSnapshot Replica::Snapshot() const {
 
 ReplicaInfo Replica::Report() const {
   CHECK_ON_STRAND(strand_);
+  std::optional<int32_t> content_verdict;
+  if (const auto verdict = host_->verifications->VerdictOf(pid_); verdict)
+    content_verdict = static_cast<int32_t>(*verdict);
   const Watermarks marks = core_->marks();
   const int64_t times_older = core_->TimesOlder();
   return {.pid = pid_,
@@ -570,7 +573,8 @@ ReplicaInfo Replica::Report() const {
           .unclean = core_->last_stop() == LastStop::kUnclean,
           .last_mutation_ballot = core_->last_mutation_ballot(),
           .times_older = times_older > 0 ? std::optional(times_older) : std::nullopt,
-          .is_unproven = core_->IsProven() ? std::nullopt : std::optional(true)};
+          .is_unproven = core_->IsProven() ? std::nullopt : std::optional(true),
+          .content_verdict = content_verdict};
 }
 
 }  // namespace arion

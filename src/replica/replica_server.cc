@@ -105,6 +105,13 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const RequestBook& requests() const { return *host_->requests; }
   const SlowRequests& slow_requests() const { return *host_->slow_requests; }
   const ServerLease& lease() const { return *host_->lease; }
+  const VerificationBook& verifications() const { return *host_->verifications; }
+  int64_t verified_bytes() const {
+    int64_t bytes = 0;
+    for (size_t i = 0; i < host_->options.data_directories.size(); ++i)
+      bytes += host_->verifying->BytesOf(i);
+    return bytes;
+  }
   void OnRefused(std::function<void(const absl::Status&)> refused) {
     on_refused_ = std::move(refused);
   }
@@ -369,6 +376,8 @@ const SharedLogStats& ReplicaServer::shared_log() const { return state_->shared_
 const RequestBook& ReplicaServer::requests() const { return state_->requests(); }
 const SlowRequests& ReplicaServer::slow_requests() const { return state_->slow_requests(); }
 const ServerLease& ReplicaServer::lease() const { return state_->lease(); }
+const VerificationBook& ReplicaServer::verifications() const { return state_->verifications(); }
+int64_t ReplicaServer::verified_bytes() const { return state_->verified_bytes(); }
 void ReplicaServer::OnRefused(std::function<void(const absl::Status&)> refused) {
   state_->OnRefused(std::move(refused));
 }

@@ -170,6 +170,7 @@ struct DiskSnapshot {
 class RequestBook;
 class ServerLease;
 class SlowRequests;
+class VerificationBook;
 
 class ReplicaServer {
  public:
@@ -208,6 +209,8 @@ class ReplicaServer {
   const RequestBook& requests() const;
   const SlowRequests& slow_requests() const;
   const ServerLease& lease() const;
+  const VerificationBook& verifications() const;
+  int64_t verified_bytes() const;  // of content that was counted here, since the start
 
   // Before Start. `refused` runs, on some strand, if after Start the shared log turns out to be one
   // that can't be taken over: nothing will be served, the process shall stop.

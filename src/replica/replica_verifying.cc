@@ -229,6 +229,7 @@ void Replica::OnVerified(VerifyReplicasResponse result) {
           << what << "no majority agrees: nobody is set aside, a person decides";
   }
   host_->verifications->Ended(pid_, result);
+  host_->compactions->Changed();  // what is reported did
   verification_is_wanted_ = false;
   verification_place_ = nullptr;
   const bool may_pass = result.members.size() > 1 || result.members.empty();

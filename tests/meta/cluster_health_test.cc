@@ -53,6 +53,16 @@ TEST(ClusterHealthTest, NamesSilentServersAndWhatIsWaitedFor) {
             "It is waited for silent servers to come back before copies are made elsewhere.");
 }
 
+TEST(ClusterHealthTest, SaysThatCopiesDiffer) {
+  ClusterOverview overview = Healthy();
+  overview.tables[0].undecided = 1;
+  const ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, Grade::kReduced);
+  EXPECT_EQ(health.wrong,
+            "The copies of 1 partition differ and no majority says which is right (verify_replicas "
+            "shows where).");
+}
+
 TEST(ClusterHealthTest, PutsWhatIsNotServedFirst) {
   ClusterOverview overview = Healthy();
   overview.tables[0].partitions = {1, 1, 2, 4, 0};

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "messages/verification_messages.h"
+
 namespace arion {
 namespace {
 
@@ -68,12 +70,17 @@ TEST(ClusterOverviewTest, SaysWhatEachServerHoldsOfATable) {
   state.nodes[kA].replicas[{1, 0}] = report(0, Durability::kFsync, false);
   state.nodes[kB].replicas[{1, 0}] = report(0, Durability::kOs, true);
   state.nodes[kC].replicas[{1, 1}] = report(1, Durability::kOs, true);  // of old: it is silent
+  // Its primary's word counts, nobody else's.
+  for (const Endpoint server : {kA, kB})
+    state.nodes[server].replicas[{1, 0}].content_verdict =
+        static_cast<int32_t>(ContentVerdictKind::kUndecided);
   const ClusterOverview overview = OverviewOf(state, FunctionLevel::kLively, 1);
   const TableOverview& row = overview.tables.at(0);
   EXPECT_EQ(row.servers.at(kA), (ServerShare{.primaries = 2, .unhealthy = 1}));
   EXPECT_EQ(row.servers.at(kB), (ServerShare{.secondaries = 1, .opening = 1, .learning = 1}));
   EXPECT_FALSE(row.servers.contains(kC));
   EXPECT_EQ(row.durability, (std::set<Durability>{Durability::kOs, Durability::kFsync}));
+  EXPECT_EQ(row.undecided, 1);
   ASSERT_EQ(overview.work.size(), 1u);
   EXPECT_EQ(overview.work[0].pid, (PartitionId{1, 1}));
   ASSERT_EQ(overview.servers.size(), 3u);

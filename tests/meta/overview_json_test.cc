@@ -19,6 +19,7 @@ TEST(OverviewJsonTest, SaysWhatTheOverviewKnows) {
                       .name = "a \"b\"\n",
                       .replica_count = 3,
                       .partitions = {0, 0, 0, 3, 5},
+                      .undecided = 2,
                       .servers = {{kA, share}},
                       .durability = {Durability::kOs, Durability::kFsync}}};
   overview.work = {{{7, 2}, ConfigType::kAddSecondary, kA}};
@@ -32,6 +33,7 @@ TEST(OverviewJsonTest, SaysWhatTheOverviewKnows) {
   EXPECT_EQ(table["name"], "a \"b\"\n");
   EXPECT_EQ(table["partitions"]["writable_ill"], 3);
   EXPECT_EQ(table["partitions"]["healthy"], 5);
+  EXPECT_EQ(table["undecided"], 2);
   EXPECT_EQ(table["durability"], nlohmann::json({"os", "fsync"}));
   EXPECT_EQ(table["shares"][0]["learning"], 4);
   EXPECT_EQ(
