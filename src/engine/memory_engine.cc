@@ -229,8 +229,9 @@ class MemoryEngine : public Engine {
     if (records_.by_key.use_count() > 1)
       records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
     RecordMap& by_key = *records_.by_key;
-    auto it = by_key.lower_bound(from);
-    if (it == by_key.end()) it = by_key.begin();
+    const auto stays = [](const auto& entry) { return entry.second.expire_ts == 0; };
+    auto it = std::find_if(by_key.lower_bound(from), by_key.end(), stays);
+    if (it == by_key.end()) it = std::find_if(by_key.begin(), by_key.end(), stays);
     if (it == by_key.end()) return std::nullopt;
     std::string key = it->first;
     if (value)

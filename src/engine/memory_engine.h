@@ -34,9 +34,9 @@ class MemoryEngineFactory : public EngineFactory {
                                  const std::string& data_directory) override;
   std::string description() const override { return "in memory"; }
 
-  // As a fault below it would: the first record from raw key `from` on, or the very first, that the
-  // open engine of that directory holds gets this value, or is lost (nullopt), and nobody is told;
-  // its decree stays. The raw key; nullopt: there is none.
+  // As a fault below it would: the first record that never expires from raw key `from` on, or the
+  // very first, of the open engine of that directory gets this value, or is lost (nullopt); its
+  // decree stays, and nobody is told. The raw key; nullopt: there is none.
   std::optional<std::string> ChangeSilently(const std::string& data_directory,
                                             const std::string& from,
                                             std::optional<std::string> value);

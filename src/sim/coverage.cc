@@ -97,6 +97,8 @@ const char* ProbeName(Probe probe) {
       return "name-error";
     case Probe::kStartFailed:
       return "start-failed";
+    case Probe::kDifferingFound:
+      return "differing-found";
   }
   return "?";
 }

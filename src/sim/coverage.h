@@ -58,11 +58,12 @@ enum class Probe : uint8_t {
   kCallsReset,     // between two that live
   kTaskLate,       // of a node that lags
   kTaskLaterThanLease,
-  kCallFailed,   // about a name, for want of descriptors or memory
-  kNameError,    // likewise, by an I/O error
-  kStartFailed,  // of a node whose calls fail
+  kCallFailed,      // about a name, for want of descriptors or memory
+  kNameError,       // likewise, by an I/O error
+  kStartFailed,     // of a node whose calls fail
+  kDifferingFound,  // a copy that was changed silently
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kStartFailed) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kDifferingFound) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

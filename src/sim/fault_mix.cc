@@ -72,6 +72,8 @@ const char* FaultName(Fault fault) {
       return "lag";
     case Fault::kCallsFail:
       return "calls-fail";
+    case Fault::kSilentChange:
+      return "silent-change";
   }
   return "?";
 }

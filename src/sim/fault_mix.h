@@ -37,8 +37,10 @@ enum class Fault : uint8_t {
   kLag,  // the tasks of a node's loops, of its disk pool or of both come late, its clocks go on
   kCallsFail,  // a node's calls about names fail at random for a while, for want of descriptors or
                // memory; or, as kDiskLost, with an I/O error
+  kSilentChange,  // a record of one secondary changes or is lost, its decree stays, and nobody is
+                  // told; it is verified until the copies are equal; as kDiskLost
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kCallsFail) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kSilentChange) + 1;
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "engine/memory_engine.h"
+#include "messages/verification_messages.h"
 #include "meta/meta_server.h"
 #include "replica/replica_server.h"
 #include "sim/bounds.h"
@@ -164,11 +165,21 @@ class SimCluster {
   // Starts it after `delay` and crashes it between two steps of its recovery.
   void CrashInRecovery(Server& server, absl::Duration delay, CrashMode mode);
   void DamageAtRest(Server& server, Fault fault);
+  // Of a secondary there; then it is verified until the copies are found equal
+  // (sim_cluster_verifying.cc).
+  void ChangeSilently(Server& server);
+  void AwaitCalm();  // for that
+  bool WallClocksAgree() const;
+  void VerifyUntilEqual(PartitionId pid);
+  // While nothing else happens none but the one that was changed is.
+  void WatchWhoIsSetAside(Server& server);
+  void OnVerified(PartitionId pid, const VerifyReplicasResponse& answer);
   // All of the data directories, or one.
   void LoseDirectories(Server& server, Fault fault);
   static void MakeEmpty(SimDisk& disk, const std::string& path);
   void RotSomething(Server& server);
   void LoseCopy(Server& server, Fault fault);
+  static std::set<std::string> SetAsideAsFailed(const SimDisk& disk);
   void CrashOne(Server& server, absl::Duration length);
   void CrashAll();
   // Of the meta server's state; PutBack waits for its moment.
@@ -258,6 +269,8 @@ class SimCluster {
   std::string kept_state_;                                     // what the meta server's file held
   std::map<PartitionId, PartitionConfiguration> kept_stored_;  // with this
   int states_put_back_ = 0;
+  bool awaits_calm_ = false;
+  std::set<int64_t> found_equal_;  // runs, since a copy was changed silently
   absl::Duration healed_after_ = absl::InfiniteDuration();
   Violations violations_;
 };

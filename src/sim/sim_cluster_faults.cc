@@ -12,9 +12,8 @@
 #include "sim/sim_cluster.h"
 
 namespace arion::sim {
-namespace {
 
-std::set<std::string> SetAsideAsFailed(const SimDisk& disk) {
+std::set<std::string> SimCluster::SetAsideAsFailed(const SimDisk& disk) {
   std::set<std::string> directories;
   disk.ForEachFile([&directories](const std::string& path, const SimInode&) {
     if (const size_t at = path.find(".err/"); at != std::string::npos)
@@ -22,8 +21,6 @@ std::set<std::string> SetAsideAsFailed(const SimDisk& disk) {
   });
   return directories;
 }
-
-}  // namespace
 
 CrashMode SimCluster::DrawCrashMode() {
   // What lies in a page cache survives processes only.
@@ -332,6 +329,8 @@ void SimCluster::Inject(Fault fault) {
     case Fault::kReplaced:
     case Fault::kReadErrors:
       return LoseCopy(server, fault);
+    case Fault::kSilentChange:
+      return ChangeSilently(server);
     case Fault::kTableChurn:
       return churn_->BeginCycle();
     case Fault::kReset:
