@@ -36,7 +36,9 @@ std::vector<Range> Joined(const std::vector<Range>& ranges,
   size_t at = 0;
   for (const Range& range : ranges) {
     while (at + 1 < joined.size() && joined[at + 1].first <= range.first) ++at;
-    joined[at].records += range.records;
+    // Of a peer: any number.
+    joined[at].records = static_cast<int64_t>(static_cast<uint64_t>(joined[at].records) +
+                                              static_cast<uint64_t>(range.records));
     joined[at].sum += range.sum;
   }
   return joined;

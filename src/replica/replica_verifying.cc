@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/escaping.h>
 
-#include <cstdlib>
 #include <utility>
 
 #include "base/log.h"
@@ -47,9 +46,11 @@ CountContentResponse Replica::CountContent(const CountContentRequest& request) {
   const bool is_known = counting_ != nullptr && counting_->request().run == request.run;
   if (request.verdict) return is_known ? HearVerdict(request) : refused("it was not counted");
   if (!is_known) {
-    const int64_t apart = int64_t{ExpiryNow(host_->env.clock())} - request.now;
-    if (std::abs(apart) > ContentCount::kClocksApartSeconds)
-      return refused(absl::StrCat("its clock is ", apart, " s off the primary's"));
+    const int64_t now = ExpiryNow(host_->env.clock());
+    if (request.now < now - ContentCount::kClocksApartSeconds ||
+        request.now > now + ContentCount::kClocksApartSeconds)
+      return refused(absl::StrCat("by its clock it is ", now,
+                                  " s after 2016 began, by the primary's ", request.now));
     BeginCounting(request);
   }
   return counting_->Answer();

@@ -68,6 +68,22 @@ TEST_P(EngineViewTest, AViewStaysWhatItWas) {
   EXPECT_EQ(All(*engine_->View(), {}, Direction::kForward), (Rows{{a, "2"}, {c, "2"}}));
 }
 
+TEST_P(EngineViewTest, AWalkAsideMeetsWhatAForwardWalkMeets) {
+  Apply({});
+  for (int i = 0; i < 50; ++i) Put(JoinRawKey("h" + std::to_string(i % 7), std::to_string(i)), "1");
+  const auto view = engine_->View();
+  Put(JoinRawKey("h0", "0"), "2");
+  ASSERT_TRUE(engine_->Flush().ok());
+  for (const std::string& first : {std::string(), JoinRawKey("h3", "")}) {
+    Rows rows;
+    const auto walk = view->WalkAside({.first = first});
+    for (; walk->Valid(); walk->Next())
+      rows.emplace_back(std::string(walk->key()), std::string(walk->value()));
+    EXPECT_TRUE(walk->status().ok()) << walk->status();
+    EXPECT_EQ(rows, All(*view, {.first = first}, Direction::kForward));
+  }
+}
+
 TEST_P(EngineViewTest, AWalkBegunStaysOnItsView) {
   const std::string a = JoinRawKey("h", "a"), b = JoinRawKey("h", "b");
   Put(a, "1");

@@ -93,6 +93,9 @@ TEST(ContentVerdictTest, WhatAPeerNeverSaysNamesNothing) {
   counted[0].ranges = {{"z", 1, 1}, {"a", 1, 1}};
   counted[1].ranges = {{"q", 9, 9}};
   EXPECT_THAT(RangesThatDiffer(counted), IsEmpty());
+  counted[0].ranges = {{"", INT64_MAX, 1}, {"b", INT64_MAX, 1}};
+  counted[1].ranges = {{"", 9, 9}};
+  EXPECT_THAT(RangesThatDiffer(counted), testing::SizeIs(1));
 }
 
 }  // namespace

@@ -186,6 +186,28 @@ TEST_F(VerificationTest, AVerdictOfARunThatTheMemberDoesNotKnowChangesNothing) {
   EXPECT_FALSE(IsSetAside(*servers_[1]));
 }
 
+TEST_F(VerificationTest, WhatNoCorrectPrimaryAsksForIsRefused) {
+  ASSERT_NO_FATAL_FAILURE(Fill(3, 30));
+  const int64_t now = ExpiryNow(servers_[1]->node.environment().clock());
+  for (const int64_t at : {INT64_MIN, int64_t{-1}, now, INT64_MAX})
+    for (const int64_t decree : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{1}, INT64_MAX})
+      for (const int64_t run : {int64_t{-1}, int64_t{0}, INT64_MAX}) {
+        const CountContentRequest request{.pid = kPid,
+                                          .ballot = Snapshot(*servers_[0]).ballot,
+                                          .primary = servers_[0]->address,
+                                          .run = run,
+                                          .decree = Decree(decree),
+                                          .now = at};
+        Call(*servers_[1], kRpcCountContent, EncodeWrapped(request));
+      }
+  CountContentRequest of_another{
+      .pid = kPid, .ballot = Ballot(99), .primary = servers_[2]->address};
+  const auto answer = DecodeWrapped<CountContentResponse>(
+      Call(*servers_[1], kRpcCountContent, EncodeWrapped(of_another)).body);
+  EXPECT_EQ(answer->err, ErrorCode::kInvalidState);
+  EXPECT_EQ(Verify(*servers_[0]).verdict, ContentVerdictKind::kEqual);
+}
+
 TEST_F(VerificationTest, EachPartitionIsVerifiedOnceInAnInterval) {
   options_.verify_interval = absl::Minutes(2);
   ASSERT_NO_FATAL_FAILURE(Fill(3, 30));
