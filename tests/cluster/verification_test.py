@@ -23,31 +23,35 @@ CHANGER = os.path.join(harness.BUILD, "tests", "cluster", "change_record")
 class Verification(harness.ClusterTest):
     partitions = 4
 
-    def verify(self, *options):
+    def shell(self, *command):
         """(exit code, answer)"""
         shell = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-j", "-e",
-                                " ".join(["verify_replicas temp", *options])],
+                                " ".join(command)],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120 * harness.PATIENCE)
         return shell.returncode, json.loads(shell.stdout.splitlines()[-1])
+
+    def verify(self, *options):
+        return self.shell("verify_replicas", "temp", *options)
 
     def directories(self, server, suffix):
         return glob.glob(os.path.join(server.directory, "data*", "replica", "reps", f"*{suffix}"))
 
-    def change(self, how, key):
+    def change(self, how, key, table="temp", replicas=3):
         """Of the partition's first secondary; that server."""
         partition = self.table.partition_of(key)
-        members = next(p for p in self.cluster.partitions("temp") if p["index"] == partition)
+        members = next(p for p in self.cluster.partitions(table) if p["index"] == partition)
         victim = next(server for server in self.cluster.replicas if server.address == members["secondaries"][0])
         self.assertEqual(victim.stop(), 0)
         directory = self.directories(victim, f"{self.table.app_id}.{partition}.pegasus")[0]
         subprocess.run([CHANGER, os.path.join(directory, "data"), how, key.decode(), "s"], check=True)
         victim.start()
         self.cluster.wait_listening(victim)
+        self.cluster.wait_healthy(table, replicas)
         self.cluster.wait_healthy("temp")
         return victim, partition
 
-    def open_table(self):
-        self.table = data_api.DataApi(self.cluster.meta.address, "temp")
+    def open_table(self, name="temp"):
+        self.table = data_api.DataApi(self.cluster.meta.address, name)
         self.addCleanup(self.table.close)
 
     def check_is_found_and_mended(self, how, key):
@@ -97,6 +101,27 @@ class Verification(harness.ClusterTest):
         self.assertEqual(lost[:10], [])
         code, answer = self.verify("-p", "0")
         self.assertEqual((code, answer["equal"]), (0, 1), answer)
+
+    def test_of_two_copies_that_differ_none_is_set_aside_and_it_is_said(self):
+        self.cluster.create_table("two", partitions=1, replicas=2)
+        self.open_table("two")
+        self.table.set(b"changed", b"s", b"as it was written")
+        set_aside = {server.name: len(self.directories(server, ".err")) for server in self.cluster.replicas}
+        self.assertEqual(self.shell("verify_replicas", "two")[0], 0)  # and what is written is applied everywhere
+        self.change("change", b"changed", "two", replicas=2)
+        code, answer = self.shell("verify_replicas", "two")
+        self.assertEqual((code, answer["undecided"], answer["differing"]), (4, 1, 0), answer)
+        self.assertIn("what_to_do", answer)
+
+        def is_said():
+            code, answer = self.shell("status")
+            return code == 4 and "differ and no majority" in json.dumps(answer)
+        harness.wait_for("status says it", is_said)
+        self.assertEqual(harness.value_of(harness.metrics(self.cluster.meta), "arion_differing_partitions", table="two"), 1)
+        undecided = [harness.value_of(harness.metrics(server), "arion_undecided_partitions") for server in self.cluster.replicas]
+        self.assertEqual(sum(undecided), 1, undecided)
+        for server in self.cluster.replicas:
+            self.assertEqual(len(self.directories(server, ".err")), set_aside[server.name])
 
 
 if __name__ == "__main__":

@@ -106,6 +106,17 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
   }
 }
 
+void AddDiffering(const std::string& where, const std::vector<MetricSample>& samples,
+                  Answer::List* problems) {
+  for (const MetricSample& sample : samples)
+    if (sample.name == "undecided_partitions" && sample.value > 0)
+      problems->rows.push_back(
+          {where,
+           absl::StrCat("the copies of ", static_cast<int64_t>(sample.value),
+                        " partitions it leads differ and no majority says which is right"),
+           std::string("nothing by itself; verify_replicas shows where, and what to do")});
+}
+
 void AddServers(const Overview& overview, Answer::List* problems) {
   for (const NodeState& node : overview.nodes) {
     const std::string where = "server " + node.address.ToString();
@@ -124,6 +135,7 @@ void AddServers(const Overview& overview, Answer::List* problems) {
       continue;
     }
     AddDisks(node, *samples, problems);
+    AddDiffering(where, *samples, problems);
     const absl::StatusOr<std::string> stuck = FetchPage(node.address, "/stuck", PageForm::kText);
     if (stuck.ok() && !stuck->starts_with("nothing"))
       problems->rows.push_back(
