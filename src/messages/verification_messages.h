@@ -53,13 +53,15 @@ struct CountContentRequest {
   int64_t run = 0;
   Decree decree;    // what is counted is the content at it
   int64_t now = 0;  // seconds since 2016, by the primary's clock
+  // Seconds: what expires so soon after `now` is left out, and a count takes no longer.
+  int64_t margin = 0;
   std::optional<ContentVerdictKind> verdict;
   std::optional<int64_t> records;  // what most have; of kEqual and kMajority
   std::optional<int64_t> sum;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.run), v(5, s.decree), v(6, s.now);
-    v(7, s.verdict), v(8, s.records), v(9, s.sum);
+    v(7, s.verdict), v(8, s.records), v(9, s.sum), v(10, s.margin);
   }
   bool operator==(const CountContentRequest&) const = default;
 };

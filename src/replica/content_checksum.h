@@ -6,8 +6,8 @@
 //           are few records each is a range of its own. Sums add up (modulo 2^64): ranges may be
 //           joined.
 //           Left out, because it may differ without a fault:
-//           - what expires before `expires_after`, the coordinator's clock and a margin: compactions
-//             drop it on each server when they come to it;
+//           - what expires by `expires_after`, the coordinator's clock and a margin: compactions
+//             drop it on each server when they come to it, and from views too;
 //           - keys of another partition of the table: an older version's split leaves them in both
 //             halves until a compaction drops them;
 //           - values' time tags and schema, which no client sees;

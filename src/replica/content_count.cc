@@ -11,6 +11,7 @@ namespace arion {
 ContentCount::ContentCount(CountContentRequest request, ContentChecksum::Terms terms,
                            int64_t of_bytes, Hooks hooks)
     : request_(std::move(request)),
+      expires_after_(terms.expires_after),
       of_bytes_(of_bytes),
       hooks_(std::move(hooks)),
       checksum_(std::make_shared<ContentChecksum>(terms)),
@@ -57,6 +58,8 @@ void ContentCount::Piece() {
 void ContentCount::OnPiece(uint64_t bytes, const absl::Status& status) {
   if (state_ != CountState::kCounting) return;
   if (!status.ok()) return Refuse(absl::StrCat("its content can't be read: ", status.ToString()));
+  if (hooks_.wall_seconds() + kClocksApartSeconds > expires_after_)
+    return Refuse("it took so long that what it counted first may have expired meanwhile");
   bytes_ += static_cast<int64_t>(bytes);
   if (!checksum_->IsDone()) return After(hooks_.pace(bytes));
   view_ = nullptr;

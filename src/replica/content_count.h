@@ -30,9 +30,11 @@ class ContentCount : public std::enable_shared_from_this<ContentCount> {
   static constexpr uint64_t kPieceBytes = 1 << 20;
   static constexpr absl::Duration kForgotten = absl::Seconds(60);
   static constexpr absl::Duration kHindered = absl::Milliseconds(200);  // then it is looked again
-  // Compactions drop what expires by a clock of their own: what expires so soon is left out, and
-  // clocks that are further apart are not relied on.
-  static constexpr int64_t kExpiryMarginSeconds = 3600;
+  // Compactions drop what expires by a clock of their own, from views too: what expires within a
+  // margin is left out, a count that would take longer ends as refused, and clocks that are further
+  // apart are not relied on.
+  static constexpr int64_t kMarginSecondsMin = 3600;
+  static constexpr int64_t kMarginSecondsMax = 30 * 24 * 3600;
   static constexpr int64_t kClocksApartSeconds = 600;
 
   struct Hooks {
@@ -45,7 +47,8 @@ class ContentCount : public std::enable_shared_from_this<ContentCount> {
     std::function<absl::Duration(uint64_t bytes)> pace;  // takes room, says when to go on
     std::function<void(absl::Duration, absl::AnyInvocable<void()>)> after;
     std::function<Instant()> now;
-    std::function<bool()> may_read;  // false: something waits for the pool to be quiet
+    std::function<int64_t()> wall_seconds;  // since 2016
+    std::function<bool()> may_read;         // false: something waits for the pool to be quiet
   };
   // `of_bytes`: about what there is.
   ContentCount(CountContentRequest request, ContentChecksum::Terms terms, int64_t of_bytes,
@@ -73,6 +76,7 @@ class ContentCount : public std::enable_shared_from_this<ContentCount> {
   void Refuse(std::string why);
 
   const CountContentRequest request_;
+  const int64_t expires_after_;
   const int64_t of_bytes_;
   const Hooks hooks_;
   const std::shared_ptr<ContentChecksum> checksum_;  // the pool's while a piece is under way

@@ -242,6 +242,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void ConsiderVerification();
   void VerifyNow();
   void BeginVerification();
+  int64_t VerificationMarginSeconds() const;
   void AskForCount(Endpoint member, const CountContentRequest& request,
                    Verification::Hooks::Answered answered);
   void OnVerified(VerifyReplicasResponse result);

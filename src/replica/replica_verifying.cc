@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/escaping.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -59,7 +60,9 @@ CountContentResponse Replica::CountContent(const CountContentRequest& request) {
 void Replica::BeginCounting(const CountContentRequest& request) {
   const AppInfo& app = core_->app();
   const ContentChecksum::Terms terms{
-      .expires_after = static_cast<uint32_t>(request.now + ContentCount::kExpiryMarginSeconds),
+      .expires_after = static_cast<uint32_t>(
+          request.now + std::clamp(request.margin, ContentCount::kMarginSecondsMin,
+                                   ContentCount::kMarginSecondsMax)),
       .partition_index = pid_.index,
       .partition_count = app.partition_count};
   counting_ = std::make_shared<ContentCount>(
@@ -79,6 +82,7 @@ void Replica::BeginCounting(const CountContentRequest& request) {
                 After(delay, [then = std::move(then)](Replica&) mutable { then(); });
               },
           .now = [this] { return host_->env.clock().Now(); },
+          .wall_seconds = [this] { return int64_t{ExpiryNow(host_->env.clock())}; },
           .may_read = [this] { return engine_ != nullptr && when_quiet_.empty(); }});
   counting_->Start();
 }
@@ -183,12 +187,23 @@ void Replica::BeginVerification() {
               },
           .now = [this] { return host_->env.clock().Now(); },
           .wall_seconds = [this] { return int64_t{ExpiryNow(host_->env.clock())}; },
+          .margin_seconds = [this] { return VerificationMarginSeconds(); },
           .after =
               [this](absl::Duration delay, absl::AnyInvocable<void()> then) {
                 After(delay, [then = std::move(then)](Replica&) mutable { then(); });
               },
           .done = [this](VerifyReplicasResponse result) { OnVerified(std::move(result)); }});
   verification_->Start();
+}
+
+// Several times what the configured rate would take, for copies yield to clients.
+int64_t Replica::VerificationMarginSeconds() const {
+  constexpr uint64_t kUsualRate = 20 << 20;
+  constexpr uint64_t kTimes = 10;
+  const uint64_t limit = host_->options.verify_limits.disk;
+  const uint64_t rate = limit == 0 ? kUsualRate : std::max<uint64_t>(limit, 1024);
+  const uint64_t size = engine_ == nullptr ? 0 : engine_->size_bytes();
+  return ContentCount::kMarginSecondsMin + static_cast<int64_t>(size / rate * kTimes);
 }
 
 void Replica::AskForCount(Endpoint member, const CountContentRequest& request,

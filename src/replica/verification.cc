@@ -21,7 +21,8 @@ CountContentRequest Verification::Request() const {
           .primary = members_.front().node,
           .run = run_,
           .decree = decree_,
-          .now = began_at_wall_};
+          .now = began_at_wall_,
+          .margin = hooks_.margin_seconds()};
 }
 
 void Verification::Begin() {

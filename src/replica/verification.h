@@ -50,7 +50,8 @@ class Verification : public std::enable_shared_from_this<Verification> {
     std::function<void(Endpoint, CountContentRequest, Answered)> ask;
     std::function<void()> write_nothing;  // an empty write
     std::function<Instant()> now;
-    std::function<int64_t()> wall_seconds;  // since 2016
+    std::function<int64_t()> wall_seconds;    // since 2016
+    std::function<int64_t()> margin_seconds;  // longer than a count will take
     std::function<void(absl::Duration, absl::AnyInvocable<void()>)> after;
     // Before this server hears the verdict itself.
     std::function<void(VerifyReplicasResponse)> done;

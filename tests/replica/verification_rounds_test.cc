@@ -40,6 +40,7 @@ class VerificationRounds : public testing::Test {
             .write_nothing = [this] { ++written_; },
             .now = [this] { return now_; },
             .wall_seconds = [] { return int64_t{5000}; },
+            .margin_seconds = [] { return int64_t{3600}; },
             .after =
                 [this](absl::Duration delay, absl::AnyInvocable<void()> then) {
                   tasks_.emplace(now_ + delay, std::move(then));
