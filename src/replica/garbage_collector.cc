@@ -205,9 +205,10 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
     const Instant since = before == place.seen.end() ? now : before->second;
     seen[entry.name] = since;
     const absl::Duration keep = KeepOf(entry.kind);
-    if (wall - absl::FromUnixMicros(entry.since_us) >= keep &&
-        now - since >= std::min(keep, kSeenMin))
-      place.due.insert(entry.name);
+    const absl::Duration age = wall - absl::FromUnixMicros(entry.since_us);
+    const absl::Duration seen_for = now - since;
+    const bool is_old = age >= keep && seen_for >= std::min(keep, kSeenMin);
+    if (is_old || seen_for >= keep) place.due.insert(entry.name);
   }
   place.seen = std::move(seen);
   {

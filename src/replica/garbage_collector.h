@@ -8,7 +8,8 @@
 //           Age is counted from the name's microseconds, else from the last change. Everything
 //           else, .bak included, is left alone. A disk that failed (IO_ERROR) is not touched.
 //           Wall clocks jump: besides, a directory goes only after this process has seen it for an
-//           hour, or as long as it is to be kept if that is shorter.
+//           hour, or as long as it is to be kept if that is shorter; and it goes whatever its name
+//           says once this process has seen it for as long as it is to be kept.
 // Threads   Strand-bound, but for Counts: any thread.
 // Lifetime  Held by shared_ptr.
 // Promises  G1  What is removed had a name that no scan and no replica loads; a removal that was

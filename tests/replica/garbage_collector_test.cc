@@ -130,6 +130,18 @@ TEST_F(GarbageCollectorTest, AWallClockThatJumpsRemovesNothingAtOnce) {
   EXPECT_TRUE(Exists(Files(server), failed));
 }
 
+TEST_F(GarbageCollectorTest, WhatWasSetAsideWhileTheWallClockRanAheadIsNotKeptForThatLong) {
+  Server& server = AddServer();
+  server.node.JumpWall(absl::Hours(1000));
+  const std::string failed = Name(server, ".err");
+  server.node.JumpWall(-absl::Hours(1000));
+  Make(server, failed);
+  world_.RunFor(absl::Minutes(6 * 60 + 55));
+  EXPECT_TRUE(Exists(Files(server), failed));
+  world_.RunFor(absl::Minutes(10));
+  EXPECT_FALSE(Exists(Files(server), failed));
+}
+
 TEST_F(GarbageCollectorTest, AReplicaIsNoGarbageBeforeTheMetaServerSaysSo) {
   options_.closed_replica_linger = absl::Seconds(5);
   Server& server = AddServer();
