@@ -214,7 +214,7 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     return absl::FailedPreconditionError(
         absl::StrCat("no data directory can be used; the log has the reason of each, the first is ",
                      first_unreadable_));
-  replaced_ = TakeReplaced(host_->env.files(), &found);
+  ASSIGN_OR_RETURN(replaced_, TakeReplaced(host_->env.files(), &found));
   for (const FoundReplica& replica : replaced_) not_loaded_.set_aside.insert(replica.pid);
   RETURN_IF_ERROR(CheckNoDuplicates(host_->env.files(), found));
   return found;

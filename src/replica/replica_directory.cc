@@ -113,10 +113,11 @@ namespace {
 
 // A larger one is the newer of two copies; nullopt: it can't be told.
 using CopyAge = std::optional<std::pair<bool, Ballot>>;
-CopyAge AgeOf(FileSystem& files, const FoundReplica& replica) {
+absl::StatusOr<CopyAge> AgeOf(FileSystem& files, const FoundReplica& replica) {
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, replica.path);
-  if (!info.ok()) return std::nullopt;
-  return std::pair(!info->is_learner, info->ballot);
+  if (absl::IsResourceExhausted(info.status())) return info.status();
+  if (!info.ok()) return CopyAge();
+  return CopyAge(std::pair(!info->is_learner, info->ballot));
 }
 
 // The one of `copies` that replaces all others; null: none, or they name each other.
@@ -134,7 +135,8 @@ const FoundReplica* ReplacementAmong(absl::Span<const FoundReplica* const> copie
 
 }  // namespace
 
-std::vector<FoundReplica> TakeReplaced(FileSystem& files, std::vector<FoundReplica>* found) {
+absl::StatusOr<std::vector<FoundReplica>> TakeReplaced(FileSystem& files,
+                                                       std::vector<FoundReplica>* found) {
   std::map<PartitionId, std::vector<const FoundReplica*>> copies_of;
   for (const FoundReplica& replica : *found) copies_of[replica.pid].push_back(&replica);
   std::set<std::string> leaving;
@@ -143,9 +145,11 @@ std::vector<FoundReplica> TakeReplaced(FileSystem& files, std::vector<FoundRepli
     const FoundReplica* const replacement = ReplacementAmong(copies);
     if (replacement == nullptr) continue;
     const FoundReplica* stays = replacement;
-    CopyAge age = AgeOf(files, *stays);
-    for (const FoundReplica* copy : copies)
-      if (const CopyAge its = AgeOf(files, *copy); its > age) stays = copy, age = its;
+    ASSIGN_OR_RETURN(CopyAge age, AgeOf(files, *stays));
+    for (const FoundReplica* copy : copies) {
+      ASSIGN_OR_RETURN(const CopyAge its, AgeOf(files, *copy));
+      if (its > age) stays = copy, age = its;
+    }
     for (const FoundReplica* copy : copies)
       if (copy != stays) leaving.insert(copy->path);
   }

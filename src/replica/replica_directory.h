@@ -60,7 +60,8 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
 // leave *found and are returned, to be set aside. The one that stays is that one; but where it is a
 // learner's, or has the smaller ballot, it never became a member and stays only if no other can be
 // read.
-std::vector<FoundReplica> TakeReplaced(FileSystem& files, std::vector<FoundReplica>* found);
+absl::StatusOr<std::vector<FoundReplica>> TakeReplaced(FileSystem& files,
+                                                       std::vector<FoundReplica>* found);
 // `replaced` is gone: the replica in `path` need not say so any more. Durable, or an error.
 absl::Status ForgetReplaced(FileSystem& files, const std::string& path,
                             const std::string& replaced);

@@ -120,8 +120,9 @@ class ReplacedDirectoryTest : public ReplicaDirectoryTest {
   std::string Loaded() {
     std::vector<FoundReplica> found = Found();
     const size_t all = found.size();
-    const std::vector<FoundReplica> replaced = TakeReplaced(files(), &found);
-    EXPECT_EQ(replaced.size() + found.size(), all);
+    const auto replaced = TakeReplaced(files(), &found);
+    EXPECT_TRUE(replaced.ok()) << replaced.status();
+    EXPECT_EQ(replaced->size() + found.size(), all);
     if (!CheckNoDuplicates(files(), found).ok()) return "";
     return found.at(0).path;
   }
@@ -132,6 +133,18 @@ TEST_F(ReplacedDirectoryTest, TheOneThatReplacesTheOthersIsLoaded) {
   MakeCopy("/b", {.ballot = Ballot(7)}, {"/a/2.1.pegasus", "/c/2.1.pegasus"});
   EXPECT_EQ(Loaded(), "/b/2.1.pegasus");
   MakeCopy("/c", {.ballot = Ballot(6)}, {});
+  EXPECT_EQ(Loaded(), "/b/2.1.pegasus");
+}
+
+// Taken for one of unknown age it would give way to the older one, with all it acknowledged.
+TEST_F(ReplacedDirectoryTest, AWantOfDescriptorsSaysNothingOfACopysAge) {
+  MakeCopy("/a", {.ballot = Ballot(5)}, {});
+  MakeCopy("/b", {.ballot = Ballot(7)}, {"/a/2.1.pegasus"});
+  std::vector<FoundReplica> found = Found();
+  node_.disk().FailCalls("/b/2.1.pegasus", sim::DiskTrouble::kNoDescriptors, 100);
+  const absl::Status taken = TakeReplaced(files(), &found).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(taken)) << taken;
+  node_.disk().FailCalls("", sim::DiskTrouble::kNoDescriptors, 0);
   EXPECT_EQ(Loaded(), "/b/2.1.pegasus");
 }
 
