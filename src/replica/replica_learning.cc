@@ -261,8 +261,11 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
     ExchangeEngine(
         serial, decree,
         [&engines = host_->engines, &files = host_->env.files(), source, decree,
-         directory = directory_]() -> absl::Status {
-          RETURN_IF_ERROR(engines.InstallCheckpoint(source, decree, DataPathOf(directory)));
+         directory = directory_, is_installed = false]() mutable -> absl::Status {
+          // Not again after a removal that began and lacked descriptors: there is no source any more.
+          if (!is_installed)
+            RETURN_IF_ERROR(engines.InstallCheckpoint(source, decree, DataPathOf(directory)));
+          is_installed = true;
           return files.RemoveAll(LearnPathOf(directory));
         });
   });

@@ -189,6 +189,29 @@ TEST_F(ReplicaServerTest, ALearnerFarBehindCopiesACheckpoint) {
   for (int i = 300; i < 320; ++i) ASSERT_EQ(Get(c, i), "late") << i;
 }
 
+// Removing the copy that was installed opens directories; what lies in them is gone by then.
+TEST_F(ReplicaServerTest, ALearnerThatLacksDescriptorsToRemoveItsCopyIsNotFenced) {
+  options_.log_segment_bytes = 64 << 10;
+  options_.checkpoint_interval = absl::Seconds(1);
+  options_.log_for_member = {};  // it gets a checkpoint
+  Server& a = AddServer();
+  Server& b = AddServer();
+  Server& c = AddServer();
+  ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 1000));
+  meta_.Propose(a.address, ConfigType::kAddSecondary, c.address);
+  ASSERT_TRUE(world_.RunUntil([&] { return !Snapshot(c).directory.empty(); }, absl::Seconds(5)));
+  sim::SimDisk& disk = c.node.disk();
+  disk.FailCalls(Snapshot(c).directory + "/learn", sim::DiskTrouble::kNoDescriptors, 30);
+  for (int i = 0; i < 30; ++i) {
+    meta_.Propose(a.address, ConfigType::kAddSecondary, c.address);
+    world_.RunFor(absl::Seconds(2));
+  }
+  EXPECT_GT(disk.calls_failed(), 0);
+  disk.FailCalls("", sim::DiskTrouble::kNoDescriptors, 0);
+  ASSERT_TRUE(AddSecondary(a, c));
+  EXPECT_EQ(CountDirectories(c, ".err"), 0);
+}
+
 // What is kept of the log for a member that is away has a bad byte.
 TEST_F(ReplicaServerTest, AMemberComesBackThoughAPartOfThePrimarysLogIsDamaged) {
   options_.log_segment_bytes = 64 << 10;
