@@ -142,10 +142,12 @@ struct DddNode {
   Decree last_committed_decree;
   Decree last_prepared_decree;
   std::optional<HostPort> hp_node;
+  std::optional<bool> is_ballot_of_data;  // Arion's: of the last mutation, not of what it was told
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.drop_time_ms), v(3, s.is_alive), v(4, s.is_collected), v(5, s.ballot);
     v(6, s.last_committed_decree), v(7, s.last_prepared_decree), v(8, s.hp_node);
+    v(1000, s.is_ballot_of_data);
   }
   bool operator==(const DddNode&) const = default;
 };

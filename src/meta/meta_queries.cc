@@ -230,6 +230,7 @@ DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianO
           // Of what it holds: who was told of a later configuration may have nothing of it.
           const HeldReplica held{endpoint, report};
           known.ballot = held.IsWhole() ? held.HeldBallot() : Ballot(0);
+          known.is_ballot_of_data = held.IsWhole() && held.TellsBallot();
           known.last_committed_decree = report->last_committed_decree;
           known.last_prepared_decree = report->last_prepared_decree;
         }

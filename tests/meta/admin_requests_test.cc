@@ -589,6 +589,7 @@ TEST_F(AdminRequestsTest, AForsakenPartitionIsShownAndServedByWhomAnAdministrato
   EXPECT_FALSE(nodes.front().is_alive);
   EXPECT_EQ(nodes.back().node, primary);
   EXPECT_EQ(nodes.back().ballot, whole.ballot);
+  EXPECT_EQ(nodes.back().is_ballot_of_data, true);
 
   EXPECT_EQ(Plan({{primary, primary, ConfigType::kAssignPrimary}}, true), ErrorCode::kOk);
   Obey();

@@ -12,7 +12,8 @@ DddNode Member(uint16_t port, int64_t ballot, int64_t prepared) {
           .is_collected = true,
           .ballot = Ballot(ballot),
           .last_committed_decree = Decree(prepared - 1),
-          .last_prepared_decree = Decree(prepared)};
+          .last_prepared_decree = Decree(prepared),
+          .is_ballot_of_data = true};
 }
 DddNode Silent(uint16_t port) {
   return {.node = {.ip = 0x7f000001, .port = port}, .ballot = Ballot(-1)};
@@ -24,7 +25,11 @@ TEST(DeadPartitionTest, WhoHasMostIsTheCandidate) {
   partition.dropped[1].last_prepared_decree = Decree(21);
   EXPECT_EQ(BestCandidate(partition), &partition.dropped[1]);
   partition.dropped[2].last_committed_decree = Decree(20);
-  EXPECT_EQ(BestCandidate(partition), &partition.dropped[2]) << "before the log's length";
+  EXPECT_EQ(BestCandidate(partition), &partition.dropped[1])
+      << "it holds all that the other one does, whatever it knows to be committed";
+  for (DddNode& node : partition.dropped) node.is_ballot_of_data = std::nullopt;
+  EXPECT_EQ(BestCandidate(partition), &partition.dropped[2])
+      << "one that tells the ballot it knows may have a longer log of an older one";
   partition.dropped = {Silent(1), Member(2, 3, 4)};
   EXPECT_EQ(BestCandidate(partition), &partition.dropped[1]) << "a dead one is not waited for";
   partition.dropped = {Silent(1)};

@@ -8,7 +8,9 @@ namespace arion::shell {
 const DddNode* BestCandidate(const DddPartition& partition) {
   const DddNode* best = nullptr;
   const auto rank = [](const DddNode& node) {
-    return std::tuple(node.ballot, node.last_committed_decree, node.last_prepared_decree);
+    return node.is_ballot_of_data.value_or(false)
+               ? std::tuple(node.ballot, node.last_prepared_decree, node.last_committed_decree)
+               : std::tuple(node.ballot, node.last_committed_decree, node.last_prepared_decree);
   };
   for (const DddNode& node : partition.dropped) {
     if (!node.is_alive) continue;

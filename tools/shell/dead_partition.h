@@ -6,9 +6,10 @@
 
 namespace arion::shell {
 
-// Who has most of those that are alive: by the ballot of what it holds, then decree, then log (under
-// one ballot nothing is acknowledged that a member's log lacks; servers that tell only the ballot
-// they know may have a longer log of an older one). Null: nobody, or not yet: a living server that has
+// Who has most of those that are alive: by the ballot of its last mutation, then by the length of its
+// log: of two copies whose last mutations are of one ballot the longer one holds all of the other,
+// whatever each knows to be committed (a restart forgets some of that). Servers that tell only the
+// ballot that they know may have a longer log of an older one: their decree goes first. Null: nobody, or not yet: a living server that has
 // not said what it has may have more.
 const DddNode* BestCandidate(const DddPartition& partition);
 
