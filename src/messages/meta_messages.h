@@ -47,12 +47,19 @@ struct BeaconAck {
   bool allowed = false;
   std::optional<HostPort> hp_this_node;
   std::optional<HostPort> hp_primary_node;
-  std::optional<int64_t> arion_caps;  // Arion's extension
+  std::optional<int64_t> arion_caps;  // Arion's extensions
+  // Names the life of the meta server that answers, and counts how often it has declared the sender
+  // dead in it: whoever thinks that it held its lease all the while is told that its clock stood
+  // still (replica/failure_detector_client.h).
+  std::optional<int64_t> arion_meta_life;
+  std::optional<int64_t> arion_deaths;
+  std::optional<bool> arion_is_frozen;  // it changes no members now
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.this_node), v(3, s.primary_node), v(4, s.is_master), v(5, s.allowed),
         v(6, s.hp_this_node);
-    v(7, s.hp_primary_node), v(1000, s.arion_caps);
+    v(7, s.hp_primary_node), v(1000, s.arion_caps), v(1001, s.arion_meta_life),
+        v(1002, s.arion_deaths), v(1003, s.arion_is_frozen);
   }
   bool operator==(const BeaconAck&) const = default;
 };

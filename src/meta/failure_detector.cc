@@ -48,6 +48,7 @@ std::vector<Endpoint> FailureDetector::Expire(Instant now) {
   for (auto& [node, record] : records_) {
     if (record.alive && now >= record.last_beacon + options_.grace) {
       record.alive = false;
+      ++record.deaths;
       dead.push_back(node);
     }
   }
@@ -60,6 +61,11 @@ Instant FailureDetector::NextDeadline() const {
     if (record.alive) next = std::min(next, record.last_beacon + options_.grace);
   }
   return next;
+}
+
+int64_t FailureDetector::Deaths(Endpoint node) const {
+  auto found = records_.find(node);
+  return found == records_.end() ? 0 : found->second.deaths;
 }
 
 Instant FailureDetector::FormerServiceEnd(Endpoint node) const {

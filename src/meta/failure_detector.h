@@ -45,6 +45,8 @@ class FailureDetector {
   void AssumeAlive(Endpoint node, Instant now);
   std::vector<Endpoint> Expire(Instant now);
   Instant NextDeadline() const;  // InfiniteFuture: nobody is alive
+  // How often Expire declared it dead.
+  int64_t Deaths(Endpoint node) const;
   // When the last accepted beacon of the process before the present one arrived; valid after
   // kRestarted.
   Instant FormerServiceEnd(Endpoint node) const;
@@ -57,6 +59,7 @@ class FailureDetector {
     Instant up_since;  // first beacon of this process
     Instant former_service_end;
     int32_t unstable_restarts = 0;
+    int64_t deaths = 0;
   };
 
   Options options_;

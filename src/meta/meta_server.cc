@@ -59,6 +59,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
+      life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
       last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
 
 absl::Status MetaServer::State::Start() {
@@ -220,7 +221,10 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
                             .this_node = beacon->to_node,
                             .primary_node = beacon->to_node,
                             .is_master = true,
-                            .allowed = true});
+                            .allowed = true,
+                            .arion_meta_life = life_,
+                            .arion_deaths = detector_.Deaths(from),
+                            .arion_is_frozen = Level() <= FunctionLevel::kFreezed});
 }
 
 void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {

@@ -187,6 +187,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
+  const int64_t life_;                   // names this life among those of all meta servers
   int64_t last_report_number_;           // given to any server; begins anywhere
   Instant began_at_{0};
   Instant leases_end_{0};  // those that this meta server, or a former one, granted

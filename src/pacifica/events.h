@@ -113,6 +113,8 @@ struct TableChanged {
 };
 // A successful config sync, whose request listed this replica, did not name it.
 struct MissingInSync {};
+// The meta server changes members again.
+struct MetaThawed {};
 // The failure detector: without a lease the replica is INACTIVE; Connected comes before the config
 // sync that follows. A core starts disconnected.
 struct LeaseLost {};
@@ -170,8 +172,8 @@ struct Tick {};
 using Event = std::variant<ClientWrite, Logged, Applied, DurableAdvanced, Fenced, PrepareReceived,
                            PrepareAcked, GroupCheckReceived, GroupCheckAnswered, AddLearnerReceived,
                            RemoveReceived, ProposalReceived, ConfigurationUpdateAnswered,
-                           ConfigurationSynced, TableChanged, MissingInSync, LeaseLost, Connected,
-                           LearnReceived, Shipped, LearnCompletionReceived, LearnAnswered,
-                           LearnerWorkDone, LearnCompletionAnswered, Tick>;
+                           ConfigurationSynced, TableChanged, MissingInSync, MetaThawed, LeaseLost,
+                           Connected, LearnReceived, Shipped, LearnCompletionReceived,
+                           LearnAnswered, LearnerWorkDone, LearnCompletionAnswered, Tick>;
 
 }  // namespace arion

@@ -82,6 +82,8 @@ class Reconfiguration {
   void OnSynced(const ConfigurationUpdateRequest& entry);
   void OnTableChanged(const AppInfo& app);
   void OnMissing();
+  // Who was refused to give way need not wait any longer.
+  void OnMetaThawed() { refused_way_.reset(); }
 
   bool IsPending() const;
   bool IsHandingOver() const { return hand_over_.has_value(); }

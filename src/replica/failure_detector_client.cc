@@ -2,6 +2,7 @@
 #include "replica/failure_detector_client.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/log.h"
 
@@ -9,6 +10,10 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kNextMetaDelay = absl::Seconds(1);
+constexpr std::string_view kNotAcknowledged = "no beacon was acknowledged for so long";
+constexpr std::string_view kDeclaredDead =
+    "the meta server took this server for dead while it thought that it held it: its clock stood "
+    "still, as that of a machine that is paused from outside";
 
 }  // namespace
 
@@ -100,15 +105,26 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
   }
   const Instant now = env_.clock().Now();
   // The lease ended while this ack was under way and its timer is late: another may have our roles.
-  if (is_connected_ && !lease_.Held(now)) Lose();
+  if (is_connected_ && !lease_.Held(now)) Lose(kNotAcknowledged);
+  if (WasDeclaredDead(*ack) && is_connected_) Lose(kDeclaredDead);
   lease_.Acknowledged(sent, now);
   if (!lease_.Held(now)) return;
   shared_->Extend(lease_.expires_at());
+  const bool is_frozen = ack->arion_is_frozen.value_or(false);
+  if (std::exchange(is_meta_frozen_, is_frozen) && !is_frozen && is_connected_) events_.on_thawed();
   if (is_connected_) return;
   is_connected_ = true;
   ArmLeaseTimer();
   LOG(INFO) << "meta server " << to << " acknowledged a beacon: the lease is held";
   events_.on_gained();
+}
+
+bool FailureDetectorClient::WasDeclaredDead(const BeaconAck& ack) {
+  if (!ack.arion_meta_life || !ack.arion_deaths) return false;
+  const bool is_same_life = deaths_ && deaths_->meta_life == *ack.arion_meta_life;
+  const int64_t known = is_same_life ? deaths_->count : 0;
+  deaths_ = {*ack.arion_meta_life, *ack.arion_deaths};
+  return *ack.arion_deaths > known;
 }
 
 void FailureDetectorClient::TryAnother() {
@@ -130,15 +146,15 @@ void FailureDetectorClient::OnLeaseTimer() {
   lease_timer_ = kNoTimer;
   if (!is_connected_) return;
   if (lease_.Held(env_.clock().Now())) return ArmLeaseTimer();  // renewed meanwhile
-  Lose();
+  Lose(kNotAcknowledged);
 }
 
-void FailureDetectorClient::Lose() {
+void FailureDetectorClient::Lose(std::string_view why) {
   is_connected_ = false;
   shared_->Lose();
   if (lease_timer_ != kNoTimer) strand_->Cancel(lease_timer_);
   lease_timer_ = kNoTimer;
-  LOG(WARNING) << "lease lost: no beacon was acknowledged for " << options_.lease;
+  LOG(WARNING) << "lease of " << options_.lease << " lost: " << why;
   events_.on_lost();
 }
 

@@ -3,6 +3,10 @@
 //
 // Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the
 //           lease; a leader's hint is followed at once, another meta server is tried after 1 s.
+//           A machine that was paused from outside for longer than a grace knows nothing of it: its
+//           clocks stood still with it. The answer to the first beacon after that tells: it counts
+//           how often this server was declared dead, and a death within a term ends the term. A
+//           server of an older version does not count: then the next config sync tells.
 // Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
 // Promises  B1  on_lost follows each on_gained, before the next on_gained, and the term was over
 //               before it.
@@ -13,6 +17,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "env/environment.h"
@@ -36,6 +42,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   struct Events {
     absl::AnyInvocable<void()> on_gained;  // the first acknowledged beacon after a loss
     absl::AnyInvocable<void()> on_lost;
+    absl::AnyInvocable<void()> on_thawed;  // the meta server changes members again
   };
 
   FailureDetectorClient(Environment& env, Transport& transport, StrandPtr strand,
@@ -51,10 +58,13 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   void ScheduleBeacon(absl::Duration delay);
   void SendBeacon();
   void OnAck(Instant sent, Endpoint to, const RpcResult& result);
+  // Whether this server was declared dead since the last answer, or before the first one of a meta
+  // server that was not the one to grant this term.
+  bool WasDeclaredDead(const BeaconAck& ack);
   void TryAnother();
   void ArmLeaseTimer();
   void OnLeaseTimer();
-  void Lose();
+  void Lose(std::string_view why);
 
   Environment& env_;
   Transport& transport_;
@@ -66,6 +76,12 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   WorkerLease lease_;
   Endpoint target_;
   size_t target_index_ = 0;
+  struct Deaths {
+    int64_t meta_life = 0;
+    int64_t count = 0;
+  };
+  std::optional<Deaths> deaths_;  // as the last answer that counted them had it
+  bool is_meta_frozen_ = false;   // as the last answer had it
   bool is_connected_ = false;
   bool is_stopped_ = false;
   TimerId beacon_timer_ = kNoTimer;

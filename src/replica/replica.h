@@ -92,7 +92,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void CountContent(const CountContentRequest& request, Responder responder);
   void VerifyReplicas(const VerifyReplicasRequest& request, Responder responder);
   // Events that want no answer: AddLearnerReceived, RemoveReceived, ProposalReceived,
-  // ConfigurationSynced, TableChanged, MissingInSync.
+  // ConfigurationSynced, TableChanged, MissingInSync, MetaThawed.
   void Notify(const Event& event);
   // The lease is held under `term`; the config sync that follows comes later.
   void OnConnected(uint64_t term);

@@ -240,6 +240,11 @@ void ReplicaServer::State::MakeParts() {
                                           if (state == nullptr) return;
                                           state->sync_->OnLeaseLost();
                                           state->table_->OnLeaseLost();
+                                        },
+                                    .on_thawed =
+                                        [self] {
+                                          if (const auto state = self.lock())
+                                            state->table_->OnMetaThawed();
                                         }});
 }
 

@@ -471,6 +471,13 @@ void ReplicaTable::OnLeaseLost() {
       slot.replica->strand()->Post([replica = slot.replica] { replica->OnLeaseLost(); });
 }
 
+void ReplicaTable::OnMetaThawed() {
+  CHECK_ON_STRAND(strand_);
+  for (const auto& [pid, slot] : slots_)
+    if (slot.phase == Phase::kOpen)
+      slot.replica->strand()->Post([replica = slot.replica] { replica->Notify(MetaThawed{}); });
+}
+
 // ---- questions ----
 
 void ReplicaTable::AskForCheckpoints(std::optional<PartitionId> only) {

@@ -85,6 +85,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
 
   void OnConnected(uint64_t term);
   void OnLeaseLost();
+  void OnMetaThawed();
 
   // Of one open replica, or of all.
   void AskForCheckpoints(std::optional<PartitionId> only);

@@ -74,6 +74,8 @@ const char* FaultName(Fault fault) {
       return "calls-fail";
     case Fault::kSilentChange:
       return "silent-change";
+    case Fault::kPausedVm:
+      return "paused-vm";
   }
   return "?";
 }

@@ -39,8 +39,9 @@ enum class Fault : uint8_t {
                // memory; or, as kDiskLost, with an I/O error
   kSilentChange,  // a record of one secondary changes or is lost, its decree stays, and nobody is
                   // told; it is verified until the copies are equal; as kDiskLost
+  kPausedVm,  // a node is frozen together with its monotonic clock, perhaps longer than the grace
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kSilentChange) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kPausedVm) + 1;
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

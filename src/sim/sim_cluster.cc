@@ -178,6 +178,23 @@ void SimCluster::WatchTheNetwork() {
     }
     NoteAnswer(request, error, body);
   };
+  network_.told = {kRpcBeacon, [this](Endpoint caller, Instant sent, const RpcResult& result) {
+                     if (Server* server = ServerAt(caller);
+                         server != nullptr && result.error == ErrorCode::kOk &&
+                         server->knows_nothing_since && *server->knows_nothing_since <= sent)
+                       server->knows_nothing_since.reset();
+                   }};
+  network_.is_withheld = [this](Endpoint endpoint, const OutboundRequest& request) {
+    const bool is_read = request.pid != PartitionId{} && !FindWriteCode(request.name);
+    const Server* server = is_read ? ServerAt(endpoint) : nullptr;
+    return server != nullptr && server->knows_nothing_since.has_value();
+  };
+}
+
+SimCluster::Server* SimCluster::ServerAt(Endpoint endpoint) {
+  const auto found = std::find_if(servers_.begin(), servers_.end(),
+                                  [endpoint](const auto& s) { return s->endpoint == endpoint; });
+  return found == servers_.end() ? nullptr : found->get();
 }
 
 void SimCluster::NotePrepare(Endpoint from, Endpoint to, const std::string& body) {
@@ -274,6 +291,7 @@ void SimCluster::StartServer(Server& server) {
   if (server.node->alive() || server.server) return;
   SimEnvironment& env = server.node->Start();
   server.stopping = false;
+  server.knows_nothing_since.reset();
   const bool is_in_trouble = server.node->disk().is_in_trouble();
   server.started_blind = server.node->disk().reads_fail() || is_in_trouble;
   server.transport = std::make_unique<SimTransport>(network_, *server.node, server.endpoint);

@@ -117,8 +117,12 @@ class SimCluster {
     std::unique_ptr<CheckedEngineFactory> engines;
     std::unique_ptr<ReplicaServer> server;
     bool stopping = false;
-    bool started_blind = false;                // its disk could not be read, or failed since
-    bool lost_copy = false;                    // and may have fenced replicas
+    bool started_blind = false;  // its disk could not be read, or failed since
+    bool lost_copy = false;      // and may have fenced replicas
+    // The end of a pause in which its clock stood still. Nothing inside such a machine can tell the
+    // time it missed: until it has an answer to a beacon that it sent later, what it says to readers
+    // proves nothing and reaches nobody.
+    std::optional<Instant> knows_nothing_since;
     std::vector<std::string> new_directories;  // tags
     std::set<std::string> set_aside;           // names, when it was last looked
   };
@@ -192,12 +196,15 @@ class SimCluster {
   // Connections of it, again and again.
   void ResetConnections(Endpoint endpoint, absl::Duration length);
   void Lag(SimNode& node, absl::Duration length);
+  // Of the meta server: nullptr.
+  void PauseMachine(Server* server, absl::Duration length);
   void FailCalls(SimNode& node, DiskTrouble trouble, absl::Duration length);
   // No replica may be fenced for what its server lacks for a while.
   void FailCallsForWant(Server& server, DiskTrouble trouble, absl::Duration length);
   void HealAll();
   CrashMode DrawCrashMode();
   absl::Duration DrawLength();
+  Server* ServerAt(Endpoint endpoint);  // nullptr: it is none, or was replaced
   Server& AnyServer() { return *servers_[world_.random().Below(servers_.size())]; }
   LinkWeather UsualWeather() const;
   bool IsCalm() const;

@@ -236,6 +236,13 @@ void SimCluster::FailCallsForWant(Server& server, DiskTrouble trouble, absl::Dur
       });
 }
 
+void SimCluster::PauseMachine(Server* server, absl::Duration length) {
+  SimNode& node = server == nullptr ? *meta_.node : *server->node;
+  node.StandStillFor(length);
+  if (server != nullptr) server->knows_nothing_since = node.paused_until();
+  LastFor(length, [] {});
+}
+
 void SimCluster::LoseCopy(Server& server, Fault fault) {
   // Without syncs a hole in a log is what a power cut leaves: what lies behind it is lost, and no
   // other copy knows better.
@@ -296,6 +303,8 @@ void SimCluster::Inject(Fault fault) {
       LastFor(length, [] {});
       return;
     }
+    case Fault::kPausedVm:
+      return PauseMachine(random.Percent(15) ? nullptr : &server, length);
     case Fault::kCutFromMeta:
       Cut(server.endpoint, meta_.endpoint, length);
       LastFor(length, [] {});
@@ -443,6 +452,8 @@ void SimCluster::HealAll() {
   if (std::exchange(balances_, false))
     SetLevel(meta_.node->environment().NewStrand("level"), FunctionLevel::kSteady);
   for (auto& server : servers_) {
+    if (std::optional<Instant>& since = server->knows_nothing_since)
+      since = std::min(*since, world_.now());
     // What a server could not read when it started it leaves where it is until the next start.
     if (server->started_blind && server->node->alive()) CrashServer(*server, CrashMode::kProcess);
     StartServer(*server);

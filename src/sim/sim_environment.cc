@@ -103,7 +103,7 @@ SimEnvironment& SimNode::Start() {
   life_ = std::make_shared<SimLife>();
   life_->number = number;
   life_->alive = true;
-  paused_until_ = Instant(0);
+  PauseFor(absl::ZeroDuration());
   reaches_ = {};
   disk_.Revive();
   environments_.push_back(std::make_unique<SimEnvironment>(*this));
@@ -167,8 +167,22 @@ Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) 
   return reached;
 }
 
-Instant SimNode::Now() const {
-  const int64_t passed = world_.now().nanos() - anchor_world_.nanos();
+void SimNode::PauseFor(absl::Duration duration) {
+  paused_until_ = world_.now() + duration;
+  anchor_world_ = std::min(anchor_world_, world_.now());
+}
+
+void SimNode::StandStillFor(absl::Duration duration) {
+  PauseFor(duration);
+  anchor_local_ = Now();
+  anchor_world_ = paused_until_;
+  has_stood_still_ = true;
+}
+
+Instant SimNode::Now() const { return NowAt(world_.now()); }
+
+Instant SimNode::NowAt(Instant world) const {
+  const int64_t passed = std::max(int64_t{0}, world.nanos() - anchor_world_.nanos());
   if (rate_ == 1.0) return Instant(anchor_local_.nanos() + passed);
   const auto elapsed = static_cast<double>(passed);
   return Instant(anchor_local_.nanos() + static_cast<int64_t>(elapsed * rate_));

@@ -78,8 +78,12 @@ class SimNode : public Clock {
   SimEnvironment& environment() { return *environments_.back(); }
 
   // Frozen: no event of this node runs before (SIGSTOP; time and devices go on).
-  void PauseFor(absl::Duration duration) { paused_until_ = world_.now() + duration; }
+  void PauseFor(absl::Duration duration);
   Instant paused_until() const { return paused_until_; }
+  // Frozen together with its monotonic clock: a virtual machine that is paused from outside. What
+  // is left of its timers is left afterwards too; time in the world and devices go on.
+  void StandStillFor(absl::Duration duration);
+  bool has_stood_still() const { return has_stood_still_; }
 
   // For that long tasks are late, each by a drawn time. What is behind one on its loop waits with
   // it, and then all of it runs in its order.
@@ -94,6 +98,7 @@ class SimNode : public Clock {
 
   // The node's own clocks, each at its own rate: one of 1.01 runs 1 % fast.
   Instant Now() const override;
+  Instant NowAt(Instant world) const;  // unless it stands still until then
   int64_t WallMicros() const override;
   void SetClockRate(double rate);
   void SetWallRate(double rate) { wall_rate_ = rate; }
@@ -117,7 +122,8 @@ class SimNode : public Clock {
   static constexpr size_t kLoops = 2;
   std::array<Instant, kLoops> reaches_{};  // of each loop: when its last late task runs
   double rate_ = 1.0;
-  Instant anchor_world_, anchor_local_;
+  Instant anchor_world_, anchor_local_;  // anchor_world_ to come: it stands still until then
+  bool has_stood_still_ = false;
   double wall_rate_ = 1.0;
   int64_t wall_offset_micros_;
   SimDisk disk_;

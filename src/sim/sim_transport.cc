@@ -30,9 +30,8 @@ struct SimNetwork::Port : std::enable_shared_from_this<Port> {
   bool open() const { return life->alive && !closed; }
 
   // An event of this node: waits while it is paused, and never comes once its life is over.
-  TimerId At(Instant when, Task&& task) {
-    return network.world_.Schedule(when, EventKind::kMessage, &node, life->number, nullptr,
-                                   std::move(task));
+  TimerId At(Instant when, Task&& task, EventKind kind = EventKind::kMessage) {
+    return network.world_.Schedule(when, kind, &node, life->number, nullptr, std::move(task));
   }
 
   void Finish(uint64_t id, RpcResult result) {
@@ -248,10 +247,18 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
   call.to = to;
   call.reply_on = std::move(reply_on);
   call.done = std::move(done);
+  if (request.name == network_.told.request)
+    call.done = [&told = network_.told, caller = port_->local, sent = world.now(),
+                 done = std::move(call.done)](RpcResult result) mutable {
+      told.hear(caller, sent, result);
+      done(std::move(result));
+    };
   std::weak_ptr<SimNetwork::Port> weak = port_;
-  call.timeout = port_->At(world.now() + port_->node.ToWorld(request.timeout), [weak, id] {
+  const auto end = [weak, id] {
     if (auto port = weak.lock()) port->Finish(id, {ErrorCode::kTimeout, {}});
-  });
+  };
+  call.timeout =
+      port_->At(world.now() + port_->node.ToWorld(request.timeout), end, EventKind::kTimer);
 
   SimNetwork::PortPtr target = network_.Find(to);
   if (target == nullptr) {
@@ -289,6 +296,9 @@ void SimTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_on
                                           ErrorCode error, std::string body) mutable {
           debt.End();
           SimNetwork::PortPtr from = at.lock();
+          if (from != nullptr && from->network.is_withheld &&
+              from->network.is_withheld(from->local, delivery->request))
+            return;
           VLOG(1) << delivery->request.name << " from " << delivery->from << " answered " << error
                   << ", " << body.size() << " bytes";
           if (from != nullptr && from->open() && from->network.on_answer) {

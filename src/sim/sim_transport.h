@@ -58,6 +58,14 @@ class SimNetwork {
                      const std::string& body)>
       on_answer;
 
+  // What a caller gets for calls of this name, just before it gets it.
+  struct Told {
+    std::string request;
+    std::function<void(Endpoint caller, Instant sent, const RpcResult& result)> hear;
+  } told;
+  // Whether an answer is lost before anybody sees it, checkers included.
+  std::function<bool(Endpoint server, const OutboundRequest& request)> is_withheld;
+
   // One direction.
   void Block(Endpoint from, Endpoint to) { blocked_.try_emplace({from, to}); }
   void Unblock(Endpoint from, Endpoint to);

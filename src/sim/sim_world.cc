@@ -49,6 +49,7 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, SimNode* node, uint32_t l
   event.life = life;
   event.kind = kind;
   event.has_lagged = false;
+  if (kind == EventKind::kTimer && node != nullptr) event.due = node->NowAt(std::max(at, now_));
   Enqueue({std::max(at, now_).nanos(), next_sequence_++, slot});
   return static_cast<uint64_t>(event.generation) << 32 | slot;
 }
@@ -126,6 +127,14 @@ void SimWorld::Free(uint32_t slot) {
   free_slots_.push_back(slot);
 }
 
+absl::Duration SimWorld::LeftOf(const Event& event, Instant now) {
+  constexpr absl::Duration kRounding = absl::Microseconds(1);
+  if (event.kind != EventKind::kTimer || event.node == nullptr || !event.node->has_stood_still())
+    return absl::ZeroDuration();
+  const absl::Duration left = event.due - event.node->NowAt(now);
+  return left <= kRounding ? absl::ZeroDuration() : event.node->ToWorld(left);
+}
+
 bool SimWorld::RunOne() {
   for (BringNearer(); !near_.empty(); BringNearer()) {
     const Entry entry = near_.top();
@@ -140,6 +149,10 @@ bool SimWorld::RunOne() {
     if (node != nullptr && node->paused_until().nanos() > entry.at) {
       // Popped in order of time: a fresh sequence number keeps that order when the pause ends.
       Enqueue({node->paused_until().nanos(), next_sequence_++, entry.slot});
+      continue;
+    }
+    if (const absl::Duration left = LeftOf(event, Instant(entry.at)); left > absl::ZeroDuration()) {
+      Enqueue({(Instant(entry.at) + left).nanos(), next_sequence_++, entry.slot});
       continue;
     }
     if (node != nullptr && node->Lags(Instant(entry.at)) &&

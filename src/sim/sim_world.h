@@ -90,6 +90,7 @@ class SimWorld {
     uint32_t generation = 1;
     EventKind kind = EventKind::kPost;
     bool has_lagged = false;  // its time is when its node gets to it
+    Instant due{0};           // of a node's timer: by the node's clock
   };
   struct Entry {
     int64_t at;
@@ -104,6 +105,8 @@ class SimWorld {
   void BringNearer();
   void BringNearer(const std::vector<Entry>& entries);
   int64_t NextStretch();
+  // How much longer a node whose clock stood still meanwhile waits for a timer that is reached now.
+  static absl::Duration LeftOf(const Event& event, Instant now);
   void Free(uint32_t slot);
 
   uint64_t seed_;

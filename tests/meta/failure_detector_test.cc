@@ -52,8 +52,11 @@ TEST(FailureDetectorTest, ALargerStartTimeIsARestartAndASmallerOneSaysNothing) {
   EXPECT_EQ(detector.OnBeacon(kNode, 100, At(S(6))), Verdict::kAlive) << "late, of the old process";
   EXPECT_EQ(detector.OnBeacon(kNode, 101, At(S(7))), Verdict::kAlive);
   EXPECT_EQ(detector.OnBeacon(kNode, std::nullopt, At(S(8))), Verdict::kAlive);
+  EXPECT_EQ(detector.Deaths(kNode), 0);
   detector.Expire(At(S(30)));
   EXPECT_EQ(detector.OnBeacon(kNode, 102, At(S(31))), Verdict::kRestarted) << "dead and restarted";
+  EXPECT_EQ(detector.Deaths(kNode), 1);
+  EXPECT_EQ(detector.Deaths(kOther), 0);
 }
 
 TEST(FailureDetectorTest, AProcessThatWasDeadIsNewWhereItsStartTimeIsAnother) {

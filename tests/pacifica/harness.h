@@ -157,6 +157,10 @@ class Harness {
     node(name).connected = true;
     if (HasCore(name)) Step(name, Connected{});
   }
+  void TellThaw() {
+    for (const auto& [name, n] : nodes)
+      if (n.connected && HasCore(name)) Step(name, MetaThawed{});
+  }
   void LoseLease(char name) {
     node(name).connected = false;
     if (HasCore(name)) Step(name, LeaseLost{});

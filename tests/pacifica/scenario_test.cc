@@ -86,7 +86,7 @@ class Scenario {
     else if (verb == "alive")
       h_.DeclareAlive(c.words[1][0]);
     else if (verb == "freeze" || verb == "thaw")
-      h_.meta_freezed = verb == "freeze";
+      FreezeOrThaw(verb);
     else if (verb == "guard")
       h_.Guard();
     else if (verb == "propose")
@@ -116,6 +116,10 @@ class Scenario {
   }
 
  private:
+  void FreezeOrThaw(std::string_view verb) {
+    h_.meta_freezed = verb == "freeze";
+    if (!h_.meta_freezed) h_.TellThaw();
+  }
   void Set(const Command& c) {
     if (c.options.contains("min"))
       h_.options.replica_count_min = static_cast<int32_t>(Number(c.options.at("min")));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
 
@@ -24,7 +26,10 @@ class FailureDetectorClientTest : public testing::Test {
                             .this_node = beacon->to_node,
                             .primary_node = leader,
                             .is_master = is_leader,
-                            .allowed = allowed};
+                            .allowed = allowed,
+                            .arion_meta_life = life,
+                            .arion_deaths = deaths,
+                            .arion_is_frozen = is_frozen};
         request.responder.Reply(ErrorCode::kOk, EncodeWrapped(ack));
       });
     }
@@ -33,6 +38,8 @@ class FailureDetectorClientTest : public testing::Test {
     sim::SimTransport transport;
     bool silent = false, is_leader = true, allowed = true;
     Endpoint leader;
+    std::optional<int64_t> life, deaths;  // unset: of a version that does not count
+    std::optional<bool> is_frozen;
     int beacons = 0;
   };
 
@@ -48,7 +55,8 @@ class FailureDetectorClientTest : public testing::Test {
                                             events_ += "-";
                                             EXPECT_FALSE(
                                                 lease_->Holds(lease_->term(), env_.clock().Now()));
-                                          }});
+                                          },
+                                      .on_thawed = [this] { events_ += "t"; }});
     env_.RunOn(strand_, [this] { worker_->Start(); });
   }
 
@@ -90,6 +98,59 @@ TEST_F(FailureDetectorClientTest,
   EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
   EXPECT_FALSE(lease_->Holds(term, env_.clock().Now()))
       << "a term that was lost never counts again";
+}
+
+TEST_F(FailureDetectorClientTest, WhoWasDeclaredDeadWhileItsClockStoodStillBeginsANewTerm) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  meta.life = 7;
+  meta.deaths = 3;  // of before: this server did not hold the lease yet
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(events_, "+");
+  const uint64_t term = lease_->term();
+  meta.deaths = 4;
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(events_, "+-+");
+  EXPECT_FALSE(lease_->Holds(term, env_.clock().Now()));
+  EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(events_, "+-+") << "told once";
+}
+
+TEST_F(FailureDetectorClientTest, ADeathThatAnotherLifeOfTheMetaServerDeclaredCountsToo) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  meta.life = 7;
+  meta.deaths = 3;
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(10));
+  meta.life = 8;
+  meta.deaths = 0;
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(events_, "+") << "a meta server that starts again ends no lease";
+  meta.life = 9;
+  meta.deaths = 1;
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(events_, "+-+");
+}
+
+TEST_F(FailureDetectorClientTest, AMetaServerThatDoesNotCountDeathsIsBelieved) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(events_, "+");
+}
+
+TEST_F(FailureDetectorClientTest, TheEndOfAFreezeIsToldOnce) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  meta.is_frozen = false;
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(5));
+  meta.is_frozen = true;
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(events_, "+");
+  meta.is_frozen = false;
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(events_, "+t");
 }
 
 TEST_F(FailureDetectorClientTest, AFollowersAnswerGrantsNothingAndItsHintIsFollowed) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "base/status.h"
 
@@ -65,6 +66,29 @@ TEST(SimNode, APausedNodeDoesNothingAndThenGoesOnInOrder) {
   EXPECT_TRUE(ran.empty());
   world.RunFor(absl::Seconds(2));
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
+}
+
+TEST(SimNode, AMachineThatIsPausedFromOutsideKnowsNothingOfIt) {
+  SimWorld world(1);
+  SimNode& node = world.AddNode("a");
+  SimEnvironment& env = node.Start();
+  StrandPtr strand = env.NewStrand("s");
+  const Instant begin = node.Now();
+  std::vector<absl::Duration> ran;  // after how long, by its own clock
+  for (const int seconds : {2, 1, 20})
+    strand->PostAfter(absl::Seconds(seconds), [&] { ran.push_back(node.Now() - begin); });
+  node.StandStillFor(absl::Seconds(10));
+  world.RunFor(absl::Seconds(9));
+  EXPECT_TRUE(ran.empty());
+  EXPECT_EQ(node.Now(), begin);
+  world.RunFor(absl::Seconds(22));
+  ASSERT_EQ(ran.size(), 3);
+  for (size_t i = 0; i < 3; ++i) {
+    const absl::Duration due = absl::Seconds(std::array{1, 2, 20}[i]);
+    EXPECT_GE(ran[i], due);
+    EXPECT_LE(ran[i], due + absl::Milliseconds(1));
+  }
+  EXPECT_EQ(node.Now() - begin, absl::Seconds(21));
 }
 
 // What each of a strand's tasks sees; posted one after the other, one a millisecond.
