@@ -52,7 +52,16 @@ DiskPool& PosixEnvironment::bulk_pool(const std::string& path) { return *DeviceO
 
 DiskPool& PosixEnvironment::flush_pool(const std::string& path) { return *DeviceOf(path).flush; }
 
-LogDevice& PosixEnvironment::log_device(const std::string& path) { return *DeviceOf(path).log; }
+LogDevice& PosixEnvironment::log_device(const std::string& path) {
+  Device& device = DeviceOf(path);
+  const std::lock_guard lock(mutex_);
+  // One loop serves the log, too: to wake another thread costs as much as the write. Several must
+  // not wait for one's long turn.
+  if (device.log == nullptr)
+    device.log =
+        NewPosixLogDevice(path, options_.log_device, loops_.size() == 1 ? &loops_ : nullptr);
+  return *device.log;
+}
 
 // A path's device is asked for once, and never under the lock: that may wait for the disk. A loop
 // thread must not wait: for a path nobody asked for yet it takes the nearest known directory above.
@@ -76,10 +85,6 @@ PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
     device->bulk = std::make_unique<PosixDiskPool>(options_.bulk_threads_per_device,
                                                    PosixDiskPool::Priority::kLow);
     device->flush = std::make_unique<PosixDiskPool>(options_.flush_threads_per_device);
-    // One loop serves the log, too: to wake another thread costs as much as the write. Several must
-    // not wait for one's long turn.
-    device->log =
-        NewPosixLogDevice(path, options_.log_device, loops_.size() == 1 ? &loops_ : nullptr);
   }
   return *device;
 }
@@ -112,6 +117,7 @@ std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   for (const auto& [number, device] : devices_) {
     for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get(), device->flush.get()})
       for (StuckWork& work : pool->Stuck(limit, device->path)) stuck.push_back(std::move(work));
+    if (device->log == nullptr) continue;
     for (StuckWork& work : device->log->Stuck(limit, device->path))
       stuck.push_back(std::move(work));
   }

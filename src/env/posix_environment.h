@@ -54,8 +54,8 @@ class PosixEnvironment : public Environment {
 
  private:
   struct Device {
-    std::string path;  // the first that was asked for
-    std::unique_ptr<LogDevice> log;
+    std::string path;                     // the first that was asked for
+    std::unique_ptr<LogDevice> log;       // null until somebody writes a log there
     std::unique_ptr<PosixDiskPool> pool;  // these end first: their work uses the log device
     std::unique_ptr<PosixDiskPool> bulk;
     std::unique_ptr<PosixDiskPool> flush;

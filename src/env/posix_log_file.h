@@ -120,10 +120,13 @@ class PosixLogDevice : public LogDevice {
   const int flush_fd_;  // -1: a flush covers its own file only
 };
 
+// `why` is why threads and nothing better, for its method(); empty: that was asked for.
 std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device,
-                                                const LogDeviceOptions& options);
-// Null when the kernel refuses io_uring.
-std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
-                                             const LogDeviceOptions& options, EventLoops* loop);
+                                                const LogDeviceOptions& options,
+                                                std::string_view why = {});
+// Unavailable: the kernel refuses io_uring or a part of it that the device needs, and which.
+absl::StatusOr<std::unique_ptr<LogDevice>> NewUringLogDevice(const std::string& path_on_device,
+                                                             const LogDeviceOptions& options,
+                                                             EventLoops* loop);
 
 }  // namespace arion

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,11 @@ namespace {
 
 class ThreadedLogDevice : public PosixLogDevice {
  public:
-  ThreadedLogDevice(const std::string& path, const LogDeviceOptions& options)
-      : PosixLogDevice(path, options), pool_(options.threads) {}
+  ThreadedLogDevice(const std::string& path, const LogDeviceOptions& options, std::string_view why)
+      : PosixLogDevice(path, options),
+        method_(absl::StrCat("pwrite + fdatasync, bounded threads", why.empty() ? "" : "; ",
+                             Text(why))),
+        pool_(options.threads) {}
 
   void Write(WriteRequest request) override {
     pool_.Submit([this, write = Begin(std::move(request))]() mutable {
@@ -29,7 +33,7 @@ class ThreadedLogDevice : public PosixLogDevice {
       Finish(std::move(write), std::move(status));
     });
   }
-  std::string method() const override { return "pwrite + fdatasync, bounded threads"; }
+  std::string method() const override { return method_; }
   std::vector<StuckWork> Stuck(absl::Duration limit, const std::string& name) const override {
     return pool_.Stuck(limit, name);
   }
@@ -66,14 +70,16 @@ class ThreadedLogDevice : public PosixLogDevice {
     return error == 0 ? absl::OkStatus() : SyncFailed(file, error);
   }
 
+  const std::string method_;
   PosixDiskPool pool_;
 };
 
 }  // namespace
 
 std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device,
-                                                const LogDeviceOptions& options) {
-  return std::make_unique<ThreadedLogDevice>(path_on_device, options);
+                                                const LogDeviceOptions& options,
+                                                std::string_view why) {
+  return std::make_unique<ThreadedLogDevice>(path_on_device, options, why);
 }
 
 }  // namespace arion

@@ -19,6 +19,9 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,6 +33,45 @@
 
 namespace arion {
 namespace {
+
+absl::Status Refused(std::string_view what, int error) {
+  return absl::UnavailableError(
+      absl::StrCat("io_uring is refused: ", Text(what), ": ",
+                   std::error_code(error, std::generic_category()).message(),
+                   error == ENOMEM ? " (see LimitMEMLOCK)" : ""));
+}
+
+// Debian's liburing forgot to export its function for that. 0 or an errno.
+int EnableRing(const io_uring& ring) {
+  const long result =
+      ::syscall(__NR_io_uring_register, ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
+  return result == 0 ? 0 : errno;
+}
+
+absl::Status CheckOperations(io_uring* ring) {
+  if (const int error = EnableRing(*ring)) return Refused("io_uring_register", error);
+  const std::unique_ptr<io_uring_probe, decltype(&io_uring_free_probe)> probe(
+      io_uring_get_probe_ring(ring), &io_uring_free_probe);
+  if (probe == nullptr) return Refused("io_uring_register", EINVAL);
+  for (const int operation : {IORING_OP_WRITE, IORING_OP_FSYNC, IORING_OP_TIMEOUT})
+    if (!io_uring_opcode_supported(probe.get(), operation))
+      return Refused(absl::StrCat("operation ", operation), EOPNOTSUPP);
+  io_uring_prep_nop(io_uring_get_sqe(ring));
+  const int entered = io_uring_submit(ring);
+  return entered == 1 ? absl::OkStatus() : Refused("io_uring_enter", entered < 0 ? -entered : EIO);
+}
+
+// Tries on a ring that is thrown away whatever the device will ask of the kernel. A container's
+// filter may let some of the system calls pass and refuse the others, an old kernel lacks
+// operations, and a device that has begun can't turn to another method.
+absl::Status ProbeUring() {
+  io_uring ring;
+  if (const int error = io_uring_queue_init(4, &ring, IORING_SETUP_R_DISABLED))
+    return Refused("io_uring_setup", -error);
+  absl::Status status = CheckOperations(&ring);
+  io_uring_queue_exit(&ring);
+  return status;
+}
 
 class UringLogDevice : public PosixLogDevice {
  public:
@@ -45,7 +87,7 @@ class UringLogDevice : public PosixLogDevice {
   // The kernel ends what is in flight with the ring's thread, if that has gone before.
   ~UringLogDevice() override {
     loop_.RunOnEach([this](int) {
-      if (OnItsLoop()) Drain();
+      if (OnItsLoop() && started_) Drain();
       std::error_code ignored;
       ended_.close(ignored);
     });
@@ -55,16 +97,16 @@ class UringLogDevice : public PosixLogDevice {
       delete std::exchange(write, write->next);
   }
 
-  // False when the kernel refuses.
-  bool Start(unsigned ring_entries) {
-    int error = MakeRing(ring_entries);
-    if (error == 0) {
-      const int event_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-      if (event_fd >= 0) ended_.assign(event_fd);
-      error = event_fd < 0 ? errno : -io_uring_register_eventfd(&ring_, event_fd);
-    }
-    if (error != 0) LOG(WARNING) << "io_uring is refused: " << error;
-    return error == 0;
+  // Before any write. Why the kernel refuses, though it did not refuse the probe.
+  absl::Status Start(unsigned ring_entries) {
+    if (const int error = MakeRing(ring_entries)) return Refused("io_uring_setup", error);
+    const int event_fd = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (event_fd < 0) return Refused("eventfd", errno);
+    ended_.assign(event_fd);
+    if (const int error = io_uring_register_eventfd(&ring_, event_fd))
+      return Refused("io_uring_register", -error);
+    started_ = true;
+    return absl::OkStatus();
   }
 
   void Write(WriteRequest request) override {
@@ -232,10 +274,8 @@ class UringLogDevice : public PosixLogDevice {
 
   void Enable() {
     enabled_ = true;
-    // Debian's liburing forgot to export its function for that.
-    const long error =
-        ::syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0);
-    PCHECK(error == 0) << "io_uring";
+    const int error = EnableRing(ring_);
+    CHECK_EQ(error, 0) << "io_uring_register, which the probe was allowed";
     ListenForEnded();
   }
 
@@ -291,6 +331,7 @@ class UringLogDevice : public PosixLogDevice {
   std::atomic<PendingWrite*> incoming_{nullptr};
   io_uring ring_;
   bool has_ring_ = false;
+  bool started_ = false;  // set before the first write
 
   // On the loop only.
   asio::posix::stream_descriptor ended_;  // an eventfd: something in the ring did
@@ -308,10 +349,12 @@ class UringLogDevice : public PosixLogDevice {
 
 }  // namespace
 
-std::unique_ptr<LogDevice> NewUringLogDevice(const std::string& path_on_device,
-                                             const LogDeviceOptions& options, EventLoops* loop) {
+absl::StatusOr<std::unique_ptr<LogDevice>> NewUringLogDevice(const std::string& path_on_device,
+                                                             const LogDeviceOptions& options,
+                                                             EventLoops* loop) {
+  RETURN_IF_ERROR(ProbeUring());
   auto device = std::make_unique<UringLogDevice>(path_on_device, options, loop);
-  if (!device->Start(options.ring_entries)) return nullptr;
+  RETURN_IF_ERROR(device->Start(options.ring_entries));
   return device;
 }
 

@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +15,7 @@
 #include <cstring>
 #include <fstream>
 #include <future>
+#include <initializer_list>
 #include <iostream>
 #include <sstream>
 #include <utility>
@@ -22,6 +25,7 @@
 #include "env/posix_file_system.h"
 #include "env/posix_log_file.h"
 #include "tests/env/temp_directory.h"
+#include "tests/support/refused_calls.h"
 
 namespace arion {
 namespace {
@@ -280,6 +284,40 @@ INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest,
                                            Kind{"SharedLoop", Method::kBest, true},
                                            Kind{"Threads", Method::kThreads, false}),
                          [](const auto& info) { return info.param.name; });
+
+// A device in a process that is refused system calls: 0 if it says so and makes a write durable.
+int ExitCodeOfARefusedDevice(std::initializer_list<unsigned> calls, int error) {
+  if (!RefuseCalls(calls, error)) return 2;
+  const TempDirectory directory;
+  EventLoops loops(1);
+  std::unique_ptr<LogDevice> device = NewPosixLogDevice(directory.path(), {}, &loops);
+  if (device->method().find("bounded threads; io_uring is refused: ") == std::string::npos)
+    return 3;
+  if (device->method().find(std::strerror(error)) == std::string::npos) return 4;
+  std::promise<absl::Status> answer;
+  LogDevice::WriteRequest request;
+  request.file = *device->Open(directory.path() + "/log", true);
+  request.buffer.Resize(AlignedBuffer::kAlignment);
+  request.reply_on = loops.NewStrand("test");
+  request.done = [&answer](absl::Status status, AlignedBuffer) { answer.set_value(status); };
+  device->Write(std::move(request));
+  return answer.get_future().get().ok() ? 0 : 5;
+}
+
+class RefusedIoUringTest : public ::testing::TestWithParam<int> {};
+
+TEST_P(RefusedIoUringTest, ThreadsWriteTheLogsWhicheverCallIsRefused) {
+  for (const auto& calls : std::initializer_list<std::initializer_list<unsigned>>{
+           {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register},
+           {SYS_io_uring_setup},
+           {SYS_io_uring_enter},
+           {SYS_io_uring_register}})
+    EXPECT_EXIT(_exit(ExitCodeOfARefusedDevice(calls, GetParam())), ::testing::ExitedWithCode(0),
+                "io_uring is refused");
+}
+
+INSTANTIATE_TEST_SUITE_P(Errors, RefusedIoUringTest,
+                         ::testing::Values(EPERM, ENOSYS, ENOMEM, EINVAL));
 
 // The log writes the same bytes again, so it does not matter whether the write or the flush that it
 // carried found no space.
