@@ -46,9 +46,9 @@ absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&)
 }
 
 // An older key's number of `kUnitMillis` milliseconds each.
-template <auto Group, auto Member, int64_t kUnitMillis>
+template <auto Group, auto Member, int64_t kUnitMillis, int64_t kFirst = 1>
 absl::Status SetOlderInterval(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, kInt32Max));
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, kFirst, kInt32Max));
   (draft.config.*Group).*Member = absl::Milliseconds(number * kUnitMillis);
   return absl::OkStatus();
 }
@@ -354,6 +354,12 @@ absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
   if (draft.config.disks.empty())
     draft.config.disks.push_back({"default", std::string(value), origin});
   return SetMetaDataDirectory(draft, value, origin);
+}
+
+absl::Status SetOlderDisks(Draft& draft, std::string_view value, const std::string& origin) {
+  if (!value.empty()) return SetDisks(draft, value, origin);
+  draft.older_no_disks_origin = origin;
+  return absl::OkStatus();
 }
 
 absl::Status SetOlderSharedLogHome(Draft& draft, std::string_view value, const std::string&) {
@@ -679,65 +685,77 @@ const std::vector<Rule>& Rules() {
 }
 
 const std::vector<OlderRule>& OlderRules(ServerKind kind) {
+  constexpr auto kOfReplica = ServerKind::kReplica;
+  constexpr auto kOfMeta = ServerKind::kMeta;
   static const std::vector<OlderRule> common = {
       {"meta_server", "server_list", SetMetaServers},
       {"replication", "cluster_name", SetClusterName},
       {"network", "primary_interface", SetOlderInterface},
       {"core", "data_dir", SetOlderDataDirectory},
-      {"replication", "data_dirs", SetDisks},
-      {"replication", "slog_dir", SetOlderSharedLogHome},
-      {"", "gc_interval_ms", SetOlderInterval<kReplica, &R::shared_log_collection_interval, 1>},
+      {"replication", "data_dirs", SetOlderDisks, kOfReplica},
+      {"replication", "slog_dir", SetOlderSharedLogHome, kOfReplica},
+      {"", "gc_interval_ms", SetOlderInterval<kReplica, &R::shared_log_collection_interval, 1>,
+       kOfReplica},
       {"", "log_shared_gc_flush_replicas_limit",
-       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>},
+       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>, kOfReplica},
       {"", "fd_beacon_interval_seconds", SetOlderInterval<kReplica, &R::beacon_interval, 1000>},
       {"", "fd_lease_seconds", SetOlderInterval<kReplica, &R::lease, 1000>},
       {"", "fd_grace_seconds", SetOlderInterval<kMeta, &M::grace, 1000>},
       {"", "mutation_2pc_min_replica_count", SetMinReplicaCount},
-      {"", "staleness_for_commit", SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>},
+      {"", "staleness_for_commit", SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>,
+       kOfReplica},
       {"", "max_mutation_count_in_prepare_list",
-       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
-      {"", "prepare_timeout_ms_for_secondaries",
-       SetOlderInterval<kReplica, &R::prepare_timeout, 1>},
+       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>, kOfReplica},
+      {"", "prepare_timeout_ms_for_secondaries", SetOlderInterval<kReplica, &R::prepare_timeout, 1>,
+       kOfReplica},
       {"", "prepare_timeout_ms_for_potential_secondaries",
-       SetOlderInterval<kReplica, &R::learner_prepare_timeout, 1>},
-      {"", "group_check_interval_ms", SetOlderInterval<kReplica, &R::group_check_interval, 1>},
-      {"", "config_sync_interval_ms", SetOlderInterval<kReplica, &R::config_sync_interval, 1>},
-      {"", "checkpoint_interval_seconds",
-       SetOlderInterval<kReplica, &R::checkpoint_interval, 1000>},
+       SetOlderInterval<kReplica, &R::learner_prepare_timeout, 1>, kOfReplica},
+      {"", "group_check_interval_ms", SetOlderInterval<kReplica, &R::group_check_interval, 1>,
+       kOfReplica},
+      {"", "config_sync_interval_ms", SetOlderInterval<kReplica, &R::config_sync_interval, 1>,
+       kOfReplica},
+      {"", "checkpoint_interval_seconds", SetOlderInterval<kReplica, &R::checkpoint_interval, 1000>,
+       kOfReplica},
       {"", "gc_memory_replica_interval_ms",
-       SetOlderInterval<kReplica, &R::closed_replica_linger, 1>},
-      {"", "gc_disk_error_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_failed>},
-      {"", "gc_disk_garbage_replica_interval_seconds",
-       SetOlderKeep<&GarbageOptions::keep_unneeded>},
+       SetOlderInterval<kReplica, &R::closed_replica_linger, 1>, kOfReplica},
+      {"", "gc_disk_error_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_failed>,
+       kOfReplica},
+      {"", "gc_disk_garbage_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_unneeded>,
+       kOfReplica},
       {"", "gc_disk_migration_tmp_replica_interval_seconds",
-       SetOlderKeep<&GarbageOptions::keep_move_target>},
+       SetOlderKeep<&GarbageOptions::keep_move_target>, kOfReplica},
       {"", "gc_disk_migration_origin_replica_interval_seconds",
-       SetOlderKeep<&GarbageOptions::keep_move_source>},
-      {"", "max_copy_rate_megabytes_per_disk", SetOlderCopyRate<&R::receive_limits>},
-      {"", "max_send_rate_megabytes_per_disk", SetOlderCopyRate<&R::send_limits>},
+       SetOlderKeep<&GarbageOptions::keep_move_source>, kOfReplica},
+      {"", "max_copy_rate_megabytes_per_disk", SetOlderCopyRate<&R::receive_limits>, kOfReplica},
+      {"", "max_send_rate_megabytes_per_disk", SetOlderCopyRate<&R::send_limits>, kOfReplica},
       {"", "learn_app_max_concurrent_count",
-       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>},
-      {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
-      {"", "log_private_file_size_mb", SetOlderLogFileMegabytes},
-      {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes},
-      {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds},
-      {"", "disk_min_available_space_ratio", SetOlderSpaceRatio},
-      {"", "plog_force_flush", SetOlderDurability},
-      {"", "rocksdb_block_cache_capacity", SetServerSize<&ServerConfig::block_cache_bytes>},
-      {"", "rocksdb_write_buffer_size", SetServerSize<&ServerConfig::write_buffer_bytes>},
-      {"", "lb_interval_ms", SetOlderInterval<kMeta, &M::guardian_interval, 1>},
+       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>, kOfReplica},
+      {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>,
+       kOfReplica},
+      {"", "log_private_file_size_mb", SetOlderLogFileMegabytes, kOfReplica},
+      {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes, kOfReplica},
+      {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds, kOfReplica},
+      {"", "disk_min_available_space_ratio", SetOlderSpaceRatio, kOfReplica},
+      {"", "plog_force_flush", SetOlderDurability, kOfReplica},
+      {"", "rocksdb_block_cache_capacity", SetServerSize<&ServerConfig::block_cache_bytes>,
+       kOfReplica},
+      {"", "rocksdb_write_buffer_size", SetServerSize<&ServerConfig::write_buffer_bytes>,
+       kOfReplica},
+      {"", "lb_interval_ms", SetOlderInterval<kMeta, &M::guardian_interval, 1>, kOfMeta},
       {"", "min_live_node_count_for_unfreeze",
-       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},
+       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>, kOfMeta},
       {"", "node_live_percentage_threshold_for_update",
-       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>},
+       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>, kOfMeta},
       {"", "replica_assign_delay_ms_for_dropouts",
-       SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1>},
-      {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000>},
+       SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1, 0>, kOfMeta},
+      {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000, 0>,
+       kOfMeta},
       {"", "max_succssive_unstable_restart",
-       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>},
+       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>, kOfMeta},
       {"", "min_allowed_replica_count", SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
       {"", "max_allowed_replica_count", SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
-      {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>},
+      {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>,
+       kOfMeta},
       {"", "recover_from_replica_server", SetRecovery},
       {"", "meta_function_level_on_start", SetFunctionLevel},
   };

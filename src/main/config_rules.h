@@ -22,6 +22,7 @@ struct Draft {
   // Older versions keep log files in reserve only when both are set.
   std::optional<uint64_t> older_reserve_bytes;
   std::optional<int64_t> older_reserve_seconds;
+  std::string older_no_disks_origin;  // "file:line" of an empty list of data directories
   std::vector<std::string> older_shared_log_homes;  // <home>/replica/slog
 };
 
@@ -38,6 +39,7 @@ struct OlderRule {
   std::string_view section;  // a section of that name, or "" for any
   std::string_view key;
   Apply apply;
+  std::optional<ServerKind> only = {};  // whose it is; the other does not look at its value
 };
 
 const std::vector<Rule>& Rules();

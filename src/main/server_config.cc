@@ -70,6 +70,7 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
                       " (line ", entry.line, ")");
       continue;
     }
+    if (found->only.value_or(kind) != kind) continue;
     if (absl::Status status = found->apply(draft, entry.value, origin); !status.ok()) {
       return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
                         status);
@@ -253,6 +254,9 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   std::map<std::string, std::string> origins;  // key of ours -> where it was set
   RETURN_IF_ERROR(ApplyOlder(kind, file, draft));
   KeepOlderReserve(draft);
+  // What 2.5.0 takes when neither data_dirs nor data_dir names one.
+  if (config.disks.empty() && !draft.older_no_disks_origin.empty())
+    config.disks.push_back({"default", "./data", draft.older_no_disks_origin});
   if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
   RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));

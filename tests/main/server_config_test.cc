@@ -172,6 +172,42 @@ TEST(ServerConfigTest, AnOlderFileActsAndListsTheRestOnce) {
   EXPECT_NE(config->warnings[0].find("fd_check_interval_seconds"), std::string::npos);
 }
 
+TEST(ServerConfigTest, AnEmptyListOfAnOlderFileMeansItsDataDirectory) {
+  const auto disk_of = [](std::string_view text) {
+    absl::StatusOr<ServerConfig> config = Make(ServerKind::kReplica, std::string(text));
+    EXPECT_TRUE(config.ok()) << config.status();
+    if (!config.ok() || config->disks.size() != 1) return std::string();
+    return config->disks[0].tag + " " + config->replica.data_directories[0].path;
+  };
+  EXPECT_EQ(disk_of("[replication]\ndata_dirs =\n[core]\ndata_dir = /d\n"),
+            "default /d/replica/reps");
+  EXPECT_EQ(disk_of("[core]\ndata_dir = /d\n[replication]\ndata_dirs =\n"),
+            "default /d/replica/reps");
+  EXPECT_EQ(disk_of("[replication]\ndata_dirs =\n"), "default ./data/replica/reps");
+  EXPECT_EQ(disk_of("[replication]\ndata_dirs =\n[arion.replica]\ndata_dirs = a:/x\n"),
+            "a /x/replica/reps");
+}
+
+TEST(ServerConfigTest, OlderKeysTakeTheZerosThatTheyAlwaysTook) {
+  absl::StatusOr<ServerConfig> config =
+      Make(ServerKind::kMeta,
+           "[core]\ndata_dir = /d\n[meta_server]\nstable_rs_min_running_seconds = 0\n"
+           "replica_assign_delay_ms_for_dropouts = 0\n");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->meta.stable_running, absl::ZeroDuration());
+  EXPECT_EQ(config->meta.replica_assign_delay_for_dropouts, absl::ZeroDuration());
+}
+
+TEST(ServerConfigTest, AServerLooksAtNoValueThatIsTheOtherKindsOnly) {
+  const std::string text =
+      "[core]\ndata_dir = /d\n[replication]\ndata_dirs = no tag\nstaleness_for_commit = many\n";
+  EXPECT_TRUE(Make(ServerKind::kMeta, text).ok()) << ErrorOf(Make(ServerKind::kMeta, text));
+  EXPECT_NE(ErrorOf(Make(ServerKind::kReplica, text)).find("data_dirs"), std::string::npos);
+  const std::string meta = "[core]\ndata_dir = /d\n[meta_server]\nlb_interval_ms = often\n";
+  EXPECT_TRUE(Make(ServerKind::kReplica, meta).ok()) << ErrorOf(Make(ServerKind::kReplica, meta));
+  EXPECT_NE(ErrorOf(Make(ServerKind::kMeta, meta)).find("lb_interval_ms"), std::string::npos);
+}
+
 TEST(ServerConfigTest, NewDataDirectoriesAreTagsAndTheWaitForMissingReplicasMayHaveNoLimit) {
   const auto config = MakeReplica("new_data_directories = d1\nshared_log_missing_wait_max = 0\n");
   ASSERT_TRUE(config.ok()) << config.status();
