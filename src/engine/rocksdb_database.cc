@@ -23,6 +23,22 @@ bool MayPass(const rocksdb::Status& status, const std::string& text) {
          absl::StrContains(text, "Direct I/O is not supported by the specified DB");
 }
 
+// The same for what the system does not permit: files of another user, a file system that is
+// read-only. It says nothing about what the files hold.
+bool IsRefused(const std::string& text) {
+  return absl::StrContains(text, "Permission denied") ||
+         absl::StrContains(text, "Operation not permitted") ||
+         absl::StrContains(text, "Read-only file system");
+}
+
+// What ended the opening of a database.
+absl::Status FromOpening(const rocksdb::Status& status, std::string_view step) {
+  absl::Status error = FromRocksdb(status, step);
+  if (absl::IsDataLoss(error) && IsRefused(std::string(error.message())))
+    return absl::PermissionDeniedError(error.message());
+  return error;
+}
+
 }  // namespace
 
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
@@ -63,7 +79,7 @@ absl::StatusOr<Database> Database::Open(const DatabaseOptions& options, const st
           ? rocksdb::DB::OpenForReadOnly(options.db, path, families, &database.families_, &db)
           : rocksdb::DB::Open(options.db, path, families, &database.families_, &db);
   database.db_.reset(db);
-  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("open ", path)));
+  RETURN_IF_ERROR(FromOpening(status, absl::StrCat("open ", path)));
   return database;
 }
 
@@ -77,7 +93,7 @@ absl::StatusOr<uint64_t> Database::PersistedNumber(const char* key) const {
         absl::StrCat(db_->GetName(), ": no ", key, " in ", kMetaColumnFamily,
                      "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
   }
-  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("read ", key)));
+  RETURN_IF_ERROR(FromOpening(status, absl::StrCat("read ", key)));
   uint64_t number = 0;
   if (!absl::SimpleAtoi(text, &number) || number > INT64_MAX) {
     return absl::DataLossError(absl::StrCat(db_->GetName(), ": ", key, " is no number"));
@@ -99,7 +115,7 @@ absl::Status Database::Flush(bool waits) const {
 
 absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path) {
   std::vector<std::string> names;
-  RETURN_IF_ERROR(FromRocksdb(rocksdb::DB::ListColumnFamilies(options, path, &names),
+  RETURN_IF_ERROR(FromOpening(rocksdb::DB::ListColumnFamilies(options, path, &names),
                               absl::StrCat("list column families of ", path)));
   const std::set<std::string> found(names.begin(), names.end());
   if (!found.contains(kMetaColumnFamily)) {
@@ -121,7 +137,7 @@ absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options)
   config.ignore_unsupported_options = true;  // our prefix extractor and compaction filter
   rocksdb::DBOptions stored;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  RETURN_IF_ERROR(FromRocksdb(rocksdb::LoadLatestOptions(config, path, &stored, &families),
+  RETURN_IF_ERROR(FromOpening(rocksdb::LoadLatestOptions(config, path, &stored, &families),
                               absl::StrCat("read the OPTIONS file of ", path)));
   AdoptStoredOptions(stored, &options->db);  // a stored wal_dir is of no use: there is no WAL
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
@@ -157,7 +173,7 @@ absl::Status CreateDatabase(DatabaseOptions options, const std::string& path) {
     if (status.ok()) status = batch.Put(database.meta(), key, value);
   }
   if (status.ok()) status = database.db().Write(write_options, &batch);
-  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("create ", path)));
+  RETURN_IF_ERROR(FromOpening(status, absl::StrCat("create ", path)));
   return database.Flush();
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -18,8 +19,29 @@
 
 namespace arion {
 
+namespace {
+
+// What keeps this process out, and the remedy: whose the path is, or, where it can't be seen, what is
+// above it.
+std::string WhoIsRefused(std::string_view path) {
+  struct stat s;
+  std::string seen(path);
+  while (::stat(seen.c_str(), &s) != 0) {
+    std::string above = ParentDirectory(seen);
+    if (above == seen || above.empty()) return "";
+    seen = std::move(above);
+  }
+  std::array<char, 8> mode;
+  std::snprintf(mode.data(), mode.size(), "%04o", s.st_mode & 07777U);
+  return absl::StrCat("; ", seen, " belongs to user ", s.st_uid, ", group ", s.st_gid, ", mode ",
+                      mode.data(), ", and this server runs as user ", ::geteuid(),
+                      ": give it to that user (chown -R)");
+}
+
+}  // namespace
+
 absl::Status PosixError(int error, std::string_view step, std::string_view path) {
-  const std::string message = absl::StrCat(Text(step), " ", Text(path), ": ", std::strerror(error));
+  std::string message = absl::StrCat(Text(step), " ", Text(path), ": ", std::strerror(error));
   switch (error) {
     case ENOENT:
       return absl::NotFoundError(message);
@@ -33,6 +55,8 @@ absl::Status PosixError(int error, std::string_view step, std::string_view path)
       return absl::ResourceExhaustedError(message);
     case EACCES:
     case EPERM:
+      message += WhoIsRefused(path);
+      return absl::PermissionDeniedError(message);
     case EROFS:
       return absl::PermissionDeniedError(message);
     default:

@@ -281,6 +281,8 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
   failed_.insert(pid);
   if (absl::IsResourceExhausted(status))
     ReportNoSpace(found);
+  else if (absl::IsPermissionDenied(status))
+    places_->NoteFailure(found.data_directory);  // what is in the way stays as it is
   else
     SetFailedAside(found);
   Erase(pid);

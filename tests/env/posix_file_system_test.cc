@@ -167,6 +167,12 @@ TEST_F(PosixFileSystemTest, ErrorsNameStepAndPath) {
   EXPECT_NE(std::string(status.message()).find(Path("missing")), std::string::npos);
   EXPECT_TRUE(absl::IsResourceExhausted(PosixError(ENOSPC, "write", "f")));
   EXPECT_TRUE(absl::IsPermissionDenied(PosixError(EROFS, "write", "f")));
+  const absl::Status refused = PosixError(EACCES, "open", "/proc/no/such");
+  EXPECT_TRUE(absl::IsPermissionDenied(refused));
+  EXPECT_NE(refused.message().find("open /proc/no/such: Permission denied; /proc belongs to user "
+                                   "0, group 0, mode 0555, and this server runs as user "),
+            absl::string_view::npos)
+      << refused;
 }
 
 }  // namespace
