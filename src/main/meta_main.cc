@@ -41,7 +41,7 @@ int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transpo
 }
 
 int Main(int argc, char** argv) {
-  BlockStopSignals();
+  BlockSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});

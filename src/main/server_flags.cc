@@ -60,6 +60,11 @@ void PrintHelp(const std::string& program) {
     std::printf("%s%s\n", std::string(setting.help).c_str(),
                 setting.is_changeable ? " (changeable)" : "");
   }
+  std::printf(
+      "\nSignals: SIGTERM or SIGINT stops the server cleanly, a second one at once (exit code "
+      "143). "
+      "SIGHUP opens the log\nfiles anew, for logrotate; it never ends the server. SIGPIPE is "
+      "ignored.\n");
 }
 
 }  // namespace

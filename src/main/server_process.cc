@@ -13,8 +13,11 @@
 #include <cstdlib>
 #include <ctime>
 #include <future>
+#include <initializer_list>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "base/status.h"
@@ -33,11 +36,34 @@ constexpr unsigned kLoopsAtMost = 8;
   exit(kExitUsage);
 }
 
-sigset_t StopSignals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
-  return signals;
+sigset_t SetOf(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int signal : signals) sigaddset(&set, signal);
+  return set;
+}
+
+// A blocked signal is delivered to sigwait even where nohup had it ignored; SIGHUP does no harm.
+sigset_t StopSignals() { return SetOf({SIGTERM, SIGINT}); }
+sigset_t AwaitedSignals() { return SetOf({SIGTERM, SIGINT, SIGHUP}); }
+
+// Where a file of that severity is, up to its time and process.
+std::string LogFilePrefix(google::LogSeverity severity) {
+  return absl::StrCat(FLAGS_log_dir, "/", gflags::ProgramInvocationShortName(), ".log.",
+                      google::GetLogSeverityName(severity), ".");
+}
+
+void OpenLogFiles() {
+  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
+       ++severity) {
+    google::SetLogDestination(severity, "");  // the same name again would change nothing
+    google::SetLogDestination(severity, LogFilePrefix(severity).c_str());
+  }
+}
+
+void OnHangup() {
+  if (!FLAGS_logtostderr) OpenLogFiles();
+  LOG(INFO) << "SIGHUP: log files are opened anew";
 }
 
 void StartLogging(const char* program, const ServerConfig& config) {
@@ -48,6 +74,7 @@ void StartLogging(const char* program, const ServerConfig& config) {
   FLAGS_logbufsecs = 0;  // the last lines before a crash are the ones that matter
   FLAGS_stderrthreshold = google::GLOG_FATAL;
   google::InitGoogleLogging(program);
+  if (!FLAGS_logtostderr) OpenLogFiles();
 }
 
 // What fails or does not answer is left out: the other disks' replicas can be served.
@@ -139,9 +166,9 @@ void SetLogLevel(ServerConfig::LogLevel level) {
                                                                   : google::GLOG_ERROR;
 }
 
-void BlockStopSignals() {
+void BlockSignals() {
   signal(SIGPIPE, SIG_IGN);
-  sigset_t signals = StopSignals();
+  sigset_t signals = AwaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
 
@@ -175,10 +202,11 @@ int FailedToStart(const absl::Status& status) {
 
 int RunUntilStopped(std::string_view program, absl::Duration limit,
                     const std::function<void(StopDone)>& stop) {
-  sigset_t signals = StopSignals();
+  const sigset_t signals = StopSignals();
+  const sigset_t awaited = AwaitedSignals();
   int signal = 0;
-  while (sigwait(&signals, &signal) != 0) {
-  }
+  while (sigwait(&awaited, &signal) != 0 || signal == SIGHUP)
+    if (std::exchange(signal, 0) == SIGHUP) OnHangup();
   LOG(INFO) << program << " stops (signal " << signal << "); a second signal stops it at once";
   auto result = std::make_shared<std::promise<absl::Status>>();
   std::future<absl::Status> stopped = result->get_future();

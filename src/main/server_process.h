@@ -1,10 +1,13 @@
 // What both server programs do around their server: logging, the banner, signals, exit codes.
 //
-// Exit codes  0 stopped as asked · 1 could not start, or the stop failed or took too long · 2 the configuration or
-// command line is wrong ·
-//             143 a second SIGTERM (or SIGINT, SIGHUP) ended a stop that was under way.
-// Threads     On the main thread. BlockStopSignals before any other thread is made, so that all
-// inherit it. SPDX-License-Identifier: Apache-2.0
+// Exit codes  0 stopped as asked · 1 could not start, or the stop failed or took too long · 2 the
+//             configuration or command line is wrong · 143 a second SIGTERM (or SIGINT) ended a
+//             stop that was under way.
+// Signals     SIGTERM, SIGINT: a clean stop. SIGHUP: log files are opened anew; it never ends a
+//             server. SIGPIPE is ignored.
+// Threads     On the main thread. BlockSignals before any other thread is made, so that all inherit
+//             it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>
@@ -31,7 +34,8 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 // What is logged from now on. Any thread.
 void SetLogLevel(ServerConfig::LogLevel level);
 
-void BlockStopSignals();
+// RunUntilStopped takes them; what comes before it waits.
+void BlockSignals();
 
 // The number of event loops: as configured, or one a core and at most 8.
 int EventLoopThreads(const ServerConfig& config);
@@ -45,7 +49,7 @@ absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config);
 // Says why on standard error and in the log; the exit code.
 int FailedToStart(const absl::Status& status);
 
-// Waits for the first stop signal, calls `stop` and waits until it says it is done, but not longer
+// Waits for the first signal to stop, opens log files anew for each SIGHUP meanwhile, calls `stop` and waits until it says it is done, but not longer
 // than `limit`: then the process ends at once, as if it were killed. Returns the exit code.
 using StopDone = std::function<void(absl::Status)>;
 int RunUntilStopped(std::string_view program, absl::Duration limit,
