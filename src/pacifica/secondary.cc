@@ -20,11 +20,11 @@ void Secondary::AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr
 }
 
 Secondary::Verdict Secondary::LearnCommitted(Decree committed) {
+  // Who lacks one of them may hold others of the end in a version that the group gave up.
+  if (s_.list.FirstMissing(committed) <= committed) return Verdict::kLostEntries;
   commit_goal_ = std::max(commit_goal_, committed);
   s_.CommitThrough(commit_goal_);
-  const Decree reached = s_.list.last_committed();
-  if (reached >= committed) return Verdict::kFine;
-  return s_.list.FirstMissing(committed) <= committed ? Verdict::kLostEntries : Verdict::kFine;
+  return Verdict::kFine;
 }
 
 Secondary::Verdict Secondary::Prepare(ReplyToken token, const MutationPtr& mutation) {
