@@ -117,7 +117,9 @@ class Verification(harness.ClusterTest):
             code, answer = self.shell("status")
             return code == 4 and "differ and no majority" in json.dumps(answer)
         harness.wait_for("status says it", is_said)
-        self.assertEqual(harness.value_of(harness.metrics(self.cluster.meta), "arion_differing_partitions", table="two"), 1)
+        # Figures are drawn up once a second: they follow what status says.
+        harness.wait_for("the figures say it", lambda: harness.value_of(
+            harness.metrics(self.cluster.meta), "arion_differing_partitions", table="two") == 1)
         undecided = [harness.value_of(harness.metrics(server), "arion_undecided_partitions") for server in self.cluster.replicas]
         self.assertEqual(sum(undecided), 1, undecided)
         for server in self.cluster.replicas:
