@@ -103,6 +103,12 @@ absl::Status SetLogFileSize(Draft& draft, std::string_view value, const std::str
   return absl::OkStatus();
 }
 
+absl::Status SetLogFilesMax(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 2, 100000));
+  draft.config.log_files_max = static_cast<int32_t>(number);
+  return absl::OkStatus();
+}
+
 absl::Status SetLogLevel(Draft& draft, std::string_view value, const std::string&) {
   using Level = ServerConfig::LogLevel;
   if (value != "info" && value != "warning" && value != "error")
@@ -451,6 +457,9 @@ const std::vector<Rule>& Rules() {
        SetLogDirectory},
       {{"arion.server", "log_file_size", "size at which a log file is full", "64 MiB"},
        SetLogFileSize},
+      {{"arion.server", "log_files_max",
+        "log files kept of each severity (info, warning, error); older ones are removed", "16"},
+       SetLogFilesMax},
       {{"arion.server", "log_level", "what is logged from: info, warning, error", "info", true},
        SetLogLevel},
       {{"arion.server", "stop_time_max",

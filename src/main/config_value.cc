@@ -40,7 +40,10 @@ absl::StatusOr<Endpoint> LookUp(const std::string& host, uint16_t port) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   if (int code = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-      code != 0 || found == nullptr) {
+      code == EAI_AGAIN || code == EAI_MEMORY) {
+    return absl::UnavailableError(
+        absl::StrCat("the name ", host, " can't be looked up now (", gai_strerror(code), ")"));
+  } else if (code != 0 || found == nullptr) {
     return Invalid(absl::StrCat("the name ", host, " has no IPv4 address (", gai_strerror(code),
                                 "); write the address itself"));
   }

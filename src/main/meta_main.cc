@@ -14,6 +14,7 @@
 #include "main/meta_pages.h"
 #include "main/server_commands.h"
 #include "main/server_config.h"
+#include "main/server_log.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
 #include "messages/tool_messages.h"

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 
+#include "main/server_log.h"
 #include "main/version.h"
 
 namespace arion {
@@ -87,6 +88,10 @@ MetricRegistrations RegisterProcess(MetricRegistry& registry) {
   gauge({.name = "process_threads", .help = "Threads of the process."}, Threads);
   gauge({.name = "process_max_fds", .help = "How many file descriptors may be open."},
         OpenFilesMax);
+  held.push_back(registry.Add(
+      {.name = "log_lines_dropped_total",
+       .help = "Lines of the server's own log that its reader or disk was too slow for."},
+      MetricKind::kCounter, {}, [] { return static_cast<double>(DroppedLogLines()); }));
   return held;
 }
 

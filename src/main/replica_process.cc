@@ -31,6 +31,7 @@
 #include "main/request_metrics.h"
 #include "main/server_commands.h"
 #include "main/server_config.h"
+#include "main/server_log.h"
 #include "main/server_pages.h"
 #include "main/server_process.h"
 #include "messages/meta_messages.h"

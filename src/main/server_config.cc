@@ -22,8 +22,10 @@ bool IsOurs(std::string_view section) {
 
 absl::Status ValueError(const std::string& origin, std::string_view what, std::string_view value,
                         const absl::Status& status) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(origin, ": ", Text(what), " = \"", Text(value), "\": ", status.message()));
+  const auto code =
+      absl::IsUnavailable(status) ? status.code() : absl::StatusCode::kInvalidArgument;
+  return absl::Status(
+      code, absl::StrCat(origin, ": ", Text(what), " = \"", Text(value), "\": ", status.message()));
 }
 
 absl::Status UnknownSection(const std::string& origin, std::string_view section) {

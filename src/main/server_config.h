@@ -46,6 +46,7 @@ struct ServerConfig {
   std::string log_directory;  // empty: standard error
   enum class LogLevel { kInfo, kWarning, kError } log_level = LogLevel::kInfo;
   int32_t log_file_size_mb = 64;
+  int32_t log_files_max = 16;                          // of each severity
   absl::Duration stop_time_max = absl::Minutes(2);     // of a clean stop
   absl::Duration disk_answer_max = absl::Seconds(10);  // at the start
   absl::Duration stuck_after = absl::Seconds(10);      // a loop, or a disk's work

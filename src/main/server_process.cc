@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/server_process.h"
 
-#include <gflags/gflags.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <ctime>
 #include <future>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -24,6 +24,7 @@
 #include "env/posix_patience.h"
 #include "main/directory_check.h"
 #include "main/server_flags.h"
+#include "main/server_log.h"
 #include "main/version.h"
 
 namespace arion {
@@ -47,34 +48,20 @@ sigset_t SetOf(std::initializer_list<int> signals) {
 sigset_t StopSignals() { return SetOf({SIGTERM, SIGINT}); }
 sigset_t AwaitedSignals() { return SetOf({SIGTERM, SIGINT, SIGHUP}); }
 
-// Where a file of that severity is, up to its time and process.
-std::string LogFilePrefix(google::LogSeverity severity) {
-  return absl::StrCat(FLAGS_log_dir, "/", gflags::ProgramInvocationShortName(), ".log.",
-                      google::GetLogSeverityName(severity), ".");
-}
-
-void OpenLogFiles() {
-  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
-       ++severity) {
-    google::SetLogDestination(severity, "");  // the same name again would change nothing
-    google::SetLogDestination(severity, LogFilePrefix(severity).c_str());
+// Looks after the log files meanwhile. The signal.
+int AwaitStopSignal() {
+  const sigset_t awaited = AwaitedSignals();
+  for (;;) {
+    RemoveOldLogFiles();
+    const timespec a_minute{60, 0};
+    const int signal = sigtimedwait(&awaited, nullptr, &a_minute);
+    if (signal == SIGHUP) {
+      ReopenLogFiles();
+      LOG(INFO) << "SIGHUP: log files are opened anew";
+    } else if (signal > 0) {
+      return signal;
+    }
   }
-}
-
-void OnHangup() {
-  if (!FLAGS_logtostderr) OpenLogFiles();
-  LOG(INFO) << "SIGHUP: log files are opened anew";
-}
-
-void StartLogging(const char* program, const ServerConfig& config) {
-  FLAGS_logtostderr = config.log_directory.empty();
-  FLAGS_log_dir = config.log_directory;
-  FLAGS_max_log_size = static_cast<uint32_t>(config.log_file_size_mb);
-  SetLogLevel(config.log_level);
-  FLAGS_logbufsecs = 0;  // the last lines before a crash are the ones that matter
-  FLAGS_stderrthreshold = google::GLOG_FATAL;
-  google::InitGoogleLogging(program);
-  if (!FLAGS_logtostderr) OpenLogFiles();
 }
 
 // What fails or does not answer is left out: the other disks' replicas can be served.
@@ -141,10 +128,26 @@ absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
   return absl::OkStatus();
 }
 
+// A resolver that is not up yet, as after a power cut, is waited for; a signal to stop ends that.
+absl::StatusOr<ServerConfig> MakeServerConfigOnceNamesAreFound(
+    ServerKind kind, const IniFile& file, const std::map<std::string, std::string>& flags) {
+  const sigset_t signals = StopSignals();
+  std::string said;
+  for (;;) {
+    absl::StatusOr<ServerConfig> config = MakeServerConfig(kind, file, flags);
+    if (!absl::IsUnavailable(config.status())) return config;
+    const std::string why(config.status().message());
+    if (std::exchange(said, why) != why) fprintf(stderr, "%s: tried until it can\n", why.c_str());
+    const timespec a_second{1, 0};
+    if (sigtimedwait(&signals, nullptr, &a_second) > 0) exit(kExitOk);
+  }
+}
+
 absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv) {
   ASSIGN_OR_RETURN(ServerCommandLine command_line, ParseServerCommandLine(argc, argv));
   ASSIGN_OR_RETURN(IniFile file, IniFile::Load(command_line.config_path));
-  ASSIGN_OR_RETURN(ServerConfig config, MakeServerConfig(kind, file, command_line.settings));
+  ASSIGN_OR_RETURN(ServerConfig config,
+                   MakeServerConfigOnceNamesAreFound(kind, file, command_line.settings));
   RETURN_IF_ERROR(CheckDirectories(kind, &config));
   return config;
 }
@@ -155,15 +158,9 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
   const char* program = (*argv)[0];
   absl::StatusOr<ServerConfig> config = Configure(kind, argc, argv);
   if (!config.ok()) ExitWithUsage(config.status());
-  StartLogging(program, *config);
+  StartLog(program, *config);
   for (const std::string& warning : config->warnings) LOG(WARNING) << warning;
   return *std::move(config);
-}
-
-void SetLogLevel(ServerConfig::LogLevel level) {
-  FLAGS_minloglevel = level == ServerConfig::LogLevel::kInfo      ? google::GLOG_INFO
-                      : level == ServerConfig::LogLevel::kWarning ? google::GLOG_WARNING
-                                                                  : google::GLOG_ERROR;
 }
 
 void BlockSignals() {
@@ -195,18 +192,14 @@ absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config) 
 
 int FailedToStart(const absl::Status& status) {
   LOG(ERROR) << "not started: " << status.message();
-  if (!FLAGS_logtostderr)
-    fprintf(stderr, "not started: %s\n", std::string(status.message()).c_str());
+  if (LogsToFiles()) fprintf(stderr, "not started: %s\n", std::string(status.message()).c_str());
   return kExitFailed;
 }
 
 int RunUntilStopped(std::string_view program, absl::Duration limit,
                     const std::function<void(StopDone)>& stop) {
   const sigset_t signals = StopSignals();
-  const sigset_t awaited = AwaitedSignals();
-  int signal = 0;
-  while (sigwait(&awaited, &signal) != 0 || signal == SIGHUP)
-    if (std::exchange(signal, 0) == SIGHUP) OnHangup();
+  const int signal = AwaitStopSignal();
   LOG(INFO) << program << " stops (signal " << signal << "); a second signal stops it at once";
   auto result = std::make_shared<std::promise<absl::Status>>();
   std::future<absl::Status> stopped = result->get_future();
@@ -216,11 +209,13 @@ int RunUntilStopped(std::string_view program, absl::Duration limit,
     if (std::chrono::steady_clock::now() > end) {
       LOG(ERROR) << program << " did not stop within stop_time_max = " << limit
                  << " and ends: what was not closed is replayed at the next start";
+      FlushLog();
       _exit(kExitFailed);
     }
     timespec tick{0, 20'000'000};
     if (sigtimedwait(&signals, nullptr, &tick) > 0) {
       LOG(WARNING) << program << " was told to stop at once";
+      FlushLog();
       _exit(kExitStoppedAtOnce);
     }
   }

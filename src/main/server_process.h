@@ -31,9 +31,6 @@ constexpr int kExitStoppedAtOnce = 143;
 // and end the process with kExitUsage.
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
-// What is logged from now on. Any thread.
-void SetLogLevel(ServerConfig::LogLevel level);
-
 // RunUntilStopped takes them; what comes before it waits.
 void BlockSignals();
 

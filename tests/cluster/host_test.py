@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Servers live through what their host does to them: a kernel that refuses io_uring, SIGHUP of a log rotation or of a terminal
-that closes.
+that closes, files that root left, a log that nobody reads, a resolver that is not up yet.
 
 SPDX-License-Identifier: Apache-2.0
 """
 
+import contextlib
 import glob
 import os
 import re
@@ -37,9 +38,12 @@ class Host(unittest.TestCase):
     def shell(self, cluster, commands):
         return harness.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", cluster.meta.address, "-e", commands])
 
-    def log_of(self, server):
-        with open(server.log, errors="replace") as file:
+    def text_of(self, path):
+        with open(path, errors="replace") as file:
             return file.read()
+
+    def log_of(self, server):
+        return self.text_of(server.log)
 
     def start(self, cluster, preexec=None, flags=()):
         for server in cluster.servers():
@@ -72,11 +76,86 @@ class Host(unittest.TestCase):
             before = os.path.realpath(link)
             os.rename(before, before + ".old")
             server.process.send_signal(signal.SIGHUP)
-            harness.wait_for("a log file in the place of the one renamed", lambda link=link: os.path.exists(link))
-            with open(link) as file:
-                self.assertIn("SIGHUP: log files are opened anew", file.read())
+            harness.wait_for("a log file in the place of the one renamed",
+                             lambda link=link: os.path.exists(link) and "SIGHUP: log files are opened anew" in self.text_of(link))
             self.assertTrue(server.is_running())
             self.assertEqual(server.stop(), 0)
+
+    def full_pipe(self):
+        """(reader, writer) of a pipe that takes nothing more."""
+        reader, writer = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(writer, False)
+        for size in (4096, 1):
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    os.write(writer, b"." * size)
+        os.set_blocking(writer, True)
+        return reader, writer
+
+    def test_a_reader_of_standard_error_that_stalls_holds_nobody(self):
+        cluster = self.cluster()
+        readers = []
+        for server in cluster.servers():
+            reader, writer = self.full_pipe()
+            server.start(preexec=lambda writer=writer: os.dup2(writer, 2))
+            os.close(writer)
+            readers.append(reader)
+        for server in cluster.servers():
+            cluster.wait_listening(server)
+        cluster.create_table("temp", partitions=2)
+        cluster.wait_healthy("temp")
+        self.assertIn('"v"', self.shell(cluster, "use temp; set k s v; get k s"))
+        for server in cluster.servers():
+            self.assertEqual(harness.value_of(harness.metrics(server), "arion_log_lines_dropped_total"), 0)
+        for reader in readers:
+            seen = b""
+            while b"listening on" not in seen:
+                seen += os.read(reader, 65536)
+        for server in cluster.servers():
+            self.assertEqual(server.stop(), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts files in a namespace of its own")
+    def test_a_resolver_that_is_not_up_yet_is_waited_for(self):
+        cluster = self.cluster(servers=1, replica_command=[
+            "unshare", "-m", "sh", "-c", "for name in hosts resolv.conf nsswitch.conf; do mount --bind ../etc/$name /etc/$name; done; "
+            'exec "$@"', "sh", os.path.join(harness.BUILD, "arion_replica")])
+        etc = os.path.join(cluster.directory, "etc")
+        os.makedirs(etc)
+        for name, content in (("hosts", ""), ("resolv.conf", "nameserver 127.0.0.1\n"), ("nsswitch.conf", "hosts: files dns\n")):
+            with open(os.path.join(etc, name), "w") as file:
+                file.write(content)
+        server = cluster.replicas[0]
+        server.write_config()
+        with open(server.config) as file:
+            text = file.read().replace(f"meta_servers = {cluster.meta.address}",
+                                       f"meta_servers = first-meta:{cluster.meta.address.split(':')[1]}")
+        with open(server.config, "w") as file:
+            file.write(text)
+        cluster.meta.start()
+        cluster.wait_listening(cluster.meta)
+        server.start()
+        harness.wait_for("the server says which name it waits for",
+                         lambda: "the name first-meta can't be looked up now" in self.log_of(server))
+        self.assertTrue(server.is_running())
+        with open(os.path.join(etc, "hosts"), "a") as file:
+            file.write("127.0.0.1 first-meta\n")
+        cluster.wait_listening(server)
+        self.assertEqual(self.log_of(server).count("can't be looked up now"), 1)
+        self.assertEqual(server.stop(), 0)
+
+    def test_old_log_files_are_removed(self):
+        cluster = self.cluster(servers=1)
+        directory = os.path.join(cluster.meta.directory, "logs")
+        os.makedirs(directory)
+        for second in range(10):
+            with open(os.path.join(directory, f"arion_meta.log.INFO.20200101-00000{second}.1"), "w"):
+                pass
+        cluster.meta.start(flags=[f"--log_directory={directory}", "--log_files_max=4"])
+        cluster.wait_listening(cluster.meta)
+        harness.wait_for("four files are left", lambda: len(glob.glob(f"{directory}/arion_meta.log.INFO.*")) == 4)
+        self.assertFalse(os.path.exists(f"{directory}/arion_meta.log.INFO.20200101-000006.1"))
+        self.assertTrue(os.path.exists(os.path.join(directory, "arion_meta.INFO")))
 
     @unittest.skipUnless(os.geteuid() == 0, "gives files to another user")
     def test_files_that_root_left_are_refused_and_not_damage(self):

@@ -67,6 +67,13 @@ TEST(ServerConfigTest, OurKeysAct) {
   EXPECT_EQ(config->meta.peer_generation, PeerGeneration::k26);
 }
 
+TEST(ServerConfigTest, LogFilesAreBoundedInNumber) {
+  EXPECT_EQ(MakeReplica("")->log_files_max, 16);
+  EXPECT_EQ(MakeReplica("[arion.server]\nlog_files_max = 3\n")->log_files_max, 3);
+  EXPECT_NE(ErrorOf(MakeReplica("[arion.server]\nlog_files_max = 0\n")).find("log_files_max"),
+            std::string::npos);
+}
+
 TEST(ServerConfigTest, TheLevelAtTheStartIsOursOrTheOlderKeys) {
   const auto level = [](const std::string& content) {
     const auto config = Make(ServerKind::kMeta, "[arion.meta]\nmeta_data_dir = /m\n" + content);

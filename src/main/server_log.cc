@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "main/server_log.h"
+
+#include <gflags/gflags.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "main/log_queue.h"
+
+namespace arion {
+namespace {
+
+constexpr size_t kLogQueueBytes = 4 << 20;
+constexpr int kStandardError = google::NUM_SEVERITIES;  // targets of LogText: a severity's file, or
+constexpr int kOpenAnew = kStandardError + 1;           // what is to be done between two lines
+
+std::string directory;  // empty: standard error
+size_t files_max = 0;   // of each severity
+// The library's writers of files, on the queue's thread only.
+std::array<google::base::Logger*, google::NUM_SEVERITIES> files;
+LogQueue* queue = nullptr;  // null before StartLog
+
+// Begins the names of a severity's files.
+std::string FileStem(google::LogSeverity severity) {
+  return absl::StrCat(gflags::ProgramInvocationShortName(), ".log.",
+                      google::GetLogSeverityName(severity), ".");
+}
+
+void OpenFiles() {
+  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
+       ++severity) {
+    google::SetLogDestination(severity, "");  // the same name again would change nothing
+    google::SetLogDestination(severity, absl::StrCat(directory, "/", FileStem(severity)).c_str());
+  }
+}
+
+void WriteToStandardError(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
+    if (put >= 0) {
+      text.remove_prefix(static_cast<size_t>(put));
+    } else if (errno == EAGAIN) {
+      pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+      ::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return;  // nobody reads
+    }
+  }
+}
+
+void Write(const LogText& line) {
+  if (line.target == kOpenAnew) return OpenFiles();
+  if (line.target == kStandardError) return WriteToStandardError(line.text);
+  files[static_cast<size_t>(line.target)]->Write(true, line.time, line.text.data(),
+                                                 line.text.size());
+}
+
+void SayDropped(int64_t lines) {
+  LOG(WARNING) << lines << " lines of the log were dropped: what takes them did not keep up";
+}
+
+// Stands in the place of the library's writer. Without a target the line goes nowhere.
+class QueueingLogger : public google::base::Logger {
+ public:
+  explicit QueueingLogger(int target) : target_(target) {}
+  void Write(bool, time_t time, const char* text, size_t size) override {
+    if (size == 0) return Flush();  // before the process ends by a CHECK
+    queue->Push({target_, time, std::string(text, size)});
+  }
+  void Flush() override { queue->Flush(absl::Seconds(1)); }
+  google::uint32 LogSize() override { return 0; }
+
+ private:
+  const int target_;
+};
+
+class SilentLogger : public google::base::Logger {
+ public:
+  void Write(bool, time_t, const char*, size_t) override {}
+  void Flush() override {}
+  google::uint32 LogSize() override { return 0; }
+};
+
+}  // namespace
+
+void StartLog(const char* program, const ServerConfig& config) {
+  directory = config.log_directory;
+  files_max = static_cast<size_t>(config.log_files_max);
+  FLAGS_log_dir = directory;
+  FLAGS_max_log_size = static_cast<uint32_t>(config.log_file_size_mb);
+  FLAGS_logbufsecs = 0;  // the last lines before a crash are the ones that matter
+  SetLogLevel(config.log_level);
+  google::InitGoogleLogging(program);
+  if (LogsToFiles()) OpenFiles();
+  queue = new LogQueue(kLogQueueBytes, Write, SayDropped);
+  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
+       ++severity) {
+    files[static_cast<size_t>(severity)] = google::base::GetLogger(severity);
+    if (LogsToFiles())
+      google::base::SetLogger(severity, new QueueingLogger(severity));
+    else if (severity == google::GLOG_INFO)  // has the lines of all severities
+      google::base::SetLogger(severity, new QueueingLogger(kStandardError));
+    else
+      google::base::SetLogger(severity, new SilentLogger);
+  }
+  // Standard error has a CHECK's line beside the files only.
+  FLAGS_stderrthreshold = LogsToFiles() ? google::GLOG_FATAL : google::NUM_SEVERITIES;
+  std::atexit(FlushLog);
+}
+
+void SetLogLevel(ServerConfig::LogLevel level) {
+  FLAGS_minloglevel = level == ServerConfig::LogLevel::kInfo      ? google::GLOG_INFO
+                      : level == ServerConfig::LogLevel::kWarning ? google::GLOG_WARNING
+                                                                  : google::GLOG_ERROR;
+}
+
+bool LogsToFiles() { return !directory.empty(); }
+
+void ReopenLogFiles() {
+  if (LogsToFiles()) queue->Push({.target = kOpenAnew, .time = 0, .text = ""});
+}
+
+void RemoveOldLogFiles() {
+  if (!LogsToFiles()) return;
+  FlushLog();  // what was logged has its file
+  namespace fs = std::filesystem;
+  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
+       ++severity) {
+    const std::string stem = FileStem(severity);
+    std::vector<std::string> names;  // the time follows the stem: in order of age
+    std::error_code error;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      std::string name = entry->path().filename();
+      if (name.starts_with(stem)) names.push_back(std::move(name));
+    }
+    std::sort(names.begin(), names.end());
+    for (size_t i = 0; i + files_max < names.size(); ++i)
+      fs::remove(fs::path(directory) / names[i], error);
+  }
+}
+
+void FlushLog() {
+  if (queue != nullptr) queue->Flush(absl::Seconds(1));
+}
+
+int64_t DroppedLogLines() { return queue == nullptr ? 0 : queue->dropped().value(); }
+
+}  // namespace arion
