@@ -8,7 +8,7 @@
 
 namespace arion {
 
-LogQueue::LogQueue(size_t bytes_max, std::function<void(const LogText&)> write,
+LogQueue::LogQueue(size_t bytes_max, std::function<bool(const LogText&)> write,
                    std::function<void(int64_t)> on_dropped)
     : bytes_max_(bytes_max), write_(std::move(write)), on_dropped_(std::move(on_dropped)) {
   std::thread thread([this] { Run(); });
@@ -41,7 +41,7 @@ void LogQueue::Run() {
       const LogText line = std::move(lines_.front());
       lines_.pop_front();
       lock.unlock();
-      write_(line);
+      if (!write_(line)) dropped_.Add();
       lock.lock();
       bytes_ -= line.text.size();
     }

@@ -33,8 +33,9 @@ struct LogText {
 
 class LogQueue {
  public:
-  // `on_dropped`: so many lines were dropped, and all else has been written. On the queue's thread.
-  LogQueue(size_t bytes_max, std::function<void(const LogText&)> write,
+  // `write`: whether the line was taken. `on_dropped`: so many were not, and all else has been
+  // written. Both on the queue's thread.
+  LogQueue(size_t bytes_max, std::function<bool(const LogText&)> write,
            std::function<void(int64_t)> on_dropped);
   LogQueue(const LogQueue&) = delete;
 
@@ -47,7 +48,7 @@ class LogQueue {
   void Run();
 
   const size_t bytes_max_;
-  const std::function<void(const LogText&)> write_;
+  const std::function<bool(const LogText&)> write_;
   const std::function<void(int64_t)> on_dropped_;
   Counter dropped_;
   std::mutex mutex_;

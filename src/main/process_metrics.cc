@@ -90,7 +90,7 @@ MetricRegistrations RegisterProcess(MetricRegistry& registry) {
         OpenFilesMax);
   held.push_back(registry.Add(
       {.name = "log_lines_dropped_total",
-       .help = "Lines of the server's own log that its reader or disk was too slow for."},
+       .help = "Lines of the server's own log that its reader or disk did not take in time."},
       MetricKind::kCounter, {}, [] { return static_cast<double>(DroppedLogLines()); }));
   return held;
 }

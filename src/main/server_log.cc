@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -23,7 +24,10 @@ namespace {
 
 constexpr size_t kLogQueueBytes = 4 << 20;
 constexpr int kStandardError = google::NUM_SEVERITIES;  // targets of LogText: a severity's file, or
-constexpr int kOpenAnew = kStandardError + 1;           // what is to be done between two lines
+constexpr int kNowhere = kStandardError + 1;
+constexpr int kOpenAnew = kNowhere + 1;  // what is to be done between two lines
+constexpr int kRemoveOld = kOpenAnew + 1;
+constexpr unsigned kLastWordsSeconds = 3;
 
 std::string directory;  // empty: standard error
 size_t files_max = 0;   // of each severity
@@ -45,7 +49,25 @@ void OpenFiles() {
   }
 }
 
-void WriteToStandardError(std::string_view text) {
+void RemoveOldFiles() {
+  namespace fs = std::filesystem;
+  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
+       ++severity) {
+    const std::string stem = FileStem(severity);
+    std::vector<std::string> names;  // the time follows the stem: in order of age
+    std::error_code error;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error)) {
+      std::string name = entry->path().filename();
+      if (name.starts_with(stem)) names.push_back(std::move(name));
+    }
+    std::sort(names.begin(), names.end());
+    for (size_t i = 0; i + files_max < names.size(); ++i)
+      fs::remove(fs::path(directory) / names[i], error);
+  }
+}
+
+bool WriteToStandardError(std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(STDERR_FILENO, text.data(), text.size());
     if (put >= 0) {
@@ -54,42 +76,51 @@ void WriteToStandardError(std::string_view text) {
       pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
       ::poll(&ready, 1, -1);
     } else if (errno != EINTR) {
-      return;  // nobody reads
+      return false;  // nobody reads, or its disk is full
     }
   }
+  return true;
 }
 
-void Write(const LogText& line) {
-  if (line.target == kOpenAnew) return OpenFiles();
+bool Write(const LogText& line) {
   if (line.target == kStandardError) return WriteToStandardError(line.text);
-  files[static_cast<size_t>(line.target)]->Write(true, line.time, line.text.data(),
-                                                 line.text.size());
+  if (line.target == kOpenAnew) {
+    OpenFiles();
+  } else if (line.target == kRemoveOld) {
+    RemoveOldFiles();
+  } else {
+    files[static_cast<size_t>(line.target)]->Write(true, line.time, line.text.data(),
+                                                   line.text.size());
+  }
+  return true;
 }
 
 void SayDropped(int64_t lines) {
   LOG(WARNING) << lines << " lines of the log were dropped: what takes them did not keep up";
 }
 
-// Stands in the place of the library's writer. Without a target the line goes nowhere.
+// After a CHECK failed. The library writes where it stood to standard error, whose reader may stall.
+void EndSoon() {
+  std::signal(SIGALRM, [](int) { std::abort(); });
+  alarm(kLastWordsSeconds);
+}
+
+// Stands in the place of the library's writer of one severity.
 class QueueingLogger : public google::base::Logger {
  public:
-  explicit QueueingLogger(int target) : target_(target) {}
+  QueueingLogger(google::LogSeverity severity, int target) : severity_(severity), target_(target) {}
   void Write(bool, time_t time, const char* text, size_t size) override {
-    if (size == 0) return Flush();  // before the process ends by a CHECK
+    if (severity_ == google::GLOG_FATAL) EndSoon();
+    if (target_ == kNowhere) return;
+    if (size == 0) return Flush();  // the last before the process ends by a CHECK
     queue->Push({target_, time, std::string(text, size)});
   }
-  void Flush() override { queue->Flush(absl::Seconds(1)); }
+  void Flush() override { FlushLog(); }
   google::uint32 LogSize() override { return 0; }
 
  private:
+  const google::LogSeverity severity_;
   const int target_;
-};
-
-class SilentLogger : public google::base::Logger {
- public:
-  void Write(bool, time_t, const char*, size_t) override {}
-  void Flush() override {}
-  google::uint32 LogSize() override { return 0; }
 };
 
 }  // namespace
@@ -107,12 +138,11 @@ void StartLog(const char* program, const ServerConfig& config) {
   for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
        ++severity) {
     files[static_cast<size_t>(severity)] = google::base::GetLogger(severity);
-    if (LogsToFiles())
-      google::base::SetLogger(severity, new QueueingLogger(severity));
-    else if (severity == google::GLOG_INFO)  // has the lines of all severities
-      google::base::SetLogger(severity, new QueueingLogger(kStandardError));
-    else
-      google::base::SetLogger(severity, new SilentLogger);
+    const int target = LogsToFiles() ? severity
+                       : severity == google::GLOG_INFO  // has the lines of all severities
+                           ? kStandardError
+                           : kNowhere;
+    google::base::SetLogger(severity, new QueueingLogger(severity, target));
   }
   // Standard error has a CHECK's line beside the files only.
   FLAGS_stderrthreshold = LogsToFiles() ? google::GLOG_FATAL : google::NUM_SEVERITIES;
@@ -132,23 +162,7 @@ void ReopenLogFiles() {
 }
 
 void RemoveOldLogFiles() {
-  if (!LogsToFiles()) return;
-  FlushLog();  // what was logged has its file
-  namespace fs = std::filesystem;
-  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
-       ++severity) {
-    const std::string stem = FileStem(severity);
-    std::vector<std::string> names;  // the time follows the stem: in order of age
-    std::error_code error;
-    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
-         entry.increment(error)) {
-      std::string name = entry->path().filename();
-      if (name.starts_with(stem)) names.push_back(std::move(name));
-    }
-    std::sort(names.begin(), names.end());
-    for (size_t i = 0; i + files_max < names.size(); ++i)
-      fs::remove(fs::path(directory) / names[i], error);
-  }
+  if (LogsToFiles()) queue->Push({.target = kRemoveOld, .time = 0, .text = ""});
 }
 
 void FlushLog() {

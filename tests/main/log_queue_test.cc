@@ -24,6 +24,7 @@ struct Reader {
                    if (!std::exchange(has_stood, true)) stands.set_value();
                    flows.wait();
                    seen.push_back(line.text);
+                   return true;
                  },
                  [this](int64_t lines) { dropped.set_value(lines); }};
 };
@@ -48,6 +49,15 @@ TEST(LogQueueTest, AReaderThatStallsHoldsNobodyAndWhatWasDroppedIsSaidOnceItFlow
   EXPECT_EQ(reader.dropped.get_future().get(), 10);
   reader.queue.Flush(absl::Seconds(60));
   EXPECT_EQ(reader.seen.size(), 3u);
+}
+
+TEST(LogQueueTest, WhatIsNotTakenCountsAsDropped) {
+  std::promise<int64_t> dropped;
+  LogQueue& queue = *new LogQueue(
+      100, [](const LogText& line) { return line.text != "b"; },
+      [&dropped](int64_t lines) { dropped.set_value(lines); });
+  for (const char* text : {"a", "b"}) queue.Push({0, 0, text});
+  EXPECT_EQ(dropped.get_future().get(), 1);
 }
 
 }  // namespace
