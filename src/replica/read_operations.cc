@@ -79,14 +79,21 @@ KeyRange RangeOf(const MultiGetRequest& request, const KeyFilter& filter) {
   return range;
 }
 
-absl::StatusOr<MultiGetResponse> GetPoints(const EngineView& view, const MultiGetRequest& request,
-                                           const ReadTerms& terms, ReadTier tier,
-                                           EncodedRows* rows) {
+absl::StatusOr<std::optional<MultiGetResponse>> GetPoints(const EngineView& view,
+                                                          const MultiGetRequest& request,
+                                                          const ReadTerms& terms, ReadTier tier,
+                                                          EncodedRows* rows, ReadPlace* place) {
   auto response = EmptyAnswer<MultiGetResponse>(terms);
   Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records), INT64_MAX,
                 Limit(request.max_kv_size, terms.limits.answer_bytes));
-  for (const Blob& sort_key : request.sort_keys) {
+  bool has_found = false;
+  for (size_t i = place->point; i < request.sort_keys.size(); ++i) {
+    const Blob& sort_key = request.sort_keys[i];
     const bool is_late = budget.IsLate();
+    if (is_late && !has_found) {
+      place->point = i;
+      return std::nullopt;
+    }
     absl::StatusOr<Record> record =
         view.Get(JoinRawKey(request.hash_key, sort_key), terms.now, tier);
     if (absl::IsNotFound(record.status()) && !is_late) continue;
@@ -97,6 +104,7 @@ absl::StatusOr<MultiGetResponse> GetPoints(const EngineView& view, const MultiGe
     }
     const std::string_view value = request.no_value ? std::string_view() : record->value;
     rows->Add(sort_key, value);
+    has_found = true;
     budget.Returned(sort_key.bytes.size() + value.size());
   }
   return response;
@@ -111,20 +119,33 @@ bool IsLeftOut(const RecordIterator& walk, const ReadTerms& terms, const Passes&
   return true;
 }
 
-absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGetRequest& request,
-                                          const KeyFilter& filter, const ReadTerms& terms,
-                                          EncodedRows* rows) {
+absl::StatusOr<std::optional<MultiGetResponse>> GetRange(const EngineView& view,
+                                                         const MultiGetRequest& request,
+                                                         const KeyFilter& filter,
+                                                         const ReadTerms& terms, EncodedRows* rows,
+                                                         ReadPlace* place) {
   auto response = EmptyAnswer<MultiGetResponse>(terms);
   KeyRange range = RangeOf(request, filter);
   if (range.IsEmpty()) return response;
+  if (!place->key.empty()) {
+    if (request.reverse)
+      range.end = JustBehind(place->key);
+    else
+      range.first = place->key;
+  }
   Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records),
                 terms.limits.multi_get_records,
                 Limit(request.max_kv_size, terms.limits.answer_bytes));
   const size_t prefix_bytes = 2 + request.hash_key.bytes.size();
   const auto walk =
       view.Walk(std::move(range), request.reverse ? Direction::kBackward : Direction::kForward);
+  bool has_found = false;
   for (; walk->Valid(); walk->Next()) {
     if (budget.IsSpent()) {
+      if (!has_found) {
+        place->key = walk->key();
+        return std::nullopt;
+      }
       response.error = Number(StorageError::kIncomplete);
       break;
     }
@@ -133,6 +154,7 @@ absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGet
     if (IsLeftOut(*walk, terms, [&] { return filter.Passes(sort_key); })) continue;
     const std::string_view value = request.no_value ? std::string_view() : walk->value();
     rows->Add(sort_key, value);
+    has_found = true;
     budget.Returned(sort_key.size() + value.size());
   }
   RETURN_IF_ERROR(walk->status());
@@ -142,15 +164,16 @@ absl::StatusOr<MultiGetResponse> GetRange(const EngineView& view, const MultiGet
 
 }  // namespace
 
-absl::StatusOr<MultiGetResponse> MultiGet(const EngineView& view, const MultiGetRequest& request,
-                                          const ReadTerms& terms, ReadTier tier,
-                                          EncodedRows* rows) {
+absl::StatusOr<std::optional<MultiGetResponse>> MultiGet(const EngineView& view,
+                                                         const MultiGetRequest& request,
+                                                         const ReadTerms& terms, ReadTier tier,
+                                                         EncodedRows* rows, ReadPlace* place) {
   const auto filter =
       KeyFilter::Make(request.sort_key_filter_type, request.sort_key_filter_pattern.bytes);
   if (!filter || request.hash_key.bytes.size() > kHashKeyBytesMax)
     return EmptyAnswer<MultiGetResponse>(terms, StorageError::kInvalidArgument);
-  return request.sort_keys.empty() ? GetRange(view, request, *filter, terms, rows)
-                                   : GetPoints(view, request, terms, tier, rows);
+  return request.sort_keys.empty() ? GetRange(view, request, *filter, terms, rows, place)
+                                   : GetPoints(view, request, terms, tier, rows, place);
 }
 
 absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
@@ -175,23 +198,33 @@ absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGet
   return response;
 }
 
-absl::StatusOr<CountResponse> CountSortKeys(const EngineView& view, std::string_view hash_key,
-                                            const ReadTerms& terms) {
+absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& view,
+                                                           std::string_view hash_key,
+                                                           const ReadTerms& terms,
+                                                           ReadPlace* place) {
   if (hash_key.size() > kHashKeyBytesMax)
     return EmptyAnswer<CountResponse>(terms, StorageError::kInvalidArgument);
   auto response = EmptyAnswer<CountResponse>(terms);
-  Budget budget(terms, INT64_MAX, INT64_MAX, INT64_MAX);
+  if (!place->deadline) place->deadline = terms.deadline;
+  Budget budget(terms, INT64_MAX, terms.limits.count_records, INT64_MAX);
   std::string first = JoinRawKey(hash_key, "");
   std::string end = EndOfPrefix(first);
+  if (!place->key.empty()) first = place->key;
   const auto walk = view.Walk({std::move(first), std::move(end)}, Direction::kForward);
   for (; walk->Valid(); walk->Next()) {
     if (budget.IsSpent()) {
-      response.count = -1;
-      return response;
+      if (terms.clock.Now() >= *place->deadline) {
+        response.count = -1;
+        return response;
+      }
+      place->key = walk->key();
+      return std::nullopt;
     }
-    if (!IsLeftOut(*walk, terms, [] { return true; })) ++response.count;
+    budget.Examined();
+    if (!IsLeftOut(*walk, terms, [] { return true; })) ++place->count;
   }
   RETURN_IF_ERROR(walk->status());
+  response.count = place->count;
   return response;
 }
 

@@ -5,7 +5,8 @@
 // Threads   A view, a cursor: one thread at a time. They wait for the disk, but for MultiGet and
 //           BatchGet with ReadTier::kCacheOnly (Unavailable: ask again with kAll, in the pool).
 // Promises  Each call ends after its limits of records, bytes and time; nothing holds more memory
-//           than one answer's.
+//           than one answer's. There is always a way forward: a call that met its limits before it
+//           found anything is no answer but a turn (nullopt), however many dead records it passed.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -29,7 +31,8 @@
 namespace arion {
 
 struct ReadLimits {
-  int64_t multi_get_records = 3000;  // examined: returned, expired or filtered out
+  int64_t multi_get_records = 3000;  // examined in a turn: returned, expired or filtered out
+  int64_t count_records = 10'000;    // the same, of one turn
   int64_t scan_records = 1000;       // the same, of one batch
   int64_t answer_bytes = 30 << 20;   // keys and values
   // BATCH_GET is never partial, so it gets more room, and an error beyond.
@@ -48,18 +51,34 @@ struct ReadTerms {
   std::string server;  // for the answer
   uint32_t now = 0;    // for expiry
   const Clock& clock;  // for `deadline`
-  Instant deadline;    // of one call; a little late is fine
+  Instant deadline;    // of one call, one turn; a little late is fine
   ReadLimits limits;
   ReadTally* tally = nullptr;  // of walks; nullptr: nobody asks
 };
 
+// Where the next turn of a read goes on. A new one is the beginning.
+struct ReadPlace {
+  std::string key;                  // the first that was not examined; empty: none was
+  size_t point = 0;                 // the same, of the request's sort keys
+  int64_t count = 0;                // of the records before
+  std::optional<Instant> deadline;  // of the whole count
+};
+
+// nullopt: the turn is over, call again with the same view, request and place; give others a turn
+// before. Clients go on behind the last record that they got, so MultiGet is never incomplete
+// without one.
 // MultiGet's and NextBatch's `kvs` stay empty: what belongs there is added to `rows`.
-absl::StatusOr<MultiGetResponse> MultiGet(const EngineView& view, const MultiGetRequest& request,
-                                          const ReadTerms& terms, ReadTier tier, EncodedRows* rows);
+absl::StatusOr<std::optional<MultiGetResponse>> MultiGet(const EngineView& view,
+                                                         const MultiGetRequest& request,
+                                                         const ReadTerms& terms, ReadTier tier,
+                                                         EncodedRows* rows, ReadPlace* place);
 absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
                                           const ReadTerms& terms, ReadTier tier);
-absl::StatusOr<CountResponse> CountSortKeys(const EngineView& view, std::string_view hash_key,
-                                            const ReadTerms& terms);
+// The count is -1 where its first turn's deadline passed before the end.
+absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& view,
+                                                           std::string_view hash_key,
+                                                           const ReadTerms& terms,
+                                                           ReadPlace* place);
 
 // One scan of a partition, from batch to batch, on the view of its beginning. Between batches it
 // holds that view, which pins no memtable, and no iterator, which would pin all of its time.

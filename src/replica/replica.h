@@ -296,7 +296,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
     ClientAnswer responder;
     Instant deadline;
   };
-  using ReadWork = absl::AnyInvocable<absl::StatusOr<std::string>(const ReadTerms&)>;
+  // nullopt: others first, then it is called again (read_operations.h). Gone with its last turn.
+  using ReadWork = absl::AnyInvocable<absl::StatusOr<std::optional<std::string>>(const ReadTerms&)>;
   void Read(ReadCode code, ClientRequest request, Instant deadline, Admission admission);
   void ReadOne(ReadCall call, const std::string& body);
   void AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now);
@@ -305,7 +306,8 @@ class Replica : public std::enable_shared_from_this<Replica> {
   // The disk answers nothing, or too slowly for what waits already: answered kBusy.
   bool IsPoolLate(ClientAnswer& responder);
   void ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then);
-  void AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body);
+  // `body` holds one.
+  void AnswerSeveral(ReadCall call, absl::StatusOr<std::optional<std::string>> body);
   void Answer(ReadCall call, std::string body);
   void OpenScan(ReadCall call, const GetScannerRequest& request);
   void ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor);

@@ -67,29 +67,54 @@ std::string FailedAnswer(Replica::ReadCode code, StorageError error, PartitionId
 }
 
 template <class T>
-absl::StatusOr<std::string> Encoded(const absl::StatusOr<T>& response) {
-  if (!response.ok()) return response.status();
-  return EncodeWrapped(*response);
-}
-template <class T>
 absl::StatusOr<std::string> Encoded(const absl::StatusOr<T>& response, EncodedRows rows) {
   if (!response.ok()) return response.status();
   return std::move(rows).Finish(*response);
 }
 
+using MaybeAnswer = absl::StatusOr<std::optional<std::string>>;  // nullopt: another turn
+
+bool WantsAnotherTurn(const MaybeAnswer& answer) { return answer.ok() && !answer->has_value(); }
+
 // For an answer like the one before, and what differs a little.
 size_t RoomAfter(size_t answer_bytes) { return answer_bytes + answer_bytes / 16 + 256; }
 
-absl::StatusOr<std::string> MultiGetAnswer(const EngineView& view, const MultiGetRequest& request,
-                                           const ReadTerms& terms, ReadTier tier) {
+MaybeAnswer MultiGetAnswer(const EngineView& view, const MultiGetRequest& request,
+                           const ReadTerms& terms, ReadTier tier, ReadPlace* place) {
   EncodedRows rows;
-  const auto response = MultiGet(view, request, terms, tier, &rows);
-  return Encoded(response, std::move(rows));
+  ASSIGN_OR_RETURN(const auto response, MultiGet(view, request, terms, tier, &rows, place));
+  if (!response) return std::nullopt;
+  return std::move(rows).Finish(*response);
 }
-absl::StatusOr<std::string> BatchGetAnswer(const EngineView& view, const BatchGetRequest& request,
-                                           const ReadTerms& terms, ReadTier tier) {
-  return Encoded(BatchGet(view, request, terms, tier));
+MaybeAnswer BatchGetAnswer(const EngineView& view, const BatchGetRequest& request,
+                           const ReadTerms& terms, ReadTier tier, ReadPlace*) {
+  ASSIGN_OR_RETURN(const BatchGetResponse response, BatchGet(view, request, terms, tier));
+  return EncodeWrapped(response);
 }
+MaybeAnswer CountAnswer(const EngineView& view, const Blob& hash_key, const ReadTerms& terms,
+                        ReadTier, ReadPlace* place) {
+  ASSIGN_OR_RETURN(const auto response, CountSortKeys(view, hash_key, terms, place));
+  if (!response) return std::nullopt;
+  return EncodeWrapped(*response);
+}
+
+// A read of several records, all of its turns on the view of the first.
+template <class Operation>
+class ReadInTurns {
+ public:
+  ReadInTurns(std::shared_ptr<const Engine> engine, Operation operation)
+      : engine_(std::move(engine)), operation_(operation) {}
+  MaybeAnswer Take(const auto& request, const ReadTerms& terms, ReadTier tier) {
+    if (view_ == nullptr) view_ = engine_->View();
+    return operation_(*view_, request, terms, tier, &place_);
+  }
+
+ private:
+  std::shared_ptr<const Engine> engine_;
+  std::shared_ptr<const EngineView> view_;  // goes before the engine
+  Operation operation_;
+  ReadPlace place_;
+};
 
 }  // namespace
 
@@ -216,30 +241,29 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
   };
   // Decodes the request and answers it by `operate`, here if that is quickly done.
   const auto read_points = [&]<class Request>(auto points_of, auto operate, const Request*) {
-    auto read = [engine = engine_, operate](const Request& get, const ReadTerms& terms,
-                                            ReadTier tier) {
-      return operate(*engine->View(), get, terms, tier);
-    };
+    ReadInTurns read(engine_, operate);
     if (body.size() > kRequestOnStrandBytesMax)
-      return in_pool(
-          [read, body = std::move(body)](const ReadTerms& terms) -> absl::StatusOr<std::string> {
-            ASSIGN_OR_RETURN(const Request get, DecodeWrapped<Request>(body));
-            return read(get, terms, ReadTier::kAll);
-          });
+      return in_pool([read, body = std::move(body), get = std::optional<Request>()](
+                         const ReadTerms& terms) mutable -> MaybeAnswer {
+        if (!get) {
+          ASSIGN_OR_RETURN(get, DecodeWrapped<Request>(body));
+        }
+        return read.Take(*get, terms, ReadTier::kAll);
+      });
     absl::StatusOr<Request> get = DecodeWrapped<Request>(body);
     if (!get.ok()) return responder.Reply(ErrorCode::kInvalidData);
     if constexpr (requires { get->hash_key; })
       NoteKey(KeyUse::kRead, get->hash_key, call.responder.arrived());
     const size_t points = points_of(*get);
     if (points > 0 && points <= kPointsOnStrandMax) {
-      absl::StatusOr<std::string> answer =
-          read(*get, TermsOf(ExpiryNow(host_->env.clock()), Settings(), call.deadline),
-               ReadTier::kCacheOnly);
-      if (!absl::IsUnavailable(answer.status()))
+      MaybeAnswer answer =
+          read.Take(*get, TermsOf(ExpiryNow(host_->env.clock()), Settings(), call.deadline),
+                    ReadTier::kCacheOnly);
+      if (!WantsAnotherTurn(answer) && !absl::IsUnavailable(answer.status()))
         return AnswerSeveral(std::move(call), std::move(answer));
     }
-    in_pool([read, get = *std::move(get)](const ReadTerms& terms) {
-      return read(get, terms, ReadTier::kAll);
+    in_pool([read = std::move(read), get = *std::move(get)](const ReadTerms& terms) mutable {
+      return read.Take(get, terms, ReadTier::kAll);
     });
   };
 
@@ -254,8 +278,9 @@ void Replica::ReadSeveral(ReadCall call, std::string body) {
       auto hash_key = DecodeWrapped<Blob>(body);
       if (!hash_key.ok()) return responder.Reply(ErrorCode::kInvalidData);
       NoteKey(KeyUse::kRead, *hash_key, call.responder.arrived());
-      return in_pool([engine = engine_, hash_key = *std::move(hash_key)](const ReadTerms& terms) {
-        return Encoded(CountSortKeys(*engine->View(), hash_key, terms));
+      return in_pool([read = ReadInTurns(engine_, CountAnswer),
+                      hash_key = *std::move(hash_key)](const ReadTerms& terms) mutable {
+        return read.Take(hash_key, terms, ReadTier::kAll);
       });
     }
     case ReadCode::kGetScanner: {
@@ -291,35 +316,49 @@ ReadTerms Replica::TermsOf(uint32_t now, const TableSettings& settings, Instant 
 }
 
 void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()> then) {
-  auto body = std::make_shared<absl::StatusOr<std::string>>(absl::DeadlineExceededError(""));
+  struct Turn {
+    ReadWork work;
+    MaybeAnswer answer = absl::DeadlineExceededError("");
+  };
+  auto turn = std::make_shared<Turn>(Turn{.work = std::move(work)});
   const Instant arrived = host_->env.clock().Now();
   reads_in_pool_.Arrived(arrived);
   InPool(
-      [this, arrived, body, work = std::move(work), settings = Settings(),
-       deadline = call.deadline]() mutable {
+      [this, arrived, turn, settings = Settings(), deadline = call.deadline] {
         reads_in_pool_.Began(arrived);
         // The time is that of the reading, not of the waiting in the pool's queue.
-        if (IsTooLate(deadline)) return absl::OkStatus();
-        ReadTerms terms = TermsOf(ExpiryNow(host_->env.clock()), settings, deadline);
-        ReadTally tally;
-        terms.tally = &tally;
-        *body = work(terms);
-        if (tally.expired > 0) figures().Count(ReplicaCount::kExpiredRecords, tally.expired);
-        if (tally.filtered > 0) figures().Count(ReplicaCount::kFilteredRecords, tally.filtered);
+        if (!IsTooLate(deadline)) {
+          ReadTerms terms = TermsOf(ExpiryNow(host_->env.clock()), settings, deadline);
+          ReadTally tally;
+          terms.tally = &tally;
+          turn->answer = turn->work(terms);
+          if (tally.expired > 0) figures().Count(ReplicaCount::kExpiredRecords, tally.expired);
+          if (tally.filtered > 0) figures().Count(ReplicaCount::kFilteredRecords, tally.filtered);
+        }
+        // Lets go of the engine here, not on the strand.
+        if (!WantsAnotherTurn(turn->answer)) turn->work = nullptr;
         return absl::OkStatus();
       },
-      [this, body, call = std::move(call), then = std::move(then)](const absl::Status&) mutable {
+      [this, turn, call = std::move(call), then = std::move(then)](const absl::Status&) mutable {
+        if (WantsAnotherTurn(turn->answer)) {
+          const ErrorCode gate = ReadGate(call.kind);
+          if (gate == ErrorCode::kOk)
+            return ReadInPool(std::move(call), std::move(turn->work), std::move(then));
+          turn->work = nullptr;
+          then();
+          return call.responder.Reply(gate);
+        }
         then();
-        AnswerSeveral(std::move(call), std::move(*body));
+        AnswerSeveral(std::move(call), std::move(turn->answer));
       });
 }
 
-void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::string> body) {
+void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::optional<std::string>> body) {
   if (absl::IsDeadlineExceeded(body.status())) return call.responder.Drop();
   // As after a single read: it counts only if this server may still speak for the partition (P1).
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
-  if (body.ok()) return Answer(std::move(call), *std::move(body));
+  if (body.ok()) return Answer(std::move(call), **std::move(body));
   if (absl::IsInvalidArgument(body.status())) return call.responder.Reply(ErrorCode::kInvalidData);
   const StorageError error =
       absl::IsDataLoss(body.status()) ? StorageError::kCorruption : StorageError::kIOError;
@@ -353,7 +392,7 @@ void Replica::ContinueScan(ReadCall call, std::unique_ptr<ScanCursor> cursor) {
   const ReadKind kind = call.kind;
   ReadInPool(
       std::move(call),
-      [scan, next_id, is_read](const ReadTerms& terms) {
+      [scan, next_id, is_read](const ReadTerms& terms) -> MaybeAnswer {
         *is_read = true;
         EncodedRows rows(RoomAfter((*scan)->last_answer_bytes()));
         const auto batch = (*scan)->NextBatch(terms, next_id, &rows);

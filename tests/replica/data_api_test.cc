@@ -134,6 +134,25 @@ TEST_F(DataApiTest, EveryOperationAnswersAndActs) {
   EXPECT_EQ(SortKeys(server), "b=set d=4 ");
 }
 
+// In turns of the disk's pool; the client sees one answer.
+TEST_F(DataApiTest, ReadsOverManyRecordsTakeTurnsUntilTheyFindOne) {
+  constexpr int kRecords = 12'000, kPerWrite = 3'000;
+  Server& server = Alone();
+  for (int first = 0; first < kRecords; first += kPerWrite) {
+    std::vector<KeyValue> kvs;
+    for (int i = first; i < first + kPerWrite; ++i)
+      kvs.push_back({std::to_string(100'000 + i), "", {}});
+    ASSERT_EQ(MultiPut(server, "h", std::move(kvs)).error, 0);
+  }
+  ASSERT_EQ(MultiPut(server, "h", {{"live", "1", {}}}).error, 0);
+  MultiGetRequest request{.hash_key = "h", .sort_key_filter_type = 1};
+  request.sort_key_filter_pattern = "live";
+  const auto found = Ask<MultiGetResponse>(server, kRpcMultiGet, request);
+  EXPECT_EQ(found.error, 0);
+  EXPECT_EQ(found.kvs, (std::vector<KeyValue>{{"live", "1", {}}}));
+  EXPECT_EQ(Ask<CountResponse>(server, kRpcSortKeyCount, Blob("h")).count, kRecords + 1);
+}
+
 TEST_F(DataApiTest, OutcomesThatWriteNothingGetNoMutation) {
   Server& server = Alone();
   ASSERT_EQ(MultiPut(server, "h", {{"text", "x", {}}}).decree, 1);

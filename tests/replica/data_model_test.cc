@@ -314,6 +314,8 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
     int64_t bytes = 0, examined = 0;
     int32_t error = 0;
     for (const auto& [sort, record] : range) {
+      // Another turn: nothing was found in this one.
+      if (expected.empty() && examined >= terms.limits.multi_get_records) examined = 0;
       if (static_cast<int64_t>(expected.size()) >=
               limit(get.max_kv_count, terms.limits.multi_get_records) ||
           bytes >= limit(get.max_kv_size, terms.limits.answer_bytes) ||
@@ -356,7 +358,7 @@ class DataModelTest : public testing::TestWithParam<MakeFactory> {
     int64_t count = 0;
     const std::string hash = HashKey();
     for (const auto& [sort, record] : model_[hash]) count += IsLive(record);
-    ASSERT_EQ(CountSortKeys(*engine_->View(), hash, Terms())->count, count);
+    ASSERT_EQ(WholeCount(*engine_->View(), hash, Terms())->count, count);
   }
 
   void Scan() {

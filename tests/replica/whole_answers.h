@@ -12,13 +12,28 @@
 
 namespace arion {
 
+// All turns of it; how many they were.
 inline absl::StatusOr<MultiGetResponse> WholeMultiGet(const EngineView& view,
                                                       const MultiGetRequest& request,
-                                                      const ReadTerms& terms) {
-  EncodedRows rows;
-  ASSIGN_OR_RETURN(const MultiGetResponse response,
-                   MultiGet(view, request, terms, ReadTier::kAll, &rows));
-  return DecodeWrapped<MultiGetResponse>(std::move(rows).Finish(response));
+                                                      const ReadTerms& terms,
+                                                      int* turns = nullptr) {
+  ReadPlace place;
+  for (;;) {
+    EncodedRows rows;
+    ASSIGN_OR_RETURN(const auto response,
+                     MultiGet(view, request, terms, ReadTier::kAll, &rows, &place));
+    if (turns != nullptr) ++*turns;
+    if (response) return DecodeWrapped<MultiGetResponse>(std::move(rows).Finish(*response));
+  }
+}
+inline absl::StatusOr<CountResponse> WholeCount(const EngineView& view, std::string_view hash_key,
+                                                const ReadTerms& terms, int* turns = nullptr) {
+  ReadPlace place;
+  for (;;) {
+    ASSIGN_OR_RETURN(const auto response, CountSortKeys(view, hash_key, terms, &place));
+    if (turns != nullptr) ++*turns;
+    if (response) return *response;
+  }
 }
 
 inline absl::StatusOr<ScanResponse> WholeBatch(ScanCursor& cursor, const ReadTerms& terms,
