@@ -22,6 +22,30 @@ absl::StatusOr<size_t> ReadableFile::ReadInto(uint64_t offset, size_t n, char* t
   return bytes.size();
 }
 
+// The message is all that comes through RocksDB.
+Want WantOf(const absl::Status& status) {
+  const std::string_view text = View(status.message());
+  if (text.find("Too many open files") != std::string_view::npos) return Want::kOpenFiles;
+  if (text.find("Cannot allocate memory") != std::string_view::npos) return Want::kMemory;
+  return Want::kSpace;
+}
+
+std::string_view NameOf(Want want) {
+  switch (want) {
+    case Want::kSpace:
+      return "space";
+    case Want::kOpenFiles:
+      return "open files";
+    case Want::kMemory:
+      return "memory";
+  }
+  return "space";
+}
+
+bool LacksOpenFiles(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) && WantOf(status) == Want::kOpenFiles;
+}
+
 bool Exists(FileSystem& files, const std::string& path) { return files.Stat(path).ok(); }
 
 absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path) {

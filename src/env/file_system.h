@@ -1,7 +1,7 @@
 // FileSystem: the blocking file operations a server needs, with their durability stated.
 //
 // Units     Offsets and sizes are bytes. Paths are absolute or relative to the process.
-// Errors    NotFound; AlreadyExists; ResourceExhausted (no space, descriptors or memory);
+// Errors    NotFound; AlreadyExists; ResourceExhausted (no space, open files or memory: WantOf);
 //           PermissionDenied; DataLoss (a sync failed, or a read met EIO); Internal otherwise.
 //           Messages name path, step and errno's text.
 // Threads   Thread-safe; a writable file is used by one thread at a time. Every call may wait for a
@@ -94,6 +94,13 @@ class FileSystem {
   // fcntl is kept out too, as RocksDB does. FailedPrecondition names the holder's pid.
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
 };
+
+// What there is too little of, of a ResourceExhausted that came from files, through RocksDB too.
+enum class Want { kSpace, kOpenFiles, kMemory };
+Want WantOf(const absl::Status& status);
+std::string_view NameOf(Want want);  // "open files"
+// It is one, and no disk is to blame.
+bool LacksOpenFiles(const absl::Status& status);
 
 // An error counts as no. Where "no" replaces something or gives it up, IsThere is to be asked.
 bool Exists(FileSystem& files, const std::string& path);

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 
 #include <array>
+#include <utility>
 
 #include "env/loop_thread.h"
 
@@ -36,13 +37,19 @@ class KernelRandom : public Random {
   size_t next_ = numbers_.size();     // guarded by mutex_
 };
 
+PosixEnvironmentOptions WithReserve(PosixEnvironmentOptions options) {
+  options.log_device.descriptors = std::make_shared<DescriptorReserve>(options.descriptors_held);
+  return options;
+}
+
 }  // namespace
 
 PosixEnvironment::PosixEnvironment(PosixEnvironmentOptions options)
-    : options_(options),
-      clock_(options.clock),
+    : options_(WithReserve(std::move(options))),
+      clock_(options_.clock),
+      files_(options_.log_device.descriptors),
       random_(std::make_unique<KernelRandom>()),
-      loops_(options.event_loop_threads) {}
+      loops_(options_.event_loop_threads) {}
 
 PosixEnvironment::~PosixEnvironment() { loops_.Stop(); }
 

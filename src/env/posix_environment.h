@@ -25,6 +25,7 @@ struct PosixEnvironmentOptions {
   int bulk_threads_per_device = 2;
   int flush_threads_per_device = 2;
   LogDeviceOptions log_device;
+  size_t descriptors_held = 0;        // of descriptor_reserve.h
   clockid_t clock = CLOCK_MONOTONIC;  // of posix_clock.h
 };
 
@@ -43,6 +44,7 @@ class PosixEnvironment : public Environment {
   DiskPool& flush_pool(const std::string& path) override;
 
   EventLoops& loops() { return loops_; }
+  DescriptorReserve& descriptors() { return *options_.log_device.descriptors; }
   // The very pools of the functions above, for displays.
   const PosixDiskPool& pool_of(const std::string& path);
   const PosixDiskPool& bulk_pool_of(const std::string& path);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/sysmacros.h>
@@ -38,6 +39,15 @@ std::string WhoIsRefused(std::string_view path) {
                       ": give it to that user (chown -R)");
 }
 
+// Whose limit, how much, and the remedy.
+std::string WhichLimit(int error) {
+  if (error == ENFILE) return "; the whole system's limit of open files (sysctl fs.file-max)";
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return "";
+  return absl::StrCat("; open files: this process's limit is ", limit.rlim_cur,
+                      "; raise it: LimitNOFILE= of the service, or ulimit -n");
+}
+
 }  // namespace
 
 absl::Status PosixError(int error, std::string_view step, std::string_view path) {
@@ -47,11 +57,13 @@ absl::Status PosixError(int error, std::string_view step, std::string_view path)
       return absl::NotFoundError(message);
     case EEXIST:
       return absl::AlreadyExistsError(message);
+    case EMFILE:  // LacksOpenFiles
+    case ENFILE:
+      message += WhichLimit(error);
+      return absl::ResourceExhaustedError(message);
     case ENOSPC:
     case EDQUOT:
-    case EMFILE:  // nor does a want of descriptors or memory say anything against the disk
-    case ENFILE:
-    case ENOMEM:
+    case ENOMEM:  // says nothing against the disk
       return absl::ResourceExhaustedError(message);
     case EACCES:
     case EPERM:
@@ -77,6 +89,17 @@ int OpenRetrying(const std::string& path, int flags, mode_t mode = 0644) {
     fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return fd;
+}
+
+// What the reserve is for.
+int OpenWith(DescriptorReserve* reserve, const std::string& path, int flags) {
+  if (reserve == nullptr) return OpenRetrying(path, flags);
+  const BlockingCall call("open", path);
+  return reserve->Open(path, flags | O_CLOEXEC, 0644);
+}
+
+int CloseWith(DescriptorReserve* reserve, int fd) {
+  return reserve == nullptr ? ::close(fd) : reserve->Close(fd);
 }
 
 class PosixReadableFile : public ReadableFile {
@@ -132,9 +155,10 @@ class PosixReadableFile : public ReadableFile {
 
 class PosixWritableFile : public WritableFile {
  public:
-  PosixWritableFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
+  PosixWritableFile(int fd, std::string path, std::shared_ptr<DescriptorReserve> reserve)
+      : fd_(fd), path_(std::move(path)), reserve_(std::move(reserve)) {}
   ~PosixWritableFile() override {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) CloseWith(reserve_.get(), fd_);
   }
 
   absl::Status WriteAt(uint64_t offset, std::string_view bytes) override {
@@ -175,7 +199,8 @@ class PosixWritableFile : public WritableFile {
   }
   absl::Status Close() override {
     const int fd = std::exchange(fd_, -1);
-    if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) return PosixError(errno, "close", path_);
+    if (fd >= 0 && CloseWith(reserve_.get(), fd) != 0 && errno != EINTR)
+      return PosixError(errno, "close", path_);
     return absl::OkStatus();
   }
 
@@ -193,6 +218,7 @@ class PosixWritableFile : public WritableFile {
   int fd_;
   bool sync_failed_ = false;
   const std::string path_;
+  const std::shared_ptr<DescriptorReserve> reserve_;
 };
 
 // The pid that who locked the file wrote into it; one that writes none, as RocksDB, is known to the
@@ -213,6 +239,7 @@ absl::StatusOr<std::unique_ptr<ReadableFile>> PosixFileSystem::OpenForRead(
     const std::string& path) {
   // O_NONBLOCK: opening a pipe under a log's name must not wait for its writer.
   const int fd = OpenRetrying(path, O_RDONLY | O_NONBLOCK);
+  if (fd < 0 && reserve_ != nullptr && (errno == EMFILE || errno == ENFILE)) reserve_->NoteWant();
   if (fd < 0) return PosixError(errno, "open", path);
   auto file = std::make_unique<PosixReadableFile>(fd, path);
   struct stat s;
@@ -227,9 +254,9 @@ absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::OpenForWrite(cons
   int flags = O_WRONLY;
   if (mode == CreateMode::kMustNotExist) flags |= O_CREAT | O_EXCL;
   if (mode == CreateMode::kTruncate) flags |= O_CREAT | O_TRUNC;
-  const int fd = OpenRetrying(path, flags);
+  const int fd = OpenWith(reserve_.get(), path, flags);
   if (fd < 0) return PosixError(errno, "open", path);
-  return std::make_unique<PosixWritableFile>(fd, path);
+  return std::make_unique<PosixWritableFile>(fd, path, reserve_);
 }
 
 absl::StatusOr<FileStatus> PosixFileSystem::Stat(const std::string& path) {
@@ -253,8 +280,13 @@ absl::StatusOr<FileStatus> PosixFileSystem::Stat(const std::string& path) {
 
 absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string& directory) {
   const BlockingCall call("list", directory);
-  DIR* dir = ::opendir(directory.c_str());
-  if (dir == nullptr) return PosixError(errno, "list", directory);
+  const int fd = OpenWith(reserve_.get(), directory, O_RDONLY | O_DIRECTORY);
+  DIR* dir = fd < 0 ? nullptr : ::fdopendir(fd);
+  if (dir == nullptr) {
+    const int error = errno;
+    if (fd >= 0) CloseWith(reserve_.get(), fd);
+    return PosixError(error, "list", directory);
+  }
   std::vector<std::string> names;
   errno = 0;
   while (const dirent* entry = ::readdir(dir)) {
@@ -263,6 +295,7 @@ absl::StatusOr<std::vector<std::string>> PosixFileSystem::List(const std::string
   }
   const int error = errno;
   ::closedir(dir);
+  if (reserve_ != nullptr && !reserve_->is_whole()) reserve_->Refill();
   if (error != 0) return PosixError(error, "list", directory);
   std::sort(names.begin(), names.end());
   return names;
@@ -318,12 +351,12 @@ absl::Status PosixFileSystem::Link(const std::string& from, const std::string& t
 }
 
 absl::Status PosixFileSystem::SyncDirectory(const std::string& path) {
-  const int fd = OpenRetrying(path, O_RDONLY | O_DIRECTORY);
+  const int fd = OpenWith(reserve_.get(), path, O_RDONLY | O_DIRECTORY);
   if (fd < 0) return PosixError(errno, "open directory", path);
   const BlockingCall call("sync directory", path);
   const int result = ::fsync(fd);
   const int error = errno;
-  ::close(fd);
+  CloseWith(reserve_.get(), fd);
   return result == 0 ? absl::OkStatus() : SyncFailed(error, path);
 }
 
@@ -343,9 +376,9 @@ absl::StatusOr<uint64_t> PosixFileSystem::DeviceOf(const std::string& path) {
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> PosixFileSystem::Lock(const std::string& path) {
-  const int fd = OpenRetrying(path, O_RDWR | O_CREAT);
+  const int fd = OpenWith(reserve_.get(), path, O_RDWR | O_CREAT);
   if (fd < 0) return PosixError(errno, "open", path);
-  auto file = std::make_unique<PosixWritableFile>(fd, path);
+  auto file = std::make_unique<PosixWritableFile>(fd, path, reserve_);
   struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (::fcntl(fd, F_OFD_SETLK, &whole) != 0) {
     if (errno != EAGAIN && errno != EACCES) return PosixError(errno, "lock", path);

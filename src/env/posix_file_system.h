@@ -1,13 +1,16 @@
 // PosixFileSystem: file_system.h on Linux system calls.
 //
-// Threads   Thread-safe; every call may wait for a disk. SPDX-License-Identifier: Apache-2.0
+// Threads   Thread-safe; every call may wait for a disk.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "env/descriptor_reserve.h"
 #include "env/file_system.h"
 
 namespace arion {
@@ -18,6 +21,11 @@ absl::Status PosixError(int error, std::string_view step, std::string_view path)
 
 class PosixFileSystem : public FileSystem {
  public:
+  // `reserve`: for what is written, listed, locked and synced; null: there is none. What is only read,
+  // as an engine's tables are for long, never takes of it.
+  explicit PosixFileSystem(std::shared_ptr<DescriptorReserve> reserve = nullptr)
+      : reserve_(std::move(reserve)) {}
+
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> OpenForWrite(const std::string& path,
                                                              CreateMode mode) override;
@@ -32,6 +40,9 @@ class PosixFileSystem : public FileSystem {
   absl::StatusOr<Space> SpaceOf(const std::string& path) override;
   absl::StatusOr<uint64_t> DeviceOf(const std::string& path) override;
   absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) override;
+
+ private:
+  const std::shared_ptr<DescriptorReserve> reserve_;
 };
 
 }  // namespace arion

@@ -15,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "env/descriptor_reserve.h"
 #include "env/log_device.h"
 
 namespace arion {
@@ -32,6 +33,8 @@ struct LogDeviceOptions {
   // Zero-filled space that all logs of the device may hold ready, spares included, beyond two steps
   // of 1 MiB each. 0: no spares, and files grow by such steps.
   uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax;
+  // So that a log can go on in its next file whoever has the descriptors; null: there is none.
+  std::shared_ptr<DescriptorReserve> descriptors;
 };
 
 // The log device of the file system that holds `path_on_device`, which exists. `loop`, of one

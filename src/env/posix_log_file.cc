@@ -71,14 +71,24 @@ bool OneFlushCoversAll(std::istream& mounts, std::string_view device) {
 
 PosixLogFile::~PosixLogFile() {
   delete pending_.load();
-  ::close(fd_);
+  if (descriptors_ != nullptr)
+    descriptors_->Close(fd_);
+  else
+    ::close(fd_);
 }
 
 PosixLogDevice::PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options)
-    : LogDevice(options.zeros_ahead_bytes_max), flush_fd_(OpenFlushFile(path_on_device)) {}
+    : LogDevice(options.zeros_ahead_bytes_max),
+      flush_fd_(OpenFlushFile(path_on_device)),
+      descriptors_(options.descriptors) {}
 
 PosixLogDevice::~PosixLogDevice() {
   if (flush_fd_ >= 0) ::close(flush_fd_);
+}
+
+int PosixLogDevice::OpenFile(const std::string& path, int flags) const {
+  return descriptors_ != nullptr ? descriptors_->Open(path, flags, 0644)
+                                 : ::open(path.c_str(), flags, 0644);
 }
 
 absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string& path,
@@ -86,7 +96,7 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
   const BlockingCall call("open", path);
   const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   if (direct) {
-    const int fd = ::open(path.c_str(), flags | O_DIRECT, 0644);
+    const int fd = OpenFile(path, flags | O_DIRECT);
     if (fd >= 0) {
       struct statx s;
       const bool told =
@@ -94,15 +104,16 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
       const bool fits = !told || (s.stx_dio_offset_align > 0 &&
                                   s.stx_dio_offset_align <= AlignedBuffer::kAlignment &&
                                   s.stx_dio_mem_align <= AlignedBuffer::kAlignment);
-      if (fits) return std::make_shared<PosixLogFile>(fd, path, AlignedBuffer::kAlignment);
+      if (fits)
+        return std::make_shared<PosixLogFile>(fd, path, AlignedBuffer::kAlignment, descriptors_);
       ::close(fd);
     } else if (errno != EINVAL) {
       return PosixError(errno, "open", path);
     }
   }
-  const int fd = ::open(path.c_str(), flags, 0644);
+  const int fd = OpenFile(path, flags);
   if (fd < 0) return PosixError(errno, "open", path);
-  return std::make_shared<PosixLogFile>(fd, path, 1);
+  return std::make_shared<PosixLogFile>(fd, path, 1, descriptors_);
 }
 
 absl::Status PosixLogDevice::FillWithZeros(LogFile& log_file, uint64_t from, uint64_t to) {

@@ -33,8 +33,12 @@ struct PendingWrite {
 
 class PosixLogFile : public LogFile {
  public:
-  PosixLogFile(int fd, std::string path, size_t alignment)
-      : fd_(fd), path_(std::move(path)), alignment_(alignment) {}
+  PosixLogFile(int fd, std::string path, size_t alignment,
+               std::shared_ptr<DescriptorReserve> descriptors = nullptr)
+      : fd_(fd),
+        path_(std::move(path)),
+        alignment_(alignment),
+        descriptors_(std::move(descriptors)) {}
   ~PosixLogFile() override;
 
   size_t alignment() const override { return alignment_; }
@@ -59,6 +63,7 @@ class PosixLogFile : public LogFile {
   const int fd_;
   const std::string path_;
   const size_t alignment_;
+  const std::shared_ptr<DescriptorReserve> descriptors_;  // may be null
   std::atomic<bool> failed_{false};
   std::atomic<PendingWrite*> pending_{nullptr};
 };
@@ -85,6 +90,9 @@ class PosixLogDevice : public LogDevice {
   absl::Status TruncateAndSync(LogFile& file, uint64_t size) override;
   absl::Status Sync(LogFile& file) override;
   const LogDeviceStats& stats() const override { return stats_; }
+  bool LacksOpenFiles() const override {
+    return descriptors_ != nullptr && !descriptors_->is_whole();
+  }
 
  protected:
   static PosixLogFile& FileOf(const WriteRequest& request) {
@@ -117,7 +125,10 @@ class PosixLogDevice : public LogDevice {
   LogDeviceStats stats_;
 
  private:
-  const int flush_fd_;  // -1: a flush covers its own file only
+  int OpenFile(const std::string& path, int flags) const;
+
+  const int flush_fd_;                                    // -1: a flush covers its own file only
+  const std::shared_ptr<DescriptorReserve> descriptors_;  // may be null
 };
 
 // `why` is why threads and nothing better, for its method(); empty: that was asked for.

@@ -6,6 +6,7 @@
 
 #include <absl/status/statusor.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@
 #include "main/server_config.h"
 
 namespace arion {
+
+// Of a server's limit, for what can't wait (env/descriptor_reserve.h).
+inline constexpr size_t kDescriptorsHeld = 16;
 
 struct DescriptorShares {
   int64_t limit = 0;

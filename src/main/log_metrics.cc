@@ -30,12 +30,17 @@ std::vector<std::pair<LogDevice*, std::string>> DevicesOf(
   return devices;
 }
 
-std::string_view NameOf(DiskStatus state) {
-  switch (state) {
+constexpr std::string_view kDiskStates[] = {
+    "normal", "space_insufficient", "open_files_insufficient", "memory_insufficient", "io_error"};
+
+std::string_view StateOf(const DiskSnapshot& disk) {
+  switch (disk.state) {
     case DiskStatus::kNormal:
       return "normal";
     case DiskStatus::kSpaceInsufficient:
-      return "space_insufficient";
+      return disk.lacks == Want::kSpace       ? "space_insufficient"
+             : disk.lacks == Want::kOpenFiles ? "open_files_insufficient"
+                                              : "memory_insufficient";
     case DiskStatus::kIoError:
       return "io_error";
   }
@@ -45,11 +50,9 @@ std::string_view NameOf(DiskStatus state) {
 std::vector<LabeledValue> StatesOf(const std::vector<DiskSnapshot>& disks) {
   std::vector<LabeledValue> rows;
   for (const DiskSnapshot& disk : disks) {
-    for (DiskStatus state :
-         {DiskStatus::kNormal, DiskStatus::kSpaceInsufficient, DiskStatus::kIoError}) {
-      rows.push_back({{{"disk", disk.tag}, {"state", std::string(NameOf(state))}},
-                      disk.state == state ? 1.0 : 0.0});
-    }
+    for (const std::string_view state : kDiskStates)
+      rows.push_back({{{"disk", disk.tag}, {"state", std::string(state)}},
+                      StateOf(disk) == state ? 1.0 : 0.0});
   }
   return rows;
 }

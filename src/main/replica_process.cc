@@ -174,6 +174,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),
                         .disk_threads_per_device = DiskThreads(config),
                         .log_device = config.log_device,
+                        .descriptors_held = kDescriptorsHeld,
                         .clock = CLOCK_BOOTTIME});
   Environment& world = variant.disks ? variant.disks(env, config) : env;
   if (variant.open_log) config.replica.open_log = variant.open_log;

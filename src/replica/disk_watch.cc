@@ -42,6 +42,7 @@ struct DiskWatch::Disk {
   std::atomic<bool> has_space{true};
   mutable std::mutex mutex;
   DiskHealth health ABSL_GUARDED_BY(mutex);
+  Want lacks ABSL_GUARDED_BY(mutex) = Want::kSpace;  // while it has no space: what that is
   bool said_full ABSL_GUARDED_BY(mutex) = false;
 };
 
@@ -137,8 +138,9 @@ void DiskWatch::LookAt(size_t index) {
 void DiskWatch::OnSeen(size_t index, const Sight& sight) {
   Disk& disk = *disks_[index];
   disk.is_looking = false;
-  const bool is_overtaken = absl::IsResourceExhausted(sight.reserve.status());
-  if (!sight.reserve.ok() && !is_overtaken && std::exchange(disk.keeps_reserve, false))
+  const bool may_pass = absl::IsResourceExhausted(sight.reserve.status());
+  const bool is_overtaken = may_pass && WantOf(sight.reserve.status()) == Want::kSpace;
+  if (!sight.reserve.ok() && !may_pass && std::exchange(disk.keeps_reserve, false))
     LOG(WARNING) << "disk " << disk.directory.tag
                  << ": no reserve is kept: " << sight.reserve.status();
   if (sight.space.ok() != std::exchange(disk.could_see, sight.space.ok()))
@@ -147,8 +149,10 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
   {
     std::lock_guard lock(disk.mutex);
     disk.health.OnReserve(sight.reserve.ok() ? *sight.reserve : 0);
+    const bool had_space = disk.health.has_space();
     if (sight.space.ok()) disk.health.OnSpace(*sight.space);
     if (is_overtaken) disk.health.OnNoSpace();  // the disk filled up while the reserve grew
+    if (had_space) disk.lacks = Want::kSpace;
   }
   SayStateOf(disk);
   if (disk.gives_up_reserve) LookAt(index);
@@ -161,7 +165,10 @@ void DiskWatch::SayStateOf(Disk& disk) {
   disk.has_space.store(!is_full, std::memory_order_release);
   if (is_full == disk.said_full) return;
   disk.said_full = is_full;
-  if (is_full)
+  if (is_full && disk.lacks != Want::kSpace)
+    LOG(WARNING) << "logs on disk " << disk.directory.tag << " wait for " << NameOf(disk.lacks)
+                 << "; new writes are refused, reads go on";
+  else if (is_full)
     LOG(WARNING) << "disk " << disk.directory.tag << " (" << disk.directory.path
                  << ") lacks space: " << MiB(health.space().available_bytes)
                  << " available, the bound is " << MiB(health.available_bytes_min())
@@ -226,6 +233,7 @@ std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
     all.push_back({.tag = disk->directory.tag,
                    .path = disk->directory.path,
                    .state = health.state(),
+                   .lacks = disk->lacks,
                    .is_slow = health.is_slow(),
                    .slow_for = health.is_slow() ? now - health.slow_since() : absl::ZeroDuration(),
                    .sync_p99 = absl::Nanoseconds(health.sync_p99_nanos()),
@@ -243,11 +251,13 @@ std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
 
 // ---- what replicas met ----
 
-void DiskWatch::OnNoSpace(size_t index) {
+void DiskWatch::OnNoSpace(size_t index, const absl::Status& why) {
+  if (WantOf(why) != Want::kSpace) return;
   Disk& disk = *disks_[index];
   {
     std::lock_guard lock(disk.mutex);
     disk.health.OnNoSpace();
+    disk.lacks = Want::kSpace;
   }
   SayStateOf(disk);
   GiveUpReserve(index);
@@ -273,14 +283,16 @@ void DiskWatch::OnIoError(size_t index, const std::string& why) {
                              "what was lost; new ones go elsewhere while this server runs";
 }
 
-std::shared_ptr<void> DiskWatch::LogWaits(size_t index) {
+std::shared_ptr<void> DiskWatch::LogWaits(size_t index, const absl::Status& why) {
   Disk& disk = *disks_[index];
+  const Want want = WantOf(why);
   {
     std::lock_guard lock(disk.mutex);
+    if (disk.health.has_space() || want == Want::kSpace) disk.lacks = want;
     disk.health.OnLogWaits();
   }
   SayStateOf(disk);
-  GiveUpReserve(index);
+  if (want == Want::kSpace) GiveUpReserve(index);
   return std::make_shared<LogWait>(shared_from_this(), index);
 }
 

@@ -7,7 +7,8 @@
 //           HasSpace is one load.
 // Lifetime  Held by shared_ptr; the Environment outlives it.
 // Promises  H1  After the first report of "no space" HasSpace is false, and the reserve is given up
-//               as soon as the disk's pool comes to it.
+//               as soon as the disk's pool comes to it. Who lacks open files or memory speaks against
+//               no disk: only a log that waits for them closes it to new writes, and says for what.
 //           H2  Within 3 s after space returned, and the logs that waited went on, HasSpace is true
 //               again.
 // SPDX-License-Identifier: Apache-2.0
@@ -56,10 +57,11 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   std::vector<std::string> SlowTags() const;
 
   // ---- what replicas met ----
-  void OnNoSpace(size_t disk);
+  // `why`: a ResourceExhausted.
+  void OnNoSpace(size_t disk, const absl::Status& why);
   void OnIoError(size_t disk, const std::string& why);
-  // A log's write waits for space while what is returned lives.
-  std::shared_ptr<void> LogWaits(size_t disk);
+  // A log's write waits, because of that, while what is returned lives.
+  std::shared_ptr<void> LogWaits(size_t disk, const absl::Status& why);
 
  private:
   struct Disk;

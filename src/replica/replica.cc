@@ -510,7 +510,7 @@ void Replica::NoteSpaceOf(Endpoint member, DiskStatus status) {
   if (status != DiskStatus::kSpaceInsufficient)
     full_members_.erase(member);
   else if (full_members_.insert(member).second)
-    LOG(WARNING) << Tag() << " " << member << " lacks space: new writes are refused";
+    LOG(WARNING) << Tag() << " " << member << " can log nothing new: new writes are refused";
 }
 
 void Replica::Answer(PeerReply reply) {

@@ -58,8 +58,9 @@ void Replica::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
 }
 
 void Replica::OnNoSpace(std::string_view what, const absl::Status& status) {
-  LOG_EVERY_N(WARNING, 20) << Tag() << " no space for " << what << ", tried again: " << status;
-  host_->disks->OnNoSpace(disk_);
+  LOG_EVERY_N(WARNING, 20) << Tag() << " no " << NameOf(WantOf(status)) << " for " << what
+                           << ", tried again: " << status;
+  host_->disks->OnNoSpace(disk_, status);
 }
 
 void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task) {

@@ -14,10 +14,12 @@
 namespace arion {
 namespace {
 
-// Tells the disk's watch that a log waits for space, for as long as it does.
-std::function<void(bool)> WaitReporter(std::shared_ptr<DiskWatch> disks, size_t disk) {
-  return [disks = std::move(disks), disk, wait = std::shared_ptr<void>()](bool is_waiting) mutable {
-    wait = is_waiting ? disks->LogWaits(disk) : nullptr;
+// Tells the disk's watch that a log waits, for as long as it does.
+std::function<void(const absl::Status&)> WaitReporter(std::shared_ptr<DiskWatch> disks,
+                                                      size_t disk) {
+  return [disks = std::move(disks), disk,
+          wait = std::shared_ptr<void>()](const absl::Status& why) mutable {
+    wait = why.ok() ? nullptr : disks->LogWaits(disk, why);
   };
 }
 

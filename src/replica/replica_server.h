@@ -148,6 +148,7 @@ struct DiskSnapshot {
   std::string tag;
   std::string path;
   DiskStatus state = DiskStatus::kNormal;
+  Want lacks = Want::kSpace;  // while the state is kSpaceInsufficient: what that is
   bool is_slow = false;
   absl::Duration slow_for;  // while is_slow
   // Of the log's flushes in the last whole second, of its writes where none is flushed; 0: none.
@@ -156,7 +157,7 @@ struct DiskSnapshot {
   uint64_t available_bytes_min = 0;               // below it new writes are refused
   uint64_t reserve_bytes = 0;                     // of the reserve file
   int64_t io_errors = 0;
-  int64_t logs_waiting = 0;  // logs whose write waits for space
+  int64_t logs_waiting = 0;  // logs whose write waits for that
   std::string log_method;
   int64_t failed_replicas = 0;    // set aside here: *.err
   int64_t unneeded_replicas = 0;  // *.gar

@@ -280,7 +280,7 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
   LOG(ERROR) << "[" << pid << "] create " << found.path << ": " << status;
   failed_.insert(pid);
   if (absl::IsResourceExhausted(status))
-    ReportNoSpace(found);
+    ReportNoSpace(found, status);
   else if (absl::IsPermissionDenied(status))
     places_->NoteFailure(found.data_directory);  // what is in the way stays as it is
   else
@@ -291,17 +291,17 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
 }
 
 // Its log home may be what is full: what a crash left uncommitted is written anew there.
-void ReplicaTable::ReportNoSpace(const FoundReplica& found) {
+void ReplicaTable::ReportNoSpace(const FoundReplica& found, const absl::Status& why) {
   const size_t disk = found.data_directory, log_disk = host_->LogDiskOf(disk);
-  host_->disks->OnNoSpace(disk);
-  if (log_disk != disk) host_->disks->OnNoSpace(log_disk);
+  host_->disks->OnNoSpace(disk, why);
+  if (log_disk != disk) host_->disks->OnNoSpace(log_disk, why);
 }
 
 void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   Slot& slot = slots_.at(pid);
   LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
   recovery_->Ended(pid, RecoveryStep::kFailed);
-  if (absl::IsResourceExhausted(status)) ReportNoSpace(slot.found);
+  if (absl::IsResourceExhausted(status)) ReportNoSpace(slot.found, status);
   if (IsDamage(status)) {
     failed_to_open_.insert(pid);
     SetFailedAside(slot.found);

@@ -122,7 +122,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnOpened(PartitionId pid, StrandPtr strand, absl::StatusOr<OpenedReplica> opened);
   void OnCreationFailed(PartitionId pid, const absl::Status& status);
   void OnOpenFailed(PartitionId pid, const absl::Status& status);
-  void ReportNoSpace(const FoundReplica& found);
+  void ReportNoSpace(const FoundReplica& found, const absl::Status& why);
   void OnCloseRequested(PartitionId pid, Effects::Close close, const std::string& why);
   void OnClosed(PartitionId pid, Effects::Close close, const absl::Status& status);
   void SetFailedAside(const FoundReplica& found);

@@ -56,7 +56,7 @@ absl::Status LogFolder::WriteUnclean() {
 absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
   CHECK_GT(index, 0);
   CHECK_LE(fill_bytes, capacity_bytes_) << "F2";
-  if (spare_) return absl::OkStatus();
+  if (spare_ || device_.LacksOpenFiles()) return absl::OkStatus();
   if (!kept_.empty()) return MakeSpareOfKept();
   ZerosTaken taken(zeros_ahead_);
   if (!taken.Take(fill_bytes)) return absl::OkStatus();

@@ -354,8 +354,8 @@ void LogWriter::Answer(absl::Duration write_took) {
   answering_ = true;
   if (is_out_of_space_) {
     is_out_of_space_ = grow_refused_ = false;
-    LOG(INFO) << "[" << options_.pid << "] log: there is space again";
-    if (options_.on_no_space) options_.on_no_space(false);
+    LOG(INFO) << "[" << options_.pid << "] log: what it waited for is there again";
+    if (options_.on_no_space) options_.on_no_space(absl::OkStatus());
   }
   if (!blocks_.empty() && blocks_.front().sealed) {
     answering_ = false;
@@ -390,7 +390,8 @@ void LogWriter::WaitForSpace(const absl::Status& status) {
   if (abandoned_ || !failed_.ok()) return;
   CHECK(!in_flight_ && retry_ == kNoTimer) << "W1";
   if (drain_.empty() && !std::exchange(freed_space_, true)) return FreeSpace();
-  LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for space: " << status.message();
+  LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for " << NameOf(WantOf(status))
+                            << ": " << status.message();
   if (!drain_.empty()) return End(status);
   TrimLeftFiles();
   retry_ = strand_->PostAfter(kRetryEvery, [self = weak_from_this()] {
@@ -400,7 +401,7 @@ void LogWriter::WaitForSpace(const absl::Status& status) {
     writer->Pump();
   });
   if (std::exchange(is_out_of_space_, true) || !options_.on_no_space) return;
-  options_.on_no_space(true);
+  options_.on_no_space(status);
 }
 
 // What this log holds beyond its content may do for the front block. Its end comes back to Pump.

@@ -51,9 +51,9 @@ struct PrivateLogOptions {
   Durability durability = Durability::kFsync;
   uint64_t segment_bytes_max = 32 << 20;
   LogReserve reserve;
-  // The disk is full and what is appended waits: called on the strand with true, once, and with
-  // false when the write that waited has succeeded. May be empty.
-  std::function<void(bool is_waiting)> on_no_space;
+  // What is appended waits, because the disk is full or for want of open files or memory: called on
+  // the strand with why, once, and with OK when the write that waited has succeeded. May be empty.
+  std::function<void(const absl::Status& why)> on_no_space;
   bool preallocate = true;  // pre-written files; false: append + fdatasync
   // Replay: decrees up to here are in the engine already (files that hold nothing newer are not
   // read).

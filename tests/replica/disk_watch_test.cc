@@ -4,12 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "sim/sim_environment.h"
+#include "tests/replica/log_lines.h"
 
 namespace arion {
 namespace {
 
 constexpr uint64_t kKiB = 1 << 10;
 constexpr uint64_t kMiB = 1 << 20;
+const absl::Status kNoSpaceLeft =
+    absl::ResourceExhaustedError("fill /a/f: No space left on device");
+const absl::Status kNoDescriptors =
+    absl::ResourceExhaustedError("NoSpace: open /a/f: Too many open files; open files: ...");
 
 class DiskWatchTest : public testing::Test {
  protected:
@@ -86,7 +91,7 @@ TEST_F(DiskWatchTest, AReserveIsMadeWhereThereIsPlenty) {
 TEST_F(DiskWatchTest, TheFirstLackOfSpaceGivesTheReserveUpAndItComesBack) {
   Seconds(3);
   node_.disk().SetFreeBytes(0);
-  std::shared_ptr<void> wait = watch_->LogWaits(0);
+  std::shared_ptr<void> wait = watch_->LogWaits(0, kNoSpaceLeft);
   EXPECT_FALSE(watch_->HasSpace(0));
   EXPECT_TRUE(watch_->HasSpace(1)) << "one report speaks for its disk alone";
   world_.RunFor(absl::Milliseconds(100));
@@ -126,6 +131,33 @@ TEST_F(DiskWatchTest, AFullDiskIsSeenBeforeAnybodyMeetsIt) {
   EXPECT_EQ(watch_->StateForPeers(0), DiskStatus::kSpaceInsufficient);
 }
 
+TEST_F(DiskWatchTest, AWantOfOpenFilesIsNoFullDisk) {
+  watch_->OnNoSpace(0, kNoDescriptors);
+  EXPECT_TRUE(watch_->HasSpace(0));
+  EXPECT_EQ(watch_->StateOf(0), DiskStatus::kNormal);
+  Seconds(3);
+  // Nor where the disk's reserve can't be made for it.
+  env_.RunInPool([this] { ASSERT_TRUE(env_.files().Remove("/b/.arion-reserve").ok()); });
+  node_.disk().FailCalls("/b", sim::DiskTrouble::kNoDescriptors, 100);
+  Seconds(3);
+  EXPECT_TRUE(watch_->HasSpace(1));
+}
+
+TEST_F(DiskWatchTest, ALogThatWaitsForOpenFilesRefusesWritesAndLeavesTheReserve) {
+  Seconds(3);
+  LogLines said("logs on disk a wait for open files"), said_full("lacks space");
+  std::shared_ptr<void> wait = watch_->LogWaits(0, kNoDescriptors);
+  EXPECT_FALSE(watch_->HasSpace(0));
+  EXPECT_EQ(said.Take().size(), 1u);
+  EXPECT_EQ(said_full.Take().size(), 0u);
+  EXPECT_EQ(watch_->Snapshot()[0].lacks, Want::kOpenFiles);
+  Seconds(3);
+  EXPECT_EQ(ReserveSize(0), 256 * kKiB);
+  wait.reset();
+  Seconds(3);
+  EXPECT_TRUE(watch_->HasSpace(0));
+}
+
 TEST_F(DiskWatchTest, AnIoErrorIsCountedAndHidesNoLackOfSpaceFromPeers) {
   watch_->OnIoError(1, "a test");
   watch_->OnIoError(1, "a test");
@@ -133,7 +165,7 @@ TEST_F(DiskWatchTest, AnIoErrorIsCountedAndHidesNoLackOfSpaceFromPeers) {
   EXPECT_EQ(watch_->StateOf(1), DiskStatus::kIoError);
   EXPECT_EQ(watch_->Snapshot()[1].io_errors, 2);
   EXPECT_TRUE(watch_->HasSpace(1));
-  watch_->OnNoSpace(1);
+  watch_->OnNoSpace(1, kNoSpaceLeft);
   EXPECT_EQ(watch_->StateForPeers(1), DiskStatus::kSpaceInsufficient);
 }
 
@@ -191,7 +223,7 @@ TEST_F(DiskWatchTest, AnIdleDiskIsNotSlowAndItsProbesAreNobodysWait) {
 TEST_F(DiskWatchTest, AFullDiskIsProbedAllTheSame) {
   Seconds(3);
   node_.disk().SetFreeBytes(0);
-  watch_->OnNoSpace(0);
+  watch_->OnNoSpace(0, kNoSpaceLeft);
   Seconds(3);
   const int64_t before = env_.log_device("/a").stats().writes.value();
   Seconds(5);

@@ -166,12 +166,13 @@ TEST_F(ReplicaPlacesTest, ADirectoryWhereManyFailedGetsNoNewOneForAWhile) {
 }
 
 TEST_F(ReplicaPlacesTest, ADiskThatFailedIsTheLastChoiceAndAFullOneIsNone) {
+  const absl::Status no_space = absl::ResourceExhaustedError("No space left on device");
   loads_ = {{}, {.replicas = 1}, {.replicas = 2}};
   host_->disks->OnIoError(0, "a read");
   ExpectPlace(kSecond, {});
-  for (size_t disk : {1, 2}) host_->disks->OnNoSpace(disk);
+  for (size_t disk : {1, 2}) host_->disks->OnNoSpace(disk, no_space);
   ExpectPlace(kFirst, {});
-  host_->disks->OnNoSpace(0);
+  host_->disks->OnNoSpace(0, no_space);
   EXPECT_FALSE(Choose());
 }
 

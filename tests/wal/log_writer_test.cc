@@ -104,7 +104,9 @@ class Logs {
   absl::Status Open(int which, PrivateLogOptions options = TestLogOptions()) {
     options.directory = Directory(which);
     options.identity_path = absl::StrCat("/data/", which, "/.arion-log");
-    options.on_no_space = [this](bool waits) { events.push_back(waits ? "waits" : "goes on"); };
+    options.on_no_space = [this](const absl::Status& why) {
+      events.push_back(why.ok() ? "goes on" : "waits");
+    };
     absl::Status status;
     replayed.clear();
     w.env().RunInPool([&] {
@@ -741,7 +743,9 @@ TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForTheSyncOfANameIsTriedAgain) {
     options.segment_bytes_max = 64 << 10;
     options.preallocate = preallocate;
     std::vector<bool> waits;
-    options.on_no_space = [&waits](bool now) { waits.push_back(now); };
+    options.on_no_space = [&waits](const absl::Status& why) {
+      waits.push_back(LacksOpenFiles(why));
+    };
     ASSERT_TRUE(w.Open(options).ok());
     int tries = 0;
     bool is_short = false;

@@ -5,6 +5,7 @@
 #include <future>
 
 #include "env/posix_environment.h"
+#include "tests/env/no_descriptor_left.h"
 #include "tests/env/temp_directory.h"
 #include "tests/wal/log_world.h"
 #include "wal/log_recovery.h"
@@ -77,13 +78,35 @@ class PrivateLogPosixTest : public ::testing::TestWithParam<Setting> {
   }
 
   TempDirectory directory_;
-  PosixEnvironment env_{{.log_device = {.method = GetParam().method}}};
+  PosixEnvironment env_{{.log_device = {.method = GetParam().method}, .descriptors_held = 2}};
   StrandPtr strand_ = env_.NewStrand("log");
   PrivateLogOptions options_;
   std::unique_ptr<PrivateLog> log_;
   std::vector<MutationPtr> replayed_;
   ReplaySummary summary_;
 };
+
+// It goes on in its next files, without a spare; nobody waits.
+TEST_P(PrivateLogPosixTest, NoDescriptorLeftStopsNoLog) {
+  int waits = 0;
+  options_.on_no_space = [&waits](const absl::Status&) { ++waits; };
+  ASSERT_TRUE(Open().ok());
+  AppendAll(1, 100, 1000, 32);
+  {
+    NoDescriptorLeft none;
+    AppendAll(101, 3000, 5000, 32);  // three times a file's bytes
+  }
+  DrainLog();
+  OnStrand([&] {
+    EXPECT_GT(log_->stats().files, 2);
+    EXPECT_EQ(waits, 0);
+  });
+  ASSERT_TRUE(log_->Close().ok());
+  OnStrand([&] { log_.reset(); });
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(replayed_.size(), 3000u);
+  DrainLog();
+}
 
 TEST_P(PrivateLogPosixTest, ReplaysWhatItWroteCleanOrNot) {
   ASSERT_TRUE(Open().ok());

@@ -89,6 +89,14 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
       problems->rows.push_back({where, std::string("lacks space"),
                                 std::string("new writes are refused until there is space; reads "
                                             "go on")});
+    if (sample.name == "disk_state" && sample.labels.at("state") == "open_files_insufficient")
+      problems->rows.push_back({where, std::string("its logs wait for open files"),
+                                std::string("new writes are refused until there are some; reads "
+                                            "go on; raise LimitNOFILE= of the service")});
+    if (sample.name == "disk_state" && sample.labels.at("state") == "memory_insufficient")
+      problems->rows.push_back({where, std::string("its logs wait for memory"),
+                                std::string("new writes are refused until there is some; reads "
+                                            "go on")});
     if (sample.name == "disk_state" && sample.labels.at("state") == "io_error")
       problems->rows.push_back(
           {where, std::string("failed"), std::string("its replicas are made again elsewhere")});
@@ -100,9 +108,9 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
           {where, absl::StrCat(static_cast<int64_t>(sample.value), " replicas set aside, *.err"),
            std::string("kept for a while, then removed")});
     if (sample.name == "log_waiting_for_space")
-      problems->rows.push_back(
-          {where, absl::StrCat(static_cast<int64_t>(sample.value), " logs wait for space"),
-           std::string("tried again until it fits")});
+      problems->rows.push_back({where,
+                                absl::StrCat(static_cast<int64_t>(sample.value), " logs wait"),
+                                std::string("tried again until they go on")});
   }
 }
 

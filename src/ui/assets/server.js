@@ -24,7 +24,8 @@ export async function read(ask) {
   return {recovery, hot, slow};
 }
 
-const DISK_TROUBLES = {io_error: 'fails', space_insufficient: 'is full'};
+const DISK_TROUBLES = {io_error: 'fails', space_insufficient: 'is full', open_files_insufficient: 'waits for open files',
+  memory_insufficient: 'waits for memory'};
 
 function disksOf(window) {
   const r = window.newest;
