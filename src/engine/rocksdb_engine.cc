@@ -31,14 +31,16 @@ constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
 class RocksdbEngine : public Engine {
  public:
   RocksdbEngine(FileSystem& files, const std::string& data_directory,
-                const RocksdbEngineOptions& options, std::shared_ptr<ExpiryRule> expiry)
+                const RocksdbEngineOptions& options, std::shared_ptr<ExpiryRule> expiry,
+                std::shared_ptr<RocksdbEngineFactory::Shared::Limited> limited)
       : options_(options),
         files_(files),
         directory_(files, data_directory,
                    {.content = kContent, .checkpoints_kept = options.checkpoints_kept}),
         expiry_(std::move(expiry)),
         watcher_(std::make_shared<FlushWatcher>()),
-        meter_(std::make_shared<RocksdbMeter>()) {
+        meter_(std::make_shared<RocksdbMeter>()),
+        limited_(std::move(limited)) {
     write_options_.disableWAL = true;
   }
   ~RocksdbEngine() override { Drop(); }
@@ -80,6 +82,7 @@ class RocksdbEngine : public Engine {
                                               ", but its content ends at ", decree.value()));
     }
     database_ = std::make_shared<Database>(std::move(database));
+    limited_->Begin(&database_->db(), options.db.max_open_files);
     expiry_->schema.store(static_cast<int>(schema_), std::memory_order_release);
     watcher_->engine.store(this);
     meter_->Watch(database_);
@@ -273,6 +276,7 @@ class RocksdbEngine : public Engine {
   void Drop() {
     if (database_ == nullptr) return;
     meter_->Watch(nullptr);
+    limited_->End();
     database_->StopBackgroundWork();  // while the listener may still look at this
     watcher_->engine.store(nullptr);
     database_.reset();
@@ -378,6 +382,7 @@ class RocksdbEngine : public Engine {
   const std::shared_ptr<ExpiryRule> expiry_;
   const std::shared_ptr<FlushWatcher> watcher_;
   const std::shared_ptr<RocksdbMeter> meter_;
+  const std::shared_ptr<RocksdbEngineFactory::Shared::Limited> limited_;
   std::shared_ptr<rocksdb::Env> env_;
   std::shared_ptr<Database> database_;  // iterators and views hold it too
   ValueSchema schema_ = ValueSchema::kV1;
@@ -394,6 +399,7 @@ class RocksdbEngine : public Engine {
 RocksdbEngineFactory::RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options)
     : environment_(environment), options_(options), shared_(std::make_shared<Shared>()) {
   shared_->block_cache = rocksdb::NewLRUCache(options.block_cache_bytes);
+  shared_->open_files_max.store(options.open_files_max);
   shared_->write_buffers =
       std::make_shared<rocksdb::WriteBufferManager>(options.write_buffers_total_bytes);
 }
@@ -415,10 +421,12 @@ absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
                           .meta = MakeMetaOptions(*shared_)};
   options.db.env = disk.env.get();
   options.db.info_log = std::make_shared<RocksdbLog>(data_directory);
-  auto engine =
-      std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_, expiry);
+  const std::shared_ptr<Shared::Limited> limited = shared_->NewLimited();
+  auto engine = std::make_unique<RocksdbEngine>(environment_.files(), data_directory, options_,
+                                                expiry, limited);
   const DiskThreads::Opening opening(*disk.env);
   RETURN_IF_ERROR(engine->Open(std::move(options)));
+  limited->SetOpenFilesMax(shared_->open_files_max.load());  // it may be another by now
   return engine;
 }
 
@@ -447,6 +455,10 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
     }
     return absl::OkStatus();
   });
+}
+
+std::function<void(int)> RocksdbEngineFactory::OpenFilesLimiter() const {
+  return [shared = shared_](int open_files_max) { shared->SetOpenFilesMax(open_files_max); };
 }
 
 void RocksdbEngineFactory::LimitUnflushed(uint64_t bytes) {

@@ -2,6 +2,7 @@
 #include "engine/rocksdb_options.h"
 
 #include <rocksdb/compaction_filter.h>
+#include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/slice_transform.h>
 #include <rocksdb/table.h>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/coding.h"
+#include "base/log.h"
 #include "engine/deferred_memtable.h"
 
 namespace arion {
@@ -22,6 +24,7 @@ constexpr size_t kArenaBlockBytes = 32 << 10;
 // replayed by two threads waits for it.
 constexpr int kFlushThreads = 2;
 constexpr uint64_t kTargetFileBytes = 64 << 20;
+constexpr int kTableCacheShardBits = 2;
 constexpr int kLevels = 6;
 constexpr int kWriteBuffers = 3;  // of both families: they are sealed together
 
@@ -96,6 +99,47 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(Environ
   return disk;
 }
 
+void RocksdbEngineFactory::Shared::Limited::Begin(rocksdb::DB* db, int open_files_max) {
+  const std::lock_guard lock(mutex_);
+  db_ = db;
+  open_files_max_ = open_files_max;
+}
+
+void RocksdbEngineFactory::Shared::Limited::SetOpenFilesMax(int open_files_max) {
+  const std::lock_guard lock(mutex_);
+  if (db_ == nullptr || open_files_max == open_files_max_) return;
+  open_files_max_ = open_files_max;
+  // The table cache has its new size, also where the OPTIONS file could not be written: nothing reads
+  // the number there.
+  const rocksdb::Status status =
+      db_->SetDBOptions({{"max_open_files", std::to_string(open_files_max)}});
+  LOG_IF(WARNING, !status.ok()) << db_->GetName() << ": tables kept open: " << status.ToString();
+}
+
+void RocksdbEngineFactory::Shared::Limited::End() {
+  const std::lock_guard lock(mutex_);
+  db_ = nullptr;
+}
+
+std::shared_ptr<RocksdbEngineFactory::Shared::Limited> RocksdbEngineFactory::Shared::NewLimited() {
+  auto made = std::make_shared<Limited>();
+  const std::lock_guard lock(mutex);
+  std::erase_if(limited, [](const auto& one) { return one.expired(); });
+  limited.push_back(made);
+  return made;
+}
+
+void RocksdbEngineFactory::Shared::SetOpenFilesMax(int max) {
+  open_files_max.store(max);
+  std::vector<std::weak_ptr<Limited>> all;
+  {
+    const std::lock_guard lock(mutex);
+    all = limited;
+  }
+  for (const std::weak_ptr<Limited>& one : all)
+    if (const auto live = one.lock()) live->SetOpenFilesMax(max);
+}
+
 rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
                                  const RocksdbEngineFactory::Shared& shared) {
   rocksdb::DBOptions db;
@@ -105,7 +149,9 @@ rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
   db.write_buffer_manager = shared.write_buffers;
   db.max_background_jobs = options.background_jobs;
   db.bytes_per_sync = 1 << 20;
-  db.max_open_files = options.open_files_max;
+  db.max_open_files = shared.open_files_max.load();
+  // Each shard keeps one table at least: with RocksDB's 64 a database would keep as many.
+  db.table_cache_numshardbits = kTableCacheShardBits;
   // One thread writes at a time: nothing to hand over, nobody to yield to.
   db.enable_write_thread_adaptive_yield = false;
   db.allow_concurrent_memtable_write = false;

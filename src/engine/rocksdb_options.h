@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/value_schema.h"
 #include "engine/rocksdb_engine.h"
@@ -35,8 +36,26 @@ struct RocksdbEngineFactory::Shared {
   // Of the device that holds `path`, or what of it there is.
   Disk& DiskOf(Environment& environment, std::string path);
 
+  // An open database whose number of open tables may be changed. Its engine ends it before the
+  // database.
+  class Limited {
+   public:
+    void Begin(rocksdb::DB* db, int open_files_max);
+    void SetOpenFilesMax(int open_files_max);
+    void End();
+
+   private:
+    std::mutex mutex_;
+    rocksdb::DB* db_ ABSL_GUARDED_BY(mutex_) = nullptr;
+    int open_files_max_ ABSL_GUARDED_BY(mutex_) = 0;
+  };
+  std::shared_ptr<Limited> NewLimited();
+  void SetOpenFilesMax(int open_files_max);  // of those there are, and of those to come
+
   std::mutex mutex;
   std::map<uint64_t, Disk> disks ABSL_GUARDED_BY(mutex);  // by device; they stay where they are
+  std::vector<std::weak_ptr<Limited>> limited ABSL_GUARDED_BY(mutex);
+  std::atomic<int> open_files_max{-1};
   std::shared_ptr<rocksdb::Cache> block_cache;
   std::shared_ptr<rocksdb::WriteBufferManager> write_buffers;
 };

@@ -52,6 +52,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   void Stop();
   void SetHandler(RequestHandler handler);
   void SetByteSessions(ByteSessionFactory factory) { byte_sessions_ = std::move(factory); }
+  void LimitConnections(int64_t max) { connections_max_.store(max); }
   uint64_t Send(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                 absl::AnyInvocable<void(RpcResult)> done);
   void SendOneWay(Endpoint to, OutboundRequest request);
@@ -101,7 +102,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   absl::Status AddressInUse(uint16_t port, const std::error_code& error) const;
   void Accept();
   void AcceptMore();
-  bool IsFull() const { return stats_.connections.value() >= options_.connections_max; }
+  bool IsFull() const { return stats_.connections.value() >= connections_max_.load(); }
   void Begin(int loop, tcp::socket socket);
   void PauseAccepting(std::string_view why);
   void ScheduleTick(int loop);
@@ -112,6 +113,7 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
 
   EventLoops* const loops_;
   const AsioTransportOptions options_;
+  std::atomic<int64_t> connections_max_{options_.connections_max};
   std::atomic<Endpoint> local_;
   std::unique_ptr<RequestHandler> owned_handler_;
   std::atomic<const RequestHandler*> handler_ = nullptr;
@@ -422,6 +424,8 @@ void AsioTransport::Call(Endpoint to, OutboundRequest request, StrandPtr reply_o
 void AsioTransport::SendOneWay(Endpoint to, OutboundRequest request) {
   hub_->SendOneWay(to, std::move(request));
 }
+
+void AsioTransport::LimitConnections(int64_t max) { hub_->LimitConnections(max); }
 
 const TransportStats& AsioTransport::stats() const { return hub_->stats(); }
 

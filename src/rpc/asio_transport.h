@@ -99,6 +99,9 @@ class AsioTransport : public Transport {
             absl::AnyInvocable<void(RpcResult)> done) override;
   void SendOneWay(Endpoint to, OutboundRequest request) override;
 
+  // As connections_max; those that are open stay.
+  void LimitConnections(int64_t max);
+
   const TransportStats& stats() const;
 
  private:

@@ -274,6 +274,53 @@ TEST_F(RocksdbEngineTest, ATableThatIsNotOpenIsNotInTheCache) {
   EXPECT_GT(not_known, kTables / 2);
 }
 
+// Which files of that directory this process has open.
+int OpenTables(const std::string& directory) {
+  int tables = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string path = std::filesystem::read_symlink(entry.path(), gone).string();
+    tables += path.starts_with(directory) && path.ends_with(".sst") ? 1 : 0;
+  }
+  return tables;
+}
+
+TEST_F(RocksdbEngineTest, AnOpenEngineClosesTablesWhereOpenFilesAreFewAndOpensThemAgain) {
+  Open();
+  ASSERT_TRUE(engine_->Close().ok());
+  {
+    auto raw = OpenRaw();
+    ASSERT_TRUE(raw->db->SetOptions(raw->families[0], {{"disable_auto_compactions", "true"}}).ok());
+  }
+  RocksdbEngineFactory factory(environment_, {.open_files_max = 100});
+  auto engine = *factory.Open(data_);
+  constexpr int kTables = 60;
+  const auto key_of = [](int n) { return JoinRawKey("h", std::to_string(n)); };
+  const auto read_all = [&] {
+    for (int n = 0; n < kTables; ++n)
+      EXPECT_TRUE(engine->Get(key_of(n), kNow, ReadTier::kAll).ok()) << n;
+  };
+  for (int n = 0; n < kTables; ++n) {
+    const std::string key = key_of(n);
+    const WriteOp op{.kind = WriteOp::Kind::kPut, .key = key, .value = "v"};
+    ASSERT_TRUE(engine->Apply(engine->last_applied() + 1, 1, {&op, 1}).ok());
+    ASSERT_TRUE(engine->Flush().ok());
+  }
+  read_all();
+  EXPECT_GE(OpenTables(data_), kTables);
+  const auto limit = factory.OpenFilesLimiter();
+  limit(20);
+  constexpr int kPinned = (100 - 10) / 4;
+  EXPECT_LE(OpenTables(data_), kPinned + 12);
+  read_all();
+  EXPECT_LE(OpenTables(data_), kPinned + 12);
+  limit(100);
+  read_all();
+  EXPECT_GE(OpenTables(data_), kTables);
+  ASSERT_TRUE(engine->Close().ok());
+  limit(20);  // nobody is there
+}
+
 TEST_F(RocksdbEngineTest, FlushesOfItsOwnAdvanceTheFlushedDecree) {
   RocksdbEngineFactory small(environment_, {.write_buffer_bytes = 64 << 10});
   auto engine = *small.Open(data_);
