@@ -12,55 +12,66 @@
 namespace arion {
 namespace {
 
-constexpr int64_t kLimitMin = 128;           // below it not even a few replicas and clients fit
-constexpr int64_t kReplicasAtLeast = 64;     // more may come than there are at the start
-constexpr int64_t kTablesPerEngineMin = 20;  // RocksDB takes no less
-constexpr int64_t kTablesPerEngineEnough = 4096;
-constexpr int64_t kOthersPerReplica = 8;  // its log, and what its engine has open besides tables
+constexpr rlim_t kMost = 1 << 30;
 
 }  // namespace
 
-absl::StatusOr<DescriptorShares> SharesOf(int64_t limit, int64_t replicas) {
-  if (limit < kLimitMin)
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the limit of open files is ", limit, ", at least ", kLimitMin,
-                     " are needed; raise it: ulimit -n 65536, or LimitNOFILE= of the service"));
-  DescriptorShares shares{.limit = limit, .connections = limit / 16 * 9};
-  const int64_t each = limit / 8 * 3 / std::max(replicas, kReplicasAtLeast);
-  if (each < kTablesPerEngineEnough)
-    shares.tables_per_engine = static_cast<int>(std::max(each, kTablesPerEngineMin));
-  shares.description = absl::StrCat(
-      "at most ", limit, ", of them ", shares.connections, " for connections, ",
-      shares.tables_per_engine < 0 ? "engines keep all tables open"
-                                   : absl::StrCat(shares.tables_per_engine, " tables an engine"));
-  return shares;
+int64_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  PCHECK(getrlimit(RLIMIT_NOFILE, &limit) == 0) << "the limit of open files can't be read";
+  if (limit.rlim_cur < limit.rlim_max) {
+    const rlimit before = limit;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit = before;
+  }
+  return static_cast<int64_t>(std::min(limit.rlim_cur, kMost));
 }
 
-absl::StatusOr<DescriptorShares> ShareDescriptors(FileSystem& files,
-                                                  const std::vector<ConfiguredDisk>& disks) {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-    return absl::InternalError("the limit of open files can't be read");
-  const rlimit before = limit;
-  limit.rlim_cur = limit.rlim_max;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) limit = before;
-  int64_t replicas = 0;
+absl::Status CheckDescriptorLimit(int64_t limit, int64_t replicas) {
+  const int64_t needed = OpenFilesToStart(replicas);
+  if (limit >= needed) return absl::OkStatus();
+  std::string whose;
+  if (replicas > 0) whose = absl::StrCat(" with the ", replicas, " replicas here");
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the limit of open files is ", limit, ", at least ", needed, " are needed", whose,
+      "; raise it: LimitNOFILE=65536 or more in the unit of the service, or ulimit -n 65536"));
+}
+
+absl::StatusOr<DescriptorLimit> TakeDescriptorLimit(FileSystem& files,
+                                                    const std::vector<ConfiguredDisk>& disks) {
+  DescriptorLimit taken{.limit = RaiseDescriptorLimit()};
   for (const ConfiguredDisk& disk : disks) {
     // One that can't be listed is reported by who claims it.
     const auto names = files.List(JoinPath(disk.path, "replica/reps"));
     if (!names.ok()) continue;
-    replicas += std::count_if(names->begin(), names->end(), [](const std::string& name) {
+    taken.replicas += std::count_if(names->begin(), names->end(), [](const std::string& name) {
       return ParseReplicaDirectoryName(name).has_value();
     });
   }
-  const auto count = static_cast<int64_t>(std::min<rlim_t>(limit.rlim_cur, 1 << 30));
-  ASSIGN_OR_RETURN(const DescriptorShares shares, SharesOf(count, replicas));
-  const int64_t wanted = replicas * (kOthersPerReplica + kTablesPerEngineMin) + kLimitMin;
-  LOG_IF(WARNING, count < wanted) << "the limit of open files, " << count << ", is low for "
-                                  << replicas << " replicas: some may not open; raise it to "
-                                  << wanted
-                                  << " or more: ulimit -n, or LimitNOFILE= of the service";
-  return shares;
+  RETURN_IF_ERROR(CheckDescriptorLimit(taken.limit, taken.replicas));
+  const OpenFileShares shares = ShareOpenFiles(taken.limit, taken.replicas);
+  LOG_IF(WARNING, taken.replicas > shares.replicas_max)
+      << "open files: the limit of " << taken.limit << " carries " << shares.replicas_max
+      << " replicas, " << taken.replicas
+      << " are here: no new ones are taken; raise it: LimitNOFILE= of the service, or ulimit -n";
+  return taken;
+}
+
+std::string DescribeShares(const OpenFileShares& shares) {
+  return absl::StrCat("at most ", shares.limit, ", for ", shares.replicas_max, " replicas; now ",
+                      shares.connections, " for connections, ",
+                      shares.tables_per_engine < 0
+                          ? "engines keep all tables open"
+                          : absl::StrCat(shares.tables_per_engine, " tables an engine"));
+}
+
+OpenFileBudget::Look LookAtDescriptors(DescriptorReserve& reserve) {
+  return [&reserve, wants = reserve.wants()]() mutable {
+    if (!reserve.is_whole()) reserve.Refill();
+    const int64_t before = std::exchange(wants, reserve.wants());
+    return OpenFileBudget::Sight{.limit = RaiseDescriptorLimit(),
+                                 .is_met = wants > before || !reserve.is_whole()};
+  };
 }
 
 }  // namespace arion

@@ -46,8 +46,10 @@ int Main(int argc, char** argv) {
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
-  const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), {});
-  if (!files.ok()) return FailedToStart(files.status());
+  const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), {});
+  if (!limit.ok()) return FailedToStart(limit.status());
+  // All but what a server needs for itself.
+  const int64_t connections = limit->limit - OpenFilesToStart(0) / 2;
   const auto without_id =
       config.meta.recover_from_replica_servers ? NewCluster::kLearn : NewCluster::kMake;
   if (absl::Status status =
@@ -58,11 +60,11 @@ int Main(int argc, char** argv) {
       config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
       [&](uint32_t) { RememberClusterIdLater(env, {config.meta_data_directory}, cluster); });
   AsioTransport transport(
-      &env.loops(),
-      {.listen = config.listen, .gate = &access, .connections_max = files->connections});
+      &env.loops(), {.listen = config.listen, .gate = &access, .connections_max = connections});
   ServerPages pages(ServerKind::kMeta, config, env, transport, access);
   LogBanner("arion_meta", config,
-            {{"file descriptors", files->description},
+            {{"file descriptors", absl::StrCat("at most ", limit->limit, ", of them ", connections,
+                                               " for connections")},
              {"cluster", cluster.ToString()},
              {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
              {"grace", absl::FormatDuration(config.meta.grace)}});

@@ -95,6 +95,20 @@ MetricRegistrations RegisterProcess(MetricRegistry& registry) {
   return held;
 }
 
+MetricRegistrations RegisterOpenFiles(MetricRegistry& registry, const OpenFileBudget& budget) {
+  MetricRegistrations held;
+  const auto gauge = [&](MetricInfo info, MetricRegistry::Value value) {
+    held.push_back(registry.Add(std::move(info), MetricKind::kGauge, {}, std::move(value)));
+  };
+  gauge({.name = "replicas_max",
+         .help = "How many replicas the limit of open files (process_max_fds) carries."},
+        [&budget] { return static_cast<double>(budget.replicas_max()); });
+  gauge({.name = "open_files_short",
+         .help = "1: that limit does not carry one more, or was met in the last half minute."},
+        [&budget] { return budget.MayTakeReplica() && !budget.is_short() ? 0.0 : 1.0; });
+  return held;
+}
+
 MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access) {
   const MetricInfo info = {.name = "refused_requests_total",
                            .help =

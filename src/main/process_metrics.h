@@ -6,6 +6,7 @@
 
 #include "main/access_control.h"
 #include "metrics/metric_registry.h"
+#include "replica/open_file_budget.h"
 
 namespace arion {
 
@@ -15,6 +16,8 @@ double ResidentBytes();
 double VirtualBytes();
 
 MetricRegistrations RegisterProcess(MetricRegistry& registry);
+// `budget` outlives them.
+MetricRegistrations RegisterOpenFiles(MetricRegistry& registry, const OpenFileBudget& budget);
 MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access);
 
 }  // namespace arion

@@ -27,6 +27,7 @@
 #include "main/log_metrics.h"
 #include "main/perf_counters.h"
 #include "main/pool_metrics.h"
+#include "main/process_metrics.h"
 #include "main/replica_metrics.h"
 #include "main/request_metrics.h"
 #include "main/server_commands.h"
@@ -42,7 +43,7 @@
 namespace arion {
 namespace {
 
-RocksdbEngineOptions EngineOptions(const ServerConfig& config, const DescriptorShares& files) {
+RocksdbEngineOptions EngineOptions(const ServerConfig& config, const OpenFileShares& files) {
   RocksdbEngineOptions options;
   options.open_files_max = files.tables_per_engine;
   if (config.block_cache_bytes != 0) options.block_cache_bytes = config.block_cache_bytes;
@@ -56,9 +57,9 @@ int DiskThreads(const ServerConfig& config) {
 }
 
 BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines,
-                   const DescriptorShares& files) {
+                   const OpenFileShares& files) {
   BannerLines lines = {{"engine", engines.description()},
-                       {"file descriptors", files.description},
+                       {"file descriptors", DescribeShares(files)},
                        {"durability", std::string(DurabilityName(config.replica.durability))}};
   for (const ConfiguredDisk& disk : config.disks) {
     lines.emplace_back("disk " + disk.tag,
@@ -178,8 +179,11 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
                         .clock = CLOCK_BOOTTIME});
   Environment& world = variant.disks ? variant.disks(env, config) : env;
   if (variant.open_log) config.replica.open_log = variant.open_log;
-  const absl::StatusOr<DescriptorShares> files = ShareDescriptors(env.files(), config.disks);
-  if (!files.ok()) return FailedToStart(files.status());
+  const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), config.disks);
+  if (!limit.ok()) return FailedToStart(limit.status());
+  const auto files =
+      std::make_shared<OpenFileBudget>(LookAtDescriptors(env.descriptors()), limit->replicas);
+  config.replica.open_files = files;
   std::vector<std::string> homes;
   for (const ConfiguredDisk& disk : config.disks) homes.push_back(disk.path);
   if (absl::Status status = TakeClusterId(env.files(), homes, &cluster); !status.ok())
@@ -189,10 +193,16 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   AccessControl access(config.access, cluster, absl::StrCat(kRpcBeacon, "_ACK"), remember);
   AsioTransport transport(
       &env.loops(),
-      {.listen = config.listen, .gate = &access, .connections_max = files->connections});
+      {.listen = config.listen, .gate = &access, .connections_max = files->shares().connections});
   ServerPages pages(ServerKind::kReplica, config, env, transport, access);
-  RocksdbEngineFactory engines(world, EngineOptions(config, *files));
-  LogBanner("arion_replica", config, Banner(config, world, engines, *files));
+  RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
+  LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
+  files->OnChanged([&](const OpenFileShares& shares) {
+    transport.LimitConnections(shares.connections);
+    env.flush_pool(homes.front())
+        .Submit(
+            [limit = engines.OpenFilesLimiter(), max = shares.tables_per_engine] { limit(max); });
+  });
   config.replica.ask_disks = [patience = config.disk_answer_max](auto jobs) {
     return RunWithPatience(std::move(jobs), patience);
   };
@@ -210,6 +220,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
       RegisterLogDevices(pages.registry(), world, config.disks, config.replica.log_home_directory);
   MetricRegistrations engine_files =
       RegisterEngineFiles(pages.registry(), world, engines, config.disks);
+  MetricRegistrations open_files = RegisterOpenFiles(pages.registry(), *files);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
   PosixWatchdog watchdog(env, config.stuck_after);
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);

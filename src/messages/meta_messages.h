@@ -154,11 +154,15 @@ struct ConfigSyncRequest {
   std::optional<std::vector<Endpoint>> slow_members;
   // Arion's: the next_number of the last answer; 0: none gave one. Absent: the sender knows none.
   std::optional<int64_t> number;
+  // Arion's: how many replicas the limit of open files carries, and that limit. Absent: no word.
+  std::optional<int64_t> replicas_max;
+  std::optional<int64_t> open_files_max;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
         v(1000, s.unreadable_disks), v(1001, s.missing_replicas), v(1002, s.slow_disks),
         v(1003, s.slow_members), v(1004, s.number);
+    v(1010, s.replicas_max), v(1011, s.open_files_max);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };

@@ -183,6 +183,11 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
       for (const auto& [node, until] : partition.passed_over) takers.erase(node);
     }
   }
+  // What its limit of open files does not carry.
+  std::erase_if(takers, [&](Endpoint endpoint) {
+    const Node& node = *state.FindNode(endpoint);
+    return node.replicas_max && static_cast<int64_t>(node.replicas.size()) >= *node.replicas_max;
+  });
   if (by == BalanceBy::kPrimaries) takers.clear();
   std::vector<BalanceMove> moves;
   std::vector<TableBalance> tables;

@@ -112,6 +112,12 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
   const auto blind = Those(
       overview, [](const auto& server) { return server.is_alive && server.has_unreadable_disks; });
   if (!blind.empty()) parts.push_back(absl::StrCat("a disk can't be read (", Named(blind), ")"));
+  for (const ServerOverview& server : overview.servers)
+    if (server.lacks_open_files)
+      parts.push_back(absl::StrCat(server.address.ToString(),
+                                   " takes no more copies: open files, of which its limit of ",
+                                   server.open_files_max, " carries ", server.replicas_max,
+                                   " copies (raise LimitNOFILE= of its service)"));
   if (const int64_t older = OlderCopiesOf(overview); older > 0)
     parts.push_back(
         absl::StrCat(Count(older, "copy is", "copies are"), " older than what was committed (",

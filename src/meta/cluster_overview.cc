@@ -89,6 +89,11 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     ++(node.alive ? overview.alive_servers : overview.dead_servers);
     overview.servers.push_back({endpoint, node.alive, node.has_unreadable_disks, shares[endpoint],
                                 older[endpoint], node.older_copies});
+    ServerOverview& server = overview.servers.back();
+    server.replicas_max = node.replicas_max.value_or(0);
+    server.open_files_max = node.open_files_max;
+    server.lacks_open_files =
+        node.alive && node.replicas_max && server.share.copies() >= *node.replicas_max;
   }
   return overview;
 }

@@ -36,6 +36,7 @@ struct ServerShare {
   int32_t opening = 0;    // of both and others: found at the server's start, not open yet
   int32_t learning = 0;   // proposed here, no member yet
 
+  int64_t copies() const { return int64_t{primaries} + secondaries + learning; }
   bool IsEmpty() const { return primaries + secondaries + opening + learning == 0; }
   bool operator==(const ServerShare&) const = default;
 };
@@ -58,6 +59,9 @@ struct ServerOverview {
   ServerShare share;
   int32_t older_copies = 0;           // that lack what their groups have committed
   int64_t older_copies_recently = 0;  // found within a day, those that have learned since included
+  // It takes no more copies: so many carries its limit of open files, which is that.
+  bool lacks_open_files = false;
+  int64_t replicas_max = 0, open_files_max = 0;
 };
 
 // A step that was proposed and has not happened yet.

@@ -127,6 +127,8 @@ struct Node {
   Instant older_since;                          // when the last of them was found
   std::set<Endpoint> slow_members;              // others whose acknowledgements it waits for
   std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
+  std::optional<int64_t> replicas_max;          // that its limit of open files carries
+  int64_t open_files_max = 0;                   // that limit
 
   // Its loaded replica of `pid`, or nullptr.
   const ReplicaInfo* LoadedReplica(PartitionId pid) const;

@@ -90,6 +90,8 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   WriteShare(json, server.address, server.share);
   WriteField(json, "older_copies", server.older_copies);
   WriteField(json, "older_copies_recently", server.older_copies_recently);
+  json.Key("lacks_open_files");
+  json.Bool(server.lacks_open_files);
   json.EndObject();
 }
 

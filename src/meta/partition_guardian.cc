@@ -314,9 +314,10 @@ class Look {
   }
 
   Step AssignNew(const Partition& partition) {
+    const auto has_room = [&](Endpoint e) { return placement_.HasRoom(e); };
     Endpoint node = placement_.FewestPrimaries(
-        [&](Endpoint e) { return !patience_.IsPassedOver(partition, e); });
-    if (!node.IsValid()) node = patience_.FirstPassedOver(partition, [](Endpoint) { return true; });
+        [&](Endpoint e) { return has_room(e) && !patience_.IsPassedOver(partition, e); });
+    if (!node.IsValid()) node = patience_.FirstPassedOver(partition, has_room);
     if (!node.IsValid()) return {.reason = "no server may be chosen"};
     return Assign(partition, node);
   }
@@ -371,6 +372,7 @@ class Look {
     const Node* node = state_.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected &&
            !partition.config.IsMember(endpoint) &&
+           (placement_.HasRoom(endpoint) || WasToldToLearn(partition, endpoint)) &&
            (!node->IsLoading(partition.config.pid) || WasToldToLearn(partition, endpoint)) &&
            (partition.config.MemberCount() < Enough() ||
             slow_.MayTakeCopy(endpoint, partition.config));

@@ -78,6 +78,12 @@ Endpoint PlacementPlanner::FewestReplicas(int32_t app_id, const Filter& may) con
   return best;
 }
 
+bool PlacementPlanner::HasRoom(Endpoint node) const {
+  const Node* server = state_.FindNode(node);
+  return server == nullptr || !server->replicas_max ||
+         LoadOf(node).replicas < *server->replicas_max;
+}
+
 Endpoint PlacementPlanner::MostReplicas(const std::vector<Endpoint>& among) const {
   Endpoint best;
   for (Endpoint endpoint : among) {

@@ -27,6 +27,8 @@ class PlacementPlanner {
       const std::vector<Endpoint>& among) const;  // `among` in its order on ties
   // ... with the fewest replicas of the table, then in total.
   Endpoint FewestReplicas(int32_t app_id, const Filter& may) const;
+  // Its limit of open files carries one more.
+  bool HasRoom(Endpoint node) const;
   Endpoint MostReplicas(const std::vector<Endpoint>& among) const;
 
   // A choice was made.

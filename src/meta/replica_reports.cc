@@ -178,6 +178,8 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   if (node.slow_disks.empty()) node.slow_since = now;
   node.slow_disks.clear();
   if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
+  node.replicas_max = sync.replicas_max;
+  node.open_files_max = sync.open_files_max.value_or(0);
   node.slow_members.clear();
   if (sync.slow_members)
     node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());

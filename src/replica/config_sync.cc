@@ -91,6 +91,10 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
     request.slow_disks = std::move(slow);
   if (std::vector<Endpoint> slow = host_->peers->Slow(); !slow.empty())
     request.slow_members = std::move(slow);
+  if (const OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
+    request.replicas_max = files->replicas_max();
+    request.open_files_max = files->shares().limit;
+  }
   host_->transport.Call(
       host_->lease->leader(),
       {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},

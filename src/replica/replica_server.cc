@@ -256,6 +256,10 @@ void ReplicaServer::State::EverySecond() {
   host_->verifying->OnSecond(now);
   host_->requests->ForgetGone(now);
   if (host_->peers->OnSecond(now)) sync_->Soon();
+  if (OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
+    files->SetReplicas(table_->CountOpen());
+    if (files->OnSecond(now)) sync_->Soon();
+  }
   second_ = strand_->PostAfter(absl::Seconds(1), [self = weak_from_this()] {
     if (const auto state = self.lock()) state->EverySecond();
   });

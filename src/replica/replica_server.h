@@ -31,6 +31,7 @@
 #include "messages/replication_messages.h"
 #include "replica/copy_throttle.h"
 #include "replica/disk_health.h"
+#include "replica/open_file_budget.h"
 #include "replica/peer_pace.h"
 #include "replica/recovery_plan.h"
 #include "replica/recovery_progress.h"
@@ -89,6 +90,7 @@ struct ReplicaServerOptions {
   // Logs of tables that an older version duplicates are kept whole.
   bool log_keep_duplicated = true;
   absl::Duration slow_request_after = absl::Milliseconds(100);  // kept for displays
+  std::shared_ptr<OpenFileBudget> open_files;                   // null: they have no limit
   std::string log_home_directory;  // empty: each log beside its data (log_place.h)
   DiskHealthOptions disk;
   PeerPace::Options slow_members;

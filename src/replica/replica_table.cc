@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_table.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -139,6 +140,14 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
                  << " partitions, type '" << app.app_type << "')";
     return ErrorCode::kInvalidParameters;
   }
+  if (OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
+    files->SetReplicas(CountOpen());
+    if (!files->MayTakeReplica()) {
+      LOG_EVERY_T(WARNING, 10) << "[" << pid
+                               << "] is not taken, nor are others: " << files->Refusal();
+      return ErrorCode::kDiskInsufficient;
+    }
+  }
   std::optional<ReplicaPlaces::Place> place = places_->Choose(name, LoadsFor(pid.app_id));
   if (!place) {
     LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
@@ -154,6 +163,12 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
   slot.deferred = std::move(event);
   Open(pid, Origin::kJustCreated);
   return ErrorCode::kOk;
+}
+
+int64_t ReplicaTable::CountOpen() const {
+  CHECK_ON_STRAND(strand_);
+  return std::count_if(slots_.begin(), slots_.end(),
+                       [](const auto& slot) { return slot.second.phase != Phase::kClosed; });
 }
 
 bool ReplicaTable::HasFailed(PartitionId pid) const {

@@ -66,10 +66,13 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   }
   // No file of a shared log is left: so say the .init-infos from now on.
   void ForgetSharedLog();
+  // Those that hold open files, or are about to.
+  int64_t CountOpen() const;
   // Those that were set aside since the start because they failed to open.
   const std::set<PartitionId>& failed_to_open() const { return failed_to_open_; }
   // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
-  // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it.
+  // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it, or
+  // the limit of open files carries none more.
   // kInvalidState: the server stops, or the former one of that partition is being set aside.
   enum class Creation { kAllowed, kForbidden };
   ErrorCode OpenFor(PartitionId pid, const AppInfo& app, Creation creation, Event event);

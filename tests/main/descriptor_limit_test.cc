@@ -3,33 +3,47 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include "tests/env/no_descriptor_left.h"
 
 namespace arion {
 namespace {
 
 using testing::HasSubstr;
 
-TEST(DescriptorLimit, TooFewAreRefusedWithTheLimitAndTheRemedy) {
-  const absl::Status status = SharesOf(100, 10).status();
+TEST(DescriptorLimit, TooFewAreRefusedWithTheLimitTheNeedAndTheUnitsSetting) {
+  const absl::Status status = CheckDescriptorLimit(100, 0);
   EXPECT_TRUE(absl::IsResourceExhausted(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("is 100, at least 128"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("ulimit -n"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("LimitNOFILE="));
+  EXPECT_THAT(std::string(CheckDescriptorLimit(1024, 208).message()),
+              HasSubstr("is 1024, at least 1120 are needed with the 208 replicas here"));
+  EXPECT_TRUE(CheckDescriptorLimit(1024, 150).ok());
 }
 
-TEST(DescriptorLimit, TablesAreSharedByTheEnginesButNeverLessThanTheyTake) {
-  EXPECT_EQ(SharesOf(65536, 100)->tables_per_engine, 245);
-  EXPECT_EQ(SharesOf(65536, 1)->tables_per_engine, 384) << "more replicas may come";
-  EXPECT_EQ(SharesOf(256, 10)->tables_per_engine, 20);
+TEST(DescriptorLimit, TheSoftLimitIsRaisedToTheHardOne) {
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit low = before;
+  low.rlim_cur = std::min<rlim_t>(100, before.rlim_max);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &low), 0);
+  EXPECT_EQ(RaiseDescriptorLimit(),
+            static_cast<int64_t>(std::min<rlim_t>(before.rlim_max, 1 << 30)));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
-TEST(DescriptorLimit, TenThousandConnectionsFitIntoTwentyThousand) {
-  EXPECT_GE(SharesOf(20000, 64)->connections, 10000 + 250);
-  EXPECT_THAT(SharesOf(20000, 64)->description, HasSubstr("11250 for connections"));
-}
-
-TEST(DescriptorLimit, WithPlentyAllTablesStayOpen) {
-  EXPECT_EQ(SharesOf(1 << 20, 64)->tables_per_engine, -1);
-  EXPECT_THAT(SharesOf(1 << 20, 64)->description, HasSubstr("at most 1048576"));
+TEST(DescriptorLimit, AServerSeesThatItsLimitWasMet) {
+  DescriptorReserve reserve(2);
+  const OpenFileBudget::Look look = LookAtDescriptors(reserve);
+  EXPECT_FALSE(look().is_met);
+  {
+    NoDescriptorLeft none;
+    reserve.Close(reserve.Open("/dev/null", O_RDONLY | O_CLOEXEC, 0));
+  }
+  EXPECT_TRUE(reserve.is_whole());
+  EXPECT_TRUE(look().is_met);
+  EXPECT_FALSE(look().is_met);
 }
 
 }  // namespace

@@ -166,6 +166,16 @@ TEST_F(BalancePlannerTest, ASlowServerAndWhatItHasIsLeftAloneAndTheRestIsBalance
   EXPECT_EQ(Spread(1, true), 20);
 }
 
+TEST_F(BalancePlannerTest, AServerWhoseOpenFilesCarryNoMoreGetsNoCopies) {
+  state_.nodes[kD] = {.alive = true, .collected = true, .replicas_max = 0};
+  for (int i = 0; i < 6; ++i) Add(kA, {kB, kC});
+  for (const BalanceMove& move : PlanBalance(state_, 10)) EXPECT_NE(move.to, kD);
+  state_.nodes[kD].replicas_max = 100;
+  bool takes = false;
+  for (const BalanceMove& move : PlanBalance(state_, 10)) takes |= move.to == kD;
+  EXPECT_TRUE(takes);
+}
+
 TEST_F(BalancePlannerTest, WhereNoCopyMayBeMadeTheNextTablesPrimariesMove) {
   state_.nodes[kD] = {.alive = true, .collected = true};
   for (Endpoint node : {kA, kB, kC})  // only a copy on D would help

@@ -53,6 +53,18 @@ TEST(ClusterHealthTest, NamesSilentServersAndWhatIsWaitedFor) {
             "It is waited for silent servers to come back before copies are made elsewhere.");
 }
 
+TEST(ClusterHealthTest, NamesWhoseLimitOfOpenFilesCarriesNoMore) {
+  ClusterOverview overview = Healthy();
+  overview.servers[1].lacks_open_files = true;
+  overview.servers[1].open_files_max = 1024;
+  overview.servers[1].replicas_max = 42;
+  const ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, Grade::kReduced);
+  EXPECT_EQ(health.wrong,
+            "127.0.0.1:34802 takes no more copies: open files, of which its limit of 1024 carries "
+            "42 copies (raise LimitNOFILE= of its service).");
+}
+
 TEST(ClusterHealthTest, SaysThatCopiesDiffer) {
   ClusterOverview overview = Healthy();
   overview.tables[0].undecided = 1;

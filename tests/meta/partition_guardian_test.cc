@@ -593,6 +593,33 @@ TEST_F(PartitionGuardianTest, AnUnchangedStateGivesTheSamePlan) {
   Expect(ConfigType::kAddSecondary, kA, kC);
 }
 
+// ---- Open files
+
+TEST_F(PartitionGuardianTest, WhatAServersLimitOfOpenFilesDoesNotCarryGoesElsewhere) {
+  Table& table = state_.tables[1];
+  table.partitions.assign(10, table.partitions[0]);
+  for (int i = 0; i < 10; ++i) table.partitions[static_cast<size_t>(i)].config.pid.index = i;
+  state_.nodes[kA].replicas_max = 1;
+  std::map<Endpoint, int> primaries;
+  for (const auto& step : PlanPartitions(state_, FunctionLevel::kSteady, options_, now_).steps)
+    ++primaries[step.intent->node];
+  EXPECT_EQ(primaries[kA], 1);
+  EXPECT_EQ(primaries[kB] + primaries[kC] + primaries[kD], 9);
+
+  for (Endpoint node : {kA, kB, kC, kD}) state_.nodes[node].replicas_max = 0;
+  EXPECT_FALSE(Step().intent) << "nobody could take it";
+}
+
+TEST_F(PartitionGuardianTest, ACopyIsMadeWhereOpenFilesCarryItOrWhenTheyDoAgain) {
+  Members(kA, {kB});
+  state_.nodes[kC].replicas_max = 0;
+  Expect(ConfigType::kAddSecondary, kA, kD);
+  state_.nodes[kD].replicas_max = 0;
+  ExpectNothing();
+  state_.nodes[kC].replicas_max = 1;
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
 // ---- Slow disks
 
 TEST_F(PartitionGuardianTest, APrimaryLeavesASlowDiskOnceItIsSureThatOthersAreFast) {

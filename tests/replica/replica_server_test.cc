@@ -464,6 +464,21 @@ TEST_F(ReplicaServerTest, ALearnerThatNoDirectoryCanTakeIsRefused) {
   EXPECT_EQ(CountDirectories(server, ".pegasus"), 1);
 }
 
+TEST_F(ReplicaServerTest, ALearnerThatOpenFilesDoNotCarryIsRefused) {
+  const auto limit = std::make_shared<int64_t>(130);
+  options_.open_files =
+      std::make_shared<OpenFileBudget>([limit] { return OpenFileBudget::Sight{.limit = *limit}; });
+  Server& server = AddServer();
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kDiskInsufficient);
+  EXPECT_EQ(CountDirectories(server, ".pegasus"), 0);
+  *limit = 1024;
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kOk);
+  world_.RunFor(absl::Seconds(1));
+  EXPECT_EQ(CountDirectories(server, ".pegasus"), 1);
+}
+
 // A group check goes on with a session: what failed does not go on. A new invitation is another's.
 TEST_F(ReplicaServerTest, ALearnerThatWasSetAsideIsMadeAnewOnlyWhenItIsInvitedAnew) {
   Server& server = AddServer();

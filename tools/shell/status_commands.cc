@@ -125,6 +125,21 @@ void AddDiffering(const std::string& where, const std::vector<MetricSample>& sam
            std::string("nothing by itself; verify_replicas shows where, and what to do")});
 }
 
+void AddOpenFiles(const std::string& where, const std::vector<MetricSample>& samples,
+                  Answer::List* problems) {
+  const auto value = [&](std::string_view name) {
+    for (const MetricSample& sample : samples)
+      if (sample.name == name) return static_cast<int64_t>(sample.value);
+    return int64_t{0};
+  };
+  if (value("open_files_short") == 0) return;
+  problems->rows.push_back(
+      {where,
+       absl::StrCat("open files: its limit of ", value("process_max_fds"), " carries ",
+                    value("replicas_max"), " replicas"),
+       std::string("new copies go elsewhere; raise LimitNOFILE= of its service")});
+}
+
 void AddServers(const Overview& overview, Answer::List* problems) {
   for (const NodeState& node : overview.nodes) {
     const std::string where = "server " + node.address.ToString();
@@ -144,6 +159,7 @@ void AddServers(const Overview& overview, Answer::List* problems) {
     }
     AddDisks(node, *samples, problems);
     AddDiffering(where, *samples, problems);
+    AddOpenFiles(where, *samples, problems);
     const absl::StatusOr<std::string> stuck = FetchPage(node.address, "/stuck", PageForm::kText);
     if (stuck.ok() && !stuck->starts_with("nothing"))
       problems->rows.push_back(

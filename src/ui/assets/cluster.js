@@ -177,6 +177,7 @@ function servers(cluster) {
   const rows = silentFirst.map(s => [
     h('a', {href: `//${s.server}/ui`}, s.server),
     !s.alive ? state('bad', 'silent') : s.unreadable_disks ? state('warn', 'a disk can’t be read')
+      : s.lacks_open_files ? state('warn', 'no open files for more')
       : s.opening > 0 ? state('busy', `opening ${plural(s.opening, 'copy', 'copies')}`) : state('good', 'alive'),
     count(s.primaries), count(s.secondaries), count(s.unhealthy), count(s.learning)]);
   return section('servers', 'Replica servers', 'Latency, log and disks stand on each server’s own page.',
