@@ -67,6 +67,16 @@ TEST_F(ReplicaDirectoryTest, WhatCanNotBeLookedAtIsNotTakenForNothing) {
   EXPECT_EQ(ignored.size(), 1u) << "one made anew elsewhere would be a second one after a restart";
 }
 
+TEST_F(ReplicaDirectoryTest, WhoseDisksWereSwappedIsToldSoBesidesThatItsAddressIsNew) {
+  ASSERT_TRUE(
+      DataDirectoryClaim::Claim(files(), "/swapped", *Endpoint::Parse("10.0.0.9:34801")).ok());
+  const absl::Status refused = DataDirectoryClaim::Claim(files(), "/swapped", self_).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  for (const char* said : {"10.0.0.9:34801", "were swapped: swap them back", "new address for good",
+                           "remove /swapped/.arion-server"})
+    EXPECT_NE(refused.message().find(said), absl::string_view::npos) << said << "\n" << refused;
+}
+
 TEST_F(ReplicaDirectoryTest, AWantOfDescriptorsLeavesNoReplicaBehind) {
   MakeReplica("/d/2.1.pegasus", Table(2, 8));
   for (const sim::DiskTrouble want :
