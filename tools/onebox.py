@@ -34,11 +34,16 @@ class Failure(Exception):
 
 
 class Screen:
-    """Progress to a terminal, plain lines without one. With --json everything but the JSON goes to standard error."""
+    """Progress in place on a terminal; plain lines without one: each step when it begins, then how far it is, every ten
+    seconds. With --json everything but the JSON goes to standard error."""
+
+    SECONDS_BETWEEN_LINES = 10
 
     def __init__(self, as_json):
         self.out = sys.stderr if as_json else sys.stdout
         self.live = self.out.isatty()
+        self.step = None
+        self.next_line = 0.0
 
     def line(self, text=""):
         if self.live:
@@ -49,6 +54,11 @@ class Screen:
         if self.live:
             self.out.write("\r\033[K" + text)
             self.out.flush()
+            return
+        step, now = text.split(" ", 1)[0], time.monotonic()
+        if step != self.step or now >= self.next_line:
+            self.step, self.next_line = step, now + self.SECONDS_BETWEEN_LINES
+            print(text, file=self.out, flush=True)
 
 
 def run_bash(function, *arguments):
@@ -428,6 +438,7 @@ class OneBox:
     def make(self):
         screen = self.screen
         started = time.monotonic()
+        screen.progress(f"[2/4] build         in {os.path.relpath(self.build)}; the first takes minutes")
         configured = run_bash("configure", self.build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
         if configured.returncode != 0:
             raise Failure("the build can't be configured\n" + configured.stderr.strip()[-4000:])

@@ -4,16 +4,22 @@
 SPDX-License-Identifier: Apache-2.0
 """
 
+import io
 import json
 import os
 import re
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 import unittest
+import unittest.mock
 
 import harness
+
+sys.path.insert(0, os.path.join(harness.ROOT, "tools"))
+import onebox  # noqa: E402
 
 ONEBOX = os.path.join(harness.ROOT, "tools", "onebox")
 
@@ -47,9 +53,19 @@ class OneBox(unittest.TestCase):
         status = json.loads(self.onebox("status", "--json", check=False).stdout)
         return {node["name"]: node["state"] for node in status["nodes"]}, status
 
+    def test_a_long_step_says_how_far_it_is_without_a_terminal(self):
+        told = io.StringIO()
+        screen = onebox.Screen(as_json=False)
+        screen.out, screen.live = told, False
+        for edge, now in enumerate((100.0, 100.1, 109.9, 110.0, 115.0, 121.0), start=1):
+            with unittest.mock.patch("time.monotonic", return_value=now):
+                screen.progress(f"[2/4] build         {edge}/6 compiling")
+        self.assertEqual([line.split()[2] for line in told.getvalue().splitlines()], ["1/6", "4/6", "6/6"])
+
     def test_a_cluster_lives_and_goes(self):
         first = self.onebox("start")
         self.assertNotIn("\033", first.stdout, "no terminal: plain lines")
+        self.assertRegex(first.stdout, r"(?s)\[2/4\] build +in .*\[2/4\] build +ok", "says that it builds before it is done")
         self.assertIn(f"127.0.0.1:{self.base}", first.stdout)
         states, status = self.states()
         self.assertEqual(states, {name: "alive" for name in ("meta1", "replica1", "replica2", "replica3")})
