@@ -20,6 +20,8 @@ namespace {
 // time a lack of direct I/O, for which nobody asks.
 bool MayPass(const rocksdb::Status& status, const std::string& text) {
   return status.IsNoSpace() || absl::StrContains(text, "No space left on device") ||
+         absl::StrContains(text, "Too many open files") ||
+         absl::StrContains(text, "Cannot allocate memory") ||
          absl::StrContains(text, "Direct I/O is not supported by the specified DB");
 }
 

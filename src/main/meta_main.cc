@@ -45,7 +45,8 @@ int Main(int argc, char** argv) {
   BlockSignals();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
-  PosixEnvironment env({.event_loop_threads = EventLoopThreads(config)});
+  PosixEnvironment env(
+      {.event_loop_threads = EventLoopThreads(config), .descriptors_held = kDescriptorsHeld});
   const absl::StatusOr<DescriptorLimit> limit = TakeDescriptorLimit(env.files(), {});
   if (!limit.ok()) return FailedToStart(limit.status());
   // All but what a server needs for itself.

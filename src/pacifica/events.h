@@ -111,8 +111,11 @@ struct ConfigurationSynced {
 struct TableChanged {
   AppInfo app;
 };
-// A successful config sync, whose request listed this replica, did not name it.
-struct MissingInSync {};
+// A successful config sync, whose request listed this replica, did not name it. kNone: others need
+// the open files of one that serves nobody.
+struct MissingInSync {
+  enum class Linger { kUsual, kNone } linger = Linger::kUsual;
+};
 // The meta server changes members again.
 struct MetaThawed {};
 // The failure detector: without a lease the replica is INACTIVE; Connected comes before the config

@@ -398,7 +398,7 @@ void Reconfiguration::ResumeAfterRestart(const PartitionConfiguration& configura
   Begin(ConfigType::kDowngradeToSecondary, s_.options.self, std::move(wanted));
 }
 
-void Reconfiguration::OnMissing() {
+void Reconfiguration::OnMissing(const MissingInSync& event) {
   EndLapse();
   if (s_.role == PartitionStatus::kPrimary || s_.role == PartitionStatus::kSecondary) {
     // The answer may have been made before this replica joined: believe it the second time.
@@ -417,7 +417,8 @@ void Reconfiguration::OnMissing() {
     return;
   }
   if (IsPending() || learner_.HasWork()) return;
-  if (s_.now - s_.inactive_since >= s_.options.closed_linger) {
+  if (event.linger == MissingInSync::Linger::kNone ||
+      s_.now - s_.inactive_since >= s_.options.closed_linger) {
     s_.effects.close = Effects::Close::kForget;
     s_.effects.close_why = "not in the configuration";
   }

@@ -81,7 +81,7 @@ class Reconfiguration {
   void OnAnswer(const ConfigurationUpdateAnswered& answer);
   void OnSynced(const ConfigurationUpdateRequest& entry);
   void OnTableChanged(const AppInfo& app);
-  void OnMissing();
+  void OnMissing(const MissingInSync& event);
   // Who was refused to give way need not wait any longer.
   void OnMetaThawed() { refused_way_.reset(); }
 

@@ -71,7 +71,7 @@ struct ReplicaCore::Parts {
   void On(const ConfigurationUpdateAnswered& event) { reconfiguration.OnAnswer(event); }
   void On(const ConfigurationSynced& event) { reconfiguration.OnSynced(event.entry); }
   void On(const TableChanged& event) { reconfiguration.OnTableChanged(event.app); }
-  void On(const MissingInSync&) { reconfiguration.OnMissing(); }
+  void On(const MissingInSync& event) { reconfiguration.OnMissing(event); }
   void On(const MetaThawed&) { reconfiguration.OnMetaThawed(); }
   void On(const LeaseLost&);
   void On(const Connected&) { s.connected = true; }

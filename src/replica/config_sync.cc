@@ -134,14 +134,17 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
     named.insert(entry.config.pid);
     Adopt(entry);
   }
+  const OpenFileBudget* files = host_->options.open_files.get();
+  const bool has_room = files == nullptr || files->MayTakeReplica();
+  const MissingInSync missing{has_room ? MissingInSync::Linger::kUsual
+                                       : MissingInSync::Linger::kNone};
   for (const ReplicaInfo& report : reports) {
     if (named.contains(report.pid) || report.loading.value_or(false)) continue;
     const auto route = table_->Find(report.pid);
     if (!route || route->phase != ReplicaTable::Phase::kOpen) continue;
-    route->replica->strand()->Post([replica = route->replica, report] {
+    route->replica->strand()->Post([replica = route->replica, report, missing] {
       const ReplicaInfo now = replica->Report();
-      if (now.status == report.status && now.ballot == report.ballot)
-        replica->Notify(MissingInSync{});
+      if (now.status == report.status && now.ballot == report.ballot) replica->Notify(missing);
     });
   }
   if (response.unneeded_replicas && on_unneeded_) on_unneeded_(*response.unneeded_replicas);

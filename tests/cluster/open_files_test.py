@@ -78,11 +78,14 @@ class OpenFiles(unittest.TestCase):
         self.assertNotIn("lacks space", self.log_of(few) + self.shell(cluster, "status"))
         self.assertEqual(harness.value_of(harness.metrics(few), "arion_replicas_max"), CARRIES)
         self.assertLess(len(os.listdir(f"/proc/{few.process.pid}/fd")), LIMIT - 16)
-        # There is room.
+        # There is room: another table takes it where one goes, and all find some under a higher limit.
+        self.shell(cluster, "drop few -y")
+        harness.thft.create_table(cluster.meta.address, "next", 60, 3)
+        harness.wait_for("what the dropped table had is used", lambda: self.copies_on(cluster, "next", few) == CARRIES, 120)
         self.assertEqual(few.stop(), 0)
         few.start()
         cluster.wait_listening(few)
-        cluster.wait_healthy("few", seconds=120)
+        cluster.wait_healthy("next", seconds=120)
         harness.wait_for("status says no more", lambda: "open files" not in self.shell(cluster, "status"), 30)
         for each in cluster.servers():
             self.assertEqual(each.stop(), 0)

@@ -536,6 +536,21 @@ TEST_F(ReplicaServerTest, AClosedReplicaIsReportedAsItWasAndServesAgainWhenItIsA
   EXPECT_EQ(Get(server, 1), "one");
 }
 
+TEST_F(ReplicaServerTest, WhoServesNobodyClosesAtOnceWhereOthersLackOpenFiles) {
+  meta_.SetReplicaCount(1);
+  options_.open_files = std::make_shared<OpenFileBudget>(
+      [] { return OpenFileBudget::Sight{.limit = 150}; });  // carries one
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  meta_.configuration().primary = Endpoint{};
+  meta_.configuration().last_drops = {server.address};
+  meta_.configuration().ballot = meta_.configuration().ballot + 1;
+  world_.RunFor(absl::Seconds(30));
+  EXPECT_EQ(Call(server, kRpcGet, EncodeWrapped(Blob(Key(1)))).error, ErrorCode::kObjectNotFound)
+      << "it would have lingered for minutes";
+  EXPECT_TRUE(options_.open_files->MayTakeReplica());
+}
+
 TEST_F(ReplicaServerTest, WhatWasCountedOfATableIsForgottenAWhileAfterItsReplicas) {
   meta_.SetReplicaCount(1);
   options_.closed_replica_linger = absl::Seconds(1);

@@ -66,7 +66,9 @@ function healthOf(found, window) {
   const stuck = r.sum('stuck') ?? 0;
   if (stuck > 0) wrong.push(`${plural(stuck, 'work does', 'works do')} not move: see /stuck`);
   const waiting = r.sum('log_waiting_for_space') ?? 0;
-  if (waiting > 0) wrong.push(`${plural(waiting, 'log waits', 'logs wait')} for space`);
+  if (waiting > 0) wrong.push(`${plural(waiting, 'log waits', 'logs wait')}`);
+  if (r.sum('open_files_short') > 0)
+    wrong.push(`open files: its limit of ${count(r.sum('process_max_fds'))} carries ${plural(r.sum('replicas_max'), 'copy', 'copies')}, new ones go elsewhere (raise LimitNOFILE of its service)`);
   const doing = [];
   if (recovery.phase !== 'done') {
     const left = recovery.remaining_seconds === null ? '' : `, about ${duration(recovery.remaining_seconds)} left`;
