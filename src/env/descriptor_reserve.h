@@ -32,6 +32,9 @@ class DescriptorReserve {
   int Close(int fd);
   // False: the limit was reached, and what was given up is not back yet.
   bool is_whole() const { return is_whole_.load(std::memory_order_acquire); }
+  // What could do without a descriptor shall: none is left, or somebody knows that few will be.
+  bool is_scarce() const { return !is_whole() || scarce_.load(std::memory_order_relaxed); }
+  void SetScarce(bool scarce) { scarce_.store(scarce, std::memory_order_relaxed); }
   // Takes back what it lacks, if the limit leaves it.
   void Refill();
   // How often the limit was met, by those too who open elsewhere and say so.
@@ -44,6 +47,7 @@ class DescriptorReserve {
 
   const size_t wanted_;
   std::atomic<bool> is_whole_{false};
+  std::atomic<bool> scarce_{false};
   std::atomic<int64_t> wants_{0};
   std::mutex mutex_;
   std::vector<int> held_;  // guarded by mutex_

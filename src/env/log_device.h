@@ -166,7 +166,7 @@ class LogDevice {
   // fdatasync", "simulated".
   virtual std::string method() const = 0;
   virtual const LogDeviceStats& stats() const = 0;
-  // The process has hardly a descriptor left: logs make no spares.
+  // The process has hardly a descriptor left, or will have: logs make no spares.
   virtual bool LacksOpenFiles() const { return false; }
   // Writes that do not move, in threads of its own, if it has any (posix_disk_pool.h).
   virtual std::vector<StuckWork> Stuck(absl::Duration, const std::string&) const { return {}; }

@@ -91,7 +91,7 @@ class PosixLogDevice : public LogDevice {
   absl::Status Sync(LogFile& file) override;
   const LogDeviceStats& stats() const override { return stats_; }
   bool LacksOpenFiles() const override {
-    return descriptors_ != nullptr && !descriptors_->is_whole();
+    return descriptors_ != nullptr && descriptors_->is_scarce();
   }
 
  protected:

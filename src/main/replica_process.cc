@@ -184,6 +184,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   const auto files =
       std::make_shared<OpenFileBudget>(LookAtDescriptors(env.descriptors()), limit->replicas);
   config.replica.open_files = files;
+  env.descriptors().SetScarce(!files->shares().has_spares);
   std::vector<std::string> homes;
   for (const ConfiguredDisk& disk : config.disks) homes.push_back(disk.path);
   if (absl::Status status = TakeClusterId(env.files(), homes, &cluster); !status.ok())
@@ -199,6 +200,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
   files->OnChanged([&](const OpenFileShares& shares) {
     transport.LimitConnections(shares.connections);
+    env.descriptors().SetScarce(!shares.has_spares);
     env.flush_pool(homes.front())
         .Submit(
             [limit = engines.OpenFilesLimiter(), max = shares.tables_per_engine] { limit(max); });

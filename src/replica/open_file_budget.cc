@@ -19,6 +19,7 @@ constexpr int64_t kTablesEnough = 4096;
 constexpr int64_t kReplicasAtLeast = 64;  // to be shared by: more may come
 // With which a server starts, and does without spares and most connections.
 constexpr int64_t kServerFilesMin = 80;
+constexpr int64_t kConnectionsMin = 48;  // of these
 constexpr int64_t kFilesPerReplicaMin = 5;
 constexpr int64_t kToStart = 128;
 constexpr absl::Duration kShortFor = absl::Seconds(30);  // after the limit was met last
@@ -36,9 +37,13 @@ OpenFileShares ShareOpenFiles(int64_t limit, int64_t replicas) {
   OpenFileShares shares{.limit = limit, .replicas_max = ReplicasMax(limit)};
   const int64_t by =
       std::max({replicas, std::min(kReplicasAtLeast, shares.replicas_max), int64_t{1}});
+  shares.has_spares = replicas <= shares.replicas_max;
   const int64_t rest = limit - ServerFiles(limit) - by * kFilesPerReplica;
-  shares.connections =
-      std::max({std::min(rest / 16 * 9, rest - by * kTablesMin), limit / 4, int64_t{16}});
+  // Where there are more replicas than that, connections get what they leave.
+  const int64_t left =
+      kConnectionsMin + std::max(limit - kServerFilesMin - by * kFilesPerReplicaMin, int64_t{0});
+  shares.connections = std::max(std::min(rest / 16 * 9, rest - by * kTablesMin), limit / 4);
+  shares.connections = std::min(shares.connections, left);
   const int64_t tables = std::max(kTablesMin, (rest - shares.connections) / by) + kCountedMore;
   if (tables < kTablesEnough)
     shares.tables_per_engine = static_cast<int>(std::max<uint64_t>(
@@ -50,10 +55,18 @@ int64_t OpenFilesToStart(int64_t replicas) {
   return std::max(kToStart, kServerFilesMin + replicas * kFilesPerReplicaMin);
 }
 
-OpenFileBudget::OpenFileBudget(Look look, int64_t replicas)
-    : look_(std::move(look)), replicas_(replicas) {
+OpenFileBudget::OpenFileBudget(Look look, int64_t found)
+    : look_(std::move(look)), found_(found), replicas_(found) {
+  const std::lock_guard lock(mutex_);
   limit_ = look_().limit;
-  shares_ = ShareOpenFiles(limit_, replicas_);
+  shares_ = SharesNow();
+}
+
+OpenFileShares OpenFileBudget::SharesNow() const {
+  OpenFileShares shares = ShareOpenFiles(limit_, replicas_);
+  if (OpenFilesToStart(found_) <= limit_)
+    shares.replicas_max = std::max(shares.replicas_max, found_);
+  return shares;
 }
 
 void OpenFileBudget::OnChanged(std::function<void(const OpenFileShares&)> changed) {
@@ -73,8 +86,11 @@ bool OpenFileBudget::OnSecond(Instant now) {
   if (sight.is_met) met_ = now;
   const bool is_short = met_ > Instant(0) && now - met_ < kShortFor;
   const bool was_short = std::exchange(is_short_, is_short);
-  OpenFileShares next = ShareOpenFiles(limit_, replicas_);
-  if (is_short) next.tables_per_engine = ShareOpenFiles(limit_, limit_).tables_per_engine;
+  OpenFileShares next = SharesNow();
+  if (is_short) {
+    next.tables_per_engine = ShareOpenFiles(limit_, limit_).tables_per_engine;
+    next.has_spares = false;
+  }
   // Engines that grow get more once it is much more.
   if (!was_short && next.limit == shares_.limit &&
       next.tables_per_engine > shares_.tables_per_engine &&

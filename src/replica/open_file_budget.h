@@ -4,12 +4,14 @@
 // Shapes    A replica has kFilesPerReplica of its own: its log's file and a spare, and what its engine
 //           keeps open beside tables. Its engine's tables get as many again at least. A quarter of the
 //           limit is for connections at least; what all this leaves is shared by tables and
-//           connections. Beyond replicas_max no replica is taken; those that a start finds are all
-//           opened, without spares. Where the limit was met all the same, everybody gets the least
+//           connections. Beyond replicas_max no replica is taken, but as many as a start found are
+//           carried on: each may leave its group for a moment and come back. Where the limit was met all the same, everybody gets the least
 //           until a while after.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+
+#include <absl/base/thread_annotations.h>
 
 #include <cstdint>
 #include <functional>
@@ -25,6 +27,7 @@ struct OpenFileShares {
   int64_t replicas_max = 0;
   int64_t connections = 0;     // more wait until others close
   int tables_per_engine = -1;  // a power of two, or -1: as many as it has
+  bool has_spares = true;      // of logs
   bool operator==(const OpenFileShares&) const = default;
 };
 
@@ -42,7 +45,8 @@ class OpenFileBudget {
   // `look` is asked now and each second; `changed` hears of shares that differ from those before, on the
   // thread that looked.
   using Look = std::function<Sight()>;
-  explicit OpenFileBudget(Look look, int64_t replicas = 0);
+  // `found`: replicas that are here at the start.
+  explicit OpenFileBudget(Look look, int64_t found = 0);
   void OnChanged(std::function<void(const OpenFileShares&)> changed);
 
   // What is here and open, or about to be.
@@ -60,7 +64,10 @@ class OpenFileBudget {
   std::string Refusal() const;
 
  private:
+  OpenFileShares SharesNow() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
   const Look look_;
+  const int64_t found_;
   std::function<void(const OpenFileShares&)> changed_;
   mutable std::mutex mutex_;
   int64_t replicas_;

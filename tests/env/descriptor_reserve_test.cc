@@ -60,6 +60,8 @@ TEST(DescriptorReserveTest, NamesAndLogsGoOnAtTheLimitAndReadersAreToldOfIt) {
   EXPECT_THAT(std::string(read.message()), testing::HasSubstr("limit is 200"));
   log->reset();
   EXPECT_FALSE(device.LacksOpenFiles());
+  env.descriptors().SetScarce(true);
+  EXPECT_TRUE(device.LacksOpenFiles());
 }
 
 }  // namespace

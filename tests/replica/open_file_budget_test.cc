@@ -23,6 +23,13 @@ TEST(OpenFileSharesTest, NoLimitIsPromisedTwice) {
   }
 }
 
+TEST(OpenFileSharesTest, WhereTooManyReplicasWereFoundConnectionsGetWhatTheyLeave) {
+  EXPECT_EQ(ShareOpenFiles(1024, 150).connections, 48 + 1024 - 80 - 5 * 150);
+  EXPECT_EQ(ShareOpenFiles(280, 40).connections, 48);
+  EXPECT_FALSE(ShareOpenFiles(280, 40).has_spares) << "logs give way first";
+  EXPECT_TRUE(ShareOpenFiles(280, 7).has_spares);
+}
+
 TEST(OpenFileSharesTest, WhatTheCaseShowed) {
   EXPECT_EQ(ShareOpenFiles(1024, 0).replicas_max, 42) << "208 were taken";
   EXPECT_EQ(ShareOpenFiles(1024, 42).tables_per_engine, 20);
@@ -93,6 +100,14 @@ TEST_F(OpenFileBudgetTest, WhereTheLimitIsMetCachesShrinkAndNothingNewComesUntil
   EXPECT_FALSE(budget_.is_short());
   EXPECT_TRUE(budget_.MayTakeReplica());
   EXPECT_EQ(tables, (std::vector<int>{20, 256}));
+}
+
+TEST_F(OpenFileBudgetTest, WhatAStartFoundMayComeBack) {
+  OpenFileBudget budget([this] { return sight_; }, 150);
+  EXPECT_FALSE(budget.MayTakeReplica());
+  budget.SetReplicas(140);
+  EXPECT_TRUE(budget.MayTakeReplica());
+  EXPECT_EQ(budget.replicas_max(), 150);
 }
 
 TEST_F(OpenFileBudgetTest, TablesDoNotComeAndGoWithEachReplica) {
