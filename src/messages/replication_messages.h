@@ -38,11 +38,14 @@ struct ReplicaConfiguration {
   bool split_sync_to_child = false;
   std::optional<HostPort> hp_primary;
   std::optional<int64_t> arion_caps;  // Arion's extension (spec/internal-rpc.md 6)
+  // Arion's: of the last decree that this message calls committed; absent: the sender can't tell.
+  std::optional<Ballot> committed_ballot;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.ballot), v(3, s.primary), v(4, s.status), v(5, s.learner_signature),
         v(6, s.pop_all);
-    v(7, s.split_sync_to_child), v(8, s.hp_primary), v(1000, s.arion_caps);
+    v(7, s.split_sync_to_child), v(8, s.hp_primary), v(1000, s.arion_caps),
+        v(1001, s.committed_ballot);
   }
   bool operator==(const ReplicaConfiguration&) const = default;
 };

@@ -49,8 +49,9 @@ enum class LastStop { kClean, kUnclean };
 
 // What the engine and the log held.
 struct RecoveredState {
-  Ballot ballot;        // the larger of .init-info's and of every mutation replayed
-  Decree last_applied;  // the engine stands here; = last_durable at open
+  Ballot ballot;               // the larger of .init-info's and of every mutation replayed
+  Decree last_applied;         // the engine stands here; = last_durable at open
+  Ballot last_applied_ballot;  // of that mutation, the newest in the log; 0: the log does not tell
   Decree last_durable;
   // The largest ballot of any mutation in the log, also of those the engine has.
   Ballot last_mutation_ballot;

@@ -43,6 +43,7 @@ void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
   send.request.node = to;
   send.request.config = s_.ConfigurationFor(role, signature);
   send.request.last_committed_decree = s_.list.last_committed();
+  send.request.config.committed_ballot = s_.list.BallotOf(s_.list.last_committed());
   send.request.confirmed_decree = -1;
   if (primary_.IsOpen()) send.request.last_prepared_decree = s_.list.last_prepared();
   send.timeout = s_.options.rpc_timeout;

@@ -246,7 +246,7 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   if (rest != mutations.begin()) s_.HandOver({mutations.begin(), rest});
   prepare_start_ = response.prepare_start_decree;
   gap_end_ = s_.last_handed;
-  s_.RestartList(gap_end_);
+  s_.RestartList(gap_end_, Ballot(0));
   secondary_.Restart(last);
   s_.effects.restart_log = RestartLog{gap_end_};
   for (const MutationPtr& m : std::span(rest, mutations.end())) {

@@ -34,13 +34,18 @@ absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* appl
   // What it says is committed was logged before it: commit first, so that it can't vouch for
   // itself.
   if (committed > list_.last_committed()) {
-    for (MutationPtr& m : list_.CommitThrough(committed)) apply->push_back(std::move(m));
+    for (MutationPtr& m : list_.CommitThrough(committed)) {
+      last_committed_ballot_ = m->ballot;
+      apply->push_back(std::move(m));
+    }
     if (list_.last_committed() < committed) {
       return absl::DataLossError(absl::StrFormat(
           "log hole: decree %d is committed by (%d, %d) but missing",
           list_.last_committed().value() + 1, mutation->ballot.value(), mutation->decree.value()));
     }
   }
+  if (mutation->decree == list_.last_committed())
+    last_committed_ballot_ = std::max(last_committed_ballot_, mutation->ballot);
   list_.Put(std::move(mutation), PrepareList::LogState::kLogged, 0);
   list_.Check();
   return absl::OkStatus();

@@ -28,6 +28,8 @@ class LogReplay {
   absl::Status Add(MutationPtr mutation, std::vector<MutationPtr>* apply);
 
   Decree last_committed() const { return list_.last_committed(); }
+  // Of that mutation, the newest; 0: it lies before the log.
+  Ballot last_committed_ballot() const { return last_committed_ballot_; }
   Decree last_prepared() const { return list_.last_prepared(); }
   Ballot max_ballot() const { return max_ballot_; }
   // The tail whose fate is not known, in decree order; holes are left out.
@@ -36,6 +38,7 @@ class LogReplay {
  private:
   PartitionId pid_;
   PrepareList list_;
+  Ballot last_committed_ballot_;
   Ballot max_ballot_;
 };
 

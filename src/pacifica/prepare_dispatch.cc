@@ -44,6 +44,7 @@ void PrepareDispatch::SendNow(uint64_t serial, Outgoing& outgoing) {
   send.serial = serial;
   send.request.pid = s_.options.pid;
   send.request.config = s_.ConfigurationFor(receiver, outgoing.signature);
+  send.request.config.committed_ballot = s_.list.BallotOf(outgoing.mutation->last_committed);
   send.request.mutation = outgoing.mutation;
   send.timeout = outgoing.deadline - s_.now;
   s_.effects.send.push_back(std::move(send));

@@ -8,7 +8,7 @@
 namespace arion {
 
 PrepareList::PrepareList(int64_t span_max, Decree committed)
-    : span_max_(span_max), first_(committed + 1), committed_(committed) {
+    : span_max_(span_max), first_(committed + 1), committed_(committed), start_(committed) {
   CHECK_GT(span_max, 0);
 }
 
@@ -26,6 +26,12 @@ const PrepareList::Entry* PrepareList::Find(Decree decree) const {
 bool PrepareList::IsLogged(Decree decree) const {
   const Entry* entry = Find(decree);
   return entry != nullptr && entry->log == LogState::kLogged;
+}
+
+std::optional<Ballot> PrepareList::BallotOf(Decree decree) const {
+  if (const Entry* entry = Find(decree)) return entry->mutation->ballot;
+  if (decree == start_ && start_ballot_ > Ballot(0)) return start_ballot_;
+  return std::nullopt;
 }
 
 void PrepareList::MakeRoomFor(Decree decree) {
@@ -76,10 +82,11 @@ std::vector<MutationPtr> PrepareList::CommitThrough(Decree through) {
   return committed;
 }
 
-void PrepareList::Reset(Decree committed) {
+void PrepareList::Reset(Decree committed, Ballot ballot) {
   slots_.clear();
   first_ = committed + 1;
-  committed_ = committed;
+  committed_ = start_ = committed;
+  start_ballot_ = ballot;
   // The entry behind it came from elsewhere; what it was ordered under is not known here.
   committed_ballot_ = Ballot(0);
 }

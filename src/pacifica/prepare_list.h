@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "base/mutation.h"
@@ -40,12 +41,15 @@ class PrepareList {
   bool MarkLogged(Decree decree, uint64_t append_sequence);
   // Commits every present, logged entry from last_committed + 1 up to `through`, and says which.
   std::vector<MutationPtr> CommitThrough(Decree through);
-  // Forgets everything: first_kept = committed + 1, last_prepared = committed.
-  void Reset(Decree committed);
+  // Forgets everything: first_kept = committed + 1, last_prepared = committed, which has that ballot;
+  // 0: not known.
+  void Reset(Decree committed, Ballot ballot = Ballot(0));
 
   // Null: no entry (never stored, hole, or let go).
   const Entry* Find(Decree decree) const;
   bool IsLogged(Decree decree) const;
+  // Nullopt: no entry, nor the decree it was reset to under a known ballot.
+  std::optional<Ballot> BallotOf(Decree decree) const;
   // The first decree in (last_committed, through] without an entry; through + 1 when there is none.
   Decree FirstMissing(Decree through) const;
 
@@ -65,6 +69,8 @@ class PrepareList {
   Decree first_;
   Decree committed_;
   Ballot committed_ballot_;
+  Decree start_;  // where it was reset to
+  Ballot start_ballot_;
   std::deque<Entry> slots_;
 };
 

@@ -99,7 +99,7 @@ void ReplicaCore::Parts::Recover(const RecoveredState& recovered) {
   if (recovered.inactivity == Inactivity::kRemoved) s.standing = Standing::kLearner;
   s.last_applied = s.last_handed = recovered.last_applied;
   s.last_durable = std::min(recovered.last_durable, recovered.last_applied);
-  s.list.Reset(recovered.last_applied);
+  s.list.Reset(recovered.last_applied, recovered.last_applied_ballot);
   LogReplay replay(s.options.pid, recovered.last_applied);
   std::vector<MutationPtr> committed;
   for (const MutationPtr& m : recovered.logged) {
@@ -282,8 +282,8 @@ bool ReplicaCore::Parts::IsOdd(const PrepareRequest& request) const {
   const Mutation& m = *request.mutation;
   return request.pid != s.options.pid || request.config.pid != request.pid ||
          m.pid != request.pid || request.config.ballot != m.ballot || !IsPossible(m.ballot) ||
-         !IsPossible(m.decree) || m.decree < Decree(1) || m.last_committed >= m.decree ||
-         m.last_committed < Decree(0);
+         request.config.committed_ballot > m.ballot || !IsPossible(m.decree) ||
+         m.decree < Decree(1) || m.last_committed >= m.decree || m.last_committed < Decree(0);
 }
 
 // kOk: the prepare is for the role and session this replica has now.
@@ -340,7 +340,7 @@ void ReplicaCore::Parts::On(const PrepareReceived& event) {
     secondary.AnswerPrepare(event.token, err, mutation);
     return;
   }
-  if (secondary.Prepare(event.token, mutation) == Secondary::Verdict::kLostEntries) {
+  if (secondary.Prepare(event.token, event.request) == Secondary::Verdict::kLostEntries) {
     ++s.counters.lost_entries;
     ++s.times_older;
     roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
@@ -392,7 +392,7 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
     s.Reply(event.token, std::move(response));
   };
   if (config.pid != s.options.pid || !IsPossible(config.ballot) ||
-      !IsPossible(event.request.last_committed_decree)) {
+      !IsPossible(event.request.last_committed_decree) || config.committed_ballot > config.ballot) {
     ++s.counters.odd_messages;
     return answer(ErrorCode::kInvalidData);
   }
@@ -404,8 +404,9 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
       roles.AdoptAssigned(config, "group check") == TransitionVerdict::kRefuse) {
     return answer(ErrorCode::kInvalidState);
   }
-  if (s.role == kSecondary && secondary.LearnCommitted(event.request.last_committed_decree) ==
-                                  Secondary::Verdict::kLostEntries) {
+  if (s.role == kSecondary &&
+      secondary.LearnCommitted(event.request.last_committed_decree, config.committed_ballot) ==
+          Secondary::Verdict::kLostEntries) {
     ++s.counters.lost_entries;
     ++s.times_older;
     roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");

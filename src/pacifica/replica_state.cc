@@ -48,16 +48,18 @@ void ReplicaState::Check() const {
 
 PrepareList::PutVerdict ReplicaState::Append(MutationPtr mutation) {
   CHECK_EQ(mutation->pid, options.pid) << "its log would be another replica's";
-  const uint64_t sequence = next_sequence;
   const PrepareList::PutVerdict verdict =
-      list.Put(mutation, PrepareList::LogState::kPending, sequence);
-  if (verdict != PrepareList::PutVerdict::kStored) return verdict;
-  ++next_sequence;
+      list.Put(mutation, PrepareList::LogState::kPending, next_sequence);
+  if (verdict == PrepareList::PutVerdict::kStored) Log(std::move(mutation));
+  return verdict;
+}
+
+void ReplicaState::Log(MutationPtr mutation) {
+  const uint64_t sequence = next_sequence++;
   appends.emplace(sequence, mutation->decree);
   last_mutation_ballot = std::max(last_mutation_ballot, mutation->ballot);
   last_timestamp_us = std::max(last_timestamp_us, mutation->timestamp_us);
   effects.append.push_back({sequence, std::move(mutation)});
-  return verdict;
 }
 
 Decree ReplicaState::TakeLogged(uint64_t sequence) {
@@ -86,9 +88,9 @@ void ReplicaState::MarkAsLearner() {
   effects.persist_standing = Standing::kLearner;
 }
 
-void ReplicaState::RestartList(Decree committed) {
+void ReplicaState::RestartList(Decree committed, Ballot ballot) {
   CHECK_EQ(committed, last_handed) << "R14: the list begins where the engine will stand";
-  list.Reset(committed);
+  list.Reset(committed, ballot);
   last_handed_ballot = Ballot(0);
   ++learner_restarts;
   standing = Standing::kLearner;  // on disk with what led here: HandOver, RestartLog, LearnerWork
@@ -102,7 +104,7 @@ void ReplicaState::HandOver(const std::vector<MutationPtr>& mutations) {
     last_timestamp_us = std::max(last_timestamp_us, m->timestamp_us);
     Hand(m);
   }
-  RestartList(last_handed);
+  RestartList(last_handed, last_handed_ballot);
 }
 
 void ReplicaState::JumpTo(Decree decree) {
@@ -110,7 +112,7 @@ void ReplicaState::JumpTo(Decree decree) {
   last_applied = last_handed = decree;
   last_durable = std::min(last_durable, decree);
   last_mutation_ballot = Ballot(0);
-  RestartList(decree);
+  RestartList(decree, Ballot(0));
 }
 
 ReplicaConfiguration ReplicaState::ConfigurationFor(PartitionStatus receiver_role,

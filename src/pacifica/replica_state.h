@@ -83,6 +83,8 @@ struct ReplicaState {
   void Check() const;  // R12 to R15
   // Puts a mutation into the list and, if it was stored, into the log.
   PrepareList::PutVerdict Append(MutationPtr mutation);
+  // Into the log alone.
+  void Log(MutationPtr mutation);
   // Logged for that append: the decree that became logged in the list; kInvalidDecree when it no
   // longer matters there.
   Decree TakeLogged(uint64_t sequence);
@@ -102,7 +104,7 @@ struct ReplicaState {
   void JumpTo(Decree decree);
   // What follows in the list comes from another's history. That may have committed the last decrees
   // here under a smaller ballot: a primary prepares again what others know to be committed.
-  void RestartList(Decree committed);
+  void RestartList(Decree committed, Ballot ballot);
 
   void Reply(ReplyToken token, PrepareAck ack) {
     effects.replies.push_back({token, std::move(ack)});

@@ -19,27 +19,48 @@ void Secondary::AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr
   s_.Reply(token, std::move(ack));
 }
 
-Secondary::Verdict Secondary::LearnCommitted(Decree committed) {
+// Whether a version up to `committed` is older than the one that was committed. A member that was there
+// logged that one, or one that was prepared again since. So did it with all that the primary of a
+// mutation did not know to be committed when it began that.
+bool Secondary::IsGivenUp(Decree committed, Ballot committed_ballot) const {
+  Ballot least = committed_ballot;
+  for (Decree d = committed; d > s_.list.last_committed(); d = d - 1) {
+    const Mutation& held = *s_.list.Find(d)->mutation;
+    if (held.ballot < least) return true;
+    least = held.last_committed < d - 1 ? held.ballot : Ballot(0);
+  }
+  return false;
+}
+
+Secondary::Verdict Secondary::LearnCommitted(Decree committed,
+                                             std::optional<Ballot> committed_ballot) {
   // Who lacks one of them may hold others of the end in a version that the group gave up.
   if (s_.list.FirstMissing(committed) <= committed) return Verdict::kLostEntries;
+  const bool is_unproven = s_.role == PartitionStatus::kSecondary && !s_.is_proven;
+  if (is_unproven && IsGivenUp(committed, committed_ballot.value_or(Ballot(0))))
+    return Verdict::kLostEntries;
   commit_goal_ = std::max(commit_goal_, committed);
   s_.CommitThrough(commit_goal_);
   return Verdict::kFine;
 }
 
-Secondary::Verdict Secondary::Prepare(ReplyToken token, const MutationPtr& mutation) {
+Secondary::Verdict Secondary::Prepare(ReplyToken token, const PrepareRequest& request) {
+  const MutationPtr& mutation = request.mutation;
   CHECK_EQ(mutation->ballot, s_.ballot);
   const Decree decree = mutation->decree;
-  if (LearnCommitted(std::min(mutation->last_committed, decree - 1)) == Verdict::kLostEntries) {
+  if (LearnCommitted(mutation->last_committed, request.config.committed_ballot) ==
+      Verdict::kLostEntries) {
     AnswerPrepare(token, ErrorCode::kInvalidState, mutation);
     return Verdict::kLostEntries;
   }
+  const PrepareList::Entry* entry = s_.list.Find(decree);
   if (decree <= s_.list.last_committed()) {
     ++s_.counters.duplicate_prepares;
+    // Prepared again, the same: the log tells under which ballot, as those of the others do.
+    if (entry != nullptr && entry->mutation->ballot < mutation->ballot) s_.Log(mutation);
     AnswerPrepare(token, ErrorCode::kOk, mutation);
     return Verdict::kFine;
   }
-  const PrepareList::Entry* entry = s_.list.Find(decree);
   if (entry != nullptr && entry->mutation->ballot == mutation->ballot) {
     ++s_.counters.duplicate_prepares;
     if (entry->log == PrepareList::LogState::kLogged) {
@@ -65,7 +86,8 @@ Secondary::Verdict Secondary::Prepare(ReplyToken token, const MutationPtr& mutat
 
 void Secondary::OnLogged(Decree decree) {
   auto it = waiting_.find(decree);
-  if (it != waiting_.end()) {
+  const bool is_asked = it != waiting_.end();
+  if (is_asked) {
     // Who waits for another ballot was dropped when it was overwritten, or with the ballot.
     CHECK(s_.list.IsLogged(decree)) << "R4";
     const MutationPtr& mutation = s_.list.Find(decree)->mutation;
@@ -73,14 +95,17 @@ void Secondary::OnLogged(Decree decree) {
     CHECK_EQ(mutation->ballot, s_.ballot) << "R4";
     for (ReplyToken token : it->second.tokens) AnswerPrepare(token, ErrorCode::kOk, mutation);
     waiting_.erase(it);
-    if (!s_.is_proven) NotePrimaryHolds(decree);
   }
   s_.CommitThrough(commit_goal_);
+  if (is_asked && !s_.is_proven) NotePrimaryHolds(decree);
 }
 
 void Secondary::NotePrimaryHolds(Decree prepared) {
-  if (s_.role == PartitionStatus::kSecondary && s_.list.last_logged() >= prepared)
-    s_.is_proven = true;
+  if (s_.role != PartitionStatus::kSecondary || s_.list.last_logged() < prepared) return;
+  // What is not committed the primary has prepared under its ballot: an older version is another.
+  for (Decree d = s_.list.last_committed() + 1; d <= prepared; ++d)
+    if (s_.list.Find(d)->mutation->ballot != s_.ballot) return;
+  s_.is_proven = true;
 }
 
 void Secondary::Check() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "pacifica/replica_state.h"
@@ -19,14 +20,14 @@ class Secondary {
 
   enum class Verdict {
     kFine,
-    // A decree that was committed with our acknowledgement is not here: our log lost it. The
-    // replica must leave the group.
+    // A decree that was committed with our acknowledgement is not here, or in a version that the
+    // group gave up: our log lost it. The replica must leave the group.
     kLostEntries,
   };
   // The request's ballot and role are ours already.
-  Verdict Prepare(ReplyToken token, const MutationPtr& mutation);
-  // The primary of this ballot has committed up to here.
-  Verdict LearnCommitted(Decree committed);
+  Verdict Prepare(ReplyToken token, const PrepareRequest& request);
+  // The primary of this ballot has committed up to here, the last under that ballot.
+  Verdict LearnCommitted(Decree committed, std::optional<Ballot> committed_ballot);
   void OnLogged(Decree decree);
   // Its primary, whose term has begun, had prepared so much (R16).
   void NotePrimaryHolds(Decree prepared);
@@ -44,6 +45,7 @@ class Secondary {
     Ballot ballot;
     std::vector<ReplyToken> tokens;
   };
+  bool IsGivenUp(Decree committed, Ballot committed_ballot) const;
   void Drop(Decree decree);
 
   ReplicaState& s_;

@@ -71,6 +71,7 @@ class ReplicaOpening::Replay {
   }
   bool has_hole() const { return has_hole_; }
   Ballot max_ballot() const { return judgement_.max_ballot(); }
+  Ballot last_committed_ballot() const { return judgement_.last_committed_ballot(); }
   std::vector<MutationPtr> Uncommitted() const {
     return has_hole_ ? std::vector<MutationPtr>() : judgement_.Uncommitted();
   }
@@ -261,6 +262,7 @@ absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
   opened.recovered.last_mutation_ballot = replay_->max_ballot();
   if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
   opened.recovered.last_applied = opened.engine->last_applied();
+  opened.recovered.last_applied_ballot = replay_->last_committed_ballot();
   opened.recovered.last_durable = opened.engine->last_durable();
   opened.recovered.last_stop = was_clean ? LastStop::kClean : LastStop::kUnclean;
   LOG(INFO) << "[" << opened.pid << " " << info.ballot << " " << opened.engine->last_applied()

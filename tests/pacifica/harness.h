@@ -145,6 +145,10 @@ class Harness {
     recovered.ballot = n.disk.ballot;
     recovered.last_applied = recovered.last_durable =
         Decree(static_cast<int64_t>(n.disk.engine.size()));
+    for (const MutationPtr& m : n.disk.log) {
+      if (m->decree == recovered.last_applied)
+        recovered.last_applied_ballot = std::max(recovered.last_applied_ballot, m->ballot);
+    }
     recovered.logged = n.disk.log;
     recovered.last_stop = last_stop;
     if (n.disk.learner) recovered.inactivity = Inactivity::kRemoved;

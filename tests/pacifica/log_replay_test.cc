@@ -32,6 +32,20 @@ TEST(LogReplayTest, TheLargerBallotOfADecreeCounts) {
   EXPECT_EQ(replay.max_ballot(), Ballot(4));
 }
 
+TEST(LogReplayTest, TellsUnderWhichBallotTheLastCommittedWasPreparedLast) {
+  LogReplay replay(kTestPid, Decree(5));
+  std::vector<MutationPtr> apply;
+  EXPECT_EQ(replay.last_committed_ballot(), Ballot(0)) << "it lies before the log";
+  ASSERT_TRUE(replay.Add(MakeMutation(3, 5, 4, "a"), &apply).ok());
+  EXPECT_EQ(replay.last_committed_ballot(), Ballot(3));
+  ASSERT_TRUE(replay.Add(MakeMutation(4, 5, 4, "a"), &apply).ok());
+  EXPECT_EQ(replay.last_committed_ballot(), Ballot(4));
+  ASSERT_TRUE(replay.Add(MakeMutation(6, 6, 5, "b"), &apply).ok());
+  EXPECT_EQ(replay.last_committed_ballot(), Ballot(4));
+  ASSERT_TRUE(replay.Add(MakeMutation(6, 7, 6, "c"), &apply).ok());
+  EXPECT_EQ(replay.last_committed_ballot(), Ballot(6));
+}
+
 TEST(LogReplayTest, WhatTheEngineHasIsSkipped) {
   LogReplay replay(kTestPid, Decree(5));
   std::vector<MutationPtr> apply;

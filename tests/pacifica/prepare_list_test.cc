@@ -121,6 +121,18 @@ TEST(PrepareListTest, ResetForgetsEverything) {
   EXPECT_EQ(Put(list, 7, 41), PutVerdict::kStored);
 }
 
+TEST(PrepareListTest, TellsTheBallotOfWhatItKeepsAndOfWhereItBegan) {
+  PrepareList list(110, Decree(11));
+  Put(list, 7, 12);
+  EXPECT_EQ(list.BallotOf(Decree(11)), std::nullopt);
+  EXPECT_EQ(list.BallotOf(Decree(12)), Ballot(7));
+  EXPECT_EQ(list.BallotOf(Decree(13)), std::nullopt);
+  list.Reset(Decree(40), Ballot(9));
+  EXPECT_EQ(list.BallotOf(Decree(40)), Ballot(9));
+  list.Reset(Decree(40));
+  EXPECT_EQ(list.BallotOf(Decree(40)), std::nullopt);
+}
+
 // Against a model: a map from decree to (ballot, logged).
 TEST(PrepareListTest, AgreesWithAModel) {
   for (uint64_t seed = 1; seed <= 50; ++seed) {

@@ -94,7 +94,7 @@ TEST(ReplicaStateDeathTest, AnotherPartitionsMutationIsNotTaken) {
 
 TEST(ReplicaStateDeathTest, TheListBeginsAnewWhereTheEngineWillStand) {
   ReplicaState state(Options());
-  EXPECT_DEATH(state.RestartList(Decree(5)), "R14");
+  EXPECT_DEATH(state.RestartList(Decree(5), Ballot(0)), "R14");
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ TEST_F(RolesDeathTest, WhoResignedOwesNobodyAnAnswer) {
 TEST_F(RolesDeathTest, WhatWaitsForAMembersLogIsOfItsBallot) {
   s_.role = kSecondary;
   s_.primary = NodeAt('B');
-  secondary_.Prepare(1, MakeMutation(7, 1, 0, "a"));
+  secondary_.Prepare(1, {.mutation = MakeMutation(7, 1, 0, "a")});
   secondary_.Check();
   s_.ballot = Ballot(8);
   EXPECT_DEATH(secondary_.Check(), "R4");

@@ -268,6 +268,7 @@ class Scenario {
     if (c.options.contains("config-ballot"))
       event.request.config.ballot = Ballot(get("config-ballot"));
     if (c.options.contains("pid")) event.request.pid.index = static_cast<int32_t>(get("pid"));
+    if (c.options.contains("of")) event.request.config.committed_ballot = Ballot(get("of"));
     h_.Step(c.words[1][0], event);
   }
   void GroupCheck(const Command& c) {
@@ -276,6 +277,8 @@ class Scenario {
     event.request.config = {kTestPid, Ballot(Number(c.options.at("ballot"))),
                             NodeAt(c.options.at("from")[0]), PartitionStatus::kSecondary};
     event.request.last_committed_decree = Decree(Number(c.options.at("committed")));
+    if (c.options.contains("of"))
+      event.request.config.committed_ballot = Ballot(Number(c.options.at("of")));
     h_.Step(c.words[1][0], event);
   }
   std::string MembersKnow(const Command& c) {
