@@ -442,8 +442,7 @@ class OneBox:
         configured = run_bash("configure", self.build, "-DCMAKE_BUILD_TYPE=RelWithDebInfo")
         if configured.returncode != 0:
             raise Failure("the build can't be configured\n" + configured.stderr.strip()[-4000:])
-        command = ["ninja", "-C", self.build, "arion_meta_bin", "arion_replica_bin", "arion_shell_bin",
-                   "arion_load_bin"]
+        command = ["ninja", "-C", self.build, "programs"]
         environment = dict(os.environ, NINJA_STATUS="%f/%t ")
         lines = []
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -597,8 +596,15 @@ class OneBox:
         subprocess.run(command, check=False)
 
 
+class Parser(argparse.ArgumentParser):
+    """argparse swallows what goes wrong while it prints."""
+
+    def print_help(self, file=None):
+        print(self.format_help(), end="", file=file, flush=True)
+
+
 def parse(words):
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tools/onebox", description="Arion on one machine: 1 meta server, some replica servers, one table.")
     parser.add_argument("command", choices=["start", "stop", "restart", "kill", "status", "clean", "logs"],
                         help="start, stop, restart: all or NAME; kill NAME (SIGKILL); logs NAME; clean removes the data")
@@ -650,9 +656,18 @@ def main():
     try:
         sys.stdout.reconfigure(errors="replace")
         sys.stderr.reconfigure(errors="replace")
-        return run(parse(sys.argv[1:]))
+        try:
+            code = run(parse(sys.argv[1:]))
+        finally:
+            sys.stdout.flush()
+        return code
     except Failure as failure:
         print(f"onebox: {failure}", file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(f"onebox: {error}", file=sys.stderr)
+        # What standard output did not take is not tried again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
         return 130

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <deque>
 
+#include "base/program_output.h"
 #include "base/status.h"
 #include "main/server_config.h"
 #include "main/version.h"
@@ -70,6 +71,7 @@ void PrintHelp(const std::string& program) {
 }  // namespace
 
 absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv) {
+  CheckStandardOutputAtExit(EXIT_FAILURE);
   DefineSettingFlags();
   gflags::SetVersionString(std::string(kVersion) + " (" + std::string(kCommit) + ")");
   gflags::SetUsageMessage(

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/program_output.h"
 #include "seed_shrinker.h"
 #include "sim/sim_cluster.h"
 #include "sim/sim_environment.h"
@@ -265,6 +266,7 @@ int Main() {
 }  // namespace arion::sim
 
 int main(int argc, char** argv) {
+  arion::CheckStandardOutputAtExit(EXIT_FAILURE);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   // glog asks for the local time of each line, also of those that nobody sees: without this each
   // looks for /etc/localtime anew.

@@ -5,15 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
+#include "base/program_output.h"
 #include "base/status.h"
 #include "tools/load/report.h"
 #include "tools/load/report_text.h"
@@ -142,13 +140,6 @@ absl::StatusOr<Flags> FlagsGiven(int argc, char** argv) {
   return flags;
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  errno = 0;
-  std::ofstream file(path, std::ios::trunc);
-  if (file && (file << text) && file.flush()) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("can't write ", path, ": ", strerror(errno)));
-}
-
 ExitCode Fail(const absl::Status& status, ExitCode code) {
   fprintf(stderr, "error: %s\n", std::string(status.message()).c_str());
   return code;
@@ -158,25 +149,22 @@ ExitCode Fail(const absl::Status& status, ExitCode code) {
 ExitCode WriteReports(const Report& report, const Settings& settings) {
   ExitCode code = ExitCode::kOk;
   if (!settings.json_file.empty()) {
-    absl::Status status = WriteFile(settings.json_file, JsonOf(report));
+    absl::Status status = WriteOutputFile(settings.json_file, JsonOf(report));
     if (!status.ok()) code = Fail(status, ExitCode::kNotKept);
   }
   if (!settings.html_file.empty()) {
-    absl::Status status = WriteFile(settings.html_file, HtmlOf(report));
+    absl::Status status = WriteOutputFile(settings.html_file, HtmlOf(report));
     if (!status.ok()) code = Fail(status, ExitCode::kNotKept);
   }
   return code;
 }
 
 // Standard output that took not all, also of what was printed before, is an error.
-ExitCode PrintReport(const Report& report, FILE* people) {
-  errno = 0;
-  fputs(SummaryText(report).c_str(), people);
-  fflush(people);
-  if (FLAGS_j) fputs(JsonOf(report).c_str(), stdout);
-  if (fflush(stdout) == 0 && ferror(stdout) == 0) return ExitCode::kOk;
-  const std::string why = errno != 0 ? strerror(errno) : "some lines are lost";
-  return Fail(absl::UnavailableError("can't write standard output: " + why), ExitCode::kNotKept);
+ExitCode PrintReport(const Report& report) {
+  const std::string summary = SummaryText(report);
+  if (FLAGS_j) fputs(summary.c_str(), stderr);
+  const absl::Status printed = PrintOut(FLAGS_j ? JsonOf(report) : summary);
+  return printed.ok() ? ExitCode::kOk : Fail(printed, ExitCode::kNotKept);
 }
 
 ExitCode RunWith(const Settings& settings) {
@@ -201,7 +189,7 @@ ExitCode RunWith(const Settings& settings) {
   std::signal(SIGINT, StopOnSignal);
   std::signal(SIGTERM, StopOnSignal);
   const Report report = session.Run();
-  const ExitCode printed = PrintReport(report, people);
+  const ExitCode printed = PrintReport(report);
   const ExitCode written = WriteReports(report, settings);
   if (printed != ExitCode::kOk || written != ExitCode::kOk || !session.file_status().ok())
     return ExitCode::kNotKept;
@@ -229,6 +217,7 @@ void PrintHelp() {
 }
 
 int Main(int argc, char** argv) {
+  CheckStandardOutputAtExit(static_cast<int>(ExitCode::kNotKept));
   gflags::SetUsageMessage(kUsage);
   FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is counted and said in the summary
   FLAGS_logtostderr = true;

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "base/program_output.h"
 #include "base/status.h"
 #include "env/posix_clock.h"
 #include "env/posix_file_system.h"
@@ -81,10 +81,11 @@ All of a server's data at once; name every directory its replicas and its shared
                 prepare-rollback --to=2.3: no shared log was found as its files are gone
 
 exit codes: 0 fine (a torn tail is), 1 something is damaged, lost or refused, 2 usage,
-            3 something can't be read, or is held by a server
+            3 something can't be read, is held by a server, or standard output took not all
 )";
 
-void PrintOut(std::string_view text) { fwrite(text.data(), 1, text.size(), stdout); }
+// What standard output does not take is said at the end.
+void Out(std::string_view text) { fwrite(text.data(), 1, text.size(), stdout); }
 void PrintError(std::string_view text) {
   fprintf(stderr, "arion_log: %.*s\n", static_cast<int>(text.size()), text.data());
 }
@@ -136,7 +137,6 @@ class Program {
     }
     if (command_ == "stat") PrintDisks();
     progress_.Clear();
-    if (fflush(stdout) != 0 && errno != EPIPE) PrintError("standard output can't be written");
     return is_damaged_      ? ExitCode::kDamaged
            : is_usage_      ? ExitCode::kUsage
            : is_unreadable_ ? ExitCode::kUnreadable
@@ -185,7 +185,7 @@ class Program {
 
   void Say(std::string_view text) {
     progress_.Clear();
-    PrintOut(text);
+    Out(text);
   }
 
   void DumpPlace(const LogPlace& place, const std::string& above) {
@@ -318,7 +318,7 @@ ExitCode RunOnServer(ServerCommand::Kind kind, const std::vector<std::string>& d
                     .shared_log = FLAGS_no_shared_log ? RollbackOrder::SharedLog::kIsGone
                                                       : RollbackOrder::SharedLog::kMustBeFound},
        .doing = FLAGS_yes ? ServerCommand::Doing::kDoes : ServerCommand::Doing::kSaysOnly},
-      PrintOut);
+      Out);
   if (done.ok()) return ExitCode::kOk;
   PrintError(View(done.message()));
   return absl::IsDataLoss(done) || absl::IsFailedPrecondition(done) ? ExitCode::kDamaged
@@ -326,13 +326,14 @@ ExitCode RunOnServer(ServerCommand::Kind kind, const std::vector<std::string>& d
 }
 
 ExitCode Main(int argc, char** argv) {
+  CheckStandardOutputAtExit(static_cast<int>(ExitCode::kUnreadable));
   FLAGS_minloglevel = google::GLOG_FATAL;  // what recovery warns of is in the verdict
   FLAGS_logtostderr = true;
   google::gflags_exitfunc = [](int) { exit(static_cast<int>(ExitCode::kUsage)); };
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
     if (word != "--help" && word != "-help" && word != "-h") continue;
-    PrintOut(kHelp);
+    Out(kHelp);
     return ExitCode::kOk;
   }
   gflags::ParseCommandLineFlags(&argc, &argv, true);

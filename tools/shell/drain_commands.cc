@@ -215,7 +215,7 @@ absl::StatusOr<Outcome> Drain(Session& session, const Words& words) {
   outcome.answer.Add("server", node->ToString()).Add("to_move", left).AddList(RowsOf(plan));
   if (arguments.Has("--dry-run") || left == 0) return outcome;
   if (!arguments.Has("-y")) {
-    session.ShowPlan(outcome.answer);
+    RETURN_IF_ERROR(session.ShowPlan(outcome.answer));
     if (!session.IsConfirmed(absl::StrCat("move these away from ", node->ToString(), "?")))
       return absl::AbortedError("nothing was done; -y does not ask, --dry-run only shows");
   }
@@ -335,7 +335,7 @@ absl::StatusOr<Outcome> RollingRestart(Session& session, const Words& words) {
   outcome.answer.AddList(std::move(list));
   if (arguments.Has("--dry-run")) return outcome;
   if (!arguments.Has("-y")) {
-    session.ShowPlan(outcome.answer);
+    RETURN_IF_ERROR(session.ShowPlan(outcome.answer));
     if (!session.IsConfirmed("restart these, one after the other?"))
       return absl::AbortedError("nothing was done; -y does not ask, --dry-run only shows");
   }

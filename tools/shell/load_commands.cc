@@ -60,7 +60,18 @@ absl::StatusOr<int> LimitOf(const Arguments& arguments) {
   return limit;
 }
 
-Answer::List SlowRows(const Gathered& gathered, const std::string& partition, int limit) {
+constexpr std::string_view kMoreByRows = "-n ROWS shows more";
+
+// Leaves the first `limit` rows, and says so; `rest` is how to get the others.
+void Cut(int limit, std::string_view rest, Answer::List* list, Outcome* outcome) {
+  const size_t all = list->rows.size();
+  if (all <= static_cast<size_t>(limit)) return;
+  list->rows.resize(static_cast<size_t>(limit));
+  outcome->part =
+      absl::StrCat("only the first ", limit, " of ", all, " rows are shown; ", Text(rest));
+}
+
+Answer::List SlowRows(const Gathered& gathered, const std::string& partition) {
   static constexpr const char* kStages[] = {"queue_us",     "log_append_us", "log_sync_us",
                                             "replicate_us", "apply_us",      "reply_us"};
   Answer::List list{"slow",
@@ -74,7 +85,6 @@ Answer::List SlowRows(const Gathered& gathered, const std::string& partition, in
   });
   for (const auto& [server, row] : rows) {
     if (!partition.empty() && TextOf(row, "partition") != partition) continue;
-    if (static_cast<int>(list.rows.size()) == limit) break;
     std::vector<Cell> cells = {
         absl::FormatTime("%Y-%m-%d_%H:%M:%E3S", absl::FromUnixMicros(NumberOf(row, "ended_at_us")),
                          absl::LocalTimeZone()),
@@ -105,7 +115,8 @@ absl::StatusOr<Outcome> Slow(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const int limit, LimitOf(arguments));
   ASSIGN_OR_RETURN(Gathered gathered, GatherRows(session, "/slow?limit=512"));
   Outcome outcome;
-  Answer::List list = SlowRows(gathered, partition, limit);
+  Answer::List list = SlowRows(gathered, partition);
+  Cut(limit, kMoreByRows, &list, &outcome);
   Finish(std::move(gathered), std::move(list), &outcome);
   return outcome;
 }
@@ -126,12 +137,12 @@ absl::StatusOr<Outcome> HotKeysCommand(Session& session, const Words& words) {
       {}};
   for (const auto& [server, row] : gathered.rows) {
     if (!table.empty() && TextOf(row, "table") != table) continue;
-    if (static_cast<int>(list.rows.size()) == limit) break;
     list.rows.push_back({Escape(TextOf(row, "table")), TextOf(row, "partition"), server.ToString(),
                          TextOf(row, "use"), NumberOf(row, "per_second"),
                          NumberOf(row, "share_percent"), TextOf(row, "hash_key")});
   }
   Outcome outcome;
+  Cut(limit, kMoreByRows, &list, &outcome);
   Finish(std::move(gathered), std::move(list), &outcome);
   return outcome;
 }
@@ -229,14 +240,16 @@ absl::StatusOr<Outcome> Trace(Session& session, const Words& arguments) {
   Gathered gathered;
   if (partition.primary.IsValid()) {
     absl::StatusOr<std::vector<JsonRow>> rows =
-        FetchRows(partition.primary, "/slow?limit=20&partition=" + partition.pid.ToString());
+        FetchRows(partition.primary, "/slow?limit=512&partition=" + partition.pid.ToString());
     if (!rows.ok()) {
       gathered.silent.push_back(partition.primary.ToString());
     } else {
       for (JsonRow& row : *rows) gathered.rows.emplace_back(partition.primary, std::move(row));
     }
   }
-  Answer::List list = SlowRows(gathered, partition.pid.ToString(), kRowsByDefault);
+  Answer::List list = SlowRows(gathered, partition.pid.ToString());
+  Cut(kRowsByDefault, absl::StrCat("slow -g ", partition.pid.ToString(), " -n ROWS shows more"),
+      &list, &outcome);
   Finish(std::move(gathered), std::move(list), &outcome);
   return outcome;
 }

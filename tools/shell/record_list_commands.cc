@@ -39,6 +39,16 @@ absl::StatusOr<Bound> BoundOf(const Arguments& options, const std::string& optio
 
 enum class HashKeyColumn { kShown, kNotShown };
 
+// What is said of an answer that is not all there is.
+struct Part {
+  std::string_view rest;  // how to get it
+  int32_t asked = 0;      // by -n; 0: all were
+  bool from_end = false;
+};
+constexpr std::string_view kMoreByCount = "-n COUNT shows more";
+constexpr std::string_view kMoreByScan =
+    "a server gives no more at once: hash_scan HASH_KEY \"\" \"\" -n COUNT shows more";
+
 // The rows of an answer as a list; values are left out where they did not come.
 class RowList {
  public:
@@ -56,38 +66,50 @@ class RowList {
     if (values_ == Values::kReturn) cells.push_back(session_.Shown(row.value));
     list_.rows.push_back(std::move(cells));
   }
-  enum class More { kNo, kMaybe };
-  Outcome End(More more) {
-    Outcome outcome;
-    outcome.answer.Add("count", static_cast<int64_t>(list_.rows.size()))
-        .Add("complete", std::string(more == More::kNo ? "yes" : "no"))
-        .AddList(std::move(list_));
+  Outcome EndComplete() { return End("yes"); }
+  // There may be more. Who did not ask for just so many has not got what was asked for.
+  Outcome EndIncomplete(const Part& part) {
+    const auto count = static_cast<int64_t>(list_.rows.size());
+    Outcome outcome = End("no");
+    if (count != part.asked) outcome.health = Health::kNotDone;
+    outcome.part = absl::StrCat("only the ", part.from_end ? "last " : "first ", count,
+                                " records are shown; ", Text(part.rest));
     return outcome;
   }
 
  private:
+  Outcome End(const char* complete) {
+    Outcome outcome;
+    outcome.answer.Add("count", static_cast<int64_t>(list_.rows.size()))
+        .Add("complete", std::string(complete))
+        .AddList(std::move(list_));
+    return outcome;
+  }
+
   const Session& session_;
   const HashKeyColumn hash_key_;
   const Values values_;
   Answer::List list_;
 };
 
-Outcome Show(const Session& session, const MultiGetResult& result, Values values) {
+Outcome Show(const Session& session, const MultiGetResult& result, Values values,
+             const Part& part) {
   RowList list(session, HashKeyColumn::kNotShown, values);
   for (const Row& row : result.rows) list.Add(row);
-  return list.End(result.is_complete ? RowList::More::kNo : RowList::More::kMaybe);
+  return result.is_complete ? list.EndComplete() : list.EndIncomplete(part);
 }
 
 absl::StatusOr<Outcome> Show(const Session& session, RowRange range, HashKeyColumn hash_key,
-                             Values values, int32_t most) {
+                             Values values, int32_t asked) {
   RowList list(session, hash_key, values);
+  const int32_t most = asked > 0 ? asked : kRowsByDefault;
   int32_t count = 0;
   for (absl::StatusOr<Row>& row : range) {
     RETURN_IF_ERROR(row.status());
-    if (count++ == most) return list.End(RowList::More::kMaybe);
+    if (count++ == most) return list.EndIncomplete({.rest = kMoreByCount, .asked = asked});
     list.Add(*row);
   }
-  return list.End(RowList::More::kNo);
+  return list.EndComplete();
 }
 
 Outcome Ok(const Session& session, const std::string& hash_key) {
@@ -113,7 +135,8 @@ absl::StatusOr<Outcome> MultiGet(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const MultiGetResult result,
                    sort_keys.empty() ? table->MultiGet(words[0])
                                      : table->MultiGetKeys(words[0], Views(sort_keys)));
-  return Show(session, result, Values::kReturn);
+  return Show(session, result, Values::kReturn,
+              {.rest = sort_keys.empty() ? kMoreByScan : "name fewer sort keys at once"});
 }
 
 absl::StatusOr<Outcome> MultiGetSortKeys(Session& session, const Words& words) {
@@ -121,7 +144,7 @@ absl::StatusOr<Outcome> MultiGetSortKeys(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const MultiGetResult result,
                    table->MultiGet(words[0], {.values = Values::kOmit}));
-  return Show(session, result, Values::kOmit);
+  return Show(session, result, Values::kOmit, {.rest = kMoreByScan});
 }
 
 absl::StatusOr<Outcome> MultiDelete(Session& session, const Words& words) {
@@ -146,7 +169,7 @@ struct RangeWords {
     ASSIGN_OR_RETURN(parsed.range.stop_bound, BoundOf(parsed.options, "-b", Bound::kExclusive));
     parsed.pattern = parsed.options.Value("-y");
     parsed.values = parsed.options.Has("-i") ? Values::kOmit : Values::kReturn;
-    ASSIGN_OR_RETURN(parsed.count_max, Number(parsed.options, "-n", kRowsByDefault));
+    ASSIGN_OR_RETURN(parsed.asked, Number(parsed.options, "-n", 0));
     return parsed;
   }
   absl::StatusOr<KeyFilter> Filter() const { return FilterOf(options, "-s", "-y", pattern); }
@@ -155,20 +178,24 @@ struct RangeWords {
   SortKeyRange range;
   std::string pattern;
   Values values = Values::kReturn;
-  int32_t count_max = kRowsByDefault;
+  int32_t asked = 0;  // by -n; 0: all
 };
 
 absl::StatusOr<Outcome> MultiGetRange(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(const RangeWords parsed, RangeWords::Parse(words));
   using From = MultiGetOptions::From;
   MultiGetOptions options{.range = parsed.range,
-                          .count_max = parsed.count_max,
+                          .count_max = parsed.asked > 0 ? parsed.asked : kRowsByDefault,
                           .from = parsed.options.Has("-r") ? From::kStop : From::kStart,
                           .values = parsed.values};
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   ASSIGN_OR_RETURN(const MultiGetResult result, table->MultiGet(words[0], options));
-  return Show(session, result, parsed.values);
+  const auto shown = static_cast<int32_t>(result.rows.size());
+  return Show(session, result, parsed.values,
+              {.rest = shown < options.count_max ? kMoreByScan : kMoreByCount,
+               .asked = parsed.asked,
+               .from_end = parsed.options.Has("-r")});
 }
 
 // Removes what a scan of the range finds, some at a time: others may see a part of it gone.
@@ -212,7 +239,7 @@ absl::StatusOr<Outcome> HashScan(Session& session, const Words& words) {
   ASSIGN_OR_RETURN(options.sort_key_filter, parsed.Filter());
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
   return Show(session, table->Scan(words[0], options), HashKeyColumn::kNotShown, parsed.values,
-              parsed.count_max);
+              parsed.asked);
 }
 
 absl::StatusOr<Outcome> FullScan(Session& session, const Words& words) {
@@ -221,10 +248,10 @@ absl::StatusOr<Outcome> FullScan(Session& session, const Words& words) {
   if (!parsed.words().empty()) return UsageError("options only");
   ASSIGN_OR_RETURN(const TableFilters filters, TableFilters::Of(parsed));
   TableScanOptions options = filters.Options();
-  ASSIGN_OR_RETURN(const int32_t most, Number(parsed, "-n", kRowsByDefault));
+  ASSIGN_OR_RETURN(const int32_t asked, Number(parsed, "-n", 0));
   options.values = parsed.Has("-i") ? Values::kOmit : Values::kReturn;
   ASSIGN_OR_RETURN(std::shared_ptr<Table> table, session.CurrentTable());
-  return Show(session, table->ScanTable(options), HashKeyColumn::kShown, options.values, most);
+  return Show(session, table->ScanTable(options), HashKeyColumn::kShown, options.values, asked);
 }
 
 absl::StatusOr<Outcome> Count(Session& session, const Words& words) {
@@ -370,12 +397,12 @@ std::vector<Command> RecordListCommands() {
        "HASH_KEY START STOP [-a true|false] [-b true|false] [-s anywhere|prefix|postfix -y "
        "PATTERN] "
        "[-n COUNT] [-i]",
-       "reads a hash key's records, however many", kNothing, HashScan},
+       "reads a hash key's records, 1000 or COUNT", kNothing, HashScan},
       {"full_scan",
        "[-h anywhere|prefix|postfix -x PATTERN] [-s anywhere|prefix|postfix -y PATTERN] [-n COUNT] "
        "[-i]",
-       "reads the table's records; -h, -x: of the hash key; -s, -y: of the sort key", kNothing,
-       FullScan}};
+       "reads the table's records, 1000 or COUNT; -h, -x: of the hash key; -s, -y: of the sort key",
+       kNothing, FullScan}};
 }
 
 }  // namespace arion::shell

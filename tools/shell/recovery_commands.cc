@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/program_output.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
 #include "rpc/thrift_codec.h"
@@ -47,13 +48,6 @@ absl::StatusOr<std::vector<Endpoint>> ServersOf(const Arguments& arguments) {
 absl::Status CheckWritable(const std::string& path) {
   if (std::ofstream(path, std::ios::app)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("can't write ", path, "; nothing was done"));
-}
-
-absl::Status WriteTo(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) return absl::FailedPreconditionError(absl::StrCat("can't write ", path));
-  return absl::OkStatus();
 }
 
 // What each server would tell the meta server; nothing is changed.
@@ -132,7 +126,7 @@ absl::StatusOr<Outcome> Recover(Session& session, const Words& words) {
   if (!doubtful.rows.empty()) outcome.health = Health::kBad;
   outcome.answer.Add("recovered", std::string("yes"));
   if (!path.empty()) {
-    if (const absl::Status written = WriteTo(path, answer->hint_message); !written.ok()) {
+    if (const absl::Status written = WriteOutputFile(path, answer->hint_message); !written.ok()) {
       outcome.health = Health::kBad;
       outcome.answer.Add("not_written", std::string(written.message()));
     }

@@ -10,9 +10,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "base/nearest_name.h"
+#include "base/program_output.h"
 #include "base/status.h"
 #include "messages/table_environments.h"
 #include "tools/shell/older_names.h"
@@ -240,34 +240,27 @@ ExitCode Session::RunOnce(const Command& command, const Words& arguments, const 
   if (showing.resolves) outcome->answer.Change(NamedServer);
   if (absl::Status shown = Show(outcome->answer, showing); !shown.ok())
     return Fail(ExitCode::kFailed, shown);
+  if (!outcome->part.empty()) fprintf(stderr, "note: %s\n", outcome->part.c_str());
   if (outcome->health == Health::kNotDone) return ExitCode::kFailed;
   return outcome->health == Health::kGood ? ExitCode::kOk : ExitCode::kUnhealthy;
 }
 
 absl::Status Session::Show(const Answer& answer, const Showing& showing) {
   const std::string printed = showing.form == OutputForm::kJson ? answer.ToJson() : answer.ToText();
-  if (!showing.file.empty()) {
-    std::ofstream file(showing.file, std::ios::binary | std::ios::trunc);
-    if (!(file << printed).flush())
-      return absl::FailedPreconditionError(absl::StrCat("can't write ", showing.file));
-    return absl::OkStatus();
-  }
+  if (!showing.file.empty()) return WriteOutputFile(showing.file, printed);
   const bool redraws =
       showing.watch && showing.form == OutputForm::kText && isatty(STDOUT_FILENO) != 0;
-  const std::string text = redraws ? Redrawn(printed, &watched_lines_) : printed;
-  fwrite(text.data(), 1, text.size(), stdout);
-  fflush(stdout);
-  return absl::OkStatus();
+  return PrintOut(redraws ? Redrawn(printed, &watched_lines_) : printed);
 }
 
-// Until Ctrl-C, or a command that fails otherwise than by no answer.
+// Until Ctrl-C, a command whose words are wrong, or standard output takes no more.
 ExitCode Session::Watch(const Command& command, const Words& arguments, const Showing& showing) {
   const Interrupts interrupts;
   watched_lines_.clear();
   ExitCode code = ExitCode::kOk;
   while (!Interrupts::IsInterrupted()) {
     code = RunOnce(command, arguments, showing);
-    if (code == ExitCode::kUsage) return code;
+    if (code == ExitCode::kUsage || ferror(stdout) != 0) return code;
     Interrupts::Sleep(*showing.watch);
   }
   return code;
@@ -278,18 +271,14 @@ ExitCode Session::Fail(ExitCode code, const absl::Status& status) {
   if (form_ == OutputForm::kJson) {
     Answer answer;
     answer.Add("error", message).Add("exit_code", static_cast<int64_t>(code));
-    std::string printed = answer.ToJson();
-    fwrite(printed.data(), 1, printed.size(), stdout);
-    fflush(stdout);
-  } else {
-    fprintf(stderr, "error: %s\n", message.c_str());
+    if (PrintOut(answer.ToJson()).ok()) return code;
   }
+  fprintf(stderr, "error: %s\n", message.c_str());
   return code;
 }
 
-void Session::ShowPlan(const Answer& plan) const {
-  const std::string text = form_ == OutputForm::kJson ? plan.ToJson() : plan.ToText();
-  fwrite(text.data(), 1, text.size(), stdout);
+absl::Status Session::ShowPlan(const Answer& plan) const {
+  return PrintOut(form_ == OutputForm::kJson ? plan.ToJson() : plan.ToText());
 }
 
 std::string Session::Shown(std::string_view bytes) const {

@@ -31,6 +31,8 @@ enum class Health { kGood, kBad, kNotDone };
 struct Outcome {
   Answer answer;
   Health health = Health::kGood;
+  // Where the answer is a part: which, and how to get the rest. Said on standard error.
+  std::string part;
 };
 
 class Session;
@@ -61,8 +63,8 @@ class Session {
 
   Session(Cluster* cluster, OutputForm form, Confirm confirm);
 
-  // Runs what `text` says until a command fails; prints answers to standard output, errors to
-  // standard error (JSON: both to standard output).
+  // Runs what `text` says until a command fails, or standard output takes no more; prints answers
+  // to standard output, errors to standard error (JSON: both to standard output).
   ExitCode Run(std::string_view text);
   std::string HealthLine();
   std::string Prompt() const;
@@ -73,8 +75,8 @@ class Session {
   Cluster& cluster() { return *cluster_; }
   const std::vector<Command>& commands() const { return commands_; }
   bool IsConfirmed(const std::string& question) { return confirm_(question); }
-  // What would be done, before it is asked for.
-  void ShowPlan(const Answer& plan) const;
+  // What would be done, before it is asked for. FailedPrecondition: nobody can see it.
+  absl::Status ShowPlan(const Answer& plan) const;
   const std::string& table_name() const { return table_name_; }
   void set_table_name(std::string name) { table_name_ = std::move(name); }
   // Keys and values as they are shown; with escape_all every byte of them as \xHH.

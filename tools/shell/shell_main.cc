@@ -9,6 +9,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "base/program_output.h"
 #include "base/status.h"
 #include "env/secret_file.h"
 #include "tools/shell/line_reader.h"
@@ -39,9 +40,7 @@ them. Exit codes: 0 done, 1 failed, or ended by Ctrl-C before it was done, 2 usa
 )";
 
 bool Ask(const std::string& question) {
-  if (isatty(STDIN_FILENO) == 0) return false;
-  printf("%s [y/N] ", question.c_str());
-  fflush(stdout);
+  if (isatty(STDIN_FILENO) == 0 || !PrintOut(absl::StrCat(question, " [y/N] ")).ok()) return false;
   std::string line;
   std::getline(std::cin, line);
   return line == "y" || line == "yes";
@@ -57,6 +56,7 @@ ExitCode Interact(Session& session) {
     std::optional<std::string> line = reader.Read(session.Prompt());
     if (!line) break;
     session.Run(*line);
+    if (ferror(stdout) != 0) return ExitCode::kFailed;
   }
   return ExitCode::kOk;
 }
@@ -73,6 +73,7 @@ ExitCode RunScript(Session& session) {
 }
 
 int Main(int argc, char** argv) {
+  CheckStandardOutputAtExit(static_cast<int>(ExitCode::kFailed));
   FLAGS_minloglevel = google::GLOG_ERROR;  // what went wrong is said by the command that failed
   FLAGS_logtostderr = true;
   gflags::ParseCommandLineNonHelpFlags(&argc, &argv, true);

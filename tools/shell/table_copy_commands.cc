@@ -218,7 +218,7 @@ absl::StatusOr<Outcome> CopyData(Session& session, const Words& words) {
       .Add("records", records.count);
   if (arguments.Has("--dry-run")) return Outcome{.answer = std::move(plan)};
   if (!arguments.Has("-f")) {
-    session.ShowPlan(plan);
+    RETURN_IF_ERROR(session.ShowPlan(plan));
     if (!session.IsConfirmed(absl::StrCat("copy ", records.count, " records of ",
                                           Escape(session.table_name()), " to ", target.name, " (",
                                           those_there, ")?")))
@@ -267,7 +267,7 @@ absl::StatusOr<Outcome> ClearData(Session& session, const Words& words) {
       .Add("records", records.count);
   if (arguments.Has("--dry-run")) return Outcome{.answer = std::move(plan)};
   if (!arguments.Has("-f")) {
-    session.ShowPlan(plan);
+    RETURN_IF_ERROR(session.ShowPlan(plan));
     if (!session.IsConfirmed(absl::StrCat("remove ", records.count, " records of table ",
                                           Escape(session.table_name()), " for good?")))
       return absl::AbortedError("nothing was removed; -f does not ask, --dry-run only shows");
