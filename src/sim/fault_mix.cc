@@ -17,8 +17,7 @@ constexpr auto kFirstOnTop = Fault::kLag;
 void DrawOnTop(uint64_t seed, double share, FaultMix* mix) {
   SimRandom random(seed ^ 0x1a6);
   const auto before = static_cast<double>(mix->kinds.size());
-  // What a paused machine decides before it hears of it is not all withheld yet: by --kinds only.
-  for (int i = static_cast<int>(kFirstOnTop); i < static_cast<int>(Fault::kPausedVm); ++i)
+  for (int i = static_cast<int>(kFirstOnTop); i < kFaultCount; ++i)
     if (random.Percent(share)) mix->kinds.push_back(static_cast<Fault>(i));
   const double times = static_cast<double>(mix->kinds.size()) / before;
   mix->interval_min /= times;

@@ -17,6 +17,14 @@ namespace {
 
 constexpr absl::Duration kStopMax = absl::Seconds(20);
 
+// A read; or a write that looks first, and is answered at once when it then changes nothing. For any
+// other every member of the group has logged it.
+bool MayAnswerFromWhatItHolds(std::string_view request) {
+  const std::optional<WriteCode> code = FindWriteCode(request);
+  return !code || *code == WriteCode::kIncr || *code == WriteCode::kCheckAndSet ||
+         *code == WriteCode::kCheckAndMutate;
+}
+
 }  // namespace
 
 SimClusterOptions SimClusterOptions::Swarm(uint64_t seed) {
@@ -185,8 +193,9 @@ void SimCluster::WatchTheNetwork() {
                        server->knows_nothing_since.reset();
                    }};
   network_.is_withheld = [this](Endpoint endpoint, const OutboundRequest& request) {
-    const bool is_read = request.pid != PartitionId{} && !FindWriteCode(request.name);
-    const Server* server = is_read ? ServerAt(endpoint) : nullptr;
+    const bool is_of_replica = request.pid != PartitionId{};
+    const Server* server =
+        is_of_replica && MayAnswerFromWhatItHolds(request.name) ? ServerAt(endpoint) : nullptr;
     return server != nullptr && server->knows_nothing_since.has_value();
   };
 }
