@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "env/named_address.h"
 #include "messages/admin_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/replication_messages.h"
@@ -32,6 +33,11 @@ absl::StatusOr<AddressRange> ParseRange(std::string_view text) {
   const bool is_length =
       slash == std::string_view::npos ||
       (absl::SimpleAtoi(Text(text.substr(slash + 1)), &bits) && bits >= 0 && bits <= kAddressBits);
+  if (IsIpv6(text))
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", Text(text),
+                     "\" is IPv6, and no peer comes by it: the protocol has four bytes for an "
+                     "address, as Pegasus' has; write IPv4 addresses or ranges"));
   if (inet_pton(AF_INET, address.c_str(), &parsed) != 1 || !is_length)
     return absl::InvalidArgumentError(
         absl::StrCat("\"", Text(text), "\" is no address or range; write 10.0.0.7 or 10.0.0.0/24"));

@@ -60,13 +60,20 @@ absl::Status SetClusterName(Draft& draft, std::string_view value, const std::str
 }
 
 absl::Status SetListen(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.config.listen, ParseAddress(value));
+  ASSIGN_OR_RETURN(draft.config.listen, ParseListenAddress(value));
   draft.older_port.reset();
   return absl::OkStatus();
 }
 
+absl::Status SetAdvertise(Draft& draft, std::string_view value, const std::string&) {
+  draft.config.advertised = Endpoint{};
+  if (value.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(draft.config.advertised, ParseAddress(value));
+  return absl::OkStatus();
+}
+
 absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.config.meta_servers, ParseAddresses(value));
+  ASSIGN_OR_RETURN(draft.config.meta_servers, ParseNamedAddresses(value));
   return absl::OkStatus();
 }
 
@@ -436,10 +443,18 @@ const std::vector<Rule>& Rules() {
       {{"arion.server", "cluster_name",
         "name shown to clients and tools; servers of another are refused", "onebox"},
        SetClusterName},
-      {{"arion.server", "listen", "address clients and servers reach this server by",
+      {{"arion.server", "listen",
+        "address this server listens at; 0.0.0.0: every one of this machine",
         "127.0.0.1:34601 (meta), 127.0.0.1:34801 (replica)"},
        SetListen},
-      {{"arion.server", "meta_servers", "addresses of the meta servers, commas between",
+      {{"arion.server", "advertise",
+        "address clients and servers reach this server by, where it is another (a container's "
+        "host, one of two networks)",
+        "(that of listen)"},
+       SetAdvertise},
+      {{"arion.server", "meta_servers",
+        "addresses of the meta servers, or names that have some, commas between; names are looked "
+        "up until they have one, and anew when a connection fails",
         "127.0.0.1:34601"},
        SetMetaServers},
       {{"arion.server", "admin_addresses",

@@ -2,8 +2,6 @@
 #include "main/config_value.h"
 
 #include <absl/strings/numbers.h>
-#include <arpa/inet.h>
-#include <netdb.h>
 #include <netinet/in.h>
 
 #include <cctype>
@@ -32,24 +30,6 @@ std::vector<std::string_view> SplitAtCommas(std::string_view text) {
     if (comma == std::string_view::npos) return parts;
     text.remove_prefix(comma + 1);
   }
-}
-
-absl::StatusOr<Endpoint> LookUp(const std::string& host, uint16_t port) {
-  addrinfo hints{};
-  hints.ai_family = AF_INET;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  if (int code = getaddrinfo(host.c_str(), nullptr, &hints, &found);
-      code == EAI_AGAIN || code == EAI_MEMORY) {
-    return absl::UnavailableError(
-        absl::StrCat("the name ", host, " can't be looked up now (", gai_strerror(code), ")"));
-  } else if (code != 0 || found == nullptr) {
-    return Invalid(absl::StrCat("the name ", host, " has no IPv4 address (", gai_strerror(code),
-                                "); write the address itself"));
-  }
-  uint32_t ip = ntohl(reinterpret_cast<sockaddr_in*>(found->ai_addr)->sin_addr.s_addr);
-  freeaddrinfo(found);
-  return Endpoint{ip, port};
 }
 
 }  // namespace
@@ -100,32 +80,26 @@ absl::StatusOr<uint64_t> ParseSize(std::string_view text) {
   return Invalid("not a size; write bytes, or a number with KiB, MiB or GiB");
 }
 
-absl::StatusOr<Endpoint> ParseAddress(std::string_view text) {
-  if (std::optional<Endpoint> endpoint = Endpoint::Parse(text); endpoint && endpoint->IsValid()) {
-    if (endpoint->port == 0)
-      return Invalid("port 0; write an address with a port, as 127.0.0.1:34601");
-    return *endpoint;
+absl::StatusOr<std::vector<NamedAddress>> ParseNamedAddresses(std::string_view text) {
+  std::vector<NamedAddress> addresses;
+  for (std::string_view part : SplitAtCommas(text)) {
+    ASSIGN_OR_RETURN(NamedAddress address, ParseNamedAddress(part));
+    addresses.push_back(std::move(address));
   }
-  size_t colon = text.rfind(':');
-  std::string host(TrimSpace(text.substr(0, colon)));
-  absl::StatusOr<int64_t> port(absl::InvalidArgumentError("no port"));
-  if (colon != std::string_view::npos)
-    port = ParseInteger(TrimSpace(text.substr(colon + 1)), 1, 65535);
-  bool numeric = !host.empty() && host.find_first_not_of("0123456789.") == std::string::npos;
-  if (!port.ok() || host.empty() || numeric) {
-    return Invalid(
-        absl::StrCat("\"", Text(text), "\" is not an address; write it as 127.0.0.1:34601"));
-  }
-  return LookUp(host, static_cast<uint16_t>(*port));
+  return addresses;
 }
 
-absl::StatusOr<std::vector<Endpoint>> ParseAddresses(std::string_view text) {
-  std::vector<Endpoint> endpoints;
-  for (std::string_view part : SplitAtCommas(text)) {
-    ASSIGN_OR_RETURN(Endpoint endpoint, ParseAddress(part));
-    endpoints.push_back(endpoint);
-  }
-  return endpoints;
+absl::StatusOr<Endpoint> ParseAddress(std::string_view text) {
+  ASSIGN_OR_RETURN(const NamedAddress address, ParseNamedAddress(text));
+  ASSIGN_OR_RETURN(const std::vector<Endpoint> found, LookUp(address));
+  return found[0];
+}
+
+absl::StatusOr<Endpoint> ParseListenAddress(std::string_view text) {
+  constexpr std::string_view kEverywhere = "0.0.0.0:";
+  if (!text.starts_with(kEverywhere)) return ParseAddress(text);
+  ASSIGN_OR_RETURN(const int64_t port, ParseInteger(text.substr(kEverywhere.size()), 1, 65535));
+  return Endpoint{INADDR_ANY, static_cast<uint16_t>(port)};
 }
 
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std::string_view text) {

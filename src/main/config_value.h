@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "env/named_address.h"
 
 namespace arion {
 
@@ -19,9 +20,12 @@ absl::StatusOr<int64_t> ParseInteger(std::string_view text, int64_t first, int64
 absl::StatusOr<bool> ParseSwitch(std::string_view text);              // true, false
 absl::StatusOr<absl::Duration> ParseInterval(std::string_view text);  // "9s", "500ms"; positive
 absl::StatusOr<uint64_t> ParseSize(std::string_view text);            // "32 MiB", "512K", "1048576"
-// Unavailable: the resolver does not answer now.
-absl::StatusOr<Endpoint> ParseAddress(std::string_view text);  // "127.0.0.1:34601" or "name:34601"
-absl::StatusOr<std::vector<Endpoint>> ParseAddresses(std::string_view text);  // with commas between
+// With commas between; names are not looked up.
+absl::StatusOr<std::vector<NamedAddress>> ParseNamedAddresses(std::string_view text);
+// Looked up. Unavailable: a name that may have an address later.
+absl::StatusOr<Endpoint> ParseAddress(std::string_view text);
+// The same; "0.0.0.0:34601", every address of this machine, as well.
+absl::StatusOr<Endpoint> ParseListenAddress(std::string_view text);
 absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(
     std::string_view text);  // "tag:path,..."
 

@@ -60,8 +60,10 @@ int Main(int argc, char** argv) {
   AccessControl access(
       config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
       [&](uint32_t) { RememberClusterIdLater(env, {config.meta_data_directory}, cluster); });
-  AsioTransport transport(
-      &env.loops(), {.listen = config.listen, .gate = &access, .connections_max = connections});
+  AsioTransport transport(&env.loops(), {.listen = config.listen,
+                                         .advertised = config.advertised,
+                                         .gate = &access,
+                                         .connections_max = connections});
   ServerPages pages(ServerKind::kMeta, config, env, transport, access);
   LogBanner("arion_meta", config,
             {{"file descriptors", absl::StrCat("at most ", limit->limit, ", of them ", connections,

@@ -25,6 +25,7 @@
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
+#include "main/name_book.h"
 #include "main/perf_counters.h"
 #include "main/pool_metrics.h"
 #include "main/process_metrics.h"
@@ -67,7 +68,8 @@ BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFac
   }
   if (const std::string& home = config.replica.log_home_directory; !home.empty())
     lines.emplace_back("log home", home + ", log: " + env.log_device(home).method());
-  for (Endpoint meta : config.meta_servers) lines.emplace_back("meta server", meta.ToString());
+  for (const NamedAddress& meta : config.meta_servers)
+    lines.emplace_back("meta server", meta.ToString());
   return lines;
 }
 
@@ -153,15 +155,18 @@ void AddProcessPages(ServerPages& pages, ReplicaServer& server, const Clock& clo
             });
 }
 
-int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport) {
+int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport,
+          NameBook& meta_servers) {
   const LateRefusal refusal(server);
   // First: pages answer while the server starts, and requests are told that it does.
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = server.Start(); !status.ok()) {
     return FailedToStart(WithOrigin(status, config));
   }
+  meta_servers.Start([&server](const std::vector<Endpoint>& now) { server.SetMetaServers(now); });
   const int exit_code = RunUntilStopped("arion_replica", config.stop_time_max,
                                         [&](StopDone done) { server.Stop(std::move(done)); });
+  meta_servers.Stop();
   const absl::Status refused = refusal.status();
   return refused.ok() ? exit_code : FailedToStart(refused);
 }
@@ -192,9 +197,10 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   const auto remember = [&](uint32_t) { RememberClusterIdLater(env, homes, cluster); };
   if (cluster.id() != 0) remember(cluster.id());  // where a directory is new
   AccessControl access(config.access, cluster, absl::StrCat(kRpcBeacon, "_ACK"), remember);
-  AsioTransport transport(
-      &env.loops(),
-      {.listen = config.listen, .gate = &access, .connections_max = files->shares().connections});
+  AsioTransport transport(&env.loops(), {.listen = config.listen,
+                                         .advertised = config.advertised,
+                                         .gate = &access,
+                                         .connections_max = files->shares().connections});
   ServerPages pages(ServerKind::kReplica, config, env, transport, access);
   RocksdbEngineFactory engines(world, EngineOptions(config, files->shares()));
   LogBanner("arion_replica", config, Banner(config, world, engines, files->shares()));
@@ -211,6 +217,8 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   config.replica.other_requests = [&commands = pages.commands()](InboundRequest& request) {
     return commands.Handle(request);
   };
+  NameBook meta_servers(config.meta_servers, LookUp);
+  config.replica.on_meta_unanswered = [&meta_servers] { meta_servers.LookUpSoon(); };
   ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
                        config.replica);
   pages.settings().OnChange([&server](const ServerConfig& changed) {
@@ -237,13 +245,14 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   const auto pools_text = [&] { return PoolsText(env, config.disks, watchdog, transport); };
   AddProcessPages(pages, server, env.clock(), watchdog, pools_text);
   const PerfCounters counters(server, engines, sampler);
-  AddReplicaCommands(pages.commands(), pages.settings(), server, counters, pools_text);
+  AddReplicaCommands(pages.commands(), pages.settings(), server, config.advertised, counters,
+                     pools_text);
   AddReplicaPages(
       [&pages](std::string path, std::string help, Page page) {
         pages.Add(std::move(path), std::move(help), std::move(page));
       },
       server);
-  int exit_code = Serve(config, server, transport);
+  int exit_code = Serve(config, server, transport, meta_servers);
   transport.Stop();
   pages.Stop();
   env.StopLoops();

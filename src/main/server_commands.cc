@@ -364,8 +364,9 @@ void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServe
 }
 
 void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
-                        const PerfCounters& counters, std::function<std::string()> pools) {
-  const auto self = settings.Find("listen")->value;
+                        Endpoint self_address, const PerfCounters& counters,
+                        std::function<std::string()> pools) {
+  const std::string self = self_address.ToString();
   commands.Add("replica.trigger-checkpoint", "[id[.index]]...", "checkpoints are made now",
                [&server, self](const Words& words) {
                  return ForEach(server, words, self, [&](const ReplicaSnapshot& replica) {

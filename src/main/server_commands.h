@@ -27,7 +27,8 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
 void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server);
 // `pools`: what /pools shows.
 void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
-                        const PerfCounters& counters, std::function<std::string()> pools);
+                        Endpoint self, const PerfCounters& counters,
+                        std::function<std::string()> pools);
 // /replica/manual_compaction.
 void AddReplicaPages(const AddPage& add, ReplicaServer& server);
 

@@ -20,12 +20,16 @@ bool IsOurs(std::string_view section) {
   return section == "arion" || section.substr(0, 6) == "arion.";
 }
 
-absl::Status ValueError(const std::string& origin, std::string_view what, std::string_view value,
-                        const absl::Status& status) {
+// Unavailable stays so: the same value may do later.
+absl::Status ValueError(std::string_view where, const absl::Status& status) {
   const auto code =
       absl::IsUnavailable(status) ? status.code() : absl::StatusCode::kInvalidArgument;
-  return absl::Status(
-      code, absl::StrCat(origin, ": ", Text(what), " = \"", Text(value), "\": ", status.message()));
+  return absl::Status(code, absl::StrCat(Text(where), status.message()));
+}
+
+absl::Status ValueError(const std::string& origin, std::string_view what, std::string_view value,
+                        const absl::Status& status) {
+  return ValueError(absl::StrCat(origin, ": ", Text(what), " = \"", Text(value), "\": "), status);
 }
 
 absl::Status UnknownSection(const std::string& origin, std::string_view section) {
@@ -121,8 +125,7 @@ absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& 
       std::string origin = absl::StrCat("--", key);
       (*origins)[key] = origin;
       if (absl::Status status = rule.apply(draft, value, origin); !status.ok()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(origin, "=\"", value, "\": ", status.message()));
+        return ValueError(absl::StrCat(origin, "=\"", value, "\": "), status);
       }
       draft.config.given[key] = {std::string(rule.setting.section), value, origin};
     }
@@ -183,6 +186,13 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
     auto found = origins.find(key);
     return found == origins.end() ? otherwise : found->second;
   };
+  if (!config.listen.IsValid() && !config.advertised.IsValid()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("listen"), ": listen = 0.0.0.0:", config.listen.port,
+        " is every address of this machine, and others know a server by one of them; write it: "
+        "advertise = ",
+        Endpoint{OwnAddress(""), config.listen.port}.ToString()));
+  }
   absl::Duration lease = config.replica.lease;
   absl::Duration beacon = config.replica.beacon_interval;
   if (config.meta.grace <= lease) {
@@ -251,7 +261,7 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   config.replica.recovery_threads_per_disk = 0;
   config.listen = {INADDR_LOOPBACK,
                    static_cast<uint16_t>(kind == ServerKind::kMeta ? 34601 : 34801)};
-  config.meta_servers = {{INADDR_LOOPBACK, 34601}};
+  config.meta_servers = {{"127.0.0.1", 34601}};
 
   std::map<std::string, std::string> origins;  // key of ours -> where it was set
   RETURN_IF_ERROR(ApplyOlder(kind, file, draft));
@@ -263,11 +273,11 @@ absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& fi
   RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
   RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
   RETURN_IF_ERROR(CheckTogether(kind, file.name(), origins, config));
+  if (!config.advertised.IsValid()) config.advertised = config.listen;
 
   CompleteSharedLogDirectories(draft);
   config.meta.cluster_name = config.cluster_name;
   config.replica.cluster_name = config.cluster_name;
-  config.replica.meta_servers = config.meta_servers;
   if (config.replica.recovery_threads_per_disk == 0)
     config.replica.recovery_threads_per_disk =
         std::clamp(static_cast<int32_t>(std::thread::hardware_concurrency() /

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/ids.h"
+#include "env/named_address.h"
 #include "env/posix_log_device.h"
 #include "main/access_control.h"
 #include "main/ini_file.h"
@@ -39,8 +40,9 @@ struct ConfiguredDisk {
 
 struct ServerConfig {
   std::string cluster_name = "onebox";
-  Endpoint listen;
-  std::vector<Endpoint> meta_servers;
+  Endpoint listen;      // ip 0: every address of this machine
+  Endpoint advertised;  // what others reach this server by
+  std::vector<NamedAddress> meta_servers;
   AccessRules access;
   int32_t threads = 0;        // event loops; 0: as many as there are cores
   std::string log_directory;  // empty: standard error

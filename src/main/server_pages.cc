@@ -13,22 +13,23 @@ namespace {
 constexpr int kPageThreads = 2;
 
 ServerIdentity IdentityOf(ServerKind kind, const ServerConfig& config) {
-  const std::string address = config.listen.ToString();
+  const std::string address = config.advertised.ToString();
   return {.cluster = config.cluster_name,
           .role = kind == ServerKind::kMeta ? "meta" : "replica",
           .host = address.substr(0, address.rfind(':')),
-          .port = config.listen.port};
+          .port = config.advertised.port};
 }
 
 UiFacts FactsOf(ServerKind kind, const ServerConfig& config) {
   UiFacts facts{.role = kind == ServerKind::kMeta ? "meta" : "replica",
                 .cluster = config.cluster_name,
-                .address = config.listen.ToString(),
+                .address = config.advertised.ToString(),
                 .version = std::string(kVersion),
                 .commit = std::string(kCommit)};
   if (kind == ServerKind::kReplica)
     facts.durability = std::string(DurabilityName(config.replica.durability));
-  for (Endpoint meta : config.meta_servers) facts.meta_servers.push_back(meta.ToString());
+  for (const NamedAddress& meta : config.meta_servers)
+    facts.meta_servers.push_back(meta.ToString());
   return facts;
 }
 

@@ -174,9 +174,17 @@ int EventLoopThreads(const ServerConfig& config) {
   return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1u, kLoopsAtMost));
 }
 
+std::string ListenText(const ServerConfig& config) {
+  const std::string where = config.listen.IsValid()
+                                ? config.listen.ToString()
+                                : absl::StrCat("every address, port ", config.listen.port);
+  if (config.listen == config.advertised) return where;
+  return absl::StrCat(where, ", reached at ", config.advertised.ToString());
+}
+
 void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines) {
   LOG(INFO) << program << " " << kVersion << " (" << kCommit << ") pid " << getpid()
-            << ", listening on " << config.listen << ", cluster " << config.cluster_name;
+            << ", listening on " << ListenText(config) << ", cluster " << config.cluster_name;
   for (const auto& [name, text] : lines) LOG(INFO) << "  " << name << ": " << text;
 }
 

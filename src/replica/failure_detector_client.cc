@@ -27,13 +27,26 @@ FailureDetectorClient::FailureDetectorClient(Environment& env, Transport& transp
       options_(std::move(options)),
       events_(std::move(events)),
       start_time_ms_(env.clock().WallMicros() / 1000),
-      lease_(options_.lease) {}
+      lease_(options_.lease),
+      meta_servers_(options_.meta_servers) {}
 
 void FailureDetectorClient::Start() {
   CHECK_ON_STRAND(strand_);
-  if (options_.meta_servers.empty()) return;
-  target_index_ = env_.random().Below(options_.meta_servers.size());
-  SetTarget(options_.meta_servers[target_index_]);
+  is_started_ = true;
+  if (!meta_servers_.empty()) Begin();
+}
+
+void FailureDetectorClient::SetMetaServers(std::vector<Endpoint> meta_servers) {
+  CHECK_ON_STRAND(strand_);
+  CHECK(!meta_servers.empty());
+  const bool is_first = meta_servers_.empty();
+  meta_servers_ = std::move(meta_servers);
+  if (is_first && is_started_ && !is_stopped_) Begin();
+}
+
+void FailureDetectorClient::Begin() {
+  target_index_ = env_.random().Below(meta_servers_.size());
+  SetTarget(meta_servers_[target_index_]);
   SendBeacon();
 }
 
@@ -84,7 +97,10 @@ void FailureDetectorClient::SendBeacon() {
 }
 
 void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& result) {
-  if (result.error != ErrorCode::kOk) return TryAnother();
+  if (result.error != ErrorCode::kOk) {
+    events_.on_unanswered();
+    return TryAnother();
+  }
   const absl::StatusOr<BeaconAck> ack = DecodeWrapped<BeaconAck>(result.body);
   if (!ack.ok()) {
     LOG_EVERY_N(WARNING, 100) << "beacon answer of " << to << ": " << ack.status();
@@ -129,8 +145,8 @@ bool FailureDetectorClient::WasDeclaredDead(const BeaconAck& ack) {
 
 void FailureDetectorClient::TryAnother() {
   shared_->NoteFailedBeacon();
-  target_index_ = (target_index_ + 1) % options_.meta_servers.size();
-  SetTarget(options_.meta_servers[target_index_]);
+  target_index_ = (target_index_ + 1) % meta_servers_.size();
+  SetTarget(meta_servers_[target_index_]);
   ScheduleBeacon(std::min(kNextMetaDelay, options_.beacon_interval));
 }
 

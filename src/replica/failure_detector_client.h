@@ -42,18 +42,23 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   struct Events {
     absl::AnyInvocable<void()> on_gained;  // the first acknowledged beacon after a loss
     absl::AnyInvocable<void()> on_lost;
-    absl::AnyInvocable<void()> on_thawed;  // the meta server changes members again
+    absl::AnyInvocable<void()> on_thawed;              // the meta server changes members again
+    absl::AnyInvocable<void()> on_unanswered = [] {};  // a beacon was in vain
   };
 
   FailureDetectorClient(Environment& env, Transport& transport, StrandPtr strand,
                         std::shared_ptr<ServerLease> shared, FailureDetectorOptions options,
                         Events events);
+  // Sends beacons from now on, or from when there is a meta server to send them to.
   void Start();
+  // Where they are; not empty. The one that answers is kept as long as it does. Before Stop.
+  void SetMetaServers(std::vector<Endpoint> meta_servers);
   // No more beacons; the lease is given up at once, without on_lost.
   void Stop();
   bool is_connected() const { return is_connected_; }
 
  private:
+  void Begin();
   void SetTarget(Endpoint target);
   void ScheduleBeacon(absl::Duration delay);
   void SendBeacon();
@@ -74,6 +79,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   Events events_;
   const int64_t start_time_ms_;
   WorkerLease lease_;
+  std::vector<Endpoint> meta_servers_;
   Endpoint target_;
   size_t target_index_ = 0;
   struct Deaths {
@@ -83,6 +89,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   std::optional<Deaths> deaths_;  // as the last answer that counted them had it
   bool is_meta_frozen_ = false;   // as the last answer had it
   bool is_connected_ = false;
+  bool is_started_ = false;
   bool is_stopped_ = false;
   TimerId beacon_timer_ = kNoTimer;
   TimerId lease_timer_ = kNoTimer;

@@ -94,6 +94,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   void StopParts(std::function<void(absl::Status)> done);
   void Handle(InboundRequest request) { door_->Handle(std::move(request)); }
   void Reconfigure(const ReplicaServerOptions& options);
+  void SetMetaServers(std::vector<Endpoint> meta_servers);
   void Tables(std::function<void(std::vector<AppInfo>)> done);
   void CompactionTexts(std::function<void(std::map<PartitionId, std::string>)> done);
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
@@ -245,6 +246,14 @@ void ReplicaServer::State::MakeParts() {
                                         [self] {
                                           if (const auto state = self.lock())
                                             state->table_->OnMetaThawed();
+                                        },
+                                    .on_unanswered =
+                                        [self] {
+                                          const auto state = self.lock();
+                                          if (state == nullptr) return;
+                                          const auto& told =
+                                              state->host_->options.on_meta_unanswered;
+                                          if (told) told();
                                         }});
 }
 
@@ -314,6 +323,12 @@ void ReplicaServer::State::Reconfigure(const ReplicaServerOptions& options) {
   host_->verifications->SetInterval(options.verify_interval);
 }
 
+void ReplicaServer::State::SetMetaServers(std::vector<Endpoint> meta_servers) {
+  strand_->Post([self = shared_from_this(), meta_servers = std::move(meta_servers)] {
+    self->detector_->SetMetaServers(meta_servers);
+  });
+}
+
 void ReplicaServer::State::Tables(std::function<void(std::vector<AppInfo>)> done) {
   strand_->Post([self = shared_from_this(), done = std::move(done)] {
     if (self->table_ == nullptr) return done({});
@@ -365,6 +380,9 @@ void ReplicaServer::Stop(std::function<void(absl::Status)> done) { state_->Stop(
 void ReplicaServer::Handle(InboundRequest request) { state_->Handle(std::move(request)); }
 void ReplicaServer::Reconfigure(const ReplicaServerOptions& options) {
   state_->Reconfigure(options);
+}
+void ReplicaServer::SetMetaServers(std::vector<Endpoint> meta_servers) {
+  state_->SetMetaServers(std::move(meta_servers));
 }
 void ReplicaServer::Tables(std::function<void(std::vector<AppInfo>)> done) {
   state_->Tables(std::move(done));

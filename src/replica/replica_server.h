@@ -62,7 +62,9 @@ struct ReplicaServerOptions {
   std::vector<DataDirectory> data_directories;
   // Tags of those that may be empty although they, or others, were in use (known_directories.h).
   std::vector<std::string> new_data_directories;
-  std::vector<Endpoint> meta_servers;
+  std::vector<Endpoint> meta_servers;  // others by SetMetaServers
+  // A beacon was in vain: they may be elsewhere. On some strand.
+  std::function<void()> on_meta_unanswered;
   std::string cluster_name = "onebox";
   Durability durability = Durability::kFsync;
   PeerGeneration peer_generation = PeerGeneration::k25;
@@ -193,6 +195,8 @@ class ReplicaServer {
   void Handle(InboundRequest request);
   // Takes over what is changeable in operation (main/config_rules.cc). Any thread.
   void Reconfigure(const ReplicaServerOptions& options);
+  // Where the meta servers are from now on; not empty. After Start; any thread.
+  void SetMetaServers(std::vector<Endpoint> meta_servers);
   // The tables that replicas here belong to; `done` runs on some strand.
   void Tables(std::function<void(std::vector<AppInfo>)> done);
   // What each open replica says of its compactions on request, by partition.

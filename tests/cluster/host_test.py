@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Servers live through what their host does to them: a kernel that refuses io_uring, SIGHUP of a log rotation or of a terminal
-that closes, files that root left, a log that nobody reads, a resolver that is not up yet.
+that closes, files that root left, a log that nobody reads, names that are not known yet, every address to listen at.
 
 SPDX-License-Identifier: Apache-2.0
 """
@@ -115,34 +115,98 @@ class Host(unittest.TestCase):
         for server in cluster.servers():
             self.assertEqual(server.stop(), 0)
 
-    @unittest.skipUnless(os.geteuid() == 0, "mounts files in a namespace of its own")
-    def test_a_resolver_that_is_not_up_yet_is_waited_for(self):
+    def cluster_with_names(self):
+        """A cluster of one replica server whose resolver's files are ours, in a mount namespace of its own."""
         cluster = self.cluster(servers=1, replica_command=[
             "unshare", "-m", "sh", "-c", "for name in hosts resolv.conf nsswitch.conf; do mount --bind ../etc/$name /etc/$name; done; "
             'exec "$@"', "sh", os.path.join(harness.BUILD, "arion_replica")])
-        etc = os.path.join(cluster.directory, "etc")
-        os.makedirs(etc)
+        os.makedirs(os.path.join(cluster.directory, "etc"))
         for name, content in (("hosts", ""), ("resolv.conf", "nameserver 127.0.0.1\n"), ("nsswitch.conf", "hosts: files dns\n")):
-            with open(os.path.join(etc, name), "w") as file:
-                file.write(content)
-        server = cluster.replicas[0]
+            self.write_etc(cluster, name, content)
+        return cluster
+
+    def write_etc(self, cluster, name, content):
+        with open(os.path.join(cluster.directory, "etc", name), "w") as file:
+            file.write(content)
+
+    def set_keys(self, server, **keys):
+        """Other values for keys that the harness writes, or further ones of [arion.server]."""
         server.write_config()
         with open(server.config) as file:
-            text = file.read().replace(f"meta_servers = {cluster.meta.address}",
-                                       f"meta_servers = first-meta:{cluster.meta.address.split(':')[1]}")
+            lines = [line for line in file.read().splitlines() if line.split(" = ")[0] not in keys]
+        at = lines.index("[arion.server]") + 1
         with open(server.config, "w") as file:
-            file.write(text)
+            file.write("\n".join(lines[:at] + [f"{key} = {value}" for key, value in keys.items()] + lines[at:]) + "\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts files in a namespace of its own")
+    def test_a_resolver_that_is_not_up_yet_is_waited_for(self):
+        cluster = self.cluster_with_names()
+        server = cluster.replicas[0]
+        port = cluster.meta.address.split(":")[1]
+        self.set_keys(server, meta_servers=f"first-meta:{port}", listen=f"this-server:{server.address.split(':')[1]}")
         cluster.meta.start()
         cluster.wait_listening(cluster.meta)
         server.start()
-        harness.wait_for("the server says which name it waits for",
-                         lambda: "the name first-meta can't be looked up now" in self.log_of(server))
+        harness.wait_for("the server says which name of its own it waits for",
+                         lambda: "the name this-server can't be looked up now" in self.log_of(server))
         self.assertTrue(server.is_running())
-        with open(os.path.join(etc, "hosts"), "a") as file:
-            file.write("127.0.0.1 first-meta\n")
+        self.write_etc(cluster, "hosts", "127.0.0.1 this-server\n")
         cluster.wait_listening(server)
-        self.assertEqual(self.log_of(server).count("can't be looked up now"), 1)
+        harness.wait_for("the server says which meta server it waits for",
+                         lambda: "the name first-meta can't be looked up now" in self.log_of(server))
+        self.write_etc(cluster, "hosts", "127.0.0.1 this-server first-meta\n")
+        harness.wait_for("the meta server hears it", lambda: cluster.alive() == 1)
+        for name in ("first-meta", "this-server"):
+            self.assertEqual(self.log_of(server).count(f"the name {name} can't be looked up now"), 1)
         self.assertEqual(server.stop(), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts files in a namespace of its own")
+    def test_an_unknown_name_hides_no_other_and_names_are_looked_up_anew_when_a_connection_fails(self):
+        cluster = self.cluster_with_names()
+        self.write_etc(cluster, "nsswitch.conf", "hosts: files\n")  # what is in no file is unknown
+        self.write_etc(cluster, "hosts", "127.0.0.1 first-meta\n")
+        server = cluster.replicas[0]
+        port = cluster.meta.address.split(":")[1]
+        self.set_keys(server, meta_servers=f"no-such-meta:{port},first-meta:{port}")
+        cluster.start()
+        harness.wait_for("the meta server that is known hears it", lambda: cluster.alive() == 1)
+        self.assertIn("the name no-such-meta can't be looked up now", self.log_of(server))
+        self.assertEqual(cluster.meta.stop(), 0)
+        self.write_etc(cluster, "hosts", "127.0.0.7 first-meta\n")
+        cluster.meta.address = f"127.0.0.7:{port}"
+        self.set_keys(cluster.meta, listen=cluster.meta.address)
+        cluster.meta.start()
+        cluster.wait_listening(cluster.meta)
+        harness.wait_for("the meta server hears it where it is now", lambda: cluster.alive() == 1)
+        self.assertIn(f"first-meta:{port} is at 127.0.0.7:{port}, was at 127.0.0.1:{port}", self.log_of(server))
+        self.assertEqual(server.stop(), 0)
+
+    def test_who_listens_everywhere_is_reached_at_what_it_advertises(self):
+        cluster = self.cluster()
+        for number, server in enumerate(cluster.servers()):
+            port = server.address.split(":")[1]
+            server.address = f"127.0.0.{10 + number}:{port}"
+            self.set_keys(server, listen=f"0.0.0.0:{port}", advertise=server.address, meta_servers=cluster.meta.address)
+        cluster.start()
+        cluster.create_table("temp", partitions=2)
+        self.assertIn('"v"', self.shell(cluster, "use temp; set k s v; get k s"))
+        nodes = self.shell(cluster, "nodes")
+        for server in cluster.replicas:
+            self.assertIn(server.address, nodes)
+            self.assertIn("listening on every address", self.log_of(server))
+        for server in cluster.servers():
+            self.assertEqual(server.stop(), 0)
+
+    def test_an_ipv6_address_is_refused_as_the_protocols_limit(self):
+        cluster = self.cluster(servers=1)
+        for keys in ({"listen": "[::1]:34801"}, {"meta_servers": "127.0.0.1:34601,[2001:db8::7]:34601"},
+                     {"admin_addresses": "fd00::/8"}):
+            server = cluster.replicas[0]
+            self.set_keys(server, **keys)
+            server.start()
+            self.assertEqual(server.process.wait(30), 2)
+            self.assertIn("the protocol has four bytes for an address", self.log_of(server))
+            os.remove(server.log)
 
     def test_old_log_files_are_removed(self):
         cluster = self.cluster(servers=1)

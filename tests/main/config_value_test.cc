@@ -31,7 +31,9 @@ TEST(ConfigValueTest, NumbersKeepTheirRange) {
 
 TEST(ConfigValueTest, AddressesNeedAPort) {
   EXPECT_EQ(ParseAddress("127.0.0.1:34601")->ToString(), "127.0.0.1:34601");
-  EXPECT_EQ(ParseAddresses("127.0.0.1:1, 127.0.0.2:2")->size(), 2u);
+  EXPECT_EQ(ParseNamedAddresses("127.0.0.1:1, a.b:2")->size(), 2u);
+  EXPECT_EQ(ParseListenAddress("0.0.0.0:34601")->port, 34601);
+  EXPECT_FALSE(ParseAddress("0.0.0.0:34601").ok());
   for (const char* bad :
        {"", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:70000", "300.1.1.1:5", ":34601", "a:b"}) {
     EXPECT_FALSE(ParseAddress(bad).ok()) << bad;

@@ -63,7 +63,7 @@ TEST(ServerConfigTest, OurKeysAct) {
   EXPECT_EQ(config->replica.beacon_interval, absl::Milliseconds(500));
   EXPECT_EQ(config->replica.log_segment_bytes, 8u << 20);
   EXPECT_EQ(config->replica.lease, absl::Seconds(2));
-  EXPECT_EQ(config->replica.meta_servers[0].ToString(), "127.0.0.1:40000");
+  EXPECT_EQ(config->meta_servers[0].ToString(), "127.0.0.1:40000");
   EXPECT_EQ(config->meta.peer_generation, PeerGeneration::k26);
 }
 
@@ -72,6 +72,17 @@ TEST(ServerConfigTest, LogFilesAreBoundedInNumber) {
   EXPECT_EQ(MakeReplica("[arion.server]\nlog_files_max = 3\n")->log_files_max, 3);
   EXPECT_NE(ErrorOf(MakeReplica("[arion.server]\nlog_files_max = 0\n")).find("log_files_max"),
             std::string::npos);
+}
+
+TEST(ServerConfigTest, WhoListensEverywhereSaysByWhichAddressOthersReachIt) {
+  const std::string everywhere = "[arion.server]\nlisten = 0.0.0.0:34801\n";
+  const std::string error = ErrorOf(MakeReplica(everywhere));
+  EXPECT_NE(error.find("write it: advertise = "), std::string::npos) << error;
+  const auto config = MakeReplica(everywhere + "advertise = 10.0.0.7:34901\n");
+  EXPECT_EQ(config->listen.ip, 0u);
+  EXPECT_EQ(config->advertised.ToString(), "10.0.0.7:34901");
+  EXPECT_EQ(MakeReplica("[arion.server]\nlisten = 127.0.0.1:5\n")->advertised.ToString(),
+            "127.0.0.1:5");
 }
 
 TEST(ServerConfigTest, TheLevelAtTheStartIsOursOrTheOlderKeys) {

@@ -56,7 +56,8 @@ class FailureDetectorClientTest : public testing::Test {
                                             EXPECT_FALSE(
                                                 lease_->Holds(lease_->term(), env_.clock().Now()));
                                           },
-                                      .on_thawed = [this] { events_ += "t"; }});
+                                      .on_thawed = [this] { events_ += "t"; },
+                                      .on_unanswered = [this] { ++unanswered_; }});
     env_.RunOn(strand_, [this] { worker_->Start(); });
   }
 
@@ -69,6 +70,7 @@ class FailureDetectorClientTest : public testing::Test {
   std::shared_ptr<ServerLease> lease_ = std::make_shared<ServerLease>();
   std::shared_ptr<FailureDetectorClient> worker_;
   std::string events_;
+  int unanswered_ = 0;
 };
 
 TEST_F(FailureDetectorClientTest, AcknowledgedBeaconsKeepTheLease) {
@@ -79,6 +81,26 @@ TEST_F(FailureDetectorClientTest, AcknowledgedBeaconsKeepTheLease) {
   EXPECT_GE(meta.beacons, 29);
   EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
   EXPECT_EQ(lease_->leader(), meta.transport.local());
+}
+
+TEST_F(FailureDetectorClientTest, MetaServersThatAreFoundLaterOrElsewhereAreAsked) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  Meta other(world_, network_, "m2", "10.0.0.8:34601");
+  StartWorker({});
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(events_, "");
+  env_.RunOn(strand_, [&] { worker_->SetMetaServers({meta.transport.local()}); });
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(events_, "+");
+  EXPECT_EQ(unanswered_, 0);
+  env_.RunOn(strand_, [&] { worker_->SetMetaServers({other.transport.local()}); });
+  world_.RunFor(absl::Seconds(5));
+  EXPECT_EQ(other.beacons, 0) << "the one that answers is kept";
+  meta.silent = true;
+  world_.RunFor(absl::Seconds(3.5));
+  EXPECT_GE(unanswered_, 1);
+  EXPECT_EQ(events_, "+") << "the other one is asked before the lease is over";
+  EXPECT_EQ(lease_->leader(), other.transport.local());
 }
 
 TEST_F(FailureDetectorClientTest,

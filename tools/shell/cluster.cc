@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/status.h"
+#include "env/named_address.h"
 
 namespace arion::shell {
 namespace {
@@ -20,12 +21,16 @@ std::vector<std::string> Names(const std::vector<Endpoint>& servers) {
 
 absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text) {
   std::vector<Endpoint> servers;
+  absl::Status why_not;
   for (const auto word : absl::StrSplit(Text(text), ',')) {
-    const std::optional<Endpoint> server = Endpoint::Parse(View(word));
-    if (!server || !server->IsValid())
-      return absl::InvalidArgumentError("write servers as 127.0.0.1:34601,127.0.0.1:34602");
-    servers.push_back(*server);
+    ASSIGN_OR_RETURN(const NamedAddress address, ParseNamedAddress(View(word)));
+    const absl::StatusOr<std::vector<Endpoint>> found = LookUp(address);
+    if (found.ok())
+      servers.insert(servers.end(), found->begin(), found->end());
+    else
+      why_not = found.status();
   }
+  if (servers.empty()) return why_not;
   return servers;
 }
 

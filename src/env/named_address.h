@@ -1,0 +1,36 @@
+// NamedAddress: an address as people write it: a name or an IPv4 address, and a port. A name is looked
+// up by the system's resolver, which may take long.
+//
+// Errors    InvalidArgument: what is wrong and, after "; ", what to write. LookUp: Unavailable where the
+//           name may have an address later, FailedPrecondition where it has such as can't be used.
+// Threads   Thread-safe. LookUp waits for the network.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+
+namespace arion {
+
+struct NamedAddress {
+  std::string host;
+  uint16_t port = 0;
+  std::string ToString() const;
+  friend bool operator==(const NamedAddress&, const NamedAddress&) = default;
+};
+
+// "127.0.0.1:34601", "name:34601".
+absl::StatusOr<NamedAddress> ParseNamedAddress(std::string_view text);
+// Whether it is an IPv6 address, perhaps with brackets, a port, or the length of a range behind it.
+bool IsIpv6(std::string_view text);
+
+// All IPv4 addresses that it has now; at least one.
+absl::StatusOr<std::vector<Endpoint>> LookUp(const NamedAddress& address);
+
+}  // namespace arion
