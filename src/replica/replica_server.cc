@@ -264,6 +264,7 @@ void ReplicaServer::State::EverySecond() {
   host_->receiving->OnSecond(now);
   host_->verifying->OnSecond(now);
   host_->requests->ForgetGone(now);
+  table_->OnSecond(now);
   if (host_->peers->OnSecond(now)) sync_->Soon();
   if (OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
     files->SetReplicas(table_->CountOpen());

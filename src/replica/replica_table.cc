@@ -35,7 +35,8 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
     : host_(std::move(host)),
       strand_(std::move(strand)),
       places_(std::make_shared<ReplicaPlaces>(host_, strand_, std::move(usable_directories))),
-      on_changed_(std::move(on_changed)) {}
+      on_changed_(std::move(on_changed)),
+      refusals_([](const std::string& line) { LOG(ERROR) << line; }) {}
 
 std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
   const std::shared_lock lock(routes_mutex_);
@@ -127,8 +128,9 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
     return ErrorCode::kOk;
   }
   if (creation == Creation::kForbidden) {
-    LOG(ERROR) << "[" << pid
-               << "] is not on this server's disks and may hold data elsewhere: not made anew";
+    refusals_.Met(host_->env.clock().Now(),
+                  "is not on this server's disks and may hold data elsewhere: not made anew",
+                  absl::StrCat("[", pid.ToString(), "]"));
     return ErrorCode::kObjectNotFound;
   }
   if (places_->IsLeaving(pid)) return ErrorCode::kInvalidState;  // ask again
@@ -150,7 +152,8 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
   }
   std::optional<ReplicaPlaces::Place> place = places_->Choose(name, LoadsFor(pid.app_id));
   if (!place) {
-    LOG(ERROR) << "[" << pid << "] no data directory can take a new replica";
+    refusals_.Met(host_->env.clock().Now(), "no data directory can take a new replica",
+                  absl::StrCat("[", pid.ToString(), "]"));
     return ErrorCode::kDiskInsufficient;
   }
   failed_.erase(pid);

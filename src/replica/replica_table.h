@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/repeated_lines.h"
 #include "replica/recovery.h"
 #include "replica/replica.h"
 #include "replica/replica_directory.h"
@@ -89,6 +90,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   void OnConnected(uint64_t term);
   void OnLeaseLost();
   void OnMetaThawed();
+  // Says what ended of what is not said each time.
+  void OnSecond(Instant now) { refusals_.Look(now); }
 
   // Of one open replica, or of all.
   void AskForCheckpoints(std::optional<PartitionId> only);
@@ -158,6 +161,7 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   std::set<PartitionId> in_pool_;  // those of the recovery
   std::set<PartitionId> failed_to_open_;
   std::set<PartitionId> failed_;  // ended here by a local fault, or not even made; no slot is left
+  RepeatedLines refusals_;  // why replicas are not made here: the meta server asks for each, always
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
   mutable std::shared_mutex routes_mutex_;

@@ -8,6 +8,7 @@
 
 #include "replica/init_info.h"
 #include "replica/request_stats.h"
+#include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -455,8 +456,14 @@ TEST_F(ReplicaServerTest, ALearnerThatNoDirectoryCanTakeIsRefused) {
   world_.RunFor(absl::Seconds(2));
   server.node.disk().SetFreeBytes(100 << 20);
   world_.RunFor(absl::Seconds(5));
-  EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kDiskInsufficient);
+  LogLines said("no data directory can take a new replica");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kDiskInsufficient);
   EXPECT_EQ(CountDirectories(server, ".pegasus"), 0);
+  EXPECT_EQ(said.Take().size(), 1u) << "though it is met at each look";
+  world_.RunFor(absl::Seconds(70));
+  const std::vector<std::string> ended = said.Take();
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].find("no more: "), 0u) << ended[0];
   server.node.disk().SetFreeBytes(UINT64_MAX);
   world_.RunFor(absl::Seconds(10));
   EXPECT_EQ(InviteByGroupCheck(server), ErrorCode::kOk);
