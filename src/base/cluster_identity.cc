@@ -31,6 +31,13 @@ bool ClusterIdentity::Adopt(uint32_t id) {
   return true;
 }
 
+void ClusterIdentity::Forget() {
+  tag_.store(name_tag_ << kIdBits, std::memory_order_release);
+  id_.store(0, std::memory_order_release);
+}
+
+bool ClusterIdentity::HasNameOf(uint64_t tag) const { return tag >> kIdBits == name_tag_; }
+
 std::optional<std::string_view> ClusterIdentity::DiffersIn(uint64_t tag) const {
   const uint64_t ours = this->tag();
   if (Differ(tag >> kIdBits, ours >> kIdBits)) return "its cluster_name is another";

@@ -24,10 +24,13 @@ class ClusterIdentity {
   uint32_t id() const { return id_.load(std::memory_order_acquire); }  // 0: not known yet
   // Takes `id` (not 0) for ours where none is known. False: ours is another.
   bool Adopt(uint32_t id);
+  // The id is not known any more: it was made for a cluster that turns out to have another.
+  void Forget();
 
   uint64_t tag() const { return tag_.load(std::memory_order_acquire); }
   // nullopt: a server with that tag may be one of ours. Else in what it differs.
   std::optional<std::string_view> DiffersIn(uint64_t tag) const;
+  bool HasNameOf(uint64_t tag) const;
   static uint32_t IdOf(uint64_t tag) { return static_cast<uint32_t>(tag); }
   std::string ToString() const;  // "production" (id 01234567)
 

@@ -123,6 +123,13 @@ absl::StatusOr<StartRecoveryResponse> AdminClient::StartRecovery(
       });
 }
 
+absl::StatusOr<ForgetServerResponse> AdminClient::ForgetServer(const ForgetServerRequest& request) {
+  return runtime_->RunAndWait<absl::StatusOr<ForgetServerResponse>>(
+      [&](ClusterClient&, TableAdmin& admin, auto done) {
+        admin.ForgetServer(request, std::move(done));
+      });
+}
+
 absl::StatusOr<DddDiagnoseResponse> AdminClient::DiagnoseDead(const DddDiagnoseRequest& request) {
   return runtime_->RunAndWait<absl::StatusOr<DddDiagnoseResponse>>(
       [&](ClusterClient&, TableAdmin& admin, auto done) {

@@ -43,6 +43,7 @@ class AdminClient {
   absl::StatusOr<ControlMetaResponse> ControlMeta(const ControlMetaRequest& request);
   absl::StatusOr<ProposeBalancerResponse> ProposePlan(const ProposeBalancerRequest& request);
   absl::StatusOr<StartRecoveryResponse> StartRecovery(const StartRecoveryRequest& request);
+  absl::StatusOr<ForgetServerResponse> ForgetServer(const ForgetServerRequest& request);
   absl::StatusOr<DddDiagnoseResponse> DiagnoseDead(const DddDiagnoseRequest& request);
   absl::StatusOr<StartManualCompactResponse> StartCompaction(
       const StartManualCompactRequest& request);

@@ -132,6 +132,12 @@ void TableAdmin::StartRecovery(const StartRecoveryRequest& request,
   Call(kRpcStartRecovery, request, "recover", std::move(done));
 }
 
+void TableAdmin::ForgetServer(const ForgetServerRequest& request,
+                              Callback<ForgetServerResponse> done) {
+  Call(kRpcForgetServer, request, absl::StrCat("server ", request.node.ToString()),
+       std::move(done));
+}
+
 void TableAdmin::DiagnoseDead(const DddDiagnoseRequest& request,
                               Callback<DddDiagnoseResponse> done) {
   Call(kRpcDddDiagnose, request, "dead partitions", std::move(done));

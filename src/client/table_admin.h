@@ -49,6 +49,7 @@ class TableAdmin {
   void ControlMeta(const ControlMetaRequest& request, Callback<ControlMetaResponse> done);
   void ProposePlan(const ProposeBalancerRequest& request, Callback<ProposeBalancerResponse> done);
   void StartRecovery(const StartRecoveryRequest& request, Callback<StartRecoveryResponse> done);
+  void ForgetServer(const ForgetServerRequest& request, Callback<ForgetServerResponse> done);
   void DiagnoseDead(const DddDiagnoseRequest& request, Callback<DddDiagnoseResponse> done);
   void StartCompaction(const StartManualCompactRequest& request,
                        Callback<StartManualCompactResponse> done);

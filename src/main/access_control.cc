@@ -106,6 +106,10 @@ AccessControl::Refusal AccessControl::Judge(Endpoint peer, std::string_view toke
   return Refusal::kNone;
 }
 
+void AccessControl::OnRefusedServer(std::function<void(Endpoint, uint64_t)> refused) {
+  refused_ = std::move(refused);
+}
+
 bool AccessControl::IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag) {
   const auto differs = cluster_.DiffersIn(tag);
   if (differs) NoteRefusedServer(what, peer, *differs);
@@ -131,7 +135,10 @@ bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
 ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint64_t tag,
                                std::string_view body) {
   const Endpoint from = header.from.IsValid() ? header.from : peer;
-  if (!IsOfOurCluster(header.name, from, tag)) return ErrorCode::kClusterNotFound;
+  if (!IsOfOurCluster(header.name, from, tag)) {
+    if (refused_) refused_(from, tag);
+    return ErrorCode::kClusterNotFound;
+  }
   // Clients' reads and writes, which are most, are not looked up among the names.
   if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
     NoteRefusedServer(header.name, from, "it names none (an older version's)");

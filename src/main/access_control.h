@@ -48,6 +48,9 @@ class AccessControl : public RpcGate {
   // ours is not known; `learned` runs then, once, on a loop's thread.
   AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from = "",
                 std::function<void(uint32_t id)> learned = nullptr);
+  // Hears of each request that is refused since its sender is of another cluster, on a loop's thread.
+  // Before any request.
+  void OnRefusedServer(std::function<void(Endpoint server, uint64_t tag)> refused);
 
   uint64_t OurTag() const override { return cluster_.tag(); }
   ErrorCode Admit(const RequestHeader& header, Endpoint peer, uint64_t tag,
@@ -69,6 +72,7 @@ class AccessControl : public RpcGate {
   ClusterIdentity& cluster_;
   const std::string learns_from_;
   const std::function<void(uint32_t)> learned_;
+  std::function<void(Endpoint, uint64_t)> refused_;
   Counter refused_admins_, refused_servers_;
 };
 

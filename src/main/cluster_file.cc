@@ -84,14 +84,29 @@ absl::Status TakeOrMakeClusterId(Environment& env, const std::string& directory,
   return RememberClusterId(env.files(), directory, *cluster);
 }
 
+namespace {
+
+void LogFailure(const absl::Status& written, const std::string& directory,
+                const ClusterIdentity& cluster) {
+  LOG_IF(WARNING, !written.ok()) << directory << " does not remember that it is of cluster "
+                                 << cluster.ToString() << ": " << written;
+}
+
+}  // namespace
+
+void ReplaceClusterIdLater(Environment& env, const std::string& directory,
+                           const ClusterIdentity& cluster) {
+  env.disk_pool(directory).Submit([&env, directory, &cluster] {
+    LogFailure(RememberClusterId(env.files(), directory, cluster), directory, cluster);
+  });
+}
+
 void RememberClusterIdLater(Environment& env, const std::vector<std::string>& directories,
                             const ClusterIdentity& cluster) {
   for (const std::string& directory : directories) {
     env.disk_pool(directory).Submit([&env, directory, &cluster] {
       if (Exists(env.files(), JoinPath(directory, kFileName))) return;
-      const absl::Status written = RememberClusterId(env.files(), directory, cluster);
-      LOG_IF(WARNING, !written.ok()) << directory << " does not remember that it is of cluster "
-                                     << cluster.ToString() << ": " << written;
+      LogFailure(RememberClusterId(env.files(), directory, cluster), directory, cluster);
     });
   }
 }

@@ -32,8 +32,11 @@ absl::Status RememberClusterId(FileSystem& files, const std::string& directory,
 enum class NewCluster { kMake, kLearn };
 absl::Status TakeOrMakeClusterId(Environment& env, const std::string& directory,
                                  NewCluster without_id, ClusterIdentity* cluster);
-// In the directories' pools; what fails is logged.
+// In the directories' pools; what fails is logged. The first where there is no file yet; the second
+// of a meta server that learned another id than it had made.
 void RememberClusterIdLater(Environment& env, const std::vector<std::string>& directories,
                             const ClusterIdentity& cluster);
+void ReplaceClusterIdLater(Environment& env, const std::string& directory,
+                           const ClusterIdentity& cluster);
 
 }  // namespace arion

@@ -10,6 +10,7 @@
 #include "main/access_control.h"
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
+#include "main/knocking_servers.h"
 #include "main/meta_metrics.h"
 #include "main/meta_pages.h"
 #include "main/server_commands.h"
@@ -59,7 +60,14 @@ int Main(int argc, char** argv) {
     return FailedToStart(status);
   AccessControl access(
       config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
-      [&](uint32_t) { RememberClusterIdLater(env, {config.meta_data_directory}, cluster); });
+      [&](uint32_t) { ReplaceClusterIdLater(env, config.meta_data_directory, cluster); });
+  KnockingServers knocking;
+  access.OnRefusedServer([&](Endpoint server, uint64_t tag) {
+    knocking.Note(cluster, server, tag, env.clock().Now());
+  });
+  config.meta.before_recovery = [&](const std::set<Endpoint>& servers, size_t alive) {
+    return knocking.LearnFrom(servers, alive, env.clock().Now(), &cluster);
+  };
   AsioTransport transport(&env.loops(), {.listen = config.listen,
                                          .advertised = config.advertised,
                                          .gate = &access,
@@ -86,7 +94,12 @@ int Main(int argc, char** argv) {
         pages.Add(std::move(path), std::move(help), std::move(page));
       },
       server);
-  MetaMetrics metrics(pages.registry(), server, env.clock());
+  MetaMetrics metrics(pages.registry(), server, env.clock(), [&](ClusterOverview* overview) {
+    const auto tables =
+        overview->tables.empty() ? KnockingServers::Tables::kNone : KnockingServers::Tables::kSome;
+    if (auto warning = knocking.Warning(cluster, tables, env.clock().Now()))
+      overview->warnings.push_back(*std::move(warning));
+  });
   pages.BeforeReading([&] { metrics.Refresh(); });
   pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
             [&](const HttpRequest&) { return AnswerCluster(metrics, env.clock()); });

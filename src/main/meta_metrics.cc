@@ -31,9 +31,11 @@ const char* HelpOf(PartitionHealth health) {
 
 }  // namespace
 
-MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock)
+MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock,
+                         AddWarnings add_warnings)
     : server_(server),
       clock_(clock),
+      add_warnings_(std::move(add_warnings)),
       latest_(std::make_shared<const ClusterOverview>()),
       latest_at_(clock.Now()) {
   const auto add = [&](MetricInfo info, auto of) {
@@ -83,6 +85,16 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
         return rows;
       }));
   held_.push_back(registry.AddTable(
+      {.name = "cluster_warnings",
+       .help = "What needs an administrator, by kind; status in the shell says what, and the way "
+               "forward. Servers or tables that are concerned."},
+      MetricKind::kGauge, [this] {
+        std::vector<LabeledValue> rows;
+        for (const auto overview = Latest(); const ClusterWarning& warning : overview->warnings)
+          rows.push_back({{{"kind", warning.kind}}, static_cast<double>(warning.count)});
+        return rows;
+      }));
+  held_.push_back(registry.AddTable(
       {.name = "differing_partitions",
        .help = "Partitions whose copies differ, no majority saying which is right."},
       MetricKind::kGauge, [this] {
@@ -117,7 +129,8 @@ std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {
   using Answer = std::shared_ptr<const ClusterOverview>;
   auto answer = std::make_shared<std::promise<Answer>>();
   std::future<Answer> arrived = answer->get_future();
-  server_.Overview([answer](ClusterOverview overview) {
+  server_.Overview([answer, add_warnings = add_warnings_](ClusterOverview overview) {
+    add_warnings(&overview);
     answer->set_value(std::make_shared<const ClusterOverview>(std::move(overview)));
   });
   if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return nullptr;

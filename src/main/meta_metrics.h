@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -19,7 +20,10 @@ namespace arion {
 
 class MetaMetrics {
  public:
-  MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock);
+  // What is known beside the meta server's strand goes in at each reading. Any thread.
+  using AddWarnings = std::function<void(ClusterOverview*)>;
+  MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock,
+              AddWarnings add_warnings);
 
   // Waits up to a second; after that, the numbers stay those of the last time, their age says so,
   // and the answer is nullptr.
@@ -30,6 +34,7 @@ class MetaMetrics {
 
   MetaServer& server_;
   const Clock& clock_;
+  const AddWarnings add_warnings_;
   mutable std::mutex mutex_;
   std::shared_ptr<const ClusterOverview> latest_;  // guarded by mutex_
   Instant latest_at_;                              // guarded by mutex_

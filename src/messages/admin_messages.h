@@ -14,6 +14,7 @@ inline constexpr char kRpcControlMeta[] = "RPC_CM_CONTROL_META";
 inline constexpr char kRpcProposeBalancer[] = "RPC_CM_PROPOSE_BALANCER";
 inline constexpr char kRpcDddDiagnose[] = "RPC_CM_DDD_DIAGNOSE";
 inline constexpr char kRpcStartRecovery[] = "RPC_CM_START_RECOVERY";
+inline constexpr char kRpcForgetServer[] = "RPC_ARION_FORGET_SERVER";
 inline constexpr char kRpcGetMaxReplicaCount[] = "RPC_CM_GET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcSetMaxReplicaCount[] = "RPC_CM_SET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcGetAtomicIdempotent[] = "RPC_CM_GET_ATOMIC_IDEMPOTENT";
@@ -184,6 +185,17 @@ struct StartRecoveryRequest {
   bool operator==(const StartRecoveryRequest&) const = default;
 };
 using StartRecoveryResponse = HintResponse;  // the hint: what is doubtful, a line each
+
+// Arion's own: a dead server that comes back no more is shown no more.
+struct ForgetServerRequest {
+  Endpoint node;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.node);
+  }
+  bool operator==(const ForgetServerRequest&) const = default;
+};
+using ForgetServerResponse = HintResponse;  // the hint: why not
 
 // get_max_replica_count, get_atomic_idempotent, query of a compaction
 struct TableNameRequest {

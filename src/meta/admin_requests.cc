@@ -4,6 +4,7 @@
 
 #include "messages/tool_messages.h"
 #include "meta/balance_request.h"
+#include "meta/forget_server.h"
 #include "meta/meta_queries.h"
 #include "meta/meta_server_state.h"
 
@@ -93,6 +94,23 @@ void MetaServer::State::OnProposeBalancer(InboundRequest& request) {
                  << " is refused: " << judgement.reason;
   }
   Answer(request, ProposeBalancerResponse{judgement.error});
+}
+
+// Its record in the detector stays: one that comes back hears that it was dead.
+void MetaServer::State::OnForgetServer(InboundRequest& request) {
+  auto forget = Decode<ForgetServerRequest>(request);
+  if (!forget) return;
+  const std::string why_not = WhyNotForgotten(state_, forget->node, UnixSeconds());
+  if (!why_not.empty()) {
+    const bool is_known = state_.FindNode(forget->node) != nullptr;
+    return Answer(request,
+                  ForgetServerResponse{
+                      is_known ? ErrorCode::kInvalidState : ErrorCode::kObjectNotFound, why_not});
+  }
+  LOG(WARNING) << "meta: " << forget->node << ", which is dead, is forgotten, says "
+               << request.header.from;
+  Forget(state_, forget->node);
+  Answer(request, ForgetServerResponse{});
 }
 
 void MetaServer::State::OnDddDiagnose(InboundRequest& request) {

@@ -129,6 +129,20 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
   return parts;
 }
 
+void AddWarnings(const ClusterOverview& overview, ClusterHealth* health) {
+  std::vector<std::string> problems, ways;
+  for (const ClusterWarning& warning : overview.warnings) {
+    problems.push_back(absl::StrCat("the ", warning.what, " ", warning.problem));
+    ways.push_back(warning.way);
+  }
+  if (problems.empty()) return;
+  if (health->grade == ClusterHealth::Grade::kHealthy)
+    health->grade = ClusterHealth::Grade::kReduced;
+  health->wrong = absl::StrCat(Sentence(std::move(problems)), " ", health->wrong);
+  absl::StrAppend(&health->doing, health->doing.empty() ? "" : " ",
+                  "What to do: ", absl::StrJoin(ways, "; "), ".");
+}
+
 std::vector<std::string> DoingPartsOf(const ClusterOverview& overview) {
   std::vector<std::string> parts;
   int64_t primaries = 0, copies = 0, removals = 0;
@@ -180,7 +194,9 @@ std::string_view ClusterHealthName(ClusterHealth::Grade grade) {
   return "unknown";
 }
 
-ClusterHealth HealthOf(const ClusterOverview& overview) {
+namespace {
+
+ClusterHealth HealthWithoutWarnings(const ClusterOverview& overview) {
   const Totals totals = TotalsOf(overview);
   const bool fails = totals.of(PartitionHealth::kDead) + totals.of(PartitionHealth::kUnreadable) +
                          totals.of(PartitionHealth::kUnwritable) >
@@ -210,6 +226,14 @@ ClusterHealth HealthOf(const ClusterOverview& overview) {
     health.doing = "Nothing is moved at this level.";
   else if (overview.dead_servers > 0 && totals.of(PartitionHealth::kHealthy) < totals.partitions)
     health.doing = "It is waited for silent servers to come back before copies are made elsewhere.";
+  return health;
+}
+
+}  // namespace
+
+ClusterHealth HealthOf(const ClusterOverview& overview) {
+  ClusterHealth health = HealthWithoutWarnings(overview);
+  AddWarnings(overview, &health);
   return health;
 }
 

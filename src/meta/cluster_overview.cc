@@ -5,6 +5,7 @@
 
 #include "messages/verification_messages.h"
 #include "messages/write_members.h"
+#include "meta/unknown_tables.h"
 
 namespace arion {
 
@@ -95,6 +96,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     server.lacks_open_files =
         node.alive && node.replicas_max && server.share.copies() >= *node.replicas_max;
   }
+  if (auto unknown = UnknownTables(state)) overview.warnings.push_back(*std::move(unknown));
   return overview;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "meta/cluster_state.h"
+#include "meta/cluster_warning.h"
 
 namespace arion {
 
@@ -78,6 +79,7 @@ struct ClusterOverview {
   std::vector<ServerOverview> servers;  // by address
   std::vector<TableOverview> tables;    // those that serve, by id
   std::vector<WorkOverview> work;       // by partition
+  std::vector<ClusterWarning> warnings;
 };
 
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,

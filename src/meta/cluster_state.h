@@ -125,6 +125,7 @@ struct Node {
   Instant slow_since;                           // while there are some
   int64_t older_copies = 0;                     // that it came back with, within a day
   Instant older_since;                          // when the last of them was found
+  std::map<int32_t, int32_t> unknown_tables;    // copies, by id, of tables that are not stored
   std::set<Endpoint> slow_members;              // others whose acknowledgements it waits for
   std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
   std::optional<int64_t> replicas_max;          // that its limit of open files carries

@@ -158,8 +158,7 @@ class JournalMetaStore::Journal {
     for (size_t i = at + 1; i + kRecordHeaderBytes < content.size(); ++i) {
       if (ParseRecord(content.substr(i), *last + 1, *last + content.size())) {
         return absl::DataLossError(absl::StrCat(path_, ": damaged at offset ", at,
-                                                ", and a valid record lies behind at ", i,
-                                                "; restore the file from a copy"));
+                                                ", and a valid record lies behind at ", i));
       }
     }
     last_serial_ = *last;

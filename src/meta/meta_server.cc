@@ -11,6 +11,7 @@
 #include "messages/tool_messages.h"
 #include "meta/balance_planner.h"
 #include "meta/configuration_change.h"
+#include "meta/forget_server.h"
 #include "meta/meta_server_state.h"
 #include "meta/replica_garbage.h"
 #include "meta/replica_reports.h"
@@ -47,6 +48,17 @@ void NotePassedOver(Partition& partition, std::optional<Endpoint> node, Instant 
                           << "first for " << absl::FormatDuration(kPassedOverFor);
 }
 
+// Of a state that can't be understood.
+absl::Status WithWayBack(const absl::Status& status) {
+  if (!absl::IsDataLoss(status)) return status;
+  return absl::DataLossError(absl::StrCat(
+      status.message(),
+      ". The way back: put a whole copy of the file in its place; or move it aside, start this "
+      "meta "
+      "server again, and have the state learned from the replica servers, arion_shell's recover -s "
+      "SERVER,... (all of them), before anybody makes a table"));
+}
+
 }  // namespace
 
 MetaServer::State::State(Environment& env, Transport& transport, MetaStore& store,
@@ -69,9 +81,11 @@ absl::Status MetaServer::State::Start() {
         if (other && other(request)) return;
         if (auto self = weak.lock()) self->Handle(std::move(request));
       });
-  ASSIGN_OR_RETURN(auto entries, store_.Load());
-  ASSIGN_OR_RETURN(ClusterState loaded, ClusterState::Load(entries));
-  strand_->Post([weak = weak_from_this(), loaded = std::move(loaded)]() mutable {
+  auto entries = store_.Load();
+  if (!entries.ok()) return WithWayBack(entries.status());
+  auto state = ClusterState::Load(*entries);
+  if (!state.ok()) return WithWayBack(state.status());
+  strand_->Post([weak = weak_from_this(), loaded = *std::move(state)]() mutable {
     if (auto self = weak.lock()) self->Begin(std::move(loaded));
   });
   return absl::OkStatus();
@@ -126,6 +140,9 @@ void MetaServer::State::Begin(ClusterState loaded) {
   leases_end_ = Now() + options_.grace;
   if (const std::optional<FunctionLevel> on_start = options_.function_level_on_start)
     state_.function_level = std::min(state_.function_level.value_or(*on_start), *on_start);
+  std::erase_if(state_.nodes, [&](const auto& node) {
+    return WhyNeeded(state_, node.first, UnixSeconds()).empty();
+  });
   for (auto& [endpoint, node] : state_.nodes) {
     node.alive = true;  // until a grace from now
     detector_.AssumeAlive(endpoint, Now());
@@ -169,6 +186,7 @@ void MetaServer::State::OnRequest(InboundRequest request) {
           {kRpcQueryManualCompact, &State::OnQueryManualCompact},
           {kRpcControlMeta, &State::OnControlMeta},
           {kRpcProposeBalancer, &State::OnProposeBalancer},
+          {kRpcForgetServer, &State::OnForgetServer},
           {kRpcDddDiagnose, &State::OnDddDiagnose},
           {kRpcStartRecovery, &State::OnStartRecovery},
           {kRpcListApps, &State::OnListApps},

@@ -18,6 +18,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/counter.h"
@@ -45,6 +46,9 @@ struct MetaServerOptions {
   absl::Duration hold_dropped_app = absl::Hours(168);
   // Where nothing is stored: serves nothing until it was told to recover (RPC_CM_START_RECOVERY).
   bool recover_from_replica_servers = false;
+  // Runs on the strand before servers are asked for a lost state; how many servers live here goes with
+  // it. An error refuses the recovery.
+  std::function<absl::Status(const std::set<Endpoint>& servers, size_t alive)> before_recovery;
   // nullopt: begins at the level that was set last (steady, where none was); else at the lower one.
   std::optional<FunctionLevel> function_level_on_start;
   PeerGeneration peer_generation = PeerGeneration::k25;

@@ -147,6 +147,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnControlMeta(InboundRequest& request);
   void InstallLevel(FunctionLevel level, Endpoint says);
   void OnProposeBalancer(InboundRequest& request);
+  void OnForgetServer(InboundRequest& request);
   void OnDddDiagnose(InboundRequest& request);
   void OnGetMaxReplicaCount(InboundRequest& request);
   void OnQueryManualCompact(InboundRequest& request);

@@ -95,6 +95,16 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   json.EndObject();
 }
 
+void WriteWarning(JsonWriter& json, const ClusterWarning& warning) {
+  json.StartObject();
+  WriteField(json, "kind", warning.kind);
+  WriteField(json, "count", warning.count);
+  WriteField(json, "what", warning.what);
+  WriteField(json, "problem", warning.problem);
+  WriteField(json, "way", warning.way);
+  json.EndObject();
+}
+
 void WriteWork(JsonWriter& json, const WorkOverview& work) {
   json.StartObject();
   WriteField(json, "partition", work.pid.ToString());
@@ -115,6 +125,10 @@ std::string OverviewJson(const ClusterOverview& overview, int64_t unix_ms) {
   WriteField(json, "wrong", health.wrong);
   WriteField(json, "doing", health.doing);
   WriteField(json, "level", FunctionLevelName(overview.level));
+  json.Key("warnings");
+  json.StartArray();
+  for (const ClusterWarning& warning : overview.warnings) WriteWarning(json, warning);
+  json.EndArray();
   json.Key("servers");
   json.StartArray();
   for (const ServerOverview& server : overview.servers) WriteServer(json, server);

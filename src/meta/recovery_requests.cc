@@ -73,6 +73,12 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
                                                  "name the replica servers to ask"});
   LOG(WARNING) << "meta: recovers its state from " << nodes.size() << " replica servers, says "
                << request.header.from;
+  if (options_.before_recovery) {
+    const absl::Status may = options_.before_recovery(nodes, state_.AliveCount());
+    if (!may.ok())
+      return Answer(request,
+                    StartRecoveryResponse{ErrorCode::kInvalidState, std::string(may.message())});
+  }
   recovery_ = std::make_shared<Recovery>(Recovery{.phase_before = phase_});
   recovery_->options.servers = start->skip_bad_nodes ? Incomplete::kSkip : Incomplete::kRefuse;
   recovery_->options.partitions =

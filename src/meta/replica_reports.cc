@@ -17,6 +17,8 @@ constexpr int32_t kInactiveReportsMax = 2;
 // So far beyond the stored ids may one be of which a server has a replica.
 constexpr int32_t kUnknownIdsMax = 1000000;
 
+constexpr int kUnknownTablesLogged = 100;
+
 // Since the last report: who has learned meanwhile says so too.
 bool IsShownOlder(const std::map<PartitionId, ReplicaInfo>& former, const ReplicaInfo& report) {
   const auto before = former.find(report.pid);
@@ -183,11 +185,20 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   node.slow_members.clear();
   if (sync.slow_members)
     node.slow_members.insert(sync.slow_members->begin(), sync.slow_members->end());
+  const std::map<int32_t, int32_t> formerly_unknown = std::exchange(node.unknown_tables, {});
   const std::map<PartitionId, ReplicaInfo> former = std::exchange(node.replicas, {});
   if (sync.stored_replicas) {
     for (const ReplicaInfo& report : *sync.stored_replicas) {
       if (state.FindPartition(report.pid) != nullptr) node.replicas[report.pid] = report;
-      if (state.FindTable(report.pid.app_id) == nullptr) NoteUnknownTable(state, report.pid.app_id);
+      if (state.FindTable(report.pid.app_id) != nullptr) continue;
+      NoteUnknownTable(state, report.pid.app_id);
+      ++node.unknown_tables[report.pid.app_id];
+    }
+    for (const auto& [app_id, copies] : node.unknown_tables) {
+      if (formerly_unknown.contains(app_id)) continue;
+      LOG_FIRST_N(WARNING, kUnknownTablesLogged)
+          << "meta: " << sync.node << " holds " << copies << " copies of table " << app_id
+          << ", which is not stored: status says what to do";
     }
   }
   Instant deadline = now + grace;

@@ -227,6 +227,7 @@ ARION_MESSAGE(ProposeBalancerResponse);
 ARION_MESSAGE(DddDiagnoseRequest);
 ARION_MESSAGE(DddDiagnoseResponse);
 ARION_MESSAGE(StartRecoveryRequest);
+ARION_MESSAGE(ForgetServerRequest);
 ARION_MESSAGE(TableNameRequest);
 ARION_MESSAGE(SetMaxReplicaCountRequest);
 ARION_MESSAGE(MaxReplicaCountResponse);

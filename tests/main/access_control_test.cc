@@ -105,6 +105,17 @@ TEST(AccessControlTest, ServersOfAnotherClusterAreRefusedWhateverTheyWant) {
   EXPECT_EQ(access.refused_servers().value(), 10);
 }
 
+TEST(AccessControlTest, WhoIsRefusedAsAnotherClustersIsTold) {
+  ClusterIdentity cluster("a"), namesake("a");
+  ASSERT_TRUE(cluster.Adopt(1) && namesake.Adopt(2));
+  AccessControl access({}, cluster);
+  std::vector<std::pair<Endpoint, uint64_t>> told;
+  access.OnRefusedServer([&](Endpoint server, uint64_t tag) { told.emplace_back(server, tag); });
+  access.Admit({.name = kRpcBeacon}, kHere, cluster.tag(), "");
+  access.Admit({.name = kRpcBeacon, .from = kOffice}, kHere, namesake.tag(), "");
+  EXPECT_EQ(told, (std::vector<std::pair<Endpoint, uint64_t>>{{kOffice, namesake.tag()}}));
+}
+
 TEST(AccessControlTest, ToolsNameNoClusterAndServersMust) {
   ClusterIdentity cluster("a");
   AccessControl access({}, cluster);

@@ -65,6 +65,23 @@ TEST(ClusterHealthTest, NamesWhoseLimitOfOpenFilesCarriesNoMore) {
             "42 copies (raise LimitNOFILE= of its service).");
 }
 
+TEST(ClusterHealthTest, AWarningIsAProblemWithItsWay) {
+  ClusterOverview overview = Healthy();
+  overview.warnings.push_back({.kind = "k",
+                               .count = 1,
+                               .what = "meta server",
+                               .problem = "refuses 1 server",
+                               .way = "recover -s A"});
+  ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, Grade::kReduced);
+  EXPECT_EQ(
+      health.wrong,
+      "The meta server refuses 1 server. All 8 partitions of 1 table are healthy on 3 servers.");
+  EXPECT_EQ(health.doing, "What to do: recover -s A.");
+  health = HealthOf({.warnings = overview.warnings});
+  EXPECT_EQ(health.wrong, "The meta server refuses 1 server. No replica server has reported yet.");
+}
+
 TEST(ClusterHealthTest, SaysThatCopiesDiffer) {
   ClusterOverview overview = Healthy();
   overview.tables[0].undecided = 1;

@@ -23,7 +23,11 @@ TEST(OverviewJsonTest, SaysWhatTheOverviewKnows) {
                       .servers = {{kA, share}},
                       .durability = {Durability::kOs, Durability::kFsync}}};
   overview.work = {{{7, 2}, ConfigType::kAddSecondary, kA}};
+  overview.warnings = {{.kind = "k", .count = 2, .what = "w", .problem = "p", .way = "y"}};
   const nlohmann::json json = nlohmann::json::parse(OverviewJson(overview, 1234));
+  EXPECT_EQ(
+      json["warnings"][0],
+      nlohmann::json({{"kind", "k"}, {"count", 2}, {"what", "w"}, {"problem", "p"}, {"way", "y"}}));
   EXPECT_EQ(json["unix_ms"], 1234);
   EXPECT_EQ(json["health"], "reduced");
   EXPECT_EQ(json["level"], "lively");

@@ -184,6 +184,19 @@ absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view
   return rows;
 }
 
+absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/ui/cluster.json", PageForm::kJson));
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  std::vector<JsonRow> rows;
+  if (!document.IsObject()) return NotAsItShouldBe(meta, "/ui/cluster.json");
+  const auto warnings = document.FindMember("warnings");
+  if (warnings == document.MemberEnd() || !warnings->value.IsArray()) return rows;
+  for (const rapidjson::Value& item : warnings->value.GetArray())
+    if (item.IsObject()) rows.push_back(RowOf(item));
+  return rows;
+}
+
 absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta) {
   ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/ui/cluster.json", PageForm::kJson));
   rapidjson::Document document;

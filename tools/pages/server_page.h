@@ -41,5 +41,7 @@ absl::StatusOr<std::vector<JsonRow>> FetchMembers(Endpoint server, std::string_v
 
 // The replica servers that a meta server holds for alive.
 absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta);
+// What a meta server warns of (meta/cluster_warning.h): members what, problem, way. An older one's: none.
+absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta);
 
 }  // namespace arion

@@ -75,6 +75,27 @@ absl::StatusOr<Outcome> NodeStat(Session& session, const Words& arguments) {
   return Nodes(session, words);
 }
 
+absl::StatusOr<Outcome> ForgetServer(Session& session, const Words& words) {
+  ASSIGN_OR_RETURN(const Arguments arguments, Arguments::Parse(words, {}, {"-y"}));
+  if (arguments.words().size() != 1) return UsageError("which server? write 10.0.0.1:34801");
+  const auto server = Endpoint::Parse(arguments.words()[0]);
+  if (!server)
+    return UsageError(absl::StrCat("'", arguments.words()[0], "' is no server's address"));
+  const std::string question = absl::StrCat(
+      "forget ", server->ToString(), ", a dead server that comes back at that address no more?");
+  if (!arguments.Has("-y") && !session.IsConfirmed(question))
+    return absl::AbortedError("nothing was done; -y does not ask");
+  ASSIGN_OR_RETURN(AdminClient * admin, session.cluster().Admin());
+  const auto answer = admin->ForgetServer({*server});
+  // What the meta server has against it is not its silence.
+  if (absl::IsUnavailable(answer.status()))
+    return absl::FailedPreconditionError(answer.status().message());
+  RETURN_IF_ERROR(answer.status());
+  Outcome outcome;
+  outcome.answer.Add("forgotten", server->ToString());
+  return outcome;
+}
+
 }  // namespace
 
 std::vector<Command> NodeCommands() {
@@ -84,6 +105,10 @@ std::vector<Command> NodeCommands() {
        "replica servers, alive or dead, and what they serve; -u: memory and disks, -q: requests "
        "a second, counted for -i",
        Completes::kNothing, Nodes},
+      {"forget_server", "SERVER [-y]",
+       "a dead server that comes back no more, as its address changed for good, is shown no more; "
+       "refused while it lives or a configuration needs it",
+       Completes::kNothing, ForgetServer},
       {"node-stat", "[-s all|alive|unalive] [-i MILLISECONDS]", "nodes -u -q, as admin-cli says it",
        Completes::kNothing, NodeStat}};
 }

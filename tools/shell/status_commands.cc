@@ -140,15 +140,21 @@ void AddOpenFiles(const std::string& where, const std::vector<MetricSample>& sam
        std::string("new copies go elsewhere; raise LimitNOFILE= of its service")});
 }
 
+std::string DoneAboutSilent(const Overview& overview, const NodeState& node) {
+  if (node.primaries + node.secondaries == 0)
+    return absl::StrCat(
+        "it is a member of nothing; where its address changed for good: "
+        "forget_server ",
+        node.address.ToString());
+  return overview.Heals() ? "others serve in its place; its copies are made again elsewhere"
+                          : "nothing: the meta level is below steady";
+}
+
 void AddServers(const Overview& overview, Answer::List* problems) {
   for (const NodeState& node : overview.nodes) {
     const std::string where = "server " + node.address.ToString();
     if (!node.alive) {
-      problems->rows.push_back(
-          {where, std::string("silent"),
-           std::string(overview.Heals() ? "others serve in its place; its copies are made "
-                                          "again elsewhere"
-                                        : "nothing: the meta level is below steady")});
+      problems->rows.push_back({where, std::string("silent"), DoneAboutSilent(overview, node)});
       continue;
     }
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
@@ -164,6 +170,16 @@ void AddServers(const Overview& overview, Answer::List* problems) {
     if (stuck.ok() && !stuck->starts_with("nothing"))
       problems->rows.push_back(
           {where, stuck->substr(0, stuck->find('\n')), std::string("stuck shows where it stands")});
+  }
+}
+
+void AddWarnings(Session& session, Answer::List* problems) {
+  for (Endpoint meta_server : session.cluster().meta_servers()) {
+    const absl::StatusOr<std::vector<JsonRow>> warnings = FetchWarnings(meta_server);
+    if (!warnings.ok()) continue;
+    for (JsonRow warning : *warnings)
+      problems->rows.push_back({warning["what"], warning["problem"], warning["way"]});
+    return;
   }
 }
 
@@ -237,6 +253,7 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
     problems.rows.push_back({std::string("meta server"),
                              std::string("its level is below steady: nothing heals"),
                              std::string("set_meta_level steady")});
+  AddWarnings(session, &problems);
   AddServers(overview, &problems);
   AddPartitions(overview, &problems);
   int64_t partitions = 0, healthy = 0;
