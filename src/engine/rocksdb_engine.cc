@@ -413,7 +413,7 @@ const EngineIoStats& RocksdbEngineFactory::io_stats(const std::string& directory
 absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
     const std::string& data_directory) {
   auto expiry = std::make_shared<ExpiryRule>();
-  expiry->now = [&clock = environment_.clock()] { return ExpiryNow(clock); };
+  expiry->now = [&clock = environment_.clock()] { return ExpiredForGood(clock); };
   Shared::Disk& disk = shared_->DiskOf(environment_, data_directory);
   DatabaseOptions options{.env = disk.env,
                           .db = MakeDbOptions(options_, *shared_),

@@ -38,7 +38,7 @@ struct RocksdbEngineOptions {
 class RocksdbEngineFactory : public EngineFactory {
  public:
   // `environment` outlives the factory and its engines: all their files are the environment's, its
-  // wall clock tells compactions what has expired.
+  // clock tells compactions what has expired for good.
   explicit RocksdbEngineFactory(Environment& environment, RocksdbEngineOptions options = {});
   ~RocksdbEngineFactory() override;
 

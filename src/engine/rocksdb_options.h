@@ -62,8 +62,8 @@ struct RocksdbEngineFactory::Shared {
 
 // What a compaction needs to know to drop expired records. Until `schema` is set it drops none.
 struct ExpiryRule {
-  std::function<uint32_t()> now;
-  std::atomic<int> schema{-1};  // a ValueSchema
+  std::function<uint32_t()> now;  // those that are expired for good (env/clock.h)
+  std::atomic<int> schema{-1};    // a ValueSchema
 };
 
 rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,

@@ -1,10 +1,18 @@
 // Clock: monotonic time for every decision; wall time only for what users see (expiry, file ages,
-// timestamps). Thread-safe. SPDX-License-Identifier: Apache-2.0
+// timestamps), and where that matters, the one that the cluster agrees on. Thread-safe.
+//
+// Which      `WallMicros`: names, timestamps, displays. `AgreedWallMicros`, `ExpiryNow`: what a reader
+//            sees as expired, and expiry times that this server computes. `WallForGood`,
+//            `ExpiredForGood`: what may be destroyed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "base/instant.h"
+#include "env/agreed_time.h"
 
 namespace arion {
 
@@ -13,12 +21,38 @@ class Clock {
   virtual ~Clock() = default;
   virtual Instant Now() const = 0;
   virtual int64_t WallMicros() const = 0;  // since 1970
+
+  AgreedTime& agreed() const { return agreed_; }
+
+ private:
+  mutable AgreedTime agreed_;
 };
 
 // Expiry times count seconds since 2016-01-01 UTC (spec/wire-protocol.md 4.3).
 constexpr int64_t kExpiryEpochUnixSeconds = 1451606400;
+// Clocks that agree may lie so far apart; what expired so recently is kept.
+constexpr int64_t kMarginMicros = 5'000'000;
+
+inline int64_t AgreedWallMicros(const Clock& clock) {
+  const std::optional<int64_t> agreed = clock.agreed().WallMicros(clock.Now());
+  return agreed ? *agreed : clock.WallMicros();
+}
 inline uint32_t ExpiryNow(const Clock& clock) {
-  return static_cast<uint32_t>(clock.WallMicros() / 1000000 - kExpiryEpochUnixSeconds);
+  return static_cast<uint32_t>(AgreedWallMicros(clock) / 1000000 - kExpiryEpochUnixSeconds);
+}
+
+// Since 1970, in microseconds: what was to go by then may go, by this clock and by most others.
+// nullopt: nothing may.
+inline std::optional<int64_t> WallForGood(const Clock& clock) {
+  const Instant now = clock.Now();
+  const std::optional<int64_t> agreed = clock.agreed().WallMicros(now);
+  if (!agreed || !clock.agreed().IsFresh(now)) return std::nullopt;
+  return std::min(*agreed, clock.WallMicros()) - kMarginMicros;
+}
+// Records whose expiry is at most this; 0: none.
+inline uint32_t ExpiredForGood(const Clock& clock) {
+  const int64_t seconds = WallForGood(clock).value_or(0) / 1000000 - kExpiryEpochUnixSeconds;
+  return static_cast<uint32_t>(std::max<int64_t>(seconds, 0));
 }
 
 }  // namespace arion

@@ -506,6 +506,11 @@ const std::vector<Rule>& Rules() {
       {{"arion.meta", "guardian_interval", "period in which partitions are looked after", "10s",
         true},
        SetInterval<kMeta, &M::guardian_interval>},
+      {{"arion.meta", "clock_offset_max",
+        "a wall clock further from what most show is wrong: its server leads nothing that another "
+        "can",
+        "5s"},
+       SetInterval<kMeta, &M::clock_offset_max>},
       {{"arion.meta", "min_live_node_count_for_unfreeze",
         "below it nothing is reconfigured; 0: min(3, servers - 1), at least 1", "0", true},
        SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>},

@@ -73,6 +73,37 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
         }));
   }
   held_.push_back(registry.AddTable(
+      {.name = "server_clock_offset_seconds",
+       .help = "A server's wall clock minus what most wall clocks of the cluster show."},
+      MetricKind::kGauge, [this] {
+        std::vector<LabeledValue> rows;
+        for (const auto overview = Latest(); const ServerOverview& server : overview->servers)
+          if (server.clock_offset_ms)
+            rows.push_back({{{"server", server.address.ToString()}},
+                            static_cast<double>(*server.clock_offset_ms) / 1000});
+        return rows;
+      }));
+  held_.push_back(registry.AddTable(
+      {.name = "server_clock_wrong",
+       .help = "1: the server's wall clock is further from most others' than clock_offset_max."},
+      MetricKind::kGauge, [this] {
+        std::vector<LabeledValue> rows;
+        for (const auto overview = Latest(); const ServerOverview& server : overview->servers)
+          rows.push_back(
+              {{{"server", server.address.ToString()}}, server.has_wrong_clock ? 1.0 : 0.0});
+        return rows;
+      }));
+  add({.name = "meta_clock_offset_seconds",
+       .help = "The meta server's wall clock minus what most wall clocks of the cluster show."},
+      [](const ClusterOverview& overview) {
+        return absl::ToDoubleSeconds(overview.clocks.our_offset.value_or(absl::ZeroDuration()));
+      });
+  add({.name = "meta_clock_wrong", .help = "1: that is more than clock_offset_max."},
+      [](const ClusterOverview& overview) { return overview.clocks.is_ours_wrong ? 1 : 0; });
+  add({.name = "clocks_disagree",
+       .help = "1: most wall clocks of the cluster do not agree; nothing is removed by time."},
+      [](const ClusterOverview& overview) { return overview.clocks.agree ? 0 : 1; });
+  held_.push_back(registry.AddTable(
       {.name = "older_copies",
        .help =
            "Copies that a server came back with within a day and that lacked what their groups had "

@@ -386,6 +386,12 @@ void RegisterLease(MetricRegistry& registry, const ServerLease& lease, const Clo
       {.name = "lease_remaining_seconds",
        .help = "How long the server may serve without another beacon's answer; 0: it may not."},
       MetricKind::kGauge, {}, [&lease, &clock] { return Seconds(lease.Left(clock.Now())); }));
+  held->push_back(
+      registry.Add({.name = "clock_offset_seconds",
+                    .help = "This server's wall clock minus what most clocks of the cluster show."},
+                   MetricKind::kGauge, {}, [&clock] {
+                     return static_cast<double>(clock.WallMicros() - AgreedWallMicros(clock)) / 1e6;
+                   }));
   held->push_back(registry.Add({.name = "beacon_failures_total",
                                 .help = "Beacons that no meta server in charge acknowledged.",
                                 .old = {.name = "beacon_failed_count"}},

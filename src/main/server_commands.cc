@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <map>
 #include <set>
@@ -272,12 +273,26 @@ void AddCounters(RemoteCommands& commands, const PerfCounters& counters) {
 
 }  // namespace
 
-void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const char* program,
-                       int64_t started_unix_seconds) {
+namespace {
+
+// Only where people must know.
+std::string ClockText(const Clock& clock) {
+  const int64_t offset = clock.WallMicros() - AgreedWallMicros(clock);
+  if (std::abs(offset) <= kMarginMicros) return {};
+  return absl::StrCat(
+      ", wall clock WRONG: ", absl::FormatDuration(absl::Seconds(std::abs(offset) / 1000000)),
+      offset > 0 ? " ahead of" : " behind", " most of the cluster's");
+}
+
+}  // namespace
+
+void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const Clock& clock,
+                       const char* program, int64_t started_unix_seconds) {
   commands.Add("server-info", "", "product, version, build, since when it runs",
-               [program, started_unix_seconds](const Words&) {
+               [program, started_unix_seconds, &clock](const Words&) {
                  return absl::StrCat("Arion ", program, " ", Text(kVersion), " (", Text(kCommit),
-                                     "), Started at ", TimeText(started_unix_seconds));
+                                     "), Started at ", TimeText(started_unix_seconds),
+                                     ClockText(clock));
                });
   commands.Add("config-dump", "", "all settings as they are now", [&settings](const Words& words) {
     return words.empty() ? ConfigDump(settings)

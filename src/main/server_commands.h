@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "env/clock.h"
 #include "http/page_server.h"
 #include "main/live_settings.h"
 #include "main/perf_counters.h"
@@ -19,8 +20,8 @@ namespace arion {
 
 using AddPage = std::function<void(std::string path, std::string help, Page page)>;
 
-void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const char* program,
-                       int64_t started_unix_seconds);
+void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const Clock& clock,
+                       const char* program, int64_t started_unix_seconds);
 // /configs, /config, /updateConfig, /recentStartTime.
 void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_unix_seconds);
 

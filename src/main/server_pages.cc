@@ -43,7 +43,8 @@ ServerPages::ServerPages(ServerKind kind, const ServerConfig& config, Environmen
       settings_(kind, config),
       commands_(*threads_) {
   const int64_t started = absl::ToUnixSeconds(absl::Now());
-  AddServerCommands(commands_, settings_, kind == ServerKind::kMeta ? "meta" : "replica", started);
+  AddServerCommands(commands_, settings_, env.clock(),
+                    kind == ServerKind::kMeta ? "meta" : "replica", started);
   AddServerPages(pages_, settings_, started);
   pages_.Add("/metrics", "numbers, as text for Prometheus or JSON for older collectors",
              MetricsPage(registry_, IdentityOf(kind, config), env.clock(), [this] {

@@ -31,11 +31,12 @@ struct BeaconMessage {
   // header.
   std::optional<int64_t> arion_caps;
   std::optional<std::string> arion_version;
+  std::optional<int64_t> wall_ms;  // the sender's wall clock, unix
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node),
         v(6, s.hp_to_node);
-    v(1000, s.arion_caps), v(1001, s.arion_version);
+    v(1000, s.arion_caps), v(1001, s.arion_version), v(1002, s.wall_ms);
   }
   bool operator==(const BeaconMessage&) const = default;
 };
@@ -47,19 +48,22 @@ struct BeaconAck {
   bool allowed = false;
   std::optional<HostPort> hp_this_node;
   std::optional<HostPort> hp_primary_node;
-  std::optional<int64_t> arion_caps;  // Arion's extensions
+  // Arion's extensions.
+  std::optional<int64_t> arion_caps;
   // Names the life of the meta server that answers, and counts how often it has declared the sender
   // dead in it: whoever thinks that it held its lease all the while is told that its clock stood
   // still (replica/failure_detector_client.h).
   std::optional<int64_t> arion_meta_life;
   std::optional<int64_t> arion_deaths;
   std::optional<bool> arion_is_frozen;  // it changes no members now
+  // What most wall clocks show, unix; 0: they don't agree; absent: an older meta server's.
+  std::optional<int64_t> agreed_wall_ms;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.this_node), v(3, s.primary_node), v(4, s.is_master), v(5, s.allowed),
         v(6, s.hp_this_node);
     v(7, s.hp_primary_node), v(1000, s.arion_caps), v(1001, s.arion_meta_life),
-        v(1002, s.arion_deaths), v(1003, s.arion_is_frozen);
+        v(1002, s.arion_deaths), v(1003, s.arion_is_frozen), v(1004, s.agreed_wall_ms);
   }
   bool operator==(const BeaconAck&) const = default;
 };

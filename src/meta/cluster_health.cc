@@ -118,6 +118,15 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
                                    " takes no more copies: open files, of which its limit of ",
                                    server.open_files_max, " carries ", server.replicas_max,
                                    " copies (raise LimitNOFILE= of its service)"));
+  const auto wrong_clocks = Those(overview, [](const auto& s) { return s.has_wrong_clock; });
+  if (!wrong_clocks.empty())
+    parts.push_back(absl::StrCat(
+        wrong_clocks.size() == 1 ? "a wall clock is wrong (" : "wall clocks are wrong (",
+        Named(wrong_clocks), ")"));
+  if (overview.clocks.is_ours_wrong) parts.push_back("the meta server's wall clock is wrong");
+  if (!overview.clocks.agree)
+    parts.push_back(absl::StrCat("the wall clocks do not agree: they lie ",
+                                 absl::FormatDuration(overview.clocks.spread), " apart"));
   if (const int64_t older = OlderCopiesOf(overview); older > 0)
     parts.push_back(
         absl::StrCat(Count(older, "copy is", "copies are"), " older than what was committed (",

@@ -65,7 +65,7 @@ void AddTo(const ServerShare& part, ServerShare* sum) {
 
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
                            int32_t write_members_min) {
-  ClusterOverview overview{.level = level};
+  ClusterOverview overview{.level = level, .clocks = state.clocks};
   std::map<Endpoint, ServerShare> shares;
   std::map<Endpoint, int32_t> older;
   for (const auto& [app_id, table] : state.tables) {
@@ -88,9 +88,15 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
   }
   for (const auto& [endpoint, node] : state.nodes) {
     ++(node.alive ? overview.alive_servers : overview.dead_servers);
-    overview.servers.push_back({endpoint, node.alive, node.has_unreadable_disks, shares[endpoint],
-                                older[endpoint], node.older_copies});
-    ServerOverview& server = overview.servers.back();
+    ServerOverview& server = overview.servers.emplace_back();
+    server.address = endpoint;
+    server.is_alive = node.alive;
+    server.has_unreadable_disks = node.has_unreadable_disks;
+    server.share = shares[endpoint];
+    if (node.clock_offset) server.clock_offset_ms = absl::ToInt64Milliseconds(*node.clock_offset);
+    server.has_wrong_clock = node.has_wrong_clock;
+    server.older_copies = older[endpoint];
+    server.older_copies_recently = node.older_copies;
     server.replicas_max = node.replicas_max.value_or(0);
     server.open_files_max = node.open_files_max;
     server.lacks_open_files =

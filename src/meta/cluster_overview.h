@@ -58,6 +58,8 @@ struct ServerOverview {
   bool is_alive = false;
   bool has_unreadable_disks = false;
   ServerShare share;
+  std::optional<int64_t> clock_offset_ms;  // its wall clock minus what most show
+  bool has_wrong_clock = false;
   int32_t older_copies = 0;           // that lack what their groups have committed
   int64_t older_copies_recently = 0;  // found within a day, those that have learned since included
   // It takes no more copies: so many carries its limit of open files, which is that.
@@ -76,6 +78,7 @@ struct ClusterOverview {
   int32_t alive_servers = 0;
   int32_t dead_servers = 0;
   FunctionLevel level = FunctionLevel::kSteady;
+  Clocks clocks;
   std::vector<ServerOverview> servers;  // by address
   std::vector<TableOverview> tables;    // those that serve, by id
   std::vector<WorkOverview> work;       // by partition

@@ -122,7 +122,9 @@ struct Node {
   int64_t awaited_report = 0;
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
-  Instant slow_since;                           // while there are some
+  Instant slow_since;                          // while there are some
+  std::optional<absl::Duration> clock_offset;  // its wall clock minus what most show
+  bool has_wrong_clock = false;
   int64_t older_copies = 0;                     // that it came back with, within a day
   Instant older_since;                          // when the last of them was found
   std::map<int32_t, int32_t> unknown_tables;    // copies, by id, of tables that are not stored
@@ -143,7 +145,16 @@ struct LivenessLimits {
   int32_t live_percentage = 50;
 };
 
+// What the wall clocks show (meta/cluster_clock.h). Memory only.
+struct Clocks {
+  bool agree = true;
+  absl::Duration spread;
+  std::optional<absl::Duration> our_offset;  // the meta server's, from what most show
+  bool is_ours_wrong = false;
+};
+
 struct ClusterState {
+  Clocks clocks;
   std::map<int32_t, Table> tables;  // dropped ones too
   std::map<Endpoint, Node> nodes;   // alive and dead
   std::map<Endpoint, HostPort> host_names;

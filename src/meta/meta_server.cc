@@ -71,6 +71,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
+      cluster_clock_(options_.clock_offset_max),
       life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
       last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
 
@@ -235,6 +236,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
       break;
   }
   leases_end_ = Now() + options_.grace;
+  NoteWallClock(from, beacon->wall_ms);
   Answer(request, BeaconAck{.time = beacon->time,
                             .this_node = beacon->to_node,
                             .primary_node = beacon->to_node,
@@ -242,12 +244,69 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
                             .allowed = true,
                             .arion_meta_life = life_,
                             .arion_deaths = detector_.Deaths(from),
-                            .arion_is_frozen = Level() <= FunctionLevel::kFreezed});
+                            .arion_is_frozen = Level() <= FunctionLevel::kFreezed,
+                            .agreed_wall_ms = AgreedWallMillis().value_or(0)});
+}
+
+// An older server tells nothing of its clock.
+void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms) {
+  const int64_t monotonic_ms = Now().nanos() / 1'000'000;
+  const absl::Duration ours = absl::Milliseconds(env_.clock().WallMicros() / 1000 - monotonic_ms);
+  if (wall_ms && *wall_ms >= 0 && *wall_ms < INT64_MAX / 2)
+    cluster_clock_.Note(from, absl::Milliseconds(*wall_ms - monotonic_ms), ours,
+                        state_.AliveCount());
+  else
+    cluster_clock_.Note(ours, state_.AliveCount());
+  if (const std::optional<int64_t> agreed = AgreedWallMillis())
+    env_.clock().agreed().Agree(*agreed * 1000, Now());
+  ShowClocks();
+}
+
+std::optional<int64_t> MetaServer::State::AgreedWallMillis() const {
+  const std::optional<absl::Duration> agreed = cluster_clock_.agreed();
+  if (!agreed) return std::nullopt;
+  return Now().nanos() / 1'000'000 + absl::ToInt64Milliseconds(*agreed);
+}
+
+// What the clocks show goes where it is judged and displayed; a change is said once.
+void MetaServer::State::ShowClocks() {
+  const std::optional<absl::Duration> agreed = cluster_clock_.agreed();
+  Clocks& clocks = state_.clocks;
+  if (clocks.agree != agreed.has_value())
+    LOG(WARNING)
+        << (agreed ? "meta: most wall clocks agree again"
+                   : "meta: the wall clocks of this cluster do not agree, and nobody can tell "
+                     "which is right: they lie ")
+        << (agreed ? "" : absl::FormatDuration(cluster_clock_.Spread()))
+        << (agreed ? "" : " apart. Nothing is removed by time; set them right (NTP)");
+  clocks.agree = agreed.has_value();
+  clocks.spread = cluster_clock_.Spread();
+  clocks.our_offset = cluster_clock_.OurOffset();
+  if (clocks.is_ours_wrong != cluster_clock_.AreWeWrong())
+    LOG(WARNING) << "meta: the wall clock of this meta server is "
+                 << (cluster_clock_.AreWeWrong()
+                         ? absl::StrCat(absl::FormatDuration(*clocks.our_offset),
+                                        " off what most others show: set it right (NTP)")
+                         : "right again");
+  clocks.is_ours_wrong = cluster_clock_.AreWeWrong();
+  for (auto& [endpoint, node] : state_.nodes) {
+    node.clock_offset = cluster_clock_.OffsetOf(endpoint);
+    const bool is_wrong = cluster_clock_.IsWrong(endpoint);
+    if (is_wrong == node.has_wrong_clock) continue;
+    node.has_wrong_clock = is_wrong;
+    LOG(WARNING) << "meta: the wall clock of " << endpoint << " is "
+                 << (is_wrong ? absl::StrCat(absl::FormatDuration(*node.clock_offset),
+                                             " off what most others show: it leads nothing that "
+                                             "another can lead; set it right (NTP)")
+                              : "right again");
+    SchedulePlan();
+  }
 }
 
 void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
   LOG(INFO) << "meta: " << endpoint << " " << what;
   Node& node = state_.nodes[endpoint];
+  cluster_clock_.Forget(endpoint);
   node.alive = true;
   node.collected = false;
   node.awaited_report = 0;
@@ -275,6 +334,8 @@ void MetaServer::State::ExpireNodes() {
     Node& node = state_.nodes[endpoint];
     node.alive = false;
     node.collected = false;
+    cluster_clock_.Forget(endpoint);
+    ShowClocks();
   }
 }
 
@@ -311,11 +372,11 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   if (response.err != ErrorCode::kOk) {
     response.partitions.clear();
   } else {
-    auto garbage = GarbageOf(state_, Level(), sync->node, UnixSeconds());
+    auto garbage = GarbageOf(state_, Level(), sync->node, UnixSecondsForGood());
     if (!garbage.empty()) response.gc_replicas = std::move(garbage);
     if (sync->missing_replicas)
       response.unneeded_replicas =
-          UnneededOf(state_, Level(), sync->node, *sync->missing_replicas, UnixSeconds());
+          UnneededOf(state_, Level(), sync->node, *sync->missing_replicas, UnixSecondsForGood());
   }
   Answer(request, response);
   SchedulePlan();

@@ -53,6 +53,7 @@ struct MetaServerOptions {
   std::optional<FunctionLevel> function_level_on_start;
   PeerGeneration peer_generation = PeerGeneration::k25;
   bool balance_only_moves_primaries = false;
+  absl::Duration clock_offset_max = absl::Seconds(5);  // of a wall clock, from what most show
   // Requests that are not the meta server's (RPC_CLI_CLI_CALL); true: taken over. Any thread.
   std::function<bool(InboundRequest&)> other_requests;
 };

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "meta/cluster_clock.h"
 #include "meta/cluster_state.h"
 #include "meta/configuration_change.h"
 #include "meta/failure_detector.h"
@@ -58,7 +59,9 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   };
 
   Instant Now() const { return env_.clock().Now(); }
-  int64_t UnixSeconds() const { return env_.clock().WallMicros() / 1000000; }
+  int64_t UnixSeconds() const { return AgreedWallMicros(env_.clock()) / 1000000; }
+  // What was to go by then may go; 0 where the clocks don't agree: nothing may.
+  int64_t UnixSecondsForGood() const { return WallForGood(env_.clock()).value_or(0) / 1000000; }
   FunctionLevel Level() const {
     return state_.Level({.min_live_node_count = options_.min_live_node_count_for_unfreeze,
                          .live_percentage = options_.node_live_percentage_threshold_for_update});
@@ -102,6 +105,9 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnUpdate(InboundRequest& request);
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void OnDuplicationSync(InboundRequest& request);
+  void NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms);
+  void ShowClocks();
+  std::optional<int64_t> AgreedWallMillis() const;
   void NodeCameAlive(Endpoint endpoint, const char* what);
   void EndIncarnation(Endpoint endpoint);
   int64_t NewReportNumber() { return ++last_report_number_; }
@@ -184,6 +190,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Phase phase_ = Phase::kStarting;
   ClusterState state_;
   FailureDetector detector_;
+  ClusterClock cluster_clock_;
   std::set<std::string> reserved_names_;  // of tables that are being stored
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;  // for tables in changes_

@@ -88,6 +88,10 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   json.Key("unreadable_disks");
   json.Bool(server.has_unreadable_disks);
   WriteShare(json, server.address, server.share);
+  json.Key("clock_offset_ms");
+  server.clock_offset_ms ? json.Int64(*server.clock_offset_ms) : json.Null();
+  json.Key("wrong_clock");
+  json.Bool(server.has_wrong_clock);
   WriteField(json, "older_copies", server.older_copies);
   WriteField(json, "older_copies_recently", server.older_copies_recently);
   json.Key("lacks_open_files");

@@ -204,7 +204,7 @@ class Look {
     const PartitionConfiguration& config = partition.config;
     const bool is_under_way = partition.intent && partition.intent->type == ConfigType::kRemove;
     const bool may_move = is_under_way || moves_away_ < kSlowMovesAtOnce;
-    if (slow_.IsOnSlowDisk(config.primary, config.pid) ||
+    if (slow_.IsOnSlowDisk(config.primary, config.pid) || slow_.HasWrongClock(config.primary) ||
         (may_move && slow_.IsSlowToMost(config.primary))) {
       if (slow_.FastOf(succession_.Intact(partition), config.pid).empty()) return std::nullopt;
       ++moves_away_;

@@ -20,6 +20,7 @@
 //               member whose acknowledgements its primary calls slow (replica/peer_pace.h), a few
 //               at a time; another server takes its place at once. It is primary of nothing while
 //               most others call it slow. Where most servers are slow nobody is moved.
+//               Nor is a server with a wrong wall clock primary where another may be.
 //           P4  Freezed: no proposals, but writes. Below: nothing at all.
 //           P5  Where a server knows a larger ballot than is stored, nothing is done but to catch up
 //               (meta/stale_configuration.h).

@@ -38,9 +38,15 @@ bool SlowServers::MayTakeCopy(Endpoint endpoint, const PartitionConfiguration& c
          !AcknowledgesSlowly(endpoint, config.primary);
 }
 
+bool SlowServers::HasWrongClock(Endpoint endpoint) const {
+  const Node* node = state_.FindNode(endpoint);
+  return node != nullptr && node->has_wrong_clock;
+}
+
 std::vector<Endpoint> SlowServers::FastOf(std::vector<Endpoint> nodes, PartitionId pid) {
-  std::erase_if(nodes,
-                [&](Endpoint node) { return IsOnSlowDisk(node, pid) || IsSlowToMost(node); });
+  std::erase_if(nodes, [&](Endpoint node) {
+    return IsOnSlowDisk(node, pid) || IsSlowToMost(node) || HasWrongClock(node);
+  });
   return nodes;
 }
 

@@ -5,6 +5,7 @@
 //           after 2 s, so that others would be known to be slow as well. Acknowledging slowly: others
 //           say so (replica/peer_pace.h). Who has a slow disk is judged by that alone.
 //           Where most servers are slow, none is: there is nowhere to go.
+//           A wrong wall clock counts like a slow disk, for who leads only (meta/cluster_clock.h).
 //           For one look. What it waits for moves *next_look, when waiting ends.
 // Lifetime  The state and *next_look outlive it.
 // SPDX-License-Identifier: Apache-2.0
@@ -29,6 +30,8 @@ class SlowServers {
   bool IsSlowToMost(Endpoint endpoint) const;
   // Nothing of that speaks against a new copy there; a slow disk counts at once.
   bool MayTakeCopy(Endpoint endpoint, const PartitionConfiguration& config) const;
+  // Its wall clock is not what most show: by it records would expire too early or too late.
+  bool HasWrongClock(Endpoint endpoint) const;
   // Those of `nodes` that may lead.
   std::vector<Endpoint> FastOf(std::vector<Endpoint> nodes, PartitionId pid);
 

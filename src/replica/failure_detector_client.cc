@@ -2,6 +2,7 @@
 #include "replica/failure_detector_client.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/log.h"
@@ -78,7 +79,8 @@ void FailureDetectorClient::SendBeacon() {
   BeaconMessage beacon{.time = sent.nanos() / 1'000'000,
                        .from_node = transport_.local(),
                        .to_node = target_,
-                       .start_time = start_time_ms_};
+                       .start_time = start_time_ms_,
+                       .wall_ms = env_.clock().WallMicros() / 1000};
   if (options_.generation == PeerGeneration::k26) {
     beacon.hp_from_node = HostPort::From(beacon.from_node);
     beacon.hp_to_node = HostPort::From(beacon.to_node);
@@ -120,6 +122,7 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
     return SendBeacon();
   }
   const Instant now = env_.clock().Now();
+  NoteAgreed(ack->agreed_wall_ms, sent, now);
   // The lease ended while this ack was under way and its timer is late: another may have our roles.
   if (is_connected_ && !lease_.Held(now)) Lose(kNotAcknowledged);
   if (WasDeclaredDead(*ack) && is_connected_) Lose(kDeclaredDead);
@@ -141,6 +144,27 @@ bool FailureDetectorClient::WasDeclaredDead(const BeaconAck& ack) {
   const int64_t known = is_same_life ? deaths_->count : 0;
   deaths_ = {*ack.arion_meta_life, *ack.arion_deaths};
   return *ack.arion_deaths > known;
+}
+
+void FailureDetectorClient::NoteAgreed(std::optional<int64_t> wall_ms, Instant sent, Instant now) {
+  const Clock& clock = env_.clock();
+  // With a meta server that compares no clocks the own one counts.
+  if (!wall_ms) return clock.agreed().Agree(clock.WallMicros(), now);
+  if (*wall_ms <= 0 || *wall_ms > INT64_MAX / 2000) return;
+  clock.agreed().Agree(*wall_ms * 1000 + absl::ToInt64Microseconds((now - sent) / 2), now);
+  const int64_t offset = clock.WallMicros() - AgreedWallMicros(clock);
+  const bool is_wrong = std::abs(offset) > (has_wrong_clock_ ? kMarginMicros / 2 : kMarginMicros);
+  if (is_wrong == has_wrong_clock_) return;
+  has_wrong_clock_ = is_wrong;
+  if (is_wrong)
+    LOG(WARNING)
+        << "the wall clock of this server is "
+        << absl::FormatDuration(absl::Microseconds(std::abs(offset)))
+        << (offset > 0 ? " ahead of" : " behind")
+        << " most clocks of the cluster: set it right (NTP). Records expire by the others' time "
+           "meanwhile, and it leads nothing that another can lead";
+  else
+    LOG(WARNING) << "the wall clock of this server is right again";
 }
 
 void FailureDetectorClient::TryAnother() {

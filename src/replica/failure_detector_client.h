@@ -66,6 +66,8 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   // Whether this server was declared dead since the last answer, or before the first one of a meta
   // server that was not the one to grant this term.
   bool WasDeclaredDead(const BeaconAck& ack);
+  // What most clocks show, at the middle of a beacon's way there and back.
+  void NoteAgreed(std::optional<int64_t> wall_ms, Instant sent, Instant now);
   void TryAnother();
   void ArmLeaseTimer();
   void OnLeaseTimer();
@@ -91,6 +93,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   bool is_connected_ = false;
   bool is_started_ = false;
   bool is_stopped_ = false;
+  bool has_wrong_clock_ = false;
   TimerId beacon_timer_ = kNoTimer;
   TimerId lease_timer_ = kNoTimer;
 };

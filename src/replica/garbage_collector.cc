@@ -196,7 +196,10 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
     return;
   }
   const Instant now = host_->env.clock().Now();
-  const absl::Time wall = absl::FromUnixMicros(host_->env.clock().WallMicros());
+  // Where the time is not agreed upon, nothing has been kept long enough.
+  const std::optional<int64_t> wall_micros = WallForGood(host_->env.clock());
+  const bool is_agreed = wall_micros.has_value();
+  const absl::Time wall = absl::FromUnixMicros(wall_micros.value_or(0));
   Count count;
   std::map<std::string, Instant> seen;
   for (const Entry& entry : *listed) {
@@ -208,7 +211,7 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
     const absl::Duration age = wall - absl::FromUnixMicros(entry.since_us);
     const absl::Duration seen_for = now - since;
     const bool is_old = age >= keep && seen_for >= std::min(keep, kSeenMin);
-    if (is_old || seen_for >= keep) place.due.insert(entry.name);
+    if (is_agreed && (is_old || seen_for >= keep)) place.due.insert(entry.name);
   }
   place.seen = std::move(seen);
   {

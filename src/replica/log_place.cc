@@ -141,7 +141,7 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
     // Another directory's may come back with its disk: it is kept as what failed is, not as garbage.
     ASSIGN_OR_RETURN(const bool is_its_own, IsFolderOf(files, folder, replica_directory));
     RETURN_IF_ERROR(files.Rename(
-        folder, absl::StrCat(folder, ".", clock.WallMicros(), is_its_own ? ".gar" : ".err")));
+        folder, absl::StrCat(folder, ".", AgreedWallMicros(clock), is_its_own ? ".gar" : ".err")));
   }
   RETURN_IF_ERROR(files.CreateDirectories(JoinPath(folder, kLogName)));
   RETURN_IF_ERROR(WriteFileDurably(files, JoinPath(folder, kDataName), replica_directory));

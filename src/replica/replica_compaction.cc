@@ -28,7 +28,7 @@ std::string MomentText(int64_t unix_ms) {
 
 }  // namespace
 
-int64_t Replica::UnixMillis() const { return host_->env.clock().WallMicros() / 1000; }
+int64_t Replica::UnixMillis() const { return AgreedWallMicros(host_->env.clock()) / 1000; }
 
 // Begins what is due, and looks again where the clock may make something due.
 void Replica::ConsiderCompaction() {

@@ -210,7 +210,7 @@ std::optional<size_t> ChooseDataDirectory(absl::Span<const DirectoryLoad> loads)
 absl::StatusOr<std::string> SetDirectoryAside(FileSystem& files, const Clock& clock,
                                               const std::string& path, SetAside why) {
   const std::string target =
-      absl::StrCat(path, ".", clock.WallMicros(), why == SetAside::kFailed ? ".err" : ".gar");
+      absl::StrCat(path, ".", AgreedWallMicros(clock), why == SetAside::kFailed ? ".err" : ".gar");
   RETURN_IF_ERROR(files.Rename(path, target));
   RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(path)));
   return target;

@@ -101,6 +101,7 @@ SimEnvironment& SimNode::Start() {
   CHECK(!life_->alive) << name_ << " lives already";
   uint32_t number = life_->number + 1;
   life_ = std::make_shared<SimLife>();
+  agreed().Forget();
   life_->number = number;
   life_->alive = true;
   PauseFor(absl::ZeroDuration());

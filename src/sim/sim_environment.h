@@ -102,6 +102,11 @@ class SimNode : public Clock {
   int64_t WallMicros() const override;
   void SetClockRate(double rate);
   void SetWallRate(double rate) { wall_rate_ = rate; }
+  // Somebody set it, and it keeps time from now on.
+  void SetWallRight() {
+    wall_rate_ = 1;
+    wall_offset_micros_ = kWallStartMicros;
+  }
   void JumpWall(absl::Duration jump) { wall_offset_micros_ += absl::ToInt64Microseconds(jump); }
   // What `local` of this node's time is in the world's.
   absl::Duration ToWorld(absl::Duration local) const;

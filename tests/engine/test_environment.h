@@ -28,6 +28,7 @@ class TestEnvironment : public Environment, private Clock {
   const std::string& root() const { return root_; }
   void set_expiry_now(uint32_t seconds) {
     wall_micros_ = (kExpiryEpochUnixSeconds + seconds) * 1000000;
+    agreed().Agree(wall_micros_, Now());
   }
 
   const Clock& clock() const override { return *this; }

@@ -130,7 +130,8 @@ class MetaFixture : public testing::Test {
     BeaconMessage beacon{.time = 77,
                          .from_node = ServerAt(n),
                          .to_node = transport_.local(),
-                         .start_time = servers_[n].start_time};
+                         .start_time = servers_[n].start_time,
+                         .wall_ms = node_.WallMicros() / 1000};
     auto ack = Ask<BeaconAck>(kRpcBeacon, beacon);
     return ack && ack->is_master && ack->allowed && ack->time == 77;
   }

@@ -458,6 +458,26 @@ TEST_F(PartitionGuardianTest, OneThatCameBackCleanIsGoodWhereAPrimaryKeptRunning
   EXPECT_TRUE(partition().serving.contains(kB));
 }
 
+// ---- wall clocks ----
+
+TEST_F(PartitionGuardianTest, WhoseClockIsWrongLeadsNothingThatAnotherCanLead) {
+  Members(kA, {kB, kC});
+  state_.nodes[kA].has_wrong_clock = true;
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+  state_.nodes[kB].has_wrong_clock = state_.nodes[kC].has_wrong_clock = true;
+  ExpectNothing();
+  state_.nodes[kA].has_wrong_clock = state_.nodes[kC].has_wrong_clock = false;
+  partition().config.primary = {};
+  Members({}, {kB, kC});
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+}
+
+TEST_F(PartitionGuardianTest, AWrongClockIsBetterThanNoPrimary) {
+  Members({}, {kB});
+  state_.nodes[kB].has_wrong_clock = true;
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
 // ---- copies that are older than they were ----
 
 TEST_F(PartitionGuardianTest, APrimaryThatLeavesBecauseAnotherHoldsMoreIsNoneThatHoldsAll) {

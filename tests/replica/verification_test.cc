@@ -157,6 +157,7 @@ TEST_F(VerificationTest, OneCopyAloneIsNotVerified) {
 TEST_F(VerificationTest, AMemberWhoseClockIsOffIsNotCounted) {
   ASSERT_NO_FATAL_FAILURE(Fill(3, 3));
   servers_[1]->node.JumpWall(absl::Hours(1));
+  servers_[1]->node.agreed().Forget();  // no meta server tells it the time
   const VerifyReplicasResponse result = Verify(*servers_[0]);
   EXPECT_EQ(result.verdict, ContentVerdictKind::kUnverified);
   EXPECT_THAT(result.why, testing::HasSubstr("clock"));

@@ -3,6 +3,7 @@
 #include "tools/shell/arguments.h"
 #include "tools/shell/server_load.h"
 #include "tools/shell/session.h"
+#include "tools/shell/wrong_clocks.h"
 
 namespace arion::shell {
 namespace {
@@ -66,6 +67,11 @@ absl::StatusOr<Outcome> Nodes(Session& session, const Words& words) {
   }
   RETURN_IF_ERROR(AddLoads(arguments, nodes, &list, &outcome));
   outcome.answer.AddList(std::move(list));
+  Answer::List clocks{"wrong_clocks", {"whose", "problem", "remedy"}, {}};
+  for (const WrongClock& clock : WrongClocks(session))
+    clocks.rows.push_back({clock.whose, clock.what, clock.remedy});
+  if (!clocks.rows.empty()) outcome.health = Health::kBad;
+  if (!clocks.rows.empty()) outcome.answer.AddList(std::move(clocks));
   return outcome;
 }
 

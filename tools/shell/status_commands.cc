@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "tools/pages/server_page.h"
 #include "tools/shell/session.h"
+#include "tools/shell/wrong_clocks.h"
 
 namespace arion::shell {
 namespace {
@@ -255,6 +256,8 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
                              std::string("set_meta_level steady")});
   AddWarnings(session, &problems);
   AddServers(overview, &problems);
+  for (const WrongClock& clock : WrongClocks(session))
+    problems.rows.push_back({clock.whose, clock.what, clock.remedy});
   AddPartitions(overview, &problems);
   int64_t partitions = 0, healthy = 0;
   for (const TableState& table : overview.tables) {

@@ -1,0 +1,52 @@
+// AgreedTime: what the cluster agrees the wall clock says, as one server was told it last; so that one
+// wrong clock neither destroys a record nor serves it for too long.
+//
+// Shapes    The meta server compares the wall clocks that beacons carry (meta/cluster_clock.h) and
+//           answers with the time that most of them show. From then on the monotonic clock counts: the
+//           own wall clock may jump as it likes. Without any answer yet the own wall clock is all there
+//           is, for what may be wrong for a while (reads); for what can't be undone there is no time
+//           then, nor when the last answer is older than kFreshFor.
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "base/instant.h"
+
+namespace arion {
+
+class AgreedTime {
+ public:
+  static constexpr absl::Duration kFreshFor = absl::Minutes(1);
+
+  // Most clocks showed `wall_micros` (since 1970) at `at` of this server's monotonic clock.
+  void Agree(int64_t wall_micros, Instant at) {
+    behind_micros_.store(wall_micros - at.nanos() / 1000, std::memory_order_relaxed);
+    agreed_at_nanos_.store(at.nanos(), std::memory_order_release);
+  }
+  // A new process begins (in the simulator).
+  void Forget() { agreed_at_nanos_.store(kNever, std::memory_order_release); }
+
+  // nullopt: never agreed.
+  std::optional<int64_t> WallMicros(Instant now) const {
+    if (agreed_at_nanos_.load(std::memory_order_acquire) == kNever) return std::nullopt;
+    return now.nanos() / 1000 + behind_micros_.load(std::memory_order_relaxed);
+  }
+  bool IsFresh(Instant now) const {
+    const int64_t agreed_at = agreed_at_nanos_.load(std::memory_order_acquire);
+    return agreed_at != kNever && now - Instant(agreed_at) < kFreshFor;
+  }
+
+ private:
+  static constexpr int64_t kNever = INT64_MIN;
+
+  std::atomic<int64_t> behind_micros_{0};  // of the wall clock, the monotonic one
+  std::atomic<int64_t> agreed_at_nanos_{kNever};
+};
+
+}  // namespace arion

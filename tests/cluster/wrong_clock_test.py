@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""One server's wall clock is wrong for a while, ahead or behind. It is shown, leads nothing that others can lead, and destroys
+nothing: when its clock is right again it serves every record.
+
+    tests/cluster/wrong_clock_test.py
+SPDX-License-Identifier: Apache-2.0
+"""
+
+import os
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+import data_api
+import harness
+import records
+
+DAY = 86400
+RECORDS = 60
+
+
+class WrongClock(records.RecordsTest):
+    partitions = 4
+
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        library = os.path.join(cls.directory.name, "wrong_clock.so")
+        harness.run(["cc", "-shared", "-fPIC", "-o", library, os.path.join(harness.HERE, "wrong_clock.c")])
+        cls.cluster = harness.Cluster(replica_command=["/usr/bin/env", f"LD_PRELOAD={library}",
+                                                       os.path.join(harness.BUILD, "arion_replica")])
+        for server in cls.cluster.replicas:
+            cls.set_clock(server, 0)
+        try:
+            cls.cluster.start()
+            harness.wait_for("every replica server is known", lambda: cls.cluster.alive() == cls.servers)
+            cls.cluster.create_table(cls.table, partitions=cls.partitions)
+        except Exception:
+            cls.cluster.print_logs()
+            cls.cluster.destroy()
+            raise
+
+    @classmethod
+    def tearDownClass(cls):
+        super().tearDownClass()
+        cls.directory.cleanup()
+
+    @staticmethod
+    def set_clock(server, offset):
+        with open(os.path.join(server.directory, "clock_offset"), "r+b" if server.is_running() else "wb") as file:
+            file.write(struct.pack("<q", offset))
+
+    def shell(self, commands):
+        return subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-e", commands],
+                              capture_output=True, text=True, check=False, timeout=60 * harness.PATIENCE).stdout
+
+    def put_with_ttl(self, prefix, seconds):
+        expiry = int(time.time()) - data_api.EPOCH + seconds
+        for i in range(RECORDS):
+            key = data_api.raw_key(b"%s%d" % (prefix, i), b"s")
+            answer = self.again(lambda table: table.put(key=key, value=b"v", expire_ts_seconds=expiry), time.monotonic() + 60)
+            self.assertEqual(answer["error"], data_api.OK)
+
+    def count(self, prefix):
+        until = time.monotonic() + 60 * harness.PATIENCE
+        return sum(self.again(lambda table: table.get(data_api.raw_key(b"%s%d" % (prefix, i), b"s")), until)["error"] == data_api.OK
+                   for i in range(RECORDS))
+
+    def is_wrong(self, server):
+        return harness.value_of(harness.metrics(self.cluster.meta), "arion_server_clock_wrong", server=server.address) == 1
+
+    def leads_nothing(self, server):
+        return all(p["primary"] and p["primary"] != server.address for p in self.cluster.partitions(self.table))
+
+    def wrong_for_a_while(self, victim, offset, prefix):
+        """The victim leads all, its clock jumps, everything is compacted, the clock is set right."""
+        self.addCleanup(self.set_clock, victim, 0)
+        self.put_with_ttl(prefix, 10 * DAY)
+        self.lead(victim, time.monotonic() + 60)
+        self.set_clock(victim, offset)
+        harness.wait_for("it is found", lambda: self.is_wrong(victim))
+        for said in (self.shell("status"), self.shell("nodes")):
+            self.assertRegex(said, f"server {victim.address} +its wall clock is wrong: [+-]")
+        self.assertRegex(self.shell("server_info"), "wall clock WRONG")
+        with open(victim.log, encoding="utf-8", errors="replace") as log:
+            self.assertIn("the wall clock of this server is", log.read())
+        harness.wait_for("it leads nothing", lambda: self.leads_nothing(victim))
+        self.assertIn("compacted: 100 %", self.shell(f"use {self.table}; manual-compaction start -b --wait"))
+        self.assertEqual(self.count(prefix), RECORDS)
+        self.set_clock(victim, 0)
+        harness.wait_for("it is right again", lambda: not self.is_wrong(victim))
+        self.lead(victim, time.monotonic() + 60)
+        self.assertEqual(self.count(prefix), RECORDS, "destroyed by a wrong clock")
+
+    def test_a_clock_that_is_ahead_destroys_nothing(self):
+        self.wrong_for_a_while(self.cluster.replicas[2], 30 * DAY, b"ahead")
+
+    def test_a_clock_that_is_behind_destroys_nothing(self):
+        self.wrong_for_a_while(self.cluster.replicas[1], -30 * DAY, b"behind")
+
+    def test_a_clock_that_is_wrong_from_the_start_destroys_nothing(self):
+        victim = self.cluster.replicas[0]
+        self.addCleanup(self.set_clock, victim, 0)
+        self.put_with_ttl(b"start", 10 * DAY)
+        self.assertEqual(victim.stop(), 0)
+        self.set_clock(victim, 30 * DAY)
+        victim.start()
+        self.cluster.wait_healthy(self.table)
+        harness.wait_for("it is found", lambda: self.is_wrong(victim))
+        self.assertIn("compacted: 100 %", self.shell(f"use {self.table}; manual-compaction start -b --wait"))
+        self.set_clock(victim, 0)
+        harness.wait_for("it is right again", lambda: not self.is_wrong(victim))
+        self.lead(victim, time.monotonic() + 60)
+        self.assertEqual(self.count(b"start"), RECORDS)
+
+    def test_what_has_expired_goes_when_all_clocks_are_right(self):
+        self.put_with_ttl(b"short", 1)
+        harness.wait_for("they have expired", lambda: self.count(b"short") == 0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,21 @@
+// Wall clocks that are wrong, or differ, as the meta server's page says; for status and nodes.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/shell/session.h"
+
+namespace arion::shell {
+
+struct WrongClock {
+  std::string whose;  // "server 127.0.0.1:34801"
+  std::string what;
+  std::string remedy;
+};
+
+// Nothing where no page of a meta server can be read.
+std::vector<WrongClock> WrongClocks(Session& session);
+
+}  // namespace arion::shell
