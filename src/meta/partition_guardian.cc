@@ -246,8 +246,12 @@ class Look {
     if (report == nullptr) {
       bool gone = node->collected && !node->has_unreadable_disks && !node->IsLoading(config.pid);
       if (gone) return Write(WithoutPrimary(config), "primary has lost its replica");
-      if (expired) return Write(WithoutPrimary(config), "primary was not loaded within a grace");
-      return Step{};
+      if (!expired) return Step{};
+      // Where nobody else is known to hold everything, what it holds may be needed.
+      return Write(succession_.Intact(partition).empty() && !config.secondaries.empty()
+                       ? PrimaryAmongSecondaries(config)
+                       : WithoutPrimary(config),
+                   "primary was not loaded within a grace");
     }
     if (!partition.suspects.contains(primary)) {
       if (expired) return Write(WithoutPrimary(config), "primary did not resume within a grace");

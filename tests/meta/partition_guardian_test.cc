@@ -532,6 +532,17 @@ TEST_F(PartitionGuardianTest, AnOnlyMemberThatCameBackOlderGivesWayToAFormerOne)
   EXPECT_EQ(Step().write->last_drops.back(), kB);
 }
 
+TEST_F(PartitionGuardianTest,
+       APrimaryThatLoadsTooLongStaysAMemberWhereNobodyElseHoldsAllForCertain) {
+  Members(kA, {kB});
+  RestartAll();
+  now_ = now_ + absl::Seconds(11);
+  Reports(kA, {.status = PartitionStatus::kInactive, .loading = true});
+  EXPECT_EQ(Step().write->secondaries, (std::vector{kB, kA}));
+  partition().serving.insert(kB);
+  EXPECT_EQ(Step().write->secondaries, (std::vector{kB}));
+}
+
 // It may have written since.
 TEST_F(PartitionGuardianTest, AnOnlyMemberThatKeptRunningIsComparedWithNobody) {
   Members(kA, {}, {kB});
