@@ -40,8 +40,10 @@ enum class Fault : uint8_t {
   kSilentChange,  // a record of one secondary changes or is lost, its decree stays, and nobody is
                   // told; it is verified until the copies are equal; as kDiskLost
   kPausedVm,  // a node is frozen together with its monotonic clock, perhaps longer than the grace
+  kDiskPutBack,  // a server starts again with an older copy of its disk, or of one data directory, all
+                 // others perhaps with it; as kDiskLost
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kPausedVm) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kDiskPutBack) + 1;
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

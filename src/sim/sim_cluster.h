@@ -31,6 +31,7 @@
 #include "sim/checkers.h"
 #include "sim/coverage.h"
 #include "sim/data_checker.h"
+#include "sim/disk_image.h"
 #include "sim/fault_mix.h"
 #include "sim/sim_transport.h"
 #include "sim/table_churn.h"
@@ -125,6 +126,7 @@ class SimCluster {
     std::optional<Instant> knows_nothing_since;
     std::vector<std::string> new_directories;  // tags
     std::set<std::string> set_aside;           // names, when it was last looked
+    DiskImage image;                           // a copy of its disk, made some time ago
   };
   struct Meta {
     SimNode* node = nullptr;
@@ -182,6 +184,10 @@ class SimCluster {
   void LoseDirectories(Server& server, Fault fault);
   static void MakeEmpty(SimDisk& disk, const std::string& path);
   void RotSomething(Server& server);
+  // Of some server's disk, now and then: torn, or not.
+  void KeepImages();
+  // The power of the others may go with it.
+  void PutBackDisk(Server& server);
   void LoseCopy(Server& server, Fault fault);
   static std::set<std::string> SetAsideAsFailed(const SimDisk& disk);
   void CrashOne(Server& server, absl::Duration length);

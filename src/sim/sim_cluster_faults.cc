@@ -248,7 +248,10 @@ void SimCluster::LoseCopy(Server& server, Fault fault) {
   // other copy knows better.
   const bool loses_silently = fault == Fault::kBitRot && replica_count_ == 1 &&
                               server_options_.durability == Durability::kOs;
-  if (lost_copy_ || loses_silently || !IsCalm()) {
+  // An only copy that went back knows nothing of it, and nobody else does.
+  const bool goes_back = fault == Fault::kDiskPutBack;
+  const bool nobody_knows = goes_back && (replica_count_ == 1 || server.image.IsEmpty());
+  if (lost_copy_ || loses_silently || nobody_knows || !IsCalm()) {
     --faults_[static_cast<size_t>(fault)];
     return;
   }
@@ -337,6 +340,7 @@ void SimCluster::Inject(Fault fault) {
     case Fault::kBitRot:
     case Fault::kReplaced:
     case Fault::kReadErrors:
+    case Fault::kDiskPutBack:
       return LoseCopy(server, fault);
     case Fault::kSilentChange:
       return ChangeSilently(server);
@@ -412,6 +416,39 @@ void SimCluster::LoseDirectories(Server& server, Fault fault) {
   if (random.Coin()) server.new_directories.push_back(lost.tag);
 }
 
+void SimCluster::KeepImages() {
+  SimRandom& random = world_.random();
+  Server& server = AnyServer();
+  server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kFirst);
+  // Logs and data of different moments are for a person to judge, where they lie on different disks.
+  const bool is_torn = server_options_.log_home_directory.empty() && random.Coin();
+  const absl::Duration apart =
+      is_torn ? random.Between(absl::Milliseconds(1), absl::Seconds(1)) : absl::ZeroDuration();
+  world_.After(apart, EventKind::kFault, [this, &server] {
+    server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kSecond);
+  });
+  world_.After(random.Between(absl::Seconds(2), absl::Seconds(15)), EventKind::kFault, [this] {
+    if (faults_on_) KeepImages();
+  });
+}
+
+void SimCluster::PutBackDisk(Server& server) {
+  SimRandom& random = world_.random();
+  const bool all_go = random.Coin();
+  const std::vector<std::string> paths = DiskPaths();
+  if (server_options_.log_home_directory.empty() && random.Percent(30)) {
+    server.image.PutBack(paths[random.Below(paths.size())], &server.node->disk());
+  } else {
+    for (const std::string& path : paths) server.image.PutBack(path, &server.node->disk());
+  }
+  if (!all_go) return;
+  for (auto& one : servers_) {
+    if (one.get() == &server || !one->node->alive()) continue;
+    CrashServer(*one, DrawCrashMode());
+    RestartLater(*one, random.Between(absl::ZeroDuration(), absl::Seconds(2)));
+  }
+}
+
 void SimCluster::DamageAtRest(Server& server, Fault fault) {
   SimRandom& random = world_.random();
   CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess
@@ -422,6 +459,8 @@ void SimCluster::DamageAtRest(Server& server, Fault fault) {
   } else if (fault == Fault::kReadErrors) {
     disk.FailReads(static_cast<double>(random.Between(2, 60)));
     LastFor(DrawLength(), [&server] { server.node->disk().FailReads(0); });
+  } else if (fault == Fault::kDiskPutBack) {
+    PutBackDisk(server);
   } else {
     LoseDirectories(server, fault);
     if (fault == Fault::kReplaced)
@@ -440,6 +479,7 @@ void SimCluster::HealAll() {
   for (const auto& node : world_.nodes()) {
     node->PauseFor(absl::ZeroDuration());
     node->LagFor(absl::ZeroDuration(), {});
+    node->SetWallRight();
     node->disk().SetSlowness(1);
     node->disk().FailSyncs(0);
     node->disk().FailReads(0);

@@ -1,0 +1,35 @@
+// DiskImage: a copy of directories of a node's disk, as `cp -a` makes one beside a running server or a
+// stopped one, to be put back later: a disk that is older than it was.
+//
+// Shapes   What running programs see when a file is copied, synced or not. Copied in two halves with
+//          time between them it is torn: files are of different moments.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "sim/sim_disk.h"
+
+namespace arion::sim {
+
+class DiskImage {
+ public:
+  // Of all files, those of even or of odd names; of the same half an earlier copy is forgotten.
+  enum class Half { kFirst, kSecond };
+  void Copy(const SimDisk& disk, const std::vector<std::string>& directories, Half half);
+  bool IsEmpty() const { return files_.empty(); }
+  // Directory `path` of a disk on which nothing runs becomes what was copied of it, durably.
+  void PutBack(const std::string& path, SimDisk* disk) const;
+
+ private:
+  struct File {
+    Half half = Half::kFirst;
+    std::string content;
+    int64_t modified_unix_nanos = 0;
+  };
+  std::map<std::string, File> files_;
+};
+
+}  // namespace arion::sim
