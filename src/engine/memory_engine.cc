@@ -15,6 +15,7 @@
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "engine/engine_directory.h"
+#include "env/clock.h"
 
 namespace arion {
 namespace {
@@ -148,11 +149,12 @@ struct MemoryEngineFactory::OpenOnes {
 
 class MemoryEngine : public Engine {
  public:
-  MemoryEngine(FileSystem& files, const std::string& data_directory, size_t checkpoints_kept,
+  MemoryEngine(Environment& environment, const std::string& data_directory, size_t checkpoints_kept,
                std::shared_ptr<MemoryEngineFactory::OpenOnes> open)
       : open_(std::move(open)),
-        files_(files),
-        directory_(files, data_directory,
+        files_(environment.files()),
+        clock_(environment.clock()),
+        directory_(files_, data_directory,
                    {.content = kContent, .checkpoints_kept = checkpoints_kept}) {}
 
   ~MemoryEngine() override {
@@ -280,10 +282,23 @@ class MemoryEngine : public Engine {
 
   std::string records_path() const { return JoinPath(directory_.content_path(), kRecordsName); }
 
+  // As a compaction does.
+  void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const uint32_t expired = ExpiredForGood(clock_);
+    const auto goes = [expired](const auto& entry) {
+      return IsExpired(entry.second.expire_ts, expired);
+    };
+    if (std::none_of(records_.by_key->begin(), records_.by_key->end(), goes)) return;
+    if (records_.by_key.use_count() > 1)
+      records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
+    std::erase_if(*records_.by_key, goes);
+  }
+
   absl::StatusOr<Flushed> FlushUpTo() {
     Flushed flushed;
     {
       std::lock_guard lock(mutex_);
+      DropExpired();
       flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
     }
     if (!Exists(files_, directory_.content_path())) {
@@ -298,6 +313,7 @@ class MemoryEngine : public Engine {
 
   const std::shared_ptr<MemoryEngineFactory::OpenOnes> open_;
   FileSystem& files_;
+  const Clock& clock_;
   EngineDirectory directory_;
   std::atomic<int64_t> last_compacted_ms_{0};
   mutable std::mutex mutex_;
@@ -326,7 +342,7 @@ std::vector<std::string> MemoryEngineFactory::OpenDirectories() const {
 
 absl::StatusOr<std::unique_ptr<Engine>> MemoryEngineFactory::Open(
     const std::string& data_directory) {
-  auto engine = std::make_unique<MemoryEngine>(environment_.files(), data_directory,
+  auto engine = std::make_unique<MemoryEngine>(environment_, data_directory,
                                                options_.checkpoints_kept, open_);
   RETURN_IF_ERROR(Annotate(engine->Open(), absl::StrCat("open ", data_directory)));
   return engine;

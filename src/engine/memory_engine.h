@@ -1,12 +1,12 @@
 // MemoryEngine: the engine of the simulator and of ThreadSanitizer builds: an ordered map that is
-// written whole.
+// written whole, without what has expired for good (env/clock.h).
 //
 // Shapes   A `records` file, little-endian: "ARIONMEM" · i64 decree · u64 count · count x {u32 key
 //          bytes, u32 value bytes, u32 expiry, key, value} · u32 CRC-32C of all before.
 //          <data>/memory/records is what a crash leaves, <data>/checkpoint.<decree>/records a
 //          checkpoint.
 // Threads  As Engine.
-// Promises M1  Deterministic: equal calls leave equal files.
+// Promises M1  Deterministic: equal calls at equal times leave equal files.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -15,6 +15,7 @@
 namespace arion::sim {
 namespace {
 
+constexpr int kTenDays = 10 * 24 * 3600;
 constexpr absl::Duration kStopMax = absl::Seconds(20);
 
 // A read; or a write that looks first, and is answered at once when it then changes nothing. For any
@@ -460,7 +461,10 @@ void SimCluster::StartWorkload() {
     workload.hurry_percent = 25;
   }
   if (random.Percent(30)) workload.value_bytes_max = static_cast<size_t>(random.Between(500, 9000));
-  if (!options_.faults.Has(Fault::kWallJump) && random.Coin()) workload.expiry_percent = 20;
+  if (!options_.faults.Has(Fault::kWallJump))
+    workload.expiry_percent = random.Coin() ? 20 : 0;
+  else if (random.Percent(30))
+    workload.ttl_seconds = kTenDays;
   workload_ = std::make_unique<Workload>(world_, network_, history_, data_history_, workload);
   workload_->Start();
 }

@@ -274,6 +274,7 @@ class SimCluster {
   bool faults_on_ = false;
   bool balances_ = false;
   int64_t troubles_ = 0;                       // that last and have not ended
+  SimNode* leapt_ = nullptr;                   // the one whose wall clock is wrong
   std::optional<Endpoint> lost_copy_;          // the one copy a run may lose: whose
   std::set<PartitionId> lost_with_last_copy_;  // of tables of one or two copies
   Instant calm_until_{0};

@@ -359,7 +359,9 @@ void SimCluster::Inject(Fault fault) {
       return FailCallsForWant(server, want, length);
     }
     case Fault::kWallJump: {
-      SimNode* node = random.Percent(30) ? meta_.node : server.node;
+      // One is wrong at a time: of two that agree with each other nobody can tell that both are.
+      if (leapt_ != nullptr) leapt_->SetWallRight();
+      SimNode* node = leapt_ = random.Percent(30) ? meta_.node : server.node;
       node->JumpWall(random.Between(absl::Hours(-1000), absl::Hours(1000)));
       return;
     }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/value_schema.h"
+#include "env/clock.h"
 #include "replica/garbage_collector.h"
 #include "replica/replica_directory.h"
 #include "sim/sim_cluster.h"
@@ -17,17 +19,21 @@ namespace {
 
 constexpr absl::Duration kHealthLimit = absl::Seconds(60);
 
-// Whether two engines hold the same records, expired ones included.
-bool HoldTheSame(const Engine& a, const Engine& b) {
+// Whether two engines hold the same records; an expired one goes with a compaction, by and by.
+bool HoldTheSame(const Engine& a, const Engine& b, uint32_t now) {
   const auto view_a = a.View(), view_b = b.View();
   const auto walk_a = view_a->Walk({}, Direction::kForward);
   const auto walk_b = view_b->Walk({}, Direction::kForward);
-  for (; walk_a->Valid() && walk_b->Valid(); walk_a->Next(), walk_b->Next()) {
+  const auto skip_expired = [now](RecordIterator& walk) {
+    while (walk.Valid() && IsExpired(walk.expire_ts(), now)) walk.Next();
+  };
+  for (;; walk_a->Next(), walk_b->Next()) {
+    skip_expired(*walk_a), skip_expired(*walk_b);
+    if (!walk_a->Valid() || !walk_b->Valid()) return walk_a->Valid() == walk_b->Valid();
     if (walk_a->key() != walk_b->key() || walk_a->value() != walk_b->value() ||
         walk_a->expire_ts() != walk_b->expire_ts())
       return false;
   }
-  return !walk_a->Valid() && !walk_b->Valid();
 }
 
 bool HasTemporaryDirectory(const SimInode& directory) {
@@ -67,8 +73,11 @@ bool SimCluster::MembersAreEqual() const {
       if (it->second != first) pairs.emplace_back(first, it->second);
     }
   }
-  return std::all_of(pairs.begin(), pairs.end(),
-                     [](const auto& pair) { return HoldTheSame(*pair.first, *pair.second); });
+  uint32_t now = 0;  // by the clock that is most ahead
+  for (const auto& server : servers_) now = std::max(now, ExpiryNow(*server->node));
+  return std::all_of(pairs.begin(), pairs.end(), [now](const auto& pair) {
+    return HoldTheSame(*pair.first, *pair.second, now);
+  });
 }
 
 bool SimCluster::DroppedTablesAreGone() const {

@@ -44,7 +44,7 @@ bool MayHaveHappened(ErrorCode error) {
 void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
                    std::string value, absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history.Invoke(Operation::Kind::kWrite, record.name, value, world.now());
-  client.Put(record.table, record.hash_key, kSortKey, value, 0,
+  client.Put(record.table, record.hash_key, kSortKey, value, record.ttl_seconds,
              [&world, &history, index, done = std::move(done)](absl::Status status) mutable {
                auto outcome = status.ok()                        ? Operation::Outcome::kOk
                               : absl::IsDeadlineExceeded(status) ? Operation::Outcome::kUndecided
@@ -57,13 +57,14 @@ void WriteRegister(SimWorld& world, History& history, ClusterClient& client, con
 void ReadRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
                   absl::AnyInvocable<void(bool ok)> done) {
   size_t index = history.Invoke(Operation::Kind::kRead, record.name, "", world.now());
-  client.Get(
-      record.table, record.hash_key, kSortKey,
-      [&world, &history, index, done = std::move(done)](absl::StatusOr<std::string> value) mutable {
-        bool answered = value.ok() || absl::IsNotFound(value.status());
-        if (answered) history.ReturnRead(index, value.ok() ? *value : "", world.now());
-        done(answered);
-      });
+  client.Get(record.table, record.hash_key, kSortKey,
+             [&world, &history, index, may_seem_expired = record.may_seem_expired,
+              done = std::move(done)](absl::StatusOr<std::string> value) mutable {
+               bool answered =
+                   value.ok() || (absl::IsNotFound(value.status()) && !may_seem_expired);
+               if (answered) history.ReturnRead(index, value.ok() ? *value : "", world.now());
+               done(answered);
+             });
 }
 
 Workload::Workload(SimWorld& world, SimNetwork& network, History& history,
@@ -90,6 +91,14 @@ std::string Workload::RawKey(const std::string& key) { return JoinRawKey(key, kS
 // By the number at its end.
 const WorkloadTable& Workload::TableOf(const std::string& key) const {
   return options_.tables[static_cast<size_t>(key.back()) % options_.tables.size()];
+}
+
+Register Workload::RegisterOf(const std::string& key) const {
+  return {.table = TableOf(key).name,
+          .hash_key = key,
+          .name = key,
+          .ttl_seconds = options_.ttl_seconds,
+          .may_seem_expired = options_.ttl_seconds > 0 && !are_clocks_right_};
 }
 
 std::vector<std::string> Workload::Keys() const {
@@ -196,13 +205,13 @@ void Workload::Operate(ClientNode& client) {
 
 void Workload::Write(ClientNode& client, const std::string& key,
                      absl::AnyInvocable<void(bool ok)> done) {
-  WriteRegister(world_, history_, *client.client, {TableOf(key).name, key, key}, NewValue(client),
+  WriteRegister(world_, history_, *client.client, RegisterOf(key), NewValue(client),
                 std::move(done));
 }
 
 void Workload::Read(ClientNode& client, const std::string& key,
                     absl::AnyInvocable<void(bool ok)> done) {
-  ReadRegister(world_, history_, *client.client, {TableOf(key).name, key, key}, std::move(done));
+  ReadRegister(world_, history_, *client.client, RegisterOf(key), std::move(done));
 }
 
 void Workload::Increment(ClientNode& client, const std::string& counter,
@@ -245,13 +254,15 @@ void Workload::Probe(ClientNode& client) {
   size_t index = history_.Invoke(Operation::Kind::kRead, key, "", world_.now());
   client.probe->Get(server, table.app_id, table.partition_count, RawKey(key), absl::Seconds(2),
                     [this, index, &client](ErrorCode error, std::string value) {
-                      if (error == ErrorCode::kOk)
+                      const bool is_open = value.empty() && options_.ttl_seconds > 0;
+                      if (error == ErrorCode::kOk && !is_open)
                         history_.ReturnRead(index, std::move(value), world_.now());
                       Done(client);
                     });
 }
 
 void Workload::Verify(absl::AnyInvocable<void(bool)> done) {
+  are_clocks_right_ = true;
   ClientNode& client = *clients_.front();
   End(client);
   Begin(client);

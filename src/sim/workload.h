@@ -32,6 +32,9 @@ struct Register {
   std::string table;
   std::string hash_key;
   std::string name;
+  int ttl_seconds = 0;
+  bool may_seem_expired =
+      false;  // to a server with a wrong clock: that it is not there tells nothing
 };
 void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
                    std::string value, absl::AnyInvocable<void(bool ok)> done);
@@ -45,6 +48,7 @@ struct WorkloadOptions {
   int clients = 3;
   int loops = 2;  // per client
   int keys = 6;
+  int ttl_seconds = 0;         // of registers, that pass for no clock that is right; 0: none
   size_t value_bytes_max = 0;  // values are padded up to this, each to its own length
   double write_percent = 50;
   int counters = 2;
@@ -67,11 +71,12 @@ class Workload {
   void Stop() { is_running_ = false; }
   bool IsQuiet() const { return under_way_ == 0; }
   // Reads and writes each key, increments each counter, reads all data and writes to each partition
-  // through a fresh client; `done` gets false if any was not OK.
+  // through a fresh client, all clocks being right by then; `done` gets false if any was not OK.
   void Verify(absl::AnyInvocable<void(bool)> done);
 
  private:
   std::vector<std::string> Keys() const;
+  Register RegisterOf(const std::string& key) const;
   static std::string RawKey(const std::string& key);
   const WorkloadTable& TableOf(const std::string& key) const;
 
@@ -106,6 +111,7 @@ class Workload {
   WorkloadOptions options_;
   std::vector<std::unique_ptr<ClientNode>> clients_;  // the last one is the prober
   bool is_running_ = false;
+  bool are_clocks_right_ = false;
   int64_t under_way_ = 0;
   int64_t next_value_ = 1;
   DataWorkload data_;
