@@ -3,7 +3,7 @@
 """Holds tests/sim/known_bugs.md and invariants.md to the tree: T-01 to T-60, F1 to F25 and B1 to B15 stand in the one once,
 I-01 to I-30 in the other, each with a place that exists or a reason.
 
-  known_bugs_test.py           0: they do, and no running server resolves names (T-58)
+  known_bugs_test.py           0: they do, and nothing that serves waits for a name (T-58)
 """
 import os
 import re
@@ -22,14 +22,23 @@ def wrong_place(place):
         return None if re.search(r'(?<!\w)%s(?!\w)' % re.escape(name), file.read()) else 'not in that file'
 
 
-# T-58: a name that is resolved can hang for 30 s. Only the configuration's are, before anything serves.
+# T-58: a name that is resolved can hang for 30 s: here, called from the configuration before anything serves, and by the
+# threads that a NameBook keeps for nothing else.
+RESOLVES = {'src/env/named_address.cc'}
+CALLS = {'src/env/named_address.h', 'src/main/config_value.cc', 'src/main/name_book.h', 'src/main/name_book.cc', 'src/main/replica_process.cc'}
+
+
 def places_that_resolve_names():
     for directory, _, names in os.walk(os.path.join(ROOT, 'src')):
         for name in names:
             path = os.path.join(directory, name)
             with open(path, encoding='utf-8') as file:
-                if re.search(r'\bgetaddrinfo|\bgethostby|\basync_resolve\b|::resolver\b', file.read()):
-                    yield os.path.relpath(path, ROOT)
+                text = file.read()
+            place = os.path.relpath(path, ROOT)
+            if re.search(r'\bgetaddrinfo|\bgethostby|\basync_resolve\b|::resolver\b', text) and place not in RESOLVES:
+                yield place
+            elif re.search(r'\bLookUp\b', text) and place not in RESOLVES | CALLS:
+                yield place
 
 
 # The mistakes of one table, and how many rows of it have a reason only.
@@ -53,8 +62,7 @@ def main():
     mistakes, without = judge('known_bugs.md', bugs)
     of_invariants, without_too = judge('invariants.md', invariants)
     mistakes += of_invariants
-    mistakes += ['T-58: %s resolves names' % path for path in places_that_resolve_names()
-                 if path != 'src/main/config_value.cc']
+    mistakes += ['T-58: %s resolves names' % path for path in places_that_resolve_names()]
     print('%d numbers, %d with a reason only' % (len(bugs) + len(invariants), without + without_too))
     print('\n'.join(mistakes))
     return 1 if mistakes else 0
