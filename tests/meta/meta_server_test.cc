@@ -179,6 +179,19 @@ TEST_F(MetaServerTest, ARestartedMetaServerGoesOnWhereItWas) {
 
 // T-31: what members know is larger than what is stored, so that each proposal would be outdated to
 // them.
+TEST_F(MetaServerTest, AWallClockBeyondAllNumbersTellsNothing) {
+  for (int i = 0; i < 9; ++i) {  // a late beacon alone changes nothing
+    const auto ack =
+        Ask<BeaconAck>(kRpcBeacon, BeaconMessage{.time = 77,
+                                                 .from_node = ServerAt(1 + i % 3),
+                                                 .to_node = transport_.local(),
+                                                 .start_time = servers_[1 + i % 3].start_time,
+                                                 .wall_ms = INT64_MAX / 2 - 1});
+    ASSERT_TRUE(ack);
+    EXPECT_LE(ack->agreed_wall_ms.value_or(0), node_.WallMicros() / 1000);
+  }
+}
+
 TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
   CompleteTable(3);
   const std::string copy = CopyOfTheState();

@@ -1,0 +1,72 @@
+// What beacons tell the meta server of wall clocks, and where it is shown.
+// SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_cat.h>
+
+#include <string>
+
+#include "base/log.h"
+#include "meta/meta_server_state.h"
+
+namespace arion {
+namespace {
+
+constexpr int64_t kWallMillisMax = INT64_MAX / 2000;  // microseconds of it are numbers, too
+
+}  // namespace
+
+// An older server tells nothing of its clock.
+void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms) {
+  const int64_t monotonic_ms = Now().nanos() / 1'000'000;
+  const absl::Duration ours = absl::Milliseconds(env_.clock().WallMicros() / 1000 - monotonic_ms);
+  if (wall_ms && *wall_ms >= 0 && *wall_ms <= kWallMillisMax)
+    cluster_clock_.Note(from, absl::Milliseconds(*wall_ms - monotonic_ms), ours,
+                        state_.AliveCount());
+  else
+    cluster_clock_.Note(ours, state_.AliveCount());
+  if (const std::optional<int64_t> agreed = AgreedWallMillis())
+    env_.clock().agreed().Agree(*agreed * 1000, Now());
+  ShowClocks();
+}
+
+std::optional<int64_t> MetaServer::State::AgreedWallMillis() const {
+  const std::optional<absl::Duration> agreed = cluster_clock_.agreed();
+  if (!agreed) return std::nullopt;
+  return Now().nanos() / 1'000'000 + absl::ToInt64Milliseconds(*agreed);
+}
+
+// What the clocks show goes where it is judged and displayed; a change is said once.
+void MetaServer::State::ShowClocks() {
+  const std::optional<absl::Duration> agreed = cluster_clock_.agreed();
+  Clocks& clocks = state_.clocks;
+  if (clocks.agree != agreed.has_value())
+    LOG(WARNING)
+        << (agreed ? "meta: most wall clocks agree again"
+                   : "meta: the wall clocks of this cluster do not agree, and nobody can tell "
+                     "which is right: they lie ")
+        << (agreed ? "" : absl::FormatDuration(cluster_clock_.Spread()))
+        << (agreed ? "" : " apart. Nothing is removed by time; set them right (NTP)");
+  clocks.agree = agreed.has_value();
+  clocks.spread = cluster_clock_.Spread();
+  clocks.our_offset = cluster_clock_.OurOffset();
+  if (clocks.is_ours_wrong != cluster_clock_.AreWeWrong())
+    LOG(WARNING) << "meta: the wall clock of this meta server is "
+                 << (cluster_clock_.AreWeWrong()
+                         ? absl::StrCat(absl::FormatDuration(*clocks.our_offset),
+                                        " off what most others show: set it right (NTP)")
+                         : "right again");
+  clocks.is_ours_wrong = cluster_clock_.AreWeWrong();
+  for (auto& [endpoint, node] : state_.nodes) {
+    node.clock_offset = cluster_clock_.OffsetOf(endpoint);
+    const bool is_wrong = cluster_clock_.IsWrong(endpoint);
+    if (is_wrong == node.has_wrong_clock) continue;
+    node.has_wrong_clock = is_wrong;
+    LOG(WARNING) << "meta: the wall clock of " << endpoint << " is "
+                 << (is_wrong ? absl::StrCat(absl::FormatDuration(*node.clock_offset),
+                                             " off what most others show: it leads nothing that "
+                                             "another can lead; set it right (NTP)")
+                              : "right again");
+    SchedulePlan();
+  }
+}
+
+}  // namespace arion
