@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/named_list.h"
 #include "base/status.h"
 #include "meta/meta_queries.h"
 
@@ -19,15 +20,8 @@ std::string Count(int64_t n, std::string_view one, std::string_view many) {
   return absl::StrCat(n, " ", Text(n == 1 ? one : many));
 }
 
-// "127.0.0.1:34801, 127.0.0.1:34802 and 4 more"
 std::string Named(const std::vector<Endpoint>& servers) {
-  std::vector<std::string> names;
-  for (Endpoint server : servers)
-    if (names.size() < kNamedMax) names.push_back(server.ToString());
-  std::string text = absl::StrJoin(names, ", ");
-  if (servers.size() > kNamedMax)
-    absl::StrAppend(&text, " and ", servers.size() - kNamedMax, " more");
-  return text;
+  return NamedList(servers, kNamedMax, [](Endpoint server) { return server.ToString(); });
 }
 
 template <class Predicate>

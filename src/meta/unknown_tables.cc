@@ -2,25 +2,17 @@
 #include "meta/unknown_tables.h"
 
 #include <absl/strings/str_cat.h>
-#include <absl/strings/str_join.h>
 
+#include <map>
+#include <set>
 #include <string>
-#include <vector>
+
+#include "base/named_list.h"
 
 namespace arion {
 namespace {
 
 constexpr size_t kNamedMax = 5;
-
-template <class Items, class ToText>
-std::string Named(const Items& items, ToText to_text) {
-  std::vector<std::string> names;
-  for (const auto& item : items)
-    if (names.size() < kNamedMax) names.push_back(to_text(item));
-  std::string text = absl::StrJoin(names, ", ");
-  if (items.size() > kNamedMax) absl::StrAppend(&text, " and ", items.size() - kNamedMax, " more");
-  return text;
-}
 
 }  // namespace
 
@@ -42,12 +34,12 @@ std::optional<ClusterWarning> UnknownTables(const ClusterState& state) {
   warning.problem = absl::StrCat(
       "does not know ", replicas.size() == 1 ? "a table" : "tables",
       " of which servers hold copies (",
-      Named(replicas,
-            [](const auto& table) {
-              return absl::StrCat("id ", table.first, ": ", table.second,
-                                  table.second == 1 ? " copy" : " copies");
-            }),
-      "; on ", Named(servers, [](Endpoint server) { return server.ToString(); }),
+      NamedList(replicas, kNamedMax,
+                [](const auto& table) {
+                  return absl::StrCat("id ", table.first, ": ", table.second,
+                                      table.second == 1 ? " copy" : " copies");
+                }),
+      "; on ", NamedList(servers, kNamedMax, [](Endpoint server) { return server.ToString(); }),
       "): its state was lost, or an older copy of it was put back. Nothing of them is removed");
   if (state.tables.empty()) {
     warning.way =
@@ -55,10 +47,9 @@ std::optional<ClusterWarning> UnknownTables(const ClusterState& state) {
   } else {
     warning.way =
         "put the newest copy of meta_data_dir back; or stop this meta server, move meta.journal "
-        "out of "
-        "meta_data_dir, start it, and recover -s SERVER,... (all replica servers): set "
-        "environments "
-        "again then, and drop what had been dropped. What the copies hold: recover --dry-run -s "
+        "out of meta_data_dir, start it, and recover -s SERVER,... (all replica servers): set "
+        "environments again then, and drop what had been dropped. What the copies hold: recover "
+        "--dry-run -s "
         "SERVER,...";
   }
   return warning;

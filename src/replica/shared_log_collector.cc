@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/shared_log_collector.h"
 
-#include <absl/strings/str_join.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/log.h"
+#include "base/named_list.h"
 #include "base/status.h"
 #include "legacy/shared_log_removal.h"
 
@@ -149,10 +148,8 @@ void SharedLogCollector::Say(const CollectionPlan& plan) {
   stats.replicas_blocking = static_cast<int64_t>(plan.blocking.size());
   stats.replicas_missing = missing;
   stats.decrees_behind = behind;
-  std::string text = absl::StrJoin(
-      lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(std::min(lines.size(), kNamedMax)),
-      ", ");
-  if (lines.size() > kNamedMax) absl::StrAppend(&text, " and ", lines.size() - kNamedMax, " more");
+  const std::string text =
+      NamedList(lines, kNamedMax, [](const std::string& line) { return line; });
   stats.SetBlocking(std::move(lines));
   if (text == said_) return;
   said_ = text;
