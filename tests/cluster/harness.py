@@ -113,6 +113,10 @@ class Server:
                  f"--config={self.config}", *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, preexec_fn=preexec)
 
+    def logged(self):
+        with open(self.log, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
     def is_running(self):
         return self.process is not None and self.process.poll() is None
 
@@ -374,8 +378,12 @@ class ClusterTest(unittest.TestCase):
     partitions = 8
 
     @classmethod
+    def make_cluster(cls):
+        return Cluster(servers=cls.servers, data_dirs=cls.data_dirs, replica_settings=cls.replica_settings)
+
+    @classmethod
     def setUpClass(cls):
-        cls.cluster = Cluster(servers=cls.servers, data_dirs=cls.data_dirs, replica_settings=cls.replica_settings)
+        cls.cluster = cls.make_cluster()
         try:
             cls.cluster.start()
             wait_for("every replica server is known", lambda: cls.cluster.alive() == cls.servers)  # so that it gets its share

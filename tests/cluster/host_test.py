@@ -42,9 +42,6 @@ class Host(unittest.TestCase):
         with open(path, errors="replace") as file:
             return file.read()
 
-    def log_of(self, server):
-        return self.text_of(server.log)
-
     def start(self, cluster, preexec=None, flags=()):
         for server in cluster.servers():
             server.start(flags=flags, preexec=preexec)
@@ -58,7 +55,7 @@ class Host(unittest.TestCase):
         cluster.wait_healthy("temp")
         self.assertIn('"v"', self.shell(cluster, "use temp; set k s v; get k s"))
         for server in cluster.replicas:
-            self.assertIn("bounded threads; io_uring is refused: io_uring_setup: Operation not permitted", self.log_of(server))
+            self.assertIn("bounded threads; io_uring is refused: io_uring_setup: Operation not permitted", server.logged())
         for server in cluster.servers():
             self.assertEqual(server.stop(), 0)
 
@@ -148,16 +145,16 @@ class Host(unittest.TestCase):
         cluster.wait_listening(cluster.meta)
         server.start()
         harness.wait_for("the server says which name of its own it waits for",
-                         lambda: "the name this-server can't be looked up now" in self.log_of(server))
+                         lambda: "the name this-server can't be looked up now" in server.logged())
         self.assertTrue(server.is_running())
         self.write_etc(cluster, "hosts", "127.0.0.1 this-server\n")
         cluster.wait_listening(server)
         harness.wait_for("the server says which meta server it waits for",
-                         lambda: "the name first-meta can't be looked up now" in self.log_of(server))
+                         lambda: "the name first-meta can't be looked up now" in server.logged())
         self.write_etc(cluster, "hosts", "127.0.0.1 this-server first-meta\n")
         harness.wait_for("the meta server hears it", lambda: cluster.alive() == 1)
         for name in ("first-meta", "this-server"):
-            self.assertEqual(self.log_of(server).count(f"the name {name} can't be looked up now"), 1)
+            self.assertEqual(server.logged().count(f"the name {name} can't be looked up now"), 1)
         self.assertEqual(server.stop(), 0)
 
     @unittest.skipUnless(os.geteuid() == 0, "mounts files in a namespace of its own")
@@ -170,7 +167,7 @@ class Host(unittest.TestCase):
         self.set_keys(server, meta_servers=f"no-such-meta:{port},first-meta:{port}")
         cluster.start()
         harness.wait_for("the meta server that is known hears it", lambda: cluster.alive() == 1)
-        self.assertIn("the name no-such-meta can't be looked up now", self.log_of(server))
+        self.assertIn("the name no-such-meta can't be looked up now", server.logged())
         self.assertEqual(cluster.meta.stop(), 0)
         self.write_etc(cluster, "hosts", "127.0.0.7 first-meta\n")
         cluster.meta.address = f"127.0.0.7:{port}"
@@ -178,7 +175,7 @@ class Host(unittest.TestCase):
         cluster.meta.start()
         cluster.wait_listening(cluster.meta)
         harness.wait_for("the meta server hears it where it is now", lambda: cluster.alive() == 1)
-        self.assertIn(f"first-meta:{port} is at 127.0.0.7:{port}, was at 127.0.0.1:{port}", self.log_of(server))
+        self.assertIn(f"first-meta:{port} is at 127.0.0.7:{port}, was at 127.0.0.1:{port}", server.logged())
         self.assertEqual(server.stop(), 0)
 
     def test_who_listens_everywhere_is_reached_at_what_it_advertises(self):
@@ -193,7 +190,7 @@ class Host(unittest.TestCase):
         nodes = self.shell(cluster, "nodes")
         for server in cluster.replicas:
             self.assertIn(server.address, nodes)
-            self.assertIn("listening on every address", self.log_of(server))
+            self.assertIn("listening on every address", server.logged())
         for server in cluster.servers():
             self.assertEqual(server.stop(), 0)
 
@@ -205,7 +202,7 @@ class Host(unittest.TestCase):
             self.set_keys(server, **keys)
             server.start()
             self.assertEqual(server.process.wait(30), 2)
-            self.assertIn("the protocol has four bytes for an address", self.log_of(server))
+            self.assertIn("the protocol has four bytes for an address", server.logged())
             os.remove(server.log)
 
     def test_old_log_files_are_removed(self):
@@ -241,7 +238,7 @@ class Host(unittest.TestCase):
         for server in cluster.replicas:
             harness.wait_for("the server says whose the files are", lambda server=server: re.search(
                 f"belongs to user 0, group 0, mode 0[0-7]+, and this server runs as user {SERVICE_USER}: give it",
-                self.log_of(server)))
+                server.logged()))
             self.assertEqual([path for path in self.replicas_of(server) if path.endswith(".err")], [])
             self.assertEqual(len(self.replicas_of(server)), 4)
             self.give(server.directory, SERVICE_USER)  # while it runs

@@ -16,11 +16,6 @@ import harness
 SHELL = os.path.join(harness.BUILD, "arion_shell")
 
 
-def log_of(server):
-    with open(server.log, encoding="utf-8", errors="replace") as file:
-        return file.read()
-
-
 class LostState(unittest.TestCase):
     def setUp(self):
         self.cluster = harness.Cluster(servers=3)
@@ -86,7 +81,7 @@ class LostState(unittest.TestCase):
             page = json.load(answer)
         self.assertIn("may be lost", page["wrong"])
         self.assertIn(command, page["doing"])
-        self.assertRegex(log_of(self.meta), f"{self.replicas[0].address} is of a cluster .* with another id .* recover -s")
+        self.assertRegex(self.meta.logged(), f"{self.replicas[0].address} is of a cluster .* with another id .* recover -s")
         self.recover(command)
         self.cluster.wait_healthy("first")
         self.assertIn("kept", self.get("first"))
@@ -133,7 +128,7 @@ class LostState(unittest.TestCase):
             file.write(b"damage")
         self.meta.start()
         self.assertEqual(self.meta.process.wait(timeout=30 * harness.PATIENCE), 1)
-        self.assertRegex(log_of(self.meta), "meta.journal: damaged.*move it aside.*recover -s SERVER")
+        self.assertRegex(self.meta.logged(), "meta.journal: damaged.*move it aside.*recover -s SERVER")
         os.rename(journal, journal + ".damaged")
         self.restart_meta()
         harness.wait_for("all servers live", lambda: self.cluster.alive() == 3)
@@ -158,7 +153,7 @@ class LostState(unittest.TestCase):
         status = self.status()
         self.assertEqual(status["state"], "unhealthy")
         self.assertIn("recover -s SERVER,...", self.command_in(status, "does not know a table"))
-        self.assertRegex(log_of(self.meta), "holds . copies of table 2, which is not stored")
+        self.assertRegex(self.meta.logged(), "holds . copies of table 2, which is not stored")
         self.meta.stop()
         os.rename(os.path.join(data, "meta.journal"), os.path.join(self.meta.directory, "aside"))
         self.restart_meta()

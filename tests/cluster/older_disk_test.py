@@ -65,8 +65,7 @@ class OlderDisk(records.RecordsTest):
         status = self.shell("status")
         self.assertRegex(status, f"server {victim.address} +came back within a day with [0-9]+ older cop")
         self.assertGreater(harness.value_of(harness.metrics(self.cluster.meta), "arion_older_copies", server=victim.address), 0)
-        with open(self.cluster.meta.log, encoding="utf-8", errors="replace") as log:
-            self.assertIn(f"{victim.address} came back with an older copy", log.read())
+        self.assertIn(f"{victim.address} came back with an older copy", self.cluster.meta.logged())
 
     def older(self, victim, copies):
         """Everything is written again after the copy, the victim leads, the power goes, and the copy is what it finds."""

@@ -33,10 +33,6 @@ class OpenFiles(unittest.TestCase):
             [os.path.join(harness.BUILD, "arion_shell"), "--meta", cluster.meta.address, "-e", commands],
             capture_output=True, text=True, timeout=60 * harness.PATIENCE).stdout
 
-    def log_of(self, server):
-        with open(server.log, errors="replace") as file:
-            return file.read()
-
     def start(self, cluster, few):
         for server in cluster.servers():
             server.start(preexec=limited_to(few) if server is cluster.replicas[0] else None)
@@ -75,7 +71,7 @@ class OpenFiles(unittest.TestCase):
         server = next(s for s in self.overview(cluster)["servers"] if s["server"] == few.address)
         self.assertTrue(server["lacks_open_files"])
         self.assertIn(f"its limit of {LIMIT} carries {CARRIES} copies", self.overview(cluster)["wrong"])
-        self.assertNotIn("lacks space", self.log_of(few) + self.shell(cluster, "status"))
+        self.assertNotIn("lacks space", few.logged() + self.shell(cluster, "status"))
         self.assertEqual(harness.value_of(harness.metrics(few), "arion_replicas_max"), CARRIES)
         self.assertLess(len(os.listdir(f"/proc/{few.process.pid}/fd")), LIMIT - 16)
         # There is room: another table takes it where one goes, and all find some under a higher limit.
@@ -101,20 +97,20 @@ class OpenFiles(unittest.TestCase):
         cluster.wait_healthy("few")
         # Each log goes through some files; none waits.
         self.write_everywhere(cluster, "few", count=3000, size=60000)
-        self.assertNotRegex(self.log_of(few), "lacks space|wait for|waits for")
-        self.assertIn("no new ones are taken", self.log_of(few))
+        self.assertNotRegex(few.logged(), "lacks space|wait for|waits for")
+        self.assertIn("no new ones are taken", few.logged())
         self.assertEqual(few.stop(), 0)
         # And with too few for what is here it says how many it needs.
         few.start(preexec=limited_to(200))
         self.assertNotEqual(few.process.wait(timeout=30 * harness.PATIENCE), 0)
-        self.assertRegex(self.log_of(few), r"limit of open files is 200, at least 280 are needed with the 40 replicas here.*LimitNOFILE=")
+        self.assertRegex(few.logged(), r"limit of open files is 200, at least 280 are needed with the 40 replicas here.*LimitNOFILE=")
 
     def test_a_limit_that_is_too_low_to_start_is_refused_with_the_figure(self):
         cluster = self.cluster(servers=1)
         for server in cluster.servers():
             server.start(preexec=limited_to(100))
             self.assertNotEqual(server.process.wait(timeout=30 * harness.PATIENCE), 0, server.name)
-            self.assertRegex(self.log_of(server), r"limit of open files is 100, at least 128 are needed.*LimitNOFILE=")
+            self.assertRegex(server.logged(), r"limit of open files is 100, at least 128 are needed.*LimitNOFILE=")
 
 
 if __name__ == "__main__":

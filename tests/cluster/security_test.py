@@ -20,11 +20,6 @@ def refused(server, why):
     return harness.value_of(harness.metrics(server), "arion_refused_requests_total", why=why)
 
 
-def log_of(server):
-    with open(server.log, encoding="utf-8", errors="replace") as file:
-        return file.read()
-
-
 class Security(unittest.TestCase):
     def setUp(self):
         self.cluster = harness.Cluster(servers=2)
@@ -77,12 +72,12 @@ class Security(unittest.TestCase):
         self.assertEqual(refused(self.meta, "not_permitted"), 2)
         self.assertEqual(refused(self.replica, "not_permitted"), 2)
         for server in (self.meta, self.replica):
-            self.assertNotIn(TOKEN[:8], log_of(server))
+            self.assertNotIn(TOKEN[:8], server.logged())
 
     def test_a_token_that_everybody_may_read_is_refused_at_the_start(self):
         self.meta.start([f"--admin_token_file={self.token_file(0o644)}"])
         self.assertEqual(self.meta.process.wait(timeout=30 * harness.PATIENCE), 2)
-        self.assertIn("chmod 640", log_of(self.meta))
+        self.assertIn("chmod 640", self.meta.logged())
 
     def test_changes_come_from_the_addresses_listed(self):
         self.start(self.meta, self.replica, flags=["--admin_addresses=10.0.0.0/8"])
@@ -99,8 +94,8 @@ class Security(unittest.TestCase):
         self.start(self.other, flags=["--cluster_name=another"])
         harness.wait_for("the stranger is refused", lambda: refused(self.meta, "other_cluster") >= 2)
         self.assertEqual(self.alive(), 1)
-        self.assertRegex(log_of(self.meta), f'RPC_FD_FAILURE_DETECTOR_PING of {self.other.address} refused: that server is not of cluster "test"')
-        self.assertRegex(log_of(self.other), f'{self.meta.address} refused: that server is not of cluster "another"')
+        self.assertRegex(self.meta.logged(), f'RPC_FD_FAILURE_DETECTOR_PING of {self.other.address} refused: that server is not of cluster "test"')
+        self.assertRegex(self.other.logged(), f'{self.meta.address} refused: that server is not of cluster "another"')
 
     def test_data_stay_with_the_cluster_whose_they_are(self):
         self.start(self.meta, self.replica)
@@ -114,7 +109,7 @@ class Security(unittest.TestCase):
         self.start(self.replica, flags=[f"--meta_servers={namesake.meta.address}"])
         harness.wait_for("the namesake refuses", lambda: refused(namesake.meta, "other_cluster") >= 2)
         self.assertEqual(self.alive(namesake.meta), 0)
-        self.assertIn("its cluster's id is another", log_of(self.replica))
+        self.assertIn("its cluster's id is another", self.replica.logged())
         self.assertEqual(sorted(os.listdir(f"{self.replica.directory}/data0/replica/reps")), held)
         self.replica.stop()
         self.start(self.replica)

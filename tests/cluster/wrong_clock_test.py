@@ -25,22 +25,15 @@ class WrongClock(records.RecordsTest):
     partitions = 4
 
     @classmethod
-    def setUpClass(cls):
+    def make_cluster(cls):
         cls.directory = tempfile.TemporaryDirectory()
         library = os.path.join(cls.directory.name, "wrong_clock.so")
         harness.run(["cc", "-shared", "-fPIC", "-o", library, os.path.join(harness.HERE, "wrong_clock.c")])
-        cls.cluster = harness.Cluster(replica_command=["/usr/bin/env", f"LD_PRELOAD={library}",
-                                                       os.path.join(harness.BUILD, "arion_replica")])
-        for server in cls.cluster.replicas:
+        cluster = harness.Cluster(replica_command=["/usr/bin/env", f"LD_PRELOAD={library}",
+                                                   os.path.join(harness.BUILD, "arion_replica")])
+        for server in cluster.replicas:
             cls.set_clock(server, 0)
-        try:
-            cls.cluster.start()
-            harness.wait_for("every replica server is known", lambda: cls.cluster.alive() == cls.servers)
-            cls.cluster.create_table(cls.table, partitions=cls.partitions)
-        except Exception:
-            cls.cluster.print_logs()
-            cls.cluster.destroy()
-            raise
+        return cluster
 
     @classmethod
     def tearDownClass(cls):
@@ -84,8 +77,7 @@ class WrongClock(records.RecordsTest):
         for said in (self.shell("status"), self.shell("nodes")):
             self.assertRegex(said, f"server {victim.address} +its wall clock is wrong: [+-]")
         self.assertRegex(self.shell("server_info"), "wall clock WRONG")
-        with open(victim.log, encoding="utf-8", errors="replace") as log:
-            self.assertIn("the wall clock of this server is", log.read())
+        self.assertIn("the wall clock of this server is", victim.logged())
         harness.wait_for("it leads nothing", lambda: self.leads_nothing(victim))
         self.assertIn("compacted: 100 %", self.shell(f"use {self.table}; manual-compaction start -b --wait"))
         self.assertEqual(self.count(prefix), RECORDS)
