@@ -46,8 +46,9 @@ class RocksdbEngineFactory : public EngineFactory {
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                  const std::string& data_directory) override;
   void LimitUnflushed(uint64_t bytes) override;
-  // What is called sets open_files_max anew, of the engines there are, too: the tables that they did
-  // not use for longest are closed, but for a quarter of what they might have, which RocksDB pins. Waits for the disks. Thread-safe; may outlive the factory.
+  // What is called sets open_files_max anew, of the engines there are, too: tables that they did not
+  // use for longest are closed, but for a quarter of what they might have, which RocksDB pins.
+  // Waits for the disks. Thread-safe; may outlive the factory.
   std::function<void(int open_files_max)> OpenFilesLimiter() const;
   uint64_t unflushed_bytes() const override;
   std::string description() const override;

@@ -12,8 +12,7 @@ namespace {
 
 constexpr char kRemedy[] =
     "set it right (NTP); meanwhile it leads nothing that another can lead, and records expire by "
-    "the "
-    "others' time";
+    "the others' time";
 
 std::string Off(double seconds) {
   return absl::StrFormat("its wall clock is wrong: %+.1f s from most others'", seconds);
