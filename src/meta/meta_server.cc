@@ -151,6 +151,7 @@ void MetaServer::State::Begin(ClusterState loaded) {
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
       if (!partition.config.primary.IsValid()) partition.headless_since = Now();
+      led_at_begin_.insert(partition.config.primary);
     }
     if (table.info.version) TellServers(table);  // the change may have been the last thing stored
   }
@@ -243,7 +244,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
                             .is_master = true,
                             .allowed = true,
                             .arion_meta_life = life_,
-                            .arion_deaths = detector_.Deaths(from),
+                            .arion_deaths = detector_.Deaths(from) + !led_at_begin_.contains(from),
                             .arion_is_frozen = Level() <= FunctionLevel::kFreezed,
                             .agreed_wall_ms = AgreedWallMillis().value_or(0)});
 }

@@ -196,7 +196,10 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
   const int64_t life_;                   // names this life among those of all meta servers
-  int64_t last_report_number_;           // given to any server; begins anywhere
+  // As this life found it. To whom leads nothing then, a former life may have given a death of which
+  // it knows nothing, since its clock stood still; to be told so once more costs it nothing.
+  std::set<Endpoint> led_at_begin_;
+  int64_t last_report_number_;  // given to any server; begins anywhere
   Instant began_at_{0};
   Instant leases_end_{0};  // those that this meta server, or a former one, granted
   bool store_failed_ = false;

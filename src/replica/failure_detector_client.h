@@ -5,7 +5,8 @@
 //           lease; a leader's hint is followed at once, another meta server is tried after 1 s.
 //           A machine that was paused from outside for longer than a grace knows nothing of it: its
 //           clocks stood still with it. The answer to the first beacon after that tells: it counts
-//           how often this server was declared dead, and a death within a term ends the term. A
+//           how often this server was declared dead, and a death within a term ends the term. One
+//           that has started anew since counts a death of whoever leads nothing by what is stored. A
 //           server of an older version does not count: then the next config sync tells.
 // Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
 // Promises  B1  on_lost follows each on_gained, before the next on_gained, and the term was over

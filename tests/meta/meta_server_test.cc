@@ -179,6 +179,30 @@ TEST_F(MetaServerTest, ARestartedMetaServerGoesOnWhereItWas) {
 
 // T-31: what members know is larger than what is stored, so that each proposal would be outdated to
 // them.
+// The former life declared it dead, perhaps while its clock stood still (sim seed 80300162).
+TEST_F(MetaServerTest, ALifeThatBeginsCountsADeathOfWhoeverLeadsNothing) {
+  CompleteTable(3);
+  const Endpoint deposed = ConfigOf("t", 0).primary;
+  KillServer(NumberOf(deposed));
+  Pass(absl::Seconds(4));
+  Obey();
+  const Endpoint leader = ConfigOf("t", 0).primary;
+  ASSERT_NE(leader, deposed);
+  StopMeta(sim::CrashMode::kProcess);
+  ASSERT_TRUE(StartMeta().ok());
+  const auto deaths = [&](Endpoint server) {
+    const auto ack = Ask<BeaconAck>(
+        kRpcBeacon, BeaconMessage{.time = 77,
+                                  .from_node = server,
+                                  .to_node = transport_.local(),
+                                  .start_time = servers_[NumberOf(server)].start_time});
+    return ack ? ack->arion_deaths : std::nullopt;
+  };
+  EXPECT_EQ(deaths(deposed), 1);
+  EXPECT_EQ(deaths(deposed), 1) << "once";
+  EXPECT_EQ(deaths(leader), 0);
+}
+
 TEST_F(MetaServerTest, AWallClockBeyondAllNumbersTellsNothing) {
   for (int i = 0; i < 9; ++i) {  // a late beacon alone changes nothing
     const auto ack =
