@@ -16,6 +16,7 @@ namespace arion::sim {
 namespace {
 
 constexpr int kTenDays = 10 * 24 * 3600;
+constexpr int kMoreRuns = 3;
 constexpr absl::Duration kStopMax = absl::Seconds(20);
 
 // A read; or a write that looks first, and is answered at once when it then changes nothing. For any
@@ -490,11 +491,20 @@ RunReport SimCluster::Run() {
     if (options_.faults.Has(Fault::kDiskPutBack)) KeepImages();
     if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();
     world_.RunFor(options_.run_length);
+    // Where hardly anything gets through, as where all crash every second, it takes longer.
+    for (int more = 0; more < kMoreRuns && HasDoneTooLittle(); ++more)
+      world_.RunFor(options_.run_length);
     HealAll();
     AwaitHealth();
     AwaitTidiness();
   }
   return Report();
+}
+
+bool SimCluster::HasDoneTooLittle() const {
+  return history_.Count(Operation::Kind::kWrite, Operation::Outcome::kOk) <
+             options_.acknowledged_writes_min ||
+         data_history_.CountAnswered() < options_.data_operations_min;
 }
 
 RunReport SimCluster::Report() {

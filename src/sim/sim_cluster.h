@@ -239,6 +239,7 @@ class SimCluster {
   void NoteWhatIsKept(Server& server);
   void Violate(std::string what) { violations_.push_back(std::move(what)); }
   void CollectViolations(RunReport* report);
+  bool HasDoneTooLittle() const;
   RunReport Report();
   int64_t WallErrorSeconds() const;
   void WatchTheNetwork();
