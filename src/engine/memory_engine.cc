@@ -301,9 +301,10 @@ class MemoryEngine : public Engine {
       DropExpired();
       flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
     }
-    if (!Exists(files_, directory_.content_path())) {
+    if (!has_durable_name_.load()) {  // where a sync failed the directory is there without one
       RETURN_IF_ERROR(files_.CreateDirectories(directory_.content_path()));
       RETURN_IF_ERROR(files_.SyncDirectory(directory_.path()));
+      has_durable_name_.store(true);
     }
     RETURN_IF_ERROR(WriteFileDurably(files_, records_path(), flushed.bytes));
     std::lock_guard lock(mutex_);
@@ -316,6 +317,7 @@ class MemoryEngine : public Engine {
   const Clock& clock_;
   EngineDirectory directory_;
   std::atomic<int64_t> last_compacted_ms_{0};
+  std::atomic<bool> has_durable_name_{false};
   mutable std::mutex mutex_;
   Records records_ ABSL_GUARDED_BY(mutex_);
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};

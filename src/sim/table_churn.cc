@@ -132,6 +132,7 @@ void TableChurn::Dropped() {
 
 void TableChurn::Recall() {
   dropped_.erase(app_id_);
+  drops_ = 0;  // one that nobody answered may come later than a refusal
   RecallAppRequest request;
   request.app_id = app_id_;
   admin_->RecallTable(meta_, request, [this](ErrorCode error) {
@@ -144,7 +145,6 @@ void TableChurn::Recall() {
 }
 
 void TableChurn::Recalled() {
-  drops_ = 0;
   Read(0, world_.now() + absl::Seconds(20), [this](bool all) {
     if (all) coverage_.Hit(Probe::kRecalledTableRead);
     WriteForAWhile();

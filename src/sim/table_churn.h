@@ -70,7 +70,7 @@ class TableChurn {
   int cycle_ = 0;
   int values_ = 0;
   bool is_to_be_recalled_ = false;
-  int drops_ = 0;  // since the table was last there
+  int drops_ = 0;  // since the table was last there, or asked to come back
   bool is_hurried_ = false;
   std::set<std::string> names_used_;
   std::set<int32_t> dropped_;
