@@ -37,6 +37,13 @@ absl::StatusOr<bool> IsFolderOf(FileSystem& files, const std::string& folder,
   return owner.empty() || owner == replica_directory;
 }
 
+absl::StatusOr<bool> HoldsNoLog(FileSystem& files, const std::string& folder) {
+  const absl::StatusOr<std::vector<std::string>> names = files.List(JoinPath(folder, kLogName));
+  if (absl::IsNotFound(names.status())) return true;
+  RETURN_IF_ERROR(names.status());
+  return names->empty();
+}
+
 absl::StatusOr<int64_t> WrittenAt(FileSystem& files, const std::string& path) {
   ASSIGN_OR_RETURN(const FileStatus status, files.Stat(path));
   return status.modified_unix_nanos;
@@ -139,9 +146,11 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
   ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, folder));
   if (is_taken) {
     // Another directory's may come back with its disk: it is kept as what failed is, not as garbage.
+    // One in which nothing was ever written is what a creation left that failed.
     ASSIGN_OR_RETURN(const bool is_its_own, IsFolderOf(files, folder, replica_directory));
-    RETURN_IF_ERROR(files.Rename(
-        folder, absl::StrCat(folder, ".", AgreedWallMicros(clock), is_its_own ? ".gar" : ".err")));
+    ASSIGN_OR_RETURN(const bool is_empty, HoldsNoLog(files, folder));
+    RETURN_IF_ERROR(files.Rename(folder, absl::StrCat(folder, ".", AgreedWallMicros(clock),
+                                                      is_its_own || is_empty ? ".gar" : ".err")));
   }
   RETURN_IF_ERROR(files.CreateDirectories(JoinPath(folder, kLogName)));
   RETURN_IF_ERROR(WriteFileDurably(files, JoinPath(folder, kDataName), replica_directory));

@@ -150,6 +150,31 @@ TEST_F(LogPlaceTest, OnlyTheLogOfTheDirectoryThatWasSetAsideGoesWithIt) {
   });
 }
 
+// A creation that failed for want of descriptors left one, and was tried again in another directory
+// (sim seed 80600928).
+TEST_F(LogPlaceTest, ALogOfAnotherDirectoryInWhichThereIsNothingIsNoFailure) {
+  Server& server = AddServer();
+  server.node.environment().RunInPool([&] {
+    FileSystem& disk = files(server);
+    const auto prepare = [&](const std::string& replica) {
+      ASSERT_TRUE(disk.CreateDirectories(replica + ".tmp").ok());
+      ASSERT_TRUE(PrepareLogPlace(disk, server.node, kHome, replica, replica + ".tmp").ok());
+    };
+    const auto count = [&](std::string_view end) {
+      const std::vector<std::string> names = *disk.List(kHome);
+      return std::count_if(names.begin(), names.end(),
+                           [end](const std::string& name) { return name.ends_with(end); });
+    };
+    prepare("/d1/replica/reps/2.1.pegasus");
+    prepare("/d2/replica/reps/2.1.pegasus");
+    EXPECT_EQ(count(".err"), 0);
+    EXPECT_EQ(count(".gar"), 1);
+    ASSERT_TRUE(WriteFileDurably(disk, "/fast/logs/2.1.pegasus/plog/log.1.0", "a log").ok());
+    prepare("/d3/replica/reps/2.1.pegasus");
+    EXPECT_EQ(count(".err"), 1);
+  });
+}
+
 TEST_F(LogPlaceTest, ACopyWhoseLogIsGoneOrAnothersIsSetAsideAndNotOpenedForEver) {
   options_.log_home_directory = kHome;
   enum class Log { kSetAside, kCollected, kReplaced };
@@ -200,6 +225,8 @@ TEST_F(LogPlaceTest, ALogOfAnotherDirectoryIsToldFromOneWhoseDirectoryWasRenamed
     in_pool([&](FileSystem& disk) {
       ASSERT_TRUE(disk.CreateDirectories(replica).ok());
       ASSERT_TRUE(PrepareLogPlace(disk, server.node, kHome, replica, replica).ok());
+      const std::string log = LogPlaceOf(kHome, replica).directory;  // as its opening does
+      ASSERT_TRUE(WriteFileDurably(disk, JoinPath(log, "log.1.0"), "a log").ok());
     });
   };
   const auto check = [&](const std::string& replica) {
