@@ -2,7 +2,6 @@
 #include "env/descriptor_reserve.h"
 
 #include <fcntl.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -47,6 +46,12 @@ TEST(DescriptorReserveTest, NamesAndLogsGoOnAtTheLimitAndReadersAreToldOfIt) {
   PosixEnvironment env({.event_loop_threads = 1, .descriptors_held = 2});
   LogDevice& device = env.log_device(directory.path());
   const std::string name = JoinPath(directory.path(), "f");
+  // Once before: UndefinedBehaviorSanitizer opens a pipe where it meets a type for the first time.
+  EXPECT_FALSE(device.LacksOpenFiles());
+  EXPECT_TRUE(WriteFileDurably(env.files(), name, "").ok());
+  EXPECT_TRUE(env.files().OpenForRead(name).ok());
+  EXPECT_TRUE(device.Open(JoinPath(directory.path(), "log.2.0"), true).ok());
+
   NoDescriptorLeft none;
   EXPECT_FALSE(device.LacksOpenFiles());
   EXPECT_TRUE(WriteFileDurably(env.files(), name, "x").ok());
@@ -57,7 +62,7 @@ TEST(DescriptorReserveTest, NamesAndLogsGoOnAtTheLimitAndReadersAreToldOfIt) {
   EXPECT_TRUE(device.LacksOpenFiles()) << "no spares are to be made";
   const absl::Status read = env.files().OpenForRead(name).status();
   EXPECT_TRUE(LacksOpenFiles(read)) << read;
-  EXPECT_THAT(std::string(read.message()), testing::HasSubstr("limit is 200"));
+  EXPECT_NE(read.message().find("limit is 200"), std::string_view::npos) << read;
   log->reset();
   EXPECT_FALSE(device.LacksOpenFiles());
   env.descriptors().SetScarce(true);
