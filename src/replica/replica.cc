@@ -309,6 +309,20 @@ void Replica::Fence(const std::string& why) {
 
 void Replica::AskToClose(Effects::Close close, const std::string& why) {
   if (is_closed_ || !on_close_) return;
+  // What a learner got from elsewhere is in no log of its own: without room for it, it is waited for.
+  const bool is_in_memory_only = engine_ != nullptr && engine_->last_flushed() < info_.durable;
+  if (close != Effects::Close::kSetAside && is_in_memory_only)
+    return Maintain([](Engine& engine) { return engine.Flush(); },
+                    [this, close, why](const absl::Status& status) {
+                      if (!absl::IsResourceExhausted(status)) return AskTableToClose(close, why);
+                      OnNoSpace("what was learned", status);
+                      After(kNoSpacePause, [close, why](Replica& r) { r.AskToClose(close, why); });
+                    });
+  AskTableToClose(close, why);
+}
+
+void Replica::AskTableToClose(Effects::Close close, const std::string& why) {
+  if (is_closed_ || !on_close_) return;
   CloseRequest on_close = std::move(on_close_);
   on_close_ = nullptr;
   on_close(close, why);

@@ -175,6 +175,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void OnLogDamaged(const absl::Status& status);
   void WriteBehindDamage();
   void AskToClose(Effects::Close close, const std::string& why);
+  void AskTableToClose(Effects::Close close, const std::string& why);
 
   // ---- learner's work ----
   void NoteLearning(const RoleChange& change);
