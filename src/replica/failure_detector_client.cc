@@ -122,10 +122,13 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
     return SendBeacon();
   }
   const Instant now = env_.clock().Now();
+  const bool stood_still = WasDeclaredDead(*ack) && is_connected_;
+  // What time it is was told before; how much of it has passed since then no clock here knows.
+  if (stood_still) env_.clock().agreed().Forget();
   NoteAgreed(ack->agreed_wall_ms, sent, now);
   // The lease ended while this ack was under way and its timer is late: another may have our roles.
   if (is_connected_ && !lease_.Held(now)) Lose(kNotAcknowledged);
-  if (WasDeclaredDead(*ack) && is_connected_) Lose(kDeclaredDead);
+  if (stood_still && is_connected_) Lose(kDeclaredDead);
   lease_.Acknowledged(sent, now);
   if (!lease_.Held(now)) return;
   shared_->Extend(lease_.expires_at());

@@ -29,7 +29,8 @@ class FailureDetectorClientTest : public testing::Test {
                             .allowed = allowed,
                             .arion_meta_life = life,
                             .arion_deaths = deaths,
-                            .arion_is_frozen = is_frozen};
+                            .arion_is_frozen = is_frozen,
+                            .agreed_wall_ms = agreed_wall_ms};
         request.responder.Reply(ErrorCode::kOk, EncodeWrapped(ack));
       });
     }
@@ -40,6 +41,7 @@ class FailureDetectorClientTest : public testing::Test {
     Endpoint leader;
     std::optional<int64_t> life, deaths;  // unset: of a version that does not count
     std::optional<bool> is_frozen;
+    std::optional<int64_t> agreed_wall_ms;
     int beacons = 0;
   };
 
@@ -137,6 +139,22 @@ TEST_F(FailureDetectorClientTest, WhoWasDeclaredDeadWhileItsClockStoodStillBegin
   EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
   world_.RunFor(absl::Seconds(10));
   EXPECT_EQ(events_, "+-+") << "told once";
+}
+
+TEST_F(FailureDetectorClientTest, WhoseClockStoodStillForgetsWhatTimeItWas) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  meta.life = 7;
+  meta.deaths = 3;
+  meta.agreed_wall_ms = 1'000'000;  // long ago, as to whom the time since then is missing
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_LT(AgreedWallMicros(env_.clock()), 2'000'000'000);
+  meta.agreed_wall_ms = 0;  // they don't agree now
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_LT(AgreedWallMicros(env_.clock()), 2'000'000'000) << "the former agreement goes on";
+  meta.deaths = 4;
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(AgreedWallMicros(env_.clock()), env_.clock().WallMicros());
 }
 
 TEST_F(FailureDetectorClientTest, ADeathThatAnotherLifeOfTheMetaServerDeclaredCountsToo) {
