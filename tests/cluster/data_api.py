@@ -236,6 +236,8 @@ class DataApi:
     def value(self, hash_key, sort_key):
         """None where there is no such record."""
         answer = self.get(raw_key(hash_key, sort_key))
+        if answer["error"] not in (OK, NOT_FOUND):
+            raise ValueError(f"get: {answer}")
         return answer["value"] if answer["error"] == OK else None
 
     def all(self, hash_key):

@@ -398,9 +398,12 @@ class ClusterTest(unittest.TestCase):
         cls.cluster.destroy()
 
     def run(self, result=None):
-        before = len(result.failures) + len(result.errors)
+        failures, errors = len(result.failures), len(result.errors)
         super().run(result)
-        if len(result.failures) + len(result.errors) > before:
+        found = result.failures[failures:] + result.errors[errors:]
+        for _, trace in found:  # first: what keeps a part of a long output keeps its beginning
+            print(trace, file=sys.stderr)
+        if found:
             self.cluster.print_logs()
         return result
 
