@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/disk_image.h"
 
-#include <algorithm>
-#include <utility>
+#include <absl/strings/str_cat.h>
 
 #include "base/log.h"
 #include "env/file_system.h"
 
 namespace arion::sim {
 namespace {
-
-bool IsBelow(const std::string& path, const std::string& directory) {
-  return path.size() > directory.size() && path.starts_with(directory) &&
-         path[directory.size()] == '/';
-}
 
 DiskImage::Half HalfOf(const std::string& path) {
   unsigned sum = 0;
@@ -25,19 +19,33 @@ DiskImage::Half HalfOf(const std::string& path) {
 
 void DiskImage::Copy(const SimDisk& disk, const std::vector<std::string>& directories, Half half) {
   std::erase_if(files_, [&](const auto& entry) { return entry.second.half == half; });
-  disk.ForEachFile([&](const std::string& path, const SimInode& inode) {
-    const bool is_wanted =
-        HalfOf(path) == half &&
-        std::any_of(directories.begin(), directories.end(),
-                    [&](const std::string& directory) { return IsBelow(path, directory); });
-    if (is_wanted) files_[path] = {half, inode.content, inode.modified_unix_nanos};
-  });
+  for (const std::string& path : directories) {
+    const absl::StatusOr<InodePtr> directory = disk.Find(path);
+    if (half == Half::kFirst) folders_[path].clear();
+    if (directory.ok()) CopyFolder(path, path, **directory, half);
+  }
+}
+
+void DiskImage::CopyFolder(const std::string& directory, const std::string& path,
+                           const SimInode& folder, Half half) {
+  folders_[directory].insert(path);
+  for (const auto& [name, inode] : folder.entries) {
+    const std::string below = absl::StrCat(path, "/", name);
+    if (inode->is_directory) {
+      CopyFolder(directory, below, *inode, half);
+    } else if (HalfOf(below) == half) {
+      files_[below] = {half, directory, inode->content, inode->modified_unix_nanos};
+    }
+  }
 }
 
 void DiskImage::PutBack(const std::string& path, SimDisk* disk) const {
   CHECK(disk->RemoveAll(path).ok() && disk->CreateDirectories(path).ok()) << path;
+  if (const auto folders = folders_.find(path); folders != folders_.end())
+    for (const std::string& folder : folders->second)
+      CHECK(disk->CreateDirectories(folder).ok()) << folder;
   for (const auto& [name, file] : files_) {
-    if (!IsBelow(name, path)) continue;
+    if (file.directory != path) continue;
     CHECK(disk->CreateDirectories(ParentDirectory(name)).ok()) << name;
     const absl::StatusOr<InodePtr> inode = disk->CreateFile(name);
     CHECK(inode.ok()) << inode.status();

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,15 @@ class DiskImage {
  private:
   struct File {
     Half half = Half::kFirst;
+    std::string directory;  // that was copied
     std::string content;
     int64_t modified_unix_nanos = 0;
   };
+  void CopyFolder(const std::string& directory, const std::string& path, const SimInode& folder,
+                  Half half);
+
   std::map<std::string, File> files_;
+  std::map<std::string, std::set<std::string>> folders_;  // of each directory, the empty ones too
 };
 
 }  // namespace arion::sim

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/log.h"
+#include "env/file_system.h"
+#include "sim/last_log_block.h"
 #include "sim/sim_cluster.h"
 
 namespace arion::sim {
@@ -394,6 +396,14 @@ void SimCluster::RotSomething(Server& server) {
   const std::string& path = files[random.Below(files.size())];
   uint64_t size = (*disk.Find(path))->content.size();
   uint64_t offset = random.Below(size + 1), n = 1 + random.Below(random.Coin() ? 4 : 4096);
+  // Of the end of its log the only copy can't tell what a power cut has left there.
+  const auto last = replica_count_ == 1 ? FindLastLogBlock(disk, ParentDirectory(path))
+                                        : std::optional<LastLogBlock>();
+  if (last && last->path == path) {
+    if (!last->is_behind_others) return;
+    offset %= last->position;
+    n = std::min(n, last->position - offset);
+  }
   LOG(INFO) << "rot: " << path << " of " << server.name << ", " << n << " bytes at " << offset
             << " of " << size;
   CHECK(disk.Rot(path, offset, n).ok());
@@ -422,13 +432,16 @@ void SimCluster::KeepImages() {
   SimRandom& random = world_.random();
   Server& server = AnyServer();
   server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kFirst);
-  // Logs and data of different moments are for a person to judge, where they lie on different disks.
-  const bool is_torn = server_options_.log_home_directory.empty() && random.Coin();
-  const absl::Duration apart =
-      is_torn ? random.Between(absl::Milliseconds(1), absl::Seconds(1)) : absl::ZeroDuration();
-  world_.After(apart, EventKind::kFault, [this, &server] {
+  const auto copy_the_rest = [this, &server] {
     server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kSecond);
-  });
+  };
+  // Logs and data of different moments are for a person to judge, where they lie on different disks.
+  if (server_options_.log_home_directory.empty() && random.Coin()) {
+    world_.After(random.Between(absl::Milliseconds(1), absl::Seconds(1)), EventKind::kFault,
+                 copy_the_rest);
+  } else {
+    copy_the_rest();
+  }
   world_.After(random.Between(absl::Seconds(2), absl::Seconds(15)), EventKind::kFault, [this] {
     if (faults_on_) KeepImages();
   });
