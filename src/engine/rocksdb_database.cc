@@ -33,20 +33,13 @@ bool IsRefused(const std::string& text) {
          absl::StrContains(text, "Read-only file system");
 }
 
-// What ended the opening of a database.
-absl::Status FromOpening(const rocksdb::Status& status, std::string_view step) {
-  absl::Status error = FromRocksdb(status, step);
-  if (absl::IsDataLoss(error) && IsRefused(std::string(error.message())))
-    return absl::PermissionDeniedError(error.message());
-  return error;
-}
-
 }  // namespace
 
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   if (status.ok()) return absl::OkStatus();
-  const std::string text = absl::StrCat(Text(step), ": ", status.ToString());
+  const std::string text = WithoutMisname(absl::StrCat(Text(step), ": ", status.ToString()));
   if (status.IsIncomplete()) return absl::UnavailableError(text);
+  if (IsRefused(text)) return absl::PermissionDeniedError(text);
   if (MayPass(status, text)) return absl::ResourceExhaustedError(text);
   if (absl::StrContains(text, "is locked by process")) {
     return absl::FailedPreconditionError(text);
@@ -81,7 +74,7 @@ absl::StatusOr<Database> Database::Open(const DatabaseOptions& options, const st
           ? rocksdb::DB::OpenForReadOnly(options.db, path, families, &database.families_, &db)
           : rocksdb::DB::Open(options.db, path, families, &database.families_, &db);
   database.db_.reset(db);
-  RETURN_IF_ERROR(FromOpening(status, absl::StrCat("open ", path)));
+  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("open ", path)));
   return database;
 }
 
@@ -95,7 +88,7 @@ absl::StatusOr<uint64_t> Database::PersistedNumber(const char* key) const {
         absl::StrCat(db_->GetName(), ": no ", key, " in ", kMetaColumnFamily,
                      "; written by Pegasus before 2.1: open it with 2.1 to 2.5 once"));
   }
-  RETURN_IF_ERROR(FromOpening(status, absl::StrCat("read ", key)));
+  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("read ", key)));
   uint64_t number = 0;
   if (!absl::SimpleAtoi(text, &number) || number > INT64_MAX) {
     return absl::DataLossError(absl::StrCat(db_->GetName(), ": ", key, " is no number"));
@@ -117,7 +110,7 @@ absl::Status Database::Flush(bool waits) const {
 
 absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path) {
   std::vector<std::string> names;
-  RETURN_IF_ERROR(FromOpening(rocksdb::DB::ListColumnFamilies(options, path, &names),
+  RETURN_IF_ERROR(FromRocksdb(rocksdb::DB::ListColumnFamilies(options, path, &names),
                               absl::StrCat("list column families of ", path)));
   const std::set<std::string> found(names.begin(), names.end());
   if (!found.contains(kMetaColumnFamily)) {
@@ -139,7 +132,7 @@ absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options)
   config.ignore_unsupported_options = true;  // our prefix extractor and compaction filter
   rocksdb::DBOptions stored;
   std::vector<rocksdb::ColumnFamilyDescriptor> families;
-  RETURN_IF_ERROR(FromOpening(rocksdb::LoadLatestOptions(config, path, &stored, &families),
+  RETURN_IF_ERROR(FromRocksdb(rocksdb::LoadLatestOptions(config, path, &stored, &families),
                               absl::StrCat("read the OPTIONS file of ", path)));
   AdoptStoredOptions(stored, &options->db);  // a stored wal_dir is of no use: there is no WAL
   for (const rocksdb::ColumnFamilyDescriptor& family : families) {
@@ -175,7 +168,7 @@ absl::Status CreateDatabase(DatabaseOptions options, const std::string& path) {
     if (status.ok()) status = batch.Put(database.meta(), key, value);
   }
   if (status.ok()) status = database.db().Write(write_options, &batch);
-  RETURN_IF_ERROR(FromOpening(status, absl::StrCat("create ", path)));
+  RETURN_IF_ERROR(FromRocksdb(status, absl::StrCat("create ", path)));
   return database.Flush();
 }
 

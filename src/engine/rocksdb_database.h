@@ -2,8 +2,8 @@
 // checked. Included by the engine's .cc files alone: it names RocksDB's types.
 //
 // Errors   FromRocksdb's: Unavailable for Incomplete, ResourceExhausted for no space or descriptors,
-//          FailedPrecondition for what is whole but not ours to open, else DataLoss. Opening also
-//          has PermissionDenied, which says nothing of what the files hold.
+//          PermissionDenied for what the system does not permit (both say nothing of what the files
+//          hold), FailedPrecondition for what is whole but not ours to open, else DataLoss.
 // Threads  Thread-safe. SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -122,7 +122,7 @@ class RocksdbEngine : public Engine {
     RETURN_IF_ERROR(GoOnAfterNoSpace());
     const Decree target = last_applied();
     const absl::Status flushed = database_->Flush();
-    if (absl::IsResourceExhausted(flushed)) watcher_->lacks_space.store(true);
+    if (IsRefusal(flushed)) watcher_->lacks_space.store(true);
     RETURN_IF_ERROR(flushed);
     RETURN_IF_ERROR(RefreshFlushed().status());
     return AwaitFlushed(target);
@@ -202,7 +202,7 @@ class RocksdbEngine : public Engine {
         database_->db().Put(options, database_->meta(), kManualCompactKey, std::to_string(unix_ms)),
         "note a compaction"));
     const absl::Status flushed = database_->Flush();
-    if (absl::IsResourceExhausted(flushed)) watcher_->lacks_space.store(true);
+    if (IsRefusal(flushed)) watcher_->lacks_space.store(true);
     RETURN_IF_ERROR(flushed);
     last_compacted_ms_.store(unix_ms);
     return RefreshFlushed().status();

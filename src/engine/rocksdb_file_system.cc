@@ -20,6 +20,7 @@ IOStatus ToRocksdb(const absl::Status& status) {
   if (status.ok()) return IOStatus::OK();
   const Slice text(status.message().data(), status.message().size());
   switch (status.code()) {
+    case absl::StatusCode::kPermissionDenied:  // it is tried again, too
     case absl::StatusCode::kResourceExhausted: {
       IOStatus no_space = IOStatus::NoSpace(text);
       no_space.SetRetryable(true);

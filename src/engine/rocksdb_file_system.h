@@ -4,7 +4,7 @@
 // Errors    RocksDB hears of a file's first failed write, write-back or sync from Sync and Close
 //           alone; what it appends after that goes nowhere. Its own writer, built with assertions
 //           as Debian's is, ends the process when it meets a file again that has failed an append.
-//           NoSpace for ResourceExhausted, PathNotFound for NotFound, else IOError.
+//           NoSpace for what is refused (IsRefusal), PathNotFound for NotFound, else IOError.
 // Shapes    What is written while a file grows goes to the disk in pieces (table_pace.h), one at a
 //           time, and flushes rest between them; but not where RocksDB stalls writes.
 // Threads   Thread-safe. Lifetime: the environment outlives it, it its files.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_log.h"
 
+#include <absl/strings/match.h>
+
+#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
@@ -15,13 +18,27 @@ void RocksdbLog::Logv(rocksdb::InfoLogLevel level, const char* format, va_list a
   char line[1024];
   std::vsnprintf(line, sizeof(line), format, arguments);
   if (level >= rocksdb::InfoLogLevel::ERROR_LEVEL)
-    LOG(ERROR) << "RocksDB " << name_ << ": " << line;
+    LOG(ERROR) << "RocksDB " << name_ << ": " << WithoutMisname(line);
   else
-    LOG(WARNING) << "RocksDB " << name_ << ": " << line;
+    LOG(WARNING) << "RocksDB " << name_ << ": " << WithoutMisname(line);
 }
 
 void RocksdbLog::Logv(const char* format, va_list arguments) {
   Logv(rocksdb::InfoLogLevel::WARN_LEVEL, format, arguments);
+}
+
+std::string WithoutMisname(std::string text) {
+  static constexpr std::string_view kMisname = "No space left on device: ";
+  static constexpr const char* kOthers[] = {"Too many open files", "Cannot allocate memory",
+                                            "Permission denied", "Operation not permitted",
+                                            "Read-only file system"};
+  const size_t at = text.find(kMisname);
+  if (at == std::string::npos) return text;
+  const bool is_wrong = std::any_of(std::begin(kOthers), std::end(kOthers), [&](const char* other) {
+    return absl::StrContains(text, other);
+  });
+  if (is_wrong) text.erase(at, kMisname.size());
+  return text;
 }
 
 }  // namespace arion

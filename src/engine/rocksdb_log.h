@@ -26,4 +26,8 @@ class RocksdbLog : public rocksdb::Logger {
   const std::string name_;
 };
 
+// RocksDB has one name for all that it may try again later, "No space left on device". Where what the
+// system said follows it and is something else, it goes.
+std::string WithoutMisname(std::string text);
+
 }  // namespace arion

@@ -22,8 +22,13 @@ absl::StatusOr<size_t> ReadableFile::ReadInto(uint64_t offset, size_t n, char* t
   return bytes.size();
 }
 
+bool IsRefusal(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status);
+}
+
 // The message is all that comes through RocksDB.
 Want WantOf(const absl::Status& status) {
+  if (absl::IsPermissionDenied(status)) return Want::kPermission;
   const std::string_view text = View(status.message());
   if (text.find("Too many open files") != std::string_view::npos) return Want::kOpenFiles;
   if (text.find("Cannot allocate memory") != std::string_view::npos) return Want::kMemory;
@@ -38,6 +43,8 @@ std::string_view NameOf(Want want) {
       return "open files";
     case Want::kMemory:
       return "memory";
+    case Want::kPermission:
+      return "permission";
   }
   return "space";
 }

@@ -95,8 +95,11 @@ class FileSystem {
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
 };
 
-// What there is too little of, of a ResourceExhausted that came from files, through RocksDB too.
-enum class Want { kSpace, kOpenFiles, kMemory };
+// The system refused it and did nothing (ResourceExhausted, PermissionDenied): says nothing of what files
+// hold, and may be asked again.
+bool IsRefusal(const absl::Status& status);
+// What there is too little of, of a refusal that came from files, through RocksDB too.
+enum class Want { kSpace, kOpenFiles, kMemory, kPermission };
 Want WantOf(const absl::Status& status);
 std::string_view NameOf(Want want);  // "open files"
 // It is one, and no disk is to blame.

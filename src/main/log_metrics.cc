@@ -31,7 +31,8 @@ std::vector<std::pair<LogDevice*, std::string>> DevicesOf(
 }
 
 constexpr std::string_view kDiskStates[] = {
-    "normal", "space_insufficient", "open_files_insufficient", "memory_insufficient", "io_error"};
+    "normal",  "space_insufficient", "open_files_insufficient", "memory_insufficient", "refused",
+    "io_error"};
 
 std::string_view StateOf(const DiskSnapshot& disk) {
   switch (disk.state) {
@@ -40,7 +41,8 @@ std::string_view StateOf(const DiskSnapshot& disk) {
     case DiskStatus::kSpaceInsufficient:
       return disk.lacks == Want::kSpace       ? "space_insufficient"
              : disk.lacks == Want::kOpenFiles ? "open_files_insufficient"
-                                              : "memory_insufficient";
+             : disk.lacks == Want::kMemory    ? "memory_insufficient"
+                                              : "refused";
     case DiskStatus::kIoError:
       return "io_error";
   }

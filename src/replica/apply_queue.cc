@@ -62,7 +62,7 @@ void ApplyQueue::Pump() {
   is_held_ = !status.ok();  // before the hook, which may come back with more
   if (applied != kInvalidDecree) hooks_.on_applied(applied);
   if (status.ok() || is_abandoned_) return;
-  if (absl::IsUnavailable(status) || absl::IsResourceExhausted(status)) return ApplyInPool(1);
+  if (absl::IsUnavailable(status) || IsRefusal(status)) return ApplyInPool(1);
   Fail(status);
 }
 
@@ -101,8 +101,8 @@ void ApplyQueue::OnAppliedInPool(size_t applied, const absl::Status& status) {
     hooks_.on_applied(last);
     if (is_abandoned_) return;
   }
-  if (absl::IsResourceExhausted(status)) hooks_.on_no_space(status);
-  if (absl::IsResourceExhausted(status) || absl::IsUnavailable(status)) return Pause();
+  if (IsRefusal(status)) hooks_.on_no_space(status);
+  if (IsRefusal(status) || absl::IsUnavailable(status)) return Pause();
   if (!status.ok()) return Fail(status);
   if (!is_held_) Pump();
 }

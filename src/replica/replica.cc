@@ -314,7 +314,7 @@ void Replica::AskToClose(Effects::Close close, const std::string& why) {
   if (close != Effects::Close::kSetAside && is_in_memory_only)
     return Maintain([](Engine& engine) { return engine.Flush(); },
                     [this, close, why](const absl::Status& status) {
-                      if (!absl::IsResourceExhausted(status)) return AskTableToClose(close, why);
+                      if (!IsRefusal(status)) return AskTableToClose(close, why);
                       OnNoSpace("what was learned", status);
                       After(kNoSpacePause, [close, why](Replica& r) { r.AskToClose(close, why); });
                     });

@@ -101,8 +101,8 @@ void Replica::CompactStep(std::string from) {
         compaction_.cancelled = nullptr;
         if (is_closed_) return;
         if (status.ok()) return next->empty() ? NoteCompacted() : CompactStep(std::move(*next));
-        if (absl::IsResourceExhausted(status)) OnNoSpace("a compaction", status);
-        if (absl::IsResourceExhausted(status) || absl::IsCancelled(status))
+        if (IsRefusal(status)) OnNoSpace("a compaction", status);
+        if (IsRefusal(status) || absl::IsCancelled(status))
           return After(kTryAgain, [from](Replica& r) { r.CompactStep(from); });
         // What it read or wrote is damaged: the next checkpoint tells, and fences.
         LOG(ERROR) << Tag() << " compaction given up: " << status;

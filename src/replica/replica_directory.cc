@@ -115,7 +115,7 @@ namespace {
 using CopyAge = std::optional<std::pair<bool, Ballot>>;
 absl::StatusOr<CopyAge> AgeOf(FileSystem& files, const FoundReplica& replica) {
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, replica.path);
-  if (absl::IsResourceExhausted(info.status())) return info.status();
+  if (IsRefusal(info.status())) return info.status();
   if (!info.ok()) return CopyAge();
   return CopyAge(std::pair(!info->is_learner, info->ballot));
 }

@@ -78,7 +78,7 @@ void Replica::Ship(ShipState ship) {
     if (!shipment->log_damage.ok()) OnLogDamaged(shipment->log_damage);
     if (!status.ok()) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;
-      if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's checkpoint", status);
+      if (IsRefusal(status)) OnNoSpace("a learner's checkpoint", status);
       shipped->response.err =
           absl::IsUnavailable(status) ? ErrorCode::kTryAgain : ErrorCode::kGetLearnStateFailed;
       shipped->response.state = LearnState{};
@@ -176,7 +176,7 @@ void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result)
 void Replica::FlushForLearner(uint64_t serial) {
   Maintain([](Engine& engine) { return engine.Flush(); },
            [this, serial](const absl::Status& status) {
-             if (absl::IsResourceExhausted(status)) {
+             if (IsRefusal(status)) {
                OnNoSpace("a flush", status);
                return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
              }
@@ -249,8 +249,8 @@ void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
     if (!status.ok()) {
       figures().Count(ReplicaCount::kCopiesFailed);
       LOG(WARNING) << Tag() << " learning: " << status;
-      if (absl::IsResourceExhausted(status)) OnNoSpace("a learner's copy", status);
-      const bool may_pass = absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+      if (IsRefusal(status)) OnNoSpace("a learner's copy", status);
+      const bool may_pass = absl::IsUnavailable(status) || IsRefusal(status);
       return FinishLearnerWork(serial, may_pass ? LearnerWorkDone::Result::kRemoteFailed
                                                 : LearnerWorkDone::Result::kLocalFailed);
     }

@@ -48,7 +48,7 @@ void Replica::RunIn(DiskPool& pool, PoolWork work, Then then) {
 void Replica::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
   InPool([work] { return (*work)(); },
          [this, work, then = std::move(then)](const absl::Status& status) mutable {
-           if (!absl::IsResourceExhausted(status)) return then(status);
+           if (!IsRefusal(status)) return then(status);
            if (is_closed_) return;
            OnNoSpace("the replica's state", status);
            After(kNoSpacePause, [work, then = std::move(then)](Replica& replica) mutable {
@@ -153,7 +153,7 @@ void Replica::CheckpointIfNeeded() {
       [this](const absl::Status& status) {
         is_checkpointing_ = false;
         if (status.ok()) return OnDurable(engine_->last_durable());
-        if (absl::IsResourceExhausted(status)) {
+        if (IsRefusal(status)) {
           OnNoSpace("a checkpoint", status);
           return ScheduleCheckpoint(kCheckpointAgain);
         }
@@ -294,7 +294,7 @@ void Replica::FinishClose(CloseMode mode, absl::AnyInvocable<void(absl::Status)>
         KeepHotReads(host->env.files(), directory, keys);
         absl::Status closed = engine == nullptr ? absl::OkStatus() : engine->Close();
         // What a full disk did not let the engine write is in the log.
-        if (closed.ok() || absl::IsResourceExhausted(closed)) closed.Update(log->Close());
+        if (closed.ok() || IsRefusal(closed)) closed.Update(log->Close());
         return closed;
       },
       [self = shared_from_this(), done = std::move(done)](const absl::Status& status) mutable {

@@ -223,7 +223,7 @@ void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t n
     Answer(std::move(call), EncodeWrapped(response));
   }
   const bool failed = error == StorageError::kCorruption || error == StorageError::kIOError;
-  if (failed && !absl::IsResourceExhausted(record.status()))
+  if (failed && !IsRefusal(record.status()))
     Fence(absl::StrCat("read: ", record.status().ToString()));
 }
 
@@ -363,8 +363,7 @@ void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::optional<std::str
   const StorageError error =
       absl::IsDataLoss(body.status()) ? StorageError::kCorruption : StorageError::kIOError;
   call.responder.Reply(ErrorCode::kOk, FailedAnswer(call.code, error, pid_, server_name_));
-  if (!absl::IsResourceExhausted(body.status()))
-    Fence(absl::StrCat("read: ", body.status().ToString()));
+  if (!IsRefusal(body.status())) Fence(absl::StrCat("read: ", body.status().ToString()));
 }
 
 // ---- scans ----

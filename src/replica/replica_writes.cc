@@ -179,8 +179,7 @@ void Replica::Decide(ClientToken token, ClientWriteUnderWay& write, absl::Status
       absl::IsDataLoss(record.status()) ? StorageError::kCorruption : StorageError::kIOError;
   FinishWrite(token, ErrorCode::kOk,
               EncodeAnswer(write.code, {.error = error}, pid_, kInvalidDecree, server_name_));
-  if (!absl::IsResourceExhausted(record.status()))
-    Fence(absl::StrCat("read: ", record.status().ToString()));
+  if (!IsRefusal(record.status())) Fence(absl::StrCat("read: ", record.status().ToString()));
 }
 
 void Replica::Order(ClientToken token, ClientWriteUnderWay& write,

@@ -58,7 +58,7 @@ enum class Probe : uint8_t {
   kCallsReset,     // between two that live
   kTaskLate,       // of a node that lags
   kTaskLaterThanLease,
-  kCallFailed,      // about a name, for want of descriptors or memory
+  kCallFailed,      // about a name, for want of descriptors, memory or permission
   kNameError,       // likewise, by an I/O error
   kStartFailed,     // of a node whose calls fail
   kDifferingFound,  // a copy that was changed silently

@@ -35,8 +35,8 @@ enum class Fault : uint8_t {
   kTableChurn,  // a table is made, written to, and dropped while its replicas may still learn
   kReset,       // connections between living nodes break, again and again
   kLag,  // the tasks of a node's loops, of its disk pool or of both come late, its clocks go on
-  kCallsFail,  // a node's calls about names fail at random for a while, for want of descriptors or
-               // memory; or, as kDiskLost, with an I/O error
+  kCallsFail,     // a node's calls about names fail at random for a while, for want of descriptors,
+                  // memory or permission; or, as kDiskLost, with an I/O error
   kSilentChange,  // a record of one secondary changes or is lost, its decree stays, and nobody is
                   // told; it is verified until the copies are equal; as kDiskLost
   kPausedVm,  // a node is frozen together with its monotonic clock, perhaps longer than the grace

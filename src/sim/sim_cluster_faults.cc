@@ -234,7 +234,7 @@ void SimCluster::FailCallsForWant(Server& server, DiskTrouble trouble, absl::Dur
         for (const std::string& directory : SetAsideAsFailed(server.node->disk()))
           if (!before.contains(directory))
             Violate(absl::StrCat("H: ", server.name, " fenced ", directory,
-                                 " for want of descriptors or memory"));
+                                 " for want of descriptors, memory or permission"));
       });
 }
 
@@ -356,7 +356,9 @@ void SimCluster::Inject(Fault fault) {
       return Lag(random.Percent(15) ? *meta_.node : *server.node, length);
     case Fault::kCallsFail: {
       if (random.Percent(30)) return LoseCopy(server, fault);
-      const DiskTrouble want = random.Coin() ? DiskTrouble::kNoMemory : DiskTrouble::kNoDescriptors;
+      constexpr std::array<DiskTrouble, 3> kWants = {
+          DiskTrouble::kNoMemory, DiskTrouble::kNoDescriptors, DiskTrouble::kNotPermitted};
+      const DiskTrouble want = kWants[random.Below(kWants.size())];
       if (random.Percent(15)) return FailCalls(*meta_.node, want, length);
       return FailCallsForWant(server, want, length);
     }

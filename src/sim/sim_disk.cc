@@ -42,6 +42,10 @@ bool Meets(DiskTrouble trouble, DiskCall call) {
     case DiskTrouble::kReadOnly:
       return call != DiskCall::kOpen && call != DiskCall::kList && call != DiskCall::kStat &&
              call != DiskCall::kSyncDirectory;
+    case DiskTrouble::kNotPermitted:
+      return call == DiskCall::kOpenForWrite || call == DiskCall::kCreate ||
+             call == DiskCall::kMakeDirectory || call == DiskCall::kRename ||
+             call == DiskCall::kRemove || call == DiskCall::kLink;
     case DiskTrouble::kNoMemory:
     case DiskTrouble::kNameErrors:
       return call != DiskCall::kOverwrite && call != DiskCall::kGrow && call != DiskCall::kTruncate;
@@ -71,6 +75,9 @@ absl::Status StatusOf(DiskTrouble trouble, DiskCall call, std::string_view path)
           absl::StrCat(Text(path), ": simulated: Cannot allocate memory"));
     case DiskTrouble::kNameErrors:
       return absl::InternalError(absl::StrCat(Text(path), ": simulated: Input/output error"));
+    case DiskTrouble::kNotPermitted:
+      return absl::PermissionDeniedError(
+          absl::StrCat(Text(path), ": simulated: Permission denied"));
   }
   return absl::OkStatus();
 }

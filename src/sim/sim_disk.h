@@ -46,8 +46,9 @@ enum class DiskTrouble : uint8_t {
   kReadOnly,       // EROFS: those that change something
   kNoMemory,       // ENOMEM: those about names; a directory is opened for its sync
   kNameErrors,     // EIO: the same
+  kNotPermitted,  // EACCES: those that make or change a name, or open a file to write: another user's
 };
-constexpr int kDiskTroubleCount = static_cast<int>(DiskTrouble::kNameErrors) + 1;
+constexpr int kDiskTroubleCount = static_cast<int>(DiskTrouble::kNotPermitted) + 1;
 enum class DiskCall : uint8_t {
   kOpen,
   kOpenForWrite,

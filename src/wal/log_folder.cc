@@ -12,7 +12,7 @@ namespace arion {
 namespace {
 
 absl::Status Final(const absl::Status& status) {
-  if (status.ok() || absl::IsResourceExhausted(status)) return status;
+  if (status.ok() || IsRefusal(status)) return status;
   return absl::DataLossError(status.message());
 }
 
@@ -119,7 +119,7 @@ absl::Status LogFolder::Prepare(Kept kept) {
   file.synced_bytes = status.size / alignment * alignment;
   if (file.synced_bytes < capacity_bytes_) {
     const absl::Status grown = Grow(&file, capacity_bytes_);
-    if (!grown.ok() && !absl::IsResourceExhausted(grown)) return grown;
+    if (!grown.ok() && !IsRefusal(grown)) return grown;
   }
   // It is named there since it was first made.
   if (identity_.clean) RETURN_IF_ERROR(WriteUnclean());
@@ -198,7 +198,7 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
 absl::Status LogFolder::MarkIncomplete() {
   if (!identity_.clean || to_remove_.empty()) return absl::OkStatus();
   const absl::Status written = WriteUnclean();
-  return absl::IsResourceExhausted(written) ? absl::OkStatus() : written;
+  return IsRefusal(written) ? absl::OkStatus() : written;
 }
 
 bool LogFolder::MayKeep(const FileStatus& status) const {

@@ -126,8 +126,7 @@ void LogWriter::NameNextFile(const LogFileName& name) {
   Enqueue({.work = [made, name, fill](LogFolder& folder) -> absl::Status {
              auto file = folder.MakeFile(name, fill);
              // Too little for the zeros: it may do for the block.
-             if (fill > 0 && absl::IsResourceExhausted(file.status()))
-               file = folder.MakeFile(name, 0);
+             if (fill > 0 && IsRefusal(file.status())) file = folder.MakeFile(name, 0);
              ASSIGN_OR_RETURN(*made, std::move(file));
              return absl::OkStatus();
            },
@@ -136,7 +135,7 @@ void LogWriter::NameNextFile(const LogFileName& name) {
                  naming_next_ = false;
                  if (status.ok()) {
                    next_ = std::move(*made);
-                 } else if (!absl::IsResourceExhausted(status)) {
+                 } else if (!IsRefusal(status)) {
                    Fail(status);
                  } else if (blocks_.only_file_header()) {
                    // Without a name it is no file: nothing to wait for at the end.
@@ -182,7 +181,7 @@ void LogWriter::TrimLeftFiles() {
            .then =
                [this, files](const absl::Status& trimmed) {
                  if (trimmed.ok()) return;
-                 if (!absl::IsResourceExhausted(trimmed)) return Fail(trimmed);
+                 if (!IsRefusal(trimmed)) return Fail(trimmed);
                  to_trim_.insert(to_trim_.begin(), files->begin(), files->end());
                  ForgetDropped();
                  TrimLater();
@@ -222,7 +221,7 @@ void LogWriter::GrowTo(uint64_t bytes) {
                [this, file](const absl::Status& status) {
                  if (current_.file != file->file) return;  // the log has moved on
                  growing_ = false;
-                 if (absl::IsResourceExhausted(status)) {
+                 if (IsRefusal(status)) {
                    grow_refused_ = true;
                  } else if (!status.ok()) {
                    Fail(status);
@@ -250,7 +249,7 @@ void LogWriter::AskForSpare(uint64_t fill_bytes) {
                [this](const absl::Status& status) {
                  // Without space the switch tries again; a sync that failed on a file without
                  // content harms nothing yet, but the identity file may be half replaced.
-                 if (!status.ok() && !absl::IsResourceExhausted(status)) Fail(status);
+                 if (!status.ok() && !IsRefusal(status)) Fail(status);
                }});
 }
 

@@ -5,7 +5,7 @@
 //           kBlockBytesTarget + one mutation, then another). With direct I/O a write begins at a
 //           page: the page that holds the end of the last block is kept in memory and written
 //           again, unchanged, in front of the next.
-// Errors    A step or write that finds no space is tried again, the same bytes at the same place,
+// Errors    A step that is refused (IsRefusal), or a write that finds no space, is tried again, the same bytes at the same place,
 //           until it succeeds or the log is drained (ResourceExhausted; it has ended then): first
 //           when the log's own files have given back what they don't need, which nobody hears of.
 //           What an attempt left behind is part of a block that nobody was told of: overwritten by

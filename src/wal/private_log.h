@@ -3,8 +3,9 @@
 //
 // Shapes    Mutations keep append order; a decree may appear again (prepared anew, taken over):
 //           which one counts is replay's judgement (the larger ballot). Bytes: wal/log_format.h.
-// Errors    A full disk holds what was appended: the write is tried again until it fits; what to
-//           refuse meanwhile is the business of whoever gets on_no_space. ResourceExhausted comes
+// Errors    A full disk holds what was appended, and so does a file that the system refuses to make
+//           (IsRefusal): it is tried again until it fits; what to refuse meanwhile is the business of
+//           whoever gets on_no_space. ResourceExhausted comes
 //           only from a log that is drained while it waits.
 //           DataLoss: a write or sync failed, or durable bytes are damaged: the log stays failed,
 //           the replica must be fenced. Not so of ReadFrom, which see.

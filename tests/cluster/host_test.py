@@ -14,6 +14,7 @@ import subprocess
 import sys
 import unittest
 
+import data_api
 import harness
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
@@ -245,6 +246,56 @@ class Host(unittest.TestCase):
         harness.wait_for("what was written is read", lambda: '"v"' in self.tried(cluster, "use temp; get k s"), 60)
         for server in cluster.replicas:
             self.assertEqual(len(self.replicas_of(server)), 4)
+
+    @unittest.skipUnless(os.geteuid() == 0, "gives files to another user")
+    def test_files_that_root_takes_from_running_servers_are_waited_for(self):
+        cluster = self.cluster(replica_settings={"log_segment_size": "1 MiB", "checkpoint_interval": "2s"})
+        os.chmod(cluster.directory, 0o755)
+        cluster.start()
+        harness.wait_for("all servers are known", lambda: cluster.alive() == 3)
+        cluster.create_table("temp", partitions=2)
+        cluster.wait_healthy("temp")
+        for server in cluster.servers():
+            self.assertEqual(server.stop(), 0)
+            self.give(server.directory, SERVICE_USER)
+        self.start(cluster, preexec=as_the_service)
+        harness.wait_for("writes are taken", lambda: all(self.put(cluster, b"p%d" % i, b"v") for i in range(20)), 60)
+        for server in cluster.replicas:
+            self.give(server.data_directories()[0], 0)
+        acknowledged = []
+
+        def log_waits():
+            for _ in range(20):  # each log file holds some fifty
+                key = b"k%d" % len(acknowledged)
+                if self.put(cluster, key, b"v" * 20000):
+                    acknowledged.append(key)
+            return any(re.search(f"log waits for permission.*belongs to user 0, .* runs as user {SERVICE_USER}: give it",
+                                 server.logged()) for server in cluster.replicas)
+        harness.wait_for("a log waits", log_waits, 60)
+        for server in cluster.replicas:
+            self.assertEqual([path for path in self.replicas_of(server) if not path.endswith(".pegasus")], [])
+            self.give(server.data_directories()[0], SERVICE_USER)
+        harness.wait_for("writes are taken again", lambda: self.put(cluster, b"after", b"v"), 60)
+        cluster.wait_healthy("temp")
+        table = data_api.DataApi(cluster.meta.address, "temp")
+        self.addCleanup(table.close)
+        self.assertEqual([key for key in acknowledged if table.value(key, b"s") is None], [])
+        for server in cluster.replicas:
+            self.assertEqual(len(self.replicas_of(server)), 2)
+            self.assertEqual(server.stop(), 0)
+
+    def put(self, cluster, key, value):
+        """Whether it was acknowledged."""
+        try:
+            table = data_api.DataApi(cluster.meta.address, "temp", timeout=2)
+        except (OSError, data_api.Refused):
+            return False
+        try:
+            return table.put(key=data_api.raw_key(key, b"s"), value=value, expire_ts_seconds=0)["error"] == data_api.OK
+        except (OSError, data_api.Refused):
+            return False
+        finally:
+            table.close()
 
     def tried(self, cluster, commands):
         """What the shell says, whether or not it worked."""

@@ -146,7 +146,7 @@ class Story {
   template <class Step>
   static absl::Status Twice(Step step) {
     absl::Status status = step();
-    return absl::IsResourceExhausted(status) ? step() : status;
+    return IsRefusal(status) ? step() : status;
   }
   void Listen() {
     flushed_ = std::max(flushed_, engine_->last_flushed());
@@ -295,6 +295,17 @@ TEST_P(RocksdbFailedCalls, ThatLackMemoryToOpenAFileMayBeAskedAgain) {
   };
   FailEach("ENOMEM", fault, [](const absl::Status& lived, const std::string& path) {
     EXPECT_TRUE(lived.ok()) << path << ": " << lived;
+  });
+}
+
+// Files that were given to another user while it runs.
+TEST_P(RocksdbFailedCalls, ThatAreNotPermittedMayBeAskedAgain) {
+  if (GetParam() != FaultyFiles::Call::kOpen && GetParam() != FaultyFiles::Call::kName) return;
+  const auto fault = [](Story&, const std::string& path) {
+    return absl::PermissionDeniedError(path + ": Permission denied");
+  };
+  FailEach("EACCES", fault, [](const absl::Status& lived, const std::string& path) {
+    EXPECT_TRUE(lived.ok() || absl::StrContains(path, "MANIFEST")) << path << ": " << lived;
   });
 }
 

@@ -290,6 +290,8 @@ TEST(SimDiskTrouble, FailsTheCallsThatARealDiskFails) {
   EXPECT_EQ(code, absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(WhatFails(DiskTrouble::kNameErrors, &code), "owcdmylsr");
   EXPECT_EQ(code, absl::StatusCode::kInternal);
+  EXPECT_EQ(WhatFails(DiskTrouble::kNotPermitted, &code), "wcdmr");
+  EXPECT_EQ(code, absl::StatusCode::kPermissionDenied);
 }
 
 }  // namespace

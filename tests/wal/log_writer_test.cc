@@ -733,6 +733,30 @@ TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForASyncOfARemovalIsTriedAgain) {
   EXPECT_TRUE(w.summary.was_clean) << w.summary.lost << ": a file that was removed is not missed";
 }
 
+// What is not permitted, as where files were given to another user while the log runs, is no damage.
+TEST(LogWriterTest, AFileThatMayNotBeMadeIsWaitedFor) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.segment_bytes_max = 64 << 10;
+  Want want = Want::kSpace;
+  options.on_no_space = [&want](const absl::Status& why) {
+    if (!why.ok()) want = WantOf(why);
+  };
+  ASSERT_TRUE(w.Open(options).ok());
+  w.node().disk().FailCalls("", sim::DiskTrouble::kNotPermitted, 100);
+  for (int64_t d = 1; d <= 8; ++d) w.Append(MakeMutation(d, 18000));
+  w.Settle(absl::Seconds(30));
+  EXPECT_LT(w.answers.size(), 8u);
+  EXPECT_EQ(want, Want::kPermission);
+  w.node().disk().FailCalls("", sim::DiskTrouble::kNotPermitted, 0);
+  w.Settle(absl::Seconds(5));
+  EXPECT_EQ(w.answers.size(), 8u);
+  for (const auto& [mutation, status] : w.answers) EXPECT_TRUE(status.ok()) << status;
+  w.Crash(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.ReplayedDecrees().size(), 8u);
+}
+
 // A want of descriptors or memory says nothing of what is on the disk: the name waits until its sync
 // can be tried.
 TEST(LogWriterTest, AFolderThatCouldNotBeOpenedForTheSyncOfANameIsTriedAgain) {

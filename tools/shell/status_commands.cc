@@ -98,6 +98,10 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
       problems->rows.push_back({where, std::string("its logs wait for memory"),
                                 std::string("new writes are refused until there is some; reads "
                                             "go on")});
+    if (sample.name == "disk_state" && sample.labels.at("state") == "refused")
+      problems->rows.push_back({where, std::string("the server may not write there"),
+                                std::string("new writes are refused until it may; reads go on; its "
+                                            "log says which path belongs to whom")});
     if (sample.name == "disk_state" && sample.labels.at("state") == "io_error")
       problems->rows.push_back(
           {where, std::string("failed"), std::string("its replicas are made again elsewhere")});

@@ -25,7 +25,7 @@ export async function read(ask) {
 }
 
 const DISK_TROUBLES = {io_error: 'fails', space_insufficient: 'is full', open_files_insufficient: 'waits for open files',
-  memory_insufficient: 'waits for memory'};
+  memory_insufficient: 'waits for memory', refused: 'waits for permission'};
 
 function disksOf(window) {
   const r = window.newest;
