@@ -231,8 +231,13 @@ void SimCluster::FailCallsForWant(Server& server, DiskTrouble trouble, absl::Dur
       length + kSetAsideTakes, EventKind::kCheck,
       [this, &server, life = server.node->life(), before = SetAsideAsFailed(server.node->disk())] {
         if (server.lost_copy || !server.node->IsLife(life)) return;
+        // At a log home a creation keeps so what belongs to another directory (log_place.h).
+        const std::string& home = server_options_.log_home_directory;
+        const auto is_log = [&](const std::string& path) {
+          return !home.empty() && path.starts_with(home);
+        };
         for (const std::string& directory : SetAsideAsFailed(server.node->disk()))
-          if (!before.contains(directory))
+          if (!before.contains(directory) && !is_log(directory))
             Violate(absl::StrCat("H: ", server.name, " fenced ", directory,
                                  " for want of descriptors, memory or permission"));
       });
