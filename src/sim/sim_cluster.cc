@@ -348,10 +348,11 @@ void SimCluster::StopServer(Server& server) {
   server.stopping = true;
   uint32_t life = server.node->life();
   server.server->Stop([this, &server, life](absl::Status status) {
-    world_.After(absl::ZeroDuration(), EventKind::kFault, [this, &server, life] {
-      // A clean stop leaves nothing unsynced: the power may go, whatever the durability.
+    // A clean stop leaves nothing unsynced: the power may go, whatever the durability.
+    const bool may_lose_power = status.ok() || server_options_.durability == Durability::kFsync;
+    world_.After(absl::ZeroDuration(), EventKind::kFault, [this, &server, life, may_lose_power] {
       if (!server.node->IsLife(life)) return;
-      CrashServer(server, CrashMode::kPowerRandom);
+      CrashServer(server, may_lose_power ? CrashMode::kPowerRandom : CrashMode::kProcess);
       RestartLater(server, DrawLength());
     });
   });
