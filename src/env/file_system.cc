@@ -62,6 +62,18 @@ absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path) {
   return true;
 }
 
+absl::Status CreateDirectoryDurably(FileSystem& files, const std::string& path) {
+  const std::string parent = ParentDirectory(path);
+  const bool is_there = Exists(files, path);
+  if (!is_there) {
+    if (!parent.empty() && parent != path) RETURN_IF_ERROR(CreateDirectoryDurably(files, parent));
+    RETURN_IF_ERROR(files.CreateDirectories(path));
+  }
+  const absl::Status synced = files.SyncDirectory(parent.empty() ? "." : parent);
+  // Who made it may have ended before that. A parent that may not be opened was not made by us.
+  return is_there && absl::IsPermissionDenied(synced) ? absl::OkStatus() : synced;
+}
+
 absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path) {
   ASSIGN_OR_RETURN(auto file, files.OpenForRead(path));
   std::string content;

@@ -109,6 +109,8 @@ bool LacksOpenFiles(const absl::Status& status);
 bool Exists(FileSystem& files, const std::string& path);
 absl::StatusOr<bool> IsThere(FileSystem& files, const std::string& path);
 absl::StatusOr<std::string> ReadFile(FileSystem& files, const std::string& path);
+// With its parents, and so that no power cut takes its name away again, whoever made it.
+absl::Status CreateDirectoryDurably(FileSystem& files, const std::string& path);
 // Replaces `path` atomically and durably: path.tmp, sync, rename, sync of the directory.
 absl::Status WriteFileDurably(FileSystem& files, const std::string& path, std::string_view content);
 std::string JoinPath(std::string_view directory, std::string_view name);

@@ -97,7 +97,7 @@ class JournalMetaStore::Journal {
 
   absl::StatusOr<std::map<std::string, std::string>> Load() {
     FileSystem& files = env_.files();
-    RETURN_IF_ERROR(CreateDirectoryDurably());
+    RETURN_IF_ERROR(CreateDirectoryDurably(files, directory_));
     ASSIGN_OR_RETURN(lock_, files.Lock(JoinPath(directory_, "lock")));
     ASSIGN_OR_RETURN(const bool is_there, IsThere(files, path_));
     if (!is_there) RETURN_IF_ERROR(WriteFileDurably(files, path_, FreshFile(0, {})));
@@ -124,21 +124,6 @@ class JournalMetaStore::Journal {
   }
 
  private:
-  // A synced file is lost with a directory whose own name was never synced.
-  absl::Status CreateDirectoryDurably() {
-    FileSystem& files = env_.files();
-    std::vector<std::string> missing;
-    for (std::string path = directory_; !Exists(files, path); path = ParentDirectory(path)) {
-      missing.push_back(path);
-      if (ParentDirectory(path) == path) break;
-    }
-    RETURN_IF_ERROR(files.CreateDirectories(directory_));
-    for (const std::string& path : missing) {
-      RETURN_IF_ERROR(files.SyncDirectory(ParentDirectory(path)));
-    }
-    return absl::OkStatus();
-  }
-
   absl::Status Replay(std::string_view content) {
     if (!content.starts_with(kMagic)) {
       return absl::DataLossError(absl::StrCat(path_, ": damaged at its beginning"));

@@ -19,17 +19,6 @@ constexpr char kEncryptionName[] = ".kms-info";
 constexpr char kProbeName[] = "read_write_test_file";
 constexpr char kProbeContent[] = "test_value";
 
-// With its parents, and so that a power cut does not take the names away again.
-absl::Status CreateDurably(FileSystem& files, const std::string& path) {
-  if (Exists(files, path)) return absl::OkStatus();
-  const std::string parent = ParentDirectory(path);
-  if (!parent.empty() && parent != path) {
-    if (absl::Status above = CreateDurably(files, parent); !above.ok()) return above;
-  }
-  RETURN_IF_ERROR(files.CreateDirectories(path));
-  return files.SyncDirectory(parent.empty() ? "." : parent);
-}
-
 absl::Status Probe(FileSystem& files, const std::string& directory) {
   const std::string path = JoinPath(directory, kProbeName);
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(path, FileSystem::CreateMode::kTruncate));
@@ -89,7 +78,7 @@ absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoin
 absl::StatusOr<std::unique_ptr<DataDirectoryClaim>> DataDirectoryClaim::Claim(
     FileSystem& files, const std::string& path, Endpoint server) {
   const std::string step = absl::StrCat("data directory ", path);
-  if (absl::Status created = CreateDurably(files, path); !created.ok())
+  if (absl::Status created = CreateDirectoryDurably(files, path); !created.ok())
     return Annotate(created, step);
   absl::StatusOr<std::unique_ptr<WritableFile>> lock = files.Lock(JoinPath(path, kLockName));
   if (!lock.ok()) return Annotate(lock.status(), step);
@@ -99,6 +88,8 @@ absl::StatusOr<std::unique_ptr<DataDirectoryClaim>> DataDirectoryClaim::Claim(
         path, " holds ", kEncryptionName,
         ": its files may be encrypted, which Arion can't read; use another directory"));
   RETURN_IF_ERROR(CheckOwner(files, path, server));
+  // Who made a replica's directory may have ended before its name was durable.
+  RETURN_IF_ERROR(Annotate(files.SyncDirectory(path), step));
   // What a full disk holds can still be served.
   if (absl::Status probed = Probe(files, path); !probed.ok() && !absl::IsResourceExhausted(probed))
     return Annotate(probed, step);

@@ -57,6 +57,21 @@ TEST_F(ReplicaDirectoryTest, ScanLoadsWhatDescribesItselfAndLeavesTheRest) {
   EXPECT_EQ(ignored.size(), 3u);
 }
 
+// Who made it ended before its name was durable, and what is acknowledged from now on lies in it.
+TEST_F(ReplicaDirectoryTest, APowerCutTakesNothingAwayThatAStartFound) {
+  ASSERT_TRUE(files().CreateDirectories("/d").ok());
+  ASSERT_TRUE(files().SyncDirectory("/").ok());
+  ASSERT_TRUE(files().CreateDirectories("/d/reps").ok());
+  MakeReplica("/d/reps/2.1.pegasus", Table(2, 8));
+  node_.Crash(sim::CrashMode::kProcess);
+  ASSERT_TRUE(DataDirectoryClaim::Claim(node_.Start().files(), "/d/reps", self_).ok());
+  node_.Crash(sim::CrashMode::kPowerNone);
+  std::vector<IgnoredDirectory> ignored;
+  const auto found = ScanDataDirectory(node_.Start().files(), "/d/reps", 3, &ignored);
+  ASSERT_TRUE(found.ok()) << found.status();
+  EXPECT_EQ(found->size(), 1u);
+}
+
 TEST_F(ReplicaDirectoryTest, WhatCanNotBeLookedAtIsNotTakenForNothing) {
   MakeReplica("/d/2.1.pegasus", Table(2, 8));
   node_.disk().FailStats(1);
