@@ -85,6 +85,24 @@ TEST_F(RecoveryTest, ADiskThatHangsIsLeftOutAndNamedTheOtherServes) {
   EXPECT_EQ(server.server->Disks()[0].state, DiskStatus::kIoError);
 }
 
+// Left out it would stay so until the next start, and its replicas be made again elsewhere.
+TEST_F(RecoveryTest, WithoutAFileForADirectorysLockTheStartEndsToBeTriedAgain) {
+  Server& server = Filled();
+  EXPECT_TRUE(Stop(server).ok());
+  const std::string directory = options_.data_directories[0].path;
+  for (const sim::DiskTrouble want :
+       {sim::DiskTrouble::kNoDescriptors, sim::DiskTrouble::kNoMemory}) {
+    server.node.disk().FailCalls(directory, want, 100);
+    const absl::Status started = server.Start(network_, options_);
+    EXPECT_TRUE(absl::IsResourceExhausted(started)) << started;
+    server.Crash(sim::CrashMode::kProcess);
+  }
+  server.node.disk().FailCalls("", sim::DiskTrouble::kNoDescriptors, 0);
+  Restart(server);
+  for (int i = 0; i < kPartitions; ++i)
+    EXPECT_TRUE(WaitFor(server, PartitionStatus::kPrimary, Pid(i)));
+}
+
 TEST_F(RecoveryTest, EachFiveSecondsTheLogSaysHowFarItIsAndInTheEndWhatTookTheTime) {
   Server& server = Filled();
   server.Crash(sim::CrashMode::kProcess);
