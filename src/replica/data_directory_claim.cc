@@ -64,13 +64,13 @@ absl::Status CheckOwner(FileSystem& files, const std::string& directory, Endpoin
     return WriteOwner(files, path, server);
   }
   if (*owner == server) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(directory, " belongs to the replica server at ", owner->ToString(),
-                   ", this one is ", server.ToString(),
-                   ". Either disks or directories of the two were swapped: swap them back, or ",
-                   "give each server a directory of its own. Or this server was given a new address "
-                   "for good, and nothing runs at ",
-                   owner->ToString(), " any more: then remove ", path));
+  return absl::FailedPreconditionError(absl::StrCat(
+      directory, " belongs to the replica server at ", owner->ToString(), ", this one is ",
+      server.ToString(),
+      ". Either disks or directories of the two were swapped: swap them back, or ",
+      "give each server a directory of its own. Or this server was given a new address "
+      "for good, and nothing runs at ",
+      owner->ToString(), " any more: then remove ", path));
 }
 
 }  // namespace
