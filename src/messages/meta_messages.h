@@ -143,6 +143,22 @@ struct ReplicaServerInfo {
 };
 inline constexpr char kLogHomeTag[] = "log_home";
 
+// Arion's: what a server says of one of its disks, that of a data directory or of the log home.
+struct DiskReport {
+  std::string tag;
+  int64_t total_bytes = 0, available_bytes = 0;  // 0: not known
+  int64_t available_bytes_min = 0;               // below it new writes are refused
+  bool takes_no_writes = false;
+  // Of what that is for want: a Want (env/file_system.h), none where it can't be written at all.
+  std::optional<int32_t> lacks;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.tag), v(2, s.total_bytes), v(3, s.available_bytes), v(4, s.available_bytes_min);
+    v(5, s.takes_no_writes), v(6, s.lacks);
+  }
+  bool operator==(const DiskReport&) const = default;
+};
+
 struct ConfigSyncRequest {
   Endpoint node;
   std::optional<std::vector<ReplicaInfo>> stored_replicas;
@@ -161,12 +177,13 @@ struct ConfigSyncRequest {
   // Arion's: how many replicas the limit of open files carries, and that limit. Absent: no word.
   std::optional<int64_t> replicas_max;
   std::optional<int64_t> open_files_max;
+  std::optional<std::vector<DiskReport>> disks;  // Arion's: all that can be read
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
         v(1000, s.unreadable_disks), v(1001, s.missing_replicas), v(1002, s.slow_disks),
         v(1003, s.slow_members), v(1004, s.number);
-    v(1010, s.replicas_max), v(1011, s.open_files_max);
+    v(1010, s.replicas_max), v(1011, s.open_files_max), v(1020, s.disks);
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };

@@ -170,9 +170,9 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
   for (const auto& [endpoint, node] : state.nodes) {
     if (!node.alive) continue;
     if (!node.collected) return {};
-    const bool is_slow =
-        !node.slow_disks.empty() || state.SlownessReports(endpoint) > 0 || node.has_wrong_clock;
-    if (!is_slow) nodes.push_back(endpoint);
+    const bool is_left_alone = !node.slow_disks.empty() || node.HasFullDisk() ||
+                               state.SlownessReports(endpoint) > 0 || node.has_wrong_clock;
+    if (!is_left_alone) nodes.push_back(endpoint);
   }
   if (nodes.size() < 2 || 2 * nodes.size() < state.AliveCount()) return {};
   std::set<Endpoint> takers(nodes.begin(), nodes.end());

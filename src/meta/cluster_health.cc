@@ -9,6 +9,7 @@
 
 #include "base/named_list.h"
 #include "base/status.h"
+#include "env/file_system.h"
 #include "meta/meta_queries.h"
 
 namespace arion {
@@ -22,6 +23,18 @@ std::string Count(int64_t n, std::string_view one, std::string_view many) {
 
 std::string Named(const std::vector<Endpoint>& servers) {
   return NamedList(servers, kNamedMax, [](Endpoint server) { return server.ToString(); });
+}
+
+std::string WhyItTakesNone(const DiskReport& disk) {
+  const bool lacks_space = disk.lacks == static_cast<int32_t>(Want::kSpace);
+  if (lacks_space)
+    return absl::StrCat(disk.tag, " lacks space, ", disk.available_bytes >> 20, " of ",
+                        disk.total_bytes >> 20, " MiB available, the bound is ",
+                        disk.available_bytes_min >> 20, " MiB");
+  if (disk.lacks == static_cast<int32_t>(Want::kOpenFiles) ||
+      disk.lacks == static_cast<int32_t>(Want::kMemory))
+    return absl::StrCat(disk.tag, " waits for ", Text(NameOf(static_cast<Want>(*disk.lacks))));
+  return disk.tag;
 }
 
 template <class Predicate>
@@ -112,6 +125,13 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
                                    " takes no more copies: open files, of which its limit of ",
                                    server.open_files_max, " carries ", server.replicas_max,
                                    " copies (raise LimitNOFILE= of its service)"));
+  for (const ServerOverview& server : overview.servers) {
+    if (server.full_disks.empty()) continue;
+    parts.push_back(absl::StrCat(
+        server.full_disks.size() == 1 ? "a disk takes no writes (" : "disks take no writes (",
+        server.address.ToString(), ": ", NamedList(server.full_disks, kNamedMax, WhyItTakesNone),
+        ")"));
+  }
   const auto wrong_clocks = Those(overview, [](const auto& s) { return s.has_wrong_clock; });
   if (!wrong_clocks.empty())
     parts.push_back(absl::StrCat(

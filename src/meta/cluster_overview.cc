@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/cluster_overview.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "messages/verification_messages.h"
@@ -99,6 +101,9 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     server.older_copies_recently = node.older_copies;
     server.replicas_max = node.replicas_max.value_or(0);
     server.open_files_max = node.open_files_max;
+    if (node.alive)
+      std::copy_if(node.disks.begin(), node.disks.end(), std::back_inserter(server.full_disks),
+                   [](const DiskReport& disk) { return disk.takes_no_writes; });
     server.lacks_open_files =
         node.alive && node.replicas_max && server.share.copies() >= *node.replicas_max;
   }

@@ -65,6 +65,7 @@ struct ServerOverview {
   // It takes no more copies: so many carries its limit of open files, which is that.
   bool lacks_open_files = false;
   int64_t replicas_max = 0, open_files_max = 0;
+  std::vector<DiskReport> full_disks;  // of a living one: those that take no writes
 };
 
 // A step that was proposed and has not happened yet.

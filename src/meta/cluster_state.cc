@@ -320,6 +320,24 @@ bool Node::IsSlowFor(PartitionId pid) const {
          slow_disks.contains(kLogHomeTag);
 }
 
+bool Node::HasFullDisk() const {
+  return std::any_of(disks.begin(), disks.end(), [](const auto& d) { return d.takes_no_writes; });
+}
+
+bool Node::IsFullFor(PartitionId pid) const {
+  const auto replica = replicas.find(pid);
+  bool any_place = false, any_takes = false;
+  for (const DiskReport& disk : disks) {
+    if (disk.tag == kLogHomeTag) {
+      if (disk.takes_no_writes) return true;
+    } else if (replica == replicas.end() || replica->second.disk_tag == disk.tag) {
+      any_place = true;
+      any_takes |= !disk.takes_no_writes;
+    }
+  }
+  return any_place && !any_takes;
+}
+
 bool Node::IsLoading(PartitionId pid) const {
   auto found = replicas.find(pid);
   return found != replicas.end() && found->second.loading.value_or(false);

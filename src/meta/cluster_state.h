@@ -123,6 +123,8 @@ struct Node {
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
   Instant slow_since;                          // while there are some
+  std::vector<DiskReport> disks;               // empty: it says nothing of them
+  Instant full_since;                          // while one of them takes no writes
   std::optional<absl::Duration> clock_offset;  // its wall clock minus what most show
   bool has_wrong_clock = false;
   int64_t older_copies = 0;                     // that it came back with, within a day
@@ -138,6 +140,9 @@ struct Node {
   bool IsLoading(PartitionId pid) const;
   // Its replica of `pid` lies on a slow disk, or a new one might.
   bool IsSlowFor(PartitionId pid) const;
+  bool HasFullDisk() const;
+  // Where its replica of `pid` lies, or a new one would be made, no writes are taken.
+  bool IsFullFor(PartitionId pid) const;
 };
 
 struct LivenessLimits {

@@ -96,6 +96,10 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   WriteField(json, "older_copies_recently", server.older_copies_recently);
   json.Key("lacks_open_files");
   json.Bool(server.lacks_open_files);
+  json.Key("full_disks");
+  json.StartArray();
+  for (const DiskReport& disk : server.full_disks) WriteText(json, disk.tag);
+  json.EndArray();
   json.EndObject();
 }
 

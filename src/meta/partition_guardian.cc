@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "meta/configuration_change.h"
+#include "meta/full_disks.h"
 #include "meta/placement_planner.h"
 #include "meta/proposal_patience.h"
 #include "meta/slow_servers.h"
@@ -26,6 +27,7 @@ class Look {
         placement_(state),
         patience_(state, now, &plan_.next_look),
         slow_(state, now, &plan_.next_look),
+        full_(state, options.mutation_2pc_min_replica_count, now, &plan_.next_look),
         succession_(state, options.grace, now, &plan_.next_look) {}
 
   GuardianPlan Plan() {
@@ -170,6 +172,9 @@ class Look {
 
   Step Cure(const Partition& partition) {
     const PartitionConfiguration& config = partition.config;
+    if (config.primary.IsValid()) {
+      if (std::optional<Step> step = LeaveFull(partition)) return *step;
+    }
     if (partition.intent && StillApplies(partition, *partition.intent)) {
       if (std::optional<Step> other = UpgradeAnother(partition)) return *other;
       const bool may_choose_another =
@@ -218,6 +223,48 @@ class Look {
         return Propose(ConfigType::kRemove, config.primary, node);
       }
     return std::nullopt;
+  }
+
+  // A member on a disk that takes no writes keeps the others from theirs. Where too few would stay,
+  // another copy is made first; where that can't be, all goes on being read.
+  std::optional<Step> LeaveFull(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    const PartitionId pid = config.pid;
+    const auto must_leave = [&](Endpoint e) { return full_.MustLeave(e, pid); };
+    const auto full =
+        std::find_if(config.secondaries.begin(), config.secondaries.end(), must_leave);
+    const bool is_primary_full = must_leave(config.primary);
+    if (!is_primary_full && full == config.secondaries.end()) return std::nullopt;
+    const bool has_enough = full_.HasEnoughWithRoom(config);
+    const Endpoint place = has_enough ? Endpoint{} : PlaceForCopy(partition);
+    if (!has_enough && !place.IsValid()) return std::nullopt;
+    if (is_primary_full && !full_.WithRoom(succession_.Intact(partition), pid).empty())
+      return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
+    if (!has_enough) {
+      const bool is_one_more =
+          config.MemberCount() >= static_cast<size_t>(std::max(config.max_replica_count, 1));
+      return Add(is_one_more ? ConfigType::kAddSecondaryForLoadBalance : ConfigType::kAddSecondary,
+                 config, place);
+    }
+    if (full == config.secondaries.end()) return std::nullopt;
+    return Propose(ConfigType::kRemove, config.primary, *full);
+  }
+
+  // For one copy more than the table has; the one that was chosen is kept.
+  Endpoint PlaceForCopy(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    if (config.MemberCount() > static_cast<size_t>(std::max(config.max_replica_count, 1)))
+      return {};
+    if (partition.intent && TakesCopy(partition.intent->type) &&
+        MayLearn(partition, partition.intent->node) &&
+        !patience_.GivesUp(partition, *partition.intent))
+      return partition.intent->node;
+    return placement_.FewestReplicas(config.pid.app_id, [&](Endpoint e) {
+      return MayLearn(partition, e) && !patience_.IsPassedOver(partition, e);
+    });
+  }
+  static bool TakesCopy(ConfigType type) {
+    return type == ConfigType::kAddSecondary || type == ConfigType::kAddSecondaryForLoadBalance;
   }
 
   static Step Propose(ConfigType type, Endpoint target, Endpoint node) {
@@ -290,6 +337,7 @@ class Look {
       // Who stepped down wants somebody else to follow.
       if (intact.size() > 1) std::erase(intact, partition.former_primary);
       const PartitionId pid = partition.config.pid;
+      if (std::vector<Endpoint> room = full_.WithRoom(intact, pid); !room.empty()) intact = room;
       if (std::vector<Endpoint> fast = slow_.FastOf(intact, pid); !fast.empty()) intact = fast;
       return Upgrade(placement_.FewestPrimaries(intact));
     }
@@ -318,7 +366,9 @@ class Look {
   }
 
   Step AssignNew(const Partition& partition) {
-    const auto has_room = [&](Endpoint e) { return placement_.HasRoom(e); };
+    const auto has_room = [&](Endpoint e) {
+      return placement_.HasRoom(e) && full_.HasRoom(e, partition.config.pid);
+    };
     Endpoint node = placement_.FewestPrimaries(
         [&](Endpoint e) { return has_room(e) && !patience_.IsPassedOver(partition, e); });
     if (!node.IsValid()) node = patience_.FirstPassedOver(partition, has_room);
@@ -355,9 +405,12 @@ class Look {
       if (MayLearn(partition, newest.node)) node = newest.node;
       LookAgainAt(*newest.at + options_.replica_assign_delay_for_dropouts);
     }
-    if (!node.IsValid()) return {};
+    return node.IsValid() ? Add(ConfigType::kAddSecondary, config, node) : Step{};
+  }
+
+  Step Add(ConfigType type, const PartitionConfiguration& config, Endpoint node) {
     placement_.AddReplica(node, config.pid.app_id);
-    return Propose(ConfigType::kAddSecondary, config.primary, node);
+    return Propose(type, config.primary, node);
   }
 
   bool IsUrgent(const Partition& partition) const {
@@ -369,13 +422,14 @@ class Look {
     if (patience_.IsPassedOver(partition, partition.dropped.back().node)) return true;
     if (slow_.AcknowledgesSlowly(partition.dropped.back().node, partition.config.primary))
       return true;
+    if (!full_.HasRoom(partition.dropped.back().node, partition.config.pid)) return true;
     return now_ - *partition.dropped.back().at >= options_.replica_assign_delay_for_dropouts;
   }
 
   bool MayLearn(const Partition& partition, Endpoint endpoint) const {
     const Node* node = state_.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected &&
-           !partition.config.IsMember(endpoint) &&
+           !partition.config.IsMember(endpoint) && full_.HasRoom(endpoint, partition.config.pid) &&
            (placement_.HasRoom(endpoint) || WasToldToLearn(partition, endpoint)) &&
            (!node->IsLoading(partition.config.pid) || WasToldToLearn(partition, endpoint)) &&
            (partition.config.MemberCount() < Enough() ||
@@ -385,9 +439,7 @@ class Look {
   // Then it opens its replica for that.
   static bool WasToldToLearn(const Partition& partition, Endpoint endpoint) {
     return partition.intent && partition.intent->node == endpoint &&
-           partition.intent->times_sent > 0 &&
-           (partition.intent->type == ConfigType::kAddSecondary ||
-            partition.intent->type == ConfigType::kAddSecondaryForLoadBalance);
+           partition.intent->times_sent > 0 && TakesCopy(partition.intent->type);
   }
 
   // Members without whom slow ones are better than none.
@@ -430,6 +482,7 @@ class Look {
   GuardianPlan plan_;
   ProposalPatience patience_;
   SlowServers slow_;
+  FullDisks full_;
   Succession succession_;
 };
 

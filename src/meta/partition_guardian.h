@@ -21,8 +21,12 @@
 //               at a time; another server takes its place at once. It is primary of nothing while
 //               most others call it slow. Where most servers are slow nobody is moved.
 //               Nor is a server with a wrong wall clock primary where another may be.
-//           P4  Freezed: no proposals, but writes. Below: nothing at all.
-//           P5  Where a server knows a larger ballot than is stored, nothing is done but to catch up
+//           P4  A member on a disk that takes no writes leaves its group, a primary hands over before,
+//               where those that stay are enough for writes (meta/full_disks.h). Where they are not,
+//               another copy is made first if there is a place for it. It comes back when its disk
+//               takes writes again.
+//           P5  Freezed: no proposals, but writes. Below: nothing at all.
+//           P6  Where a server knows a larger ballot than is stored, nothing is done but to catch up
 //               (meta/stale_configuration.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -180,6 +180,8 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   if (node.slow_disks.empty()) node.slow_since = now;
   node.slow_disks.clear();
   if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
+  if (!node.HasFullDisk()) node.full_since = now;
+  node.disks = sync.disks.value_or(std::vector<DiskReport>{});
   node.replicas_max = sync.replicas_max;
   node.open_files_max = sync.open_files_max.value_or(0);
   node.slow_members.clear();

@@ -89,6 +89,7 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   if (!missing_.empty()) request.missing_replicas.emplace(missing_.begin(), missing_.end());
   if (std::vector<std::string> slow = host_->disks->SlowTags(); !slow.empty())
     request.slow_disks = std::move(slow);
+  request.disks = host_->disks->Reports();
   if (std::vector<Endpoint> slow = host_->peers->Slow(); !slow.empty())
     request.slow_members = std::move(slow);
   if (const OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {

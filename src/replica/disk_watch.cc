@@ -3,6 +3,7 @@
 
 #include <absl/strings/str_format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
@@ -13,6 +14,10 @@ namespace {
 
 std::string MiB(uint64_t bytes) {
   return absl::StrFormat("%.1f MiB", static_cast<double>(bytes) / (1 << 20));
+}
+
+int64_t Signed(uint64_t bytes) {
+  return static_cast<int64_t>(std::min<uint64_t>(bytes, INT64_MAX));
 }
 
 }  // namespace
@@ -165,6 +170,10 @@ void DiskWatch::SayStateOf(Disk& disk) {
   disk.has_space.store(!is_full, std::memory_order_release);
   if (is_full == disk.said_full) return;
   disk.said_full = is_full;
+  strand_->Post([self = weak_from_this()] {
+    const auto watch = self.lock();
+    if (watch != nullptr && !watch->is_stopped_ && watch->on_changed_) watch->on_changed_();
+  });
   if (is_full && disk.lacks != Want::kSpace)
     LOG(WARNING) << "logs on disk " << disk.directory.tag << " wait for " << NameOf(disk.lacks)
                  << "; new writes are refused, reads go on";
@@ -194,7 +203,7 @@ void DiskWatch::JudgeFlushes(size_t index) {
     LOG(INFO) << "disk " << disk.directory.tag << " is as fast as usual again: p99 of a flush "
               << absl::Nanoseconds(disk.health.sync_p99_nanos());
   lock.unlock();
-  if (on_slow_changed_) on_slow_changed_();
+  if (on_changed_) on_changed_();
 }
 
 std::vector<std::string> DiskWatch::SlowTags() const {
@@ -204,6 +213,23 @@ std::vector<std::string> DiskWatch::SlowTags() const {
     if (disk->health.is_slow()) tags.push_back(disk->directory.tag);
   }
   return tags;
+}
+
+std::vector<DiskReport> DiskWatch::Reports() const {
+  std::vector<DiskReport> reports;
+  for (const auto& disk : disks_) {
+    if (disk->flushes.load(std::memory_order_acquire) == nullptr) continue;
+    std::lock_guard lock(disk->mutex);
+    const DiskHealth& health = disk->health;
+    DiskReport& report =
+        reports.emplace_back(DiskReport{.tag = disk->directory.tag,
+                                        .total_bytes = Signed(health.space().total_bytes),
+                                        .available_bytes = Signed(health.space().available_bytes),
+                                        .available_bytes_min = Signed(health.available_bytes_min()),
+                                        .takes_no_writes = !health.has_space()});
+    if (report.takes_no_writes) report.lacks = static_cast<int32_t>(disk->lacks);
+  }
+  return reports;
 }
 
 bool DiskWatch::HasSpace(size_t disk) const {

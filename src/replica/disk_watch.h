@@ -38,8 +38,8 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
 
   DiskWatch(Environment& env, StrandPtr strand, const DiskHealthOptions& options,
             const std::vector<DataDirectory>& disks);
-  // Before Start: runs on the strand when a disk has become slow, or is no longer.
-  void OnSlowChanged(std::function<void()> changed) { on_slow_changed_ = std::move(changed); }
+  // Before Start: runs on the strand when a disk has become slow or takes no writes, or that is over.
+  void OnChanged(std::function<void()> changed) { on_changed_ = std::move(changed); }
   ~DiskWatch();
 
   // Where is_readable, the directory exists; the others are IO_ERROR and not looked at. Waits for
@@ -55,6 +55,8 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   absl::Duration FlushWait(size_t disk) const;
   std::vector<DiskSnapshot> Snapshot() const;
   std::vector<std::string> SlowTags() const;
+  // For the meta server: those that can be read.
+  std::vector<DiskReport> Reports() const;
 
   // ---- what replicas met ----
   // `why`: a ResourceExhausted.
@@ -82,7 +84,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   const DiskHealthOptions options_;
   std::vector<std::unique_ptr<Disk>> disks_;
   std::vector<std::shared_ptr<FlushWatch>> flushes_;  // one a device; made by Start
-  std::function<void()> on_slow_changed_;
+  std::function<void()> on_changed_;
   TimerId timer_ = kNoTimer;
   bool is_stopped_ = false;
 };

@@ -213,7 +213,7 @@ void ReplicaServer::State::MakeParts() {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, directories_->unreadable_tags());
-  host_->disks->OnSlowChanged([self] {
+  host_->disks->OnChanged([self] {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   host_->compactions->OnChanged([self] {

@@ -73,6 +73,14 @@ SimClusterOptions SimClusterOptions::LateReports(uint64_t seed) {
   return options;
 }
 
+SimClusterOptions SimClusterOptions::OneDiskFull(uint64_t seed) {
+  SimClusterOptions options = Swarm(seed);
+  options.topology.copies = 3;
+  options.faults = FaultMix::None();
+  options.space = Space::kOneDiskFull;
+  return options;
+}
+
 std::string RunReport::Replay() const {
   return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed, replay_options);
 }
@@ -130,6 +138,8 @@ SimCluster::SimCluster(SimClusterOptions options)
   // Half of the runs notice a full disk before a write does, the others by the write.
   server_options_.disk = {.available_bytes_min = random.Coin() ? uint64_t{1} << 20 : 0,
                           .reserve_bytes = random.Below(3) * (64 << 10)};
+  if (options_.space == SimClusterOptions::Space::kOneDiskFull)
+    server_options_.disk.available_bytes_min = uint64_t{1} << 20;
   bounds_.emplace(BoundSettings{.prepare_list_capacity = server_options_.prepare_list_capacity,
                                 .log_segment_bytes = server_options_.log_segment_bytes,
                                 .log_for_member_bytes = server_options_.log_for_member.bytes_max});
@@ -235,7 +245,12 @@ void SimCluster::NoteAnswer(const OutboundRequest& request, ErrorCode error,
   }
   if (error == ErrorCode::kInvalidState || error == ErrorCode::kObjectNotFound)
     coverage_.Hit(Probe::kClientSentElsewhere);
-  if (error == ErrorCode::kDiskInsufficient) coverage_.Hit(Probe::kWriteRefusedByDisk);
+  if (error == ErrorCode::kDiskInsufficient) {
+    coverage_.Hit(Probe::kWriteRefusedByDisk);
+    if (must_take_writes_)
+      Violate(absl::StrCat("H: a write to ", request.pid.ToString(),
+                           " is refused for a full disk that should be left"));
+  }
 }
 
 SimCluster::~SimCluster() {
@@ -491,6 +506,7 @@ RunReport SimCluster::Run() {
     ScheduleFault();
     if (options_.faults.Has(Fault::kDiskPutBack)) KeepImages();
     if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();
+    if (options_.space == SimClusterOptions::Space::kOneDiskFull) FillOneDisk();
     world_.RunFor(options_.run_length);
     // Where hardly anything gets through, as where all crash every second, it takes longer.
     for (int more = 0; more < kMoreRuns && HasDoneTooLittle(); ++more)

@@ -61,6 +61,10 @@ struct SimClusterOptions {
   // The second: config syncs come again long after they were sent, by several graces.
   enum class Reports { kOnce, kLateAgain };
   Reports reports = Reports::kOnce;
+  // The second: one server's disk takes nothing more for a minute. After 30 s of it no group may need
+  // it any more, where others have room, and no write may be refused for it.
+  enum class Space { kEnough, kOneDiskFull };
+  Space space = Space::kEnough;
   // Unset: as the seed draws.
   std::optional<Durability> durability;
   std::optional<CrashMode> crash_mode;
@@ -74,6 +78,7 @@ struct SimClusterOptions {
   static SimClusterOptions LyingDisks(uint64_t seed);
   static SimClusterOptions OlderCopyPutBack(uint64_t seed);
   static SimClusterOptions LateReports(uint64_t seed);
+  static SimClusterOptions OneDiskFull(uint64_t seed);
 };
 
 struct RunReport {
@@ -195,6 +200,8 @@ class SimCluster {
   // Of the meta server's state; PutBack waits for its moment.
   void KeepCopyOfState();
   void PutBackCopyOfState();
+  void FillOneDisk();
+  void JudgeFullDisk(const Server& full);
   void Weather(absl::Duration length);
   void Split(absl::Duration length);
   // Links between any two, each from its own moment on; they heal in another order.
@@ -285,6 +292,7 @@ class SimCluster {
   std::map<PartitionId, PartitionConfiguration> kept_stored_;  // with this
   int states_put_back_ = 0;
   bool awaits_calm_ = false;
+  bool must_take_writes_ = false;  // each partition, since a full disk is left
   std::set<int64_t> found_equal_;  // runs, since a copy was changed silently
   absl::Duration healed_after_ = absl::InfiniteDuration();
   Violations violations_;

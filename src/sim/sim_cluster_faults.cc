@@ -14,6 +14,11 @@
 #include "sim/sim_cluster.h"
 
 namespace arion::sim {
+namespace {
+
+constexpr absl::Duration kFullDiskLeft = absl::Seconds(30);
+
+}  // namespace
 
 std::set<std::string> SimCluster::SetAsideAsFailed(const SimDisk& disk) {
   std::set<std::string> directories;
@@ -146,6 +151,35 @@ void SimCluster::PutBackCopyOfState() {
     calm_until_ = world_.now() + absl::Seconds(20);
     StartMeta();
   });
+}
+
+void SimCluster::FillOneDisk() {
+  world_.After(absl::Seconds(5), EventKind::kFault, [this] {
+    Server& full = AnyServer();
+    LOG(INFO) << "fault: the disk of " << full.name << " is full";
+    full.node->disk().SetFreeBytes(world_.random().Below(100000));
+    world_.After(kFullDiskLeft, EventKind::kCheck, [this, &full] { JudgeFullDisk(full); });
+    world_.After(2 * kFullDiskLeft, EventKind::kFault, [this, &full] {
+      JudgeFullDisk(full);
+      must_take_writes_ = false;
+      full.node->disk().SetFreeBytes(UINT64_MAX);
+    });
+  });
+}
+
+void SimCluster::JudgeFullDisk(const Server& full) {
+  must_take_writes_ = true;
+  const size_t members = std::min<size_t>(3, servers_.size() - 1);
+  for (const auto& [pid, config] : stored_) {
+    if (!IsWanted(pid)) continue;
+    if (config.IsMember(full.endpoint) || !config.primary.IsValid() ||
+        config.MemberCount() < members)
+      Violate(absl::StrCat("H: ", full.name, "'s disk was filled at least ",
+                           absl::FormatDuration(kFullDiskLeft), " ago, and of [", pid.ToString(),
+                           "] the primary is ", config.primary.ToString(), ", members ",
+                           config.MemberCount(),
+                           config.IsMember(full.endpoint) ? ", that server among them" : ""));
+  }
 }
 
 void SimCluster::Weather(absl::Duration length) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Real faults of one disk of three: full, failing, slow (G10, G11, F17, F18).
+"""Real faults of one server's disk: full, failing, slow (G10, G11, F17, F18).
 
 The full disk is a small ext4 in a loop-mounted file; the failing and slow ones are faulty_fs.py, a FUSE file system. The
 log knows nothing of FUSE, so it syncs each write by itself (RWF_DSYNC) where ext4 gets one flush a disk. Our C++
@@ -22,12 +22,14 @@ import sys
 import tempfile
 import time
 import unittest
+import urllib.request
 
 import harness
 from kill_test import Writer
 
 MIB = 1 << 20
 HEALS_SECONDS = 10  # G11
+LEFT_SECONDS = 30  # a disk that takes no writes, by its replicas
 SYSTEM_PYTHON = "/usr/bin/python3"  # the one Debian's modules are for
 
 
@@ -149,11 +151,11 @@ class FaultyDisk:
 
 
 class DiskFaults(unittest.TestCase):
-    """Three replica servers; the data directory of the first `disks` lie on disks of the test."""
+    """Replica servers; the data directory of the first `disks` lie on disks of the test."""
 
-    def start(self, make_disk, flags=(), partitions=4, disks=1):
+    def start(self, make_disk, flags=(), partitions=4, disks=1, servers=3):
         self.flags = flags
-        self.cluster = harness.Cluster(servers=3)
+        self.cluster = harness.Cluster(servers=servers)
         self.victim = self.cluster.replicas[0]
         self.disks = []
         self.writer = None
@@ -233,6 +235,12 @@ class DiskFaults(unittest.TestCase):
     def pids(self):
         return [server.process.pid for server in self.cluster.servers()]
 
+    def roles_of_victim(self):
+        """(partitions it is primary of, partitions it is a member of)"""
+        partitions = self.cluster.partitions("temp")
+        primary = sum(p["primary"] == self.victim.address for p in partitions)
+        return primary, primary + sum(self.victim.address in p["secondaries"] for p in partitions)
+
 
 @unittest.skipIf(missing_for_loop(), f"not run: needs {missing_for_loop()}")
 class FullDisk(DiskFaults):
@@ -250,6 +258,69 @@ class FullDisk(DiskFaults):
     def test_a_checkpoint_that_meets_the_end_of_the_disk_is_made_later(self):
         self.start(lambda path: SmallDisk(path, 256 * MIB), flags=[*self.unguarded, "--checkpoint_interval=1s"])
         self.fill_and_free()
+
+    def shell(self, commands):
+        return subprocess.run(
+            [os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-e", commands],
+            capture_output=True, text=True, timeout=60 * harness.PATIENCE, check=False).stdout
+
+    def full_disks(self):
+        """Of the victim, by the meta server's page."""
+        request = urllib.request.Request(f"http://{self.cluster.meta.address}/ui/cluster.json",
+                                         headers={"Accept": "application/json"})
+        with urllib.request.urlopen(request, timeout=10 * harness.PATIENCE) as answer:
+            overview = json.load(answer)
+        return next(s["full_disks"] for s in overview["servers"] if s["server"] == self.victim.address)
+
+    def fill(self):
+        """Until the victim says so; then nobody may need it for a write."""
+        begin = time.monotonic()
+        self.disk.fill()
+        self.wait_metric("arion_disk_state", lambda v: v == 1, 60, disk="d0", state="space_insufficient")
+        self.disk.fill()  # what the reserve gave back
+        full = time.monotonic()
+        harness.wait_for("writes to every partition work while it is full", lambda: self.sets("full") is None,
+                         LEFT_SECONDS)
+        served = time.monotonic()
+        harness.wait_for("it is a member of nothing", lambda: self.roles_of_victim() == (0, 0), LEFT_SECONDS)
+        print(f"full disk: said after {full - begin:.1f} s, writes everywhere {served - full:.1f} s later, left "
+              f"{time.monotonic() - full:.1f} s later (goal: {LEFT_SECONDS})", flush=True)
+        self.full_in_status = f"disk d0 of {self.victim.address}"
+        harness.wait_for("status says it", lambda: self.full_in_status in self.shell("status"), 30)
+        self.assertEqual(self.full_disks(), ["d0"])
+        self.wait_written(500)
+        self.assertEqual(self.roles_of_victim(), (0, 0), "it stays away while its disk is full")
+
+    def test_with_three_servers_writes_go_on_with_two_members_while_a_disk_is_full(self):
+        self.start(lambda path: SmallDisk(path, 1024 * MIB))
+        pids = self.pids()
+        self.fill()
+        self.check_nothing_is_lost()
+        self.disk.free()
+        self.cluster.wait_healthy("temp", 3)
+        harness.wait_for("status says no more", lambda: self.full_in_status not in self.shell("status"), 30)
+        self.writer.stop()
+        self.check_nothing_is_lost()
+        self.check_same_processes(pids)
+
+    def test_with_four_servers_the_copies_of_a_full_disk_move_to_where_there_is_room(self):
+        self.start(lambda path: SmallDisk(path, 1024 * MIB), servers=4, partitions=8)
+        pids = self.pids()
+        self.fill()
+        self.cluster.wait_healthy("temp", 3)
+        self.assertEqual(self.roles_of_victim(), (0, 0))
+        self.cluster.create_table("meanwhile", partitions=8)
+        self.assertFalse([p for p in self.cluster.partitions("meanwhile")
+                          if self.victim.address in (p["primary"], *p["secondaries"])], "a new table goes elsewhere")
+        self.disk.free()
+        self.wait_metric("arion_disk_state", lambda v: v == 1, disk="d0", state="normal")
+        harness.wait_for("status says no more", lambda: self.full_in_status not in self.shell("status"), 30)
+        self.cluster.create_table("later", partitions=8)
+        self.assertTrue([p for p in self.cluster.partitions("later") if p["primary"] == self.victim.address],
+                        "it takes part again")
+        self.writer.stop()
+        self.check_nothing_is_lost()
+        self.check_same_processes(pids)
 
     def fill_and_free(self, wait_until_met=lambda: None):
         pids = self.pids()
@@ -383,11 +454,26 @@ class FailingDisk(DiskFaults):
         self.disk.rules()
         self.check_survives_the_end_of_all()
 
-    def roles_of_victim(self):
-        """(partitions it is primary of, partitions it is a member of)"""
-        partitions = self.cluster.partitions("temp")
-        primary = sum(p["primary"] == self.victim.address for p in partitions)
-        return primary, primary + sum(self.victim.address in p["secondaries"] for p in partitions)
+    def test_a_disk_that_can_only_be_read_is_left_and_comes_back_without_a_loss(self):
+        self.start(FaultyDisk)
+        pids = self.pids()
+        begin = time.monotonic()
+        self.disk.rules(*({"op": op, "errno": "EROFS"} for op in ("write", "fsync", "fsyncdir", "change")))
+        harness.wait_for("writes to every partition work while it is read-only", lambda: self.sets("read-only") is None,
+                         LEFT_SECONDS)
+        harness.wait_for("it is a member of nothing", lambda: self.roles_of_victim() == (0, 0), LEFT_SECONDS)
+        print(f"read-only disk: writes everywhere and left after {time.monotonic() - begin:.1f} s (goal: {LEFT_SECONDS})",
+              flush=True)
+        self.wait_written(300)
+        self.check_nothing_is_lost()
+        self.disk.rules()
+        self.cluster.wait_healthy("temp", 3)
+        self.check_same_processes(pids)
+        set_aside = [name for name in os.listdir(self.disk.backing + "/replica/reps") if ".err" in name] \
+            if os.path.isdir(self.disk.backing + "/replica/reps") else os.listdir(self.disk.backing)
+        print(f"there after it could be written again: {set_aside}", flush=True)
+        self.writer.stop()
+        self.check_nothing_is_lost()
 
     def test_a_slow_disk_loses_its_primaries_then_its_members_and_gets_them_back(self):
         """G12, times measured from when flushes begin to take 0.8 s."""

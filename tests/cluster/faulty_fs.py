@@ -4,8 +4,8 @@
     faulty_fs.py BACKING MOUNTPOINT CONTROL
 
 CONTROL holds JSON, replaced as a whole: a list of rules
-    {"op": "write" | "fsync" | "fsyncdir" | "read" | "look", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
-("look": asking for attributes, a listing, or to open). The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it ("short": a write takes half);
+    {"op": "write" | "fsync" | "fsyncdir" | "read" | "look" | "change", "path": "part of the path", "errno": "EIO", "count": 1, "seconds": 0.8}
+("look": asking for attributes, a listing, or to open; "change": of names, sizes and attributes, and to open for writing). The first rule that fits an operation delays it by `seconds` and, with `errno`, fails it ("short": a write takes half);
 with `count` only so often, with `one_in` by chance. Each injected failure is a line on standard output. After a failed fsync what was written since the last one is lost, as
 on a disk whose pages the kernel has given up: the bytes become what they were before (behind the old end: zeros).
 Asking for /.power_cut has every file lose its bytes that were not synced. Ends when it is unmounted. Needs Debian's python3-fusepy.
@@ -78,37 +78,46 @@ class FaultyFs(fuse.Operations):
             raise fuse.FuseOSError(errno.EACCES)
 
     def mkdir(self, path, mode):
+        self._inject("change", path)
         return os.mkdir(self._full(path), mode)
 
     def rmdir(self, path):
+        self._inject("change", path)
         return os.rmdir(self._full(path))
 
     def unlink(self, path):
+        self._inject("change", path)
         self.unsynced.pop(path, None)
         return os.unlink(self._full(path))
 
     def rename(self, old, new):
+        self._inject("change", old)
         with self.mutex:
             if old in self.unsynced:
                 self.unsynced[new] = self.unsynced.pop(old)
         return os.rename(self._full(old), self._full(new))
 
     def link(self, target, name):
+        self._inject("change", target)
         return os.link(self._full(name), self._full(target))
 
     def symlink(self, name, target):
+        self._inject("change", name)
         return os.symlink(target, self._full(name))
 
     def readlink(self, path):
         return os.readlink(self._full(path))
 
     def chmod(self, path, mode):
+        self._inject("change", path)
         return os.chmod(self._full(path), mode)
 
     def chown(self, path, uid, gid):
+        self._inject("change", path)
         return os.chown(self._full(path), uid, gid)
 
     def utimens(self, path, times=None):
+        self._inject("change", path)
         return os.utime(self._full(path), times)
 
     def statfs(self, path):
@@ -119,9 +128,12 @@ class FaultyFs(fuse.Operations):
     # Files. O_DIRECT ends here: our buffers are not aligned, and the kernel's cache is not the one under test.
     def open(self, path, flags):
         self._inject("look", path)
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            self._inject("change", path)
         return os.open(self._full(path), flags & ~os.O_DIRECT & ~os.O_APPEND)
 
     def create(self, path, mode, fi=None):
+        self._inject("change", path)
         return os.open(self._full(path), os.O_RDWR | os.O_CREAT, mode)
 
     def read(self, path, size, offset, fh):
@@ -139,6 +151,7 @@ class FaultyFs(fuse.Operations):
         return os.pwrite(fh, data, offset)
 
     def truncate(self, path, length, fh=None):
+        self._inject("change", path)
         return os.truncate(self._full(path), length)
 
     def fsync(self, path, datasync, fh):

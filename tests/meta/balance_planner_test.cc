@@ -141,6 +141,7 @@ TEST_F(BalancePlannerTest, NothingMovesWhileAnythingIsWrongOrUnderWay) {
   idle([&] { state_.nodes[kB].collected = false; });
   // The guardian moves primaries away from there.
   idle([&] { state_.nodes[kC].slow_disks = {"ssd"}; });
+  idle([&] { state_.nodes[kC].disks = {{.tag = "ssd", .takes_no_writes = true}}; });
   idle([&] { state_.nodes[kA].slow_members = {kC}; });
   idle([&] { state_.tables[1].partitions[5].config.secondaries.pop_back(); });
   idle([&] { state_.tables[1].partitions[5].serving.erase(kB); });

@@ -65,6 +65,23 @@ TEST(ClusterHealthTest, NamesWhoseLimitOfOpenFilesCarriesNoMore) {
             "42 copies (raise LimitNOFILE= of its service).");
 }
 
+TEST(ClusterHealthTest, NamesDisksThatTakeNoWritesAndWhy) {
+  ClusterOverview overview = Healthy();
+  overview.servers[1].full_disks = {{.tag = "d0",
+                                     .total_bytes = 1000 << 20,
+                                     .available_bytes = 12 << 20,
+                                     .available_bytes_min = 256 << 20,
+                                     .takes_no_writes = true,
+                                     .lacks = 0},
+                                    {.tag = "d1", .takes_no_writes = true, .lacks = 1},
+                                    {.tag = "d2", .takes_no_writes = true, .lacks = 77}};
+  const ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, Grade::kReduced);
+  EXPECT_EQ(health.wrong,
+            "Disks take no writes (127.0.0.1:34802: d0 lacks space, 12 of 1000 MiB available, the "
+            "bound is 256 MiB, d1 waits for open files, d2).");
+}
+
 TEST(ClusterHealthTest, AWarningIsAProblemWithItsWay) {
   ClusterOverview overview = Healthy();
   overview.warnings.push_back({.kind = "k",

@@ -15,6 +15,7 @@ TEST(OverviewJsonTest, SaysWhatTheOverviewKnows) {
   const ServerShare share{
       .primaries = 2, .secondaries = 1, .unhealthy = 3, .opening = 1, .learning = 4};
   overview.servers = {{kA, true, true, share}};
+  overview.servers[0].full_disks = {{.tag = "d0", .takes_no_writes = true}};
   overview.tables = {{.app_id = 7,
                       .name = "a \"b\"\n",
                       .replica_count = 3,
@@ -33,6 +34,7 @@ TEST(OverviewJsonTest, SaysWhatTheOverviewKnows) {
   EXPECT_EQ(json["level"], "lively");
   EXPECT_EQ(json["servers"][0]["server"], "127.0.0.1:34801");
   EXPECT_EQ(json["servers"][0]["unreadable_disks"], true);
+  EXPECT_EQ(json["servers"][0]["full_disks"], nlohmann::json::array({"d0"}));
   const nlohmann::json& table = json["tables"][0];
   EXPECT_EQ(table["name"], "a \"b\"\n");
   EXPECT_EQ(table["partitions"]["writable_ill"], 3);

@@ -20,6 +20,21 @@ class PartitionGuardianTest : public OnePartitionTest {
     Reports(node, {.status = PartitionStatus::kPotentialSecondary});
     Reports(node, {.status = PartitionStatus::kInactive});
   }
+  static DiskReport Full() { return {.takes_no_writes = true}; }
+  // One disk of `node`, beside another that takes writes where its replica does not lie.
+  void ReportsDisk(Endpoint node, DiskReport disk, const char* tag = "ssd") {
+    const bool is_member = partition().config.IsMember(node);
+    std::vector<ReplicaInfo> replicas;
+    if (is_member) replicas = {{.pid = kPid, .disk_tag = "ssd"}};
+    for (ReplicaInfo& replica : replicas)
+      replica.status = partition().config.primary == node ? PartitionStatus::kPrimary
+                                                          : PartitionStatus::kSecondary;
+    disk.tag = tag;
+    std::vector<DiskReport> disks = {disk};
+    if (disk.tag != "ssd") disks.push_back({.tag = "ssd"});
+    NoteReports(state_, {.node = node, .stored_replicas = replicas, .number = 1, .disks = disks},
+                absl::Seconds(10), now_);
+  }
   // Proposed again and again for so long, in vain.
   void Asked(ConfigType type, Endpoint target, Endpoint node, absl::Duration time) {
     partition().intent = Intent{.type = type,
@@ -700,6 +715,111 @@ TEST_F(PartitionGuardianTest, WhereMostAreSlowNobodyMoves) {
   ExpectNothing();
   Members(kA, {kB});
   Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+// ---- Full disks
+
+TEST_F(PartitionGuardianTest, ASecondaryOnAFullDiskLeavesOnceItIsSureThatItStaysFull) {
+  Members(kA, {kB, kC});
+  ReportsDisk(kC, Full());
+  ExpectNothing();
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(2));
+  now_ = now_ + absl::Seconds(1);
+  ReportsDisk(kC, Full());
+  now_ = now_ + absl::Seconds(1);
+  Expect(ConfigType::kRemove, kA, kC);
+  ReportsDisk(kC, {});
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, AnotherDiskOfTheSameServerMayBeFull) {
+  Members(kA, {kB, kC});
+  ReportsDisk(kC, Full(), "ssd2");
+  now_ = now_ + absl::Seconds(5);
+  ExpectNothing();
+  ReportsDisk(kC, Full(), kLogHomeTag);
+  now_ = now_ + absl::Seconds(5);
+  Expect(ConfigType::kRemove, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, APrimaryOnAFullDiskHandsOverToWhoHasRoomAndLeavesThen) {
+  Members(kA, {kB, kC});
+  ReportsDisk(kA, Full());
+  now_ = now_ + absl::Seconds(2);
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+  Members({}, {kB, kC, kA});
+  partition().former_primary = kA;
+  ReportsDisk(kB, Full());
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  Members(kC, {kA, kB});
+  ReportsDisk(kB, {});
+  Expect(ConfigType::kRemove, kC, kA);
+}
+
+TEST_F(PartitionGuardianTest, NobodyLeavesAFullDiskWhereTooFewWouldStayAndNoneHasRoomForAnother) {
+  Members(kA, {kB, kC});
+  Dead(kD);
+  ReportsDisk(kA, Full());
+  ReportsDisk(kC, Full());
+  now_ = now_ + absl::Seconds(5);
+  ExpectNothing();
+  Members(kB, {kC});
+  ExpectNothing();
+}
+
+TEST_F(PartitionGuardianTest, WhereTooFewWouldStayAnotherCopyIsMadeFirst) {
+  Members(kA, {kB, kC});
+  ReportsDisk(kB, Full());
+  ReportsDisk(kC, Full());
+  now_ = now_ + absl::Seconds(5);
+  Expect(ConfigType::kAddSecondaryForLoadBalance, kA, kD);
+  Members(kA, {kB, kC, kD});
+  Expect(ConfigType::kRemove, kA, kB);
+  Members(kA, {kC, kD});
+  Expect(ConfigType::kRemove, kA, kC);
+  Members(kA, {kC});
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, TheOnlyCopyMovesFromAFullDisk) {
+  partition().config.max_replica_count = 1;
+  Members(kA, {});
+  Dead(kC);
+  Dead(kD);
+  ReportsDisk(kA, Full());
+  now_ = now_ + absl::Seconds(2);
+  Expect(ConfigType::kAddSecondaryForLoadBalance, kA, kB);
+  Members(kA, {kB});
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+  Members(kB, {kA});
+  Expect(ConfigType::kRemove, kB, kA);
+}
+
+TEST_F(PartitionGuardianTest, WhoDoesNotTakeTheCopyThatAFullDiskNeedsIsPassedOver) {
+  partition().config.max_replica_count = 2;
+  Members(kA, {kB});
+  ReportsDisk(kB, Full());
+  now_ = now_ + absl::Seconds(2);
+  Asked(ConfigType::kAddSecondaryForLoadBalance, kA, kC, absl::Seconds(30));
+  Expect(ConfigType::kAddSecondaryForLoadBalance, kA, kC);
+  Asked(ConfigType::kAddSecondaryForLoadBalance, kA, kC, absl::Seconds(90));
+  Expect(ConfigType::kAddSecondaryForLoadBalance, kA, kD);
+}
+
+TEST_F(PartitionGuardianTest, AFullDiskGetsNoCopyUntilItTakesWritesAgain) {
+  Members(kA, {kB}, {kC});
+  partition().dropped = {{.node = kC, .at = now_}};
+  ReportsDisk(kC, Full());
+  Expect(ConfigType::kAddSecondary, kA, kD);
+  ReportsDisk(kD, Full());
+  ExpectNothing();
+  ReportsDisk(kC, {});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+}
+
+TEST_F(PartitionGuardianTest, ANewPartitionGoesToNoFullDisk) {
+  for (Endpoint node : {kA, kB, kD}) ReportsDisk(node, Full());
+  Expect(ConfigType::kAssignPrimary, kC, kC);
 }
 
 // ---- Members that acknowledge slowly

@@ -220,6 +220,26 @@ TEST_F(DiskWatchTest, AnIdleDiskIsNotSlowAndItsProbesAreNobodysWait) {
   EXPECT_LE(env_.log_device("/a").stats().writes.value(), 60) << "two directories, one disk";
 }
 
+TEST_F(DiskWatchTest, WhatTheMetaServerIsToldOfAFullDiskChangesAtOnceAndAgainWithRoom) {
+  std::vector<std::vector<DiskReport>> told;
+  watch_->OnChanged([&] { told.push_back(watch_->Reports()); });
+  Seconds(3);
+  EXPECT_TRUE(told.empty());
+  ASSERT_EQ(watch_->Reports().size(), 2u);
+  EXPECT_EQ(watch_->Reports()[1].tag, "b");
+  EXPECT_GT(watch_->Reports()[1].available_bytes, 0);
+  EXPECT_FALSE(watch_->Reports()[0].takes_no_writes);
+  watch_->OnNoSpace(0, kNoSpaceLeft);
+  world_.RunFor(absl::Milliseconds(10));
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_TRUE(told[0][0].takes_no_writes);
+  EXPECT_EQ(told[0][0].lacks, static_cast<int32_t>(Want::kSpace));
+  EXPECT_FALSE(told[0][1].takes_no_writes);
+  Seconds(5);
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_FALSE(told[1][0].takes_no_writes);
+}
+
 TEST_F(DiskWatchTest, AFullDiskIsProbedAllTheSame) {
   Seconds(3);
   node_.disk().SetFreeBytes(0);

@@ -134,6 +134,16 @@ TEST_F(SimSeeds, AnOlderCopyOfMetasStateIsCaughtUp) {
   }
 }
 
+// Its members leave, the others take writes on, copies are made where there is room; when it has
+// room again it takes part again.
+TEST_F(SimSeeds, AFullDiskIsLeft) {
+  for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_FULL_DISKS", 8); ++seed) {
+    SimCluster cluster(SimClusterOptions::OneDiskFull(seed));
+    const RunReport report = cluster.Run();
+    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
+  }
+}
+
 // What a server said long ago ends no primary, and makes nobody lead.
 TEST_F(SimSeeds, ReportsThatComeLateAndAgainChangeNothing) {
   for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_LATE_REPORTS", 8); ++seed) {

@@ -88,8 +88,8 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
     const std::string where = absl::StrCat("disk ", disk->second, " of ", node.address.ToString());
     if (sample.name == "disk_state" && sample.labels.at("state") == "space_insufficient")
       problems->rows.push_back({where, std::string("lacks space"),
-                                std::string("new writes are refused until there is space; reads "
-                                            "go on")});
+                                std::string("its replicas leave it; whoever has to stay in its group "
+                                            "refuses new writes until there is space, reads go on")});
     if (sample.name == "disk_state" && sample.labels.at("state") == "open_files_insufficient")
       problems->rows.push_back({where, std::string("its logs wait for open files"),
                                 std::string("new writes are refused until there are some; reads "
@@ -107,7 +107,7 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
           {where, std::string("failed"), std::string("its replicas are made again elsewhere")});
     if (sample.name == "disk_slow")
       problems->rows.push_back({where, std::string("is slow"),
-                                std::string("nothing by itself; drain moves what it serves")});
+                                std::string("its primaries move away, then its replicas leave it")});
     if (sample.name == "disk_failed_replicas")
       problems->rows.push_back(
           {where, absl::StrCat(static_cast<int64_t>(sample.value), " replicas set aside, *.err"),

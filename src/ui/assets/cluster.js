@@ -177,6 +177,7 @@ function servers(cluster) {
   const rows = silentFirst.map(s => [
     h('a', {href: `//${s.server}/ui`}, s.server),
     !s.alive ? state('bad', 'silent') : s.unreadable_disks ? state('warn', 'a disk can’t be read')
+      : s.full_disks.length > 0 ? state('warn', `takes no writes on ${s.full_disks.join(', ')}`)
       : s.lacks_open_files ? state('warn', 'no open files for more')
       : s.opening > 0 ? state('busy', `opening ${plural(s.opening, 'copy', 'copies')}`) : state('good', 'alive'),
     count(s.primaries), count(s.secondaries), count(s.unhealthy), count(s.learning)]);
