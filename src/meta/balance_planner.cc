@@ -9,6 +9,8 @@
 namespace arion {
 namespace {
 
+constexpr PartitionId kNewReplica{};  // of no partition there is
+
 bool IsQuietAndWhole(const ClusterState& state, const Table& table, const Partition& partition) {
   const PartitionConfiguration& config = partition.config;
   if (partition.pending || partition.intent || !partition.planned.empty()) return false;
@@ -184,10 +186,11 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
       for (const auto& [node, until] : partition.passed_over) takers.erase(node);
     }
   }
-  // What its limit of open files does not carry.
+  // What its limit of open files does not carry, or its disks have hardly room for.
   std::erase_if(takers, [&](Endpoint endpoint) {
     const Node& node = *state.FindNode(endpoint);
-    return node.replicas_max && static_cast<int64_t>(node.replicas.size()) >= *node.replicas_max;
+    return node.IsTightFor(kNewReplica) ||
+           (node.replicas_max && static_cast<int64_t>(node.replicas.size()) >= *node.replicas_max);
   });
   if (by == BalanceBy::kPrimaries) takers.clear();
   std::vector<BalanceMove> moves;

@@ -338,6 +338,29 @@ bool Node::IsFullFor(PartitionId pid) const {
   return any_place && !any_takes;
 }
 
+bool Node::IsTightFor(PartitionId pid) const {
+  constexpr int64_t kFifth = 5;
+  const auto replica = replicas.find(pid);
+  bool any_place = false;
+  for (const DiskReport& disk : disks) {
+    const bool is_place = disk.tag != kLogHomeTag &&
+                          (replica == replicas.end() || replica->second.disk_tag == disk.tag);
+    if (!is_place) continue;
+    any_place = true;
+    const bool is_here = replica != replicas.end();
+    const bool has_fifth =
+        disk.available_bytes - disk.available_bytes_min >= disk.total_bytes / kFifth;
+    if (!disk.takes_no_writes && !nearly_full.contains(disk.tag) && (is_here || has_fifth))
+      return false;
+  }
+  return any_place;
+}
+
+bool Node::GivesAway(PartitionId pid) const {
+  const auto replica = replicas.find(pid);
+  return replica != replicas.end() && nearly_full.contains(replica->second.disk_tag);
+}
+
 bool Node::IsLoading(PartitionId pid) const {
   auto found = replicas.find(pid);
   return found != replicas.end() && found->second.loading.value_or(false);

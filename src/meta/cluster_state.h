@@ -122,9 +122,11 @@ struct Node {
   int64_t awaited_report = 0;
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
-  Instant slow_since;                          // while there are some
-  std::vector<DiskReport> disks;               // empty: it says nothing of them
-  Instant full_since;                          // while one of them takes no writes
+  Instant slow_since;             // while there are some
+  std::vector<DiskReport> disks;  // empty: it says nothing of them
+  Instant full_since;             // while one of them takes no writes
+  // Their tags, of those of which less than a tenth is left above the bound, and until 15 % are.
+  std::set<std::string> nearly_full;
   std::optional<absl::Duration> clock_offset;  // its wall clock minus what most show
   bool has_wrong_clock = false;
   int64_t older_copies = 0;                     // that it came back with, within a day
@@ -143,6 +145,10 @@ struct Node {
   bool HasFullDisk() const;
   // Where its replica of `pid` lies, or a new one would be made, no writes are taken.
   bool IsFullFor(PartitionId pid) const;
+  // There less than a fifth is left, or it is nearly full.
+  bool IsTightFor(PartitionId pid) const;
+  // Its replica of `pid` lies on a disk that is nearly full.
+  bool GivesAway(PartitionId pid) const;
 };
 
 struct LivenessLimits {

@@ -22,6 +22,11 @@ std::vector<Endpoint> FullDisks::WithRoom(std::vector<Endpoint> nodes, Partition
   return nodes;
 }
 
+bool FullDisks::IsTight(Endpoint endpoint, PartitionId pid) const {
+  const Node* node = state_.FindNode(endpoint);
+  return node != nullptr && node->IsTightFor(pid);
+}
+
 bool FullDisks::MustLeave(Endpoint endpoint, PartitionId pid) {
   const Node* node = state_.FindNode(endpoint);
   if (node == nullptr || !node->alive || !node->IsFullFor(pid)) return false;

@@ -25,6 +25,8 @@ class FullDisks {
   // It may take a copy, or go on with the one it has.
   bool HasRoom(Endpoint endpoint, PartitionId pid) const;
   std::vector<Endpoint> WithRoom(std::vector<Endpoint> nodes, PartitionId pid) const;
+  // Others are better places for a copy.
+  bool IsTight(Endpoint endpoint, PartitionId pid) const;
   // Its member lies on such a disk, and is to leave.
   bool MustLeave(Endpoint endpoint, PartitionId pid);
   // The living members that have room are enough for writes.

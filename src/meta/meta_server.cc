@@ -258,6 +258,7 @@ void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
   node.awaited_report = 0;
   node.slow_disks.clear();
   node.disks.clear();
+  node.nearly_full.clear();
   node.replicas_max.reset();
   node.slow_members.clear();
   node.replicas.clear();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "meta/configuration_change.h"
+#include "meta/copy_giving.h"
 #include "meta/full_disks.h"
 #include "meta/placement_planner.h"
 #include "meta/proposal_patience.h"
@@ -28,6 +29,7 @@ class Look {
         patience_(state, now, &plan_.next_look),
         slow_(state, now, &plan_.next_look),
         full_(state, options.mutation_2pc_min_replica_count, now, &plan_.next_look),
+        giving_(state),
         succession_(state, options.grace, now, &plan_.next_look) {}
 
   GuardianPlan Plan() {
@@ -196,12 +198,23 @@ class Look {
     size_t factor = static_cast<size_t>(std::max(config.max_replica_count, 1));
     if (config.MemberCount() < factor) return AddMissing(partition);
     if (config.secondaries.size() >= factor) {
-      Step step =
-          Propose(ConfigType::kRemove, config.primary, placement_.MostReplicas(config.secondaries));
+      const Endpoint giver = giving_.GiverOf(config);
+      Step step = Propose(ConfigType::kRemove, config.primary,
+                          giver.IsValid() ? giver : placement_.MostReplicas(config.secondaries));
       step.intent->keeps_factor = true;
       return step;
     }
-    return {};
+    return GiveAway(partition);
+  }
+
+  // From a disk that is nearly full to one with much room; then it is one member too many.
+  Step GiveAway(const Partition& partition) {
+    const PartitionConfiguration& config = partition.config;
+    if (!giving_.MayGive(partition)) return {};
+    const Endpoint place = PlaceForCopy(partition);
+    if (!place.IsValid() || full_.IsTight(place, config.pid)) return {};
+    giving_.Gives(partition);
+    return Add(ConfigType::kAddSecondaryForLoadBalance, config, place);
   }
 
   // Every member is waited for by every write: the primary's role goes first, then the copy.
@@ -259,9 +272,12 @@ class Look {
         MayLearn(partition, partition.intent->node) &&
         !patience_.GivesUp(partition, *partition.intent))
       return partition.intent->node;
-    return placement_.FewestReplicas(config.pid.app_id, [&](Endpoint e) {
+    const auto may = [&](Endpoint e) {
       return MayLearn(partition, e) && !patience_.IsPassedOver(partition, e);
-    });
+    };
+    const Endpoint place = placement_.FewestReplicas(
+        config.pid.app_id, [&](Endpoint e) { return may(e) && !full_.IsTight(e, config.pid); });
+    return place.IsValid() ? place : placement_.FewestReplicas(config.pid.app_id, may);
   }
   static bool TakesCopy(ConfigType type) {
     return type == ConfigType::kAddSecondary || type == ConfigType::kAddSecondaryForLoadBalance;
@@ -369,8 +385,12 @@ class Look {
     const auto has_room = [&](Endpoint e) {
       return placement_.HasRoom(e) && full_.HasRoom(e, partition.config.pid);
     };
+    const auto comes_first = [&](Endpoint e) {
+      return has_room(e) && !patience_.IsPassedOver(partition, e);
+    };
     Endpoint node = placement_.FewestPrimaries(
-        [&](Endpoint e) { return has_room(e) && !patience_.IsPassedOver(partition, e); });
+        [&](Endpoint e) { return comes_first(e) && !full_.IsTight(e, partition.config.pid); });
+    if (!node.IsValid()) node = placement_.FewestPrimaries(comes_first);
     if (!node.IsValid()) node = patience_.FirstPassedOver(partition, has_room);
     if (!node.IsValid()) return {.reason = "no server may be chosen"};
     return Assign(partition, node);
@@ -395,9 +415,13 @@ class Look {
       const auto comes_first = [&](Endpoint e) {
         return MayLearn(partition, e) && !patience_.IsPassedOver(partition, e);
       };
+      const auto has_much_room = [&](Endpoint e) {
+        return comes_first(e) && !full_.IsTight(e, config.pid);
+      };
       for (size_t i = partition.dropped.size(); i > 0 && !node.IsValid(); --i) {
-        if (comes_first(partition.dropped[i - 1].node)) node = partition.dropped[i - 1].node;
+        if (has_much_room(partition.dropped[i - 1].node)) node = partition.dropped[i - 1].node;
       }
+      if (!node.IsValid()) node = placement_.FewestReplicas(config.pid.app_id, has_much_room);
       if (!node.IsValid()) node = placement_.FewestReplicas(config.pid.app_id, comes_first);
       if (!node.IsValid()) node = patience_.FirstPassedOver(partition, may_learn);
     } else {
@@ -483,6 +507,7 @@ class Look {
   ProposalPatience patience_;
   SlowServers slow_;
   FullDisks full_;
+  CopyGiving giving_;
   Succession succession_;
 };
 

@@ -138,6 +138,16 @@ void NoteOutsider(Partition& partition, Endpoint node, const ReplicaInfo& report
   }
 }
 
+void NoteNearlyFull(Node& node) {
+  constexpr int64_t kPercentLeft = 10, kPercentAgain = 15;
+  const std::set<std::string> before = std::exchange(node.nearly_full, {});
+  for (const DiskReport& disk : node.disks) {
+    const int64_t left = disk.available_bytes - disk.available_bytes_min;
+    const int64_t percent = before.contains(disk.tag) ? kPercentAgain : kPercentLeft;
+    if (left < disk.total_bytes / 100 * percent) node.nearly_full.insert(disk.tag);
+  }
+}
+
 }  // namespace
 
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline) {
@@ -182,6 +192,10 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
   if (sync.slow_disks) node.slow_disks.insert(sync.slow_disks->begin(), sync.slow_disks->end());
   if (!node.HasFullDisk()) node.full_since = now;
   node.disks = sync.disks.value_or(std::vector<DiskReport>{});
+  std::erase_if(node.disks, [](const DiskReport& disk) {  // no disk is so
+    return disk.total_bytes < 0 || disk.available_bytes < 0 || disk.available_bytes_min < 0;
+  });
+  NoteNearlyFull(node);
   node.replicas_max = sync.replicas_max;
   node.open_files_max = sync.open_files_max.value_or(0);
   node.slow_members.clear();

@@ -14,6 +14,7 @@ namespace arion {
 namespace {
 
 constexpr absl::Duration kSeenMin = absl::Hours(1);
+constexpr absl::Duration kKeptWhereRoomIsShort = absl::Minutes(10);
 // Removed in slices, so that a large directory takes neither the pool nor the disk for long.
 constexpr int kFilesPerSlice = 32;
 constexpr uint64_t kBytesPerSlice = 256 << 20;
@@ -57,6 +58,14 @@ int64_t& CountOf(GarbageKind kind, GarbageCollector::Count* count) {
       break;
   }
   return count->move_sources;
+}
+
+// Less is left above the bound than a disk has that gives no copies to other servers (meta/copy_giving.h).
+bool IsRoomShort(const DiskSnapshot& disk) {
+  constexpr uint64_t kPercent = 15;
+  const uint64_t left =
+      disk.available_bytes - std::min(disk.available_bytes, disk.available_bytes_min);
+  return left < disk.total_bytes / 100 * kPercent;
 }
 
 // Takes ".<decimal digits>" off the end.
@@ -137,8 +146,10 @@ void GarbageCollector::Stop() {
   if (timer_ != kNoTimer) strand_->Cancel(timer_);
 }
 
-absl::Duration GarbageCollector::KeepOf(GarbageKind kind) const {
+absl::Duration GarbageCollector::KeepOf(GarbageKind kind, size_t index) const {
   const GarbageOptions& options = host_->options.garbage;
+  if (kind == GarbageKind::kUnneeded && IsRoomShort(host_->disks->Snapshot()[index]))
+    return std::min(options.keep_unneeded, kKeptWhereRoomIsShort);
   switch (kind) {
     case GarbageKind::kFailed:
     case GarbageKind::kDiscarded:
@@ -207,7 +218,7 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
     const auto before = place.seen.find(entry.name);
     const Instant since = before == place.seen.end() ? now : before->second;
     seen[entry.name] = since;
-    const absl::Duration keep = KeepOf(entry.kind);
+    const absl::Duration keep = KeepOf(entry.kind, index);
     const absl::Duration age = wall - absl::FromUnixMicros(entry.since_us);
     const absl::Duration seen_for = now - since;
     const bool is_old = age >= keep && seen_for >= std::min(keep, kSeenMin);

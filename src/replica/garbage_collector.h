@@ -6,7 +6,8 @@
 //             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
 //             <replica>/data.<us>.discarded             of a history that its group no longer has
 //           Age is counted from the name's microseconds, else from the last change. Everything
-//           else, .bak included, is left alone. A disk that failed (IO_ERROR) is not touched.
+//           else, .bak included, is left alone. Where room is short .gar are kept for ten
+//           minutes at most: what it gave to other servers is to make room. A disk that failed (IO_ERROR) is not touched.
 //           Wall clocks jump: besides, a directory goes only after this process has seen it for an
 //           hour, or as long as it is to be kept if that is shorter; and it goes whatever its name
 //           says once this process has seen it for as long as it is to be kept.
@@ -79,7 +80,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   void OnListed(size_t index, const absl::StatusOr<std::vector<Entry>>& listed);
   void RemoveNext(size_t index);
   void RemoveSlice(size_t index, std::string path);
-  absl::Duration KeepOf(GarbageKind kind) const;
+  absl::Duration KeepOf(GarbageKind kind, size_t index) const;
 
   const std::shared_ptr<const ReplicaHost> host_;
   const StrandPtr strand_;

@@ -112,6 +112,13 @@ TEST_F(BalancePlannerTest, ANewServerGetsCopiesAndPrimaries) {
   }
 }
 
+TEST_F(BalancePlannerTest, WhoseDiskHasLessThanAFifthLeftGetsNoNewCopies) {
+  for (int i = 0; i < 4; ++i) Add(kA, {});
+  state_.nodes[kC].disks = {{.tag = "ssd", .total_bytes = 1000, .available_bytes = 199}};
+  for (const BalanceMove& move : PlanBalance(state_, 4)) EXPECT_EQ(move.to, kB);
+  EXPECT_FALSE(PlanBalance(state_, 4).empty());
+}
+
 // A full server keeps the fewest replicas: it would be chosen for each move, and none would happen.
 TEST_F(BalancePlannerTest, WhoTookNoReplicaGetsNoNewCopies) {
   for (int i = 0; i < 4; ++i) Add(kA, {});

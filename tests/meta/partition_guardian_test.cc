@@ -817,6 +817,18 @@ TEST_F(PartitionGuardianTest, AFullDiskGetsNoCopyUntilItTakesWritesAgain) {
   Expect(ConfigType::kAddSecondary, kA, kC);
 }
 
+TEST_F(PartitionGuardianTest, CopiesAndNewPartitionsGoToWhereAFifthIsLeftFirst) {
+  const DiskReport tight{.total_bytes = 1000, .available_bytes = 199};
+  for (Endpoint node : {kA, kB, kC}) ReportsDisk(node, tight);
+  Expect(ConfigType::kAssignPrimary, kD, kD);
+  ReportsDisk(kD, tight);
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+  Members(kA, {kB});
+  Expect(ConfigType::kAddSecondary, kA, kC);
+  ReportsDisk(kD, {.total_bytes = 1000, .available_bytes = 200});
+  Expect(ConfigType::kAddSecondary, kA, kD);
+}
+
 TEST_F(PartitionGuardianTest, ANewPartitionGoesToNoFullDisk) {
   for (Endpoint node : {kA, kB, kD}) ReportsDisk(node, Full());
   Expect(ConfigType::kAssignPrimary, kC, kC);

@@ -85,6 +85,19 @@ TEST_F(GarbageCollectorTest, WhatWasSetAsideGoesWhenItsTimeIsOverAndNothingElse)
   EXPECT_EQ(Get(server, 1), "one");
 }
 
+TEST_F(GarbageCollectorTest, OnADiskThatIsNearlyFullWhatNobodyNeedsGoesAfterTenMinutes) {
+  Server& server = AddServer();
+  const std::string failed = Name(server, ".err"), unneeded = Name(server, ".gar");
+  Make(server, failed);
+  Make(server, unneeded);
+  server.node.disk().SetFreeBytes(uint64_t{1} << 30);  // of 100 GiB
+  world_.RunFor(absl::Minutes(9));
+  EXPECT_TRUE(server.node.disk().Find(unneeded).ok());
+  world_.RunFor(absl::Minutes(4));
+  EXPECT_FALSE(server.node.disk().Find(unneeded).ok());
+  EXPECT_TRUE(server.node.disk().Find(failed).ok());
+}
+
 TEST_F(GarbageCollectorTest, DataThatALearnerGaveUpGoAsFailedReplicasDo) {
   Server& server = AddServer();
   ASSERT_TRUE(MakePrimary(server));
