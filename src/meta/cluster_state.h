@@ -63,6 +63,8 @@ struct DroppedReplica {
   Decree prepared;
 };
 
+struct Node;
+
 struct Partition {
   PartitionConfiguration config;
 
@@ -100,6 +102,9 @@ struct Partition {
   // A server knows more than is stored (meta/stale_configuration.h).
   bool IsBehind() const { return shown.ballot > config.ballot; }
 
+  // Whether what that server reported last was written when `config` was stored already.
+  bool IsSince(const Node& node) const;
+
   bool IsDropped() const { return (config.partition_flags & kPartitionDropped) != 0; }
 };
 
@@ -120,6 +125,7 @@ struct Node {
   // The number of the one config sync that is read next; 0: none is given yet. A report that comes late,
   // or again, has another, and so has one of a former process of it or of ours.
   int64_t awaited_report = 0;
+  int64_t last_report = 0;  // the number of the one that was read last
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
   Instant slow_since;             // while there are some
@@ -150,6 +156,8 @@ struct Node {
   // Its replica of `pid` lies on a disk that is nearly full.
   bool GivesAway(PartitionId pid) const;
 };
+
+inline bool Partition::IsSince(const Node& node) const { return node.last_report > older_reports; }
 
 struct LivenessLimits {
   int32_t min_live_node_count = 0;  // 0: min(3, servers - 1), at least 1

@@ -185,6 +185,14 @@ PartitionConfiguration LedBy(const PartitionConfiguration& config, Endpoint node
   return next;
 }
 
+PartitionConfiguration Rejoined(const PartitionConfiguration& config, Endpoint node) {
+  PartitionConfiguration next = config;
+  ++next.ballot;
+  Erase(next.last_drops, node);
+  next.secondaries.push_back(node);
+  return next;
+}
+
 PartitionConfiguration Emptied(const PartitionConfiguration& config) {
   PartitionConfiguration next = Vacated(config);
   next.partition_flags |= kPartitionDropped;
@@ -225,6 +233,8 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
   auto note_membership = [&](Endpoint node) {
     if (!node.IsValid()) return;
     if (config.IsMember(node)) return forget_dropped(node);
+    // Once it came back, and was a member again, it is like any other who left.
+    if (node == partition.former_primary) partition.former_primary = {};
     partition.serving.erase(node);
     partition.suspects.erase(node);
     forget_dropped(node);

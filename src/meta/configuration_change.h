@@ -40,6 +40,8 @@ PartitionConfiguration PrimaryAmongSecondaries(const PartitionConfiguration& con
 PartitionConfiguration Vacated(const PartitionConfiguration& config);
 // The same, and `node` is the last in last_drops: it leads next.
 PartitionConfiguration LedBy(const PartitionConfiguration& config, Endpoint node);
+// Ballot + 1, and `node`, which held everything when it left, is a secondary again.
+PartitionConfiguration Rejoined(const PartitionConfiguration& config, Endpoint node);
 // Vacated, and flagged dropped.
 PartitionConfiguration Emptied(const PartitionConfiguration& config);
 

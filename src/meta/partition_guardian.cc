@@ -297,7 +297,8 @@ class Look {
     Endpoint primary = config.primary;
     const Node* node = state_.FindNode(primary);
     if (node == nullptr || !node->alive) return Write(WithoutPrimary(config), "primary is dead");
-    if (IsUnprovenPrimary(state_, partition)) {
+    // What it said before its last update was accepted is over: it has led, and written, since.
+    if (IsUnprovenPrimary(state_, partition) && partition.IsSince(*node)) {
       if (std::optional<Step> step = JudgeOlderPrimary(partition)) return *step;
     }
     if (!partition.primary_deadline) return std::nullopt;
@@ -358,7 +359,11 @@ class Look {
       return Upgrade(placement_.FewestPrimaries(intact));
     }
     const Succession::Choice choice = succession_.OfSecondaries(partition);
-    return choice.leader.IsValid() ? Upgrade(choice.leader) : Step{.reason = choice.reason};
+    if (!choice.leader.IsValid()) return {.reason = choice.reason};
+    if (!partition.config.IsSecondary(choice.leader))
+      return Write(Rejoined(partition.config, choice.leader),
+                   "who led before holds more than its secondaries");
+    return Upgrade(choice.leader);
   }
 
   Step Upgrade(Endpoint node) {

@@ -15,6 +15,8 @@
 //               configuration first (a write, ballot + 1); only then somebody is upgraded.
 //           P2  While a member kept running only such a member is upgraded.
 //               Otherwise who follows is Succession's choice (meta/succession.h), or nobody.
+//               A primary whose copy may be older is judged by what it reported since its present
+//               configuration was stored: before, it may have led, and written, meanwhile.
 //           P3  A member on a slow disk is not primary where another may be, and is taken out where
 //               enough others stay; it comes back when its disk is fast again. The same goes for a
 //               member whose acknowledgements its primary calls slow (replica/peer_pace.h), a few

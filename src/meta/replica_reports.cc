@@ -186,6 +186,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
                  Instant now) {
   Node& node = state.nodes[sync.node];
   node.collected = true;
+  node.last_report = sync.number.value_or(0);
   node.has_unreadable_disks = sync.unreadable_disks && !sync.unreadable_disks->empty();
   if (node.slow_disks.empty()) node.slow_since = now;
   node.slow_disks.clear();

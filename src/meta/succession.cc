@@ -45,8 +45,12 @@ bool Succession::IsStillTime(const Partition& partition) {
 // ---- of secondaries ----
 
 Succession::Choice Succession::OfSecondaries(const Partition& partition) {
-  if (!HaveAliveMembersReported(partition) && IsStillTime(partition)) return {};
   const Endpoint longest = LongestSecondary(partition);
+  const bool may_tell_more = !HaveAliveMembersReported(partition) ||
+                             (MayBeOlder(partition, longest) && MayAnotherComeBack(partition));
+  if (may_tell_more && IsStillTime(partition)) return {};
+  if (HoldsMore(partition, partition.former_primary, longest))
+    return {.leader = partition.former_primary};
   if (longest.IsValid() && partition.short_copies.contains(longest))  // P2
     return {.reason =
                 "the copies of all members that are there end before what was committed: "
@@ -56,6 +60,46 @@ Succession::Choice Succession::OfSecondaries(const Partition& partition) {
                         ? "the secondaries are dead or have lost their replicas; who left last "
                           "may hold everything"
                         : "no secondary is alive with its replica loaded"};
+}
+
+// Nothing has shown since its process began that its disk is not an earlier copy of itself.
+bool Succession::MayBeOlder(const Partition& partition, Endpoint node) const {
+  const ReplicaInfo* report = LoadedOf(partition, node);
+  return report != nullptr && report->is_unproven.value_or(false);
+}
+
+// Of those who held everything when nobody led any more.
+bool Succession::MayAnotherComeBack(const Partition& partition) const {
+  const auto may_come = [&](Endpoint endpoint) {
+    const Node* node = state_.FindNode(endpoint);
+    return node == nullptr || !node->alive || !node->collected ||
+           node->IsLoading(partition.config.pid);
+  };
+  return std::any_of(partition.config.secondaries.begin(), partition.config.secondaries.end(),
+                     may_come) ||
+         (partition.former_primary.IsValid() && may_come(partition.former_primary));
+}
+
+// By the last mutation's ballot and decree; where one can't tell the ballot, by decree alone: nobody has
+// led since the former primary did.
+bool Succession::HoldsMore(const Partition& partition, Endpoint former, Endpoint longest) const {
+  const ReplicaInfo* own = LoadedOf(partition, longest);
+  const ReplicaInfo* report = LoadedOf(partition, former);
+  if (own == nullptr || report == nullptr || partition.config.IsSecondary(former)) return false;
+  const HeldReplica ours{longest, own}, theirs{former, report};
+  if (report->status != PartitionStatus::kInactive || !theirs.IsWhole()) return false;
+  if (report->last_prepared_decree <= own->last_committed_decree) return false;  // it is known
+  const bool both_tell = ours.TellsBallot() && theirs.TellsBallot();
+  const auto rank = [&](const HeldReplica& held) {
+    return std::tuple(both_tell ? held.HeldBallot() : Ballot(0), held.report->last_prepared_decree);
+  };
+  return rank(theirs) > rank(ours);
+}
+
+const ReplicaInfo* Succession::LoadedOf(const Partition& partition, Endpoint endpoint) const {
+  const Node* node = state_.FindNode(endpoint);
+  const bool has_told = node != nullptr && node->alive && node->collected;
+  return has_told ? node->LoadedReplica(partition.config.pid) : nullptr;
 }
 
 // By the last mutation's ballot and decree. Where one can't tell the ballot (0: nothing is in its

@@ -10,7 +10,10 @@
 // Lifetime  The state and *next_look outlive it.
 // Promises  P1  Of secondaries none of which is intact nobody is chosen before every alive member has
 //               reported or one grace has passed; then the one with the largest (ballot of the last
-//               mutation, last prepared). The former primary wins ties.
+//               mutation, last prepared). The former primary wins ties. Where that one's disk may be
+//               an earlier copy of itself, the dead among them are waited for too, and so is the
+//               former primary, which leads where it holds more though it is no member any more. It is
+//               made a secondary again first, and asks the others before it serves.
 //           P2  Nobody is chosen by itself whose copy ends before what is stored to be committed,
 //               where logs are durable: every member went back, and an administrator must know.
 //           P3  No copy takes the place of the one that left last by itself unless that one reported
@@ -41,7 +44,7 @@ class Succession {
     Endpoint leader;          // invalid: nobody now
     const char* reason = "";  // why nobody, for people; empty while reports are waited for
   };
-  // None of its secondaries is intact.
+  // None of its secondaries is intact. The leader is one of them, or the former primary.
   Choice OfSecondaries(const Partition& partition);
   // It has no members, and last_drops.
   Choice OfLastDrops(const Partition& partition);
@@ -60,6 +63,11 @@ class Succession {
   Candidate CandidateOf(PartitionId pid, Endpoint endpoint) const;
   // Invalid: nobody.
   Endpoint LongestSecondary(const Partition& partition) const;
+  bool MayBeOlder(const Partition& partition, Endpoint node) const;
+  bool MayAnotherComeBack(const Partition& partition) const;
+  bool HoldsMore(const Partition& partition, Endpoint former, Endpoint longest) const;
+  // What a living server says of its copy; nullptr: nothing yet, or it has none.
+  const ReplicaInfo* LoadedOf(const Partition& partition, Endpoint endpoint) const;
   Endpoint LastOne(const Partition& partition);
   Endpoint LongestDurable(const Partition& partition, const Candidate& earlier,
                           const Candidate& last);

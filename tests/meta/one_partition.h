@@ -62,6 +62,11 @@ class OnePartitionTest : public testing::Test {
             .unclean = true,
             .last_mutation_ballot = Ballot(mutation_ballot)};
   }
+  static ReplicaInfo Unproven(int64_t mutation_ballot, int64_t prepared) {
+    ReplicaInfo info = Unclean(mutation_ballot, prepared);
+    info.is_unproven = true;
+    return info;
+  }
 
   ClusterState state_;
   Instant now_ = kNow;

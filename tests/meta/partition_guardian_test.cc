@@ -547,6 +547,47 @@ TEST_F(PartitionGuardianTest, AnOnlyMemberThatCameBackOlderGivesWayToAFormerOne)
   EXPECT_EQ(Step().write->last_drops.back(), kB);
 }
 
+TEST_F(PartitionGuardianTest, WhoLedBeforeLeadsAgainWhereTheOnlySecondaryThatIsThereMayBeOlder) {
+  Members({}, {kB, kC}, {kA});
+  RestartAll();
+  Dead(kC);
+  partition().headless_since = now_;
+  partition().former_primary = kA;
+  Reports(kB, Unproven(5, 10));
+  Reports(kA, Unproven(5, 12));
+  EXPECT_FALSE(Step().write || Step().intent) << "C may come back";
+  now_ = now_ + absl::Seconds(10);
+  ASSERT_TRUE(Step().write);
+  EXPECT_EQ(Step().write->secondaries, (std::vector{kB, kC, kA}))
+      << "it asks them before it serves";
+  EXPECT_TRUE(Step().write->last_drops.empty());
+  Install(partition(), *Step().write, ConfigType::kInvalid, now_);
+  EXPECT_EQ(Step().intent->node, kA);
+  PartitionConfiguration without = partition().config;
+  ++without.ballot;
+  std::erase(without.secondaries, kA);
+  Install(partition(), without, ConfigType::kDowngradeToInactive, now_);
+  EXPECT_EQ(Step().intent->node, kB) << "it left again";
+}
+
+// Whatever it said before, it has served since its update was accepted.
+TEST_F(PartitionGuardianTest, WhatAnOnlyMemberSaidBeforeItLedIsComparedWithNothing) {
+  Members(kA, {kC}, {kB});
+  RestartAll();
+  Reports(kA, Unproven(5, 10));
+  PartitionConfiguration alone = partition().config;
+  ++alone.ballot;
+  alone.secondaries.clear();
+  Install(partition(), alone, ConfigType::kDowngradeToInactive, now_);
+  partition().older_reports = report_number_;
+  Reports(kB, Unclean(5, 12));
+  EXPECT_FALSE(Step().write);
+  ++report_number_;
+  Reports(kA, Unproven(5, 10));
+  ASSERT_TRUE(Step().write) << "it has not served since";
+  EXPECT_EQ(Step().write->last_drops.back(), kB);
+}
+
 TEST_F(PartitionGuardianTest,
        APrimaryThatLoadsTooLongStaysAMemberWhereNobodyElseHoldsAllForCertain) {
   Members(kA, {kB});

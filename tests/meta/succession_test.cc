@@ -99,6 +99,48 @@ TEST_F(SuccessionTest, ASecondaryThatMayComeWithItsCopyIsNotForsaken) {
   EXPECT_FALSE(IsForsaken(state_, partition())) << "it has a primary";
 }
 
+// ---- Where a disk may have gone back
+
+TEST_F(SuccessionTest, WhoseCopyMayBeOlderLeadsOnlyOnceTheDeadHadAGraceToComeBack) {
+  Members({}, {kB, kC}, {kA});
+  RestartAll();
+  Dead(kC);
+  partition().headless_since = now_;
+  Reports(kB, Unproven(5, 10));
+  EXPECT_FALSE(OfSecondaries().leader.IsValid());
+  EXPECT_STREQ(OfSecondaries().reason, "");
+  EXPECT_EQ(next_look_, now_ + absl::Seconds(10));
+  now_ = now_ + absl::Seconds(10);
+  EXPECT_EQ(OfSecondaries().leader, kB) << "nobody else came";
+  now_ = kNow;
+  Reports(kB, Unclean(5, 10));
+  EXPECT_EQ(OfSecondaries().leader, kB) << "what its disk had lost would have shown";
+  Reports(kB, Unproven(5, 10));
+  state_.nodes[kC].alive = true;
+  Reports(kC, Unproven(5, 12));
+  EXPECT_EQ(OfSecondaries().leader, kC);
+}
+
+TEST_F(SuccessionTest, TheFormerPrimaryIsWaitedForTooAndLeadsWhereItHoldsMore) {
+  Members({}, {kB}, {kA});
+  RestartAll();
+  Dead(kA);
+  partition().headless_since = now_;
+  partition().former_primary = kA;
+  Reports(kB, Unproven(5, 10));
+  EXPECT_FALSE(OfSecondaries().leader.IsValid());
+  state_.nodes[kA].alive = true;
+  EXPECT_FALSE(OfSecondaries().leader.IsValid()) << "it has not reported yet";
+  Reports(kA, Unproven(5, 10));
+  EXPECT_EQ(OfSecondaries().leader, kB) << "no more than its secondary";
+  Reports(kA, Unproven(5, 12));
+  EXPECT_EQ(OfSecondaries().leader, kA);
+  Reports(kB, Unproven(0, 0));
+  EXPECT_EQ(OfSecondaries().leader, kA) << "nothing is in B's log";
+  Reports(kA, Unproven(-1, 12));
+  EXPECT_EQ(OfSecondaries().leader, kB) << "a learner's state";
+}
+
 // ---- Of those who left (spec/replication.md 1.8.6)
 
 TEST_F(SuccessionTest, ASingleDroppedNodeLeadsOnceItShowsItsReplica) {
