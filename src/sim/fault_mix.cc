@@ -17,8 +17,7 @@ constexpr auto kFirstOnTop = Fault::kLag;
 void DrawOnTop(uint64_t seed, double share, FaultMix* mix) {
   SimRandom random(seed ^ 0x1a6);
   const auto before = static_cast<double>(mix->kinds.size());
-  // Of disks that are put back some seeds are red (tests/sim/README.md): by --kinds only.
-  for (int i = static_cast<int>(kFirstOnTop); i < static_cast<int>(Fault::kDiskPutBack); ++i)
+  for (int i = static_cast<int>(kFirstOnTop); i <= static_cast<int>(kLastOfSwarm); ++i)
     if (random.Percent(share)) mix->kinds.push_back(static_cast<Fault>(i));
   const double times = static_cast<double>(mix->kinds.size()) / before;
   mix->interval_min /= times;
@@ -79,6 +78,10 @@ const char* FaultName(Fault fault) {
       return "paused-vm";
     case Fault::kDiskPutBack:
       return "disk-put-back";
+    case Fault::kDisksPutBack:
+      return "disks-put-back";
+    case Fault::kDiskOfAnother:
+      return "disk-of-another";
   }
   return "?";
 }

@@ -42,8 +42,12 @@ enum class Fault : uint8_t {
   kPausedVm,  // a node is frozen together with its monotonic clock, perhaps longer than the grace
   kDiskPutBack,  // a server starts again with an older copy of its disk, or of one data directory, all
                  // others perhaps with it; as kDiskLost
+  kDisksPutBack,  // the power of all fails, and the disks of several come back older, of each group
+                  // all but one, the directories of a server from two moments; as kDiskLost
+  kDiskOfAnother,  // a server starts again with an earlier copy of another one's disk; as kDiskLost
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kDiskPutBack) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kDiskOfAnother) + 1;
+constexpr Fault kLastOfSwarm = Fault::kDiskPutBack;  // the others come by name only
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 

@@ -385,10 +385,7 @@ void SimCluster::StopServer(Server& server) {
 }
 
 void SimCluster::RestartLater(Server& server, absl::Duration delay) {
-  if (options_.faults.Has(Fault::kDiskPutBack) && world_.random().Percent(20)) {
-    server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kFirst);
-    server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kSecond);
-  }
+  if (KeepsImages() && world_.random().Percent(20)) KeepImage(server);
   world_.After(delay, EventKind::kFault, [this, &server] { StartServer(server); });
 }
 
@@ -504,7 +501,7 @@ RunReport SimCluster::Run() {
           .request = kRpcConfigSync, .copies = 3, .late_max = 5 * meta_options_.grace};
     faults_on_ = true;
     ScheduleFault();
-    if (options_.faults.Has(Fault::kDiskPutBack)) KeepImages();
+    if (KeepsImages()) KeepImages();
     if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();
     if (options_.space == SimClusterOptions::Space::kOneDiskFull) FillOneDisk();
     world_.RunFor(options_.run_length);

@@ -131,7 +131,8 @@ class SimCluster {
     std::optional<Instant> knows_nothing_since;
     std::vector<std::string> new_directories;  // tags
     std::set<std::string> set_aside;           // names, when it was last looked
-    DiskImage image;                           // a copy of its disk, made some time ago
+    std::array<DiskImage, 2> images;           // copies of its disk, of two moments
+    size_t last_image = 0;                     // which was made last
   };
   struct Meta {
     SimNode* node = nullptr;
@@ -189,10 +190,19 @@ class SimCluster {
   void LoseDirectories(Server& server, Fault fault);
   static void MakeEmpty(SimDisk& disk, const std::string& path);
   void RotSomething(Server& server);
+  bool KeepsImages() const;
   // Of some server's disk, now and then: torn, or not.
   void KeepImages();
+  void KeepImage(Server& server);
   // The power of the others may go with it.
   void PutBackDisk(Server& server);
+  void PutBackDisks(Server& first);
+  void PutBackFromTwoMoments(Server& server);
+  // Nobody has said yet whose it is.
+  void PutBackDiskOf(const Server& owner, Server& server);
+  bool HaveAllWithout(const std::set<Endpoint>& lost) const;  // each group, a member
+  void CrashOthers(const Server& server);
+  bool MayGoBack(const Server& server, Fault fault) const;
   void LoseCopy(Server& server, Fault fault);
   static std::set<std::string> SetAsideAsFailed(const SimDisk& disk);
   void CrashOne(Server& server, absl::Duration length);

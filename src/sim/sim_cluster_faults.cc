@@ -289,10 +289,7 @@ void SimCluster::LoseCopy(Server& server, Fault fault) {
   // other copy knows better.
   const bool loses_silently = fault == Fault::kBitRot && replica_count_ == 1 &&
                               server_options_.durability == Durability::kOs;
-  // An only copy that went back knows nothing of it, and nobody else does.
-  const bool goes_back = fault == Fault::kDiskPutBack;
-  const bool nobody_knows = goes_back && (replica_count_ == 1 || server.image.IsEmpty());
-  if (lost_copy_ || loses_silently || nobody_knows || !IsCalm()) {
+  if (lost_copy_ || loses_silently || !MayGoBack(server, fault) || !IsCalm()) {
     --faults_[static_cast<size_t>(fault)];
     return;
   }
@@ -382,6 +379,8 @@ void SimCluster::Inject(Fault fault) {
     case Fault::kReplaced:
     case Fault::kReadErrors:
     case Fault::kDiskPutBack:
+    case Fault::kDisksPutBack:
+    case Fault::kDiskOfAnother:
       return LoseCopy(server, fault);
     case Fault::kSilentChange:
       return ChangeSilently(server);
@@ -469,42 +468,6 @@ void SimCluster::LoseDirectories(Server& server, Fault fault) {
   if (random.Coin()) server.new_directories.push_back(lost.tag);
 }
 
-void SimCluster::KeepImages() {
-  SimRandom& random = world_.random();
-  Server& server = AnyServer();
-  server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kFirst);
-  const auto copy_the_rest = [this, &server] {
-    server.image.Copy(server.node->disk(), DiskPaths(), DiskImage::Half::kSecond);
-  };
-  // Logs and data of different moments are for a person to judge, where they lie on different disks.
-  if (server_options_.log_home_directory.empty() && random.Coin()) {
-    world_.After(random.Between(absl::Milliseconds(1), absl::Seconds(1)), EventKind::kFault,
-                 copy_the_rest);
-  } else {
-    copy_the_rest();
-  }
-  world_.After(random.Between(absl::Seconds(2), absl::Seconds(15)), EventKind::kFault, [this] {
-    if (faults_on_) KeepImages();
-  });
-}
-
-void SimCluster::PutBackDisk(Server& server) {
-  SimRandom& random = world_.random();
-  const bool all_go = random.Coin();
-  const std::vector<std::string> paths = DiskPaths();
-  if (server_options_.log_home_directory.empty() && random.Percent(30)) {
-    server.image.PutBack(paths[random.Below(paths.size())], &server.node->disk());
-  } else {
-    for (const std::string& path : paths) server.image.PutBack(path, &server.node->disk());
-  }
-  if (!all_go) return;
-  for (auto& one : servers_) {
-    if (one.get() == &server || !one->node->alive()) continue;
-    CrashServer(*one, DrawCrashMode());
-    RestartLater(*one, random.Between(absl::ZeroDuration(), absl::Seconds(2)));
-  }
-}
-
 void SimCluster::DamageAtRest(Server& server, Fault fault) {
   SimRandom& random = world_.random();
   CrashServer(server, server_options_.durability == Durability::kOs ? CrashMode::kProcess
@@ -517,6 +480,16 @@ void SimCluster::DamageAtRest(Server& server, Fault fault) {
     LastFor(DrawLength(), [&server] { server.node->disk().FailReads(0); });
   } else if (fault == Fault::kDiskPutBack) {
     PutBackDisk(server);
+  } else if (fault == Fault::kDisksPutBack) {
+    PutBackDisks(server);
+  } else if (fault == Fault::kDiskOfAnother) {
+    const size_t donor = random.Below(servers_.size());
+    for (size_t i = 0; i < servers_.size(); ++i) {
+      const Server& owner = *servers_[(donor + i) % servers_.size()];
+      if (&owner == &server || owner.images[owner.last_image].IsEmpty()) continue;
+      PutBackDiskOf(owner, server);
+      break;
+    }
   } else {
     LoseDirectories(server, fault);
     if (fault == Fault::kReplaced)
