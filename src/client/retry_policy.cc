@@ -79,6 +79,9 @@ absl::Status StatusOfMetaError(ErrorCode error, std::string_view what) {
       return absl::UnimplementedError(text);
     case ErrorCode::kTimeout:
       return absl::DeadlineExceededError(text);
+    case ErrorCode::kDiskInsufficient:
+      return absl::UnavailableError(absl::StrCat(
+          text, ": the meta server's disk is full, it changes no table until there is room"));
     default:
       return absl::UnavailableError(text);
   }

@@ -261,6 +261,11 @@ absl::Status SetDiskSize(Draft& draft, std::string_view value, const std::string
   return absl::OkStatus();
 }
 
+absl::Status SetMetaDiskReserve(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta_disk_reserve_bytes, ParseSize(value));
+  return absl::OkStatus();
+}
+
 absl::Status SetSlowMemberRatio(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(const int64_t ratio, ParseInteger(value, 0, 1000));
   draft.config.replica.slow_members.ratio = static_cast<double>(ratio);
@@ -503,6 +508,11 @@ const std::vector<Rule>& Rules() {
       {{"arion.meta", "meta_data_dir", "existing directory of the meta server's state",
         "(required)"},
        SetMetaDataDirectory},
+      {{"arion.meta", "meta_disk_reserve_size",
+        "size of the reserve file beside the state, which a full disk gives up for failovers, at "
+        "most 10 % of the disk; 0: none",
+        "64 MiB"},
+       SetMetaDiskReserve},
       {{"arion.meta", "guardian_interval", "period in which partitions are looked after", "10s",
         true},
        SetInterval<kMeta, &M::guardian_interval>},

@@ -79,7 +79,8 @@ int Main(int argc, char** argv) {
              {"cluster", cluster.ToString()},
              {"state", config.meta_data_directory + "/meta.journal, synced before it is answered"},
              {"grace", absl::FormatDuration(config.meta.grace)}});
-  JournalMetaStore store(env, config.meta_data_directory);
+  JournalMetaStore store(env, config.meta_data_directory,
+                         {.reserve_bytes = config.meta_disk_reserve_bytes});
   config.meta.other_requests = [&commands = pages.commands()](InboundRequest& request) {
     return commands.Handle(request);
   };

@@ -103,6 +103,17 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
   add({.name = "clocks_disagree",
        .help = "1: most wall clocks of the cluster do not agree; nothing is removed by time."},
       [](const ClusterOverview& overview) { return overview.clocks.agree ? 0 : 1; });
+  add({.name = "meta_disk_full",
+       .help = "1: the meta server's disk is full; changes of tables are refused, failovers go on "
+               "while its reserve lasts."},
+      [](const ClusterOverview& overview) { return overview.store.is_short ? 1 : 0; });
+  add({.name = "meta_disk_available_bytes", .help = "Where the meta server's state is stored."},
+      [](const ClusterOverview& overview) { return overview.store.available_bytes; });
+  add({.name = "meta_disk_reserve_bytes",
+       .help = "Size of the reserve file there, which a full disk gives up."},
+      [](const ClusterOverview& overview) { return overview.store.reserve_bytes; });
+  add({.name = "meta_disk_reserve_wanted_bytes", .help = "What it shall be."},
+      [](const ClusterOverview& overview) { return overview.store.reserve_bytes_wanted; });
   held_.push_back(registry.AddTable(
       {.name = "older_copies",
        .help =

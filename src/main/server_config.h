@@ -56,6 +56,7 @@ struct ServerConfig {
   MetaServerOptions meta;
   std::string meta_data_directory;
   std::string meta_data_directory_origin;
+  uint64_t meta_disk_reserve_bytes = 64 << 20;
 
   ReplicaServerOptions replica;  // data_directories filled from disks
   LogDeviceOptions log_device;

@@ -54,16 +54,16 @@ void MetaServer::State::OnControlMeta(InboundRequest& request) {
   if (!is_level) response.err = ErrorCode::kInvalidParameters;
   if (is_level && store_failed_) response.err = ErrorCode::kFileOperationFailed;
   if (response.err != ErrorCode::kOk) return Answer(request, response);
-  store_.Commit({ClusterState::ChangeOf(level)}, strand_,
+  store_.Commit({ClusterState::ChangeOf(level)}, StoreNeed::kToServe, strand_,
                 [weak = weak_from_this(), level,
                  request = std::move(request)](const absl::Status& stored) mutable {
                   auto self = weak.lock();
                   if (!self) return;
                   ControlMetaResponse response{.old_level = self->state_.SetLevel()};
-                  if (self->NoteStored(stored))
+                  if (self->NoteStored(stored, StoreNeed::kToServe))
                     self->InstallLevel(level, request.header.from);
                   else
-                    response.err = ErrorCode::kFileOperationFailed;
+                    response.err = ErrorOf(stored);
                   self->Answer(request, response);
                 });
 }

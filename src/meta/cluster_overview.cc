@@ -29,6 +29,13 @@ PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_mem
 
 namespace {
 
+// As it serves. That a member is dead may wait long for being stored, on a full disk.
+PartitionConfiguration LivingPartOf(const ClusterState& state, PartitionConfiguration config) {
+  if (!state.IsAlive(config.primary)) config.primary = {};
+  std::erase_if(config.secondaries, [&](Endpoint member) { return !state.IsAlive(member); });
+  return config;
+}
+
 // Adds one partition to its table's row.
 void AddPartition(const ClusterState& state, PartitionId pid, const Partition& partition,
                   PartitionHealth health, TableOverview* row) {
@@ -78,7 +85,8 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     for (size_t i = 0; i < table.partitions.size(); ++i) {
       const Partition& partition = table.partitions[i];
       const PartitionId pid{app_id, static_cast<int32_t>(i)};
-      const PartitionHealth health = HealthOf(partition.config, write_members_min);
+      const PartitionHealth health =
+          HealthOf(LivingPartOf(state, partition.config), write_members_min);
       ++row.partitions[static_cast<size_t>(health)];
       AddPartition(state, pid, partition, health, &row);
       for (Endpoint server : partition.older) ++older[server];

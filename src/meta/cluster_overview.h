@@ -12,6 +12,7 @@
 
 #include "meta/cluster_state.h"
 #include "meta/cluster_warning.h"
+#include "meta/store_room.h"
 
 namespace arion {
 
@@ -84,6 +85,7 @@ struct ClusterOverview {
   std::vector<TableOverview> tables;    // those that serve, by id
   std::vector<WorkOverview> work;       // by partition
   std::vector<ClusterWarning> warnings;
+  StoreRoom store;
 };
 
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,

@@ -8,6 +8,7 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "meta/journal_reserve.h"
 
 namespace arion {
 namespace {
@@ -15,6 +16,7 @@ namespace {
 constexpr std::string_view kMagic = "ARIONMJ1";
 constexpr size_t kRecordHeaderBytes = 16;
 constexpr char kFileName[] = "meta.journal";
+constexpr uint64_t kShortHistoryBytesMax = 64 << 10;  // while the disk is full
 
 std::string EncodeRecord(uint64_t serial, const std::vector<MetaStore::Change>& changes) {
   std::string record(8, '\0');
@@ -76,6 +78,10 @@ void Apply(const std::vector<MetaStore::Change>& changes,
   }
 }
 
+bool LacksSpace(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) && WantOf(status) == Want::kSpace;
+}
+
 std::string FreshFile(uint64_t serial, const std::map<std::string, std::string>& entries) {
   std::vector<MetaStore::Change> changes;
   for (const auto& [key, value] : entries) changes.push_back({key, value});
@@ -87,11 +93,12 @@ std::string FreshFile(uint64_t serial, const std::map<std::string, std::string>&
 // The file. Used by one thread at a time: Load's, then the pool's task of the commit on its way.
 class JournalMetaStore::Journal {
  public:
-  Journal(Environment& env, std::string directory, uint64_t history_bytes_max)
+  Journal(Environment& env, std::string directory, JournalMetaStoreOptions options)
       : env_(env),
         directory_(std::move(directory)),
         path_(JoinPath(directory_, kFileName)),
-        history_bytes_max_(history_bytes_max) {}
+        history_bytes_max_(options.history_bytes_max),
+        reserve_(env.files(), directory_, options.reserve_bytes) {}
 
   const std::string& directory() const { return directory_; }
 
@@ -110,17 +117,32 @@ class JournalMetaStore::Journal {
     return entries_;
   }
 
-  absl::Status Write(const std::vector<Change>& changes) {
+  absl::Status Write(const std::vector<Change>& changes, StoreNeed need) {
     if (!failure_.ok()) return failure_;
+    if (need == StoreNeed::kWhileRoom && reserve_.is_short())
+      return absl::ResourceExhaustedError(absl::StrCat(path_, ": the disk is full"));
     const std::string record = EncodeRecord(last_serial_ + 1, changes);
+    absl::Status appended = Append(record);
+    while (failure_.ok() && LacksSpace(appended)) {
+      reserve_.OnNoSpace();
+      if (need == StoreNeed::kWhileRoom || !reserve_.GiveUpFor(record.size())) break;
+      appended = Append(record);
+    }
     // No sync has seen it, and it is not whole: as if it had not been tried.
-    if (absl::Status appended = Append(record); !appended.ok())
-      return failure_.ok() ? NotStored(appended) : failure_;
+    if (!appended.ok()) return failure_.ok() ? NotStored(appended) : failure_;
     failure_ = Accept(record.size(), changes);
     if (failure_.ok()) failure_ = RewriteWhenLong();
     // None of those promises that nothing was stored (D1).
     if (!failure_.ok()) failure_ = absl::DataLossError(failure_.message());
     return failure_;
+  }
+
+  StoreRoom Look() {
+    const StoreRoom room = reserve_.Look();
+    if (!room.is_short || !failure_.ok()) return room;
+    failure_ = RewriteWhenLong();
+    if (!failure_.ok()) failure_ = absl::DataLossError(failure_.message());
+    return room;
   }
 
  private:
@@ -219,15 +241,24 @@ class JournalMetaStore::Journal {
     return absl::OkStatus();
   }
 
+  bool IsLong() const {
+    const uint64_t history_max = reserve_.is_short()
+                                     ? std::min(history_bytes_max_, kShortHistoryBytesMax)
+                                     : history_bytes_max_;
+    return end_ > std::max(history_max, not_before_bytes_) &&
+           end_ > (reserve_.is_short() ? 2 : 4) * fresh_bytes_;
+  }
+
   // Until the new file has the name, the old one is whole and goes on.
   absl::Status RewriteWhenLong() {
-    if (end_ <= std::max(history_bytes_max_, not_before_bytes_)) return absl::OkStatus();
-    if (end_ <= 4 * fresh_bytes_) return absl::OkStatus();
+    if (!IsLong()) return absl::OkStatus();
     const std::string fresh = FreshFile(last_serial_, entries_);
     fresh_bytes_ = fresh.size();
-    if (end_ <= 4 * fresh_bytes_) return absl::OkStatus();
+    if (!IsLong()) return absl::OkStatus();
     const std::string spare = path_ + ".tmp";
     auto written = WriteSpare(spare, fresh);
+    if (LacksSpace(written.status()) && reserve_.GiveUpForAllOf(fresh.size()))
+      written = WriteSpare(spare, fresh);
     absl::Status replaced = written.status();
     if (replaced.ok()) {
       replaced = env_.files().Rename(spare, path_);
@@ -243,10 +274,12 @@ class JournalMetaStore::Journal {
       return absl::OkStatus();
     }
     file_ = *std::move(written);
+    const uint64_t shorter_by = end_ - fresh.size();
     end_ = fresh.size();
     not_before_bytes_ = 0;
     has_new_name_ = true;
     SettleName().IgnoreError();  // else before the next record; a failure is noted
+    reserve_.TakeBack(shorter_by);
     return failure_;
   }
 
@@ -262,6 +295,7 @@ class JournalMetaStore::Journal {
   const std::string directory_;
   const std::string path_;
   const uint64_t history_bytes_max_;
+  JournalReserve reserve_;
   std::unique_ptr<WritableFile> lock_;
   std::unique_ptr<WritableFile> file_;
   std::map<std::string, std::string> entries_;
@@ -274,7 +308,7 @@ class JournalMetaStore::Journal {
   absl::Status failure_;
 };
 
-// Commits in their order; strand-bound. One record is on its way, what arrives meanwhile waits.
+// Commits in their order; strand-bound. One job is on its way, what arrives meanwhile waits.
 class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
  public:
   Queue(Environment& env, std::shared_ptr<Journal> journal)
@@ -286,60 +320,83 @@ class JournalMetaStore::Queue : public std::enable_shared_from_this<Queue> {
     return journal_->Load();
   }
 
-  void Commit(std::vector<Change> batch, StrandPtr reply_on,
+  void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) {
-    waiting_.push_back({std::move(batch), std::move(done)});
-    reply_on_ = std::move(reply_on);
-    if (!is_writing_) WriteWaiting();
+    waiting_.batches.push_back({std::move(batch), need, std::move(done)});
+    Begin(std::move(reply_on));
+  }
+
+  void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) {
+    waiting_.looks.push_back(std::move(done));
+    Begin(std::move(reply_on));
   }
 
  private:
   struct Batch {
     std::vector<Change> changes;
+    StoreNeed need;
     absl::AnyInvocable<void(const absl::Status&)> done;
     absl::Status written;
   };
+  struct Job {
+    std::vector<Batch> batches;
+    std::vector<absl::AnyInvocable<void(const StoreRoom&)>> looks;
+    StoreRoom room;
 
-  void WriteWaiting() {
-    is_writing_ = true;
+    bool IsEmpty() const { return batches.empty() && looks.empty(); }
+  };
+
+  void Begin(StrandPtr reply_on) {
+    reply_on_ = std::move(reply_on);
+    if (!is_busy_) DoWaiting();
+  }
+
+  void DoWaiting() {
+    is_busy_ = true;
     pool_->Submit([weak = weak_from_this(), journal = journal_, strand = reply_on_,
-                   batches = std::exchange(waiting_, {})]() mutable {
-      Write(*journal, batches);
-      strand->Post([weak, batches = std::move(batches)]() mutable {
-        if (auto self = weak.lock()) self->Finish(std::move(batches));
+                   job = std::exchange(waiting_, {})]() mutable {
+      if (!job.batches.empty()) Write(*journal, job.batches);
+      if (!job.looks.empty()) job.room = journal->Look();
+      strand->Post([weak, job = std::move(job)]() mutable {
+        if (auto self = weak.lock()) self->Finish(std::move(job));
       });
     });
   }
 
-  // As one record; where there is no space for that, each by itself: a small one may still fit.
+  // As one record; where there is no space for that, each by itself: a small one may still fit, and
+  // some may use the reserve.
   static void Write(Journal& journal, std::vector<Batch>& batches) {
     std::vector<Change> all;
-    for (const Batch& batch : batches)
+    StoreNeed need = StoreNeed::kToServe;
+    for (const Batch& batch : batches) {
       all.insert(all.end(), batch.changes.begin(), batch.changes.end());
-    const absl::Status written = journal.Write(all);
+      if (batch.need == StoreNeed::kWhileRoom) need = StoreNeed::kWhileRoom;
+    }
+    const absl::Status written = journal.Write(all, need);
     const bool has_others = absl::IsResourceExhausted(written) && batches.size() > 1;
     for (Batch& batch : batches)
-      batch.written = has_others ? journal.Write(batch.changes) : written;
+      batch.written = has_others ? journal.Write(batch.changes, batch.need) : written;
   }
 
-  void Finish(std::vector<Batch> batches) {
-    is_writing_ = false;
-    for (Batch& batch : batches) batch.done(batch.written);  // these may commit again
-    if (!is_writing_ && !waiting_.empty()) WriteWaiting();
+  void Finish(Job job) {
+    is_busy_ = false;
+    for (Batch& batch : job.batches) batch.done(batch.written);  // these may commit again
+    for (auto& look : job.looks) look(job.room);
+    if (!is_busy_ && !waiting_.IsEmpty()) DoWaiting();
   }
 
   Environment& env_;
   std::shared_ptr<Journal> journal_;
   DiskPool* pool_ = nullptr;  // since Load
-  std::vector<Batch> waiting_;
+  Job waiting_;
   StrandPtr reply_on_;
-  bool is_writing_ = false;
+  bool is_busy_ = false;
 };
 
 JournalMetaStore::JournalMetaStore(Environment& env, std::string directory,
-                                   uint64_t history_bytes_max)
+                                   JournalMetaStoreOptions options)
     : queue_(std::make_shared<Queue>(
-          env, std::make_shared<Journal>(env, std::move(directory), history_bytes_max))) {}
+          env, std::make_shared<Journal>(env, std::move(directory), options))) {}
 
 JournalMetaStore::~JournalMetaStore() = default;
 
@@ -347,9 +404,13 @@ absl::StatusOr<std::map<std::string, std::string>> JournalMetaStore::Load() {
   return queue_->Load();
 }
 
-void JournalMetaStore::Commit(std::vector<Change> batch, StrandPtr reply_on,
+void JournalMetaStore::Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
                               absl::AnyInvocable<void(const absl::Status&)> done) {
-  queue_->Commit(std::move(batch), std::move(reply_on), std::move(done));
+  queue_->Commit(std::move(batch), need, std::move(reply_on), std::move(done));
+}
+
+void JournalMetaStore::Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) {
+  queue_->Look(std::move(reply_on), std::move(done));
 }
 
 }  // namespace arion

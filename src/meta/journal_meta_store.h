@@ -18,7 +18,7 @@
 //           one.
 // Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may not
 //           become durable.
-// Promises  D1, D2 of meta_store.h. After the first sync that failed every Commit fails; what could
+// Promises  D1, D2, D3 of meta_store.h. After the first sync that failed every Commit fails; what could
 //           not be appended is cut off before the next record.
 //           J1  What Load returned is durable: it was written again, for a sync that failed in an
 //               earlier life leaves bytes that can be read and never reach the disk.
@@ -33,16 +33,22 @@
 
 namespace arion {
 
+struct JournalMetaStoreOptions {
+  // The file is written anew when it exceeds this and four times what a fresh one would hold.
+  uint64_t history_bytes_max = 1 << 20;
+  uint64_t reserve_bytes = 64 << 20;  // at most a tenth of the disk; 0: none
+};
+
 class JournalMetaStore : public MetaStore {
  public:
-  // `directory` is created by Load where it is missing. The file is written anew when it exceeds
-  // `history_bytes_max` and four times what a fresh one would hold.
-  JournalMetaStore(Environment& env, std::string directory, uint64_t history_bytes_max = 1 << 20);
+  // `directory` is created by Load where it is missing.
+  JournalMetaStore(Environment& env, std::string directory, JournalMetaStoreOptions options = {});
   ~JournalMetaStore() override;
 
   absl::StatusOr<std::map<std::string, std::string>> Load() override;
-  void Commit(std::vector<Change> batch, StrandPtr reply_on,
+  void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) override;
+  void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) override;
 
  private:
   class Journal;

@@ -25,6 +25,7 @@ constexpr absl::Duration kFirstResendDelay = absl::Seconds(1);
 constexpr size_t kMovesAtOnce = 2;
 constexpr absl::Duration kStandstillExcuse = absl::Milliseconds(100);
 constexpr absl::Duration kStoreRetryDelay = absl::Seconds(3);
+constexpr absl::Duration kStoreLookInterval = absl::Seconds(1);
 constexpr uint64_t kFirstReportNumberMax = uint64_t{1} << 62;  // far from those of a former life
 
 std::string Describe(const PartitionConfiguration& config) {
@@ -131,11 +132,17 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
     if (!self) return;
     for (auto& [endpoint, node] : self->state_.nodes)
       if (self->Now() - node.older_since > kOlderShownFor) node.older_copies = 0;
-    done(OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count));
+    ClusterOverview overview =
+        OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count);
+    overview.store = self->room_;
+    if (auto warning = StoreWarning(self->room_, self->store_failure_))
+      overview.warnings.push_back(*std::move(warning));
+    done(std::move(overview));
   });
 }
 
 void MetaServer::State::Begin(ClusterState loaded) {
+  LookAtStore();
   state_ = std::move(loaded);
   began_at_ = Now();
   leases_end_ = Now() + options_.grace;
@@ -405,13 +412,13 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
   partition.pending = next;
   int64_t incarnation = node.IsValid() ? state_.nodes[node].incarnation : 0;
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(next)};
-  store_.Commit(std::move(batch), strand_,
+  store_.Commit(std::move(batch), StoreNeed::kToServe, strand_,
                 [weak = weak_from_this(), next = std::move(next), cause, node, incarnation,
                  request = std::move(request)](const absl::Status& stored) mutable {
                   auto self = weak.lock();
                   if (!self) return;
                   PartitionId pid = next.pid;
-                  if (!self->NoteStored(stored))
+                  if (!self->NoteStored(stored, StoreNeed::kToServe))
                     return self->GiveUpStoring(pid, std::move(request));
                   self->InstallStored(std::move(next), cause, node, incarnation);
                   if (!request) return;
@@ -451,7 +458,9 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
   SchedulePlan();
 }
 
-bool MetaServer::State::NoteStored(const absl::Status& stored) {
+bool MetaServer::State::NoteStored(const absl::Status& stored, StoreNeed need) {
+  if (need == StoreNeed::kToServe || stored.ok()) store_failure_ = stored;
+  if (ErrorOf(stored) == ErrorCode::kDiskInsufficient) room_.is_short = true;
   if (stored.ok()) return true;
   if (absl::IsResourceExhausted(stored) || absl::IsUnavailable(stored)) {
     LOG_EVERY_T(ERROR, 3) << "meta: the state can't be stored now: " << stored;
@@ -461,7 +470,38 @@ bool MetaServer::State::NoteStored(const absl::Status& stored) {
     LOG(ERROR) << "meta: the state can't be stored any more, restart this server: " << stored;
   }
   store_failed_ = true;
+  store_failure_ = stored;
   return false;
+}
+
+ErrorCode MetaServer::State::ErrorOf(const absl::Status& stored) {
+  if (stored.ok()) return ErrorCode::kOk;
+  const bool is_full = absl::IsResourceExhausted(stored) && WantOf(stored) == Want::kSpace;
+  return is_full ? ErrorCode::kDiskInsufficient : ErrorCode::kFileOperationFailed;
+}
+
+ErrorCode MetaServer::State::WhyNoTableChange() const {
+  if (store_failed_) return ErrorCode::kFileOperationFailed;
+  return room_.is_short ? ErrorCode::kDiskInsufficient : ErrorCode::kOk;
+}
+
+void MetaServer::State::LookAtStore() {
+  store_.Look(strand_, [weak = weak_from_this()](const StoreRoom& room) {
+    auto self = weak.lock();
+    if (!self || self->phase_ == Phase::kStopped) return;
+    self->NoteRoom(room);
+    self->strand_->PostAfter(kStoreLookInterval, [weak] {
+      if (auto again = weak.lock()) again->LookAtStore();
+    });
+  });
+}
+
+void MetaServer::State::NoteRoom(const StoreRoom& room) {
+  const bool has_room_again = room_.is_short && !room.is_short;
+  room_ = room;
+  if (!has_room_again) return;
+  store_retry_at_ = Now();
+  SchedulePlan();
 }
 
 bool MetaServer::State::CanStore(Instant now) const {
@@ -510,7 +550,7 @@ void MetaServer::State::RunPlan() {
       wake = std::min(wake, SendWhenDue(partition, now));
     }
   }
-  if (can_store) BalanceWhenDue(now);
+  if (can_store && !room_.is_short) BalanceWhenDue(now);
   for (auto& [app_id, table] : state_.tables) {
     if (!table.untold.empty()) wake = std::min(wake, TellWhenDue(table, now));
   }

@@ -54,7 +54,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
     std::optional<PartitionChange> of_partitions;
     // What memory showed before, where it shows already that something is under way.
     std::optional<AppInfo> former;
-    absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or kFileOperationFailed
+    absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or ErrorOf
     bool is_being_stored = false;
   };
 
@@ -122,7 +122,13 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
   // False, and store_failed_: nothing may be assumed durable any more. What is in memory was
   // durable: it is served on, but not changed. False without: it could not be written, nothing changed.
-  bool NoteStored(const absl::Status& stored);
+  bool NoteStored(const absl::Status& stored, StoreNeed need);
+  void LookAtStore();
+  void NoteRoom(const StoreRoom& room);
+  // kOk: changes of tables can be stored, as far as is known.
+  ErrorCode WhyNoTableChange() const;
+  bool CanChangeTables() const { return WhyNoTableChange() == ErrorCode::kOk; }
+  static ErrorCode ErrorOf(const absl::Status& stored);
   // As far as is known.
   bool CanStore(Instant now) const;
 
@@ -203,6 +209,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant began_at_{0};
   Instant leases_end_{0};  // those that this meta server, or a former one, granted
   bool store_failed_ = false;
+  absl::Status store_failure_;  // of the last change that is kToServe
+  StoreRoom room_;
   Instant store_retry_at_{0};  // the state could not be written: the guardian waits
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;

@@ -152,15 +152,15 @@ void MetaServer::State::StoreRecovered() {
       batch.push_back(state_.ChangeOf(partition.config));
   }
   if (batch.empty()) return FinishRecovery(response);
-  store_.Commit(std::move(batch), strand_,
+  store_.Commit(std::move(batch), StoreNeed::kToServe, strand_,
                 [weak = weak_from_this(), tables = std::move(recovered.tables),
                  response = std::move(response)](const absl::Status& stored) mutable {
                   auto self = weak.lock();
                   if (!self || self->phase_ == Phase::kStopped) return;
-                  if (self->NoteStored(stored))
+                  if (self->NoteStored(stored, StoreNeed::kToServe))
                     self->InstallRecovered(std::move(tables));
                   else
-                    response = {ErrorCode::kFileOperationFailed, "the state can't be stored"};
+                    response = {ErrorOf(stored), "the state can't be stored"};
                   self->FinishRecovery(response);
                 });
 }

@@ -160,6 +160,7 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
     if (had_space) disk.lacks = Want::kSpace;
   }
   SayStateOf(disk);
+  if (is_overtaken) disk.gives_up_reserve = true;
   if (disk.gives_up_reserve) LookAt(index);
 }
 

@@ -24,9 +24,9 @@
 #include <string>
 #include <vector>
 
+#include "env/disk_reserve.h"
 #include "env/environment.h"
 #include "replica/disk_health.h"
-#include "replica/disk_reserve.h"
 #include "replica/flush_watch.h"
 #include "replica/replica_server.h"
 

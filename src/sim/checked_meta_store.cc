@@ -19,9 +19,11 @@ std::string TableKeyOf(const std::string& key) {
 
 }  // namespace
 
-CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored)
+CheckedMetaStore::CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored,
+                                   OnRefused on_refused)
     : inner_(std::move(inner)), durable_(std::make_shared<Durable>()) {
   durable_->on_stored = std::move(on_stored);
+  durable_->on_refused = std::move(on_refused);
 }
 
 void CheckedMetaStore::Durable::Apply(const std::vector<Change>& batch) {
@@ -64,13 +66,16 @@ absl::StatusOr<std::map<std::string, std::string>> CheckedMetaStore::Load() {
   return loaded;
 }
 
-void CheckedMetaStore::Commit(std::vector<Change> batch, StrandPtr reply_on,
+void CheckedMetaStore::Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
                               absl::AnyInvocable<void(const absl::Status&)> done) {
   auto copy = batch;
-  inner_->Commit(std::move(batch), std::move(reply_on),
-                 [durable = durable_, copy = std::move(copy),
+  inner_->Commit(std::move(batch), need, std::move(reply_on),
+                 [durable = durable_, copy = std::move(copy), need,
                   done = std::move(done)](const absl::Status& status) mutable {
-                   if (status.ok()) durable->Apply(copy);
+                   if (status.ok())
+                     durable->Apply(copy);
+                   else if (need == StoreNeed::kToServe)
+                     durable->on_refused(status);
                    done(status);
                  });
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "messages/configuration.h"
@@ -19,11 +20,16 @@ class CheckedMetaStore : public MetaStore {
  public:
   // `on_stored` runs for each partition of each durable batch, and for all of them at Load.
   using OnStored = std::function<void(const PartitionConfiguration&)>;
-  CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored);
+  // `on_refused` runs for each refused batch that is kToServe.
+  using OnRefused = std::function<void(const absl::Status&)>;
+  CheckedMetaStore(std::unique_ptr<MetaStore> inner, OnStored on_stored, OnRefused on_refused);
 
   absl::StatusOr<std::map<std::string, std::string>> Load() override;
-  void Commit(std::vector<Change> batch, StrandPtr reply_on,
+  void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
               absl::AnyInvocable<void(const absl::Status&)> done) override;
+  void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) override {
+    inner_->Look(std::move(reply_on), std::move(done));
+  }
 
   // What is durable.
   absl::StatusOr<ClusterState> State() const { return ClusterState::Load(durable_->entries); }
@@ -32,6 +38,7 @@ class CheckedMetaStore : public MetaStore {
   struct Durable {
     std::map<std::string, std::string> entries;
     OnStored on_stored;
+    OnRefused on_refused;
     void Apply(const std::vector<Change>& batch);
   };
   std::unique_ptr<MetaStore> inner_;

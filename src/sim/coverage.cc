@@ -99,6 +99,8 @@ const char* ProbeName(Probe probe) {
       return "start-failed";
     case Probe::kDifferingFound:
       return "differing-found";
+    case Probe::kStoredByReserve:
+      return "stored-by-reserve";
   }
   return "?";
 }

@@ -58,12 +58,13 @@ enum class Probe : uint8_t {
   kCallsReset,     // between two that live
   kTaskLate,       // of a node that lags
   kTaskLaterThanLease,
-  kCallFailed,      // about a name, for want of descriptors, memory or permission
-  kNameError,       // likewise, by an I/O error
-  kStartFailed,     // of a node whose calls fail
-  kDifferingFound,  // a copy that was changed silently
+  kCallFailed,       // about a name, for want of descriptors, memory or permission
+  kNameError,        // likewise, by an I/O error
+  kStartFailed,      // of a node whose calls fail
+  kDifferingFound,   // a copy that was changed silently
+  kStoredByReserve,  // a configuration, on a full disk
 };
-constexpr int kProbeCount = static_cast<int>(Probe::kDifferingFound) + 1;
+constexpr int kProbeCount = static_cast<int>(Probe::kStoredByReserve) + 1;
 const char* ProbeName(Probe probe);
 using ProbeCounts = std::array<int64_t, kProbeCount>;
 

@@ -76,6 +76,8 @@ const char* FaultName(Fault fault) {
       return "silent-change";
     case Fault::kPausedVm:
       return "paused-vm";
+    case Fault::kMetaDiskFull:
+      return "meta-disk-full";
     case Fault::kDiskPutBack:
       return "disk-put-back";
     case Fault::kDisksPutBack:

@@ -40,6 +40,7 @@ enum class Fault : uint8_t {
   kSilentChange,  // a record of one secondary changes or is lost, its decree stays, and nobody is
                   // told; it is verified until the copies are equal; as kDiskLost
   kPausedVm,  // a node is frozen together with its monotonic clock, perhaps longer than the grace
+  kMetaDiskFull,  // the meta server's disk takes nothing more for a while; failovers go on
   kDiskPutBack,  // a server starts again with an older copy of its disk, or of one data directory, all
                  // others perhaps with it; as kDiskLost
   kDisksPutBack,  // the power of all fails, and the disks of several come back older, of each group

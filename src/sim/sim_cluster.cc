@@ -269,7 +269,8 @@ void SimCluster::StartMeta() {
   SimEnvironment& env = meta_.node->Start();
   meta_.transport = std::make_unique<SimTransport>(network_, *meta_.node, meta_.endpoint);
   meta_.store = std::make_unique<CheckedMetaStore>(
-      std::make_unique<JournalMetaStore>(env, kMetaRoot),
+      std::make_unique<JournalMetaStore>(
+          env, kMetaRoot, JournalMetaStoreOptions{.reserve_bytes = kMetaReserveBytes}),
       [this](const PartitionConfiguration& config) {
         // What an older copy says is not what holds.
         const auto last = stored_.find(config.pid);
@@ -278,8 +279,15 @@ void SimCluster::StartMeta() {
         ballots_.Stored(config.pid, config.ballot);
         primaries_.Stored(config.pid, config.primary);
         coverage_.Stored(config);
+        if (HasGivenUpReserve()) coverage_.Hit(Probe::kStoredByReserve);
         if (last != stored_.end()) NoteLastCopy(last->second, config);
         stored_[config.pid] = config;
+      },
+      [this](const absl::Status& why) {
+        if (is_meta_disk_full_ && absl::IsResourceExhausted(why) && WantOf(why) == Want::kSpace &&
+            !meta_.node->disk().is_in_trouble())
+          Violate(absl::StrCat("H: a failover is not stored though a full disk was provided for: ",
+                               why.message()));
       });
   meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
   absl::Status status = meta_.server->Start();

@@ -106,6 +106,8 @@ struct RunReport {
 class SimCluster {
  public:
   static constexpr char kMetaRoot[] = "/data/meta";
+  // Of the meta server: more than a run's failovers need on a full disk.
+  static constexpr uint64_t kMetaReserveBytes = 256 << 10;
 
   explicit SimCluster(SimClusterOptions options);
   ~SimCluster();
@@ -212,6 +214,10 @@ class SimCluster {
   void PutBackCopyOfState();
   void FillOneDisk();
   void JudgeFullDisk(const Server& full);
+  // Once its reserve is whole: then no failover may be refused.
+  void FillMetaDisk(absl::Duration length);
+  // Of the reserve, on a full disk of the meta server, at least a part.
+  bool HasGivenUpReserve() const;
   void Weather(absl::Duration length);
   void Split(absl::Duration length);
   // Links between any two, each from its own moment on; they heal in another order.
@@ -301,6 +307,7 @@ class SimCluster {
   std::string kept_state_;                                     // what the meta server's file held
   std::map<PartitionId, PartitionConfiguration> kept_stored_;  // with this
   int states_put_back_ = 0;
+  bool is_meta_disk_full_ = false;  // and its reserve was whole when that began
   bool awaits_calm_ = false;
   bool must_take_writes_ = false;  // each partition, since a full disk is left
   std::set<int64_t> found_equal_;  // runs, since a copy was changed silently

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "env/disk_reserve.h"
 #include "env/file_system.h"
 #include "sim/last_log_block.h"
 #include "sim/sim_cluster.h"
@@ -180,6 +181,27 @@ void SimCluster::JudgeFullDisk(const Server& full) {
                            config.MemberCount(),
                            config.IsMember(full.endpoint) ? ", that server among them" : ""));
   }
+}
+
+void SimCluster::FillMetaDisk(absl::Duration length) {
+  SimDisk& disk = meta_.node->disk();
+  const auto reserve = disk.Find(JoinPath(kMetaRoot, kReserveName));
+  if (is_meta_disk_full_ || !reserve.ok() || (*reserve)->content.size() < kMetaReserveBytes) {
+    --faults_[static_cast<size_t>(Fault::kMetaDiskFull)];
+    return;
+  }
+  is_meta_disk_full_ = true;
+  disk.SetFreeBytes(world_.random().Below(2000));
+  LastFor(length, [this, &disk] {
+    is_meta_disk_full_ = false;
+    disk.SetFreeBytes(UINT64_MAX);
+  });
+}
+
+bool SimCluster::HasGivenUpReserve() const {
+  if (!is_meta_disk_full_) return false;
+  const auto reserve = meta_.node->disk().Find(JoinPath(kMetaRoot, kReserveName));
+  return !reserve.ok() || (*reserve)->content.size() < kMetaReserveBytes;
 }
 
 void SimCluster::Weather(absl::Duration length) {
@@ -373,6 +395,8 @@ void SimCluster::Inject(Fault fault) {
       server.node->disk().SetFreeBytes(random.Below(100000));
       LastFor(length, [&server] { server.node->disk().SetFreeBytes(UINT64_MAX); });
       return;
+    case Fault::kMetaDiskFull:
+      return FillMetaDisk(length);
     case Fault::kFailedSync:
     case Fault::kDiskLost:
     case Fault::kBitRot:
@@ -505,6 +529,7 @@ void SimCluster::HealAll() {
   network_.weather = LinkWeather{};
   network_.odd_percent = 0;
   network_.echoes = {};
+  is_meta_disk_full_ = false;
   for (const auto& node : world_.nodes()) {
     node->PauseFor(absl::ZeroDuration());
     node->LagFor(absl::ZeroDuration(), {});

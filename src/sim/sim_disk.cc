@@ -231,6 +231,8 @@ absl::Status SimDisk::Rename(const std::string& from, const std::string& to) {
   }
   if (source.directory->is_read_only || target.directory->is_read_only) return ReadOnly();
   RETURN_IF_ERROR(CountChange());
+  if (free_bytes_ != UINT64_MAX && existing != target.directory->entries.end())
+    free_bytes_ += existing->second->content.size();  // whoever holds it open closes it soon
   InodePtr inode = it->second;
   AddNameChange({target.directory, target.name, inode, source.directory, source.name});
   return absl::OkStatus();

@@ -88,7 +88,8 @@ class World {
   void StartMeta() {
     sim::SimEnvironment& env = meta_node_.Start();
     meta_transport_ = std::make_unique<sim::SimTransport>(network_, meta_node_, kMeta);
-    store_ = std::make_unique<JournalMetaStore>(env, "/meta");
+    store_ = std::make_unique<JournalMetaStore>(env, "/meta",
+                                                JournalMetaStoreOptions{.reserve_bytes = 0});
     MetaServerOptions options;
     options.guardian_interval = absl::Seconds(1);
     options.replica_assign_delay_for_dropouts = absl::Seconds(2);

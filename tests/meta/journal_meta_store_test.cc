@@ -21,7 +21,9 @@ class JournalMetaStoreTest : public testing::Test {
   void Begin() {
     env_ = &node_.Start();
     strand_ = env_->NewStrand("test");
-    store_ = std::make_unique<JournalMetaStore>(*env_, "/var/lib/meta", 4096);
+    store_ = std::make_unique<JournalMetaStore>(
+        *env_, "/var/lib/meta",
+        JournalMetaStoreOptions{.history_bytes_max = 4096, .reserve_bytes = reserve_bytes_});
   }
   absl::StatusOr<std::map<std::string, std::string>> Load() {
     absl::StatusOr<std::map<std::string, std::string>> loaded;
@@ -35,15 +37,15 @@ class JournalMetaStoreTest : public testing::Test {
     Begin();
     return Load();
   }
-  void CommitLater(std::vector<MetaStore::Change> batch) {
+  void CommitLater(std::vector<MetaStore::Change> batch, StoreNeed need) {
     env_->RunOn(strand_, [&] {
-      store_->Commit(std::move(batch), strand_,
+      store_->Commit(std::move(batch), need, strand_,
                      [this](const absl::Status& status) { done_.push_back(status); });
     });
   }
-  absl::Status Commit(std::vector<MetaStore::Change> batch) {
+  absl::Status Commit(std::vector<MetaStore::Change> batch, StoreNeed need = StoreNeed::kToServe) {
     size_t before = done_.size();
-    CommitLater(std::move(batch));
+    CommitLater(std::move(batch), need);
     world_.RunUntil([&] { return done_.size() > before; }, absl::Seconds(5));
     return done_.size() > before ? done_.back() : absl::UnavailableError("no answer");
   }
@@ -56,6 +58,22 @@ class JournalMetaStoreTest : public testing::Test {
     env_->RunInPool([&] { ASSERT_TRUE(WriteFileDurably(env_->files(), kPath, content).ok()); });
   }
 
+  StoreRoom Look() {
+    std::optional<StoreRoom> seen;
+    env_->RunOn(strand_,
+                [&] { store_->Look(strand_, [&](const StoreRoom& room) { seen = room; }); });
+    world_.RunUntil([&] { return seen.has_value(); }, absl::Seconds(5));
+    return seen.value_or(StoreRoom{});
+  }
+  // With a whole reserve of so many bytes.
+  void LoadWithReserve(uint64_t bytes) {
+    reserve_bytes_ = bytes;
+    ASSERT_TRUE(CrashAndLoad(sim::CrashMode::kProcess).ok());
+    for (int i = 0; i < 10 && Look().reserve_bytes != bytes; ++i) continue;
+    ASSERT_EQ(Look().reserve_bytes, bytes);
+  }
+
+  uint64_t reserve_bytes_ = 0;
   sim::SimWorld world_{7};
   sim::SimNode& node_;
   sim::SimEnvironment* env_ = nullptr;
@@ -83,7 +101,8 @@ TEST_F(JournalMetaStoreTest, ACommitIsAllOrNothingAndTornTailsAreCut) {
     sim::SimWorld world(seed);
     sim::SimNode& node = world.AddNode("meta");
     auto* env = &node.Start();
-    auto store = std::make_unique<JournalMetaStore>(*env, "/meta", 2048);
+    auto store = std::make_unique<JournalMetaStore>(
+        *env, "/meta", JournalMetaStoreOptions{.history_bytes_max = 2048});
     env->RunInPool([&] { ASSERT_TRUE(store->Load().ok()); });
     StrandPtr strand = env->NewStrand("test");
     int64_t acknowledged = -1, submitted = -1;
@@ -95,9 +114,10 @@ TEST_F(JournalMetaStoreTest, ACommitIsAllOrNothingAndTornTailsAreCut) {
       strand->Post([&, i] {
         submitted = i;
         std::string value = std::to_string(i) + std::string(200, 'v');
-        store->Commit({{"/a", value}, {"/b", value}}, strand, [&, i](const absl::Status& status) {
-          if (status.ok()) acknowledged = i;
-        });
+        store->Commit({{"/a", value}, {"/b", value}}, StoreNeed::kToServe, strand,
+                      [&, i](const absl::Status& status) {
+                        if (status.ok()) acknowledged = i;
+                      });
       });
       world.RunFor(absl::Milliseconds(i % 3 * 2));
     }
@@ -197,12 +217,101 @@ TEST_F(JournalMetaStoreTest, ACommitWithoutSpaceFailsAloneAndLeavesNothing) {
   EXPECT_TRUE(absl::IsDataLoss(Commit({{"k", "5"}}))) << "that is final";
 }
 
+TEST_F(JournalMetaStoreTest, AFullDiskRefusesTablesAndStoresFailoversByItsReserve) {
+  LoadWithReserve(256 << 10);
+  EXPECT_FALSE(Look().is_short);
+  node_.disk().SetFreeBytes(0);
+  EXPECT_TRUE(absl::IsResourceExhausted(Commit({{"t", "1"}}, StoreNeed::kWhileRoom)));
+  EXPECT_EQ(Look().reserve_bytes, uint64_t{256 << 10}) << "tables take nothing of it";
+  ASSERT_TRUE(Commit({{"k", "1"}}).ok());
+  const StoreRoom room = Look();
+  EXPECT_TRUE(room.is_short);
+  EXPECT_LT(room.reserve_bytes, uint64_t{256 << 10});
+  EXPECT_GE(room.reserve_bytes, uint64_t{240 << 10}) << "no more than it needed";
+  EXPECT_TRUE(absl::IsResourceExhausted(Commit({{"t", "1"}}, StoreNeed::kWhileRoom)))
+      << "what was given up is not for tables";
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), (Entries{{"k", "1"}}));
+  ASSERT_TRUE(Commit({{"k", "2"}}).ok()) << "also before anybody looked";
+}
+
+TEST_F(JournalMetaStoreTest, OfWhatIsCommittedAtOnceAFullDiskStoresWhatServes) {
+  LoadWithReserve(256 << 10);
+  node_.disk().SetFreeBytes(0);
+  for (const StoreNeed need : {StoreNeed::kToServe, StoreNeed::kWhileRoom, StoreNeed::kToServe})
+    CommitLater({{absl::StrCat("k", done_.size()), "1"}}, need);
+  world_.RunUntil([&] { return done_.size() == 3; }, absl::Seconds(5));
+  ASSERT_EQ(done_.size(), 3u);
+  EXPECT_TRUE(done_[0].ok() && done_[2].ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(done_[1])) << done_[1];
+}
+
+TEST_F(JournalMetaStoreTest, FailoversGoOnForHoursOnAFullDiskSinceTheJournalIsWrittenAnew) {
+  LoadWithReserve(256 << 10);
+  node_.disk().SetFreeBytes(0);
+  const std::string value(300, 'v');
+  Entries entries;
+  for (int n = 0; n < 20000; ++n) {
+    const std::string key = absl::StrCat("k", n % 50);
+    entries[key] = absl::StrCat(value, n);
+    const absl::Status stored = Commit({{key, entries[key]}});
+    ASSERT_TRUE(stored.ok()) << n << " " << stored;
+    if (n % 100 == 0) Look();
+  }
+  EXPECT_LT(Content().size(), size_t{128 << 10});
+  EXPECT_EQ(*CrashAndLoad(sim::CrashMode::kPowerNone), entries);
+}
+
+TEST_F(JournalMetaStoreTest, WhoTakesAllThatComesFreeGetsTheReserveOnlyPieceByPiece) {
+  LoadWithReserve(1 << 20);
+  int stored = 0;
+  node_.disk().SetFreeBytes(0);
+  while (Commit({{"k", std::string(300, 'v')}}).ok()) {
+    ++stored;
+    node_.disk().SetFreeBytes(0);
+  }
+  EXPECT_GE(stored, 80);
+  EXPECT_EQ(Look().reserve_bytes, 0u);
+  EXPECT_TRUE(absl::IsResourceExhausted(Commit({{"k", "1"}})));
+}
+
+TEST_F(JournalMetaStoreTest, WhenThereIsRoomTheReserveIsTakenAgainAndTablesChange) {
+  LoadWithReserve(6 << 20);
+  node_.disk().SetFreeBytes(0);
+  for (int n = 0; n < 100; ++n) ASSERT_TRUE(Commit({{"k", std::string(4000, 'v')}}).ok()) << n;
+  const uint64_t left = Look().reserve_bytes;
+  EXPECT_LT(left, uint64_t{6 << 20});
+  node_.disk().SetFreeBytes(5 << 20);
+  EXPECT_TRUE(Look().is_short) << "others have use for a little room, too";
+  EXPECT_EQ(Look().reserve_bytes, left);
+  node_.disk().SetFreeBytes(100 << 20);
+  EXPECT_EQ(Look().reserve_bytes, uint64_t{6 << 20});
+  EXPECT_FALSE(Look().is_short);
+  EXPECT_TRUE(Commit({{"t", "1"}}, StoreNeed::kWhileRoom).ok());
+}
+
+TEST_F(JournalMetaStoreTest, AReserveGrowsAPieceAtEachLookAndIsCutWhereLessIsWanted) {
+  reserve_bytes_ = 10 << 20;
+  ASSERT_TRUE(CrashAndLoad(sim::CrashMode::kProcess).ok());
+  EXPECT_EQ(Look().reserve_bytes, uint64_t{4 << 20});
+  EXPECT_FALSE(Look().is_short) << "it is new, nothing is full";
+  EXPECT_EQ(Look().reserve_bytes, uint64_t{10 << 20});
+  LoadWithReserve(0);
+}
+
+TEST_F(JournalMetaStoreTest, AReserveThatCanNotBeMadeKeepsNoTableFromChanging) {
+  reserve_bytes_ = 1 << 20;
+  ASSERT_TRUE(CrashAndLoad(sim::CrashMode::kProcess).ok());
+  node_.disk().FailCalls("/var/lib/meta/.arion-reserve", sim::DiskTrouble::kReadOnly, 100);
+  EXPECT_FALSE(Look().is_short);
+  EXPECT_TRUE(Commit({{"t", "1"}}, StoreNeed::kWhileRoom).ok());
+}
+
 TEST_F(JournalMetaStoreTest, WhatSharesARecordWithACommitThatIsTooLargeIsStored) {
   ASSERT_TRUE(Load().ok());
   node_.disk().SetFreeBytes(1000);
   env_->RunOn(strand_, [&] {
     for (const size_t bytes : {size_t{1}, size_t{2}, size_t{2000}, size_t{3}}) {
-      store_->Commit({{"k", std::string(bytes, 'v')}}, strand_,
+      store_->Commit({{"k", std::string(bytes, 'v')}}, StoreNeed::kToServe, strand_,
                      [this](const absl::Status& status) { done_.push_back(status); });
     }
   });
@@ -324,10 +433,11 @@ TEST_F(JournalMetaStoreTest, CommitsAreAnsweredInOrderAndShareRecords) {
   std::vector<int> order;
   env_->RunOn(strand_, [&] {
     for (int i = 0; i < 50; ++i) {
-      store_->Commit({{"k", std::to_string(i)}}, strand_, [&order, i](const absl::Status& status) {
-        EXPECT_TRUE(status.ok());
-        order.push_back(i);
-      });
+      store_->Commit({{"k", std::to_string(i)}}, StoreNeed::kToServe, strand_,
+                     [&order, i](const absl::Status& status) {
+                       EXPECT_TRUE(status.ok());
+                       order.push_back(i);
+                     });
     }
   });
   world_.RunUntil([&] { return order.size() == 50; }, absl::Seconds(5));

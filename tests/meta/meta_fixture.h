@@ -77,7 +77,8 @@ class MetaFixture : public testing::Test {
 
   absl::Status StartMeta() {
     sim::SimEnvironment& env = node_.Start();
-    store_ = std::make_unique<JournalMetaStore>(env, "/meta");
+    store_ = std::make_unique<JournalMetaStore>(
+        env, "/meta", JournalMetaStoreOptions{.reserve_bytes = reserve_bytes_});
     server_ = std::make_unique<MetaServer>(env, transport_, *store_, options_);
     absl::Status started;
     env.RunInPool([&] { started = server_->Start(); });
@@ -252,6 +253,7 @@ class MetaFixture : public testing::Test {
   sim::SimNode& node_;
   RecordingTransport transport_;
   MetaServerOptions options_;
+  uint64_t reserve_bytes_ = 0;
   std::unique_ptr<JournalMetaStore> store_;
   std::unique_ptr<MetaServer> server_;
   std::map<int, PlayedServer> servers_;

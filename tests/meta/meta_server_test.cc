@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "meta/cluster_health.h"
 #include "tests/meta/meta_fixture.h"
 
 namespace arion {
@@ -17,6 +18,17 @@ class MetaServerTest : public MetaFixture {
     ASSERT_EQ(Create("t", partitions, 3).err, ErrorCode::kOk);
     Obey();
     ASSERT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
+  }
+  void RestartWithReserve(uint64_t bytes) {
+    reserve_bytes_ = bytes;
+    StopMeta(sim::CrashMode::kProcess);
+    ASSERT_TRUE(StartMeta().ok());
+  }
+  ClusterOverview Overview() {
+    std::optional<ClusterOverview> seen;
+    server_->Overview([&](ClusterOverview overview) { seen = std::move(overview); });
+    world_.RunUntil([&] { return seen.has_value(); }, absl::Milliseconds(50));
+    return seen.value_or(ClusterOverview{});
   }
   int NumberOf(Endpoint endpoint) { return static_cast<int>(endpoint.ip & 0xff); }
   std::string CopyOfTheState() { return (*node_.disk().Find("/meta/meta.journal"))->content; }
@@ -664,11 +676,11 @@ TEST_F(MetaServerTest, AFullDiskRefusesChangesUntilThereIsSpaceAgain) {
   CompleteTable(3);
   const PartitionConfiguration before = ConfigOf("t", 0);
   node_.disk().SetFreeBytes(0);
-  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kFileOperationFailed);
+  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kDiskInsufficient);
   const auto renamed = Ask<RenameAppResponse>(kRpcRenameApp, RenameAppRequest{"t", "u"});
-  EXPECT_EQ(renamed->err, ErrorCode::kFileOperationFailed);
+  EXPECT_EQ(renamed->err, ErrorCode::kDiskInsufficient);
   const auto dropped = Ask<DropAppResponse>(kRpcDropApp, DropAppRequest{.app_name = "t"});
-  EXPECT_EQ(dropped->err, ErrorCode::kFileOperationFailed);
+  EXPECT_EQ(dropped->err, ErrorCode::kDiskInsufficient);
   ConfigurationUpdateRequest shrink{
       .config = before, .type = ConfigType::kRemove, .node = before.secondaries[0]};
   ++shrink.config.ballot;
@@ -693,6 +705,48 @@ TEST_F(MetaServerTest, AFullDiskRefusesChangesUntilThereIsSpaceAgain) {
   ASSERT_TRUE(StartMeta().ok());
   EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
   EXPECT_EQ(Query("other").err, ErrorCode::kOk);
+}
+
+TEST_F(MetaServerTest, OnAFullDiskTablesAreRefusedFirstAndFailoversGoOnWithTheReserve) {
+  RestartWithReserve(64 << 10);
+  CompleteTable(3);
+  Pass(absl::Seconds(2));
+  EXPECT_TRUE(Overview().warnings.empty());
+  node_.disk().SetFreeBytes(0);
+  Pass(absl::Seconds(2));
+  ASSERT_EQ(Overview().warnings.size(), 1u) << "said before anything had to be stored";
+  EXPECT_EQ(Overview().warnings[0].kind, "meta_disk_full");
+  EXPECT_TRUE(Overview().store.is_short);
+  EXPECT_EQ(Create("other", 1, 3).err, ErrorCode::kDiskInsufficient);
+  EXPECT_EQ(
+      Ask<UpdateAppEnvResponse>(kRpcUpdateAppEnv, UpdateAppEnvRequest{.app_name = "t",
+                                                                      .op = EnvOperation::kSet,
+                                                                      .keys = {{"default_ttl"}},
+                                                                      .values = {{"10"}}})
+          ->err,
+      ErrorCode::kDiskInsufficient);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  KillServer(NumberOf(before.primary));
+  Pass(absl::Seconds(4));
+  Obey();
+  EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
+  node_.disk().SetFreeBytes(UINT64_MAX);
+  Pass(absl::Seconds(3));
+  EXPECT_TRUE(Overview().warnings.empty());
+  EXPECT_EQ(Overview().store.reserve_bytes, uint64_t{64 << 10});
+  EXPECT_EQ(Create("other", 1, 2).err, ErrorCode::kOk);
+}
+
+TEST_F(MetaServerTest, OfADeadPrimaryWhoseSuccessorCanNotBeStoredNobodySaysThatItServes) {
+  CompleteTable(3);
+  node_.disk().SetFreeBytes(0);
+  KillServer(NumberOf(ConfigOf("t", 0).primary));
+  Pass(absl::Seconds(8));
+  const ClusterOverview overview = Overview();
+  EXPECT_EQ(overview.tables.at(0).partitions[static_cast<size_t>(PartitionHealth::kUnreadable)], 1);
+  const ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, ClusterHealth::Grade::kFailing);
+  EXPECT_NE(health.wrong.find("no failover can be stored"), std::string::npos) << health.wrong;
 }
 
 TEST_F(MetaServerTest, ADiskThatCanNotBeWrittenRefusesChangesUntilItCan) {
@@ -736,7 +790,7 @@ TEST_F(MetaServerTest, ATableThatIsTooLargeForTheDiskDelaysNoOtherChange) {
   node_.disk().SetFreeBytes(20000);
   KillServer(NumberOf(before.primary));
   for (int second = 0; second < 6; ++second) {  // who asked tries again and again
-    EXPECT_EQ(Create("large", 1000, 2).err, ErrorCode::kFileOperationFailed);
+    EXPECT_EQ(Create("large", 1000, 2).err, ErrorCode::kDiskInsufficient);
     Pass(absl::Seconds(1));
     Obey();
   }

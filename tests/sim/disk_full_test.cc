@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "replica/disk_reserve.h"
+#include "env/disk_reserve.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

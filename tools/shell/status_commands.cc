@@ -151,6 +151,9 @@ std::string DoneAboutSilent(const Overview& overview, const NodeState& node) {
         "it is a member of nothing; where its address changed for good: "
         "forget_server ",
         node.address.ToString());
+  if (node.primaries > 0)
+    return absl::StrCat("nobody serves in its place yet in ", node.primaries,
+                        node.primaries == 1 ? " partition" : " partitions", " that it leads");
   return overview.Heals() ? "others serve in its place; its copies are made again elsewhere"
                           : "nothing: the meta level is below steady";
 }

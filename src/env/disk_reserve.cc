@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/disk_reserve.h"
+#include "env/disk_reserve.h"
 
 #include <algorithm>
 #include <memory>
@@ -27,7 +27,7 @@ absl::Status AppendZeros(FileSystem& files, const std::string& path, uint64_t fr
 
 }  // namespace
 
-DiskReserve::DiskReserve(FileSystem& files, std::string directory)
+DiskReserve::DiskReserve(FileSystem& files, const std::string& directory)
     : files_(files), path_(JoinPath(directory, kReserveName)) {}
 
 absl::StatusOr<uint64_t> DiskReserve::Size() const {
@@ -41,16 +41,31 @@ absl::StatusOr<uint64_t> DiskReserve::GrowBy(uint64_t bytes) {
   ASSIGN_OR_RETURN(const uint64_t size, Size());
   const uint64_t wanted = size + std::min(bytes, kGrowthBytesMax);
   if (wanted == size) return size;
-  const absl::Status grown = AppendZeros(files_, path_, size, wanted);
+  absl::Status grown = AppendZeros(files_, path_, size, wanted);
+  if (grown.ok() && size == 0) grown = files_.SyncDirectory(ParentDirectory(path_));
   if (grown.ok()) return wanted;
-  RETURN_IF_ERROR(GiveUp().status());
+  RETURN_IF_ERROR(CutTo(size).status());
   return grown;
+}
+
+absl::StatusOr<uint64_t> DiskReserve::ShrinkBy(uint64_t bytes) {
+  ASSIGN_OR_RETURN(const uint64_t size, Size());
+  return CutTo(size - std::min(bytes, size));
 }
 
 absl::StatusOr<uint64_t> DiskReserve::GiveUp() {
   const absl::Status removed = files_.Remove(path_);
   if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   return 0;
+}
+
+absl::StatusOr<uint64_t> DiskReserve::CutTo(uint64_t size) {
+  if (size == 0) return GiveUp();
+  ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
+                   files_.OpenForWrite(path_, FileSystem::CreateMode::kOpenExisting));
+  RETURN_IF_ERROR(file->Truncate(size));
+  RETURN_IF_ERROR(file->Close());
+  return size;
 }
 
 }  // namespace arion

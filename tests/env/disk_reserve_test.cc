@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/disk_reserve.h"
+#include "env/disk_reserve.h"
 
 #include <gtest/gtest.h>
 
@@ -30,6 +30,23 @@ TEST_F(DiskReserveTest, GrowsALittleAtATimeUntilItIsGivenUp) {
   EXPECT_EQ(*reserve_.Size(), kMore);
   EXPECT_EQ(*reserve_.GiveUp(), 0u);
   EXPECT_EQ(*reserve_.Size(), 0u);
+}
+
+TEST_F(DiskReserveTest, GivesUpWhatIsAskedForAndNoMore) {
+  ASSERT_EQ(*reserve_.GrowBy(kMore), DiskReserve::kGrowthBytesMax);
+  node_.disk().SetFreeBytes(0);
+  EXPECT_EQ(*reserve_.ShrinkBy(4096), DiskReserve::kGrowthBytesMax - 4096);
+  EXPECT_EQ(node_.disk().free_bytes(), 4096u);
+  EXPECT_EQ(*reserve_.ShrinkBy(UINT64_MAX), 0u);
+  EXPECT_EQ(*reserve_.ShrinkBy(4096), 0u) << "there is none";
+}
+
+TEST_F(DiskReserveTest, AGrowthForWhichThereIsNoRoomLeavesItAsItWas) {
+  ASSERT_EQ(*reserve_.GrowBy(kMore), DiskReserve::kGrowthBytesMax);
+  node_.disk().SetFreeBytes(1 << 20);
+  EXPECT_TRUE(absl::IsResourceExhausted(reserve_.GrowBy(kMore).status()));
+  EXPECT_EQ(*reserve_.Size(), DiskReserve::kGrowthBytesMax);
+  EXPECT_EQ(node_.disk().free_bytes(), uint64_t{1} << 20);
 }
 
 // What was left in the cache would be written at once later, before every log's flush.
