@@ -153,9 +153,9 @@ class FaultyDisk:
 class DiskFaults(unittest.TestCase):
     """Replica servers; the data directory of the first `disks` lie on disks of the test."""
 
-    def start(self, make_disk, flags=(), partitions=4, disks=1, servers=3):
+    def start(self, make_disk, flags=(), partitions=4, disks=1, servers=3, replica_settings=None):
         self.flags = flags
-        self.cluster = harness.Cluster(servers=servers)
+        self.cluster = harness.Cluster(servers=servers, replica_settings=replica_settings)
         self.victim = self.cluster.replicas[0]
         self.disks = []
         self.writer = None
@@ -496,6 +496,32 @@ class FailingDisk(DiskFaults):
         self.wait_written(100)
         self.writer.stop()
         self.check_nothing_is_lost()
+
+
+    def lose_members_and_get_them_back(self, rule):
+        """No log lies on the disk: its probes tell."""
+        self.start(FaultyDisk, replica_settings={"log_placement": "home", "log_home_directory": "{directory}/logs"})
+        pids = self.pids()
+        begin = time.monotonic()
+        self.disk.rules(rule)
+        self.wait_metric("arion_disk_slow", lambda v: v == 1, 15, disk="d0")
+        marked = time.monotonic() - begin
+        harness.wait_for("no write waits for it any more", lambda: self.roles_of_victim() == (0, 0), 30)
+        print(f"data disk without a log: marked after {marked:.1f} s, members left after {time.monotonic() - begin:.1f} s",
+              flush=True)
+        self.wait_written(500)
+        self.disk.rules()
+        self.wait_metric("arion_disk_slow", lambda v: v == 0, 60, disk="d0")
+        self.cluster.wait_healthy("temp", 3)
+        self.writer.stop()
+        self.check_nothing_is_lost()
+        self.check_same_processes(pids)
+
+    def test_a_slow_data_disk_without_a_log_loses_its_members_and_gets_them_back(self):
+        self.lose_members_and_get_them_back({"op": "fsync", "seconds": 0.8})
+
+    def test_a_data_disk_without_a_log_that_hangs_loses_its_members_and_gets_them_back(self):
+        self.lose_members_and_get_them_back({"op": "fsync", "seconds": 20})
 
 
 @unittest.skipIf(missing_for_fuse(), f"not run: needs {missing_for_fuse()}")
