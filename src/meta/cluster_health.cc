@@ -32,7 +32,8 @@ std::string WhyItTakesNone(const DiskReport& disk) {
                         disk.total_bytes >> 20, " MiB available, the bound is ",
                         disk.available_bytes_min >> 20, " MiB");
   if (disk.lacks == static_cast<int32_t>(Want::kOpenFiles) ||
-      disk.lacks == static_cast<int32_t>(Want::kMemory))
+      disk.lacks == static_cast<int32_t>(Want::kMemory) ||
+      disk.lacks == static_cast<int32_t>(Want::kPermission))
     return absl::StrCat(disk.tag, " waits for ", Text(NameOf(static_cast<Want>(*disk.lacks))));
   return disk.tag;
 }
