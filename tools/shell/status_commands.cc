@@ -87,9 +87,10 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
     if (disk == sample.labels.end() || sample.value == 0) continue;
     const std::string where = absl::StrCat("disk ", disk->second, " of ", node.address.ToString());
     if (sample.name == "disk_state" && sample.labels.at("state") == "space_insufficient")
-      problems->rows.push_back({where, std::string("lacks space"),
-                                std::string("its replicas leave it; whoever has to stay in its group "
-                                            "refuses new writes until there is space, reads go on")});
+      problems->rows.push_back(
+          {where, std::string("lacks space"),
+           std::string("its replicas leave it; whoever has to stay in its group "
+                       "refuses new writes until there is space, reads go on")});
     if (sample.name == "disk_state" && sample.labels.at("state") == "open_files_insufficient")
       problems->rows.push_back({where, std::string("its logs wait for open files"),
                                 std::string("new writes are refused until there are some; reads "
@@ -106,8 +107,9 @@ void AddDisks(const NodeState& node, const std::vector<MetricSample>& samples,
       problems->rows.push_back(
           {where, std::string("failed"), std::string("its replicas are made again elsewhere")});
     if (sample.name == "disk_slow")
-      problems->rows.push_back({where, std::string("is slow"),
-                                std::string("its primaries move away, then its replicas leave it")});
+      problems->rows.push_back(
+          {where, std::string("is slow"),
+           std::string("its primaries move away, then its replicas leave it")});
     if (sample.name == "disk_failed_replicas")
       problems->rows.push_back(
           {where, absl::StrCat(static_cast<int64_t>(sample.value), " replicas set aside, *.err"),
