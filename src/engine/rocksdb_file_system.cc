@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log.h"
 #include "base/status.h"
 
 namespace arion {
@@ -300,9 +301,14 @@ IOStatus RocksdbFileSystem::RenameFile(const std::string& from, const std::strin
   return Done(files_.Rename(from, to));
 }
 
+// Of a link that is NotSupported RocksDB makes a copy.
 IOStatus RocksdbFileSystem::LinkFile(const std::string& from, const std::string& to, const Options&,
                                      Debug*) {
-  return Done(files_.Link(from, to));
+  const absl::Status status = files_.Link(from, to);
+  if (!absl::IsPermissionDenied(status)) return Done(status);
+  LOG_IF(WARNING, !copies_for_links_.exchange(true))
+      << status.message() << "; checkpoints copy instead of linking on this disk";
+  return IOStatus::NotSupported(Slice(status.message().data(), status.message().size()));
 }
 
 IOStatus RocksdbFileSystem::LockFile(const std::string& path, const Options&,

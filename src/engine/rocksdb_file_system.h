@@ -4,7 +4,8 @@
 // Errors    RocksDB hears of a file's first failed write, write-back or sync from Sync and Close
 //           alone; what it appends after that goes nowhere. Its own writer, built with assertions
 //           as Debian's is, ends the process when it meets a file again that has failed an append.
-//           NoSpace for what is refused (IsRefusal), PathNotFound for NotFound, else IOError.
+//           NotSupported for a link that is not permitted (then it copies), NoSpace for what else is
+//           refused (IsRefusal), PathNotFound for NotFound, else IOError.
 // Shapes    What is written while a file grows goes to the disk in pieces (table_pace.h), one at a
 //           time, and flushes rest between them; but not where RocksDB stalls writes.
 // Threads   Thread-safe. Lifetime: the environment outlives it, it its files.
@@ -14,6 +15,7 @@
 
 #include <rocksdb/file_system.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,6 +91,7 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
   const std::string path_;
   EngineIoStats stats_;
   TablePace pace_;
+  std::atomic<bool> copies_for_links_{false};  // that was said
 };
 
 }  // namespace arion

@@ -82,6 +82,14 @@ absl::Status SyncFailed(int error, std::string_view path) {
   return absl::DataLossError(absl::StrCat("sync ", Text(path), ": ", std::strerror(error)));
 }
 
+// A file system without hard links, or without room for one more of this file, refuses, too.
+absl::Status LinkRefused(int error, const std::string& step, const std::string& path) {
+  absl::Status status = PosixError(error, step, path);
+  if (error == EMLINK || error == EOPNOTSUPP || error == ENOSYS)
+    return absl::PermissionDeniedError(status.message());
+  return status;
+}
+
 int OpenRetrying(const std::string& path, int flags, mode_t mode = 0644) {
   const BlockingCall call("open", path);
   int fd;
@@ -346,7 +354,7 @@ absl::Status PosixFileSystem::RemoveAll(const std::string& path) {
 absl::Status PosixFileSystem::Link(const std::string& from, const std::string& to) {
   const BlockingCall call("link", from);
   if (::link(from.c_str(), to.c_str()) != 0)
-    return PosixError(errno, "link to " + to + " of", from);
+    return LinkRefused(errno, "link to " + to + " of", from);
   return absl::OkStatus();
 }
 

@@ -194,9 +194,9 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     Sight& sight = *sights[i];
     if (!sight.status.ok()) {
       if (MustRefuse(sight.status) && sight.claim == nullptr) return sight.status;
-      // A want of descriptors or memory passes: what lies there is not to be replaced. A full disk
-      // may have no room for the lock; the others can do without it.
-      const bool may_pass = absl::IsResourceExhausted(sight.status) &&
+      // A want of descriptors or memory passes, and so do files of another user's: what lies there is
+      // not to be replaced. A full disk may have no room for the lock; the others can do without it.
+      const bool may_pass = IsRefusal(sight.status) &&
                             (sight.claim != nullptr || WantOf(sight.status) != Want::kSpace);
       if (may_pass) return sight.status;
       MarkUnreadable(i, sight.status);

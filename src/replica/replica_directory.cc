@@ -78,13 +78,13 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
     const std::string directory = JoinPath(path, name);
     const auto status = files.Stat(directory);
     if (absl::IsNotFound(status.status()) || (status.ok() && !status->is_directory)) continue;
-    if (absl::IsResourceExhausted(status.status())) return status.status();
+    if (IsRefusal(status.status())) return status.status();
     if (!status.ok()) {
       ignored->push_back({directory, std::string(status.status().message())});
       continue;
     }
     absl::StatusOr<AppInfo> app = LoadAppInfo(files, directory);
-    if (absl::IsResourceExhausted(app.status())) return app.status();
+    if (IsRefusal(app.status())) return app.status();
     if (!app.ok()) {
       ignored->push_back({directory, std::string(app.status().message())});
       continue;
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
       continue;
     }
     absl::StatusOr<std::vector<std::string>> replaces = LoadReplaced(files, directory);
-    if (absl::IsResourceExhausted(replaces.status())) return replaces.status();
+    if (IsRefusal(replaces.status())) return replaces.status();
     if (!replaces.ok()) {
       ignored->push_back({directory, std::string(replaces.status().message())});
       continue;

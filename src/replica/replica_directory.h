@@ -50,8 +50,8 @@ struct IgnoredDirectory {
   std::string why;
 };
 // The replicas to load in one data directory, ordered by name. What can't be read is left in place
-// and not listed, but in *ignored. ResourceExhausted: for want of descriptors or memory it can't be
-// told what is there.
+// and not listed, but in *ignored. ResourceExhausted, PermissionDenied: for want of descriptors or
+// memory, or since files are another user's, it can't be told what is there.
 absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(FileSystem& files,
                                                             const std::string& path,
                                                             size_t data_directory,

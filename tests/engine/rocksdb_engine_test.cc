@@ -383,6 +383,28 @@ TEST_F(RocksdbEngineTest, AWriterElsewhereIsNoDamage) {
   EXPECT_EQ(factory_.Open(data_).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
+// As of a file that root left (fs.protected_hardlinks), or of a file system that has none.
+TEST_F(RocksdbEngineTest, AHardLinkThatIsRefusedIsACopyInTheCheckpoint) {
+  class NoLinks : public FaultyFiles {
+   public:
+    using FaultyFiles::FaultyFiles;
+    absl::Status Link(const std::string& from, const std::string&) override {
+      return absl::PermissionDeniedError(from + ": Operation not permitted");
+    }
+  } files(environment_.files());
+  TestEnvironment environment(files);
+  RocksdbEngineFactory factory(environment);
+  auto engine = *factory.Open(data_);
+  const WriteOp op = Put("v");
+  ASSERT_TRUE(engine->Apply(Decree(1), 1, {&op, 1}).ok());
+  const auto made = engine->Checkpoint();
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(*made, Decree(1));
+  const std::string copied = environment_.root() + "/copied";
+  ASSERT_TRUE(factory.InstallCheckpoint(data_ + "/checkpoint.1", Decree(1), copied).ok());
+  EXPECT_EQ((*factory.Open(copied))->last_applied(), Decree(1));
+}
+
 TEST_F(RocksdbEngineTest, ADamagedTableIsDamage) {
   Open();
   Apply({Put(std::string(5000, 'v'))});

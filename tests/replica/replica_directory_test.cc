@@ -7,6 +7,7 @@
 #include "replica/data_directory_claim.h"
 #include "replica/init_info.h"
 #include "sim/sim_environment.h"
+#include "tests/engine/faulty_files.h"
 
 namespace arion {
 namespace {
@@ -102,6 +103,18 @@ TEST_F(ReplicaDirectoryTest, AWantOfDescriptorsLeavesNoReplicaBehind) {
     EXPECT_TRUE(absl::IsResourceExhausted(scanned)) << scanned;
     node_.disk().FailCalls("/d/2.1.pegasus", want, 0);
   }
+}
+
+// As files that root left. Left out, the server would say that it has no such replica.
+TEST_F(ReplicaDirectoryTest, WhatMayNotBeReadLeavesNoReplicaBehind) {
+  MakeReplica("/d/2.1.pegasus", Table(2, 8));
+  FaultyFiles refusing(files());
+  refusing.FailOnce(FaultyFiles::Call::kOpen, 0, [](const std::string& path) {
+    return absl::PermissionDeniedError(path + ": Permission denied");
+  });
+  std::vector<IgnoredDirectory> ignored;
+  const absl::Status scanned = ScanDataDirectory(refusing, "/d", 3, &ignored).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(scanned)) << scanned;
 }
 
 TEST_F(ReplicaDirectoryTest, APartitionInTwoDirectoriesIsRefusedWithBothPathsAndTheirBallots) {
