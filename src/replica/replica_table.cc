@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/replica_table.h"
 
+#include <absl/strings/str_replace.h>
+
 #include <algorithm>
 #include <mutex>
 #include <utility>
@@ -137,9 +139,10 @@ ErrorCode ReplicaTable::OpenFor(PartitionId pid, const AppInfo& app, Creation cr
   const std::string name = FormatReplicaDirectoryName(pid, app.app_type);
   if (app.app_id != pid.app_id || pid.index < 0 || pid.index >= app.partition_count ||
       !ParseReplicaDirectoryName(name) || !IsSafeRelativeName(name)) {
-    LOG(WARNING) << "[" << pid << "] asked to create a replica of a table described as '"
-                 << app.app_name << "' (" << app.app_id << ", " << app.partition_count
-                 << " partitions, type '" << app.app_type << "')";
+    refusals_.Met(host_->env.clock().Now(),
+                  "asked to create a replica of a table whose description is another's",
+                  absl::StrCat("[", pid.ToString(), "] '", app.app_name, "' (", app.app_id, ", ",
+                               app.partition_count, " partitions, type '", app.app_type, "'):"));
     return ErrorCode::kInvalidParameters;
   }
   if (OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
@@ -295,7 +298,10 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
   const auto it = slots_.find(pid);
   if (it == slots_.end()) return;
   const FoundReplica& found = it->second.found;
-  LOG(ERROR) << "[" << pid << "] create " << found.path << ": " << status;
+  refusals_.Met(
+      host_->env.clock().Now(),
+      absl::StrCat("replicas can't be created: ", absl::StatusCodeToString(status.code())),
+      absl::StrCat("[", pid.ToString(), "] ", found.path, ": ", status.message(), ":"));
   failed_.insert(pid);
   if (absl::IsResourceExhausted(status))
     ReportNoSpace(found, status);
@@ -317,7 +323,14 @@ void ReplicaTable::ReportNoSpace(const FoundReplica& found, const absl::Status& 
 
 void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {
   Slot& slot = slots_.at(pid);
-  LOG(ERROR) << "[" << pid << "] open " << slot.found.path << ": " << status;
+  const std::string whom = absl::StrCat("[", pid.ToString(), "] ", slot.found.path);
+  if (IsDamage(status))
+    LOG(ERROR) << whom << " can't be opened: " << status;
+  else
+    refusals_.Met(host_->env.clock().Now(),
+                  absl::StrCat("can't be opened, is tried again: ",
+                               absl::StrReplaceAll(status.ToString(), {{slot.found.path, "..."}})),
+                  whom);
   recovery_->Ended(pid, RecoveryStep::kFailed);
   if (absl::IsResourceExhausted(status)) ReportNoSpace(slot.found, status);
   if (IsDamage(status)) {
