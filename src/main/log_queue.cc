@@ -37,16 +37,21 @@ void LogQueue::Run() {
   for (;;) {
     changed_.wait(lock, [this] { return !lines_.empty(); });
     is_idle_ = false;
+    bool flows = true;
     while (!lines_.empty()) {
       const LogText line = std::move(lines_.front());
       lines_.pop_front();
       lock.unlock();
-      if (!write_(line)) dropped_.Add();
+      if (!write_(line)) {
+        dropped_.Add();
+        flows = false;
+      }
       lock.lock();
       bytes_ -= line.text.size();
     }
     is_idle_ = true;
     changed_.notify_all();
+    if (!flows) continue;  // what was said of it would be dropped, and so on for ever
     const int64_t dropped = dropped_.value() - std::exchange(dropped_said, dropped_.value());
     if (dropped == 0) continue;
     lock.unlock();

@@ -34,7 +34,7 @@ struct LogText {
 class LogQueue {
  public:
   // `write`: whether the line was taken. `on_dropped`: so many were not, and all else has been
-  // written. Both on the queue's thread.
+  // written, and taken. Both on the queue's thread.
   LogQueue(size_t bytes_max, std::function<bool(const LogText&)> write,
            std::function<void(int64_t)> on_dropped);
   LogQueue(const LogQueue&) = delete;

@@ -57,7 +57,25 @@ TEST(LogQueueTest, WhatIsNotTakenCountsAsDropped) {
       100, [](const LogText& line) { return line.text != "b"; },
       [&dropped](int64_t lines) { dropped.set_value(lines); });
   for (const char* text : {"a", "b"}) queue.Push({0, 0, text});
+  queue.Flush(absl::Seconds(60));
+  queue.Push({0, 0, "c"});  // it flows again
   EXPECT_EQ(dropped.get_future().get(), 1);
+}
+
+// As of a standard error whose reader is gone: a line of each dropped line would keep a core busy.
+TEST(LogQueueTest, WhereNothingIsTakenNobodyIsToldOfIt) {
+  struct Nobody {
+    LogQueue queue{100, [](const LogText&) { return false; },
+                   [this](int64_t) {
+                     queue.Push({0, 0, "lines were dropped"});
+                   }};
+  };
+  Nobody& nobody = *new Nobody;
+  for (int i = 1; i <= 3; ++i) {
+    nobody.queue.Push({0, 0, "a"});
+    nobody.queue.Flush(absl::Seconds(60));
+  }
+  EXPECT_EQ(nobody.queue.dropped().value(), 3);
 }
 
 }  // namespace
