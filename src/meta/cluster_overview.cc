@@ -7,6 +7,7 @@
 
 #include "messages/verification_messages.h"
 #include "messages/write_members.h"
+#include "meta/older_everywhere.h"
 #include "meta/unknown_tables.h"
 
 namespace arion {
@@ -116,6 +117,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
         node.alive && node.replicas_max && server.share.copies() >= *node.replicas_max;
   }
   if (auto unknown = UnknownTables(state)) overview.warnings.push_back(*std::move(unknown));
+  if (auto older = OlderEverywhere(state)) overview.warnings.push_back(*std::move(older));
   return overview;
 }
 

@@ -2,6 +2,8 @@
 #include "meta/cluster_state.h"
 
 #include <absl/strings/numbers.h>
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
 #include <absl/strings/str_split.h>
 #include <rapidjson/document.h>
 #include <rapidjson/stringbuffer.h>
@@ -21,6 +23,7 @@ constexpr char kNoAddress[] = "invalid address";
 constexpr char kNoHostPort[] = "invalid host_port";
 constexpr char kAppsPrefix[] = "/apps/";
 constexpr char kLevelKey[] = "/arion/function_level";
+constexpr char kCommittedPrefix[] = "/arion/committed/";
 
 void Write(JsonWriter& json, std::string_view text) {
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
@@ -305,6 +308,17 @@ absl::Status Damaged(std::string_view key, std::string_view what) {
   return absl::DataLossError(absl::StrCat("meta state, key ", Text(key), ": ", Text(what)));
 }
 
+absl::Status ParseCommitted(std::string_view key, const std::string& text, Table* table) {
+  const std::vector<absl::string_view> decrees = absl::StrSplit(text, ',');
+  if (decrees.size() != table->partitions.size()) return Damaged(key, "is of other partitions");
+  for (size_t i = 0; i < decrees.size(); ++i) {
+    int64_t decree = 0;
+    if (!absl::SimpleAtoi(decrees[i], &decree) || decree < 0) return Damaged(key, "not decrees");
+    table->partitions[i].committed.decree = Decree(decree);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 const ReplicaInfo* Node::LoadedReplica(PartitionId pid) const {
@@ -413,6 +427,11 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
       return Damaged(absl::StrCat(kAppsPrefix, pid.app_id, "/", pid.index), "has no table");
     }
   }
+  for (auto& [app_id, table] : state.tables) {
+    const auto found = entries.find(absl::StrCat(kCommittedPrefix, app_id));
+    if (found != entries.end())
+      RETURN_IF_ERROR(ParseCommitted(found->first, found->second, &table));
+  }
   return state;
 }
 
@@ -483,6 +502,15 @@ MetaStore::Change ClusterState::ChangeOf(const AppInfo& info) const {
 MetaStore::Change ClusterState::ChangeOf(const PartitionConfiguration& config) const {
   return {absl::StrCat(kAppsPrefix, config.pid.app_id, "/", config.pid.index),
           PartitionJson(config, host_names)};
+}
+
+MetaStore::Change ClusterState::ChangeOfCommitted(const Table& table, std::optional<int32_t> anew) {
+  const auto append = [&](std::string* out, const Partition& partition) {
+    const bool begins_anew = anew && partition.config.pid.index == *anew;
+    absl::StrAppend(out, begins_anew ? 0 : partition.committed.decree.value());
+  };
+  return {absl::StrCat(kCommittedPrefix, table.info.app_id),
+          absl::StrJoin(table.partitions, ",", append)};
 }
 
 MetaStore::Change ClusterState::ChangeOf(FunctionLevel level) {

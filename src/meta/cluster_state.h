@@ -2,7 +2,7 @@
 // reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
 //
 // Shapes    Stored form: keys and JSON values of spec/meta-and-admin.md 1.2 ("/apps/2",
-//           "/apps/2/0"), and "/arion/function_level". Unknown keys of the store and of its JSON are left alone; missing JSON
+//           "/apps/2/0"), "/arion/function_level", and "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
 //           keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
@@ -61,12 +61,25 @@ struct DroppedReplica {
   Ballot ballot;
   Decree committed;
   Decree prepared;
+  Decree held{0};  // what was known to be committed when it left: it held that
+};
+
+// What a primary said last to be committed, so that copies that end before it are known to be older ones. It
+// is stored a moment later (ClusterState::ChangeOfCommitted).
+struct ShownCommitted {
+  Decree decree{0};
+  // Reports up to this number may have been written before.
+  int64_t older_reports = 0;
 };
 
 struct Node;
 
 struct Partition {
   PartitionConfiguration config;
+  ShownCommitted committed;
+
+  // What every member holds for certain.
+  Decree KnownCommitted() const { return std::max(config.last_committed_decree, committed.decree); }
 
   // -- Memory only.
   std::optional<PartitionConfiguration> pending;  // being stored
@@ -83,7 +96,7 @@ struct Partition {
   std::set<Endpoint> suspects;
   // Servers whose copy was shown to lack what its group has committed, until they have learned it.
   std::set<Endpoint> older;
-  // Members whose durable copy ended, when they reported last, before what was stored to be committed.
+  // Members whose durable copy ended, when they reported last, before what is known to be committed.
   std::set<Endpoint> short_copies;
   // Set while the configured primary's process is new: until then it may resume, afterwards another
   // takes over.
@@ -113,9 +126,10 @@ struct Table {
   std::vector<Partition> partitions;  // by index
 
   // -- Memory only.
-  bool partitions_change = false;  // all of them are about to: no configuration is accepted
-  std::set<Endpoint> untold;       // servers that have not confirmed `info` as it is now
-  Instant tell_at;                 // when they are told (again)
+  bool is_committed_unstored = false;  // what primaries said lies beyond what is stored of it
+  bool partitions_change = false;      // all of them are about to: no configuration is accepted
+  std::set<Endpoint> untold;           // servers that have not confirmed `info` as it is now
+  Instant tell_at;                     // when they are told (again)
 };
 
 struct Node {
@@ -204,6 +218,9 @@ struct ClusterState {
   MetaStore::Change ChangeOf(const AppInfo& info) const;
   MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;
   static MetaStore::Change ChangeOf(FunctionLevel level);
+  // What primaries said to be committed, of all the table's partitions; nothing of the one that begins anew.
+  static MetaStore::Change ChangeOfCommitted(const Table& table,
+                                             std::optional<int32_t> anew = std::nullopt);
 };
 
 }  // namespace arion

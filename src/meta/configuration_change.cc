@@ -238,13 +238,14 @@ void Install(Partition& partition, PartitionConfiguration next, ConfigType cause
     partition.serving.erase(node);
     partition.suspects.erase(node);
     forget_dropped(node);
-    partition.dropped.push_back({.node = node, .at = now});
+    partition.dropped.push_back({.node = node, .at = now, .held = partition.KnownCommitted()});
   };
   for (Endpoint node : former.secondaries) note_membership(node);
   note_membership(former.primary);
   for (Endpoint node : config.secondaries) note_membership(node);
   note_membership(config.primary);
 
+  if (cause == ConfigType::kAssignPrimary) partition.committed = {};  // it begins with what it has
   if (config.primary.IsValid()) {
     if (MakesPrimary(cause) || cause == ConfigType::kPrimaryForceUpdateBallot) {
       partition.serving.insert(config.primary);

@@ -310,7 +310,7 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   }
   node.awaited_report = NewReportNumber();
   if (sync->number) response.next_number = node.awaited_report;
-  NoteReports(state_, *sync, options_.grace, Now());
+  NoteReports(state_, *sync, last_report_number_, options_.grace, Now());
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
       const PartitionConfiguration& config = partition.config;
@@ -412,6 +412,9 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
   partition.pending = next;
   int64_t incarnation = node.IsValid() ? state_.nodes[node].incarnation : 0;
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(next)};
+  if (cause == ConfigType::kAssignPrimary && partition.committed.decree > Decree(0))
+    batch.push_back(
+        ClusterState::ChangeOfCommitted(*state_.FindTable(next.pid.app_id), next.pid.index));
   store_.Commit(std::move(batch), StoreNeed::kToServe, strand_,
                 [weak = weak_from_this(), next = std::move(next), cause, node, incarnation,
                  request = std::move(request)](const absl::Status& stored) mutable {
@@ -456,6 +459,28 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
   store_retry_at_ = Now() + kStoreRetryDelay;
   ContinueChange(pid.app_id);
   SchedulePlan();
+}
+
+// What primaries said to be committed, so that also a meta server that starts anew knows of older copies.
+void MetaServer::State::StoreCommittedWhenDue(Instant now) {
+  if (now < store_committed_at_) return;
+  store_committed_at_ = now + options_.guardian_interval;
+  std::vector<MetaStore::Change> batch;
+  for (auto& [app_id, table] : state_.tables) {
+    // One that gets a leader begins anew, perhaps.
+    const bool is_about_to_begin = std::any_of(
+        table.partitions.begin(), table.partitions.end(),
+        [](const Partition& one) { return one.pending && !one.config.primary.IsValid(); });
+    if (!table.is_committed_unstored || is_about_to_begin) continue;
+    table.is_committed_unstored = false;
+    batch.push_back(ClusterState::ChangeOfCommitted(table));
+  }
+  if (batch.empty()) return;
+  store_.Commit(std::move(batch), StoreNeed::kWhileRoom, strand_,
+                [weak = weak_from_this()](const absl::Status& stored) {
+                  // What was not stored is with what is said next.
+                  if (auto self = weak.lock()) self->NoteStored(stored, StoreNeed::kWhileRoom);
+                });
 }
 
 bool MetaServer::State::NoteStored(const absl::Status& stored, StoreNeed need) {
@@ -550,7 +575,10 @@ void MetaServer::State::RunPlan() {
       wake = std::min(wake, SendWhenDue(partition, now));
     }
   }
-  if (can_store && !room_.is_short) BalanceWhenDue(now);
+  if (can_store && !room_.is_short) {
+    BalanceWhenDue(now);
+    StoreCommittedWhenDue(now);
+  }
   for (auto& [app_id, table] : state_.tables) {
     if (!table.untold.empty()) wake = std::min(wake, TellWhenDue(table, now));
   }

@@ -180,7 +180,7 @@ void MetaServer::State::InstallRecovered(std::map<int32_t, Table> tables) {
     detector_.AssumeAlive(held.node, Now());
     ConfigSyncRequest sync{.node = held.node, .stored_replicas = held.replicas};
     if (!held.unreadable_disks.empty()) sync.unreadable_disks = held.unreadable_disks;
-    NoteReports(state_, sync, options_.grace, Now());
+    NoteReports(state_, sync, last_report_number_, options_.grace, Now());
   }
 }
 

@@ -26,14 +26,35 @@ bool IsShownOlder(const std::map<PartitionId, ReplicaInfo>& former, const Replic
   return report.times_older.value_or(0) > known;
 }
 
-void NoteLength(Partition& partition, Endpoint node, const ReplicaInfo& report) {
-  const bool is_short = partition.config.IsMember(node) && !report.loading.value_or(false) &&
-                        report.durability == static_cast<int8_t>(Durability::kFsync) &&
-                        report.last_prepared_decree < partition.config.last_committed_decree;
-  if (is_short)
+bool EndsBefore(Decree committed, const ReplicaInfo& report) {
+  return !report.loading.value_or(false) &&
+         report.durability == static_cast<int8_t>(Durability::kFsync) &&
+         report.last_prepared_decree < committed;
+}
+
+// What was said to be committed after the report was written proves nothing.
+void NoteLength(Partition& partition, Endpoint node, const ReplicaInfo& report, int64_t number) {
+  const Decree committed = number > partition.committed.older_reports
+                               ? partition.KnownCommitted()
+                               : partition.config.last_committed_decree;
+  if (partition.config.IsMember(node) && EndsBefore(committed, report))
     partition.short_copies.insert(node);
   else
     partition.short_copies.erase(node);
+}
+
+// Whoever leads this configuration; what it says is committed stays so. Nothing is proven by what is not
+// durable.
+void NoteCommitted(Table& table, Partition& partition, Endpoint node, const ReplicaInfo& report,
+                   int64_t last_number) {
+  if (partition.config.primary != node || report.status != PartitionStatus::kPrimary ||
+      report.ballot != partition.config.ballot ||
+      report.durability != static_cast<int8_t>(Durability::kFsync) ||
+      report.last_committed_decree > report.last_prepared_decree ||
+      report.last_committed_decree <= partition.committed.decree)
+    return;
+  partition.committed = {.decree = report.last_committed_decree, .older_reports = last_number};
+  table.is_committed_unstored = true;
 }
 
 bool IsUnclean(const ReplicaInfo& report) { return report.unclean.value_or(false); }
@@ -102,6 +123,16 @@ bool IsToLearn(const Partition& partition, Endpoint node) {
   return partition.intent && partition.intent->node == node &&
          (partition.intent->type == ConfigType::kAddSecondary ||
           partition.intent->type == ConfigType::kAddSecondaryForLoadBalance);
+}
+
+// Of who left: a learner's copy may be another.
+bool LacksWhatItHeld(const Partition& partition, Endpoint node, const ReplicaInfo& report) {
+  if (partition.config.IsMember(node) || report.status == PartitionStatus::kPotentialSecondary)
+    return false;
+  return std::any_of(partition.dropped.begin(), partition.dropped.end(),
+                     [&](const DroppedReplica& dropped) {
+                       return dropped.node == node && EndsBefore(dropped.held, report);
+                     });
 }
 
 // It does not learn (any more).
@@ -182,8 +213,8 @@ void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Ins
          "its disk or a data directory put back, or the end of a log lost?";
 }
 
-void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,
-                 Instant now) {
+void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t last_number,
+                 absl::Duration grace, Instant now) {
   Node& node = state.nodes[sync.node];
   node.collected = true;
   node.last_report = sync.number.value_or(0);
@@ -235,8 +266,14 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Durat
       }
       const ReplicaInfo& report = found->second;
       NoteBallot(partition, sync.node, report);
-      const bool is_of_this_configuration = sync.number.value_or(0) > partition.older_reports;
-      if (is_of_this_configuration) NoteLength(partition, sync.node, report);
+      const int64_t number = sync.number.value_or(0);
+      const bool is_of_this_configuration = number > partition.older_reports;
+      if (is_of_this_configuration) {
+        NoteLength(partition, sync.node, report, number);
+        NoteCommitted(table, partition, sync.node, report, last_number);
+      }
+      if (is_of_this_configuration && LacksWhatItHeld(partition, sync.node, report))
+        NoteOlderCopy(state, partition, sync.node, now);
       if (IsShownOlder(former, report) || partition.short_copies.contains(sync.node))
         NoteOlderCopy(state, partition, sync.node, now);
       else if (partition.config.IsMember(sync.node))

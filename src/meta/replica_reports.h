@@ -23,8 +23,8 @@ void NoteHoldsLess(Partition& partition, Endpoint node);
 void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Instant now);
 
 // Of unknown partitions only the table's id is kept, which no new table gets. The sender is a known
-// node.
-void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, absl::Duration grace,
-                 Instant now);
+// node. `last_number`: that was given to any server for its next report.
+void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t last_number,
+                 absl::Duration grace, Instant now);
 
 }  // namespace arion

@@ -9,6 +9,14 @@
 #include "meta/held_replica.h"
 
 namespace arion {
+namespace {
+
+bool IsShort(const Partition& partition, const ReplicaInfo& report) {
+  return report.durability == static_cast<int8_t>(Durability::kFsync) &&
+         report.last_prepared_decree < partition.KnownCommitted();
+}
+
+}  // namespace
 
 bool Succession::IsIntact(const Partition& partition, Endpoint node) const {
   return partition.config.IsSecondary(node) && state_.IsAlive(node) &&
@@ -160,7 +168,10 @@ Succession::Candidate Succession::CandidateOf(PartitionId pid, Endpoint endpoint
 Endpoint Succession::LastOne(const Partition& partition) {
   const PartitionConfiguration& config = partition.config;
   Candidate last = CandidateOf(config.pid, config.last_drops.back());
-  if (config.last_drops.size() == 1) return last.has_replica ? last.endpoint : Endpoint{};
+  if (config.last_drops.size() == 1) {
+    const bool is_short = last.is_durable && last.prepared < partition.KnownCommitted();  // P2
+    return last.has_replica && !is_short ? last.endpoint : Endpoint{};
+  }
   Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
   if (last.has_replica && last.is_durable) return LongestDurable(partition, earlier, last);
   if (!last.has_replica || !earlier.is_known) return {};  // P3
@@ -190,8 +201,7 @@ Endpoint Succession::LongestDurable(const Partition& partition, const Candidate&
   if (is_sure && may_lack && rank(earlier) > rank(last)) longest = &earlier;
   const bool may_come = !earlier.is_known && state_.IsAlive(earlier.endpoint);
   if (may_come && last.is_unclean && IsStillTime(partition)) return {};
-  return longest->prepared < partition.config.last_committed_decree ? Endpoint{}
-                                                                    : longest->endpoint;
+  return longest->prepared < partition.KnownCommitted() ? Endpoint{} : longest->endpoint;
 }
 
 // For people: why LastOne found nobody it may choose by itself.
@@ -240,6 +250,24 @@ OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfigur
     copies.more_is_committed = report->last_committed_decree > own->last_prepared_decree;
   }
   return copies;
+}
+
+bool IsOlderEverywhere(const ClusterState& state, const Partition& partition) {
+  const PartitionConfiguration& config = partition.config;
+  if (config.primary.IsValid() || partition.IsDropped()) return false;
+  std::vector<Endpoint> holders = config.secondaries;
+  if (holders.empty() && !config.last_drops.empty()) holders = {config.last_drops.back()};
+  bool is_one_there = false;
+  for (Endpoint endpoint : holders) {
+    const Node* node = state.FindNode(endpoint);
+    if (node == nullptr || !node->alive) continue;
+    if (!node->collected || node->IsLoading(config.pid)) return false;  // not known yet
+    const ReplicaInfo* report = node->LoadedReplica(config.pid);
+    if (report == nullptr) continue;
+    if (!IsShort(partition, *report)) return false;
+    is_one_there = true;
+  }
+  return is_one_there;
 }
 
 bool IsForsaken(const ClusterState& state, const Partition& partition) {

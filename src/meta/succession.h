@@ -93,6 +93,10 @@ struct OutsideCopies {
 };
 OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config);
 
+// Whether nobody leads it, and every copy that is there, of its secondaries or of the one that left last,
+// ends before what is known to be committed.
+bool IsOlderEverywhere(const ClusterState& state, const Partition& partition);
+
 // Whether it has no primary, and no secondary that may come to be one: each is dead, shows no copy, or
 // a short one.
 bool IsForsaken(const ClusterState& state, const Partition& partition);

@@ -54,6 +54,22 @@ TEST(ClusterStateTest, TheLevelSurvivesAndAnUnknownOneIsNotGuessed) {
   EXPECT_FALSE(ClusterState::Load({})->function_level);
 }
 
+TEST(ClusterStateTest, WhatIsKnownToBeCommittedSurvivesAndWhatIsOfOtherPartitionsIsNotGuessed) {
+  absl::StatusOr<ClusterState> state = Load(kTableJson, kPartitionJson);
+  Table& table = state->tables.at(1);
+  table.partitions[0].committed.decree = Decree(30);
+  const MetaStore::Change change = ClusterState::ChangeOfCommitted(table);
+  const auto load = [&](std::string committed) {
+    return ClusterState::Load(
+        {{"/apps/1", kTableJson}, {"/apps/1/0", kPartitionJson}, {change.key, committed}});
+  };
+  EXPECT_EQ(load(*change.value)->tables.at(1).partitions[0].KnownCommitted(), Decree(30));
+  const MetaStore::Change anew = ClusterState::ChangeOfCommitted(table, 0);
+  EXPECT_EQ(load(*anew.value)->tables.at(1).partitions[0].committed.decree, Decree(0));
+  for (const char* damaged : {"", "30,30", "x", "-1"})
+    EXPECT_TRUE(absl::IsDataLoss(load(damaged).status())) << damaged;
+}
+
 TEST(ClusterStateTest, EveryFieldSurvivesStoringAndLoading) {
   AppInfo info{.status = AppStatus::kDropped,
                .app_type = "pegasus",

@@ -261,6 +261,35 @@ TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
   EXPECT_EQ(ConfigOf("t", 0).MemberCount(), 3u);
 }
 
+TEST_F(MetaServerTest, WhereEveryMemberWentBackBehindWhatWasToldBeforeARestartNobodyLeads) {
+  CompleteTable(3);
+  const PartitionConfiguration config = ConfigOf("t", 0);
+  const auto holds = [&](PartitionStatus status, int64_t decree) {
+    ReplicaInfo report = Report(config, status);
+    report.durability = static_cast<int8_t>(Durability::kFsync);
+    report.last_prepared_decree = report.last_committed_decree = Decree(decree);
+    report.last_mutation_ballot = config.ballot;
+    return report;
+  };
+  for (int i = 0; i < 2;
+       ++i)  // the first may have been written before the configuration was stored
+    Sync(NumberOf(config.primary), {holds(PartitionStatus::kPrimary, 30)});
+  Pass(absl::Seconds(12));  // an interval of the guardian
+  for (int n = 1; n <= 3; ++n) KillServer(n);
+  StopMeta(sim::CrashMode::kProcess);
+  ASSERT_TRUE(StartMeta().ok());
+  for (int n = 1; n <= 3; ++n) StartServer(n);
+  transport_.sent.clear();
+  for (int n = 1; n <= 3; ++n) {
+    ReplicaInfo older = holds(PartitionStatus::kInactive, 29);
+    older.unclean = older.is_unproven = true;
+    Sync(n, {older});
+  }
+  Pass(absl::Seconds(1));
+  EXPECT_FALSE(TakeProposal());
+  EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
+}
+
 TEST_F(MetaServerTest, AnIdOfWhichAServerHasAReplicaIsNotGivenAgain) {
   CompleteTable(3);
   const std::string copy = CopyOfTheState();

@@ -42,10 +42,10 @@ class OnePartitionTest : public testing::Test {
     NoteReports(
         state_,
         {.node = node, .stored_replicas = std::vector<ReplicaInfo>{info}, .number = report_number_},
-        absl::Seconds(10), now_);
+        last_number_, absl::Seconds(10), now_);
   }
   void ReportsNothing(Endpoint node) {
-    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{}},
+    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{}}, last_number_,
                 absl::Seconds(10), now_);
   }
   // All its processes are new.
@@ -68,10 +68,21 @@ class OnePartitionTest : public testing::Test {
     return info;
   }
 
+  static ReplicaInfo Durable(int64_t ballot, int64_t prepared, int64_t committed) {
+    return {.ballot = Ballot(ballot),
+            .status = PartitionStatus::kInactive,
+            .last_committed_decree = Decree(committed),
+            .last_prepared_decree = Decree(prepared),
+            .durability = static_cast<int8_t>(Durability::kFsync),
+            .unclean = true,
+            .last_mutation_ballot = Ballot(ballot)};
+  }
+
   ClusterState state_;
   Instant now_ = kNow;
   Instant next_look_ = Instant::InfiniteFuture();
   int64_t report_number_ = 1;
+  int64_t last_number_ = 0;  // that was given to any server
 };
 
 }  // namespace arion

@@ -7,6 +7,7 @@
 
 #include "meta/balance_planner.h"
 #include "meta/configuration_change.h"
+#include "meta/older_everywhere.h"
 #include "meta/succession.h"
 #include "tests/meta/one_partition.h"
 
@@ -636,6 +637,107 @@ TEST_F(PartitionGuardianTest, OfMembersWhoAllWentBackNobodyIsChosen) {
   EXPECT_NE(std::string(Step().reason).find("put back"), std::string::npos);
   EXPECT_TRUE(MayBePlanned(state_, options_, partition(),
                            {{.type = ConfigType::kAssignPrimary, .target = kB, .node = kB}}, now_));
+}
+
+// Nothing was stored since, but what the primary told of itself.
+TEST_F(PartitionGuardianTest, OfMembersWhoAllWentBackBehindWhatTheirPrimaryToldNobodyIsChosen) {
+  Members(kA, {kB, kC});
+  ReplicaInfo told = Durable(5, 30, 30);
+  told.status = PartitionStatus::kPrimary;
+  Reports(kA, told);
+  EXPECT_EQ(partition().KnownCommitted(), Decree(30));
+  EXPECT_TRUE(state_.tables[1].is_committed_unstored);
+  last_number_ = report_number_ = 2;
+  RestartAll();
+  ReplicaInfo older = Durable(5, 29, 0);
+  older.is_unproven = true;
+  for (Endpoint node : {kA, kB, kC}) Reports(node, older);
+  EXPECT_EQ(Step().older, kA);
+  Members({}, {kB, kC, kA});
+  partition().serving.clear();
+  partition().headless_since = now_;
+  EXPECT_FALSE(Step().intent);
+  EXPECT_NE(std::string(Step().reason).find("put back"), std::string::npos);
+  EXPECT_EQ(state_.nodes[kB].older_copies, 1);
+
+  // A person decides: who was named begins with what it has.
+  PartitionConfiguration next = partition().config;
+  ++next.ballot;
+  next.primary = kB;
+  next.secondaries.clear();
+  Install(partition(), next, ConfigType::kAssignPrimary, now_);
+  EXPECT_EQ(partition().KnownCommitted(), Decree(0));
+}
+
+TEST_F(PartitionGuardianTest, WhereAllThatIsThereEndsBeforeWhatWasCommittedAPersonIsTold) {
+  Members(kA, {});
+  partition().config.max_replica_count = 1;
+  ReplicaInfo told = Durable(5, 30, 30);
+  told.status = PartitionStatus::kPrimary;
+  Reports(kA, told);
+  last_number_ = report_number_ = 2;
+  EXPECT_FALSE(OlderEverywhere(state_));
+  RestartAll();
+  partition().config = WithoutPrimary(partition().config);
+  EXPECT_FALSE(OlderEverywhere(state_)) << "it has not said what it holds";
+  state_.nodes[kA].collected = true;
+  Reports(kA, Durable(5, 29, 0));
+  ASSERT_TRUE(OlderEverywhere(state_));
+  EXPECT_EQ(OlderEverywhere(state_)->count, 1);
+  EXPECT_FALSE(Step().intent) << "no copy but one, but an administrator must know";
+  Reports(kA, Durable(5, 30, 0));
+  EXPECT_FALSE(OlderEverywhere(state_));
+  EXPECT_TRUE(Step().intent);
+}
+
+TEST_F(PartitionGuardianTest, WhatWasCommittedAfterAReportWasWrittenDoesNotMakeItsCopyOlder) {
+  Members(kA, {kB, kC});
+  last_number_ = 7;  // B has been given it: its report is on its way
+  ReplicaInfo told = Durable(5, 30, 30);
+  told.status = PartitionStatus::kPrimary;
+  Reports(kA, told);
+  report_number_ = 7;
+  ReplicaInfo follows = Durable(5, 29, 20);
+  follows.status = PartitionStatus::kSecondary;
+  Reports(kB, follows);
+  EXPECT_FALSE(partition().older.contains(kB));
+  report_number_ = 8;
+  Reports(kB, follows);
+  EXPECT_TRUE(partition().older.contains(kB));
+}
+
+TEST_F(PartitionGuardianTest, WhatAPrimaryTellsOfAnotherBallotOrWithoutDurabilityCountsForNothing) {
+  Members(kA, {kB, kC});
+  ReplicaInfo told = Durable(4, 30, 30);
+  told.status = PartitionStatus::kPrimary;
+  Reports(kA, told);
+  told.ballot = Ballot(5);
+  told.durability = static_cast<int8_t>(Durability::kOs);
+  Reports(kA, told);
+  EXPECT_EQ(partition().KnownCommitted(), Decree(0));
+}
+
+// One machine alone: it left when it died, and comes back with less than it held.
+TEST_F(PartitionGuardianTest, WhoLeftAndComesBackWithLessThanItHeldHasAnOlderCopy) {
+  Members(kA, {kB, kC});
+  ReplicaInfo told = Durable(5, 30, 30);
+  told.status = PartitionStatus::kPrimary;
+  Reports(kA, told);
+  last_number_ = report_number_ = 2;
+  PartitionConfiguration next = partition().config;
+  ++next.ballot;
+  next.secondaries = {kB};
+  Install(partition(), next, ConfigType::kRemove, now_);
+  ReplicaInfo learns = Durable(5, 0, 0);
+  learns.status = PartitionStatus::kPotentialSecondary;
+  Reports(kC, learns);
+  EXPECT_FALSE(partition().older.contains(kC)) << "a learner's copy may be another";
+  Reports(kC, Durable(5, 30, 0));
+  EXPECT_FALSE(partition().older.contains(kC));
+  Reports(kC, Durable(5, 29, 0));
+  EXPECT_TRUE(partition().older.contains(kC));
+  Reports(kC, Durable(5, 29, 0));
+  EXPECT_EQ(state_.nodes[kC].older_copies, 1);
 }
 
 TEST_F(PartitionGuardianTest, AnOlderCopyIsCountedOnceAlsoWhereItLearnsBetweenTwoReports) {

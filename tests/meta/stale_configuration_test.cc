@@ -42,11 +42,11 @@ class StaleConfigurationTest : public testing::Test {
                      .last_prepared_decree = Decree(prepared),
                      .durability = static_cast<int8_t>(Durability::kFsync),
                      .last_mutation_ballot = Ballot(mutation_ballot.value_or(ballot))};
-    NoteReports(state_, {.node = node, .stored_replicas = std::vector{info}}, absl::Seconds(10),
+    NoteReports(state_, {.node = node, .stored_replicas = std::vector{info}}, 0, absl::Seconds(10),
                 kNow);
   }
   void HasNothing(Endpoint node) {
-    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{}},
+    NoteReports(state_, {.node = node, .stored_replicas = std::vector<ReplicaInfo>{}}, 0,
                 absl::Seconds(10), kNow);
   }
   GuardianPlan::Step Step() {

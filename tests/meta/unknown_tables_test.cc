@@ -21,7 +21,7 @@ class UnknownTablesTest : public testing::Test {
     sync.stored_replicas.emplace();
     for (PartitionId pid : held) sync.stored_replicas->push_back({.pid = pid});
     state_.nodes[server].alive = true;
-    NoteReports(state_, sync, absl::Seconds(10), Instant(0));
+    NoteReports(state_, sync, 0, absl::Seconds(10), Instant(0));
   }
   void Know(int32_t app_id) {
     state_.tables[app_id].info = {.app_id = app_id, .partition_count = 1};
