@@ -44,7 +44,7 @@ class CopyGivingTest : public OnePartitionTest {
                    .total_bytes = 1000,
                    .available_bytes = 100 + 10 * percent,
                    .available_bytes_min = 100}};
-    NoteReports(state_, sync, absl::Seconds(10), now_);
+    NoteReports(state_, sync, 0, absl::Seconds(10), now_);
   }
   // The steps, carried out as far as the meta server keeps them.
   std::vector<Intent> Intents() {

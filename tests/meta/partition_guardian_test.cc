@@ -33,7 +33,7 @@ class PartitionGuardianTest : public OnePartitionTest {
     disk.tag = tag;
     std::vector<DiskReport> disks = {disk};
     if (disk.tag != "ssd") disks.push_back({.tag = "ssd"});
-    NoteReports(state_, {.node = node, .stored_replicas = replicas, .number = 1, .disks = disks},
+    NoteReports(state_, {.node = node, .stored_replicas = replicas, .number = 1, .disks = disks}, 0,
                 absl::Seconds(10), now_);
   }
   // Proposed again and again for so long, in vain.
