@@ -516,6 +516,10 @@ void Reconfiguration::ProposedRemoval(const ConfigurationUpdateRequest& proposal
     if (!hand_over_) hand_over_ = HandOver{proposal, s_.now + s_.options.hand_over_patience};
     return ProceedHandOver();
   }
+  // Whom it has not heard may hold more than a copy that came back as an older one. When the time for
+  // that is over this primary gives way, and who follows is chosen by what all hold.
+  const bool is_unheard = !s_.is_proven && !WasJustChosen() && s_.configuration.IsSecondary(node);
+  if (is_unheard) return;
   PartitionConfiguration wanted = s_.configuration;
   RemoveFrom(wanted, node);
   if (is_learner && MayBeMember(node)) return;

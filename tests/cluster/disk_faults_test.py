@@ -316,8 +316,9 @@ class FullDisk(DiskFaults):
         self.wait_metric("arion_disk_state", lambda v: v == 1, disk="d0", state="normal")
         harness.wait_for("status says no more", lambda: self.full_in_status not in self.shell("status"), 30)
         self.cluster.create_table("later", partitions=8)
-        self.assertTrue([p for p in self.cluster.partitions("later") if p["primary"] == self.victim.address],
-                        "it takes part again")
+        self.cluster.wait_healthy("later", 3)
+        self.assertTrue([p for p in self.cluster.partitions("later")
+                         if self.victim.address in (p["primary"], *p["secondaries"])], "it takes part again")
         self.writer.stop()
         self.check_nothing_is_lost()
         self.check_same_processes(pids)
