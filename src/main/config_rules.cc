@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/config_rules.h"
 
+#include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -45,10 +47,33 @@ absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&)
   return absl::OkStatus();
 }
 
+constexpr int64_t kReplicaCountMax = 15;
+constexpr int64_t kWriteBytesMin = 1024, kWriteBytesMax = 256 << 20;
+
+// Of an older key: any number is taken there, so none may end a server here. What lies outside
+// becomes the nearest within, with a warning.
+absl::StatusOr<int64_t> OlderInteger(Draft& draft, std::string_view value,
+                                     const std::string& origin, int64_t first, int64_t last) {
+  int64_t number = 0;
+  if (!absl::SimpleAtoi(Text(value), &number)) return ParseInteger(value, first, last);
+  const int64_t taken = std::clamp(number, first, last);
+  if (taken != number)
+    draft.config.warnings.push_back(absl::StrCat(origin, ": ", number, " acts as ", taken));
+  return taken;
+}
+
+template <auto Group, auto Member, int64_t kFirst, int64_t kLast>
+absl::Status SetOlderNumber(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t number, OlderInteger(draft, value, origin, kFirst, kLast));
+  (draft.config.*Group).*Member =
+      static_cast<std::remove_reference_t<decltype((draft.config.*Group).*Member)>>(number);
+  return absl::OkStatus();
+}
+
 // An older key's number of `kUnitMillis` milliseconds each.
 template <auto Group, auto Member, int64_t kUnitMillis, int64_t kFirst = 1>
-absl::Status SetOlderInterval(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, kFirst, kInt32Max));
+absl::Status SetOlderInterval(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t number, OlderInteger(draft, value, origin, kFirst, kInt32Max));
   (draft.config.*Group).*Member = absl::Milliseconds(number * kUnitMillis);
   return absl::OkStatus();
 }
@@ -346,14 +371,35 @@ absl::Status SetReserveTime(Draft& draft, std::string_view value, const std::str
   return absl::OkStatus();
 }
 
-absl::Status SetMinReplicaCount(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 1, 5));
+// 0: a majority.
+void TakeMinReplicaCount(Draft& draft, int64_t number) {
   draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
   draft.config.replica.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+}
+
+absl::Status SetMinReplicaCount(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 0, kReplicaCountMax));
+  TakeMinReplicaCount(draft, number);
   return absl::OkStatus();
 }
 
 // Older keys whose shape differs from ours.
+absl::Status SetOlderMinReplicaCount(Draft& draft, std::string_view value,
+                                     const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t number, OlderInteger(draft, value, origin, 0, kReplicaCountMax));
+  TakeMinReplicaCount(draft, number);
+  return absl::OkStatus();
+}
+
+// 0: without limit.
+absl::Status SetOlderWriteSize(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t bytes, OlderInteger(draft, value, origin, 0, kWriteBytesMax));
+  draft.config.replica.max_allowed_write_bytes =
+      static_cast<decltype(draft.config.replica.max_allowed_write_bytes)>(
+          bytes == 0 ? kWriteBytesMax : std::max(bytes, kWriteBytesMin));
+  return absl::OkStatus();
+}
+
 absl::Status SetOlderPort(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(int64_t port, ParseInteger(value.substr(0, value.find(',')), 1, 65535));
   draft.older_port = static_cast<uint16_t>(port);
@@ -385,25 +431,29 @@ absl::Status SetOlderSharedLogHome(Draft& draft, std::string_view value, const s
   return absl::OkStatus();
 }
 
-absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 1, 2048));
+absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value,
+                                      const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t megabytes, OlderInteger(draft, value, origin, 1, 2048));
   draft.config.replica.log_segment_bytes = static_cast<uint64_t>(megabytes) << 20;
   return absl::OkStatus();
 }
 
-absl::Status SetOlderReserveMegabytes(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 0, kInt32Max));
+absl::Status SetOlderReserveMegabytes(Draft& draft, std::string_view value,
+                                      const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t megabytes, OlderInteger(draft, value, origin, 0, kInt32Max));
   draft.older_reserve_bytes = static_cast<uint64_t>(megabytes) << 20;
   return absl::OkStatus();
 }
 
-absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.older_reserve_seconds, ParseInteger(value, 0, kInt32Max));
+absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value,
+                                    const std::string& origin) {
+  ASSIGN_OR_RETURN(draft.older_reserve_seconds, OlderInteger(draft, value, origin, 0, kInt32Max));
   return absl::OkStatus();
 }
 
 absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t percent, ParseInteger(value, 0, 100));
+  ASSIGN_OR_RETURN(int64_t percent,
+                   ParseInteger(value, 0, 100));  // older versions refuse others, too
   draft.config.replica.disk.available_ratio_min = static_cast<double>(percent) / 100;
   return absl::OkStatus();
 }
@@ -503,7 +553,7 @@ const std::vector<Rule>& Rules() {
         "silence after which the meta server takes a server for dead; longer than lease", "10s"},
        SetInterval<kMeta, &M::grace>},
       {{"arion.server", "mutation_2pc_min_replica_count",
-        "members a write needs, at most the table's replica count", "2"},
+        "members a write needs, at most the table's replica count; 0: a majority", "2"},
        SetMinReplicaCount},
       {{"arion.meta", "meta_data_dir", "existing directory of the meta server's state",
         "(required)"},
@@ -586,7 +636,7 @@ const std::vector<Rule>& Rules() {
       {{"arion.replica", "prepare_list_capacity", "mutations a prepare list holds", "110"},
        SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>},
       {{"arion.replica", "max_allowed_write_size", "largest write request", "1 MiB"},
-       SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>},
+       SetReplicaSize<kWriteBytesMin, kWriteBytesMax, &R::max_allowed_write_bytes>},
       {{"arion.replica", "log_segment_size", "size of a private log's file", "32 MiB"},
        SetReplicaSize<1 << 20, uint64_t{2} << 30, &R::log_segment_bytes>},
       {{"arion.replica", "log_preallocate", "true: log files are written with zeros ahead of use",
@@ -736,15 +786,15 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
       {"", "gc_interval_ms", SetOlderInterval<kReplica, &R::shared_log_collection_interval, 1>,
        kOfReplica},
       {"", "log_shared_gc_flush_replicas_limit",
-       SetNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>, kOfReplica},
+       SetOlderNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>, kOfReplica},
       {"", "fd_beacon_interval_seconds", SetOlderInterval<kReplica, &R::beacon_interval, 1000>},
       {"", "fd_lease_seconds", SetOlderInterval<kReplica, &R::lease, 1000>},
       {"", "fd_grace_seconds", SetOlderInterval<kMeta, &M::grace, 1000>},
-      {"", "mutation_2pc_min_replica_count", SetMinReplicaCount},
-      {"", "staleness_for_commit", SetNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>,
+      {"", "mutation_2pc_min_replica_count", SetOlderMinReplicaCount},
+      {"", "staleness_for_commit", SetOlderNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>,
        kOfReplica},
       {"", "max_mutation_count_in_prepare_list",
-       SetNumber<kReplica, &R::prepare_list_capacity, 2, 100000>, kOfReplica},
+       SetOlderNumber<kReplica, &R::prepare_list_capacity, 2, 100000>, kOfReplica},
       {"", "prepare_timeout_ms_for_secondaries", SetOlderInterval<kReplica, &R::prepare_timeout, 1>,
        kOfReplica},
       {"", "prepare_timeout_ms_for_potential_secondaries",
@@ -768,9 +818,8 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
       {"", "max_copy_rate_megabytes_per_disk", SetOlderCopyRate<&R::receive_limits>, kOfReplica},
       {"", "max_send_rate_megabytes_per_disk", SetOlderCopyRate<&R::send_limits>, kOfReplica},
       {"", "learn_app_max_concurrent_count",
-       SetNumber<kReplica, &R::max_concurrent_copies, 1, 1000>, kOfReplica},
-      {"", "max_allowed_write_size", SetReplicaSize<1024, 256 << 20, &R::max_allowed_write_bytes>,
-       kOfReplica},
+       SetOlderNumber<kReplica, &R::max_concurrent_copies, 1, 1000>, kOfReplica},
+      {"", "max_allowed_write_size", SetOlderWriteSize, kOfReplica},
       {"", "log_private_file_size_mb", SetOlderLogFileMegabytes, kOfReplica},
       {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes, kOfReplica},
       {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds, kOfReplica},
@@ -782,17 +831,19 @@ const std::vector<OlderRule>& OlderRules(ServerKind kind) {
        kOfReplica},
       {"", "lb_interval_ms", SetOlderInterval<kMeta, &M::guardian_interval, 1>, kOfMeta},
       {"", "min_live_node_count_for_unfreeze",
-       SetNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>, kOfMeta},
+       SetOlderNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>, kOfMeta},
       {"", "node_live_percentage_threshold_for_update",
-       SetNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>, kOfMeta},
+       SetOlderNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>, kOfMeta},
       {"", "replica_assign_delay_ms_for_dropouts",
        SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1, 0>, kOfMeta},
       {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000, 0>,
        kOfMeta},
       {"", "max_succssive_unstable_restart",
-       SetNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>, kOfMeta},
-      {"", "min_allowed_replica_count", SetNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
-      {"", "max_allowed_replica_count", SetNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
+       SetOlderNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>, kOfMeta},
+      {"", "min_allowed_replica_count",
+       SetOlderNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
+      {"", "max_allowed_replica_count",
+       SetOlderNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
       {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>,
        kOfMeta},
       {"", "recover_from_replica_server", SetRecovery},

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace arion {
 namespace {
@@ -214,6 +216,34 @@ TEST(ServerConfigTest, OlderKeysTakeTheZerosThatTheyAlwaysTook) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->meta.stable_running, absl::ZeroDuration());
   EXPECT_EQ(config->meta.replica_assign_delay_for_dropouts, absl::ZeroDuration());
+}
+
+TEST(ServerConfigTest, NoNumberOfAnOlderKeyEndsAServer) {
+  for (const char* number : {"0", "-1", "86400", "1000000000"}) {
+    for (const auto& [kind, key] : std::vector<std::pair<ServerKind, std::string>>{
+             {ServerKind::kMeta, "lb_interval_ms"},
+             {ServerKind::kMeta, "node_live_percentage_threshold_for_update"},
+             {ServerKind::kMeta, "hold_seconds_for_dropped_app"},
+             {ServerKind::kMeta, "max_succssive_unstable_restart"},
+             {ServerKind::kReplica, "mutation_2pc_min_replica_count"},
+             {ServerKind::kReplica, "learn_app_max_concurrent_count"},
+             {ServerKind::kReplica, "max_allowed_write_size"},
+             {ServerKind::kReplica, "log_private_file_size_mb"},
+             {ServerKind::kReplica, "disk_min_available_space_ratio"},
+             {ServerKind::kReplica, "gc_memory_replica_interval_ms"}}) {
+      const auto config =
+          Make(kind, absl::StrCat("[core]\ndata_dir = /d\n[replication]\n", key, " = ", number));
+      EXPECT_TRUE(config.ok()) << key << ": " << config.status();
+    }
+  }
+  const auto config =
+      Make(ServerKind::kReplica,
+           "[core]\ndata_dir = /d\n[replication]\n"
+           "mutation_2pc_min_replica_count = 0\nlearn_app_max_concurrent_count = 0\n");
+  EXPECT_EQ(config->replica.mutation_2pc_min_replica_count, 0) << "a majority";
+  EXPECT_EQ(config->replica.max_concurrent_copies, 1);
+  ASSERT_FALSE(config->warnings.empty());
+  EXPECT_NE(config->warnings.front().find("0 acts as 1"), std::string::npos);
 }
 
 TEST(ServerConfigTest, AServerLooksAtNoValueThatIsTheOtherKindsOnly) {
