@@ -93,7 +93,7 @@ TEST_F(SimSeeds, NothingIsViolatedAndEverythingHeals) {
   const uint64_t seeds = FromEnvironment("ARION_SIM_SEEDS", 200);
   const Sum sum = RunSeeds(1, seeds);
   if (seeds < 200) return;
-  for (size_t i = 0; i < kFaultCount; ++i)
+  for (size_t i = 0; i <= static_cast<size_t>(kLastOfSwarm); ++i)
     EXPECT_GT(sum.faults[i], 0) << FaultName(static_cast<Fault>(i)) << " was never tried";
   for (size_t i = 0; i < kProbeCount; ++i)
     EXPECT_GT(sum.probes[i], 0) << ProbeName(static_cast<Probe>(i)) << " was never reached";
