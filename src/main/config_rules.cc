@@ -451,9 +451,8 @@ absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value,
   return absl::OkStatus();
 }
 
-absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t percent,
-                   ParseInteger(value, 0, 100));  // older versions refuse others, too
+absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(int64_t percent, OlderInteger(draft, value, origin, 0, 100));
   draft.config.replica.disk.available_ratio_min = static_cast<double>(percent) / 100;
   return absl::OkStatus();
 }

@@ -394,7 +394,8 @@ TEST(ServerConfigTest, OlderDiskAndReserveKeysAct) {
       "log_private_reserve_max_size_mb = 1000\n"
       "log_private_reserve_max_time_seconds = 36000\n");
   EXPECT_EQ(config->replica.log_reserve.bytes_max, 8u << 20);
-  EXPECT_FALSE(MakeReplica("[replication]\ndisk_min_available_space_ratio = 101\n").ok());
+  config = MakeReplica("[replication]\ndisk_min_available_space_ratio = 101\n");
+  EXPECT_EQ(config->replica.disk.available_ratio_min, 1);
 }
 
 TEST(ServerConfigTest, OurKeysWinOverOlderOnesWhereverTheyStand) {
