@@ -112,6 +112,7 @@ namespace {
 absl::Status TakeBack(FileSystem& files, const std::string& path, const std::string& temporary) {
   ASSIGN_OR_RETURN(const bool was_opened, IsThere(files, DataPathOf(path)));
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
+  if (IsRefusal(info.status())) return info.status();  // else it would be in the way
   if (was_opened || !info.ok() || info->ballot != Ballot(0)) return absl::OkStatus();
   RETURN_IF_ERROR(files.Rename(path, temporary));
   return files.RemoveAll(temporary);
