@@ -30,6 +30,11 @@ void ClusterClock::Note(absl::Duration ours, size_t living) {
   Judge();
 }
 
+void ClusterClock::ForgetAll() {
+  records_.clear();
+  Judge();
+}
+
 void ClusterClock::Forget(Endpoint node) {
   if (records_.erase(node) > 0) Judge();
 }

@@ -32,6 +32,8 @@ class ClusterClock {
   void Note(absl::Duration ours, size_t living);
   // It is dead, or began anew.
   void Forget(Endpoint node);
+  // The meta server's own clocks went apart: what others showed before says nothing now.
+  void ForgetAll();
 
   // The agreed clock minus the meta server's monotonic one; nullopt: most clocks do not agree.
   std::optional<absl::Duration> agreed() const { return agreed_; }

@@ -198,7 +198,9 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   ClusterState state_;
   FailureDetector detector_;
   ClusterClock cluster_clock_;
-  std::set<std::string> reserved_names_;  // of tables that are being stored
+  std::optional<absl::Duration> ours_before_;  // our wall clock minus the monotonic one
+  Instant clocks_count_from_;                  // those of servers
+  std::set<std::string> reserved_names_;       // of tables that are being stored
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;  // for tables in changes_
   std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery

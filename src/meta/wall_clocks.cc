@@ -11,6 +11,8 @@ namespace arion {
 namespace {
 
 constexpr int64_t kWallMillisMax = INT64_MAX / 2000;  // microseconds of it are numbers, too
+constexpr absl::Duration kWentApart = absl::Seconds(1);
+constexpr absl::Duration kWaitedAtMost = absl::Milliseconds(100);
 
 }  // namespace
 
@@ -18,6 +20,14 @@ constexpr int64_t kWallMillisMax = INT64_MAX / 2000;  // microseconds of it are 
 void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms) {
   const int64_t monotonic_ms = Now().nanos() / 1'000'000;
   const absl::Duration ours = absl::Milliseconds(env_.clock().WallMicros() / 1000 - monotonic_ms);
+  // A machine that was paused from outside has a monotonic clock that stood still, and beacons that waited
+  // tell the time of before.
+  if (ours_before_ && absl::AbsDuration(ours - *ours_before_) > kWentApart) {
+    cluster_clock_.ForgetAll();
+    clocks_count_from_ = Now() + kWaitedAtMost;
+  }
+  ours_before_ = ours;
+  if (Now() < clocks_count_from_) wall_ms = std::nullopt;
   if (wall_ms && *wall_ms >= 0 && *wall_ms <= kWallMillisMax)
     cluster_clock_.Note(from, absl::Milliseconds(*wall_ms - monotonic_ms), ours,
                         state_.AliveCount());
