@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "engine/rocksdb_log.h"
+#include "env/file_system.h"
 
 namespace arion {
 namespace {
@@ -19,18 +20,8 @@ namespace {
 // CURRENT that can't be opened is to it a wrong option, and one that then can be opened the second
 // time a lack of direct I/O, for which nobody asks.
 bool MayPass(const rocksdb::Status& status, const std::string& text) {
-  return status.IsNoSpace() || absl::StrContains(text, "No space left on device") ||
-         absl::StrContains(text, "Too many open files") ||
-         absl::StrContains(text, "Cannot allocate memory") ||
+  return status.IsNoSpace() || WantIn(text) ||
          absl::StrContains(text, "Direct I/O is not supported by the specified DB");
-}
-
-// The same for what the system does not permit: files of another user, a file system that is
-// read-only. It says nothing about what the files hold.
-bool IsRefused(const std::string& text) {
-  return absl::StrContains(text, "Permission denied") ||
-         absl::StrContains(text, "Operation not permitted") ||
-         absl::StrContains(text, "Read-only file system");
 }
 
 }  // namespace
@@ -39,7 +30,8 @@ absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step) {
   if (status.ok()) return absl::OkStatus();
   const std::string text = WithoutMisname(absl::StrCat(Text(step), ": ", status.ToString()));
   if (status.IsIncomplete()) return absl::UnavailableError(text);
-  if (IsRefused(text)) return absl::PermissionDeniedError(text);
+  // Files of another user, a file system that is read-only.
+  if (WantIn(text) == Want::kPermission) return absl::PermissionDeniedError(text);
   if (MayPass(status, text)) return absl::ResourceExhaustedError(text);
   if (absl::StrContains(text, "is locked by process")) {
     return absl::FailedPreconditionError(text);

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/rocksdb_log.h"
 
-#include <absl/strings/match.h>
-
-#include <algorithm>
 #include <cstdio>
 #include <string_view>
 
 #include "base/log.h"
+#include "env/file_system.h"
 
 namespace arion {
 
@@ -29,15 +27,8 @@ void RocksdbLog::Logv(const char* format, va_list arguments) {
 
 std::string WithoutMisname(std::string text) {
   static constexpr std::string_view kMisname = "No space left on device: ";
-  static constexpr const char* kOthers[] = {"Too many open files", "Cannot allocate memory",
-                                            "Permission denied", "Operation not permitted",
-                                            "Read-only file system"};
   const size_t at = text.find(kMisname);
-  if (at == std::string::npos) return text;
-  const bool is_wrong = std::any_of(std::begin(kOthers), std::end(kOthers), [&](const char* other) {
-    return absl::StrContains(text, other);
-  });
-  if (is_wrong) text.erase(at, kMisname.size());
+  if (at != std::string::npos && WantIn(text) != Want::kSpace) text.erase(at, kMisname.size());
   return text;
 }
 

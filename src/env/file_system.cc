@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/status.h"
 
@@ -26,13 +27,25 @@ bool IsRefusal(const absl::Status& status) {
   return absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status);
 }
 
-// The message is all that comes through RocksDB.
+std::optional<Want> WantIn(std::string_view text) {
+  // Space last: RocksDB writes that before the others.
+  static constexpr std::pair<std::string_view, Want> kTexts[] = {
+      {"Too many open files", Want::kOpenFiles},    {"Cannot allocate memory", Want::kMemory},
+      {"Permission denied", Want::kPermission},     {"Operation not permitted", Want::kPermission},
+      {"Read-only file system", Want::kPermission}, {"No space left on device", Want::kSpace},
+  };
+  for (const auto& [words, want] : kTexts)
+    if (text.find(words) != std::string_view::npos) return want;
+  return std::nullopt;
+}
+
 Want WantOf(const absl::Status& status) {
   if (absl::IsPermissionDenied(status)) return Want::kPermission;
-  const std::string_view text = View(status.message());
-  if (text.find("Too many open files") != std::string_view::npos) return Want::kOpenFiles;
-  if (text.find("Cannot allocate memory") != std::string_view::npos) return Want::kMemory;
-  return Want::kSpace;
+  return WantIn(View(status.message())).value_or(Want::kSpace);
+}
+
+bool LacksSpace(const absl::Status& status) {
+  return absl::IsResourceExhausted(status) && WantOf(status) == Want::kSpace;
 }
 
 std::string_view NameOf(Want want) {

@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -95,13 +96,16 @@ class FileSystem {
   virtual absl::StatusOr<std::unique_ptr<WritableFile>> Lock(const std::string& path) = 0;
 };
 
-// The system refused it and did nothing (ResourceExhausted, PermissionDenied): says nothing of what files
-// hold, and may be asked again.
+// The system refused it and did nothing (ResourceExhausted, PermissionDenied): says nothing of what
+// files hold, and may be asked again.
 bool IsRefusal(const absl::Status& status);
 // What there is too little of, of a refusal that came from files, through RocksDB too.
 enum class Want { kSpace, kOpenFiles, kMemory, kPermission };
 Want WantOf(const absl::Status& status);
 std::string_view NameOf(Want want);  // "open files"
+// By the system's words in a message, which are all that comes through RocksDB; nullopt: none.
+std::optional<Want> WantIn(std::string_view text);
+bool LacksSpace(const absl::Status& status);
 // It is one, and no disk is to blame.
 bool LacksOpenFiles(const absl::Status& status);
 

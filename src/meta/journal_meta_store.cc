@@ -78,10 +78,6 @@ void Apply(const std::vector<MetaStore::Change>& changes,
   }
 }
 
-bool LacksSpace(const absl::Status& status) {
-  return absl::IsResourceExhausted(status) && WantOf(status) == Want::kSpace;
-}
-
 std::string FreshFile(uint64_t serial, const std::map<std::string, std::string>& entries) {
   std::vector<MetaStore::Change> changes;
   for (const auto& [key, value] : entries) changes.push_back({key, value});

@@ -284,8 +284,7 @@ void SimCluster::StartMeta() {
         stored_[config.pid] = config;
       },
       [this](const absl::Status& why) {
-        if (is_meta_disk_full_ && absl::IsResourceExhausted(why) && WantOf(why) == Want::kSpace &&
-            !meta_.node->disk().is_in_trouble())
+        if (is_meta_disk_full_ && LacksSpace(why) && !meta_.node->disk().is_in_trouble())
           Violate(absl::StrCat("H: a failover is not stored though a full disk was provided for: ",
                                why.message()));
       });

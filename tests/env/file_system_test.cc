@@ -49,6 +49,18 @@ TEST(IsThereTest, AnErrorIsNotAbsence) {
   EXPECT_FALSE(IsThere(files, loop + "/f").ok());
 }
 
+// RocksDB writes "No space left on device" before whatever it may try again.
+TEST(WantTest, IsToldByTheSystemsWordsWhateverStandsBeforeThem) {
+  EXPECT_EQ(WantIn("No space left on device: /a: Too many open files"), Want::kOpenFiles);
+  EXPECT_EQ(WantIn("Cannot allocate memory"), Want::kMemory);
+  EXPECT_EQ(WantIn("No space left on device: Read-only file system"), Want::kPermission);
+  EXPECT_EQ(WantIn("No space left on device"), Want::kSpace);
+  EXPECT_EQ(WantIn("Input/output error"), std::nullopt);
+  EXPECT_TRUE(LacksSpace(absl::ResourceExhaustedError("no room")));
+  EXPECT_FALSE(LacksSpace(absl::ResourceExhaustedError("Too many open files")));
+  EXPECT_FALSE(LacksSpace(absl::PermissionDeniedError("no space left")));
+}
+
 TEST(ReadFileTest, ReadsFilesLargerThanAChunk) {
   TempDirectory directory;
   PosixFileSystem files;
