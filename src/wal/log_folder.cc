@@ -198,7 +198,7 @@ absl::Status LogFolder::Remove(const std::vector<std::string>& names, Keep keep)
 absl::Status LogFolder::MarkIncomplete() {
   if (!identity_.clean || to_remove_.empty()) return absl::OkStatus();
   const absl::Status written = WriteUnclean();
-  return IsRefusal(written) ? absl::OkStatus() : written;
+  return LacksSpace(written) ? absl::OkStatus() : written;
 }
 
 bool LogFolder::MayKeep(const FileStatus& status) const {

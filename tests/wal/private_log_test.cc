@@ -373,6 +373,32 @@ TEST(PrivateLogTest, FilesDroppedAfterACleanStartThatCouldNotBeNotedAtOnceAreNot
   EXPECT_EQ(w.summary.lost, "");
 }
 
+// Else the next start would take it for lost.
+TEST(PrivateLogTest, WhatCanNotBeNotedAsGoneForWantOfOpenFilesStaysUntilItCan) {
+  LogWorld w;
+  PrivateLogOptions options = TestLogOptions();
+  options.preallocate = false;  // what is dropped is removed
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
+  ASSERT_TRUE(w.Close().ok());
+  ASSERT_TRUE(w.Open(options).ok());
+  const size_t before = w.Names().size();
+  w.watched().on_change = [](const std::string& path) {
+    return path.starts_with(kIdentityPath) ? absl::ResourceExhaustedError("Too many open files")
+                                           : absl::OkStatus();
+  };
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(40)); });
+  w.Settle();
+  EXPECT_EQ(w.Names().size(), before);
+  w.watched().on_change = nullptr;
+  w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(50)); });
+  w.Settle();
+  EXPECT_LT(w.Names().size(), before);
+  w.Crash(sim::CrashMode::kPowerNone);
+  options.applied = Decree(50);
+  ASSERT_TRUE(w.Open(options).ok());
+  EXPECT_EQ(w.summary.lost, "");
+}
+
 // A full disk has no space for an identity file, but wants the files removed.
 TEST(PrivateLogTest, FilesAreDroppedAfterACleanStartOnAFullDiskToo) {
   LogWorld w;
