@@ -1,13 +1,12 @@
 // ClusterClock: what time it is by most wall clocks of the cluster, and whose is wrong. Pure.
 //
-// Shapes    Each beacon of a server carries its wall clock. What it shows is that minus the meta server's
-//           monotonic clock when the beacon arrived, so that a leap of any wall clock, ours too, moves
-//           that one alone; the middle one of the last three, so that a late beacon changes nothing. The
-//           agreed clock is the median of ours and of those that were heard. It counts only while more
-//           than half of all that live lie within `bound` of it: of two clocks that differ nobody can
-//           tell which is right.
-//           A clock is wrong when it lies further than `bound` from what is agreed, until it lies
-//           within half of that.
+// Shapes    Each beacon of a server carries its wall clock. What it shows is that minus the meta
+//           server's monotonic clock when the beacon arrived, so that a leap of any wall clock,
+//           ours too, moves that one alone; the middle one of the last three, so that a late beacon
+//           changes nothing. The agreed clock is the median of ours and of those that were heard.
+//           It counts only while more than half of all that live lie within `bound` of it: of two
+//           clocks that differ nobody can tell which is right. A clock is wrong when it lies
+//           further than `bound` from what is agreed, until it lies within half of that.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -44,6 +43,8 @@ class ClusterClock {
   bool AreWeWrong() const { return are_we_wrong_; }
   // How far the two clocks that differ most lie apart.
   absl::Duration Spread() const { return spread_; }
+  // Nothing is agreed because those that were heard differ, not because too few were.
+  bool DoDiffer() const { return !agreed_ && spread_ > bound_; }
 
  private:
   struct Record {

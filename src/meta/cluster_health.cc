@@ -26,15 +26,14 @@ std::string Named(const std::vector<Endpoint>& servers) {
 }
 
 std::string WhyItTakesNone(const DiskReport& disk) {
-  const bool lacks_space = disk.lacks == static_cast<int32_t>(Want::kSpace);
-  if (lacks_space)
+  const int32_t lacks = disk.lacks.value_or(-1);
+  if (lacks == static_cast<int32_t>(Want::kSpace))
     return absl::StrCat(disk.tag, " lacks space, ", disk.available_bytes >> 20, " of ",
                         disk.total_bytes >> 20, " MiB available, the bound is ",
                         disk.available_bytes_min >> 20, " MiB");
-  if (disk.lacks == static_cast<int32_t>(Want::kOpenFiles) ||
-      disk.lacks == static_cast<int32_t>(Want::kMemory) ||
-      disk.lacks == static_cast<int32_t>(Want::kPermission))
-    return absl::StrCat(disk.tag, " waits for ", Text(NameOf(static_cast<Want>(*disk.lacks))));
+  if (lacks > static_cast<int32_t>(Want::kSpace) &&
+      lacks <= static_cast<int32_t>(Want::kPermission))
+    return absl::StrCat(disk.tag, " waits for ", Text(NameOf(static_cast<Want>(lacks))));
   return disk.tag;
 }
 

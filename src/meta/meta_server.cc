@@ -461,11 +461,13 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
   SchedulePlan();
 }
 
-// What primaries said to be committed, so that also a meta server that starts anew knows of older copies.
+// What primaries said to be committed, so that also a meta server that starts anew knows of older
+// copies.
 void MetaServer::State::StoreCommittedWhenDue(Instant now) {
   if (now < store_committed_at_) return;
   store_committed_at_ = now + options_.guardian_interval;
   std::vector<MetaStore::Change> batch;
+  std::vector<int32_t> app_ids;
   for (auto& [app_id, table] : state_.tables) {
     // One that gets a leader begins anew, perhaps.
     const bool is_about_to_begin = std::any_of(
@@ -474,12 +476,16 @@ void MetaServer::State::StoreCommittedWhenDue(Instant now) {
     if (!table.is_committed_unstored || is_about_to_begin) continue;
     table.is_committed_unstored = false;
     batch.push_back(ClusterState::ChangeOfCommitted(table));
+    app_ids.push_back(app_id);
   }
   if (batch.empty()) return;
   store_.Commit(std::move(batch), StoreNeed::kWhileRoom, strand_,
-                [weak = weak_from_this()](const absl::Status& stored) {
-                  // What was not stored is with what is said next.
-                  if (auto self = weak.lock()) self->NoteStored(stored, StoreNeed::kWhileRoom);
+                [weak = weak_from_this(), app_ids](const absl::Status& stored) {
+                  auto self = weak.lock();
+                  if (!self || self->NoteStored(stored, StoreNeed::kWhileRoom)) return;
+                  for (const int32_t app_id : app_ids)
+                    if (Table* table = self->state_.FindTable(app_id))
+                      table->is_committed_unstored = true;
                 });
 }
 
@@ -501,8 +507,7 @@ bool MetaServer::State::NoteStored(const absl::Status& stored, StoreNeed need) {
 
 ErrorCode MetaServer::State::ErrorOf(const absl::Status& stored) {
   if (stored.ok()) return ErrorCode::kOk;
-  const bool is_full = absl::IsResourceExhausted(stored) && WantOf(stored) == Want::kSpace;
-  return is_full ? ErrorCode::kDiskInsufficient : ErrorCode::kFileOperationFailed;
+  return LacksSpace(stored) ? ErrorCode::kDiskInsufficient : ErrorCode::kFileOperationFailed;
 }
 
 ErrorCode MetaServer::State::WhyNoTableChange() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "messages/write_members.h"
 #include "meta/configuration_change.h"
 #include "meta/copy_giving.h"
 #include "meta/full_disks.h"
@@ -445,7 +446,7 @@ class Look {
   bool IsUrgent(const Partition& partition) const {
     int32_t factor = partition.config.max_replica_count;
     int32_t members = static_cast<int32_t>(partition.config.MemberCount());
-    int32_t enough = options_.mutation_2pc_min_replica_count;
+    int32_t enough = WriteMembersMin(options_.mutation_2pc_min_replica_count, factor);
     if (members < enough && factor > enough) return true;
     if (partition.dropped.empty() || !partition.dropped.back().at) return true;
     if (patience_.IsPassedOver(partition, partition.dropped.back().node)) return true;

@@ -20,8 +20,8 @@ constexpr absl::Duration kWaitedAtMost = absl::Milliseconds(100);
 void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms) {
   const int64_t monotonic_ms = Now().nanos() / 1'000'000;
   const absl::Duration ours = absl::Milliseconds(env_.clock().WallMicros() / 1000 - monotonic_ms);
-  // A machine that was paused from outside has a monotonic clock that stood still, and beacons that waited
-  // tell the time of before.
+  // A machine that was paused from outside has a monotonic clock that stood still, and beacons that
+  // waited tell the time of before.
   if (ours_before_ && absl::AbsDuration(ours - *ours_before_) > kWentApart) {
     cluster_clock_.ForgetAll();
     clocks_count_from_ = Now() + kWaitedAtMost;
@@ -46,16 +46,16 @@ std::optional<int64_t> MetaServer::State::AgreedWallMillis() const {
 
 // What the clocks show goes where it is judged and displayed; a change is said once.
 void MetaServer::State::ShowClocks() {
-  const std::optional<absl::Duration> agreed = cluster_clock_.agreed();
   Clocks& clocks = state_.clocks;
-  if (clocks.agree != agreed.has_value())
-    LOG(WARNING)
-        << (agreed ? "meta: most wall clocks agree again"
-                   : "meta: the wall clocks of this cluster do not agree, and nobody can tell "
-                     "which is right: they lie ")
-        << (agreed ? "" : absl::FormatDuration(cluster_clock_.Spread()))
-        << (agreed ? "" : " apart. Nothing is removed by time; set them right (NTP)");
-  clocks.agree = agreed.has_value();
+  const bool agree = !cluster_clock_.DoDiffer();
+  if (clocks.agree != agree)
+    LOG(WARNING) << (agree ? "meta: the wall clocks differ no more"
+                           : absl::StrCat("meta: the wall clocks of this cluster do not agree, and "
+                                          "nobody can tell which is right: they lie ",
+                                          absl::FormatDuration(cluster_clock_.Spread()),
+                                          " apart. Nothing is removed by time; set them right "
+                                          "(NTP)"));
+  clocks.agree = agree;
   clocks.spread = cluster_clock_.Spread();
   clocks.our_offset = cluster_clock_.OurOffset();
   if (clocks.is_ours_wrong != cluster_clock_.AreWeWrong())

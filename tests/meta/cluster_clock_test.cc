@@ -62,6 +62,7 @@ TEST_F(ClusterClockTest, MostOfTheLivingMustHaveBeenHeard) {
   living_ = 3;
   Shows(kA, absl::ZeroDuration());
   EXPECT_EQ(clock_.agreed(), std::nullopt) << "two of four";
+  EXPECT_FALSE(clock_.DoDiffer()) << "those that were heard do not";
   Shows(kB, absl::ZeroDuration());
   EXPECT_TRUE(clock_.agreed());
 }
@@ -72,8 +73,10 @@ TEST_F(ClusterClockTest, OfTwoThatDifferNobodyCanTell) {
   EXPECT_FALSE(clock_.IsWrong(kA));
   EXPECT_FALSE(clock_.AreWeWrong());
   EXPECT_EQ(clock_.Spread(), kDay);
+  EXPECT_TRUE(clock_.DoDiffer());
   Shows(kA, absl::Seconds(1));
   EXPECT_TRUE(clock_.agreed());
+  EXPECT_FALSE(clock_.DoDiffer());
 }
 
 TEST_F(ClusterClockTest, HalfAgainstHalfIsNoAgreement) {

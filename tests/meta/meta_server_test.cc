@@ -290,6 +290,21 @@ TEST_F(MetaServerTest, WhereEveryMemberWentBackBehindWhatWasToldBeforeARestartNo
   EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
 }
 
+TEST_F(MetaServerTest, WhatAPrimaryToldIsStoredLaterWhereTheDiskRefusedIt) {
+  CompleteTable(3);
+  const PartitionConfiguration config = ConfigOf("t", 0);
+  node_.disk().FailCalls("/meta", sim::DiskTrouble::kReadOnly, 100);
+  ReplicaInfo told = Report(config, PartitionStatus::kPrimary);
+  told.durability = static_cast<int8_t>(Durability::kFsync);
+  told.last_prepared_decree = told.last_committed_decree = Decree(30);
+  for (int i = 0; i < 2; ++i) Sync(NumberOf(config.primary), {told});
+  Pass(absl::Seconds(12));  // an interval of the guardian
+  EXPECT_EQ(CopyOfTheState().find("/arion/committed/"), std::string::npos);
+  node_.disk().FailCalls("/meta", sim::DiskTrouble::kReadOnly, 0);
+  Pass(absl::Seconds(12));
+  EXPECT_NE(CopyOfTheState().find("/arion/committed/"), std::string::npos);
+}
+
 TEST_F(MetaServerTest, AnIdOfWhichAServerHasAReplicaIsNotGivenAgain) {
   CompleteTable(3);
   const std::string copy = CopyOfTheState();

@@ -193,6 +193,8 @@ TEST_F(PartitionGuardianTest, TooFewMembersForWritesAreUrgent) {
   Expect(ConfigType::kAddSecondary, kA, kB);  // the newest dropped one that is alive
   Dead(kB);
   Expect(ConfigType::kAddSecondary, kA, kC);
+  options_.mutation_2pc_min_replica_count = 0;  // a majority
+  Expect(ConfigType::kAddSecondary, kA, kC);
 }
 
 TEST_F(PartitionGuardianTest, WithNobodyDroppedTheEmptiestNodeLearns) {
