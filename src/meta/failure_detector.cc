@@ -5,22 +5,35 @@
 
 namespace arion {
 
-FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, std::optional<int64_t> start_time,
-                                                   Instant now) {
+namespace {
+constexpr size_t kFormerIds = 4;
+}  // namespace
+
+bool FailureDetector::IsAnother(const Record& record, const Process& process) {
+  const Process& known = record.process;
+  if (process.id && known.id)
+    return process.id != known.id && std::find(record.former_ids.begin(), record.former_ids.end(),
+                                               *process.id) == record.former_ids.end();
+  if (!process.start_time || !known.start_time) return false;
+  // Dead for a grace: nothing of its former process is still on its way.
+  return record.alive ? *process.start_time > *known.start_time
+                      : *process.start_time != *known.start_time;
+}
+
+FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, Process process, Instant now) {
   auto [entry, is_new] = records_.try_emplace(node);
   Record& record = entry->second;
-  // Dead for a grace: nothing of its former process is still on its way.
-  bool restarted =
-      start_time && record.start_time &&
-      (record.alive ? *start_time > *record.start_time : *start_time != *record.start_time);
+  bool restarted = IsAnother(record, process);
   if (is_new) record.up_since = now;
   if (restarted) {
     bool was_stable = now - record.up_since >= options_.stable_running;
     record.unstable_restarts = was_stable ? 0 : record.unstable_restarts + 1;
     record.up_since = now;
     record.former_service_end = record.last_beacon;
+    if (record.process.id) record.former_ids.push_back(*record.process.id);
+    if (record.former_ids.size() > kFormerIds) record.former_ids.pop_front();
   }
-  if (start_time && (restarted || !record.start_time)) record.start_time = start_time;
+  if (restarted || !record.process.start_time) record.process = process;
 
   if (options_.max_successive_unstable_restarts > 0 &&
       record.unstable_restarts >= options_.max_successive_unstable_restarts) {

@@ -10,6 +10,7 @@
 
 #include <absl/time/time.h>
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -38,9 +39,15 @@ class FailureDetector {
 
   explicit FailureDetector(Options options) : options_(options) {}
 
-  // `start_time` names the sender's process; larger = restarted; a smaller one (a late message, or
-  // a wall clock that was set back) says nothing but of a node that was dead.
-  Verdict OnBeacon(Endpoint node, std::optional<int64_t> start_time, Instant now);
+  // What names the sender's process. `id` is drawn: one that none of its last few processes had is a
+  // restart, one of theirs a late message, which says nothing. An older version tells none: then a
+  // larger `start_time` is a restart; a smaller one (a late message, or a wall clock that was set
+  // back) says nothing but of a node that was dead.
+  struct Process {
+    std::optional<int64_t> start_time;  // ms, unix
+    std::optional<int64_t> id = std::nullopt;
+  };
+  Verdict OnBeacon(Endpoint node, Process process, Instant now);
   // A node that stored configurations name: given one grace to show up.
   void AssumeAlive(Endpoint node, Instant now);
   std::vector<Endpoint> Expire(Instant now);
@@ -55,12 +62,14 @@ class FailureDetector {
   struct Record {
     bool alive = false;
     Instant last_beacon;
-    std::optional<int64_t> start_time;
-    Instant up_since;  // first beacon of this process
+    Process process;
+    std::deque<int64_t> former_ids;  // the last few
+    Instant up_since;                // first beacon of this process
     Instant former_service_end;
     int32_t unstable_restarts = 0;
     int64_t deaths = 0;
   };
+  static bool IsAnother(const Record& record, const Process& process);
 
   Options options_;
   std::map<Endpoint, Record> records_;

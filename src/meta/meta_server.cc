@@ -227,7 +227,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
   Endpoint from = beacon->from_node;
   if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
-  switch (detector_.OnBeacon(from, beacon->start_time, Now())) {
+  switch (detector_.OnBeacon(from, {beacon->start_time, beacon->process_id}, Now())) {
     case FailureDetector::Verdict::kRefused:
       LOG_EVERY_N(WARNING, 100) << "meta: " << from << " restarts again and again: not answered "
                                 << "until it has been up for "

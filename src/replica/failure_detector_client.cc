@@ -28,6 +28,7 @@ FailureDetectorClient::FailureDetectorClient(Environment& env, Transport& transp
       options_(std::move(options)),
       events_(std::move(events)),
       start_time_ms_(env.clock().WallMicros() / 1000),
+      process_id_(static_cast<int64_t>(env.random().Next())),
       lease_(options_.lease),
       meta_servers_(options_.meta_servers) {}
 
@@ -80,7 +81,8 @@ void FailureDetectorClient::SendBeacon() {
                        .from_node = transport_.local(),
                        .to_node = target_,
                        .start_time = start_time_ms_,
-                       .wall_ms = env_.clock().WallMicros() / 1000};
+                       .wall_ms = env_.clock().WallMicros() / 1000,
+                       .process_id = process_id_};
   if (options_.generation == PeerGeneration::k26) {
     beacon.hp_from_node = HostPort::From(beacon.from_node);
     beacon.hp_to_node = HostPort::From(beacon.to_node);

@@ -81,6 +81,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   const FailureDetectorOptions options_;
   Events events_;
   const int64_t start_time_ms_;
+  const int64_t process_id_;
   WorkerLease lease_;
   std::vector<Endpoint> meta_servers_;
   Endpoint target_;

@@ -16,22 +16,22 @@ absl::Duration S(double seconds) { return absl::Seconds(seconds); }
 TEST(FailureDetectorTest, DeathComesExactlyOneGraceAfterTheLastBeacon) {
   FailureDetector detector({.grace = S(10)});
   EXPECT_EQ(detector.NextDeadline(), Instant::InfiniteFuture());
-  EXPECT_EQ(detector.OnBeacon(kNode, 1, At(S(1))), Verdict::kCameAlive);
-  EXPECT_EQ(detector.OnBeacon(kNode, 1, At(S(4))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {1}, At(S(1))), Verdict::kCameAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {1}, At(S(4))), Verdict::kAlive);
   EXPECT_EQ(detector.NextDeadline(), At(S(14)));
   EXPECT_TRUE(detector.Expire(At(S(14)) - absl::Nanoseconds(1)).empty());
   EXPECT_EQ(detector.Expire(At(S(14))), std::vector<Endpoint>{kNode});
   EXPECT_TRUE(detector.Expire(At(S(15))).empty()) << "told once";
   EXPECT_EQ(detector.NextDeadline(), Instant::InfiniteFuture());
-  EXPECT_EQ(detector.OnBeacon(kNode, 1, At(S(20))), Verdict::kCameAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {1}, At(S(20))), Verdict::kCameAlive);
 }
 
 TEST(FailureDetectorTest, TheEarliestDeadlineOfAllNodesCounts) {
   FailureDetector detector({.grace = S(10)});
-  detector.OnBeacon(kNode, 1, At(S(1)));
-  detector.OnBeacon(kOther, 1, At(S(2)));
+  detector.OnBeacon(kNode, {1}, At(S(1)));
+  detector.OnBeacon(kOther, {1}, At(S(2)));
   EXPECT_EQ(detector.NextDeadline(), At(S(11)));
-  detector.OnBeacon(kNode, 1, At(S(3)));
+  detector.OnBeacon(kNode, {1}, At(S(3)));
   EXPECT_EQ(detector.NextDeadline(), At(S(12)));
   EXPECT_EQ(detector.Expire(At(S(12))), std::vector<Endpoint>{kOther});
 }
@@ -39,36 +39,63 @@ TEST(FailureDetectorTest, TheEarliestDeadlineOfAllNodesCounts) {
 TEST(FailureDetectorTest, NodesOfStoredConfigurationsGetAGraceToShowUp) {
   FailureDetector detector({.grace = S(10)});
   detector.AssumeAlive(kNode, At(S(5)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 7, At(S(6))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {7}, At(S(6))), Verdict::kAlive);
   EXPECT_EQ(detector.NextDeadline(), At(S(16)));
 }
 
 TEST(FailureDetectorTest, ALargerStartTimeIsARestartAndASmallerOneSaysNothing) {
   FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
-  detector.OnBeacon(kNode, 100, At(S(1)));
-  detector.OnBeacon(kNode, 100, At(S(2)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 101, At(S(5))), Verdict::kRestarted);
+  detector.OnBeacon(kNode, {100}, At(S(1)));
+  detector.OnBeacon(kNode, {100}, At(S(2)));
+  EXPECT_EQ(detector.OnBeacon(kNode, {101}, At(S(5))), Verdict::kRestarted);
   EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(2)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 100, At(S(6))), Verdict::kAlive) << "late, of the old process";
-  EXPECT_EQ(detector.OnBeacon(kNode, 101, At(S(7))), Verdict::kAlive);
-  EXPECT_EQ(detector.OnBeacon(kNode, std::nullopt, At(S(8))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {100}, At(S(6))), Verdict::kAlive)
+      << "late, of the old process";
+  EXPECT_EQ(detector.OnBeacon(kNode, {101}, At(S(7))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {}, At(S(8))), Verdict::kAlive);
   EXPECT_EQ(detector.Deaths(kNode), 0);
   detector.Expire(At(S(30)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 102, At(S(31))), Verdict::kRestarted) << "dead and restarted";
+  EXPECT_EQ(detector.OnBeacon(kNode, {102}, At(S(31))), Verdict::kRestarted)
+      << "dead and restarted";
   EXPECT_EQ(detector.Deaths(kNode), 1);
   EXPECT_EQ(detector.Deaths(kOther), 0);
 }
 
 TEST(FailureDetectorTest, AProcessThatWasDeadIsNewWhereItsStartTimeIsAnother) {
   FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
-  detector.OnBeacon(kNode, 100, At(S(1)));
+  detector.OnBeacon(kNode, {100}, At(S(1)));
   detector.Expire(At(S(20)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 50, At(S(31))), Verdict::kRestarted) << "its clock is behind";
+  EXPECT_EQ(detector.OnBeacon(kNode, {50}, At(S(31))), Verdict::kRestarted)
+      << "its clock is behind";
   EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(1)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 50, At(S(32))), Verdict::kAlive);
-  EXPECT_EQ(detector.OnBeacon(kNode, 51, At(S(33))), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, {50}, At(S(32))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {51}, At(S(33))), Verdict::kRestarted);
   detector.Expire(At(S(60)));
-  EXPECT_EQ(detector.OnBeacon(kNode, 51, At(S(61))), Verdict::kCameAlive) << "it was cut off";
+  EXPECT_EQ(detector.OnBeacon(kNode, {51}, At(S(61))), Verdict::kCameAlive) << "it was cut off";
+}
+
+// Seed 84100493: its wall clock had been set back while it was down for a moment.
+TEST(FailureDetectorTest, AnotherProcessIdIsANewProcessWhateverTheClockSays) {
+  FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
+  detector.OnBeacon(kNode, {100, 1}, At(S(1)));
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(5))), Verdict::kRestarted);
+  EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(1)));
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(6))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {100, 1}, At(S(7))), Verdict::kAlive) << "late, of the first";
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(8))), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 3}, At(S(9))), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 1}, At(S(10))), Verdict::kAlive) << "later still";
+}
+
+TEST(FailureDetectorTest, ANodeThatChangesItsVersionIsNewByItsStartTime) {
+  FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
+  detector.OnBeacon(kNode, {100}, At(S(1)));
+  EXPECT_EQ(detector.OnBeacon(kNode, {101, 1}, At(S(2))), Verdict::kRestarted)
+      << "it tells one now";
+  EXPECT_EQ(detector.OnBeacon(kNode, {100}, At(S(3))), Verdict::kAlive) << "late, of the older one";
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(4))), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, {102}, At(S(5))), Verdict::kRestarted) << "none any more";
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(6))), Verdict::kAlive) << "late";
 }
 
 TEST(FailureDetectorTest, ANodeThatRestartsAgainAndAgainIsNotAnsweredUntilItStaysUp) {
@@ -76,30 +103,30 @@ TEST(FailureDetectorTest, ANodeThatRestartsAgainAndAgainIsNotAnsweredUntilItStay
   FailureDetector detector({.grace = S(10)});
   int64_t start_time = 0;
   Instant now = At(S(1));
-  detector.OnBeacon(kNode, ++start_time, now);
+  detector.OnBeacon(kNode, {++start_time}, now);
   for (int i = 1; i <= 4; ++i) {
     now = now + S(599);
-    EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRestarted) << i;
+    EXPECT_EQ(detector.OnBeacon(kNode, {++start_time}, now), Verdict::kRestarted) << i;
   }
   now = now + S(599);
-  EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRefused);
-  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(3)), Verdict::kRefused);
+  EXPECT_EQ(detector.OnBeacon(kNode, {++start_time}, now), Verdict::kRefused);
+  EXPECT_EQ(detector.OnBeacon(kNode, {start_time}, now + S(3)), Verdict::kRefused);
   EXPECT_FALSE(detector.Expire(now).empty()) << "refused beacons keep nobody alive";
-  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(599)), Verdict::kRefused);
-  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(600)), Verdict::kRestarted);
-  EXPECT_EQ(detector.OnBeacon(kNode, start_time, now + S(601)), Verdict::kAlive);
+  EXPECT_EQ(detector.OnBeacon(kNode, {start_time}, now + S(599)), Verdict::kRefused);
+  EXPECT_EQ(detector.OnBeacon(kNode, {start_time}, now + S(600)), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, {start_time}, now + S(601)), Verdict::kAlive);
 }
 
 TEST(FailureDetectorTest, AStableRunForgivesEarlierRestarts) {
   FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 2});
   Instant now = At(S(1));
   int64_t start_time = 0;
-  detector.OnBeacon(kNode, ++start_time, now);
+  detector.OnBeacon(kNode, {++start_time}, now);
   for (int i = 0; i < 5; ++i) {
     now = now + S(10);
-    EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRestarted);
+    EXPECT_EQ(detector.OnBeacon(kNode, {++start_time}, now), Verdict::kRestarted);
     now = now + S(600);
-    EXPECT_EQ(detector.OnBeacon(kNode, ++start_time, now), Verdict::kRestarted);
+    EXPECT_EQ(detector.OnBeacon(kNode, {++start_time}, now), Verdict::kRestarted);
   }
 }
 

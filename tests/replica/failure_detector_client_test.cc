@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <set>
 
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
@@ -21,6 +22,7 @@ class FailureDetectorClientTest : public testing::Test {
         const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
         ASSERT_TRUE(beacon.ok());
         ++beacons;
+        processes.insert(*beacon->process_id);
         if (silent) return;
         const BeaconAck ack{.time = beacon->time,
                             .this_node = beacon->to_node,
@@ -43,6 +45,7 @@ class FailureDetectorClientTest : public testing::Test {
     std::optional<bool> is_frozen;
     std::optional<int64_t> agreed_wall_ms;
     int beacons = 0;
+    std::set<int64_t> processes;
   };
 
   void StartWorker(std::vector<Endpoint> metas) {
@@ -83,6 +86,17 @@ TEST_F(FailureDetectorClientTest, AcknowledgedBeaconsKeepTheLease) {
   EXPECT_GE(meta.beacons, 29);
   EXPECT_TRUE(lease_->Holds(lease_->term(), env_.clock().Now()));
   EXPECT_EQ(lease_->leader(), meta.transport.local());
+}
+
+TEST_F(FailureDetectorClientTest, BeaconsNameTheProcess) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(meta.processes.size(), 1u);
+  env_.RunOn(strand_, [this] { worker_->Stop(); });
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Seconds(3));
+  EXPECT_EQ(meta.processes.size(), 2u) << "another one";
 }
 
 TEST_F(FailureDetectorClientTest, MetaServersThatAreFoundLaterOrElsewhereAreAsked) {
