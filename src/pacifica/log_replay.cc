@@ -54,7 +54,8 @@ absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* appl
 std::vector<MutationPtr> LogReplay::Uncommitted() const {
   std::vector<MutationPtr> tail;
   for (Decree d = list_.last_committed() + 1; d <= list_.last_prepared(); ++d) {
-    if (const PrepareList::Entry* entry = list_.Find(d)) tail.push_back(entry->mutation);
+    const PrepareList::Entry* entry = list_.Find(d);
+    if (entry != nullptr && !entry->is_overruled) tail.push_back(entry->mutation);
   }
   return tail;
 }

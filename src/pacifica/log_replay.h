@@ -32,7 +32,7 @@ class LogReplay {
   Ballot last_committed_ballot() const { return last_committed_ballot_; }
   Decree last_prepared() const { return list_.last_prepared(); }
   Ballot max_ballot() const { return max_ballot_; }
-  // The tail whose fate is not known, in decree order; holes are left out.
+  // The tail whose fate is not known, in decree order, without holes and what was overruled.
   std::vector<MutationPtr> Uncommitted() const;
 
  private:

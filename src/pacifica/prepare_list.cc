@@ -6,6 +6,15 @@
 #include "base/log.h"
 
 namespace arion {
+namespace {
+
+// Older versions prepare a mutation again without its time.
+bool SaysTheSame(const Mutation& a, const Mutation& b) {
+  const bool is_time_known = a.timestamp_us != 0 && b.timestamp_us != 0;
+  return (!is_time_known || a.timestamp_us == b.timestamp_us) && a.updates == b.updates;
+}
+
+}  // namespace
 
 PrepareList::PrepareList(int64_t span_max, Decree committed)
     : span_max_(span_max), first_(committed + 1), committed_(committed), start_(committed) {
@@ -53,11 +62,25 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
     return PutVerdict::kTooFar;
   const Entry* old = Find(decree);
   if (old != nullptr && old->mutation->ballot > mutation->ballot) return PutVerdict::kOlderBallot;
+  if (old != nullptr && old->mutation->ballot < mutation->ballot &&
+      !SaysTheSame(*old->mutation, *mutation))
+    OverruleBehind(decree, old->mutation->ballot);
+  // The same once more: an older version's shared log and private log both hold it.
+  const bool stays_overruled =
+      old != nullptr && old->mutation->ballot == mutation->ballot && old->is_overruled;
   MakeRoomFor(decree);
   while (last_prepared() < decree) slots_.emplace_back();
   CHECK(!makes_longer || log == LogState::kLogged || decree - first_ < span_max_) << "L3";
-  *Slot(decree) = Entry{std::move(mutation), log, append_sequence};
+  *Slot(decree) = Entry{std::move(mutation), log, append_sequence, stays_overruled};
   return PutVerdict::kStored;
+}
+
+void PrepareList::OverruleBehind(Decree decree, Ballot through) {
+  for (Decree d = decree + 1; d <= last_prepared(); ++d) {
+    Entry* entry = Slot(d);
+    if (entry->mutation != nullptr && entry->mutation->ballot <= through)
+      entry->is_overruled = true;
+  }
 }
 
 bool PrepareList::MarkLogged(Decree decree, uint64_t append_sequence) {

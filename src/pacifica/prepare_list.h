@@ -7,6 +7,10 @@
 // Promises  L1  Of two versions of a decree the larger ballot stays.
 //           L2  Committed decrees have no hole, were all logged, and their ballots never fall.
 //           L3  last_prepared - first_kept < span_max, unless recovered from a longer log.
+//           L4  Where a version of a larger ballot says something else than the one that was there,
+//               whoever proposed it held neither that one nor what came behind it under the same
+//               ballot or a smaller one: none of them was committed. Those are overruled: what they
+//               say was decided on a history that never was.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -26,6 +30,7 @@ class PrepareList {
     MutationPtr mutation;  // null: a hole
     LogState log = LogState::kPending;
     uint64_t append_sequence = 0;  // whose Logged makes it kLogged
+    bool is_overruled = false;     // L4
   };
   enum class PutVerdict {
     kStored,
@@ -63,6 +68,7 @@ class PrepareList {
 
  private:
   Entry* Slot(Decree decree);
+  void OverruleBehind(Decree decree, Ballot through);
   void MakeRoomFor(Decree decree);
 
   int64_t span_max_;

@@ -22,7 +22,7 @@ std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, B
   std::vector<Reproposal> again;
   for (Decree d = list.last_committed() + 1; d <= list.last_prepared(); ++d) {
     const PrepareList::Entry* entry = list.Find(d);
-    if (entry == nullptr) {
+    if (entry == nullptr || entry->is_overruled) {
       again.push_back(
           {MakeEmptyWrite(pid, ballot, d, list.last_committed()), Reproposal::Origin::kHole});
       continue;

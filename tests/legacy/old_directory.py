@@ -58,8 +58,9 @@ class Partition:
                        model.put(key, b'%d.%d.%d' % (self.ballot, self.prepared, self.rng.randint(0, 999))))
         return [model.EMPTY] if self.rng.random() < 0.1 else out
 
-    def propose(self, decree, updates):
-        m = model.Mutation(self.pid, self.ballot, decree, self.committed, updates, self.timestamp)
+    def propose(self, decree, updates, is_known=False):
+        """What is proposed once more has lost its time."""
+        m = model.Mutation(self.pid, self.ballot, decree, self.committed, updates, 0 if is_known else self.timestamp)
         self.timestamp += 1
         self.history[decree] = m
         self.shared_order.append(m)
@@ -74,7 +75,7 @@ class Partition:
             known = self.rng.randint(self.committed, self.prepared)
             tail = [(d, self.history[d].updates) for d in range(self.committed + 1, known + 1)]
             self.prepared = known
-            return [self.propose(d, updates) for d, updates in tail] or [self.next()]
+            return [self.propose(d, updates, is_known=True) for d, updates in tail] or [self.next()]
         if roll < 0.06 and self.committed > 3 and self.learns:
             return self.learn()
         return [self.next()]

@@ -44,6 +44,10 @@ class Mutation:
             out += struct.pack('<i', len(name)) + name + struct.pack('<ii', kind, len(data))
         return out + b''.join(data for _, _, data in self.updates)
 
+    def says_the_same_as(self, other):
+        is_time_known = self.timestamp != 0 and other.timestamp != 0
+        return self.updates == other.updates and (not is_time_known or self.timestamp == other.timestamp)
+
 
 def take_mutation(body, at, offset):
     """The mutation at body[at:], whose global offset is `offset`, and where it ends."""
@@ -181,6 +185,7 @@ class Replica:
         self.ballot, self.shared_start, self.private_start = ballot, shared_start, private_start
         self.rows = dict(rows or {})
         self.prepared = {}
+        self.overruled = set()  # of them, what was decided behind something that another term replaced: we leave it out
         self.hole = False
         self.plog_max = self.plog_committed = 0
         self.in_plog = {}
@@ -216,6 +221,9 @@ class Replica:
                 self.prepared = {}
                 return
             self.commit(nxt)
+        if old is not None and not old.says_the_same_as(m):
+            self.overruled.update(d for d, behind in self.prepared.items() if d > m.decree and behind.ballot <= old.ballot)
+        self.overruled.discard(m.decree)
         self.prepared[m.decree] = m
 
     def missing_up_to(self, decree):

@@ -32,6 +32,16 @@ TEST(LogReplayTest, TheLargerBallotOfADecreeCounts) {
   EXPECT_EQ(replay.max_ballot(), Ballot(4));
 }
 
+TEST(LogReplayTest, WhatWasOverruledIsNotInTheTail) {
+  LogReplay replay(kTestPid, Decree(0));
+  std::vector<MutationPtr> apply;
+  ASSERT_TRUE(replay.Add(MakeMutation(3, 1, 0, "a"), &apply).ok());
+  ASSERT_TRUE(replay.Add(MakeMutation(3, 2, 0, "decided behind a"), &apply).ok());
+  ASSERT_TRUE(replay.Add(MakeMutation(4, 1, 0, "b"), &apply).ok());
+  ASSERT_EQ(replay.Uncommitted().size(), 1u);
+  EXPECT_EQ(ContentOf(*replay.Uncommitted()[0]), "b");
+}
+
 TEST(LogReplayTest, TellsUnderWhichBallotTheLastCommittedWasPreparedLast) {
   LogReplay replay(kTestPid, Decree(5));
   std::vector<MutationPtr> apply;

@@ -112,6 +112,57 @@ TEST(PrepareListTest, BallotsOfCommittedDecreesNeverFall) {
   EXPECT_EQ(list.CommitThrough(Decree(13)).size(), 1u) << "13 waits for its version of ballot 8";
 }
 
+// Under ballot 7: 12 to 14. What ballot 9 then says of 12 shows whether its primary held them.
+PrepareList WithThreeOf(int64_t ballot) {
+  PrepareList list(110, Decree(11));
+  for (int64_t decree : {12, 13, 14}) Put(list, ballot, decree);
+  return list;
+}
+bool IsOverruled(const PrepareList& list, int64_t decree) {
+  return list.Find(Decree(decree))->is_overruled;
+}
+
+TEST(PrepareListTest, WhatStandsBehindSomethingElseOfALargerBallotIsOverruled) {
+  PrepareList list = WithThreeOf(7);
+  Put(list, 8, 14);  // of another history: a later primary's
+  list.Put(MakeMutation(9, 12, 11, "else"), LogState::kLogged, 0);
+  EXPECT_FALSE(IsOverruled(list, 12));
+  EXPECT_TRUE(IsOverruled(list, 13));
+  EXPECT_FALSE(IsOverruled(list, 14)) << "whoever proposed it may have been overruled, or not";
+  Put(list, 9, 13);
+  EXPECT_FALSE(IsOverruled(list, 13)) << "that is what stands there now";
+}
+
+TEST(PrepareListTest, WhatStandsBehindTheSameOfALargerBallotMayHaveBeenCommitted) {
+  PrepareList list = WithThreeOf(7);
+  Put(list, 9, 12);
+  EXPECT_FALSE(IsOverruled(list, 13));
+  EXPECT_FALSE(IsOverruled(list, 14));
+}
+
+// As 2.5.0 does it: shared/spec/replication.md, 1.5.9.
+TEST(PrepareListTest, WhatAnOlderVersionPreparedAgainWithoutItsTimeIsTheSame) {
+  PrepareList list = WithThreeOf(7);
+  auto again = std::make_shared<Mutation>(*MakeMutation(9, 12, 11, "d"));
+  again->timestamp_us = 0;
+  list.Put(again, LogState::kLogged, 0);
+  EXPECT_FALSE(IsOverruled(list, 13));
+}
+
+TEST(PrepareListTest, WhatIsOverruledStaysSoWhereItIsReadTwice) {
+  PrepareList list = WithThreeOf(7);
+  list.Put(MakeMutation(9, 12, 11, "else"), LogState::kLogged, 0);
+  Put(list, 7, 13);
+  EXPECT_TRUE(IsOverruled(list, 13));
+}
+
+TEST(PrepareListTest, ASmallerBallotOverrulesNothing) {
+  PrepareList list = WithThreeOf(7);
+  EXPECT_EQ(list.Put(MakeMutation(6, 12, 11, "else"), LogState::kLogged, 0),
+            PutVerdict::kOlderBallot);
+  EXPECT_FALSE(IsOverruled(list, 13));
+}
+
 TEST(PrepareListTest, ResetForgetsEverything) {
   PrepareList list(110, Decree(11));
   Put(list, 7, 12);

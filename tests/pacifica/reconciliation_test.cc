@@ -33,6 +33,18 @@ TEST(ReconciliationTest, HolesBecomeEmptyWrites) {
   EXPECT_EQ(again[2].origin, Reproposal::Origin::kPrepared);
 }
 
+TEST(ReconciliationTest, WhatWasOverruledBecomesAnEmptyWrite) {
+  PrepareList list(110, Decree(11));
+  list.Put(MakeMutation(7, 12, 11, "a"), PrepareList::LogState::kLogged, 0);
+  list.Put(MakeMutation(7, 13, 11, "decided behind a"), PrepareList::LogState::kLogged, 0);
+  list.Put(MakeMutation(8, 12, 11, "b"), PrepareList::LogState::kLogged, 0);
+  const std::vector<Reproposal> again = ProposeAgain(list, kTestPid, Ballot(9));
+  ASSERT_EQ(again.size(), 2u);
+  EXPECT_EQ(ContentOf(*again[0].mutation), "b");
+  EXPECT_EQ(again[1].origin, Reproposal::Origin::kHole);
+  EXPECT_EQ(again[1].mutation->updates[0].code, WriteCode::kEmpty);
+}
+
 TEST(ReconciliationTest, WhatIsCommittedIsNotProposedAgain) {
   PrepareList list(110, Decree(11));
   list.Put(MakeMutation(7, 12, 11, "k"), PrepareList::LogState::kLogged, 0);
