@@ -4,9 +4,9 @@
 // Shapes    Raw key: base/raw_key.h. Expiry: seconds since 2016-01-01 UTC, 0 = never. A record
 //           whose 0 < expiry <= now does not exist.
 // Errors    DataLoss: the data is damaged or I/O failed, fence the replica. ResourceExhausted,
-//           PermissionDenied: no space on the disk, or it was refused (IsRefusal); nothing changed, and
-//           the same may be asked again. Unavailable
-//           (cache-only tier, TryApply): would wait, ask with kAll, or Apply, in the disk's pool.
+//           PermissionDenied: no space on the disk, or it was refused (IsRefusal); nothing changed,
+//           and the same may be asked again. Unavailable (cache-only tier, TryApply): would wait,
+//           ask with kAll, or Apply, in the disk's pool.
 // Threads   TryApply on a strand, Apply in the disk's pool; one caller at a time. Reads: any
 //           thread, beside them. Flush, Checkpoint: in a pool of the disk's, one at a time, beside
 //           Apply and reads.

@@ -1,7 +1,7 @@
-// LogQueue: lines of the log on their way to a file or to standard error. Whoever logs puts a line into
-// a bounded buffer and goes on; a thread of its own writes. What a full buffer does not take is dropped
-// and counted, and the log says how much it was once it flows again: a disk or a reader that stalls
-// never holds a thread that serves.
+// LogQueue: lines of the log on their way to a file or to standard error. Whoever logs puts a line
+// into a bounded buffer and goes on; a thread of its own writes. What a full buffer does not take
+// is dropped and counted, and the log says how much it was once it flows again: a disk or a reader
+// that stalls never holds a thread that serves.
 //
 // Promises  L1  Lines of one target keep their order.
 //           L2  Push waits for nothing but a lock that nobody holds while it writes.

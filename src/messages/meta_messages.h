@@ -194,7 +194,8 @@ struct ConfigSyncResponse {
   std::vector<ConfigurationUpdateRequest> partitions;
   std::optional<std::vector<ReplicaInfo>> gc_replicas;
   std::optional<std::vector<PartitionId>> unneeded_replicas;  // Arion's: of missing_replicas
-  // Arion's: what the next request must carry. kInvalidVersion: this one did not, nothing of it counts.
+  // Arion's: what the next request must carry. kInvalidVersion: this one did not, nothing of it
+  // counts.
   std::optional<int64_t> next_number;
   template <class S, class V>
   static void Fields(S& s, V& v) {

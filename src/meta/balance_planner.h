@@ -8,8 +8,9 @@
 //           left, gets no new copies.
 // Promises  B1  Nothing is planned while anything else is wrong or under way: a partition that
 //               lacks a member, a member that is dead or not known to hold everything, a change. A
-//               server with a slow disk, or one that takes no writes, or called slow is left alone with all that it has a part in
-//               (the guardian moves primaries away from it); where most are, nothing is planned.
+//               server with a slow disk, or one that takes no writes, or called slow is left alone
+//               with all that it has a part in (the guardian moves primaries away from it); where
+//               most are, nothing is planned.
 //           B2  Carried out, each plan lowers a difference; when all differ by at most one there is
 //               nothing to do.
 // SPDX-License-Identifier: Apache-2.0

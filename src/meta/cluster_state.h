@@ -2,7 +2,8 @@
 // reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
 //
 // Shapes    Stored form: keys and JSON values of spec/meta-and-admin.md 1.2 ("/apps/2",
-//           "/apps/2/0"), "/arion/function_level", and "/arion/committed/2": decrees by partition, commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
+//           "/apps/2/0"), "/arion/function_level", and "/arion/committed/2": decrees by partition,
+//           commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
 //           keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
@@ -64,8 +65,8 @@ struct DroppedReplica {
   Decree held{0};  // what was known to be committed when it left: it held that
 };
 
-// What a primary said last to be committed, so that copies that end before it are known to be older ones. It
-// is stored a moment later (ClusterState::ChangeOfCommitted).
+// What a primary said last to be committed, so that copies that end before it are known to be older
+// ones. It is stored a moment later (ClusterState::ChangeOfCommitted).
 struct ShownCommitted {
   Decree decree{0};
   // Reports up to this number may have been written before.
@@ -136,8 +137,8 @@ struct Node {
   bool alive = false;
   int64_t incarnation = 0;  // counts the restarts that were noticed
   bool collected = false;   // a config sync of its present connection has been received
-  // The number of the one config sync that is read next; 0: none is given yet. A report that comes late,
-  // or again, has another, and so has one of a former process of it or of ours.
+  // The number of the one config sync that is read next; 0: none is given yet. A report that comes
+  // late, or again, has another, and so has one of a former process of it or of ours.
   int64_t awaited_report = 0;
   int64_t last_report = 0;  // the number of the one that was read last
   bool has_unreadable_disks = false;
@@ -218,7 +219,8 @@ struct ClusterState {
   MetaStore::Change ChangeOf(const AppInfo& info) const;
   MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;
   static MetaStore::Change ChangeOf(FunctionLevel level);
-  // What primaries said to be committed, of all the table's partitions; nothing of the one that begins anew.
+  // What primaries said to be committed, of all the table's partitions; nothing of the one that
+  // begins anew.
   static MetaStore::Change ChangeOfCommitted(const Table& table,
                                              std::optional<int32_t> anew = std::nullopt);
 };

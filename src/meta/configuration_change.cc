@@ -142,8 +142,8 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   next.ballot = wanted.ballot;
   next.primary = wanted.primary;
   next.secondaries = wanted.secondaries;  // in the requested order: the primary compares
-  // A new primary may know of fewer commits than the one before. Who was assigned begins anew with what
-  // it has.
+  // A new primary may know of fewer commits than the one before. Who was assigned begins anew with
+  // what it has.
   next.last_committed_decree =
       request.type == ConfigType::kAssignPrimary
           ? wanted.last_committed_decree

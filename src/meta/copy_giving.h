@@ -1,9 +1,9 @@
 // CopyGiving: which disks give a copy to another server before they are full. Pure.
 //
-// Shapes    A disk that is nearly full (Node::nearly_full) gives copies of which its server is secondary, one at a time: the next one when the
-//           directory of the last has gone, so that what it was to free is free. Two servers at once,
-//           the one with the smallest share left first.
-//           A copy is made elsewhere, then the one here is removed as one too many.
+// Shapes    A disk that is nearly full (Node::nearly_full) gives copies of which its server is
+//           secondary, one at a time: the next one when the directory of the last has gone, so that
+//           what it was to free is free. Two servers at once, the one with the smallest share left
+//           first. A copy is made elsewhere, then the one here is removed as one too many.
 //           For one look.
 // Lifetime  The state outlives it.
 // SPDX-License-Identifier: Apache-2.0

@@ -121,7 +121,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
                      int64_t incarnation);
   void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
   // False, and store_failed_: nothing may be assumed durable any more. What is in memory was
-  // durable: it is served on, but not changed. False without: it could not be written, nothing changed.
+  // durable: it is served on, but not changed. False without: it could not be written, nothing
+  // changed.
   bool NoteStored(const absl::Status& stored, StoreNeed need);
   void LookAtStore();
   void NoteRoom(const StoreRoom& room);

@@ -9,7 +9,8 @@
 
 namespace arion {
 
-// Their members' disks were put back, all of them: no rule can tell what is lost. nullopt: there is none.
+// Their members' disks were put back, all of them: no rule can tell what is lost. nullopt: there is
+// none.
 std::optional<ClusterWarning> OlderEverywhere(const ClusterState& state);
 
 }  // namespace arion

@@ -43,8 +43,8 @@ void NoteLength(Partition& partition, Endpoint node, const ReplicaInfo& report, 
     partition.short_copies.erase(node);
 }
 
-// Whoever leads this configuration; what it says is committed stays so. Nothing is proven by what is not
-// durable.
+// Whoever leads this configuration; what it says is committed stays so. Nothing is proven by what
+// is not durable.
 void NoteCommitted(Table& table, Partition& partition, Endpoint node, const ReplicaInfo& report,
                    int64_t last_number) {
   if (partition.config.primary != node || report.status != PartitionStatus::kPrimary ||

@@ -88,8 +88,8 @@ bool Succession::MayAnotherComeBack(const Partition& partition) const {
          (partition.former_primary.IsValid() && may_come(partition.former_primary));
 }
 
-// By the last mutation's ballot and decree; where one can't tell the ballot, by decree alone: nobody has
-// led since the former primary did.
+// By the last mutation's ballot and decree; where one can't tell the ballot, by decree alone:
+// nobody has led since the former primary did.
 bool Succession::HoldsMore(const Partition& partition, Endpoint former, Endpoint longest) const {
   const ReplicaInfo* own = LoadedOf(partition, longest);
   const ReplicaInfo* report = LoadedOf(partition, former);

@@ -81,8 +81,8 @@ class Succession {
   Instant& next_look_;
 };
 
-// Whether the primary's process is new, and nothing shows yet that its copy is not older than it was. It
-// has written nothing since, and can't before an update of its is accepted.
+// Whether the primary's process is new, and nothing shows yet that its copy is not older than it
+// was. It has written nothing since, and can't before an update of its is accepted.
 bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition);
 
 // Of such a primary that is the only member: what copies elsewhere hold.
@@ -93,8 +93,8 @@ struct OutsideCopies {
 };
 OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config);
 
-// Whether nobody leads it, and every copy that is there, of its secondaries or of the one that left last,
-// ends before what is known to be committed.
+// Whether nobody leads it, and every copy that is there, of its secondaries or of the one that left
+// last, ends before what is known to be committed.
 bool IsOlderEverywhere(const ClusterState& state, const Partition& partition);
 
 // Whether it has no primary, and no secondary that may come to be one: each is dead, shows no copy, or

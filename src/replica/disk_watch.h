@@ -59,7 +59,7 @@ class DiskWatch : public std::enable_shared_from_this<DiskWatch> {
   std::vector<DiskReport> Reports() const;
 
   // ---- what replicas met ----
-  // `why`: a ResourceExhausted.
+  // `why`: a refusal (IsRefusal).
   void OnNoSpace(size_t disk, const absl::Status& why);
   void OnIoError(size_t disk, const std::string& why);
   // A log's write waits, because of that, while what is returned lives.

@@ -60,7 +60,8 @@ int64_t& CountOf(GarbageKind kind, GarbageCollector::Count* count) {
   return count->move_sources;
 }
 
-// Less is left above the bound than a disk has that gives no copies to other servers (meta/copy_giving.h).
+// Less is left above the bound than a disk has that gives no copies to other servers
+// (meta/copy_giving.h).
 bool IsRoomShort(const DiskSnapshot& disk) {
   constexpr uint64_t kPercent = 15;
   const uint64_t left =
@@ -146,9 +147,9 @@ void GarbageCollector::Stop() {
   if (timer_ != kNoTimer) strand_->Cancel(timer_);
 }
 
-absl::Duration GarbageCollector::KeepOf(GarbageKind kind, size_t index) const {
+absl::Duration GarbageCollector::KeepOf(GarbageKind kind, bool is_room_short) const {
   const GarbageOptions& options = host_->options.garbage;
-  if (kind == GarbageKind::kUnneeded && IsRoomShort(host_->disks->Snapshot()[index]))
+  if (kind == GarbageKind::kUnneeded && is_room_short)
     return std::min(options.keep_unneeded, kKeptWhereRoomIsShort);
   switch (kind) {
     case GarbageKind::kFailed:
@@ -210,6 +211,7 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
   // Where the time is not agreed upon, nothing has been kept long enough.
   const std::optional<int64_t> wall_micros = WallForGood(host_->env.clock());
   const bool is_agreed = wall_micros.has_value();
+  const bool is_room_short = IsRoomShort(host_->disks->Snapshot()[index]);
   const absl::Time wall = absl::FromUnixMicros(wall_micros.value_or(0));
   Count count;
   std::map<std::string, Instant> seen;
@@ -218,7 +220,7 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
     const auto before = place.seen.find(entry.name);
     const Instant since = before == place.seen.end() ? now : before->second;
     seen[entry.name] = since;
-    const absl::Duration keep = KeepOf(entry.kind, index);
+    const absl::Duration keep = KeepOf(entry.kind, is_room_short);
     const absl::Duration age = wall - absl::FromUnixMicros(entry.since_us);
     const absl::Duration seen_for = now - since;
     const bool is_old = age >= keep && seen_for >= std::min(keep, kSeenMin);

@@ -7,10 +7,11 @@
 //             <replica>/data.<us>.discarded             of a history that its group no longer has
 //           Age is counted from the name's microseconds, else from the last change. Everything
 //           else, .bak included, is left alone. Where room is short .gar are kept for ten
-//           minutes at most: what it gave to other servers is to make room. A disk that failed (IO_ERROR) is not touched.
-//           Wall clocks jump: besides, a directory goes only after this process has seen it for an
-//           hour, or as long as it is to be kept if that is shorter; and it goes whatever its name
-//           says once this process has seen it for as long as it is to be kept.
+//           minutes at most: what it gave to other servers is to make room. A disk that failed
+//           (IO_ERROR) is not touched. Wall clocks jump: besides, a directory goes only after this
+//           process has seen it for an hour, or as long as it is to be kept if that is shorter; and
+//           it goes whatever its name says once this process has seen it for as long as it is to be
+//           kept.
 // Threads   Strand-bound, but for Counts: any thread.
 // Lifetime  Held by shared_ptr.
 // Promises  G1  What is removed had a name that no scan and no replica loads; a removal that was
@@ -80,7 +81,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   void OnListed(size_t index, const absl::StatusOr<std::vector<Entry>>& listed);
   void RemoveNext(size_t index);
   void RemoveSlice(size_t index, std::string path);
-  absl::Duration KeepOf(GarbageKind kind, size_t index) const;
+  absl::Duration KeepOf(GarbageKind kind, bool is_room_short) const;
 
   const std::shared_ptr<const ReplicaHost> host_;
   const StrandPtr strand_;

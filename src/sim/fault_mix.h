@@ -1,5 +1,6 @@
-// Topology: how large a cluster a run has. FaultMix: which troubles a run meets, how often and how hard. Swarm(seed) draws
-// both anew for each seed, so that many seeds meet each trouble alone, in pairs and all at once.
+// Topology: how large a cluster a run has. FaultMix: which troubles a run meets, how often and how
+// hard. Swarm(seed) draws both anew for each seed, so that many seeds meet each trouble alone, in
+// pairs and all at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -12,8 +12,8 @@
 //           F3  While there is a spare the identity file says that the stop was not clean.
 //           F4  A file is cut behind its first block, never in it.
 // Errors    A refusal (IsRefusal): no space, a file that may not be made, or the folder could not be
-//           opened for its sync; nothing changed that a later attempt minds. Anything else is DataLoss: what lies in the folder
-//           is unknown.
+//           opened for its sync; nothing changed that a later attempt minds. Anything else is
+//           DataLoss: what lies in the folder is unknown.
 // Threads   Waits for the disk: called from the DiskPool, one call at a time.
 // Lifetime  The Environment outlives it.
 // SPDX-License-Identifier: Apache-2.0

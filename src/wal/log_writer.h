@@ -5,12 +5,13 @@
 //           kBlockBytesTarget + one mutation, then another). With direct I/O a write begins at a
 //           page: the page that holds the end of the last block is kept in memory and written
 //           again, unchanged, in front of the next.
-// Errors    A step that is refused (IsRefusal), or a write that finds no space, is tried again, the same bytes at the same place,
-//           until it succeeds or the log is drained (ResourceExhausted; it has ended then): first
-//           when the log's own files have given back what they don't need, which nobody hears of.
-//           What an attempt left behind is part of a block that nobody was told of: overwritten by
-//           the next attempt, or a torn tail. Only a write is tried again: a sync that failed, for whatever
-//           reason, is final. DataLoss: a write or sync failed; the log stays failed.
+// Errors    A step that is refused (IsRefusal), or a write that finds no space, is tried again, the
+//           same bytes at the same place, until it succeeds or the log is drained
+//           (ResourceExhausted; it has ended then): first when the log's own files have given back
+//           what they don't need, which nobody hears of. What an attempt left behind is part of a
+//           block that nobody was told of: overwritten by the next attempt, or a torn tail. Only a
+//           write is tried again: a sync that failed, for whatever reason, is final. DataLoss: a
+//           write or sync failed; the log stays failed.
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
 //           time.
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
