@@ -47,43 +47,6 @@ absl::Status SetNumber(Draft& draft, std::string_view value, const std::string&)
   return absl::OkStatus();
 }
 
-constexpr int64_t kReplicaCountMax = 15;
-constexpr int64_t kWriteBytesMin = 1024, kWriteBytesMax = 256 << 20;
-
-// Of an older key: any number is taken there, so none may end a server here. What lies outside
-// becomes the nearest within, with a warning.
-absl::StatusOr<int64_t> OlderInteger(Draft& draft, std::string_view value,
-                                     const std::string& origin, int64_t first, int64_t last) {
-  int64_t number = 0;
-  if (!absl::SimpleAtoi(Text(value), &number)) return ParseInteger(value, first, last);
-  const int64_t taken = std::clamp(number, first, last);
-  if (taken != number)
-    draft.config.warnings.push_back(absl::StrCat(origin, ": ", number, " acts as ", taken));
-  return taken;
-}
-
-template <auto Group, auto Member, int64_t kFirst, int64_t kLast>
-absl::Status SetOlderNumber(Draft& draft, std::string_view value, const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t number, OlderInteger(draft, value, origin, kFirst, kLast));
-  (draft.config.*Group).*Member =
-      static_cast<std::remove_reference_t<decltype((draft.config.*Group).*Member)>>(number);
-  return absl::OkStatus();
-}
-
-// An older key's number of `kUnitMillis` milliseconds each.
-template <auto Group, auto Member, int64_t kUnitMillis, int64_t kFirst = 1>
-absl::Status SetOlderInterval(Draft& draft, std::string_view value, const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t number, OlderInteger(draft, value, origin, kFirst, kInt32Max));
-  (draft.config.*Group).*Member = absl::Milliseconds(number * kUnitMillis);
-  return absl::OkStatus();
-}
-
-absl::Status SetClusterName(Draft& draft, std::string_view value, const std::string&) {
-  if (value.empty()) return absl::InvalidArgumentError("empty; write the cluster's name");
-  draft.config.cluster_name = value;
-  return absl::OkStatus();
-}
-
 absl::Status SetListen(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.listen, ParseListenAddress(value));
   draft.older_port.reset();
@@ -94,11 +57,6 @@ absl::Status SetAdvertise(Draft& draft, std::string_view value, const std::strin
   draft.config.advertised = Endpoint{};
   if (value.empty()) return absl::OkStatus();
   ASSIGN_OR_RETURN(draft.config.advertised, ParseAddress(value));
-  return absl::OkStatus();
-}
-
-absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.config.meta_servers, ParseNamedAddresses(value));
   return absl::OkStatus();
 }
 
@@ -174,20 +132,6 @@ absl::Status SetDurability(Draft& draft, std::string_view value, const std::stri
   return absl::OkStatus();
 }
 
-absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin) {
-  ASSIGN_OR_RETURN(auto disks, ParseDisks(value));
-  draft.config.disks.clear();
-  for (auto& [tag, path] : disks) draft.config.disks.push_back({tag, path, origin});
-  return absl::OkStatus();
-}
-
-absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin) {
-  if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
-  draft.config.meta_data_directory = value;
-  draft.config.meta_data_directory_origin = origin;
-  return absl::OkStatus();
-}
-
 template <auto Member>
 absl::Status SetServerSize(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.*Member, ParseSize(value));
@@ -259,19 +203,6 @@ absl::Status SetSharedLogDirectory(Draft& draft, std::string_view value, const s
   return absl::OkStatus();
 }
 
-absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(draft.config.meta.recover_from_replica_servers, ParseSwitch(value));
-  return absl::OkStatus();
-}
-
-absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string&) {
-  const std::optional<FunctionLevel> level = FindFunctionLevel(value);
-  if (!level)
-    return absl::InvalidArgumentError("unknown; write stopped, blind, freezed, steady or lively");
-  draft.config.meta.function_level_on_start = *level;
-  return absl::OkStatus();
-}
-
 absl::Status SetDamagedSharedLog(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(const bool is_set_aside, ParseSwitch(value));
   using Damaged = ReplicaServerOptions::DamagedSharedLog;
@@ -330,24 +261,10 @@ absl::Status SetKeep(Draft& draft, std::string_view value, const std::string&) {
 }
 
 template <auto Member>
-absl::Status SetOlderKeep(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t seconds, ParseInteger(value, 0, kInt32Max));
-  draft.config.replica.garbage.*Member = absl::Seconds(seconds);
-  return absl::OkStatus();
-}
-
-template <auto Member>
 absl::Status SetCopyRate(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(const uint64_t bytes, ParseSize(value));
   draft.config.replica.send_limits.*Member = bytes;
   draft.config.replica.receive_limits.*Member = bytes;
-  return absl::OkStatus();
-}
-
-template <auto Limits>
-absl::Status SetOlderCopyRate(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t megabytes, ParseInteger(value, 0, kInt32Max));
-  (draft.config.replica.*Limits).disk = static_cast<uint64_t>(megabytes) << 20;
   return absl::OkStatus();
 }
 
@@ -371,100 +288,9 @@ absl::Status SetReserveTime(Draft& draft, std::string_view value, const std::str
   return absl::OkStatus();
 }
 
-// 0: a majority.
-void TakeMinReplicaCount(Draft& draft, int64_t number) {
-  draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
-  draft.config.replica.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
-}
-
-absl::Status SetMinReplicaCount(Draft& draft, std::string_view value, const std::string&) {
+absl::Status SetMinReplicaCountFrom(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(int64_t number, ParseInteger(value, 0, kReplicaCountMax));
-  TakeMinReplicaCount(draft, number);
-  return absl::OkStatus();
-}
-
-// Older keys whose shape differs from ours.
-absl::Status SetOlderMinReplicaCount(Draft& draft, std::string_view value,
-                                     const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t number, OlderInteger(draft, value, origin, 0, kReplicaCountMax));
-  TakeMinReplicaCount(draft, number);
-  return absl::OkStatus();
-}
-
-// 0: without limit.
-absl::Status SetOlderWriteSize(Draft& draft, std::string_view value, const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t bytes, OlderInteger(draft, value, origin, 0, kWriteBytesMax));
-  draft.config.replica.max_allowed_write_bytes =
-      static_cast<decltype(draft.config.replica.max_allowed_write_bytes)>(
-          bytes == 0 ? kWriteBytesMax : std::max(bytes, kWriteBytesMin));
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderPort(Draft& draft, std::string_view value, const std::string&) {
-  ASSIGN_OR_RETURN(int64_t port, ParseInteger(value.substr(0, value.find(',')), 1, 65535));
-  draft.older_port = static_cast<uint16_t>(port);
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderInterface(Draft& draft, std::string_view value, const std::string&) {
-  draft.older_interface = value;
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderDataDirectory(Draft& draft, std::string_view value,
-                                   const std::string& origin) {
-  if (value.empty()) return absl::OkStatus();
-  draft.older_shared_log_homes.emplace_back(value);
-  if (draft.config.disks.empty())
-    draft.config.disks.push_back({"default", std::string(value), origin});
-  return SetMetaDataDirectory(draft, value, origin);
-}
-
-absl::Status SetOlderDisks(Draft& draft, std::string_view value, const std::string& origin) {
-  if (!value.empty()) return SetDisks(draft, value, origin);
-  draft.older_no_disks_origin = origin;
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderSharedLogHome(Draft& draft, std::string_view value, const std::string&) {
-  if (!value.empty()) draft.older_shared_log_homes.emplace_back(value);
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderLogFileMegabytes(Draft& draft, std::string_view value,
-                                      const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t megabytes, OlderInteger(draft, value, origin, 1, 2048));
-  draft.config.replica.log_segment_bytes = static_cast<uint64_t>(megabytes) << 20;
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderReserveMegabytes(Draft& draft, std::string_view value,
-                                      const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t megabytes, OlderInteger(draft, value, origin, 0, kInt32Max));
-  draft.older_reserve_bytes = static_cast<uint64_t>(megabytes) << 20;
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderReserveSeconds(Draft& draft, std::string_view value,
-                                    const std::string& origin) {
-  ASSIGN_OR_RETURN(draft.older_reserve_seconds, OlderInteger(draft, value, origin, 0, kInt32Max));
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderSpaceRatio(Draft& draft, std::string_view value, const std::string& origin) {
-  ASSIGN_OR_RETURN(int64_t percent, OlderInteger(draft, value, origin, 0, 100));
-  draft.config.replica.disk.available_ratio_min = static_cast<double>(percent) / 100;
-  return absl::OkStatus();
-}
-
-absl::Status SetOlderDurability(Draft& draft, std::string_view value, const std::string& origin) {
-  if (value != "true") {
-    draft.config.warnings.push_back(
-        absl::StrCat(origin, ": plog_force_flush = ", Text(value),
-                     " is not followed: writes are synced before they are acknowledged; durability "
-                     "= os in [arion.replica] "
-                     "would change that"));
-  }
+  SetMinReplicaCount(draft, number);
   return absl::OkStatus();
 }
 
@@ -491,6 +317,49 @@ absl::Status SetLease(Draft& draft, std::string_view value, const std::string& o
 }
 
 }  // namespace
+
+absl::Status SetClusterName(Draft& draft, std::string_view value, const std::string&) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write the cluster's name");
+  draft.config.cluster_name = value;
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta_servers, ParseNamedAddresses(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin) {
+  ASSIGN_OR_RETURN(auto disks, ParseDisks(value));
+  draft.config.disks.clear();
+  for (auto& [tag, path] : disks) draft.config.disks.push_back({tag, path, origin});
+  return absl::OkStatus();
+}
+
+absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin) {
+  if (value.empty()) return absl::InvalidArgumentError("empty; write an existing directory");
+  draft.config.meta_data_directory = value;
+  draft.config.meta_data_directory_origin = origin;
+  return absl::OkStatus();
+}
+
+absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string&) {
+  ASSIGN_OR_RETURN(draft.config.meta.recover_from_replica_servers, ParseSwitch(value));
+  return absl::OkStatus();
+}
+
+absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string&) {
+  const std::optional<FunctionLevel> level = FindFunctionLevel(value);
+  if (!level)
+    return absl::InvalidArgumentError("unknown; write stopped, blind, freezed, steady or lively");
+  draft.config.meta.function_level_on_start = *level;
+  return absl::OkStatus();
+}
+
+void SetMinReplicaCount(Draft& draft, int64_t number) {
+  draft.config.meta.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+  draft.config.replica.mutation_2pc_min_replica_count = static_cast<int32_t>(number);
+}
 
 const std::vector<Rule>& Rules() {
   static const std::vector<Rule> rules = {
@@ -553,7 +422,7 @@ const std::vector<Rule>& Rules() {
        SetInterval<kMeta, &M::grace>},
       {{"arion.server", "mutation_2pc_min_replica_count",
         "members a write needs, at most the table's replica count; 0: a majority", "2"},
-       SetMinReplicaCount},
+       SetMinReplicaCountFrom},
       {{"arion.meta", "meta_data_dir", "existing directory of the meta server's state",
         "(required)"},
        SetMetaDataDirectory},
@@ -770,93 +639,6 @@ const std::vector<Rule>& Rules() {
        SetServerSize<&ServerConfig::write_buffer_bytes>},
   };
   return rules;
-}
-
-const std::vector<OlderRule>& OlderRules(ServerKind kind) {
-  constexpr auto kOfReplica = ServerKind::kReplica;
-  constexpr auto kOfMeta = ServerKind::kMeta;
-  static const std::vector<OlderRule> common = {
-      {"meta_server", "server_list", SetMetaServers},
-      {"replication", "cluster_name", SetClusterName},
-      {"network", "primary_interface", SetOlderInterface},
-      {"core", "data_dir", SetOlderDataDirectory},
-      {"replication", "data_dirs", SetOlderDisks, kOfReplica},
-      {"replication", "slog_dir", SetOlderSharedLogHome, kOfReplica},
-      {"", "gc_interval_ms", SetOlderInterval<kReplica, &R::shared_log_collection_interval, 1>,
-       kOfReplica},
-      {"", "log_shared_gc_flush_replicas_limit",
-       SetOlderNumber<kReplica, &R::shared_log_flushes_max, 0, 100000>, kOfReplica},
-      {"", "fd_beacon_interval_seconds", SetOlderInterval<kReplica, &R::beacon_interval, 1000>},
-      {"", "fd_lease_seconds", SetOlderInterval<kReplica, &R::lease, 1000>},
-      {"", "fd_grace_seconds", SetOlderInterval<kMeta, &M::grace, 1000>},
-      {"", "mutation_2pc_min_replica_count", SetOlderMinReplicaCount},
-      {"", "staleness_for_commit", SetOlderNumber<kReplica, &R::max_mutations_in_flight, 1, 10000>,
-       kOfReplica},
-      {"", "max_mutation_count_in_prepare_list",
-       SetOlderNumber<kReplica, &R::prepare_list_capacity, 2, 100000>, kOfReplica},
-      {"", "prepare_timeout_ms_for_secondaries", SetOlderInterval<kReplica, &R::prepare_timeout, 1>,
-       kOfReplica},
-      {"", "prepare_timeout_ms_for_potential_secondaries",
-       SetOlderInterval<kReplica, &R::learner_prepare_timeout, 1>, kOfReplica},
-      {"", "group_check_interval_ms", SetOlderInterval<kReplica, &R::group_check_interval, 1>,
-       kOfReplica},
-      {"", "config_sync_interval_ms", SetOlderInterval<kReplica, &R::config_sync_interval, 1>,
-       kOfReplica},
-      {"", "checkpoint_interval_seconds", SetOlderInterval<kReplica, &R::checkpoint_interval, 1000>,
-       kOfReplica},
-      {"", "gc_memory_replica_interval_ms",
-       SetOlderInterval<kReplica, &R::closed_replica_linger, 1>, kOfReplica},
-      {"", "gc_disk_error_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_failed>,
-       kOfReplica},
-      {"", "gc_disk_garbage_replica_interval_seconds", SetOlderKeep<&GarbageOptions::keep_unneeded>,
-       kOfReplica},
-      {"", "gc_disk_migration_tmp_replica_interval_seconds",
-       SetOlderKeep<&GarbageOptions::keep_move_target>, kOfReplica},
-      {"", "gc_disk_migration_origin_replica_interval_seconds",
-       SetOlderKeep<&GarbageOptions::keep_move_source>, kOfReplica},
-      {"", "max_copy_rate_megabytes_per_disk", SetOlderCopyRate<&R::receive_limits>, kOfReplica},
-      {"", "max_send_rate_megabytes_per_disk", SetOlderCopyRate<&R::send_limits>, kOfReplica},
-      {"", "learn_app_max_concurrent_count",
-       SetOlderNumber<kReplica, &R::max_concurrent_copies, 1, 1000>, kOfReplica},
-      {"", "max_allowed_write_size", SetOlderWriteSize, kOfReplica},
-      {"", "log_private_file_size_mb", SetOlderLogFileMegabytes, kOfReplica},
-      {"", "log_private_reserve_max_size_mb", SetOlderReserveMegabytes, kOfReplica},
-      {"", "log_private_reserve_max_time_seconds", SetOlderReserveSeconds, kOfReplica},
-      {"", "disk_min_available_space_ratio", SetOlderSpaceRatio, kOfReplica},
-      {"", "plog_force_flush", SetOlderDurability, kOfReplica},
-      {"", "rocksdb_block_cache_capacity", SetServerSize<&ServerConfig::block_cache_bytes>,
-       kOfReplica},
-      {"", "rocksdb_write_buffer_size", SetServerSize<&ServerConfig::write_buffer_bytes>,
-       kOfReplica},
-      {"", "lb_interval_ms", SetOlderInterval<kMeta, &M::guardian_interval, 1>, kOfMeta},
-      {"", "min_live_node_count_for_unfreeze",
-       SetOlderNumber<kMeta, &M::min_live_node_count_for_unfreeze, 0, 10000>, kOfMeta},
-      {"", "node_live_percentage_threshold_for_update",
-       SetOlderNumber<kMeta, &M::node_live_percentage_threshold_for_update, 0, 100>, kOfMeta},
-      {"", "replica_assign_delay_ms_for_dropouts",
-       SetOlderInterval<kMeta, &M::replica_assign_delay_for_dropouts, 1, 0>, kOfMeta},
-      {"", "stable_rs_min_running_seconds", SetOlderInterval<kMeta, &M::stable_running, 1000, 0>,
-       kOfMeta},
-      {"", "max_succssive_unstable_restart",
-       SetOlderNumber<kMeta, &M::max_successive_unstable_restarts, 0, kInt32Max>, kOfMeta},
-      {"", "min_allowed_replica_count",
-       SetOlderNumber<kMeta, &M::min_allowed_replica_count, 1, 15>},
-      {"", "max_allowed_replica_count",
-       SetOlderNumber<kMeta, &M::max_allowed_replica_count, 1, 15>},
-      {"", "hold_seconds_for_dropped_app", SetOlderInterval<kMeta, &M::hold_dropped_app, 1000>,
-       kOfMeta},
-      {"", "recover_from_replica_server", SetRecovery},
-      {"", "meta_function_level_on_start", SetFunctionLevel},
-  };
-  static const auto with_port = [](std::string_view section) {
-    std::vector<OlderRule> rules = common;
-    rules.push_back({section, "port", SetOlderPort});
-    rules.push_back({section, "ports", SetOlderPort});
-    return rules;
-  };
-  static const std::vector<OlderRule> meta = with_port("apps.meta");
-  static const std::vector<OlderRule> replica = with_port("apps.replica");
-  return kind == ServerKind::kMeta ? meta : replica;
 }
 
 }  // namespace arion

@@ -1,4 +1,4 @@
-// What each key of a configuration file does: ours, and the older versions' that mean something here.
+// What each of our keys of a configuration file does (main/older_config_rules.h: older versions').
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -34,16 +34,18 @@ struct Rule {
   Apply apply;
 };
 
-// A key of an Apache Pegasus configuration.
-struct OlderRule {
-  std::string_view section;  // a section of that name, or "" for any
-  std::string_view key;
-  Apply apply;
-  std::optional<ServerKind> only = {};  // whose it is; the other does not look at its value
-};
-
 const std::vector<Rule>& Rules();
-// Keys of spec/meta-and-admin.md 5 that mean something here. `kind` decides which port counts.
-const std::vector<OlderRule>& OlderRules(ServerKind kind);
+// ---- of keys that older versions have in the same shape ----
+
+constexpr int64_t kReplicaCountMax = 15;
+constexpr int64_t kWriteBytesMin = 1024, kWriteBytesMax = 256 << 20;
+
+absl::Status SetClusterName(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string& origin);
+void SetMinReplicaCount(Draft& draft, int64_t number);  // 0: a majority
 
 }  // namespace arion

@@ -12,6 +12,7 @@
 #include "base/nearest_name.h"
 #include "base/status.h"
 #include "main/config_rules.h"
+#include "main/older_config_rules.h"
 
 namespace arion {
 namespace {

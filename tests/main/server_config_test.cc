@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/status.h"
+#include "main/older_config_rules.h"
+
 namespace arion {
 namespace {
 
@@ -219,21 +222,30 @@ TEST(ServerConfigTest, OlderKeysTakeTheZerosThatTheyAlwaysTook) {
 }
 
 TEST(ServerConfigTest, NoNumberOfAnOlderKeyEndsAServer) {
-  for (const char* number : {"0", "-1", "86400", "1000000000"}) {
-    for (const auto& [kind, key] : std::vector<std::pair<ServerKind, std::string>>{
-             {ServerKind::kMeta, "lb_interval_ms"},
-             {ServerKind::kMeta, "node_live_percentage_threshold_for_update"},
-             {ServerKind::kMeta, "hold_seconds_for_dropped_app"},
-             {ServerKind::kMeta, "max_succssive_unstable_restart"},
-             {ServerKind::kReplica, "mutation_2pc_min_replica_count"},
-             {ServerKind::kReplica, "learn_app_max_concurrent_count"},
-             {ServerKind::kReplica, "max_allowed_write_size"},
-             {ServerKind::kReplica, "log_private_file_size_mb"},
-             {ServerKind::kReplica, "disk_min_available_space_ratio"},
-             {ServerKind::kReplica, "gc_memory_replica_interval_ms"}}) {
-      const auto config =
-          Make(kind, absl::StrCat("[core]\ndata_dir = /d\n[replication]\n", key, " = ", number));
-      EXPECT_TRUE(config.ok()) << key << ": " << config.status();
+  const std::set<std::string_view> texts = {"server_list",
+                                            "cluster_name",
+                                            "primary_interface",
+                                            "data_dir",
+                                            "data_dirs",
+                                            "slog_dir",
+                                            "plog_force_flush",
+                                            "recover_from_replica_server",
+                                            "meta_function_level_on_start",
+                                            "port",
+                                            "ports"};
+  // Each is taken, but refused where it doesn't fit another's.
+  const std::set<std::string_view> fit_together = {
+      "fd_beacon_interval_seconds",        "fd_lease_seconds",          "fd_grace_seconds",
+      "min_allowed_replica_count",         "max_allowed_replica_count", "staleness_for_commit",
+      "max_mutation_count_in_prepare_list"};
+  for (const ServerKind kind : {ServerKind::kMeta, ServerKind::kReplica}) {
+    for (const OlderRule& rule : OlderRules(kind)) {
+      if (texts.contains(rule.key) || fit_together.contains(rule.key)) continue;
+      for (const char* number : {"0", "-1", "86400", "1000000000", "9223372036854775807"}) {
+        const auto config = Make(kind, absl::StrCat("[core]\ndata_dir = /d\n[replication]\n",
+                                                    Text(rule.key), " = ", number));
+        EXPECT_TRUE(config.ok()) << config.status();
+      }
     }
   }
   const auto config =
