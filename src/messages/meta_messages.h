@@ -34,11 +34,13 @@ struct BeaconMessage {
   std::optional<int64_t> wall_ms;  // the sender's wall clock, unix
   // Drawn when the process begins: names it also where the wall clock was set back since the last.
   std::optional<int64_t> process_id;
+  std::optional<bool> stops;  // the sender has begun to stop: it wants to lead nothing any more
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node),
         v(6, s.hp_to_node);
-    v(1000, s.arion_caps), v(1001, s.arion_version), v(1002, s.wall_ms), v(1003, s.process_id);
+    v(1000, s.arion_caps), v(1001, s.arion_version), v(1002, s.wall_ms), v(1003, s.process_id),
+        v(1004, s.stops);
   }
   bool operator==(const BeaconMessage&) const = default;
 };

@@ -173,7 +173,8 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
     if (!node.alive) continue;
     if (!node.collected) return {};
     const bool is_left_alone = !node.slow_disks.empty() || node.HasFullDisk() ||
-                               state.SlownessReports(endpoint) > 0 || node.has_wrong_clock;
+                               state.SlownessReports(endpoint) > 0 || node.has_wrong_clock ||
+                               node.is_stopping;
     if (!is_left_alone) nodes.push_back(endpoint);
   }
   if (nodes.size() < 2 || 2 * nodes.size() < state.AliveCount()) return {};

@@ -481,6 +481,11 @@ size_t ClusterState::SlownessReports(Endpoint endpoint) const {
   }));
 }
 
+bool ClusterState::IsStopping(Endpoint node) const {
+  const Node* found = FindNode(node);
+  return found != nullptr && found->is_stopping;
+}
+
 size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
 }

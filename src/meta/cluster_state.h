@@ -135,8 +135,9 @@ struct Table {
 
 struct Node {
   bool alive = false;
-  int64_t incarnation = 0;  // counts the restarts that were noticed
-  bool collected = false;   // a config sync of its present connection has been received
+  int64_t incarnation = 0;   // counts the restarts that were noticed
+  bool is_stopping = false;  // it says so
+  bool collected = false;    // a config sync of its present connection has been received
   // The number of the one config sync that is read next; 0: none is given yet. A report that comes
   // late, or again, has another, and so has one of a former process of it or of ours.
   int64_t awaited_report = 0;
@@ -209,6 +210,8 @@ struct ClusterState {
 
   bool IsAlive(Endpoint node) const;
   const Node* FindNode(Endpoint node) const;
+  // It has begun to stop: it hands over what it leads, and will be gone.
+  bool IsStopping(Endpoint node) const;
   size_t AliveCount() const;
   // How many living servers say that its acknowledgements are slow.
   size_t SlownessReports(Endpoint node) const;

@@ -245,6 +245,8 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   }
   leases_end_ = Now() + options_.grace;
   NoteWallClock(from, beacon->wall_ms);
+  const bool stops = beacon->stops.value_or(false);
+  if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();
   Answer(request, BeaconAck{.time = beacon->time,
                             .this_node = beacon->to_node,
                             .primary_node = beacon->to_node,

@@ -252,7 +252,7 @@ class Look {
     const bool has_enough = full_.HasEnoughWithRoom(config);
     const Endpoint place = has_enough ? Endpoint{} : PlaceForCopy(partition);
     if (!has_enough && !place.IsValid()) return std::nullopt;
-    if (is_primary_full && !full_.WithRoom(succession_.Intact(partition), pid).empty())
+    if (is_primary_full && !full_.WithRoom(Staying(succession_.Intact(partition)), pid).empty())
       return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
     if (!has_enough) {
       const bool is_one_more =
@@ -352,6 +352,7 @@ class Look {
 
   Step UpgradeOne(const Partition& partition) {
     if (std::vector<Endpoint> intact = succession_.Intact(partition); !intact.empty()) {
+      if (std::vector<Endpoint> staying = Staying(intact); !staying.empty()) intact = staying;
       // Who stepped down wants somebody else to follow.
       if (intact.size() > 1) std::erase(intact, partition.former_primary);
       const PartitionId pid = partition.config.pid;
@@ -367,19 +368,27 @@ class Look {
     return Upgrade(choice.leader);
   }
 
+  std::vector<Endpoint> Staying(std::vector<Endpoint> nodes) const {
+    std::erase_if(nodes, [&](Endpoint node) { return state_.IsStopping(node); });
+    return nodes;
+  }
+
   Step Upgrade(Endpoint node) {
     placement_.AddPromotion(node);
     return Propose(ConfigType::kUpgradeToPrimary, node, node);
   }
 
   // Who sends beacons may still be cut off from all the rest: when the chosen one does nothing,
-  // the next one is asked.
+  // the next one is asked. One that stops is not waited for.
   std::optional<Step> UpgradeAnother(const Partition& partition) {
     const Intent& intent = *partition.intent;
-    if (intent.type != ConfigType::kUpgradeToPrimary || !patience_.GivesUp(partition, intent))
-      return std::nullopt;
+    if (intent.type != ConfigType::kUpgradeToPrimary) return std::nullopt;
     std::vector<Endpoint> intact = succession_.Intact(partition);
-    if (intact.empty()) return std::nullopt;
+    if (std::vector<Endpoint> staying = Staying(intact); !staying.empty()) {
+      if (state_.IsStopping(intent.node)) return UpgradeOne(partition);
+      intact = std::move(staying);
+    }
+    if (intact.empty() || !patience_.GivesUp(partition, intent)) return std::nullopt;
     std::sort(intact.begin(), intact.end());
     const auto next = std::upper_bound(intact.begin(), intact.end(), intent.node);
     const Endpoint node = next == intact.end() ? intact.front() : *next;

@@ -22,7 +22,8 @@
 //               member whose acknowledgements its primary calls slow (replica/peer_pace.h), a few
 //               at a time; another server takes its place at once. It is primary of nothing while
 //               most others call it slow. Where most servers are slow nobody is moved.
-//               Nor is a server with a wrong wall clock primary where another may be.
+//               Nor is a server with a wrong wall clock primary where another may be; one that
+//               stops is not.
 //           P4  A member on a disk that takes no writes leaves its group, a primary hands over before,
 //               where those that stay are enough for writes (meta/full_disks.h). Where they are not,
 //               another copy is made first if there is a place for it. It comes back when its disk

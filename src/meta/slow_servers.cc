@@ -45,7 +45,8 @@ bool SlowServers::HasWrongClock(Endpoint endpoint) const {
 
 std::vector<Endpoint> SlowServers::FastOf(std::vector<Endpoint> nodes, PartitionId pid) {
   std::erase_if(nodes, [&](Endpoint node) {
-    return IsOnSlowDisk(node, pid) || IsSlowToMost(node) || HasWrongClock(node);
+    return IsOnSlowDisk(node, pid) || IsSlowToMost(node) || HasWrongClock(node) ||
+           state_.IsStopping(node);
   });
   return nodes;
 }

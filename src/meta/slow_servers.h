@@ -6,6 +6,7 @@
 //           say so (replica/peer_pace.h). Who has a slow disk is judged by that alone.
 //           Where most servers are slow, none is: there is nowhere to go.
 //           A wrong wall clock counts like a slow disk, for who leads only (meta/cluster_clock.h).
+//           Who stops is no better than a slow one, for that.
 //           For one look. What it waits for moves *next_look, when waiting ends.
 // Lifetime  The state and *next_look outlive it.
 // SPDX-License-Identifier: Apache-2.0
@@ -32,7 +33,7 @@ class SlowServers {
   bool MayTakeCopy(Endpoint endpoint, const PartitionConfiguration& config) const;
   // Its wall clock is not what most show: by it records would expire too early or too late.
   bool HasWrongClock(Endpoint endpoint) const;
-  // Those of `nodes` that may lead.
+  // Those of `nodes` that may lead and go on running.
   std::vector<Endpoint> FastOf(std::vector<Endpoint> nodes, PartitionId pid);
 
  private:

@@ -52,6 +52,12 @@ void FailureDetectorClient::Begin() {
   SendBeacon();
 }
 
+void FailureDetectorClient::SayStops() {
+  CHECK_ON_STRAND(strand_);
+  says_stops_ = true;
+  if (beacon_timer_ != kNoTimer) SendBeacon();
+}
+
 void FailureDetectorClient::Stop() {
   CHECK_ON_STRAND(strand_);
   is_stopped_ = true;
@@ -83,6 +89,7 @@ void FailureDetectorClient::SendBeacon() {
                        .start_time = start_time_ms_,
                        .wall_ms = env_.clock().WallMicros() / 1000,
                        .process_id = process_id_};
+  if (says_stops_) beacon.stops = true;
   if (options_.generation == PeerGeneration::k26) {
     beacon.hp_from_node = HostPort::From(beacon.from_node);
     beacon.hp_to_node = HostPort::From(beacon.to_node);

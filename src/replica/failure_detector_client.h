@@ -54,6 +54,8 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   void Start();
   // Where they are; not empty. The one that answers is kept as long as it does. Before Stop.
   void SetMetaServers(std::vector<Endpoint> meta_servers);
+  // From now on beacons say that this server stops; the first of them goes out at once.
+  void SayStops();
   // No more beacons; the lease is given up at once, without on_lost.
   void Stop();
   bool is_connected() const { return is_connected_; }
@@ -94,6 +96,7 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   bool is_meta_frozen_ = false;   // as the last answer had it
   bool is_connected_ = false;
   bool is_started_ = false;
+  bool says_stops_ = false;
   bool is_stopped_ = false;
   bool has_wrong_clock_ = false;
   TimerId beacon_timer_ = kNoTimer;

@@ -282,6 +282,7 @@ void ReplicaServer::State::Stop(std::function<void(absl::Status)> done) {
   }
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     LOG(INFO) << "replica server " << self->host_->self << " stops";
+    self->detector_->SayStops();
     self->table_->StepDown(
         self->host_->env.clock().Now() + kStepDownPatience,
         [self, done = std::move(done)]() mutable { self->StopParts(std::move(done)); });

@@ -67,6 +67,10 @@ class WrongClock(records.RecordsTest):
     def leads_nothing(self, server):
         return all(p["primary"] and p["primary"] != server.address for p in self.cluster.partitions(self.table))
 
+    def leads_all(self, server):
+        return not self.cluster.lacks_primary(self.table) and all(p["primary"] == server.address
+                                                                  for p in self.cluster.partitions(self.table))
+
     def wrong_for_a_while(self, victim, offset, prefix):
         """The victim leads all, its clock jumps, everything is compacted, the clock is set right."""
         self.addCleanup(self.set_clock, victim, 0)
@@ -106,6 +110,26 @@ class WrongClock(records.RecordsTest):
         harness.wait_for("it is right again", lambda: not self.is_wrong(victim))
         self.lead(victim, time.monotonic() + 60)
         self.assertEqual(self.count(b"start"), RECORDS)
+
+    def test_a_clock_that_is_wrong_leads_where_nobody_else_is_left(self):
+        """The two right servers are stopped cleanly one after the other; each hands over what it leads."""
+        first, second, victim = self.cluster.replicas
+        self.addCleanup(self.set_clock, victim, 0)
+        self.addCleanup(lambda: [server.start() for server in (first, second) if not server.is_running()])
+        self.put_with_ttl(b"left", 10 * DAY)
+        self.set_clock(victim, 30 * DAY)
+        harness.wait_for("it is found", lambda: self.is_wrong(victim))
+        harness.wait_for("it leads nothing", lambda: self.leads_nothing(victim))
+        self.assertEqual(first.stop(), 0)
+        harness.wait_for("two are left", lambda: self.cluster.alive() == 2)
+        harness.wait_for("the other right one leads", lambda: self.leads_all(second))
+        self.assertEqual(second.stop(), 0)
+        harness.wait_for("the last one leads", lambda: self.leads_all(victim), 20)
+        self.assertEqual(self.count(b"left"), RECORDS)
+        harness.wait_for("it is said", lambda: "most of them do not agree" in self.shell("status"))
+        first.start()
+        harness.wait_for("it leads nothing that another can lead", lambda: self.leads_nothing(victim))
+        self.assertEqual(self.count(b"left"), RECORDS)
 
     def test_what_has_expired_goes_when_all_clocks_are_right(self):
         self.put_with_ttl(b"short", 1)

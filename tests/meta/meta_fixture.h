@@ -57,6 +57,7 @@ class MetaFixture : public testing::Test {
     bool up = false;
     int64_t start_time = 0;
     int64_t report_number = 0;
+    bool stops = false;
   };
   struct Proposal {
     Endpoint to;
@@ -133,6 +134,7 @@ class MetaFixture : public testing::Test {
                          .to_node = transport_.local(),
                          .start_time = servers_[n].start_time,
                          .wall_ms = node_.WallMicros() / 1000};
+    if (servers_[n].stops) beacon.stops = true;
     auto ack = Ask<BeaconAck>(kRpcBeacon, beacon);
     return ack && ack->is_master && ack->allowed && ack->time == 77;
   }

@@ -215,6 +215,30 @@ TEST_F(MetaServerTest, ALifeThatBeginsCountsADeathOfWhoeverLeadsNothing) {
   EXPECT_EQ(deaths(leader), 0);
 }
 
+TEST_F(MetaServerTest, WhoSaysThatItStopsIsNotChosenBeforeOthersUntilItsProcessIsAnother) {
+  CompleteTable(3);
+  const PartitionConfiguration config = ConfigOf("t", 0);
+  const int leaving = NumberOf(config.secondaries[0]);
+  const auto is_chosen = [&] {
+    ConfigurationUpdateRequest down{.config = ConfigOf("t", 0),
+                                    .type = ConfigType::kDowngradeToSecondary};
+    down.node = down.config.primary;
+    Update(UpdateFor({down.node, down}));
+    const Endpoint chosen = TakeProposal()->to;
+    transport_.sent.clear();
+    Update(UpdateFor(
+        {chosen,
+         {.config = ConfigOf("t", 0), .type = ConfigType::kUpgradeToPrimary, .node = chosen}}));
+    return chosen == ServerAt(leaving);
+  };
+  servers_[leaving].stops = true;
+  Beacon(leaving);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(is_chosen());
+  servers_[leaving].stops = false;
+  Beacon(leaving);
+  for (int i = 0; i < 4 && !is_chosen(); ++i) ASSERT_LT(i, 3);
+}
+
 TEST_F(MetaServerTest, AWallClockBeyondAllNumbersTellsNothing) {
   for (int i = 0; i < 9; ++i) {  // a late beacon alone changes nothing
     const auto ack =

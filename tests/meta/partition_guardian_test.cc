@@ -496,6 +496,31 @@ TEST_F(PartitionGuardianTest, AWrongClockIsBetterThanNoPrimary) {
   Expect(ConfigType::kUpgradeToPrimary, kB, kB);
 }
 
+TEST_F(PartitionGuardianTest, AServerThatStopsIsNoneThatCanLeadInPlaceOfAWrongClock) {
+  Members(kC, {kB});
+  state_.nodes[kC].has_wrong_clock = true;
+  Expect(ConfigType::kDowngradeToSecondary, kC, kC);
+  state_.nodes[kB].is_stopping = true;
+  EXPECT_FALSE(Step().intent && Step().intent->type == ConfigType::kDowngradeToSecondary);
+  Members({}, {kB, kC});
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  partition().former_primary = kC;
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  state_.nodes[kB].is_stopping = false;
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
+// Whether it was chosen because it had not said so yet, or stops since.
+TEST_F(PartitionGuardianTest, WhoIsToLeadAndStopsIsNotWaitedFor) {
+  Members({}, {kB, kC});
+  Asked(ConfigType::kUpgradeToPrimary, kB, kB, absl::Milliseconds(1));
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+  state_.nodes[kB].is_stopping = true;
+  Expect(ConfigType::kUpgradeToPrimary, kC, kC);
+  state_.nodes[kC].is_stopping = true;
+  Expect(ConfigType::kUpgradeToPrimary, kB, kB);
+}
+
 // ---- copies that are older than they were ----
 
 TEST_F(PartitionGuardianTest, APrimaryThatLeavesBecauseAnotherHoldsMoreIsNoneThatHoldsAll) {

@@ -22,6 +22,7 @@ class FailureDetectorClientTest : public testing::Test {
         const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
         ASSERT_TRUE(beacon.ok());
         ++beacons;
+        stops = beacon->stops;
         processes.insert(*beacon->process_id);
         if (silent) return;
         const BeaconAck ack{.time = beacon->time,
@@ -45,6 +46,7 @@ class FailureDetectorClientTest : public testing::Test {
     std::optional<bool> is_frozen;
     std::optional<int64_t> agreed_wall_ms;
     int beacons = 0;
+    std::optional<bool> stops;  // as the last beacon says
     std::set<int64_t> processes;
   };
 
@@ -77,6 +79,28 @@ class FailureDetectorClientTest : public testing::Test {
   std::string events_;
   int unanswered_ = 0;
 };
+
+TEST_F(FailureDetectorClientTest, ThatTheServerStopsIsSaidAtOnceAndFromThenOn) {
+  Meta meta(world_, network_, "m1", "10.0.0.9:34601");
+  StartWorker({meta.transport.local()});
+  world_.RunFor(absl::Milliseconds(2100));
+  EXPECT_FALSE(meta.stops);
+  const int before = meta.beacons;
+  env_.RunOn(strand_, [this] { worker_->SayStops(); });
+  world_.RunFor(absl::Milliseconds(500));
+  EXPECT_EQ(meta.beacons, before + 1);
+  EXPECT_EQ(meta.stops, true);
+  world_.RunFor(absl::Seconds(10));
+  EXPECT_EQ(meta.stops, true);
+  EXPECT_EQ(events_, "+") << "it keeps its lease until it has handed over";
+}
+
+TEST_F(FailureDetectorClientTest, AServerThatStopsWithoutAMetaServerSaysItToNobody) {
+  StartWorker({});
+  env_.RunOn(strand_, [this] { worker_->SayStops(); });
+  world_.RunFor(absl::Seconds(2));
+  EXPECT_EQ(unanswered_, 0);
+}
 
 TEST_F(FailureDetectorClientTest, AcknowledgedBeaconsKeepTheLease) {
   Meta meta(world_, network_, "m1", "10.0.0.9:34601");
