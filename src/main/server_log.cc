@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "main/log_queue.h"
+#include "main/server_log_file.h"
 
 namespace arion {
 namespace {
@@ -31,22 +32,14 @@ constexpr unsigned kLastWordsSeconds = 3;
 
 std::string directory;  // empty: standard error
 size_t files_max = 0;   // of each severity
-// The library's writers of files, on the queue's thread only.
-std::array<google::base::Logger*, google::NUM_SEVERITIES> files;
+// Of each severity, on the queue's thread only; they live as long as it.
+std::array<ServerLogFile*, google::NUM_SEVERITIES> files;
 LogQueue* queue = nullptr;  // null before StartLog
 
 // Begins the names of a severity's files.
 std::string FileStem(google::LogSeverity severity) {
   return absl::StrCat(gflags::ProgramInvocationShortName(), ".log.",
                       google::GetLogSeverityName(severity), ".");
-}
-
-void OpenFiles() {
-  for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
-       ++severity) {
-    google::SetLogDestination(severity, "");  // the same name again would change nothing
-    google::SetLogDestination(severity, absl::StrCat(directory, "/", FileStem(severity)).c_str());
-  }
 }
 
 void RemoveOldFiles() {
@@ -85,12 +78,11 @@ bool WriteToStandardError(std::string_view text) {
 bool Write(const LogText& line) {
   if (line.target == kStandardError) return WriteToStandardError(line.text);
   if (line.target == kOpenAnew) {
-    OpenFiles();
+    for (ServerLogFile* file : files) file->OpenAnew();
   } else if (line.target == kRemoveOld) {
     RemoveOldFiles();
   } else {
-    files[static_cast<size_t>(line.target)]->Write(true, line.time, line.text.data(),
-                                                   line.text.size());
+    return files[static_cast<size_t>(line.target)]->Write(line.time, line.text);
   }
   return true;
 }
@@ -128,16 +120,17 @@ class QueueingLogger : public google::base::Logger {
 void StartLog(const char* program, const ServerConfig& config) {
   directory = config.log_directory;
   files_max = static_cast<size_t>(config.log_files_max);
-  FLAGS_log_dir = directory;
-  FLAGS_max_log_size = static_cast<uint32_t>(config.log_file_size_mb);
-  FLAGS_logbufsecs = 0;  // the last lines before a crash are the ones that matter
   SetLogLevel(config.log_level);
   google::InitGoogleLogging(program);
-  if (LogsToFiles()) OpenFiles();
   queue = new LogQueue(kLogQueueBytes, Write, SayDropped);
   for (google::LogSeverity severity = google::GLOG_INFO; severity < google::NUM_SEVERITIES;
        ++severity) {
-    files[static_cast<size_t>(severity)] = google::base::GetLogger(severity);
+    if (LogsToFiles())
+      files[static_cast<size_t>(severity)] =
+          new ServerLogFile(directory, FileStem(severity),
+                            absl::StrCat(gflags::ProgramInvocationShortName(), ".",
+                                         google::GetLogSeverityName(severity)),
+                            int64_t{config.log_file_size_mb} << 20);
     const int target = LogsToFiles() ? severity
                        : severity == google::GLOG_INFO  // has the lines of all severities
                            ? kStandardError

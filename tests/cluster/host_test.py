@@ -76,6 +76,11 @@ class Host(unittest.TestCase):
             server.process.send_signal(signal.SIGHUP)
             harness.wait_for("a log file in the place of the one renamed",
                              lambda link=link: os.path.exists(link) and "SIGHUP: log files are opened anew" in self.text_of(link))
+            for signals in range(2, 7):  # one a file, all in a second, as logrotate sends them without sharedscripts
+                server.process.send_signal(signal.SIGHUP)
+                harness.wait_for("no line is lost", lambda link=link, signals=signals: sum(
+                    self.text_of(path).count("SIGHUP: log files are opened anew")
+                    for path in glob.glob(f"{os.path.dirname(link)}/*.log.INFO.*")) == signals)
             self.assertTrue(server.is_running())
             self.assertEqual(server.stop(), 0)
 
@@ -205,6 +210,37 @@ class Host(unittest.TestCase):
             self.assertEqual(server.process.wait(30), 2)
             self.assertIn("the protocol has four bytes for an address", server.logged())
             os.remove(server.log)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a small file system")
+    def test_what_a_full_disk_takes_from_the_log_is_counted_and_said_when_it_flows_again(self):
+        cluster = self.cluster(servers=1)
+        directory = os.path.join(cluster.meta.directory, "logs")
+        os.makedirs(directory)
+        harness.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", directory])
+        self.addCleanup(harness.run, ["umount", "-l", directory])
+        self.addCleanup(cluster.meta.kill)
+        cluster.meta.start(flags=[f"--log_directory={directory}"])
+        cluster.wait_listening(cluster.meta)
+        cluster.replicas[0].start()
+        harness.wait_for("the server is known", lambda: cluster.alive() == 1)
+        filler = os.path.join(directory, "filler")
+        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"." * 4096)
+        tables = iter(range(100))
+
+        def lines_are_dropped():
+            cluster.create_table(f"t{next(tables)}", partitions=8, replicas=1)
+            return harness.value_of(harness.metrics(cluster.meta), "arion_log_lines_dropped_total") > 0
+        harness.wait_for("lines are dropped and counted", lines_are_dropped, 60)
+        self.assertIn("No space left on device; its lines are dropped and counted", cluster.meta.logged())
+        os.remove(filler)
+        cluster.create_table("last", partitions=1, replicas=1)
+        log = os.path.join(directory, "arion_meta.INFO")
+        harness.wait_for("the log says what it lost", lambda: re.search(r"\d+ lines of the log were dropped", self.text_of(log)))
+        for line in self.text_of(log).splitlines():
+            self.assertRegex(line, r"^([IWEF]\d{8} |Log of process )")
+        self.assertEqual(cluster.meta.stop(), 0)
 
     def test_old_log_files_are_removed(self):
         cluster = self.cluster(servers=1)
