@@ -64,8 +64,9 @@ void PrintHelp(const std::string& program) {
   std::printf(
       "\nSignals: SIGTERM or SIGINT stops the server cleanly, a second one at once (exit code "
       "143). "
-      "SIGHUP opens the log\nfiles anew, for logrotate; it never ends the server. SIGPIPE is "
-      "ignored.\n");
+      "SIGHUP or SIGUSR1\nopens the log files anew, for logrotate; neither ever ends the server. "
+      "SIGPIPE and SIGUSR2 are\nignored. SIGQUIT and SIGABRT end it at once, with a core dump if "
+      "the system keeps those.\n");
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ sigset_t SetOf(std::initializer_list<int> signals) {
 
 // A blocked signal is delivered to sigwait even where nohup had it ignored; SIGHUP does no harm.
 sigset_t StopSignals() { return SetOf({SIGTERM, SIGINT}); }
-sigset_t AwaitedSignals() { return SetOf({SIGTERM, SIGINT, SIGHUP}); }
+sigset_t AwaitedSignals() { return SetOf({SIGTERM, SIGINT, SIGHUP, SIGUSR1}); }
 
 // Looks after the log files meanwhile. The signal.
 int AwaitStopSignal() {
@@ -55,9 +55,9 @@ int AwaitStopSignal() {
     RemoveOldLogFiles();
     const timespec a_minute{60, 0};
     const int signal = sigtimedwait(&awaited, nullptr, &a_minute);
-    if (signal == SIGHUP) {
+    if (signal == SIGHUP || signal == SIGUSR1) {
       ReopenLogFiles();
-      LOG(INFO) << "SIGHUP: log files are opened anew";
+      LOG(INFO) << (signal == SIGHUP ? "SIGHUP" : "SIGUSR1") << ": log files are opened anew";
     } else if (signal > 0) {
       return signal;
     }
@@ -164,7 +164,7 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
 }
 
 void BlockSignals() {
-  signal(SIGPIPE, SIG_IGN);
+  for (const int ignored : {SIGPIPE, SIGUSR2}) signal(ignored, SIG_IGN);
   sigset_t signals = AwaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }

@@ -81,6 +81,9 @@ class Host(unittest.TestCase):
                 harness.wait_for("no line is lost", lambda link=link, signals=signals: sum(
                     self.text_of(path).count("SIGHUP: log files are opened anew")
                     for path in glob.glob(f"{os.path.dirname(link)}/*.log.INFO.*")) == signals)
+            for number in (signal.SIGUSR1, signal.SIGUSR2, signal.SIGPIPE, signal.SIGWINCH, signal.SIGCONT):
+                server.process.send_signal(number)
+            harness.wait_for("SIGUSR1 does the same", lambda link=link: "SIGUSR1: log files are opened anew" in self.text_of(link))
             self.assertTrue(server.is_running())
             self.assertEqual(server.stop(), 0)
 
@@ -352,7 +355,7 @@ class Host(unittest.TestCase):
     def test_the_help_says_what_signals_do(self):
         for role in ("meta", "replica"):
             text = harness.run([os.path.join(harness.BUILD, f"arion_{role}"), "--help"])
-            for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGPIPE"):
+            for name in ("SIGTERM", "SIGINT", "SIGHUP", "SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGQUIT"):
                 self.assertIn(name, text)
 
 
