@@ -336,6 +336,39 @@ class Host(unittest.TestCase):
         finally:
             table.close()
 
+    @unittest.skipUnless(os.geteuid() == 0, "gives files to another user")
+    def test_a_start_as_root_between_two_of_the_service_costs_no_replica(self):
+        cluster = self.cluster()
+        os.chmod(cluster.directory, 0o755)
+        for server in cluster.servers():
+            server.write_config()
+            self.give(server.directory, SERVICE_USER)
+        for user, value in ((as_the_service, "first"), (None, "second")):
+            self.start(cluster, preexec=user)
+            cluster.create_table("temp", partitions=4)
+            cluster.wait_healthy("temp")
+            for number in range(20):  # each partition has logs and tables of both
+                self.shell(cluster, f"use temp; set k{number} s {value}")
+            for server in cluster.servers():
+                self.assertEqual(server.stop(), 0)
+        for server in cluster.servers():
+            server.start(preexec=as_the_service)
+        for server in cluster.servers():
+            # Whoever can't start ends and says why; the service manager tries again.
+            harness.wait_for(f"{server.name} says whose the files are, or does without",
+                             lambda server=server: not server.is_running() or "belongs to user 0" in server.logged()
+                             or server.role == "meta")
+        for server in cluster.servers():
+            self.give(server.directory, SERVICE_USER)
+            if not server.is_running():
+                server.start(preexec=as_the_service)
+        for number in range(20):
+            harness.wait_for("what was written is read", lambda number=number: '"second"' in self.tried(
+                cluster, f"use temp; get k{number} s"), 60)
+        for server in cluster.replicas:
+            self.assertEqual([path for path in self.replicas_of(server) if not path.endswith(".pegasus")], [])
+            self.assertEqual(len(self.replicas_of(server)), 4)
+
     def tried(self, cluster, commands):
         """What the shell says, whether or not it worked."""
         return subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", cluster.meta.address, "-e", commands],
