@@ -21,7 +21,7 @@ DOORS = {
     r"asio(/.*|\.hpp)": [r"src/(env|rpc)/.*"],
     r"thrift/.*": [r"src/rpc/thrift_\w+\.(h|cc)"],
     r"rocksdb/.*": [r"src/engine/.*", r"src/meta/.*_store\.cc", r"tests/engine/.*\.cc", r"bench/.*\.cc"],
-    r"liburing\.h": [r"src/env/.*\.cc", r"bench/.*\.cc"],
+    r"liburing\.h": [r"src/env/.*\.cc", r"bench/.*\.cc", r"tests/support/lacking_io_uring\.cc"],
     r"rapidjson/.*": [r"(src|tools)/.*\.cc"],
     r"nlohmann/.*": [r"tests/.*"],
     r"prometheus/.*": [r"src/metrics/.*\.cc"],

@@ -60,6 +60,23 @@ class Host(unittest.TestCase):
         for server in cluster.servers():
             self.assertEqual(server.stop(), 0)
 
+    def test_where_the_kernel_lacks_an_operation_of_io_uring_it_is_the_same(self):
+        def lack(operation):  # the numbers are those of linux/io_uring.h
+            os.environ.update(LD_PRELOAD=os.path.join(harness.BUILD, "tests", "liblacking_io_uring.so"),
+                              ASAN_OPTIONS="verify_asan_link_order=0", ARION_LACKS=str(operation))
+        cluster = self.cluster()
+        lacked = {"write": 23, "fsync": 3, "timeout": 11}
+        cluster.meta.start(preexec=lambda: lack(lacked["write"]))
+        for server, operation in zip(cluster.replicas, lacked.values()):
+            server.start(preexec=lambda operation=operation: lack(operation))
+        harness.wait_for("all servers are known", lambda: cluster.alive() == 3)
+        cluster.create_table("temp", partitions=2)
+        self.assertIn('"v"', self.shell(cluster, "use temp; set k s v; get k s"))
+        for server, name in zip(cluster.replicas, lacked):
+            self.assertIn(f"bounded threads; io_uring is refused: {name}: Invalid argument", server.logged())
+        for server in cluster.servers():
+            self.assertEqual(server.stop(), 0)
+
     def test_hangup_opens_log_files_anew_and_ends_nobody(self):
         cluster = self.cluster()
         for server in cluster.servers():

@@ -3,6 +3,7 @@
 
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
+#include <linux/io_uring.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -12,12 +13,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <initializer_list>
 #include <iostream>
 #include <sstream>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -285,15 +290,14 @@ INSTANTIATE_TEST_SUITE_P(Methods, PosixLogDeviceTest,
                                            Kind{"Threads", Method::kThreads, false}),
                          [](const auto& info) { return info.param.name; });
 
-// A device in a process that is refused system calls: 0 if it says so and makes a write durable.
-int ExitCodeOfARefusedDevice(std::initializer_list<unsigned> calls, int error) {
-  if (!RefuseCalls(calls, error)) return 2;
+// 0 if a device that is made now says that io_uring is refused and why, and makes a write durable.
+int ExitCodeOfARefusedDevice(std::string_view why) {
   const TempDirectory directory;
   EventLoops loops(1);
   std::unique_ptr<LogDevice> device = NewPosixLogDevice(directory.path(), {}, &loops);
   if (device->method().find("bounded threads; io_uring is refused: ") == std::string::npos)
     return 3;
-  if (device->method().find(std::strerror(error)) == std::string::npos) return 4;
+  if (device->method().find(why) == std::string::npos) return 4;
   std::promise<absl::Status> answer;
   LogDevice::WriteRequest request;
   request.file = *device->Open(directory.path() + "/log", true);
@@ -304,20 +308,60 @@ int ExitCodeOfARefusedDevice(std::initializer_list<unsigned> calls, int error) {
   return answer.get_future().get().ok() ? 0 : 5;
 }
 
+int ExitCodeWithoutCalls(const std::vector<RefusedCall>& calls, int error) {
+  return RefuseCalls(calls, error) ? ExitCodeOfARefusedDevice(std::strerror(error)) : 2;
+}
+
 class RefusedIoUringTest : public ::testing::TestWithParam<int> {};
 
 TEST_P(RefusedIoUringTest, ThreadsWriteTheLogsWhicheverCallIsRefused) {
-  for (const auto& calls : std::initializer_list<std::initializer_list<unsigned>>{
+  for (const auto& calls : std::initializer_list<std::vector<RefusedCall>>{
            {SYS_io_uring_setup, SYS_io_uring_enter, SYS_io_uring_register},
            {SYS_io_uring_setup},
            {SYS_io_uring_enter},
-           {SYS_io_uring_register}})
-    EXPECT_EXIT(_exit(ExitCodeOfARefusedDevice(calls, GetParam())), ::testing::ExitedWithCode(0),
+           {SYS_io_uring_register},
+           {{SYS_io_uring_setup, 0, 256}},  // the device's ring, not the smaller one that is tried
+           {{SYS_io_uring_register, 1, IORING_REGISTER_ENABLE_RINGS}},
+           {{SYS_io_uring_register, 1, IORING_REGISTER_EVENTFD}}})
+    EXPECT_EXIT(_exit(ExitCodeWithoutCalls(calls, GetParam())), ::testing::ExitedWithCode(0),
                 "io_uring is refused");
 }
 
 INSTANTIATE_TEST_SUITE_P(Errors, RefusedIoUringTest,
                          ::testing::Values(EPERM, ENOSYS, ENOMEM, EINVAL));
+
+struct LackedOperation {
+  const char* name;
+  int operation;
+};
+
+class LackedOperationTest : public ::testing::TestWithParam<LackedOperation> {
+ protected:
+  // For the process in which a death test runs.
+  void SetUp() override {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    setenv("LD_PRELOAD", (here / "liblacking_io_uring.so").c_str(), 1);
+    setenv("ASAN_OPTIONS", "verify_asan_link_order=0", 0);
+    setenv("ARION_LACKS", std::to_string(GetParam().operation).c_str(), 1);
+  }
+  void TearDown() override {
+    unsetenv("LD_PRELOAD");
+    unsetenv("ARION_LACKS");
+  }
+};
+
+TEST_P(LackedOperationTest, ThreadsWriteTheLogs) {
+  EXPECT_EXIT(
+      _exit(ExitCodeOfARefusedDevice(absl::StrCat("io_uring is refused: ", GetParam().name))),
+      ::testing::ExitedWithCode(0), "io_uring is refused");
+}
+
+INSTANTIATE_TEST_SUITE_P(Operations, LackedOperationTest,
+                         ::testing::Values(LackedOperation{"write", IORING_OP_WRITE},
+                                           LackedOperation{"fsync", IORING_OP_FSYNC},
+                                           LackedOperation{"timeout", IORING_OP_TIMEOUT}),
+                         [](const auto& info) { return info.param.name; });
 
 // The log writes the same bytes again, so it does not matter whether the write or the flush that it
 // carried found no space.

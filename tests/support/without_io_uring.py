@@ -3,7 +3,7 @@
 """without_io_uring.py [--error NAME] COMMAND...: runs it where io_uring is refused, as in most containers.
 
 The three system calls fail with EPERM, or the error named: ENOSYS, ENOMEM. Needs no privilege. What the command
-starts inherits it. tests/support/refused_calls.h is the same for a C++ test.
+starts inherits it. tests/support/refused_calls.h is the same for a C++ test, tests/support/lacking_io_uring.cc takes a single operation.
 """
 import ctypes
 import errno
