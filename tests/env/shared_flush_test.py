@@ -37,6 +37,8 @@ class SharedFlush(unittest.TestCase):
         done = subprocess.run([PROGRAM, f"--gtest_filter={FILTER}"], env={**os.environ, "TMPDIR": path},
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        if "io_uring is refused" in done.stdout:
+            self.skipTest("without io_uring each write carries its flush")
         return done.stdout
 
     def test_ext4_shares_a_flush(self):
