@@ -43,7 +43,7 @@ int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transpo
 }
 
 int Main(int argc, char** argv) {
-  BlockSignals();
+  PrepareProcess();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kMeta, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env(

@@ -174,7 +174,7 @@ int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& tran
 }  // namespace
 
 int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
-  BlockSignals();
+  PrepareProcess();
   ServerConfig config = ConfigureServerOrExit(ServerKind::kReplica, &argc, &argv);
   ClusterIdentity cluster(config.cluster_name);
   PosixEnvironment env({.event_loop_threads = EventLoopThreads(config),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/server_process.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -163,7 +164,9 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
   return *std::move(config);
 }
 
-void BlockSignals() {
+void PrepareProcess() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);  // gets the lowest number: this one
   for (const int ignored : {SIGPIPE, SIGUSR2}) signal(ignored, SIG_IGN);
   sigset_t signals = AwaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);

@@ -3,10 +3,9 @@
 // Exit codes  0 stopped as asked · 1 could not start, or the stop failed or took too long · 2 the
 //             configuration or command line is wrong · 143 a second SIGTERM (or SIGINT) ended a
 //             stop that was under way.
-// Signals     SIGTERM, SIGINT: a clean stop. SIGHUP: log files are opened anew; it never ends a
-//             server. SIGPIPE is ignored.
-// Threads     On the main thread. BlockSignals before any other thread is made, so that all inherit
-//             it.
+// Signals     SIGTERM, SIGINT: a clean stop. SIGHUP, SIGUSR1: log files are opened anew; neither
+//             ends a server. SIGPIPE and SIGUSR2 are ignored.
+// Threads     On the main thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -31,8 +30,10 @@ constexpr int kExitStoppedAtOnce = 143;
 // and end the process with kExitUsage.
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
-// RunUntilStopped takes them; what comes before it waits.
-void BlockSignals();
+// Before any other thread is made and any file is opened. Signals wait for RunUntilStopped. Of the
+// standard streams those that are closed lead to /dev/null: a file of data that gets such a number
+// would get the lines of the log.
+void PrepareProcess();
 
 // The number of event loops: as configured, or one a core and at most 8.
 int EventLoopThreads(const ServerConfig& config);
@@ -46,9 +47,9 @@ absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config);
 // Says why on standard error and in the log; the exit code.
 int FailedToStart(const absl::Status& status);
 
-// Waits for the first signal to stop, opens log files anew for each SIGHUP meanwhile, calls `stop` and
-// waits until it says it is done, but not longer than `limit`: then the process ends at once, as if it
-// were killed. Returns the exit code.
+// Waits for the first signal to stop, opens log files anew for each SIGHUP or SIGUSR1 meanwhile,
+// calls `stop` and waits until it says it is done, but not longer than `limit`: then the process
+// ends at once, as if it were killed. Returns the exit code.
 using StopDone = std::function<void(absl::Status)>;
 int RunUntilStopped(std::string_view program, absl::Duration limit,
                     const std::function<void(StopDone)>& stop);

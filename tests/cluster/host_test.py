@@ -104,6 +104,17 @@ class Host(unittest.TestCase):
             self.assertTrue(server.is_running())
             self.assertEqual(server.stop(), 0)
 
+    def test_whose_standard_streams_are_closed_has_none_of_its_files_there(self):
+        cluster = self.cluster(servers=1)
+        self.start(cluster, preexec=lambda: os.closerange(0, 3))
+        for server in cluster.servers():
+            for stream in range(3):
+                self.assertEqual(os.readlink(f"/proc/{server.process.pid}/fd/{stream}"), "/dev/null")
+                # Not one of those that are held for want of open files and given up then.
+                flags = int(re.search(r"flags:\s*(\d+)", self.text_of(f"/proc/{server.process.pid}/fdinfo/{stream}"))[1], 8)
+                self.assertEqual(flags & os.O_ACCMODE, os.O_RDWR)
+            self.assertEqual(server.stop(), 0)
+
     def full_pipe(self):
         """(reader, writer) of a pipe that takes nothing more."""
         reader, writer = os.pipe()
