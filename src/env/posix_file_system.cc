@@ -22,23 +22,6 @@ namespace arion {
 
 namespace {
 
-// What keeps this process out, and the remedy: whose the path is, or, where it can't be seen, what is
-// above it.
-std::string WhoIsRefused(std::string_view path) {
-  struct stat s;
-  std::string seen(path);
-  while (::stat(seen.c_str(), &s) != 0) {
-    std::string above = ParentDirectory(seen);
-    if (above == seen || above.empty()) return "";
-    seen = std::move(above);
-  }
-  std::array<char, 8> mode;
-  std::snprintf(mode.data(), mode.size(), "%04o", s.st_mode & 07777U);
-  return absl::StrCat("; ", seen, " belongs to user ", s.st_uid, ", group ", s.st_gid, ", mode ",
-                      mode.data(), ", and this server runs as user ", ::geteuid(),
-                      ": give it to that user (chown -R)");
-}
-
 // Whose limit, how much, and the remedy.
 std::string WhichLimit(int error) {
   if (error == ENFILE) return "; the whole system's limit of open files (sysctl fs.file-max)";
@@ -49,6 +32,32 @@ std::string WhichLimit(int error) {
 }
 
 }  // namespace
+
+std::string WhoIsRefused(std::string_view path) {
+  struct stat s;
+  std::string seen(path);
+  while (::stat(seen.c_str(), &s) != 0) {
+    std::string above = ParentDirectory(seen);
+    if (above == seen || above.empty()) return "";
+    seen = std::move(above);
+  }
+  // A name is made and removed by whoever may write the directory.
+  for (const std::string& suspect : {seen, ParentDirectory(seen)}) {
+    if (::stat(suspect.c_str(), &s) != 0) break;
+    const int access = S_ISDIR(s.st_mode) ? R_OK | W_OK | X_OK : R_OK | W_OK;
+    if (::faccessat(AT_FDCWD, suspect.c_str(), access, AT_EACCESS) == 0) continue;
+    if (errno == EPERM) break;  // immutable
+    std::array<char, 8> mode;
+    std::snprintf(mode.data(), mode.size(), "%04o", s.st_mode & 07777U);
+    return absl::StrCat("; ", suspect, " belongs to user ", s.st_uid, ", group ", s.st_gid,
+                        ", mode ", mode.data(), ", and this server runs as user ", ::geteuid(),
+                        s.st_uid == ::geteuid() ? ": let it write there (chmod u+rwX)"
+                                                : ": give it to that user (chown -R)");
+  }
+  return absl::StrCat("; owner and mode of ", seen,
+                      " allow it: look at lsattr, at security modules and at ReadWritePaths= of the"
+                      " service");
+}
 
 absl::Status PosixError(int error, std::string_view step, std::string_view path) {
   std::string message = absl::StrCat(Text(step), " ", Text(path), ": ", std::strerror(error));

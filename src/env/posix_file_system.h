@@ -19,6 +19,10 @@ namespace arion {
 // caller's to say.
 absl::Status PosixError(int error, std::string_view step, std::string_view path);
 
+// What keeps this process from `path`, and the remedy: "; " and whose it is, or what is above it
+// where it can't be seen or a name in it is what was refused. "": nothing of it can be seen.
+std::string WhoIsRefused(std::string_view path);
+
 class PosixFileSystem : public FileSystem {
  public:
   // `reserve`: for what is written, listed, locked and synced; null: there is none. What is only read,

@@ -9,12 +9,19 @@
 #include <cstring>
 
 #include "base/status.h"
+#include "env/posix_file_system.h"
 
 namespace arion {
 namespace {
 
 absl::Status DiskFails(const std::string& lead, int error) {
-  return absl::UnavailableError(absl::StrCat(lead, strerror(error), "; look at its disk"));
+  return absl::UnavailableError(absl::StrCat(
+      lead, strerror(error), "; look at its disk",
+      error == EROFS ? ", and where that is well, at ReadWritePaths= of the service" : ""));
+}
+
+absl::Status Refused(const std::string& lead, int error, const std::string& path) {
+  return absl::PermissionDeniedError(absl::StrCat(lead, strerror(error), WhoIsRefused(path)));
 }
 
 }  // namespace
@@ -29,17 +36,15 @@ absl::Status CheckDirectory(std::string_view origin, std::string_view key,
                                               ", or mount the disk that holds it"));
     }
     if (errno == EIO || errno == ENODEV || errno == ENXIO) return DiskFails(lead, errno);
-    return absl::PermissionDeniedError(
-        absl::StrCat(lead, strerror(errno), "; check the path and its permissions"));
+    if (errno == EACCES) return Refused(lead, errno, path);
+    return absl::InvalidArgumentError(absl::StrCat(lead, strerror(errno), "; check the path"));
   }
   if (!S_ISDIR(status.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(lead, "not a directory; name a directory"));
   }
   if (access(path.c_str(), R_OK | W_OK | X_OK) != 0) {
     if (errno == EROFS || errno == EIO) return DiskFails(lead, errno);
-    return absl::PermissionDeniedError(absl::StrCat(lead, strerror(errno), "; give user ",
-                                                    geteuid(),
-                                                    " permission to write it (chown or chmod)"));
+    return Refused(lead, errno, path);
   }
   return absl::OkStatus();
 }

@@ -9,8 +9,9 @@
 
 namespace arion {
 
-// `origin` ("file:line") and `key` lead the message. NotFound, InvalidArgument, PermissionDenied:
-// with what to do. Unavailable: its disk fails, or has become read-only.
+// `origin` ("file:line") and `key` lead the message, which says what to do. InvalidArgument: no
+// directory can be there. NotFound: perhaps a disk that is not mounted yet. PermissionDenied: with
+// owner and mode. Unavailable: its disk fails, or has become read-only.
 absl::Status CheckDirectory(std::string_view origin, std::string_view key, const std::string& path);
 
 // Returns once the disk itself has answered, be it with an error. Leaves nothing behind.

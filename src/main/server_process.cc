@@ -33,9 +33,9 @@ namespace {
 
 constexpr unsigned kLoopsAtMost = 8;
 
-[[noreturn]] void ExitWithUsage(const absl::Status& status) {
+[[noreturn]] void Exit(const absl::Status& status, int code) {
   fprintf(stderr, "%s\n", std::string(status.message()).c_str());
-  exit(kExitUsage);
+  exit(code);
 }
 
 sigset_t SetOf(std::initializer_list<int> signals) {
@@ -114,6 +114,18 @@ absl::Status CheckLogHome(const ServerConfig& config) {
                    " does not answer, and every replica's log is there: start again once it does"));
 }
 
+// Whoever can serve serves, though its log can't be kept.
+absl::Status CheckLogDirectory(ServerConfig* config) {
+  if (config->log_directory.empty()) return absl::OkStatus();
+  const absl::Status status =
+      CheckDirectory("configuration", "log_directory", config->log_directory);
+  if (!absl::IsUnavailable(status)) return status;
+  config->warnings.push_back(
+      absl::StrCat(status.message(), "; the log goes to standard error until the next start"));
+  config->log_directory.clear();
+  return absl::OkStatus();
+}
+
 absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
   ServerConfig& config = *completed;
   if (kind == ServerKind::kMeta) {
@@ -123,10 +135,7 @@ absl::Status CheckDirectories(ServerKind kind, ServerConfig* completed) {
     RETURN_IF_ERROR(CheckDisks(&config));
     RETURN_IF_ERROR(CheckLogHome(config));
   }
-  if (!config.log_directory.empty()) {
-    RETURN_IF_ERROR(CheckDirectory("configuration", "log_directory", config.log_directory));
-  }
-  return absl::OkStatus();
+  return CheckLogDirectory(&config);
 }
 
 // A resolver that is not up yet, as after a power cut, is waited for; a signal to stop ends that.
@@ -147,10 +156,7 @@ absl::StatusOr<ServerConfig> MakeServerConfigOnceNamesAreFound(
 absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv) {
   ASSIGN_OR_RETURN(ServerCommandLine command_line, ParseServerCommandLine(argc, argv));
   ASSIGN_OR_RETURN(IniFile file, IniFile::Load(command_line.config_path));
-  ASSIGN_OR_RETURN(ServerConfig config,
-                   MakeServerConfigOnceNamesAreFound(kind, file, command_line.settings));
-  RETURN_IF_ERROR(CheckDirectories(kind, &config));
-  return config;
+  return MakeServerConfigOnceNamesAreFound(kind, file, command_line.settings);
 }
 
 }  // namespace
@@ -158,7 +164,10 @@ absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv)
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
   const char* program = (*argv)[0];
   absl::StatusOr<ServerConfig> config = Configure(kind, argc, argv);
-  if (!config.ok()) ExitWithUsage(config.status());
+  if (!config.ok()) Exit(config.status(), kExitUsage);
+  // A directory may come, with its disk, or be given to the service.
+  if (absl::Status status = CheckDirectories(kind, &*config); !status.ok())
+    Exit(status, absl::IsInvalidArgument(status) ? kExitUsage : kExitFailed);
   StartLog(program, *config);
   for (const std::string& warning : config->warnings) LOG(WARNING) << warning;
   return *std::move(config);

@@ -27,7 +27,8 @@ constexpr int kExitUsage = 2;
 constexpr int kExitStoppedAtOnce = 143;
 
 // Command line and file to options; logging as configured. Wrong ones are said on standard error
-// and end the process with kExitUsage.
+// and end the process with kExitUsage; a directory that is missing or refused may come, with its
+// disk or by a chown: kExitFailed, and the service manager tries again.
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
 // Before any other thread is made and any file is opened. Signals wait for RunUntilStopped. Of the

@@ -222,7 +222,7 @@ class BadInput(harness.ClusterTest):
 
 
 class BadConfiguration(unittest.TestCase):
-    """Refused at start: exit code 2 (1 when only the start can tell), with file, line, value and remedy."""
+    """Refused at start: exit code 2 (1 for what may mend without another configuration), with file, line, value and remedy."""
 
     def setUp(self):
         self.scratch = tempfile.TemporaryDirectory()
@@ -241,9 +241,9 @@ class BadConfiguration(unittest.TestCase):
                               capture_output=True, text=True, timeout=30 * harness.PATIENCE, stdin=subprocess.DEVNULL)
         return path, done.returncode, done.stdout + done.stderr
 
-    def check(self, lines, line, *parts):
+    def check(self, lines, line, *parts, exit_code=2):
         path, code, text = self.start(lines)
-        self.assertEqual(code, 2, text)
+        self.assertEqual(code, exit_code, text)
         self.assertIn(f"{path}:{line}: ", text)
         for part in parts:
             self.assertIn(part, text)
@@ -258,20 +258,27 @@ class BadConfiguration(unittest.TestCase):
         self.check([f"data_dirs = d:{self.data}", "[arion.server]", "meta_servers = 127.0.0.1"], 6, '"127.0.0.1"',
                    "write it as 127.0.0.1:34601")
 
-    def test_a_missing_directory(self):
-        self.check([f"data_dirs = d:{self.data}/missing"], 4, f"{self.data}/missing", "mkdir -p")
+    def test_a_missing_directory(self):  # its disk may be mounted later
+        self.check([f"data_dirs = d:{self.data}/missing"], 4, f"{self.data}/missing", "mkdir -p", exit_code=1)
+
+    def test_a_file_in_the_place_of_a_directory(self):
+        path = os.path.join(self.data, "file")
+        with open(path, "w"):
+            pass
+        self.check([f"data_dirs = d:{path}"], 4, path, "not a directory")
+        self.check([f"data_dirs = d:{path}/d"], 4, path, "Not a directory")
 
     def test_a_directory_without_write_permission(self):
         if os.geteuid() != 0:
             os.chmod(self.data, 0o555)
-            self.check([f"data_dirs = d:{self.data}"], 4, "permission to write")
+            self.check([f"data_dirs = d:{self.data}"], 4, "mode 0555", "chmod", exit_code=1)
             return
         os.chmod(self.data, 0o755)  # root's: another user may read it
         path, code, text = self.start([f"data_dirs = d:{self.data}"], "setpriv", "--reuid=65534", "--regid=65534",
                                       "--clear-groups")
-        self.assertEqual(code, 2, text)
+        self.assertEqual(code, 1, text)
         self.assertIn(f"{path}:4: ", text)
-        self.assertIn("permission to write", text)
+        self.assertIn(f"{self.data} belongs to user 0, group 0, mode 0755, and this server runs as user 65534", text)
 
     def test_a_missing_file(self):
         done = subprocess.run([os.path.join(harness.BUILD, "arion_replica"), "--config=/nowhere.ini"],

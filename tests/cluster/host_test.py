@@ -273,6 +273,22 @@ class Host(unittest.TestCase):
             self.assertRegex(line, r"^([IWEF]\d{8} |Log of process )")
         self.assertEqual(cluster.meta.stop(), 0)
 
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a small file system")
+    def test_a_disk_of_the_log_that_is_read_only_keeps_nobody_from_serving(self):
+        cluster = self.cluster(servers=1)
+        for server in cluster.servers():
+            directory = os.path.join(server.directory, "logs")
+            os.makedirs(directory)
+            harness.run(["mount", "-t", "tmpfs", "-o", "ro", "none", directory])
+            self.addCleanup(harness.run, ["umount", "-l", directory])
+            self.addCleanup(server.kill)
+            server.start(flags=[f"--log_directory={directory}"])
+        for server in cluster.servers():
+            cluster.wait_listening(server)
+            harness.wait_for("its log says where it is", lambda server=server: re.search(
+                "Read-only file system; look at its disk.*; the log goes to standard error", server.logged()))
+            self.assertEqual(server.stop(), 0)
+
     def test_old_log_files_are_removed(self):
         cluster = self.cluster(servers=1)
         directory = os.path.join(cluster.meta.directory, "logs")
