@@ -245,12 +245,27 @@ class UringLogDevice : public PosixLogDevice {
   void SubmitFlush() {
     flushing_.swap(written_);
     flush_begun_nanos_ = NowNanos();
+    SubmitSharedSync();
+  }
+
+  void SubmitSharedSync() {
     io_uring_sqe* sqe = NextSqe();
     io_uring_prep_fsync(sqe, flush_fd(), IORING_FSYNC_DATASYNC);
     io_uring_sqe_set_data(sqe, &flushing_);
   }
 
+  // Nothing was done. Canceled is what found no thread of the kernel's, which makes them within the
+  // limits of this process.
+  static bool MayPass(int result) {
+    if (result != -ECANCELED) return result == -EINTR || result == -EAGAIN;
+    LOG_EVERY_N(WARNING, 100) << "log: the kernel can make no thread for a write or a flush, which "
+                                 "is tried again; raise LimitNPROC= or TasksMax= of the service, "
+                                 "or ulimit -u";
+    return true;
+  }
+
   void OnFlushed(int result) {
+    if (MayPass(result)) return SubmitSharedSync();
     CountSync(flush_begun_nanos_, flushing_.size(), result >= 0);
     const int64_t now = NowNanos();
     pacing_.OnFlushed(now, now - flush_begun_nanos_, flushing_.size(), written_.size());
@@ -262,11 +277,11 @@ class UringLogDevice : public PosixLogDevice {
   void OnCompletion(PendingWrite* write, int result) {
     PosixLogFile& file = FileOf(write->request);
     if (write->stage == PendingWrite::Stage::kSyncing) {
-      if (result == -EINTR || result == -EAGAIN) return SubmitOwnSync(write);
+      if (MayPass(result)) return SubmitOwnSync(write);
       CountSync(write->step_begun_nanos, 1, result >= 0);
       return Complete(write, result < 0 ? SyncFailed(file, -result) : absl::OkStatus());
     }
-    if (result == -EINTR || result == -EAGAIN) return SubmitWrite(write);
+    if (MayPass(result)) return SubmitWrite(write);
     if (result < 0) return Complete(write, WriteFailed(*write, -result));
     if (result == 0 || static_cast<size_t>(result) % file.alignment() != 0)
       return Complete(write, WriteFailed(*write, EIO));

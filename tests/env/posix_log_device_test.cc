@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -335,6 +336,36 @@ TEST_P(RefusedIoUringTest, ThreadsWriteTheLogsWhicheverCallIsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(Errors, RefusedIoUringTest,
                          ::testing::Values(EPERM, ENOSYS, ENOMEM, EINVAL));
+
+// The kernel makes threads for flushes, and cancels these where that is refused.
+int ExitCodeWithoutThreadsForAWhile() {
+  const TempDirectory directory;
+  EventLoops loops(1);
+  std::unique_ptr<LogDevice> device = NewPosixLogDevice(directory.path(), {}, &loops);
+  std::shared_ptr<LogFile> file = *device->Open(directory.path() + "/log", true);
+  rlimit limit;
+  if (getrlimit(RLIMIT_NPROC, &limit) != 0) return 2;
+  const rlimit none{0, limit.rlim_max};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(54321) != 0) return 2;
+  std::promise<absl::Status> answer;
+  std::future<absl::Status> status = answer.get_future();
+  LogDevice::WriteRequest request;
+  request.file = file;
+  request.buffer.Resize(AlignedBuffer::kAlignment);
+  request.reply_on = loops.NewStrand("test");
+  request.done = [&answer](absl::Status status, AlignedBuffer) { answer.set_value(status); };
+  device->Write(std::move(request));
+  if (status.wait_for(std::chrono::milliseconds(300)) == std::future_status::ready) return 3;
+  if (setrlimit(RLIMIT_NPROC, &limit) != 0) return 4;
+  return status.get().ok() ? 0 : 5;
+}
+
+TEST(RefusedThreadsTest, AWriteWaitsForThem) {
+  if (geteuid() != 0) GTEST_SKIP() << "becomes another user";
+  if (IoUringIsRefused()) GTEST_SKIP() << "all of it is refused here";
+  EXPECT_EXIT(_exit(ExitCodeWithoutThreadsForAWhile()), ::testing::ExitedWithCode(0),
+              "the kernel can make no thread");
+}
 
 struct LackedOperation {
   const char* name;
