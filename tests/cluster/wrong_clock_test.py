@@ -111,6 +111,15 @@ class WrongClock(records.RecordsTest):
         self.lead(victim, time.monotonic() + 60)
         self.assertEqual(self.count(b"start"), RECORDS)
 
+    def test_a_server_is_drained_to_others_than_the_one_whose_clock_is_wrong(self):
+        first, _, victim = self.cluster.replicas
+        self.addCleanup(self.set_clock, victim, 0)
+        self.lead(first, time.monotonic() + 60)
+        self.set_clock(victim, 30 * DAY)
+        harness.wait_for("it is found", lambda: self.is_wrong(victim))
+        self.assertIn("done", self.shell(f"drain {first.address} --primaries -y"))
+        self.assertTrue(self.leads_nothing(victim))
+
     def test_a_clock_that_is_wrong_leads_where_nobody_else_is_left(self):
         """The two right servers are stopped cleanly one after the other; each hands over what it leads."""
         first, second, victim = self.cluster.replicas

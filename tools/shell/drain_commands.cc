@@ -17,6 +17,7 @@
 #include "tools/shell/arguments.h"
 #include "tools/shell/progress.h"
 #include "tools/shell/session.h"
+#include "tools/shell/wrong_clocks.h"
 
 namespace arion::shell {
 namespace {
@@ -43,7 +44,9 @@ struct Plan {
 // Loads as they will be once the plan is carried out.
 class Loads {
  public:
-  Loads(const std::vector<NodeState>& nodes, Endpoint leaving) {
+  // `followers`: who leads what others could lead, too, only in their place.
+  Loads(const std::vector<NodeState>& nodes, Endpoint leaving, std::set<Endpoint> followers)
+      : followers_(std::move(followers)) {
     for (const NodeState& node : nodes)
       if (node.alive && node.address != leaving)
         loads_[node.address] = {node.primaries, node.primaries + node.secondaries};
@@ -52,9 +55,11 @@ class Loads {
   // The least loaded secondary that is alive; invalid: none.
   Endpoint NextPrimary(const PartitionConfiguration& partition) {
     Endpoint best;
+    const auto rank = [this](Endpoint node) {
+      return std::pair(followers_.contains(node), loads_[node].first);
+    };
     for (const Endpoint node : partition.secondaries)
-      if (IsThere(node) && (!best.IsValid() || loads_[node].first < loads_[best].first))
-        best = node;
+      if (IsThere(node) && (!best.IsValid() || rank(node) < rank(best))) best = node;
     if (best.IsValid()) ++loads_[best].first;
     return best;
   }
@@ -70,6 +75,7 @@ class Loads {
 
  private:
   std::map<Endpoint, std::pair<int, int>> loads_;  // primaries, replicas
+  const std::set<Endpoint> followers_;
 };
 
 void PlanPartition(const PartitionConfiguration& partition, size_t replica_count, Endpoint node,
@@ -120,7 +126,7 @@ absl::StatusOr<Plan> PlanOf(Session& session, Endpoint node, What what) {
                    [&](const NodeState& known) { return known.address == node; }))
     return absl::NotFoundError(
         absl::StrCat("there is no server ", node.ToString(), "; nodes lists them"));
-  Loads loads(nodes, node);
+  Loads loads(nodes, node, ServersWithWrongClocks(session));
   Plan plan;
   for (const TableState& table : tables)
     for (const PartitionConfiguration& partition : table.partitions)

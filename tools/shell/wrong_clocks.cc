@@ -20,6 +20,17 @@ std::string Off(double seconds) {
 
 }  // namespace
 
+std::set<Endpoint> ServersWithWrongClocks(Session& session) {
+  constexpr std::string_view kServer = "server ";
+  std::set<Endpoint> servers;
+  for (const WrongClock& clock : WrongClocks(session)) {
+    if (!clock.whose.starts_with(kServer)) continue;
+    if (const auto server = Endpoint::Parse(clock.whose.substr(kServer.size())))
+      servers.insert(*server);
+  }
+  return servers;
+}
+
 std::vector<WrongClock> WrongClocks(Session& session) {
   std::vector<WrongClock> found;
   for (Endpoint meta_server : session.cluster().meta_servers()) {

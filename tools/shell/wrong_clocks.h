@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,5 +18,7 @@ struct WrongClock {
 
 // Nothing where no page of a meta server can be read.
 std::vector<WrongClock> WrongClocks(Session& session);
+// The servers among them: the meta server moves away what they lead.
+std::set<Endpoint> ServersWithWrongClocks(Session& session);
 
 }  // namespace arion::shell
