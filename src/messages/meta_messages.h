@@ -123,6 +123,7 @@ struct ReplicaInfo {
   // Nothing has shown since its process began that its disk is not older than it was; it has written
   // nothing either.
   std::optional<bool> is_unproven;
+  std::optional<int64_t> table_version;  // of the table's description that it acts on
   // A primary's, if it verified its copies: a ContentVerdictKind (verification_messages.h).
   std::optional<int32_t> content_verdict;
   template <class S, class V>
@@ -131,7 +132,7 @@ struct ReplicaInfo {
         v(5, s.last_prepared_decree);
     v(6, s.last_durable_decree), v(7, s.app_type), v(8, s.disk_tag), v(9, s.manual_compact_status);
     v(1001, s.durability), v(1002, s.unclean), v(1003, s.loading), v(1004, s.last_mutation_ballot);
-    v(1005, s.times_older), v(1006, s.is_unproven);
+    v(1005, s.times_older), v(1006, s.is_unproven), v(1007, s.table_version);
     v(1010, s.content_verdict);
   }
   bool operator==(const ReplicaInfo&) const = default;

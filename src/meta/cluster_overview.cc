@@ -8,6 +8,7 @@
 #include "messages/verification_messages.h"
 #include "messages/write_members.h"
 #include "meta/older_everywhere.h"
+#include "meta/state_went_back.h"
 #include "meta/unknown_tables.h"
 
 namespace arion {
@@ -118,6 +119,8 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
   }
   if (auto unknown = UnknownTables(state)) overview.warnings.push_back(*std::move(unknown));
   if (auto older = OlderEverywhere(state)) overview.warnings.push_back(*std::move(older));
+  if (auto went_back = StateWentBack(state)) overview.warnings.push_back(*std::move(went_back));
+  if (auto learned = StateLearnedBack(state)) overview.warnings.push_back(*std::move(learned));
   return overview;
 }
 

@@ -34,7 +34,7 @@ constexpr size_t kLastDropsMax = 3;
 constexpr Ballot kBallotMax{int64_t{1} << 61};
 // How long one that took no replica when it should, or failed to learn it, comes after all others.
 constexpr absl::Duration kPassedOverFor = absl::Minutes(5);
-// How long a server that came back with older copies is shown to have.
+// How long it is shown that a server came back with older copies, or that the state went back.
 constexpr absl::Duration kOlderShownFor = absl::Hours(24);
 constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::partition_flags
 
@@ -188,8 +188,25 @@ struct Clocks {
   bool is_ours_wrong = false;
 };
 
+// That what was stored when this meta server began was older than what servers know
+// (meta/state_went_back.h). Memory only.
+struct WentBack {
+  Instant last_shown;
+  std::set<PartitionId> partitions;  // of which one knew a larger ballot than was stored
+  std::set<int32_t> tables;          // of which one knew a later description
+  std::set<Endpoint> servers;        // that showed it; empty: nothing did
+};
+
+// What was doubtful when the state was learned from replica servers. Memory only.
+struct LearnedBack {
+  Instant at;
+  std::vector<std::string> doubts;
+};
+
 struct ClusterState {
   Clocks clocks;
+  WentBack went_back;
+  LearnedBack learned_back;
   std::map<int32_t, Table> tables;  // dropped ones too
   std::map<Endpoint, Node> nodes;   // alive and dead
   std::map<Endpoint, HostPort> host_names;

@@ -15,6 +15,7 @@
 #include "meta/meta_server_state.h"
 #include "meta/replica_garbage.h"
 #include "meta/replica_reports.h"
+#include "meta/state_went_back.h"
 #include "meta/succession.h"
 
 namespace arion {
@@ -132,6 +133,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
     if (!self) return;
     for (auto& [endpoint, node] : self->state_.nodes)
       if (self->Now() - node.older_since > kOlderShownFor) node.older_copies = 0;
+    ForgetWhatWentBack(self->state_, self->Now());
     ClusterOverview overview =
         OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count);
     overview.store = self->room_;

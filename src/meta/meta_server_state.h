@@ -21,6 +21,7 @@
 #include "base/status.h"
 #include "messages/admin_messages.h"
 #include "meta/cluster_clock.h"
+#include "meta/cluster_recovery.h"
 #include "meta/cluster_state.h"
 #include "meta/configuration_change.h"
 #include "meta/failure_detector.h"
@@ -176,7 +177,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   template <class Response, class Request, class Take>
   void AskReplicaServer(size_t index, const char* name, const Request& request, Take take);
   void StoreRecovered();
-  void InstallRecovered(std::map<int32_t, Table> tables);
+  void InstallRecovered(RecoveredCluster recovered);
   void FinishRecovery(const StartRecoveryResponse& response);
 
   // ---- plans ----

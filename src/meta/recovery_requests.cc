@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "messages/tool_messages.h"
-#include "meta/cluster_recovery.h"
 #include "meta/meta_server_state.h"
 #include "meta/replica_reports.h"
 
@@ -153,21 +152,22 @@ void MetaServer::State::StoreRecovered() {
   }
   if (batch.empty()) return FinishRecovery(response);
   store_.Commit(std::move(batch), StoreNeed::kToServe, strand_,
-                [weak = weak_from_this(), tables = std::move(recovered.tables),
+                [weak = weak_from_this(), recovered = std::move(recovered),
                  response = std::move(response)](const absl::Status& stored) mutable {
                   auto self = weak.lock();
                   if (!self || self->phase_ == Phase::kStopped) return;
                   if (self->NoteStored(stored, StoreNeed::kToServe))
-                    self->InstallRecovered(std::move(tables));
+                    self->InstallRecovered(std::move(recovered));
                   else
                     response = {ErrorOf(stored), "the state can't be stored"};
                   self->FinishRecovery(response);
                 });
 }
 
-void MetaServer::State::InstallRecovered(std::map<int32_t, Table> tables) {
-  LOG(WARNING) << "meta: recovered " << tables.size() << " tables";
-  state_.tables = std::move(tables);
+void MetaServer::State::InstallRecovered(RecoveredCluster recovered) {
+  LOG(WARNING) << "meta: recovered " << recovered.tables.size() << " tables";
+  state_.tables = std::move(recovered.tables);
+  state_.learned_back = {.at = Now(), .doubts = std::move(recovered.report)};
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
       partition.headless_since = Now();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "meta/state_went_back.h"
 
 namespace arion {
 namespace {
@@ -265,6 +266,7 @@ void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t las
         continue;
       }
       const ReplicaInfo& report = found->second;
+      NoteWentBack(state, table, sync.node, report, now);
       NoteBallot(partition, sync.node, report);
       const int64_t number = sync.number.value_or(0);
       const bool is_of_this_configuration = number > partition.older_reports;

@@ -588,6 +588,7 @@ ReplicaInfo Replica::Report() const {
           .last_mutation_ballot = core_->last_mutation_ballot(),
           .times_older = times_older > 0 ? std::optional(times_older) : std::nullopt,
           .is_unproven = core_->IsProven() ? std::nullopt : std::optional(true),
+          .table_version = core_->app().version,
           .content_verdict = content_verdict};
 }
 

@@ -137,6 +137,49 @@ class LostState(unittest.TestCase):
         self.cluster.wait_healthy("first")
         self.assertIn("kept", self.get("first"))
 
+    def older_state(self, change):
+        """The meta server's directory becomes what it was before `change`; servers run all the while, but for what that does."""
+        self.meta.stop()
+        data = self.meta.data_directories()[0]
+        shutil.copytree(data, data + ".older")
+        self.restart_meta()
+        harness.wait_for("all servers live", lambda: self.cluster.alive() == 3)
+        self.cluster.wait_healthy("first")
+        change()
+        self.meta.stop()
+        os.rename(data, data + ".newer")
+        os.rename(data + ".older", data)
+        self.restart_meta()
+
+    def test_an_older_copy_put_back_is_said_where_ballots_show_it(self):
+        self.put("first", "kept")
+
+        def fail_over():
+            self.replicas[0].kill()
+            harness.wait_for("it is dead", lambda: self.cluster.alive() == 2)
+            harness.wait_for("others lead", lambda: not self.cluster.lacks_primary("first"))
+            self.replicas[0].start()
+            self.cluster.wait_healthy("first")
+        self.older_state(fail_over)
+        harness.wait_for("it is said", lambda: self.warnings("state_went_back") == 1)
+        self.cluster.wait_healthy("first")
+        self.assertIn("kept", self.get("first"))
+        harness.wait_for("only that is left", lambda: len(self.status()["problems"]) == 1)
+        status = self.status()
+        self.assertEqual(status["state"], "unhealthy")
+        self.assertRegex(status["problems"][0]["problem"], "older state: servers knew larger ballots of 1[.].*environments")
+        self.assertIn("get_app_envs", status["problems"][0]["being_done"])
+        with urllib.request.urlopen(f"http://{self.meta.address}/ui/cluster.json", timeout=10 * harness.PATIENCE) as answer:
+            self.assertIn("older state", json.load(answer)["wrong"])
+
+    def test_an_older_copy_put_back_is_said_where_environments_show_it(self):
+        def set_environment():
+            code, said = self.shell("use first; set_app_envs replica.slow_query_threshold 100")
+            self.assertEqual(code, 0, said)
+        self.older_state(set_environment)
+        harness.wait_for("it is said", lambda: self.warnings("state_went_back") == 1)
+        self.assertRegex(self.status()["problems"][0]["problem"], "later descriptions of first")
+
     def test_an_older_copy_put_back_is_said_of_the_table_it_does_not_know(self):
         self.meta.stop()
         data = self.meta.data_directories()[0]
@@ -162,6 +205,7 @@ class LostState(unittest.TestCase):
         self.recover(f"recover -s {servers}")
         self.cluster.wait_healthy("second")
         self.assertIn("kept", self.get("second"))
+        self.assertEqual(self.warnings("state_learned_back"), 1)
         harness.wait_for("nothing is unknown", lambda: self.warnings("unknown_tables") == 0)
 
 

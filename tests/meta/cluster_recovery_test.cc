@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "meta/cluster_recovery.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "messages/tool_messages.h"
@@ -211,6 +212,16 @@ class StartRecoveryTest : public MetaFixture {
     }
     world_.RunFor(absl::Milliseconds(50));
   }
+  // The problem of that kind; empty: there is none.
+  std::string SaidOf(const std::string& kind) {
+    std::string problem;
+    server_->Overview([&](const ClusterOverview& overview) {
+      for (const ClusterWarning& warning : overview.warnings)
+        if (warning.kind == kind) problem = warning.problem;
+    });
+    world_.RunFor(absl::Milliseconds(1));
+    return problem;
+  }
   const StartRecoveryRequest all_{.recovery_nodes = {ServerAt(1), ServerAt(2), ServerAt(3)}};
 };
 
@@ -240,6 +251,20 @@ TEST_F(StartRecoveryTest, AMetaServerThatAwaitsItServesNothingBeforeAndAllAfterw
   ASSERT_TRUE(StartMeta().ok());
   EXPECT_TRUE(ConfigOf("t", 0).primary.IsValid()) << "it was stored";
   EXPECT_EQ((*Begin(all_))->err, ErrorCode::kServiceAlreadyRunning);
+}
+
+TEST_F(StartRecoveryTest, WhatIsDoubtfulOrShownToBeOlderIsSaidAfterwards) {
+  ASSERT_TRUE(StartMeta().ok());
+  StartAndSync(3);
+  std::vector<HeldByServer> held = ThreeServers();
+  for (HeldByServer& server : held) server.tables[0].envs.clear();
+  const auto answer = Begin(all_);
+  AnswerQuestions(held);
+  ASSERT_EQ((*answer)->err, ErrorCode::kOk);
+  EXPECT_THAT(SaidOf("state_learned_back"), testing::HasSubstr("had some: t"));
+  EXPECT_EQ(SaidOf("state_went_back"), "");
+  Sync(1, {{.pid = {1, 0}, .ballot = Ballot(20)}});
+  EXPECT_THAT(SaidOf("state_went_back"), testing::HasSubstr("learned back without them"));
 }
 
 TEST_F(StartRecoveryTest, AnEmptyServingOneMayRecoverAndOneWithTablesMayNot) {
