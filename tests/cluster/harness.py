@@ -100,8 +100,9 @@ class Server:
             file.write("\n".join(lines) + "\n")
 
     def program(self):
-        if self.role == "replica" and self.cluster.replica_command:
-            return self.cluster.replica_command
+        command = self.cluster.replica_command if self.role == "replica" else self.cluster.meta_command
+        if command:
+            return command
         return [os.path.join(BUILD, f"arion_{self.role}")]
 
     def start(self, flags=(), preexec=None):
@@ -149,14 +150,16 @@ class Server:
 
 class Cluster:
     """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make.
-    `network`: a network.Network, in which each server gets a place of its own. `replica_command`: what takes the place of
-    arion_replica, with its first arguments; it runs in the server's directory. `replica_threads`: event loops of a replica
+    `network`: a network.Network, in which each server gets a place of its own. `replica_command`, `meta_command`: what takes the
+    place of the program, with its first arguments; it runs in the server's directory. `replica_threads`: event loops of a replica
     server; 0: its default."""
 
-    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None, replica_threads=0):
+    def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None, meta_command=None,
+                 replica_threads=0):
         self.network = network
         self.replica_threads = replica_threads
         self.replica_command = replica_command
+        self.meta_command = meta_command
         self.directory = tempfile.mkdtemp(prefix="arion-cluster-")
         self.data_dirs = data_dirs
         self.replica_settings = replica_settings or {}

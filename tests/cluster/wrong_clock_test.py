@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One server's wall clock is wrong for a while, ahead or behind. It is shown, leads nothing that others can lead, and destroys
-nothing: when its clock is right again it serves every record.
+"""One server's wall clock is wrong for a while, ahead or behind, or several are. It is shown, leads nothing that others can lead,
+and nothing is destroyed: when all clocks are right again every record is served.
 
     tests/cluster/wrong_clock_test.py
 SPDX-License-Identifier: Apache-2.0
@@ -29,9 +29,10 @@ class WrongClock(records.RecordsTest):
         cls.directory = tempfile.TemporaryDirectory()
         library = os.path.join(cls.directory.name, "wrong_clock.so")
         harness.run(["cc", "-shared", "-fPIC", "-o", library, os.path.join(harness.HERE, "wrong_clock.c")])
-        cluster = harness.Cluster(replica_command=["/usr/bin/env", f"LD_PRELOAD={library}",
-                                                   os.path.join(harness.BUILD, "arion_replica")])
-        for server in cluster.replicas:
+        command = ["/usr/bin/env", f"LD_PRELOAD={library}"]
+        cluster = harness.Cluster(replica_command=[*command, os.path.join(harness.BUILD, "arion_replica")],
+                                  meta_command=[*command, os.path.join(harness.BUILD, "arion_meta")])
+        for server in (cluster.meta, *cluster.replicas):
             cls.set_clock(server, 0)
         return cluster
 
@@ -139,6 +140,27 @@ class WrongClock(records.RecordsTest):
         first.start()
         harness.wait_for("it leads nothing that another can lead", lambda: self.leads_nothing(victim))
         self.assertEqual(self.count(b"left"), RECORDS)
+
+    def are_wrong_together(self, servers, offset, prefix, said):
+        """Everything is compacted meanwhile."""
+        for server in servers:
+            self.addCleanup(self.set_clock, server, 0)
+        self.put_with_ttl(prefix, 10 * DAY)
+        for server in servers:
+            self.set_clock(server, offset)
+        harness.wait_for("it is said", lambda: said in self.shell("status"))
+        self.assertIn("compacted: 100 %", self.shell(f"use {self.table}; manual-compaction start -b --wait"))
+        for server in servers:
+            self.set_clock(server, 0)
+        harness.wait_for("it is said no more", lambda: said not in self.shell("status"))
+        self.assertEqual(self.count(prefix), RECORDS)
+
+    def test_where_two_of_three_are_ahead_alike_nobody_destroys_anything(self):
+        self.are_wrong_together(self.cluster.replicas[:2], 30 * DAY, b"two", "most of them do not agree")
+
+    def test_the_meta_servers_own_counts_no_more_than_another(self):
+        for offset in (30 * DAY, -30 * DAY):
+            self.are_wrong_together([self.cluster.meta], offset, b"meta", f"meta server {self.cluster.meta.address}")
 
     def test_what_has_expired_goes_when_all_clocks_are_right(self):
         self.put_with_ttl(b"short", 1)
