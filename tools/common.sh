@@ -5,6 +5,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 JOBS=${JOBS:-$(nproc)}
 # Trees at other places (tools/dev/mutants) share what is compiled.
 export CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1
+# As its manual asks for precompiled headers.
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 # packages_of GROUP...: names from tools/packages.txt.
 packages_of() {
