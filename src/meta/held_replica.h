@@ -22,12 +22,14 @@ struct HeldReplica {
   }
   // By the ballot and decree of its last mutation, where it can say: a server that was told of a
   // later configuration has a larger ballot than its data, and one that restarted knows of fewer
-  // commits than it holds. Else (older servers; 0: a checkpoint without a log) as they compared.
+  // commits than it holds. Of equal ones who was told of the latest configuration comes first: it is
+  // known to lack nothing of that. Else (older servers; 0: a checkpoint without a log) as they
+  // compared.
   auto Rank() const {
     const Decree committed = report->last_committed_decree;
     const Decree prepared = report->last_prepared_decree;
-    return TellsBallot() ? std::tuple(IsWhole(), HeldBallot(), prepared, committed)
-                         : std::tuple(IsWhole(), HeldBallot(), committed, prepared);
+    return TellsBallot() ? std::tuple(IsWhole(), HeldBallot(), prepared, report->ballot, committed)
+                         : std::tuple(IsWhole(), HeldBallot(), committed, report->ballot, prepared);
   }
   bool TellsBallot() const { return report->last_mutation_ballot.value_or(Ballot(0)) > Ballot(0); }
   Ballot HeldBallot() const {

@@ -3,28 +3,37 @@
 
 #include <absl/strings/str_cat.h>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
 #include "base/named_list.h"
+#include "meta/stale_configuration.h"
 
 namespace arion {
 namespace {
 
 constexpr size_t kNamedMax = 5;
 constexpr size_t kDoubtsNamedMax = 3;
+constexpr char kWayOutOfWaiting[] =
+    "; start all servers that hold copies of what waits; where one will not come back: stop this "
+    "meta server, move meta.journal out of meta_data_dir, start it, and recover -s SERVER,... (all "
+    "replica servers that are left)";
 
 bool KnowsLater(const AppInfo& stored, const ReplicaInfo& report) {
   return report.table_version.value_or(0) > stored.version.value_or(0);
 }
 
-int64_t StillBehind(const ClusterState& state) {
-  int64_t behind = 0;
+// Partitions that are not caught up, with what is waited for.
+std::vector<std::string> StillBehind(const ClusterState& state) {
+  std::vector<std::string> behind;
   for (const auto& [app_id, table] : state.tables)
-    behind += std::count_if(table.partitions.begin(), table.partitions.end(),
-                            [](const Partition& partition) { return partition.IsBehind(); });
+    for (const Partition& partition : table.partitions) {
+      if (!partition.IsBehind()) continue;
+      const StaleJudgement judgement = JudgeStale(state, partition);
+      if (judgement.next) continue;  // it is, in a moment
+      behind.push_back(absl::StrCat(partition.config.pid.ToString(), ": ", judgement.reason));
+    }
   return behind;
 }
 
@@ -77,14 +86,16 @@ std::optional<ClusterWarning> StateWentBack(const ClusterState& state) {
       "), so an older copy of meta_data_dir was put back, or it was learned back without them. "
       "Records are not touched by that; what was changed of tables since that copy is lost "
       "(environments, names, replica counts, what was made or dropped)");
-  if (const int64_t behind = StillBehind(state); behind > 0)
-    absl::StrAppend(&warning.problem, "; ", behind,
-                    behind == 1 ? " partition waits" : " partitions wait",
-                    " until all servers have said what they hold");
   warning.way =
       "compare ls -a and get_app_envs of each table with what they should be, set again what is "
       "missing, drop what had been dropped; find out who put the copy back, or whether the disk "
       "of meta_data_dir did (this is said for a day)";
+  if (const std::vector<std::string> behind = StillBehind(state); !behind.empty()) {
+    absl::StrAppend(&warning.problem, "; ", behind.size(),
+                    behind.size() == 1 ? " partition waits (" : " partitions wait (",
+                    NamedList(behind, kNamedMax, [](const std::string& one) { return one; }), ")");
+    warning.way += kWayOutOfWaiting;
+  }
   return warning;
 }
 

@@ -64,12 +64,12 @@ TEST(ClusterRecoveryTest, WhoWasToldOfALaterBallotIsNotTheBestForThat) {
   held[0].replicas = {Replica({1, 0}, 8, 91, 91)};
   held[1].replicas = {Replica({1, 0}, 9, 80, 88)};
   held[1].replicas[0].last_mutation_ballot = Ballot(7);
-  held[2].replicas = {Replica({1, 0}, 9, 85, 91)};  // it restarted: what it holds counts
+  held[2].replicas = {Replica({1, 0}, 9, 85, 91)};  // it restarted: what it holds counts, as much
   held[2].replicas[0].last_mutation_ballot = Ballot(8);
   const RecoveredCluster recovered = RecoverCluster(held, {});
   const PartitionConfiguration& config = recovered.tables.at(1).partitions.at(0).config;
   EXPECT_EQ(config.ballot, Ballot(9));
-  EXPECT_EQ(config.last_drops, (std::vector{ServerAt(2), ServerAt(3), ServerAt(1)}));
+  EXPECT_EQ(config.last_drops, (std::vector{ServerAt(2), ServerAt(1), ServerAt(3)}));
   // Servers that don't say what they hold, or can't (0), are compared as ever.
   held[0].replicas[0].last_mutation_ballot = Ballot(0);
   held[1].replicas[0].last_mutation_ballot.reset();

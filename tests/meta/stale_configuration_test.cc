@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "meta/configuration_change.h"
 #include "meta/partition_guardian.h"
 #include "meta/replica_garbage.h"
@@ -133,6 +135,26 @@ TEST_F(StaleConfigurationTest, WithoutAPrimaryAllAreHeardBeforeTheBestLeads) {
   EXPECT_EQ(next.MemberCount(), 0u);
   EXPECT_EQ(next.last_drops, (std::vector{kC, kB, kD}));
   ExpectAssigned(kD);
+}
+
+// Seed 910045 of meta-put-back: who knew of the later commit knew of no later ballot, and the two hold
+// the same.
+TEST_F(StaleConfigurationTest, OfThoseWhoHoldTheSameWhoWasToldOfTheLatestLeads) {
+  HasNothing(kA);
+  HasNothing(kC);
+  for (const auto& [node, ballot, committed] : {std::tuple(kB, 11, 12), std::tuple(kD, 9, 13)}) {
+    const ReplicaInfo info{.pid = kPid,
+                           .ballot = Ballot(ballot),
+                           .status = kInactive,
+                           .last_committed_decree = Decree(committed),
+                           .last_prepared_decree = Decree(13),
+                           .durability = static_cast<int8_t>(Durability::kFsync),
+                           .last_mutation_ballot = Ballot(8)};
+    NoteReports(state_, {.node = node, .stored_replicas = std::vector{info}}, 0, absl::Seconds(10),
+                kNow);
+  }
+  EXPECT_EQ(Next().last_drops, (std::vector{kD, kB}));
+  ExpectAssigned(kB);
 }
 
 TEST_F(StaleConfigurationTest, ALearnersStateNeverLeads) {

@@ -35,6 +35,7 @@ TEST_F(StateWentBackTest, WhoKnowsWhatIsStoredOrLessShowsNothing) {
 }
 
 TEST_F(StateWentBackTest, ALargerBallotShowsItAlsoWhenItIsCaughtUp) {
+  state_.nodes[kA].collected = false;
   Knows(kB, 6, 7);
   auto warning = StateWentBack(state_);
   ASSERT_TRUE(warning);
@@ -43,13 +44,16 @@ TEST_F(StateWentBackTest, ALargerBallotShowsItAlsoWhenItIsCaughtUp) {
   EXPECT_THAT(warning->problem, HasSubstr("servers knew larger ballots of 1.0 than"));
   EXPECT_THAT(warning->problem, HasSubstr(kB.ToString()));
   EXPECT_THAT(warning->problem, HasSubstr("environments"));
-  EXPECT_THAT(warning->problem, HasSubstr("1 partition waits"));
+  EXPECT_THAT(warning->problem, HasSubstr("1 partition waits (1.0: a larger ballot than is stored "
+                                          "was shown, and not every server"));
   EXPECT_THAT(warning->way, HasSubstr("get_app_envs"));
+  EXPECT_THAT(warning->way, HasSubstr("recover -s SERVER"));
   partition().config.ballot = Ballot(7);
   Knows(kB, 6, 7);
   warning = StateWentBack(state_);
   ASSERT_TRUE(warning);
   EXPECT_THAT(warning->problem, Not(HasSubstr("waits")));
+  EXPECT_THAT(warning->way, Not(HasSubstr("recover -s")));
   EXPECT_EQ(OverviewOf(state_, FunctionLevel::kSteady, 2).warnings, std::vector{*warning});
 }
 
