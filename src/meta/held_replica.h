@@ -37,11 +37,26 @@ struct HeldReplica {
   }
 };
 
+// Puts last, as the best, one that knows to be committed all that any other holds, and was told of the
+// latest configuration, if there is one: it holds everything, however the ranks are.
+inline void PutWholeOneLast(std::vector<HeldReplica>& found) {
+  const auto holds_all = [&](const HeldReplica& one) {
+    return one.IsWhole() && std::all_of(found.begin(), found.end(), [&](const HeldReplica& other) {
+             return other.report->ballot <= one.report->ballot &&
+                    (!other.IsWhole() ||
+                     other.report->last_prepared_decree <= one.report->last_committed_decree);
+           });
+  };
+  const auto last = std::find_if(found.rbegin(), found.rend(), holds_all);
+  if (last != found.rend()) std::rotate(last.base() - 1, last.base(), found.end());
+}
+
 // They become `last_drops` of a partition without members, the best one last, under the largest
 // ballot of any (kBallotMax at most); the guardian revives it. Sorts them so.
 inline void LeaveTo(std::vector<HeldReplica>& found, PartitionConfiguration* config) {
   std::stable_sort(found.begin(), found.end(),
                    [](const HeldReplica& a, const HeldReplica& b) { return a.Rank() < b.Rank(); });
+  PutWholeOneLast(found);
   for (const HeldReplica& replica : found) {
     if (replica.report->ballot <= kBallotMax)
       config->ballot = std::max(config->ballot, replica.report->ballot);

@@ -157,6 +157,25 @@ TEST_F(StaleConfigurationTest, OfThoseWhoHoldTheSameWhoWasToldOfTheLatestLeads) 
   ExpectAssigned(kB);
 }
 
+// Seed 910173 of meta-put-back: a copy that is a checkpoint without a log can't say of which ballot its
+// last mutation is, and was taken for later by the ballot that it had been told.
+TEST_F(StaleConfigurationTest, WhoKnowsAllThatOthersHoldToBeCommittedAndTheLatestBallotLeads) {
+  HasNothing(kA);
+  HasNothing(kC);
+  Reports(kB, 11, kInactive, 10, 7);
+  Reports(kD, 9, kInactive, 10, 0);
+  EXPECT_EQ(Next().last_drops, (std::vector{kD, kB}));
+  ExpectAssigned(kB);
+}
+
+TEST_F(StaleConfigurationTest, WhereSomebodyHoldsMoreWhoWasToldTheLatestBallotDoesNot) {
+  HasNothing(kA);
+  HasNothing(kC);
+  Reports(kB, 11, kInactive, 10, 7);
+  Reports(kD, 9, kInactive, 11, 9);
+  ExpectToWait();
+}
+
 TEST_F(StaleConfigurationTest, ALearnersStateNeverLeads) {
   HasNothing(kA);
   HasNothing(kC);
