@@ -21,9 +21,19 @@
 #include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_view.h"
 #include "env/blocking_call.h"
+#include "env/thread_limit.h"
 
 namespace arion {
 namespace {
+
+// A database is opened with 15 for a moment and one of the process that stays. RocksDB ends the
+// process where the system does not make one.
+constexpr int kThreadsOfOpening = 16;
+
+absl::Status StartThreads(DiskThreads& threads) {
+  RETURN_IF_ERROR(threads.Start());
+  return TryThreads(kThreadsOfOpening);
+}
 
 constexpr char kContent[] = "rdb";
 constexpr uint64_t kCompactionStepBytes = uint64_t{128} << 20;
@@ -415,6 +425,7 @@ absl::StatusOr<std::unique_ptr<Engine>> RocksdbEngineFactory::Open(
   auto expiry = std::make_shared<ExpiryRule>();
   expiry->now = [&clock = environment_.clock()] { return ExpiredForGood(clock); };
   Shared::Disk& disk = shared_->DiskOf(environment_, data_directory);
+  RETURN_IF_ERROR(StartThreads(*disk.env));
   DatabaseOptions options{.env = disk.env,
                           .db = MakeDbOptions(options_, *shared_),
                           .data = MakeDataOptions(options_, *shared_, expiry),
@@ -434,9 +445,9 @@ absl::Status RocksdbEngineFactory::InstallCheckpoint(const std::string& checkpoi
                                                      Decree decree,
                                                      const std::string& data_directory) {
   FileSystem& files = environment_.files();
-  ASSIGN_OR_RETURN(
-      Decree found,
-      DecreeOfCheckpoint(shared_->DiskOf(environment_, data_directory).env, checkpoint_directory));
+  const Shared::Disk& disk = shared_->DiskOf(environment_, data_directory);
+  RETURN_IF_ERROR(StartThreads(*disk.env));
+  ASSIGN_OR_RETURN(Decree found, DecreeOfCheckpoint(disk.env, checkpoint_directory));
   if (found != decree) {
     return absl::DataLossError(absl::StrCat(checkpoint_directory, " holds decree ", found.value(),
                                             ", not ", decree.value()));

@@ -2,9 +2,13 @@
 #include "engine/rocksdb_threads.h"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
+#include "base/log.h"
+#include "base/status.h"
 #include "env/background_thread.h"
+#include "env/thread_limit.h"
 
 namespace arion {
 namespace {
@@ -62,10 +66,34 @@ void DiskThreads::Run(Pool& pool, const char* name) {
   }
 }
 
-void DiskThreads::StartMore(Pool& pool) {
+absl::Status DiskThreads::Start() {
+  for (const Priority priority : {Priority::HIGH, Priority::LOW}) {
+    Pool& pool = pools_[priority];
+    const std::lock_guard lock(pool.mutex);
+    if (pool.threads.empty()) RETURN_IF_ERROR(StartOne(pool));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DiskThreads::StartOne(Pool& pool) {
   const char* name = &pool == &pools_[Priority::HIGH] ? "rocksdb_flush" : "rocksdb_compact";
-  while (pool.threads.size() < pool.limit)
+  try {
     pool.threads.emplace_back([&pool, name] { Run(pool, name); });
+    return absl::OkStatus();
+  } catch (const std::system_error& error) {
+    return ThreadRefused(error);
+  }
+}
+
+void DiskThreads::StartMore(Pool& pool) {
+  while (pool.threads.size() < pool.limit) {
+    const absl::Status started = StartOne(pool);
+    if (started.ok()) continue;
+    CHECK(!pool.threads.empty()) << started;  // Start was not called
+    LOG_EVERY_N(WARNING, 100) << "a disk's " << pool.threads.size() << " threads of " << pool.limit
+                              << " flush or compact alone: " << started.message();
+    return;
+  }
 }
 
 void DiskThreads::Schedule(void (*work)(void*), void* argument, Priority priority, void* tag,

@@ -8,6 +8,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/status/status.h>
 #include <rocksdb/env.h>
 
 #include <array>
@@ -39,6 +40,10 @@ class DiskThreads : public rocksdb::EnvWrapper {
    private:
     Pool& compactions_;
   };
+
+  // Before work is scheduled: one thread each for flushes and compactions, which make do with that
+  // where the system refuses more. ResourceExhausted: it refuses these; to be asked again.
+  absl::Status Start();
 
   const char* Name() const override { return "arion disk threads"; }
 
@@ -81,6 +86,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
     bool GivesWay() const;
   };
   static void Run(Pool& pool, const char* name);
+  absl::Status StartOne(Pool& pool);
   void StartMore(Pool& pool);
 
   std::array<Pool, Priority::TOTAL> pools_;

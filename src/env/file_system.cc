@@ -30,9 +30,13 @@ bool IsRefusal(const absl::Status& status) {
 std::optional<Want> WantIn(std::string_view text) {
   // Space last: RocksDB writes that before the others.
   static constexpr std::pair<std::string_view, Want> kTexts[] = {
-      {"Too many open files", Want::kOpenFiles},    {"Cannot allocate memory", Want::kMemory},
-      {"Permission denied", Want::kPermission},     {"Operation not permitted", Want::kPermission},
-      {"Read-only file system", Want::kPermission}, {"No space left on device", Want::kSpace},
+      {"Too many open files", Want::kOpenFiles},
+      {"Cannot allocate memory", Want::kMemory},
+      {kNoThread, Want::kMemory},
+      {"Permission denied", Want::kPermission},
+      {"Operation not permitted", Want::kPermission},
+      {"Read-only file system", Want::kPermission},
+      {"No space left on device", Want::kSpace},
   };
   for (const auto& [words, want] : kTexts)
     if (text.find(words) != std::string_view::npos) return want;

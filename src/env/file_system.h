@@ -105,6 +105,7 @@ Want WantOf(const absl::Status& status);
 std::string_view NameOf(Want want);  // "open files"
 // By the system's words in a message, which are all that comes through RocksDB; nullopt: none.
 std::optional<Want> WantIn(std::string_view text);
+inline constexpr std::string_view kNoThread = "no thread can be made";  // counts as one of memory
 bool LacksSpace(const absl::Status& status);
 // It is one, and no disk is to blame.
 bool LacksOpenFiles(const absl::Status& status);

@@ -41,7 +41,9 @@ absl::Status Refused(std::string_view what, int error) {
   return absl::UnavailableError(
       absl::StrCat("io_uring is refused: ", Text(what), ": ",
                    std::error_code(error, std::generic_category()).message(),
-                   error == ENOMEM ? " (see LimitMEMLOCK)" : ""));
+                   error == ENOMEM      ? " (see LimitMEMLOCK)"
+                   : error == ECANCELED ? " (see LimitNPROC and TasksMax)"
+                                        : ""));
 }
 
 // Debian's liburing forgot to export its function for that. 0 or an errno.

@@ -12,17 +12,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <exception>
 #include <future>
 #include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
 #include "base/status.h"
 #include "env/posix_patience.h"
+#include "env/thread_limit.h"
 #include "main/directory_check.h"
 #include "main/server_flags.h"
 #include "main/server_log.h"
@@ -159,6 +162,28 @@ absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv)
   return MakeServerConfigOnceNamesAreFound(kind, file, command_line.settings);
 }
 
+// For what nobody catches: no code of ours throws, std::thread does where the system makes none.
+[[noreturn]] void EndByException() {
+  try {
+    std::rethrow_exception(std::current_exception());
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      const absl::Status refused = ThreadRefused(error);
+      LOG(ERROR) << "ends: " << refused.message();
+      if (LogsToFiles()) fprintf(stderr, "ends: %s\n", std::string(refused.message()).c_str());
+      FlushLog();
+      _exit(kExitFailed);
+    }
+    LOG(ERROR) << "ends by an exception: " << error.what();
+  } catch (const std::exception& error) {
+    LOG(ERROR) << "ends by an exception: " << error.what();
+  } catch (...) {
+    LOG(ERROR) << "ends";
+  }
+  FlushLog();
+  std::abort();
+}
+
 }  // namespace
 
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
@@ -174,6 +199,7 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
 }
 
 void PrepareProcess() {
+  std::set_terminate(EndByException);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);  // gets the lowest number: this one
   for (const int ignored : {SIGPIPE, SIGUSR2}) signal(ignored, SIG_IGN);

@@ -31,9 +31,10 @@ constexpr int kExitStoppedAtOnce = 143;
 // disk or by a chown: kExitFailed, and the service manager tries again.
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
-// Before any other thread is made and any file is opened. Signals wait for RunUntilStopped. Of the
-// standard streams those that are closed lead to /dev/null: a file of data that gets such a number
-// would get the lines of the log.
+// Before any other thread is made and any file is opened. A thread that the system refuses at the
+// start ends the process with kExitFailed, limit and remedy said. Signals wait for RunUntilStopped.
+// Of the standard streams those that are closed lead to /dev/null: a file of data that gets such a
+// number would get the lines of the log.
 void PrepareProcess();
 
 // The number of event loops: as configured, or one a core and at most 8.

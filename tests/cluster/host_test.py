@@ -9,6 +9,7 @@ import contextlib
 import glob
 import os
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import unittest
 
 import data_api
 import harness
+import thft
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "support"))
 import without_io_uring  # noqa: E402  pylint: disable=wrong-import-position
@@ -114,6 +116,42 @@ class Host(unittest.TestCase):
                 flags = int(re.search(r"flags:\s*(\d+)", self.text_of(f"/proc/{server.process.pid}/fdinfo/{stream}"))[1], 8)
                 self.assertEqual(flags & os.O_ACCMODE, os.O_RDWR)
             self.assertEqual(server.stop(), 0)
+
+    @unittest.skipUnless(os.geteuid() == 0, "becomes another user")
+    def test_for_want_of_threads_a_server_says_so_and_opens_no_replica_before_there_are_some(self):
+        def limited(threads):
+            resource.setrlimit(resource.RLIMIT_NPROC, (threads, threads))
+            os.setgroups([])
+            os.setgid(54323)
+            os.setuid(54323)  # whom nobody else is: the limit is the user's
+        cluster = self.cluster(servers=1)
+        os.chmod(cluster.directory, 0o755)
+        for server in cluster.servers():
+            server.write_config()
+            self.give(server.directory, 54323)
+            server.start(preexec=lambda: limited(5))
+            self.assertEqual(server.process.wait(30), 1)
+            self.assertIn("no thread can be made: Resource temporarily unavailable; all processes of this user may have 5", server.logged())
+        cluster.meta.start()
+        server = cluster.replicas[0]
+        server.start(preexec=lambda: limited(100))
+        for one in cluster.servers():
+            cluster.wait_listening(one)
+        harness.wait_for("the server is known", lambda: cluster.alive() == 1)
+        others = subprocess.Popen(["sh", "-c", "for i in $(seq 100); do sleep 300 & done; echo; wait"], preexec_fn=lambda: limited(1000),
+                                  stdout=subprocess.PIPE, start_new_session=True)
+        self.addCleanup(others.stdout.close)
+        self.addCleanup(others.wait)
+        self.addCleanup(lambda: others.poll() is None and os.killpg(others.pid, signal.SIGKILL))
+        others.stdout.readline()
+        self.assertEqual(thft.create_table(cluster.meta.address, "temp", 2, 1, None), "ERR_OK")
+        harness.wait_for("it says why it opens none", lambda: "no thread can be made" in server.logged().split("listening on")[1])
+        self.assertTrue(server.is_running())
+        os.killpg(others.pid, signal.SIGKILL)
+        cluster.wait_healthy("temp", replicas=1)
+        self.assertIn('"v"', self.shell(cluster, "use temp; set k s v; get k s"))
+        self.assertEqual([path for path in self.replicas_of(server) if not path.endswith(".pegasus")], [])
+        self.assertEqual(server.stop(), 0)
 
     def full_pipe(self):
         """(reader, writer) of a pipe that takes nothing more."""

@@ -9,6 +9,8 @@
 #include <latch>
 #include <utility>
 
+#include "env/file_system.h"
+
 namespace arion {
 namespace {
 
@@ -91,6 +93,29 @@ TEST(DiskThreads, CompactionsWaitWhileADatabaseIsOpenedAndFlushesDoNot) {
     EXPECT_EQ(threads.GetThreadPoolQueueLen(Priority::LOW), 1u);
   }
   compacted.wait();
+}
+
+// 0 if what is done without more threads is done by those there are.
+int ExitCodeWithoutMoreThreads() {
+  DiskThreads threads(Below()), late(Below());
+  if (!threads.Start().ok()) return 2;
+  const rlimit none{0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(54322) != 0) return 3;
+  const absl::Status refused = late.Start();
+  if (!absl::IsResourceExhausted(refused) || WantOf(refused) != Want::kMemory) return 4;
+  for (const Priority priority : {Priority::HIGH, Priority::LOW}) {
+    threads.IncBackgroundThreadsIfNeeded(3, priority);
+    std::latch done(1);
+    threads.Schedule(CountDown, &done, priority, nullptr, nullptr);
+    done.wait();
+  }
+  return 0;
+}
+
+TEST(DiskThreads, WhereTheSystemMakesNoMoreThoseThereAreDoAll) {
+  if (::geteuid() != 0) GTEST_SKIP() << "becomes another user";
+  EXPECT_EXIT(_exit(ExitCodeWithoutMoreThreads()), testing::ExitedWithCode(0),
+              "no thread can be made");
 }
 
 }  // namespace
