@@ -2,6 +2,7 @@
 #include "main/server_process.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -162,6 +163,21 @@ absl::StatusOr<ServerConfig> Configure(ServerKind kind, int* argc, char*** argv)
   return MakeServerConfigOnceNamesAreFound(kind, file, command_line.settings);
 }
 
+constexpr rlim_t kFileBytesMin = rlim_t{4} << 30;  // a log's file has half of it at most
+
+// Raises the limit of a file's size as far as it goes. Who meets it is ended by a signal, or has a
+// disk that seems to fail.
+absl::Status RaiseFileSizeLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0) return absl::OkStatus();
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_FSIZE, &limit);
+  if (limit.rlim_max >= kFileBytesMin) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "not started: a file may have ", limit.rlim_max, " bytes, at least ", kFileBytesMin,
+      " are needed; raise it: LimitFSIZE=infinity in the unit of the service, or ulimit -f"));
+}
+
 // For what nobody catches: no code of ours throws, std::thread does where the system makes none.
 [[noreturn]] void EndByException() {
   try {
@@ -190,6 +206,7 @@ ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv) {
   const char* program = (*argv)[0];
   absl::StatusOr<ServerConfig> config = Configure(kind, argc, argv);
   if (!config.ok()) Exit(config.status(), kExitUsage);
+  if (absl::Status status = RaiseFileSizeLimit(); !status.ok()) Exit(status, kExitFailed);
   // A directory may come, with its disk, or be given to the service.
   if (absl::Status status = CheckDirectories(kind, &*config); !status.ok())
     Exit(status, absl::IsInvalidArgument(status) ? kExitUsage : kExitFailed);
@@ -202,7 +219,7 @@ void PrepareProcess() {
   std::set_terminate(EndByException);
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd)
     if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDWR);  // gets the lowest number: this one
-  for (const int ignored : {SIGPIPE, SIGUSR2}) signal(ignored, SIG_IGN);
+  for (const int ignored : {SIGPIPE, SIGUSR2, SIGXFSZ}) signal(ignored, SIG_IGN);
   sigset_t signals = AwaitedSignals();
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }

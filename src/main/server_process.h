@@ -4,7 +4,7 @@
 //             configuration or command line is wrong · 143 a second SIGTERM (or SIGINT) ended a
 //             stop that was under way.
 // Signals     SIGTERM, SIGINT: a clean stop. SIGHUP, SIGUSR1: log files are opened anew; neither
-//             ends a server. SIGPIPE and SIGUSR2 are ignored.
+//             ends a server. SIGPIPE, SIGUSR2 and SIGXFSZ are ignored.
 // Threads     On the main thread.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

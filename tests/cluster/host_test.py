@@ -153,6 +153,19 @@ class Host(unittest.TestCase):
         self.assertEqual([path for path in self.replicas_of(server) if not path.endswith(".pegasus")], [])
         self.assertEqual(server.stop(), 0)
 
+    def test_a_limit_of_a_files_size_is_raised_or_said(self):
+        cluster = self.cluster(servers=1)
+        megabyte = 1 << 20
+        self.start(cluster, preexec=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (megabyte, resource.RLIM_INFINITY)))
+        cluster.create_table("temp", partitions=1, replicas=1)
+        for number in range(20):  # more than that in one log
+            self.shell(cluster, f"use temp; set k{number} s {'v' * 100_000}")
+        for server in cluster.servers():
+            self.assertEqual(server.stop(), 0)
+            server.start(preexec=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (megabyte, megabyte)))
+            self.assertEqual(server.process.wait(30), 1)
+            self.assertIn("a file may have 1048576 bytes, at least 4294967296 are needed", server.logged())
+
     def full_pipe(self):
         """(reader, writer) of a pipe that takes nothing more."""
         reader, writer = os.pipe()
