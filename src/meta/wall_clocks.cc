@@ -27,7 +27,8 @@ void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall
     clocks_count_from_ = Now() + kWaitedAtMost;
   }
   ours_before_ = ours;
-  if (Now() < clocks_count_from_) wall_ms = std::nullopt;
+  if (phase_ == Phase::kServing) NoteStandstill();  // of the process alone: beacons waited, too
+  if (Now() < clocks_count_from_ || Now() < excused_until_) wall_ms = std::nullopt;
   if (wall_ms && *wall_ms >= 0 && *wall_ms <= kWallMillisMax)
     cluster_clock_.Note(from, absl::Milliseconds(*wall_ms - monotonic_ms), ours,
                         state_.AliveCount());

@@ -252,6 +252,17 @@ TEST_F(MetaServerTest, AWallClockBeyondAllNumbersTellsNothing) {
   }
 }
 
+// As after SIGSTOP: what was sent meanwhile is read at once, with the time at which it was sent.
+TEST_F(MetaServerTest, AfterAStandstillWhatWaitedTellsNoTime) {
+  StartAndSync(3);
+  Pass(absl::Seconds(4));
+  node_.PauseFor(absl::Seconds(20));
+  testing::internal::CaptureStderr();
+  Pass(absl::Seconds(24));
+  const std::string logged = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(logged.find("wall clock"), std::string::npos) << logged;
+}
+
 TEST_F(MetaServerTest, AnOlderCopyOfTheStatePutBackIsCaughtUp) {
   CompleteTable(3);
   const std::string copy = CopyOfTheState();
