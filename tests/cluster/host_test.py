@@ -74,6 +74,8 @@ class Host(unittest.TestCase):
         harness.wait_for("all servers are known", lambda: cluster.alive() == 3)
         cluster.create_table("temp", partitions=2)
         self.assertIn('"v"', self.shell(cluster, "use temp; set k s v; get k s"))
+        if "io_uring_setup" in cluster.replicas[0].logged():
+            self.skipTest("all of io_uring is refused here")
         for server, name in zip(cluster.replicas, lacked):
             self.assertIn(f"bounded threads; io_uring is refused: {name}: Invalid argument", server.logged())
         for server in cluster.servers():
