@@ -177,7 +177,7 @@ absl::Status PosixLogDevice::Refusal(const WriteRequest& request) {
 
 absl::Status PosixLogDevice::WriteFailed(const PendingWrite& write, int error) {
   PosixLogFile& file = FileOf(write.request);
-  if (IsOutOfSpace(error)) return PosixError(error, "write", file.path());
+  if (IsOutOfSpace(error) || error == ENOMEM) return PosixError(error, "write", file.path());
   file.Fail();
   return absl::DataLossError(absl::StrCat("write ", file.path(), ": ", std::strerror(error)));
 }

@@ -403,7 +403,7 @@ INSTANTIATE_TEST_SUITE_P(Operations, LackedOperationTest,
 
 // The log writes the same bytes again, so it does not matter whether the write or the flush that it
 // carried found no space.
-TEST(PosixLogDeviceErrorsTest, AWriteThatCarriesItsFlushMayLackSpaceToo) {
+TEST(PosixLogDeviceErrorsTest, AWriteThatCarriesItsFlushMayLackSpaceOrMemoryToo) {
   class Device : public PosixLogDevice {
    public:
     using PosixLogDevice::PosixLogDevice;
@@ -418,6 +418,7 @@ TEST(PosixLogDeviceErrorsTest, AWriteThatCarriesItsFlushMayLackSpaceToo) {
   write.carries_flush = true;
   auto& file = static_cast<PosixLogFile&>(*write.request.file);
   EXPECT_TRUE(absl::IsResourceExhausted(Device::WriteFailed(write, ENOSPC)));
+  EXPECT_EQ(WantOf(Device::WriteFailed(write, ENOMEM)), Want::kMemory);
   EXPECT_FALSE(file.has_failed());
   EXPECT_TRUE(absl::IsDataLoss(Device::WriteFailed(write, EIO)));
   EXPECT_TRUE(file.has_failed());
