@@ -14,12 +14,15 @@
 namespace arion {
 
 absl::Status ThreadRefused(const std::system_error& error) {
-  std::string of_user;
+  std::string limits;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NPROC, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-    of_user = absl::StrCat("; all processes of this user may have ", limit.rlim_cur);
+    absl::StrAppend(&limits, "; all processes of this user may have ", limit.rlim_cur);
+  if (::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    absl::StrAppend(&limits, "; this process may have ", limit.rlim_cur,
+                    " bytes of addresses, stacks included (LimitAS=, ulimit -v)");
   return absl::ResourceExhaustedError(
-      absl::StrCat(Text(kNoThread), ": ", error.code().message(), of_user,
+      absl::StrCat(Text(kNoThread), ": ", error.code().message(), limits,
                    "; raise LimitNPROC= and TasksMax= of the service, or ulimit -u"));
 }
 

@@ -65,7 +65,8 @@ void PrintHelp(const std::string& program) {
       "\nSignals: SIGTERM or SIGINT stops the server cleanly, a second one at once (exit code "
       "143). "
       "SIGHUP or SIGUSR1\nopens the log files anew, for logrotate; neither ever ends the server. "
-      "SIGPIPE and SIGUSR2 are\nignored. SIGQUIT and SIGABRT end it at once, with a core dump if "
+      "SIGPIPE, SIGUSR2 and\nSIGXFSZ are ignored. SIGQUIT and SIGABRT end it at once, with a core "
+      "dump if "
       "the system keeps those.\n");
 }
 
