@@ -22,8 +22,8 @@ struct HeldReplica {
   }
   // By the ballot and decree of its last mutation, where it can say: a server that was told of a
   // later configuration has a larger ballot than its data, and one that restarted knows of fewer
-  // commits than it holds. Of equal ones who was told of the latest configuration comes first: it is
-  // known to lack nothing of that. Else (older servers; 0: a checkpoint without a log) as they
+  // commits than it holds. Of equal ones who was told of the latest configuration comes first: it
+  // is known to lack nothing of that. Else (older servers; 0: a checkpoint without a log) as they
   // compared.
   auto Rank() const {
     const Decree committed = report->last_committed_decree;
@@ -37,8 +37,8 @@ struct HeldReplica {
   }
 };
 
-// Puts last, as the best, one that knows to be committed all that any other holds, and was told of the
-// latest configuration, if there is one: it holds everything, however the ranks are.
+// Puts last, as the best, one that knows to be committed all that any other holds, and was told of
+// the latest configuration, if there is one: it holds everything, however the ranks are.
 inline void PutWholeOneLast(std::vector<HeldReplica>& found) {
   const auto holds_all = [&](const HeldReplica& one) {
     return one.IsWhole() && std::all_of(found.begin(), found.end(), [&](const HeldReplica& other) {

@@ -84,6 +84,8 @@ const char* FaultName(Fault fault) {
       return "disks-put-back";
     case Fault::kDiskOfAnother:
       return "disk-of-another";
+    case Fault::kMetaPutBack:
+      return "meta-put-back";
   }
   return "?";
 }

@@ -47,8 +47,10 @@ enum class Fault : uint8_t {
   kDisksPutBack,  // the power of all fails, and the disks of several come back older, of each group
                   // all but one, the directories of a server from two moments; as kDiskLost
   kDiskOfAnother,  // a server starts again with an earlier copy of another one's disk; as kDiskLost
+  kMetaPutBack,  // the meta server starts again with an earlier copy of its state, while all run, or
+                 // the power of all fails and disks come back older, too, as by kDisksPutBack
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kDiskOfAnother) + 1;
+constexpr int kFaultCount = static_cast<int>(Fault::kMetaPutBack) + 1;
 constexpr Fault kLastOfSwarm = Fault::kDiskPutBack;  // the others come by name only
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);

@@ -282,6 +282,7 @@ void SimCluster::StartMeta() {
         if (HasGivenUpReserve()) coverage_.Hit(Probe::kStoredByReserve);
         if (last != stored_.end()) NoteLastCopy(last->second, config);
         stored_[config.pid] = config;
+        stored_last_ = world_.now();
       },
       [this](const absl::Status& why) {
         if (is_meta_disk_full_ && LacksSpace(why) && !meta_.node->disk().is_in_trouble())
@@ -510,6 +511,7 @@ RunReport SimCluster::Run() {
     ScheduleFault();
     if (KeepsImages()) KeepImages();
     if (options_.meta_state == SimClusterOptions::MetaState::kOlderCopyPutBack) KeepCopyOfState();
+    if (options_.faults.Has(Fault::kMetaPutBack)) KeepStates();
     if (options_.space == SimClusterOptions::Space::kOneDiskFull) FillOneDisk();
     world_.RunFor(options_.run_length);
     // Where hardly anything gets through, as where all crash every second, it takes longer.
@@ -517,6 +519,8 @@ RunReport SimCluster::Run() {
       world_.RunFor(options_.run_length);
     HealAll();
     AwaitHealth();
+    // What odd messages say of ballots is believed.
+    if (states_put_back_ == 0 && options_.faults.odd_percent == 0) CheckItIsSaid(false);
     AwaitTidiness();
   }
   return Report();

@@ -198,8 +198,9 @@ class SimCluster {
   void KeepImage(Server& server);
   // The power of the others may go with it.
   void PutBackDisk(Server& server);
-  void PutBackDisks(Server& first);
-  void PutBackFromTwoMoments(Server& server);
+  enum class Moments { kOne, kTwo };
+  void PutBackDisks(Server& first, Moments moments);
+  void PutBackDirectories(Server& server, Moments moments);
   // Nobody has said yet whose it is.
   void PutBackDiskOf(const Server& owner, Server& server);
   bool HaveAllWithout(const std::set<Endpoint>& lost) const;  // each group, a member
@@ -209,9 +210,23 @@ class SimCluster {
   static std::set<std::string> SetAsideAsFailed(const SimDisk& disk);
   void CrashOne(Server& server, absl::Duration length);
   void CrashAll();
-  // Of the meta server's state; PutBack waits for its moment.
+  // What the meta server had stored at one moment.
+  struct KeptState {
+    std::string journal;
+    std::map<PartitionId, PartitionConfiguration> stored;
+  };
+  KeptState StateNow() const;
+  // Of the meta server, on whose disk nothing runs.
+  void ReplaceState(const KeptState& state);
+  bool IsOlder(const KeptState& state, int64_t ballots) const;  // somewhere by so many
+  // PutBack waits for its moment.
   void KeepCopyOfState();
   void PutBackCopyOfState();
+  void KeepStates();
+  void PutBackState(Server& server);
+  void PutBackDisksWithPower(Server& server);
+  // The meta server says that its state went back, or does not.
+  void CheckItIsSaid(bool went_back);
   void FillOneDisk();
   void JudgeFullDisk(const Server& full);
   // Once its reserve is whole: then no failover may be refused.
@@ -286,6 +301,7 @@ class SimCluster {
   BallotChecker ballots_;
   std::optional<Bounds> bounds_;  // once the settings are drawn
   std::map<PartitionId, PartitionConfiguration> stored_;
+  Instant stored_last_{0};  // when
   ReplicaServerOptions server_options_;
   MetaServerOptions meta_options_;
   Meta meta_;
@@ -304,8 +320,9 @@ class SimCluster {
   Instant calm_until_{0};
   std::array<int64_t, kFaultCount> faults_{};
   int64_t faults_drawn_ = 0;
-  std::string kept_state_;                                     // what the meta server's file held
-  std::map<PartitionId, PartitionConfiguration> kept_stored_;  // with this
+  std::vector<KeptState> kept_states_;
+  // While its state is put back: what the meta server will begin with.
+  std::map<PartitionId, PartitionConfiguration> believed_;
   int states_put_back_ = 0;
   bool is_meta_disk_full_ = false;  // and its reserve was whole when that began
   bool awaits_calm_ = false;

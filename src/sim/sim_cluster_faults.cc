@@ -126,34 +126,6 @@ void SimCluster::CrashAll() {
   }
 }
 
-void SimCluster::KeepCopyOfState() {
-  const auto file = meta_.node->disk().Find(absl::StrCat(kMetaRoot, "/meta.journal"));
-  CHECK(file.ok()) << file.status();
-  kept_state_ = (*file)->content;
-  kept_stored_ = stored_;
-  PutBackCopyOfState();
-}
-
-void SimCluster::PutBackCopyOfState() {
-  world_.After(absl::Milliseconds(100), EventKind::kFault, [this] {
-    const bool is_older = std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
-      const auto kept = kept_stored_.find(entry.first);
-      return kept != kept_stored_.end() && kept->second.ballot + 1 < entry.second.ballot;
-    });
-    if (!faults_on_) return;
-    if (!is_older || !IsCalm()) return PutBackCopyOfState();
-    LOG(INFO) << "fault: an older copy of the meta server's state is put back";
-    CrashMeta(CrashMode::kProcess);
-    const auto file = *meta_.node->disk().Find(absl::StrCat(kMetaRoot, "/meta.journal"));
-    CHECK(meta_.node->disk().Truncate(*file, 0).ok());
-    CHECK(meta_.node->disk().Write(*file, 0, kept_state_, SimDisk::Path::kCached).ok());
-    meta_.node->disk().MakeDurable();
-    ++states_put_back_;
-    calm_until_ = world_.now() + absl::Seconds(20);
-    StartMeta();
-  });
-}
-
 void SimCluster::FillOneDisk() {
   world_.After(absl::Seconds(5), EventKind::kFault, [this] {
     Server& full = AnyServer();
@@ -406,6 +378,8 @@ void SimCluster::Inject(Fault fault) {
     case Fault::kDisksPutBack:
     case Fault::kDiskOfAnother:
       return LoseCopy(server, fault);
+    case Fault::kMetaPutBack:
+      return PutBackState(server);
     case Fault::kSilentChange:
       return ChangeSilently(server);
     case Fault::kTableChurn:
@@ -505,7 +479,7 @@ void SimCluster::DamageAtRest(Server& server, Fault fault) {
   } else if (fault == Fault::kDiskPutBack) {
     PutBackDisk(server);
   } else if (fault == Fault::kDisksPutBack) {
-    PutBackDisks(server);
+    PutBackDisks(server, Moments::kTwo);
   } else if (fault == Fault::kDiskOfAnother) {
     const size_t donor = random.Below(servers_.size());
     for (size_t i = 0; i < servers_.size(); ++i) {

@@ -1,5 +1,7 @@
-// Disks of a SimCluster that come back as they were (disk_image.h).
+// Disks of a SimCluster that come back as they were (disk_image.h), and the meta server's state.
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_cat.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -12,7 +14,7 @@ namespace arion::sim {
 
 bool SimCluster::KeepsImages() const {
   return options_.faults.Has(Fault::kDiskPutBack) || options_.faults.Has(Fault::kDisksPutBack) ||
-         options_.faults.Has(Fault::kDiskOfAnother);
+         options_.faults.Has(Fault::kDiskOfAnother) || options_.faults.Has(Fault::kMetaPutBack);
 }
 
 void SimCluster::KeepImage(Server& server) {
@@ -77,15 +79,20 @@ void SimCluster::PutBackDisk(Server& server) {
 bool SimCluster::HaveAllWithout(const std::set<Endpoint>& lost) const {
   return std::all_of(stored_.begin(), stored_.end(), [&](const auto& entry) {
     const PartitionConfiguration& config = entry.second;
-    const auto stays = [&](Endpoint member) { return !lost.contains(member); };
+    const auto believed = believed_.find(entry.first);
+    const auto stays = [&](Endpoint member) {
+      return !lost.contains(member) &&
+             (believed == believed_.end() || believed->second.IsMember(member));
+    };
     return config.MemberCount() == 0 || (config.primary.IsValid() && stays(config.primary)) ||
            std::any_of(config.secondaries.begin(), config.secondaries.end(), stays);
   });
 }
 
-void SimCluster::PutBackFromTwoMoments(Server& server) {
+void SimCluster::PutBackDirectories(Server& server, Moments moments) {
   SimRandom& random = world_.random();
-  const bool is_one = !server_options_.log_home_directory.empty() || random.Coin();
+  const bool is_one =
+      moments == Moments::kOne || !server_options_.log_home_directory.empty() || random.Coin();
   const size_t chosen = random.Below(2);
   for (const std::string& path : DiskPaths()) {
     const DiskImage& image = server.images[is_one ? chosen : random.Below(2)];
@@ -94,17 +101,17 @@ void SimCluster::PutBackFromTwoMoments(Server& server) {
   }
 }
 
-void SimCluster::PutBackDisks(Server& first) {
+void SimCluster::PutBackDisks(Server& first, Moments moments) {
   CrashOthers(first);
   std::set<Endpoint> back = {first.endpoint};
-  PutBackFromTwoMoments(first);
+  PutBackDirectories(first, moments);
   for (auto& one : servers_) {
     std::set<Endpoint> more = back;
     more.insert(one->endpoint);
     const bool may_go = one.get() != &first && !one->images[one->last_image].IsEmpty();
     if (!may_go || !HaveAllWithout(more) || world_.random().Coin()) continue;
     back = std::move(more);
-    PutBackFromTwoMoments(*one);
+    PutBackDirectories(*one, moments);
   }
 }
 
@@ -114,6 +121,115 @@ void SimCluster::PutBackDiskOf(const Server& owner, Server& server) {
   for (const std::string& path : disk.AllFiles())
     if (path.ends_with("/.arion-server")) CHECK(disk.Remove(path).ok()) << path;
   disk.MakeDurable();
+}
+
+// ---- the meta server's state ----
+
+SimCluster::KeptState SimCluster::StateNow() const {
+  const auto file = meta_.node->disk().Find(absl::StrCat(kMetaRoot, "/meta.journal"));
+  CHECK(file.ok()) << file.status();
+  return {.journal = (*file)->content, .stored = stored_};
+}
+
+void SimCluster::ReplaceState(const KeptState& state) {
+  SimDisk& disk = meta_.node->disk();
+  const auto file = *disk.Find(absl::StrCat(kMetaRoot, "/meta.journal"));
+  CHECK(disk.Truncate(*file, 0).ok());
+  CHECK(disk.Write(*file, 0, state.journal, SimDisk::Path::kCached).ok());
+  disk.MakeDurable();
+  ++states_put_back_;
+}
+
+bool SimCluster::IsOlder(const KeptState& state, int64_t ballots) const {
+  return std::any_of(stored_.begin(), stored_.end(), [&](const auto& entry) {
+    const auto kept = state.stored.find(entry.first);
+    return kept != state.stored.end() && kept->second.ballot + ballots <= entry.second.ballot;
+  });
+}
+
+void SimCluster::KeepCopyOfState() {
+  kept_states_ = {StateNow()};
+  PutBackCopyOfState();
+}
+
+void SimCluster::PutBackCopyOfState() {
+  world_.After(absl::Milliseconds(100), EventKind::kFault, [this] {
+    if (!faults_on_) return;
+    if (!IsOlder(kept_states_[0], 2) || !IsCalm()) return PutBackCopyOfState();
+    LOG(INFO) << "fault: an older copy of the meta server's state is put back";
+    CrashMeta(CrashMode::kProcess);
+    ReplaceState(kept_states_[0]);
+    calm_until_ = world_.now() + absl::Seconds(20);
+    StartMeta();
+    world_.After(absl::Seconds(15), EventKind::kCheck, [this] { CheckItIsSaid(true); });
+  });
+}
+
+void SimCluster::KeepStates() {
+  constexpr size_t kStatesMax = 4;
+  if (meta_.node->alive() && !meta_.node->disk().is_in_trouble()) {
+    kept_states_.push_back(StateNow());
+    if (kept_states_.size() > kStatesMax) kept_states_.erase(kept_states_.begin());
+  }
+  world_.After(world_.random().Between(absl::Seconds(2), absl::Seconds(15)), EventKind::kFault,
+               [this] {
+                 if (faults_on_) KeepStates();
+               });
+}
+
+// A table that the copy does not know is lost with it; and what it does not know else shows by
+// reports only, so that nothing else happens meanwhile. Either all servers run and tell, or the
+// power of all fails: then of each group one that holds everything is a member to the copy, too,
+// and waited for. Where all whom the copy knows left since, or went back, nobody knows of others.
+void SimCluster::PutBackState(Server& server) {
+  SimRandom& random = world_.random();
+  if (kept_states_.empty() || options_.faults.Has(Fault::kTableChurn) || !IsCalm()) {
+    --faults_[static_cast<size_t>(Fault::kMetaPutBack)];
+    return;
+  }
+  const KeptState& state = kept_states_[random.Below(kept_states_.size())];
+  const bool is_older = IsOlder(state, 2);
+  CrashMeta(CrashMode::kProcess);
+  ReplaceState(state);
+  calm_until_ = world_.now() + absl::Seconds(20);
+  believed_ = state.stored;
+  // A member that has not heard yet that it is one takes itself for a learner.
+  const bool have_all_heard = world_.now() - stored_last_ > absl::Seconds(5);
+  if (random.Coin() && have_all_heard && HaveAllWithout({})) {
+    PutBackDisksWithPower(server);
+    world_.After(random.Between(absl::ZeroDuration(), absl::Seconds(2)), EventKind::kFault,
+                 [this] { StartMeta(); });
+  } else {
+    StartMeta();
+    if (is_older)
+      world_.After(absl::Seconds(15), EventKind::kCheck, [this] { CheckItIsSaid(true); });
+  }
+  believed_.clear();
+}
+
+void SimCluster::PutBackDisksWithPower(Server& server) {
+  CrashServer(server, DrawCrashMode());
+  RestartLater(server, world_.random().Between(absl::ZeroDuration(), absl::Seconds(2)));
+  if (lost_copy_ || !MayGoBack(server, Fault::kDisksPutBack) || !HaveAllWithout({server.endpoint}))
+    return CrashOthers(server);
+  lost_copy_ = server.endpoint;
+  server.lost_copy = true;
+  calm_until_ = world_.now() + absl::Seconds(45);
+  // Of two moments a partition may lie in two of its directories: a person decides.
+  PutBackDisks(server, Moments::kOne);
+  server.node->disk().MakeDurable();
+}
+
+void SimCluster::CheckItIsSaid(bool went_back) {
+  if (!meta_.node->alive() || meta_.server == nullptr) return;
+  meta_.server->Overview([this, went_back](const ClusterOverview& overview) {
+    const bool is_said =
+        std::any_of(overview.warnings.begin(), overview.warnings.end(),
+                    [](const ClusterWarning& one) { return one.kind == "state_went_back"; });
+    if (is_said == went_back) return;
+    Violate(went_back ? "H: the meta server's state went back, and it does not say so"
+                      : "H: the meta server says that its state went back, and it did not");
+  });
 }
 
 }  // namespace arion::sim

@@ -133,6 +133,20 @@ TEST_F(SimSeeds, AnOlderCopyOfMetasStateIsCaughtUp) {
   }
 }
 
+// While all servers run, or with disks that go back at the same time (meta-put-back).
+TEST_F(SimSeeds, TheStateOfMetaThatGoesBackWithDisksIsCaughtUpAndSaid) {
+  int64_t times = 0;
+  for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_OLDER_STATES", 8); ++seed) {
+    SimClusterOptions options = SimClusterOptions::Swarm(seed);
+    options.faults.kinds = {Fault::kMetaPutBack, Fault::kCrashOne, Fault::kRestart};
+    SimCluster cluster(options);
+    const RunReport report = cluster.Run();
+    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
+    times += report.faults[static_cast<size_t>(Fault::kMetaPutBack)];
+  }
+  EXPECT_GT(times, 0);
+}
+
 // Its members leave, the others take writes on, copies are made where there is room; when it has
 // room again it takes part again.
 TEST_F(SimSeeds, AFullDiskIsLeft) {
