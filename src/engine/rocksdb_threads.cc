@@ -90,8 +90,8 @@ void DiskThreads::StartMore(Pool& pool) {
     const absl::Status started = StartOne(pool);
     if (started.ok()) continue;
     CHECK(!pool.threads.empty()) << started;  // Start was not called
-    LOG_EVERY_N(WARNING, 100) << "a disk's " << pool.threads.size() << " threads of " << pool.limit
-                              << " flush or compact alone: " << started.message();
+    LOG_EVERY_T(WARNING, 10) << "a disk's " << pool.threads.size() << " threads of " << pool.limit
+                             << " flush or compact alone: " << started.message();
     return;
   }
 }

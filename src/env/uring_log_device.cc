@@ -260,9 +260,9 @@ class UringLogDevice : public PosixLogDevice {
   // limits of this process.
   static bool MayPass(int result) {
     if (result != -ECANCELED) return result == -EINTR || result == -EAGAIN;
-    LOG_EVERY_N(WARNING, 100) << "log: the kernel can make no thread for a write or a flush, which "
-                                 "is tried again; raise LimitNPROC= or TasksMax= of the service, "
-                                 "or ulimit -u";
+    LOG_EVERY_T(WARNING, 10) << "log: the kernel can make no thread for a write or a flush, which "
+                                "is tried again; raise LimitNPROC= or TasksMax= of the service, "
+                                "or ulimit -u";
     return true;
   }
 
