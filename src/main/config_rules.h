@@ -35,6 +35,7 @@ struct Rule {
 };
 
 const std::vector<Rule>& Rules();
+
 // ---- of keys that older versions have in the same shape ----
 
 constexpr int64_t kReplicaCountMax = 15;

@@ -1,5 +1,5 @@
-// What an Apache Pegasus configuration's keys do that mean something here. Whatever number 2.5.0 takes is
-// taken: what lies outside of what we can do acts as the nearest that does, with a warning.
+// What an Apache Pegasus configuration's keys do that mean something here. Whatever number 2.5.0
+// takes is taken: what lies outside of what we can do acts as the nearest that does, with a warning.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

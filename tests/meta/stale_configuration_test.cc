@@ -137,8 +137,8 @@ TEST_F(StaleConfigurationTest, WithoutAPrimaryAllAreHeardBeforeTheBestLeads) {
   ExpectAssigned(kD);
 }
 
-// Seed 910045 of meta-put-back: who knew of the later commit knew of no later ballot, and the two hold
-// the same.
+// Seed 910045 of meta-put-back: who knew of the later commit knew of no later ballot, and the two
+// hold the same.
 TEST_F(StaleConfigurationTest, OfThoseWhoHoldTheSameWhoWasToldOfTheLatestLeads) {
   HasNothing(kA);
   HasNothing(kC);
@@ -157,8 +157,8 @@ TEST_F(StaleConfigurationTest, OfThoseWhoHoldTheSameWhoWasToldOfTheLatestLeads) 
   ExpectAssigned(kB);
 }
 
-// Seed 910173 of meta-put-back: a copy that is a checkpoint without a log can't say of which ballot its
-// last mutation is, and was taken for later by the ballot that it had been told.
+// Seed 910173 of meta-put-back: a copy that is a checkpoint without a log can't say of which ballot
+// its last mutation is, and was taken for later by the ballot that it had been told.
 TEST_F(StaleConfigurationTest, WhoKnowsAllThatOthersHoldToBeCommittedAndTheLatestBallotLeads) {
   HasNothing(kA);
   HasNothing(kC);

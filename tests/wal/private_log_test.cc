@@ -247,6 +247,14 @@ void OpenAndFillFiles(LogWorld& w, PrivateLogOptions* options) {
   }
 }
 
+// What is dropped of it is removed.
+void OpenFilledAfterACleanStop(LogWorld& w, PrivateLogOptions* options) {
+  options->preallocate = false;
+  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, options));
+  ASSERT_TRUE(w.Close().ok());
+  ASSERT_TRUE(w.Open(*options).ok());
+}
+
 TEST(PrivateLogTest, FilesSwitchAtTheSegmentsSize) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();
@@ -377,10 +385,7 @@ TEST(PrivateLogTest, FilesDroppedAfterACleanStartThatCouldNotBeNotedAtOnceAreNot
 TEST(PrivateLogTest, WhatCanNotBeNotedAsGoneForWantOfOpenFilesStaysUntilItCan) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();
-  options.preallocate = false;  // what is dropped is removed
-  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
-  ASSERT_TRUE(w.Close().ok());
-  ASSERT_TRUE(w.Open(options).ok());
+  ASSERT_NO_FATAL_FAILURE(OpenFilledAfterACleanStop(w, &options));
   const size_t before = w.Names().size();
   w.watched().on_change = [](const std::string& path) {
     return path.starts_with(kIdentityPath) ? absl::ResourceExhaustedError("Too many open files")
@@ -403,10 +408,7 @@ TEST(PrivateLogTest, WhatCanNotBeNotedAsGoneForWantOfOpenFilesStaysUntilItCan) {
 TEST(PrivateLogTest, FilesAreDroppedAfterACleanStartOnAFullDiskToo) {
   LogWorld w;
   PrivateLogOptions options = TestLogOptions();
-  options.preallocate = false;  // what is dropped is removed
-  ASSERT_NO_FATAL_FAILURE(OpenAndFillFiles(w, &options));
-  ASSERT_TRUE(w.Close().ok());
-  ASSERT_TRUE(w.Open(options).ok());
+  ASSERT_NO_FATAL_FAILURE(OpenFilledAfterACleanStop(w, &options));
   const size_t before = w.Names().size();
   w.node().disk().SetFreeBytes(0);
   w.env().RunOn(w.strand(), [&] { w.log->DropThrough(Decree(40)); });
