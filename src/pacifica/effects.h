@@ -109,6 +109,13 @@ struct ClientReply {
 
 // ---- work of a learner, one at a time, answered by LearnerWorkDone ----
 
+// What a learner may take from the log files of a primary.
+struct LogTerms {
+  Decree applied;  // it has this much
+  Decree through;  // the primary counted this much as committed when it named the files
+  Ballot ballot;   // under this one
+};
+
 struct LearnerWork {
   enum class What {
     // Of these two the standing becomes kLearner, durable before the content changes.

@@ -30,25 +30,33 @@ absl::Status LogReplay::Add(MutationPtr mutation, std::vector<MutationPtr>* appl
                                                mutation->last_committed.value()));
   }
   max_ballot_ = std::max(max_ballot_, mutation->ballot);
-  const Decree committed = mutation->last_committed;
   // What it says is committed was logged before it: commit first, so that it can't vouch for
   // itself.
-  if (committed > list_.last_committed()) {
-    for (MutationPtr& m : list_.CommitThrough(committed)) {
-      last_committed_ballot_ = m->ballot;
-      apply->push_back(std::move(m));
-    }
-    if (list_.last_committed() < committed) {
-      return absl::DataLossError(absl::StrFormat(
-          "log hole: decree %d is committed by (%d, %d) but missing",
-          list_.last_committed().value() + 1, mutation->ballot.value(), mutation->decree.value()));
-    }
+  if (!Commit(mutation->last_committed, apply)) {
+    return absl::DataLossError(absl::StrFormat(
+        "log hole: decree %d is committed by (%d, %d) but missing",
+        list_.last_committed().value() + 1, mutation->ballot.value(), mutation->decree.value()));
   }
   if (mutation->decree == list_.last_committed())
     last_committed_ballot_ = std::max(last_committed_ballot_, mutation->ballot);
   list_.Put(std::move(mutation), PrepareList::LogState::kLogged, 0);
   list_.Check();
   return absl::OkStatus();
+}
+
+absl::Status LogReplay::CommitThrough(Decree through, std::vector<MutationPtr>* apply) {
+  if (Commit(through, apply)) return absl::OkStatus();
+  return absl::DataLossError(absl::StrFormat("log hole: decree %d is missing, committed is %d",
+                                             list_.last_committed().value() + 1, through.value()));
+}
+
+bool LogReplay::Commit(Decree through, std::vector<MutationPtr>* apply) {
+  if (through <= list_.last_committed()) return true;
+  for (MutationPtr& m : list_.CommitThrough(through)) {
+    last_committed_ballot_ = m->ballot;
+    apply->push_back(std::move(m));
+  }
+  return list_.last_committed() == through;
 }
 
 std::vector<MutationPtr> LogReplay::Uncommitted() const {

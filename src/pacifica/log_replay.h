@@ -26,6 +26,8 @@ class LogReplay {
 
   // Appends to *apply what is now known to be committed, in order, each decree once.
   absl::Status Add(MutationPtr mutation, std::vector<MutationPtr>* apply);
+  // Somebody else knows that much to be committed: appends it to *apply.
+  absl::Status CommitThrough(Decree through, std::vector<MutationPtr>* apply);
 
   Decree last_committed() const { return list_.last_committed(); }
   // Of that mutation, the newest; 0: it lies before the log.
@@ -36,6 +38,9 @@ class LogReplay {
   std::vector<MutationPtr> Uncommitted() const;
 
  private:
+  // False: a decree up to `through` is missing.
+  bool Commit(Decree through, std::vector<MutationPtr>* apply);
+
   PartitionId pid_;
   PrepareList list_;
   Ballot last_committed_ballot_;
