@@ -73,6 +73,7 @@ class LogReader {
 
   // Where the content read so far ends.
   uint64_t position() const { return position_; }
+  uint32_t crc() const { return crc_; }  // the chain up to there
   LogEnd end() const { return end_; }
   const std::string& reason() const { return reason_; }  // "at 296: checksum 0x.. instead of 0x.."
 
