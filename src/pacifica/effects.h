@@ -125,10 +125,16 @@ struct LearnerWork {
     kDiscard,  // the engine's content is from a lost history: set it aside, start empty at decree
                // 0, void the log
     kFlush,    // make everything applied so far survive a crash
+    // Two steps of LT_LOG with files; neither changes what is held. First: copy
+    // response.state.files from response.learnee. Then, while LearnerWorkDone::has_more: read on
+    // in them, the next piece of what counts (learned_log.h).
+    kCopyLog,
+    kReadLog,
   };
   uint64_t serial = 0;
   What what = What::kFlush;
-  LearnResponse response;  // kInstallCheckpoint only
+  LearnResponse response;  // kInstallCheckpoint and kCopyLog only
+  LogTerms log;            // kCopyLog only
 };
 
 struct RoleChange {

@@ -155,13 +155,18 @@ struct LearnAnswered {
 struct LearnerWorkDone {
   enum class Result {
     kDone,          // the engine stands at `applied`, of which `durable` would survive a crash
-    kRemoteFailed,  // the copy failed, the engine is as it was: learn anew
+    kRemoteFailed,  // the copy failed, or is damaged; the engine is as it was: learn anew
     kLocalFailed,   // the disk failed: ERROR
   };
   uint64_t serial = 0;
   Result result = Result::kDone;
   Decree applied;
   Decree durable;
+  std::string why = {};  // it failed
+  // kReadLog: the next piece, of consecutive decrees behind what is applied, and whether there is
+  // another one.
+  std::vector<MutationPtr> learned = {};
+  bool has_more = false;
 };
 struct LearnCompletionAnswered {
   int64_t signature = 0;  // of the SendLearnCompletion

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/status.h"
 #include "pacifica/invariants.h"
 #include "pacifica/log_shipment.h"
 #include "pacifica/possible.h"
@@ -14,6 +15,7 @@ namespace arion {
 namespace {
 
 constexpr int kLostRoundsMax = 3;
+constexpr int kVainCopiesMax = 3;
 
 bool IsPossible(const LearnResponse& response) {
   const Decree start = response.prepare_start_decree;
@@ -64,14 +66,18 @@ void Learner::Check() const {
   if (signature_ == 0) {
     CHECK_EQ(round_serial_, 0u) << "a round of no session";
     CHECK(retry_at_ == Instant::InfiniteFuture()) << "nothing is to be tried again";
+    CHECK(!has_files_) << "files of no session";
     return;
   }
   CHECK(s_.role == PartitionStatus::kPotentialSecondary);
   CHECK_EQ(failed_, 0) << "the session goes on, and failed";
   CHECK(invited_at_ <= s_.now);
   CHECK_LE(lost_rounds_, kLostRoundsMax);
+  CHECK_LE(vain_copies_, kVainCopiesMax);
+  CHECK(!has_files_ || round_serial_ == 0) << "a round, though its files are not read";
   if (phase_ == LearnerStatus::kWithoutPrepare) return;
   CHECK_EQ(round_serial_, 0u) << "a round, though the gap is closed";
+  CHECK(!has_files_) << "files to read, though the gap is closed";
   CHECK_LT(gap_end_, prepare_start_);
 }
 
@@ -112,8 +118,13 @@ void Learner::Proceed() {
   switch (phase_) {
     case LearnerStatus::kWithoutPrepare:
       // The engine finishes what it was given: the round starts where it then stands.
-      if (round_serial_ == 0 && !s_.AppliesPending() && retry_at_ == Instant::InfiniteFuture())
+      if (round_serial_ != 0 || s_.AppliesPending() || retry_at_ != Instant::InfiniteFuture())
+        return;
+      if (has_files_) {
+        StartWork(LearnerWork::What::kReadLog, {});
+      } else {
         SendRound();
+      }
       return;
     case LearnerStatus::kWithPrepare:
       if (s_.list.last_committed() < prepare_start_ - 1 || s_.last_applied < prepare_start_ - 1)
@@ -136,6 +147,8 @@ void Learner::Proceed() {
 void Learner::SendRound() {
   CHECK(s_.primary.IsValid() && s_.primary != s_.options.self) << "who would answer?";
   ++s_.counters.learn_rounds;
+  asked_ = absl::StrCat(s_.primary.ToString(), " was asked for what follows decree ",
+                        s_.last_applied.value());
   round_serial_ = s_.next_serial++;
   LearnRequest request;
   request.pid = s_.options.pid;
@@ -149,6 +162,8 @@ void Learner::SendRound() {
 
 void Learner::SendCompletion() {
   retry_at_ = s_.now + s_.options.learn_retry_delay;
+  asked_ = absl::StrCat(s_.primary.ToString(), " was told that all below decree ",
+                        prepare_start_.value(), " is here");
   s_.effects.send.push_back(SendLearnCompletion{s_.primary, Report(), s_.options.rpc_timeout});
 }
 
@@ -163,10 +178,16 @@ void Learner::StartWork(LearnerWork::What what, const LearnResponse& response) {
 
 void Learner::RetryLater() { retry_at_ = s_.now + s_.options.learn_retry_delay; }
 
-Learner::Verdict Learner::Fail() {
+Learner::Verdict Learner::Fail(std::string_view why) {
   failed_ = signature_;
+  failure_ = absl::StrCat(asked_, ": ", Text(why));
   Abort();
   return Verdict::kSessionFailed;
+}
+
+Learner::Verdict Learner::Refuse(std::string_view why) {
+  ++s_.counters.odd_messages;
+  return Fail(why);
 }
 
 void Learner::Abort() {
@@ -174,6 +195,8 @@ void Learner::Abort() {
   phase_ = LearnerStatus::kInvalid;
   round_serial_ = 0;
   lost_rounds_ = 0;
+  vain_copies_ = 0;
+  has_files_ = false;
   retry_at_ = Instant::InfiniteFuture();
 }
 
@@ -184,14 +207,13 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
   }
   const LearnResponse& response = answer.response;
   const ErrorCode err = answer.rpc != ErrorCode::kOk ? answer.rpc : response.err;
-  if (err == ErrorCode::kOk && !IsPossible(response)) {
-    ++s_.counters.odd_messages;
-    return Fail();
-  }
+  if (err == ErrorCode::kOk && !IsPossible(response))
+    return Refuse("its answer says numbers that nobody reaches");
   if (err == ErrorCode::kOk && response.config.ballot > s_.ballot) return Verdict::kAdoptBallot;
   round_serial_ = 0;
   if (answer.rpc != ErrorCode::kOk) {
-    if (++lost_rounds_ > kLostRoundsMax) return Fail();
+    if (++lost_rounds_ > kLostRoundsMax)
+      return Fail(absl::StrCat("no answer, ", Text(ErrorCodeName(err))));
     RetryLater();
     return Verdict::kFine;
   }
@@ -200,7 +222,7 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
     RetryLater();
     return Verdict::kFine;
   }
-  if (err != ErrorCode::kOk) return Fail();
+  if (err != ErrorCode::kOk) return Fail(absl::StrCat("it answered ", Text(ErrorCodeName(err))));
   if (response.config.ballot < s_.ballot) {
     ++s_.counters.stale_messages;
     RetryLater();
@@ -220,8 +242,7 @@ Learner::Verdict Learner::OnAnswer(const LearnAnswered& answer) {
     case LearnType::kApp:
       return TakeCheckpoint(response);
     default:
-      ++s_.counters.odd_messages;
-      return Fail();
+      return Refuse(absl::StrCat("its answer is of type ", static_cast<int>(response.type)));
   }
 }
 
@@ -229,16 +250,15 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   auto carried = ParseMutations(s_.options.pid, response.state.meta);
   const Decree start = s_.last_applied + 1;
   const Decree last = response.prepare_start_decree - 1;
-  if (!carried.ok() || last < s_.last_applied || last > response.last_committed_decree) {
-    ++s_.counters.odd_messages;
-    return Fail();
-  }
+  if (!carried.ok()) return Refuse(absl::StrCat("mutations: ", carried.status().message()));
+  if (last < s_.last_applied || last > response.last_committed_decree)
+    return Refuse(absl::StrCat("it begins to prepare at ", response.prepare_start_decree.value(),
+                               ", and has committed ", response.last_committed_decree.value()));
   const std::vector<MutationPtr> mutations = NewestVersions(*carried, start, last);
   const auto count = static_cast<int64_t>(mutations.size());
-  if (!IsHistory(mutations, s_.ballot) || count != last - s_.last_applied) {
-    ++s_.counters.odd_messages;
-    return Fail();
-  }
+  if (!IsHistory(mutations, s_.ballot) || count != last - s_.last_applied)
+    return Refuse(absl::StrCat("no history up to decree ", last.value(), ": ", count,
+                               " mutations, or ballots that fall"));
   // The primary's list may hold more than this one's, and a whole window of prepares follows while
   // none of these is committed here: what leaves no room for it is taken like a piece of log.
   const int64_t room = s_.options.prepare_list_span_max - s_.options.mutations_in_flight_max;
@@ -259,11 +279,11 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
 }
 
 Learner::Verdict Learner::TakeLog(const LearnResponse& response) {
+  if (response.prepare_start_decree != kInvalidDecree)
+    return Refuse("it begins to prepare with a piece of its log");
+  if (!response.state.files.empty()) return TakeLogFiles(response);
   auto carried = ParseMutations(s_.options.pid, response.state.meta);
-  if (!carried.ok() || response.prepare_start_decree != kInvalidDecree) {
-    ++s_.counters.odd_messages;
-    return Fail();
-  }
+  if (!carried.ok()) return Refuse(absl::StrCat("mutations: ", carried.status().message()));
   const Decree through =
       std::min(response.state.to_decree_included, response.last_committed_decree);
   const std::vector<MutationPtr> mutations = NewestVersions(*carried, s_.last_applied + 1, through);
@@ -271,12 +291,23 @@ Learner::Verdict Learner::TakeLog(const LearnResponse& response) {
     RetryLater();
     return Verdict::kFine;
   }
-  if (!IsHistory(mutations, s_.ballot)) {
-    ++s_.counters.odd_messages;
-    return Fail();
-  }
+  if (!IsHistory(mutations, s_.ballot)) return Refuse("a piece of its log whose ballots fall");
   s_.HandOver(mutations);
   secondary_.Restart(s_.last_handed);
+  return Verdict::kFine;
+}
+
+Learner::Verdict Learner::TakeLogFiles(const LearnResponse& response) {
+  const LogTerms terms{
+      .applied = s_.last_applied,
+      .through = std::min(response.state.to_decree_included, response.last_committed_decree),
+      .ballot = response.config.ballot};
+  if (terms.through <= terms.applied) {
+    RetryLater();
+    return Verdict::kFine;
+  }
+  StartWork(LearnerWork::What::kCopyLog, response);
+  s_.effects.learner_work->log = terms;
   return Verdict::kFine;
 }
 
@@ -285,10 +316,10 @@ Learner::Verdict Learner::TakeCheckpoint(const LearnResponse& response) {
                     !response.state.files.empty() &&
                     response.state.to_decree_included > s_.last_applied &&
                     response.state.to_decree_included <= response.last_committed_decree;
-  if (!sane) {
-    ++s_.counters.odd_messages;
-    return Fail();
-  }
+  if (!sane)
+    return Refuse(absl::StrCat("a checkpoint of ", response.state.files.size(), " files at decree ",
+                               response.state.to_decree_included.value(), " of ",
+                               response.last_committed_decree.value()));
   StartWork(LearnerWork::What::kInstallCheckpoint, response);
   return Verdict::kFine;
 }
@@ -299,17 +330,41 @@ Learner::Verdict Learner::OnWorkDone(const LearnerWorkDone& done) {
     return Verdict::kFine;
   }
   work_serial_ = 0;
-  if (done.result == LearnerWorkDone::Result::kLocalFailed) return Verdict::kLocalFault;
-  if (done.result == LearnerWorkDone::Result::kRemoteFailed) {
-    return signature_ == 0 ? Verdict::kFine : Fail();
+  if (done.result == LearnerWorkDone::Result::kLocalFailed) {
+    failure_ = done.why;
+    return Verdict::kLocalFault;
   }
+  if (work_ == LearnerWork::What::kCopyLog || work_ == LearnerWork::What::kReadLog)
+    return OnLogWorkDone(done);
+  if (done.result == LearnerWorkDone::Result::kRemoteFailed)
+    return signature_ == 0 ? Verdict::kFine : Fail(done.why);
   if (work_ == LearnerWork::What::kFlush) {
     s_.last_durable = std::max(s_.last_durable, std::min(done.durable, s_.last_applied));
     if (signature_ != 0 && s_.last_durable < gap_end_) RetryLater();
   } else {
+    vain_copies_ = 0;
     s_.JumpTo(done.applied);
     s_.last_durable = std::min(done.durable, done.applied);
     secondary_.Restart(done.applied);
+  }
+  Proceed();
+  return Verdict::kFine;
+}
+
+Learner::Verdict Learner::OnLogWorkDone(const LearnerWorkDone& done) {
+  has_files_ = false;
+  if (signature_ == 0) return Verdict::kFine;
+  CHECK(phase_ == LearnerStatus::kWithoutPrepare && !s_.AppliesPending());
+  if (done.result == LearnerWorkDone::Result::kRemoteFailed) {
+    if (++vain_copies_ > kVainCopiesMax) return Fail(done.why);
+    RetryLater();
+    return Verdict::kFine;
+  }
+  has_files_ = work_ == LearnerWork::What::kCopyLog || done.has_more;
+  if (!done.learned.empty()) {
+    vain_copies_ = 0;
+    s_.HandOver(done.learned);
+    secondary_.Restart(s_.last_handed);
   }
   Proceed();
   return Verdict::kFine;
@@ -322,8 +377,9 @@ Learner::Verdict Learner::OnCompletionAnswered(const LearnCompletionAnswered& an
   }
   if (answer.rpc != ErrorCode::kOk || IsNotReadyYet(answer.response.err))
     return Verdict::kFine;  // the retry is set
-  if (answer.response.err != ErrorCode::kOk || answer.response.signature != signature_)
-    return Fail();
+  if (answer.response.err != ErrorCode::kOk)
+    return Fail(absl::StrCat("it answered ", Text(ErrorCodeName(answer.response.err))));
+  if (answer.response.signature != signature_) return Fail("it answers another session");
   // The primary knows; its next ballot, or its next group check, says how it went.
   retry_at_ = Instant::InfiniteFuture();
   return Verdict::kFine;

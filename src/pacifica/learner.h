@@ -1,8 +1,8 @@
 // Learner: how a replica without the group's history gets it from the primary, round by round
 // (spec/replication.md 1.11).
 //
-//   WithoutPrepare  rounds: a checkpoint (LT_APP), pieces of log (LT_LOG), until the gap fits the
-//                   primary's memory
+//   WithoutPrepare  rounds: a checkpoint (LT_APP), pieces of log (LT_LOG), or its files from an
+//                   older version, until the gap fits the primary's memory
 //   WithPrepare     LT_CACHE came: the gap is closed, prepares are taken like a secondary's; what
 //                   came by checkpoint or log, or is more than the list has room for, is being
 //                   flushed, for the own log does not hold it
@@ -11,11 +11,16 @@
 //
 // Shapes    A session is named by the primary's signature; a round by its serial. One round or one
 //           piece of work at a time.
+//           Log files are copied whole, then read piece by piece: the next one when the engine has
+//           the one before. A copy that is in vain is asked for anew within the session.
+// Errors    A session that ends says why in failure(): whom it asked for what, and what came of it.
 // Promises  The old log is void before the first mutation of the new history is appended
 //           (RestartLog).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "pacifica/replica_state.h"
@@ -51,6 +56,9 @@ class Learner {
   // is to hear of it: a group check does not go on with it.
   bool HasFailed(int64_t signature) const { return signature != 0 && signature == failed_; }
 
+  // Of the last session that failed; for the log.
+  const std::string& failure() const { return failure_; }
+
   LearnerStatus phase() const { return phase_; }
   int64_t signature() const { return signature_; }
   bool HasWork() const { return work_serial_ != 0; }
@@ -65,9 +73,12 @@ class Learner {
   void SendCompletion();
   void StartWork(LearnerWork::What what, const LearnResponse& response);
   void RetryLater();
-  Verdict Fail();
+  Verdict Fail(std::string_view why);
+  Verdict Refuse(std::string_view why);  // of an answer that can't be true
   Verdict TakeCache(const LearnResponse& response);
   Verdict TakeLog(const LearnResponse& response);
+  Verdict TakeLogFiles(const LearnResponse& response);
+  Verdict OnLogWorkDone(const LearnerWorkDone& done);
   Verdict TakeCheckpoint(const LearnResponse& response);
 
   ReplicaState& s_;
@@ -80,10 +91,14 @@ class Learner {
   uint64_t work_serial_ = 0;   // of the driver's work under way; outlives the session
   LearnerWork::What work_ = LearnerWork::What::kFlush;
   int lost_rounds_ = 0;
+  int vain_copies_ = 0;     // of log files, since something was learned
+  bool has_files_ = false;  // of the primary's log, not read to their end
   Decree
       gap_end_;  // WithPrepare: the log holds everything behind, the engine must flush up to here
   Decree prepare_start_;
   Instant retry_at_ = Instant::InfiniteFuture();
+  std::string asked_;  // the primary, and what for
+  std::string failure_;
 };
 
 }  // namespace arion

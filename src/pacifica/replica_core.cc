@@ -241,11 +241,12 @@ void ReplicaCore::Parts::Follow(Learner::Verdict verdict) {
     case Learner::Verdict::kFine:
       return;
     case Learner::Verdict::kLocalFault:
-      return Fail("learning: the disk failed");
+      return Fail(absl::StrCat("learning: the disk failed: ", learner.failure()));
     case Learner::Verdict::kSessionFailed:
     case Learner::Verdict::kAdoptBallot:  // handled where answers arrive
       if (s.role == kPotentialSecondary)
-        roles.BecomeInactive(Inactivity::kRemoved, "learning failed");
+        roles.BecomeInactive(Inactivity::kRemoved,
+                             absl::StrCat("learning failed: ", learner.failure()));
   }
 }
 
@@ -541,8 +542,14 @@ void ReplicaCore::Parts::On(const LearnAnswered& event) {
   if (verdict == Learner::Verdict::kAdoptBallot) {
     const bool adopted =
         roles.AdoptAssigned(event.response.config, "learn answer") == TransitionVerdict::kAccept;
-    verdict = adopted && s.role == kPotentialSecondary ? learner.OnAnswer(event)
-                                                       : Learner::Verdict::kSessionFailed;
+    if (s.role != kPotentialSecondary) return;
+    if (!adopted)
+      return roles.BecomeInactive(
+          Inactivity::kRemoved,
+          absl::StrCat("learning failed: ", event.response.config.primary.ToString(),
+                       " answered under ballot ", event.response.config.ballot.value(),
+                       " that it is no learner"));
+    verdict = learner.OnAnswer(event);
   }
   Follow(verdict);
 }

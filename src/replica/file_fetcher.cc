@@ -173,7 +173,9 @@ void FileFetcher::OnSizes(const RpcResult& result) {
   if (!response.ok())
     return Finish(Annotate(absl::UnavailableError(response.status().message()), "file sizes"));
   if (response->error != 0 || !same)
-    return Finish(absl::UnavailableError("the source no longer has the files it named"));
+    return Finish(absl::UnavailableError(absl::StrCat(
+        plan_.source.ToString(), " no longer has the files it named, ", plan_.files.front().name,
+        " and ", plan_.files.size() - 1, " more: error ", response->error)));
   NextFile();
 }
 

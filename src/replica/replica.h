@@ -48,6 +48,7 @@
 #include "replica/held_requests.h"
 #include "replica/hot_reads.h"
 #include "replica/learn_source.h"
+#include "replica/learned_files.h"
 #include "replica/queue_time.h"
 #include "replica/replica_host.h"
 #include "replica/replica_opener.h"
@@ -181,8 +182,14 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void NoteLearning(const RoleChange& change);
   void NoteLearned(const LearnResponse& response);
   void StartLearnerWork(LearnerWork work);
+  FetchPlan PlanOf(const LearnResponse& response);
   void InstallCheckpoint(LearnerWork work);
-  void Fetch(uint64_t serial, FetchPlan plan, Decree decree);
+  void InstallCopied(uint64_t serial, const std::string& source, Decree decree);
+  void CopyLog(LearnerWork work);
+  void ReadLog(uint64_t serial);
+  // `what` is for the log; `then` once all is here. It ends the work if that fails.
+  void Fetch(uint64_t serial, FetchPlan plan, std::string what,
+             absl::AnyInvocable<void(Replica&)> then);
   // What an interrupted copy left is of no use to a member.
   void DropCopies();
   void Discard(uint64_t serial);
@@ -194,6 +201,7 @@ class Replica : public std::enable_shared_from_this<Replica> {
   void OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr<Engine> engine,
                    const absl::Status& status);
   void FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result);
+  void FailLearnerWork(uint64_t serial, const absl::Status& why);
 
   // ---- disk work ----
   // In the pool; `then` on the strand. Close and engine exchanges wait for all of it.
@@ -430,8 +438,9 @@ class Replica : public std::enable_shared_from_this<Replica> {
   std::optional<int64_t> verified_turn_;        // interval in which it was looked last
   HotReads hot_reads_;
   std::deque<absl::AnyInvocable<void()>> when_quiet_;
-  std::shared_ptr<FileFetcher> fetcher_;  // null: no copy is under way
-  int copies_dropping_ = 0;               // in the pool
+  std::shared_ptr<FileFetcher> fetcher_;         // null: no copy is under way
+  std::shared_ptr<LearnedFiles> learned_files_;  // null: none are read; the pool's meanwhile
+  int copies_dropping_ = 0;                      // in the pool
 
   Instant wakeup_at_ = Instant::InfiniteFuture();
   TimerId wakeup_timer_ = kNoTimer;

@@ -141,6 +141,7 @@ void Replica::NoteLearning(const RoleChange& change) {
     // Its log begins anew when the primary waits for it already.
     log_->PrepareNextFile();
   } else if (change.from == PartitionStatus::kPotentialSecondary) {
+    learned_files_ = nullptr;
     figures().Count(change.to == PartitionStatus::kSecondary ? ReplicaCount::kLearningsSucceeded
                                                              : ReplicaCount::kLearningsFailed);
   }
@@ -161,6 +162,10 @@ void Replica::StartLearnerWork(LearnerWork work) {
       return Discard(work.serial);
     case LearnerWork::What::kFlush:
       return FlushForLearner(work.serial);
+    case LearnerWork::What::kCopyLog:
+      return CopyLog(std::move(work));
+    case LearnerWork::What::kReadLog:
+      return ReadLog(work.serial);
   }
 }
 
@@ -173,6 +178,16 @@ void Replica::FinishLearnerWork(uint64_t serial, LearnerWorkDone::Result result)
   Step(done);
 }
 
+// Unavailable is of the source; what the system refuses may pass; the rest is our disk's.
+void Replica::FailLearnerWork(uint64_t serial, const absl::Status& why) {
+  if (IsRefusal(why)) OnNoSpace("a learner's copy", why);
+  const bool may_pass = absl::IsUnavailable(why) || IsRefusal(why);
+  Step(LearnerWorkDone{.serial = serial,
+                       .result = may_pass ? LearnerWorkDone::Result::kRemoteFailed
+                                          : LearnerWorkDone::Result::kLocalFailed,
+                       .why = std::string(why.message())});
+}
+
 void Replica::FlushForLearner(uint64_t serial) {
   Maintain([](Engine& engine) { return engine.Flush(); },
            [this, serial](const absl::Status& status) {
@@ -180,31 +195,37 @@ void Replica::FlushForLearner(uint64_t serial) {
                OnNoSpace("a flush", status);
                return After(kNoSpacePause, [serial](Replica& r) { r.FlushForLearner(serial); });
              }
-             if (!status.ok()) LOG(ERROR) << Tag() << " flush: " << status;
-             FinishLearnerWork(serial, status.ok() ? LearnerWorkDone::Result::kDone
-                                                   : LearnerWorkDone::Result::kLocalFailed);
+             if (status.ok()) return FinishLearnerWork(serial, LearnerWorkDone::Result::kDone);
+             LOG(ERROR) << Tag() << " flush: " << status;
+             Step(LearnerWorkDone{.serial = serial,
+                                  .result = LearnerWorkDone::Result::kLocalFailed,
+                                  .why = std::string(status.message())});
            });
+}
+
+FetchPlan Replica::PlanOf(const LearnResponse& response) {
+  return {.source = response.learnee,
+          .pid = pid_,
+          .source_directory = response.base_local_dir,
+          .source_disk_tag = response.replica_disk_tag.value_or(""),
+          .target_directory = LearnPathOf(directory_),
+          .pool_path = directory_,
+          .in_pool =
+              [this](PoolWork work, Then then) {
+                RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
+              },
+          .generation = host_->options.peer_generation,
+          .pace =
+              [host = host_, disk = disk_](uint64_t bytes) {
+                return host->receiving->Take(disk, bytes, host->env.clock().Now());
+              },
+          .on_odd_answer = [this] { figures().Count(ReplicaCount::kOddMessages); }};
 }
 
 void Replica::InstallCheckpoint(LearnerWork work) {
   const LearnResponse& response = work.response;
   const LearnState& state = response.state;
-  FetchPlan plan{.source = response.learnee,
-                 .pid = pid_,
-                 .source_directory = response.base_local_dir,
-                 .source_disk_tag = response.replica_disk_tag.value_or(""),
-                 .target_directory = LearnPathOf(directory_),
-                 .pool_path = directory_,
-                 .in_pool =
-                     [this](PoolWork work, Then then) {
-                       RunIn(host_->env.bulk_pool(directory_), std::move(work), std::move(then));
-                     },
-                 .generation = host_->options.peer_generation,
-                 .pace =
-                     [host = host_, disk = disk_](uint64_t bytes) {
-                       return host->receiving->Take(disk, bytes, host->env.clock().Now());
-                     },
-                 .on_odd_answer = [this] { figures().Count(ReplicaCount::kOddMessages); }};
+  FetchPlan plan = PlanOf(response);
   bool is_sound = !state.files.empty();
   const std::string directory = is_sound ? ParentDirectory(state.files.front()) : "";
   for (size_t i = 0; i < state.files.size(); ++i) {
@@ -221,57 +242,111 @@ void Replica::InstallCheckpoint(LearnerWork work) {
   if (!is_sound) {
     figures().Count(ReplicaCount::kOddMessages);
     LOG(WARNING) << Tag() << " " << response.learnee << " offers files that are no checkpoint";
-    return FinishLearnerWork(work.serial, LearnerWorkDone::Result::kRemoteFailed);
+    return FailLearnerWork(work.serial, absl::UnavailableError("files that are no checkpoint"));
   }
-  Fetch(work.serial, std::move(plan), state.to_decree_included);
+  const std::string source =
+      ParentDirectory(JoinPath(plan.target_directory, plan.files.front().name));
+  const Decree decree = state.to_decree_included;
+  Fetch(work.serial, std::move(plan), absl::StrCat("of the checkpoint at decree ", decree.value()),
+        [serial = work.serial, source, decree](Replica& replica) {
+          replica.InstallCopied(serial, source, decree);
+        });
 }
 
-void Replica::Fetch(uint64_t serial, FetchPlan plan, Decree decree) {
+void Replica::InstallCopied(uint64_t serial, const std::string& source, Decree decree) {
+  ExchangeEngine(
+      serial, decree,
+      [&engines = host_->engines, &files = host_->env.files(), source, decree,
+       directory = directory_, is_installed = false]() mutable -> absl::Status {
+        // Not again after a removal that began and lacked descriptors: there is no source any more.
+        if (!is_installed)
+          RETURN_IF_ERROR(engines.InstallCheckpoint(source, decree, DataPathOf(directory)));
+        is_installed = true;
+        return files.RemoveAll(LearnPathOf(directory));
+      });
+}
+
+void Replica::Fetch(uint64_t serial, FetchPlan plan, std::string what,
+                    absl::AnyInvocable<void(Replica&)> then) {
   std::atomic<int>& copies = *host_->copies;
   if (copies_dropping_ > 0 || copies.load() >= host_->options.max_concurrent_copies)
-    return After(kSlotPause, [serial, plan = std::move(plan), decree](Replica& replica) mutable {
-      replica.Fetch(serial, std::move(plan), decree);
+    return After(kSlotPause, [serial, plan = std::move(plan), what = std::move(what),
+                              then = std::move(then)](Replica& replica) mutable {
+      replica.Fetch(serial, std::move(plan), std::move(what), std::move(then));
     });
   ++copies;
   const std::shared_ptr<void> slot(nullptr, [all = host_->copies](void*) { --*all; });
   const size_t files = plan.files.size();
-  LOG(INFO) << Tag() << " copies " << files << " files of the checkpoint at decree " << decree
-            << " from " << plan.source;
-  const std::string source =
-      ParentDirectory(JoinPath(plan.target_directory, plan.files.front().name));
+  LOG(INFO) << Tag() << " copies " << files << " files " << what << " from " << plan.source;
   const auto fetcher =
       std::make_shared<FileFetcher>(host_->env, host_->transport, strand_, std::move(plan));
   fetcher_ = fetcher;
-  fetcher->Start([this, serial, decree, source, slot, files,
-                  weak = std::weak_ptr(fetcher)](const absl::Status& status) {
+  fetcher->Start([this, serial, slot, files, then = std::move(then),
+                  weak = std::weak_ptr(fetcher)](const absl::Status& status) mutable {
     const std::shared_ptr<FileFetcher> ended = weak.lock();  // it is calling
     if (fetcher_ == ended) fetcher_ = nullptr;
     if (!status.ok()) {
       figures().Count(ReplicaCount::kCopiesFailed);
       LOG(WARNING) << Tag() << " learning: " << status;
-      if (IsRefusal(status)) OnNoSpace("a learner's copy", status);
-      const bool may_pass = absl::IsUnavailable(status) || IsRefusal(status);
-      return FinishLearnerWork(serial, may_pass ? LearnerWorkDone::Result::kRemoteFailed
-                                                : LearnerWorkDone::Result::kLocalFailed);
+      return FailLearnerWork(serial, status);
     }
     figures().Count(ReplicaCount::kCopiedFiles, files);
     figures().Count(ReplicaCount::kCopiedBytes, ended->bytes_fetched());
     LOG(INFO) << Tag() << " copied " << ended->bytes_fetched() << " bytes; " << ended->bytes_kept()
               << " were here";
-    ExchangeEngine(
-        serial, decree,
-        [&engines = host_->engines, &files = host_->env.files(), source, decree,
-         directory = directory_, is_installed = false]() mutable -> absl::Status {
-          // Not again after a removal that began and lacked descriptors: there is no source any more.
-          if (!is_installed)
-            RETURN_IF_ERROR(engines.InstallCheckpoint(source, decree, DataPathOf(directory)));
-          is_installed = true;
-          return files.RemoveAll(LearnPathOf(directory));
-        });
+    then(*this);
   });
 }
 
+void Replica::CopyLog(LearnerWork work) {
+  learned_files_ = nullptr;
+  LearnState& state = work.response.state;
+  FetchPlan plan = PlanOf(work.response);
+  for (const std::string& name : state.files) plan.files.push_back({.name = name});
+  const absl::Status sound = LearnedFiles::CheckNames(state.files);
+  if (!sound.ok()) {
+    figures().Count(ReplicaCount::kOddMessages);
+    LOG(WARNING) << Tag() << " learning: " << sound;
+    return FailLearnerWork(work.serial, sound);
+  }
+  auto files =
+      std::make_shared<LearnedFiles>(host_->env.files(), plan.target_directory, pid_, work.log,
+                                     std::move(state.files), std::move(state.meta.bytes));
+  Fetch(work.serial, std::move(plan),
+        absl::StrCat("of the log, decrees ", work.log.applied.value() + 1, " to ",
+                     work.log.through.value()),
+        [serial = work.serial, files](Replica& replica) {
+          replica.learned_files_ = files;
+          replica.Step(LearnerWorkDone{.serial = serial});
+        });
+}
+
+void Replica::ReadLog(uint64_t serial) {
+  CHECK(learned_files_ != nullptr) << "they are read behind their copy only";
+  auto piece = std::make_shared<LearnedFiles::Piece>();
+  RunIn(
+      host_->env.bulk_pool(directory_),
+      [files = learned_files_, piece]() -> absl::Status {
+        ASSIGN_OR_RETURN(*piece, files->Next());
+        return absl::OkStatus();
+      },
+      [this, serial, piece](const absl::Status& status) {
+        if (!status.ok() || !piece->has_more) learned_files_ = nullptr;
+        if (!status.ok()) {
+          LOG(WARNING) << Tag() << " learning: " << status;
+          // Files that are gone were those of a session that has ended.
+          return FailLearnerWork(
+              serial, absl::IsNotFound(status) ? absl::UnavailableError(status.message()) : status);
+        }
+        Step(LearnerWorkDone{.serial = serial,
+                             .result = LearnerWorkDone::Result::kDone,
+                             .learned = std::move(piece->mutations),
+                             .has_more = piece->has_more});
+      });
+}
+
 void Replica::DropCopies() {
+  learned_files_ = nullptr;
   ++copies_dropping_;
   InPool(
       [&files = host_->env.files(), path = LearnPathOf(directory_)] {
@@ -354,7 +429,9 @@ void Replica::OnExchanged(uint64_t serial, const InitInfo& info, std::shared_ptr
     LOG(ERROR) << Tag() << " new content: " << status;
     effects_.clear();  // there is no engine to carry them out on
     --holds_;
-    return FinishLearnerWork(serial, LearnerWorkDone::Result::kLocalFailed);
+    return Step(LearnerWorkDone{.serial = serial,
+                                .result = LearnerWorkDone::Result::kLocalFailed,
+                                .why = std::string(status.message())});
   }
   engine_ = std::move(engine);
   figures().SetEngine(engine_->meter());

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "pacifica/learned_log.h"
 #include "pacifica/log_replay.h"
 #include "pacifica/log_shipment.h"
 #include "pacifica/replica_core.h"
@@ -88,6 +89,8 @@ class Harness {
     uint64_t void_through = 0;  // appends up to here went to a log that was begun anew since
     std::map<ReplyToken, std::function<void(const PeerReply&)>> waiting;
     std::optional<LearnerWork> work;
+    std::vector<MutationPtr> copied_log;  // as a learner
+    std::unique_ptr<LearnedLog> learned;
     std::vector<std::string> told;  // since the last Take
   };
   struct Call {
@@ -224,6 +227,8 @@ class Harness {
     Node& n = node(name);
     if (!n.work.has_value()) return;
     const LearnerWork work = *std::exchange(n.work, std::nullopt);
+    if (work.what == LearnerWork::What::kCopyLog || work.what == LearnerWork::What::kReadLog)
+      return EndLogWork(n, work, result);
     if (result == LearnerWorkDone::Result::kDone) {
       if (work.what != LearnerWork::What::kFlush) n.disk.learner = true;
       if (work.what == LearnerWork::What::kInstallCheckpoint) {
@@ -238,8 +243,36 @@ class Harness {
       n.disk.durable = n.disk.engine.size();
     }
     const Decree stands(static_cast<int64_t>(n.disk.engine.size()));
-    Step(name, LearnerWorkDone{work.serial, result, stands,
-                               Decree(static_cast<int64_t>(n.disk.durable))});
+    Step(name, LearnerWorkDone{.serial = work.serial,
+                               .result = result,
+                               .applied = stands,
+                               .durable = Decree(static_cast<int64_t>(n.disk.durable)),
+                               .why = "in vain"});
+  }
+  // As replica/learned_files.h: the log as it is by now, `ship_limit` mutations a piece.
+  void EndLogWork(Node& n, const LearnerWork& work, LearnerWorkDone::Result result) {
+    LearnerWorkDone done{.serial = work.serial, .result = result, .why = "in vain"};
+    if (work.what == LearnerWork::What::kCopyLog) {
+      const Node& source = node(NameOf(work.response.learnee)[0]);
+      if (!source.running || source.core == nullptr)
+        done.result = LearnerWorkDone::Result::kRemoteFailed;
+      n.copied_log = source.disk.log;
+      n.learned = std::make_unique<LearnedLog>(kTestPid, work.log);
+    } else if (result == LearnerWorkDone::Result::kDone) {
+      absl::Status status;
+      size_t count = 0;
+      while (status.ok() && !n.copied_log.empty() && count++ < ship_limit) {
+        status = n.learned->Add(n.copied_log.front(), &done.learned);
+        n.copied_log.erase(n.copied_log.begin());
+      }
+      if (status.ok() && n.copied_log.empty()) status = n.learned->Finish(&done.learned);
+      done.has_more = !status.ok() || !n.learned->IsWhole();
+      if (!status.ok() && done.learned.empty()) {
+        done.result = LearnerWorkDone::Result::kRemoteFailed;
+        done.why = std::string(status.message());
+      }
+    }
+    Step(n.name, done);
   }
 
   // ---- time and network ----
@@ -594,7 +627,8 @@ class Harness {
     if (effects.learner_work) {
       EXPECT_FALSE(n.work.has_value());
       n.work = std::move(effects.learner_work);
-      static const char* const kNames[] = {"install checkpoint", "discard", "flush"};
+      static const char* const kNames[] = {"install checkpoint", "discard", "flush", "copy log",
+                                           "read log"};
       Tell(name, kNames[static_cast<int>(n.work->what)]);
     }
     if (effects.close != Effects::Close::kNo) {
@@ -759,7 +793,11 @@ class Harness {
   void Ship(Node& n, const ShipState& ship) {
     PeerReply reply{ship.token, ship.response};
     LearnResponse& response = std::get<LearnResponse>(reply.body);
-    if (ship.what == ShipState::What::kLog) {
+    if (ship.what == ShipState::What::kLog && ships_log_files) {
+      response.state.files = {"log.1.0"};
+      response.state.to_decree_included = ship.committed;
+      response.learnee = NodeAt(n.name);
+    } else if (ship.what == ShipState::What::kLog) {
       // A piece too short to prove anything is no answer: more of the log is read.
       for (size_t limit = ship_limit;; limit *= 2) {
         std::vector<MutationPtr> piece;
@@ -784,7 +822,8 @@ class Harness {
   }
 
  public:
-  size_t ship_limit = 1 << 20;  // mutations in one piece of log
+  size_t ship_limit = 1 << 20;   // mutations in one piece of log
+  bool ships_log_files = false;  // as older versions do
 
  private:
   std::map<int64_t, Call> calls_;

@@ -18,6 +18,7 @@ class Chaos {
     h_.options.prepare_list_span_max = 30;
     h_.options.mutations_in_flight_max = 8;
     h_.ship_limit = 5;
+    h_.ships_log_files = seed % 5 == 0;
     for (char name : kNames) {
       h_.Start(name, LastStop::kClean);
       h_.Connect(name);

@@ -126,6 +126,7 @@ class Scenario {
     if (c.options.contains("window"))
       h_.options.mutations_in_flight_max = Number(c.options.at("window"));
     if (c.options.contains("span")) h_.options.prepare_list_span_max = Number(c.options.at("span"));
+    if (c.options.contains("log-files")) h_.ships_log_files = c.options.at("log-files") == "yes";
     if (c.options.contains("ship"))
       h_.ship_limit = static_cast<size_t>(Number(c.options.at("ship")));
     if (c.options.contains("hold-applies")) h_.hold_applies = c.options.at("hold-applies") == "yes";
