@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <random>
 
 #include "tests/pacifica/harness.h"
 
@@ -136,6 +138,30 @@ TEST_F(LearnedLogTest, NumbersThatNobodyReachesAreRefused) {
   Mutation foreign = *MakeMutation(7, 11, 10, "");
   foreign.pid = {9, 9};
   EXPECT_TRUE(absl::IsDataLoss(log_->Add(std::make_shared<Mutation>(foreign), &learned_)));
+}
+
+// Whatever a peer sends: the promises are CHECKs.
+TEST_F(LearnedLogTest, MutationsOfAnyKindBreakNoPromise) {
+  std::mt19937_64 random(5);
+  const auto below = [&random](uint64_t n) { return static_cast<int64_t>(random() % n); };
+  int whole = 0, refused = 0;
+  for (int run = 0; run < 20'000; ++run) {
+    Begin(10 + below(8));
+    bool is_over = false;
+    int64_t decree = 9;
+    for (int i = 0; i < 30 && !is_over; ++i) {
+      decree = below(4) == 0 ? 8 + below(14) : decree + 1;
+      const int64_t committed = below(6) == 0 ? below(24) : decree - 1 - below(4);
+      is_over = !Add(below(3) == 0 ? below(9) : 7, decree, std::max<int64_t>(committed, 0)).ok();
+    }
+    is_over = !log_->Finish(&learned_).ok();
+    ++(is_over ? refused : whole);
+    for (size_t i = 0; i < learned_.size(); ++i)
+      ASSERT_EQ(learned_[i]->decree, Decree(11 + static_cast<int64_t>(i)));
+    ASSERT_TRUE(is_over || log_->IsWhole());
+  }
+  EXPECT_GT(whole, 1000);
+  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

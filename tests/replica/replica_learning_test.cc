@@ -245,6 +245,48 @@ TEST_F(ReplicaLearningTest, AnOlderVersionOfADecreeIsNotTaken) {
   ExpectRows(c, 300);
 }
 
+// It stays primary under the next ballot, and prepares again what it does not know to be committed.
+TEST_F(ReplicaLearningTest, TheBallotRisesWhileTheLogIsCopied) {
+  Fill(300, 70);
+  Server& c = AddLearner();
+  old_.on_chunk = [&] {
+    if (old_.chunks_served != 2) return;
+    old_.ballot = old_.ballot + 1;
+    for (int i = 291; i <= 300; ++i)
+      old_.log.Append({OldPrimary::MakePut(kPid, old_.ballot, i, 290, Key(i), Value(i))});
+    old_.CheckGroup(c.address, kLearner);
+  };
+  ASSERT_TRUE(Learn(c));
+  EXPECT_EQ(old_.ballot, Ballot(4));
+  EXPECT_EQ(Snapshot(c).ballot, Ballot(4));
+  EXPECT_EQ(old_.signature, (int64_t{3} << 32) + 2) << "one session";
+  ASSERT_TRUE(MakeMember(c));
+  LeadAlone(c);
+  ExpectRows(c, 300);
+}
+
+TEST_F(ReplicaLearningTest, ACopyThatTheSystemRefusesIsTriedAgain) {
+  Fill(300, 70);
+  Server& c = AddLearner();
+  sim::SimDisk& disk = c.node.disk();
+  const std::string copies = options_.data_directories[0].path + "/2.1.pegasus/learn";
+  int failed = 0;
+  for (const sim::DiskTrouble trouble :
+       {sim::DiskTrouble::kNoDescriptors, sim::DiskTrouble::kNoSpace}) {
+    disk.FailCalls(copies, trouble, 100);
+    EXPECT_FALSE(Learn(c, absl::Seconds(10)));
+    EXPECT_GT(disk.calls_failed(), failed);
+    failed = static_cast<int>(disk.calls_failed());
+    EXPECT_EQ(Snapshot(c).last_applied, Decree(0));
+  }
+  disk.FailCalls("", sim::DiskTrouble::kNoSpace, 0);
+  ASSERT_TRUE(Learn(c));
+  EXPECT_EQ(CountDirectories(c, ".err"), 0);
+  ASSERT_TRUE(MakeMember(c));
+  LeadAlone(c);
+  ExpectRows(c, 300);
+}
+
 TEST_F(ReplicaLearningTest, WhyLearningFailedIsSaidOfEveryAnswer) {
   Fill(300, 100);
   LogLines lines("learning failed");
