@@ -547,8 +547,8 @@ void ReplicaCore::Parts::On(const LearnAnswered& event) {
       return roles.BecomeInactive(
           Inactivity::kRemoved,
           absl::StrCat("learning failed: ", event.response.config.primary.ToString(),
-                       " answered under ballot ", event.response.config.ballot.value(),
-                       " that it is no learner"));
+                       " answered with a configuration of ballot ",
+                       event.response.config.ballot.value(), " that can't be taken over"));
     verdict = learner.OnAnswer(event);
   }
   Follow(verdict);
