@@ -24,6 +24,7 @@ constexpr char kNoHostPort[] = "invalid host_port";
 constexpr char kAppsPrefix[] = "/apps/";
 constexpr char kLevelKey[] = "/arion/function_level";
 constexpr char kCommittedPrefix[] = "/arion/committed/";
+constexpr char kServersPrefix[] = "/arion/servers/";
 
 void Write(JsonWriter& json, std::string_view text) {
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
@@ -391,6 +392,11 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
   }
   std::map<PartitionId, PartitionConfiguration> partitions;
   for (const auto& [key, value] : entries) {
+    if (key.starts_with(kServersPrefix)) {
+      const auto server = Endpoint::Parse(key.substr(sizeof(kServersPrefix) - 1));
+      if (!server) return Damaged(key, "not an address");
+      state.listed.insert(*server);
+    }
     if (!key.starts_with(kAppsPrefix)) continue;
     std::vector<absl::string_view> parts = absl::StrSplit(key.substr(sizeof(kAppsPrefix) - 1), '/');
     int32_t app_id = 0, index = 0;
@@ -432,6 +438,7 @@ absl::StatusOr<ClusterState> ClusterState::Load(const std::map<std::string, std:
     if (found != entries.end())
       RETURN_IF_ERROR(ParseCommitted(found->first, found->second, &table));
   }
+  state.awaited = state.listed;
   return state;
 }
 
@@ -490,6 +497,13 @@ size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
 }
 
+bool ClusterState::HaveAllTold(PartitionId pid) const {
+  return awaited.empty() && std::all_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+           const Node& node = entry.second;
+           return !node.alive || (node.collected && !node.IsLoading(pid));
+         });
+}
+
 FunctionLevel ClusterState::Level(const LivenessLimits& limits) const {
   int64_t known = static_cast<int64_t>(nodes.size());
   int64_t alive = static_cast<int64_t>(AliveCount());
@@ -516,6 +530,11 @@ MetaStore::Change ClusterState::ChangeOfCommitted(const Table& table, std::optio
   };
   return {absl::StrCat(kCommittedPrefix, table.info.app_id),
           absl::StrJoin(table.partitions, ",", append)};
+}
+
+MetaStore::Change ClusterState::ChangeOfListed(Endpoint server, bool is_listed) {
+  const auto value = is_listed ? std::optional<std::string>("") : std::nullopt;
+  return {absl::StrCat(kServersPrefix, server.ToString()), value};
 }
 
 MetaStore::Change ClusterState::ChangeOf(FunctionLevel level) {

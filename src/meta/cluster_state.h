@@ -210,6 +210,10 @@ struct ClusterState {
   std::map<int32_t, Table> tables;  // dropped ones too
   std::map<Endpoint, Node> nodes;   // alive and dead
   std::map<Endpoint, HostPort> host_names;
+  std::set<Endpoint> listed;  // servers that sent beacons, as stored
+  // Of these, who was not heard since this meta server began: each may hold what nobody else does, also
+  // where what is stored names it nowhere, being an older copy. For a grace at most.
+  std::set<Endpoint> awaited;
   // No new table gets an id up to this: of tables that are being stored, and of those that are not
   // stored but of which a server has replicas.
   int32_t last_reserved_app_id = 0;
@@ -230,6 +234,8 @@ struct ClusterState {
   // It has begun to stop: it hands over what it leads, and will be gone.
   bool IsStopping(Endpoint node) const;
   size_t AliveCount() const;
+  // Whether each server that is alive, or awaited, has told what it holds of the partition.
+  bool HaveAllTold(PartitionId pid) const;
   // How many living servers say that its acknowledgements are slow.
   size_t SlownessReports(Endpoint node) const;
   // What was wished for, and what of it holds now.
@@ -243,6 +249,8 @@ struct ClusterState {
   // begins anew.
   static MetaStore::Change ChangeOfCommitted(const Table& table,
                                              std::optional<int32_t> anew = std::nullopt);
+  // That a server is in the list, or is no more.
+  static MetaStore::Change ChangeOfListed(Endpoint server, bool is_listed);
 };
 
 }  // namespace arion

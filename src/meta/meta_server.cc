@@ -245,6 +245,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
       break;
   }
   leases_end_ = Now() + options_.grace;
+  state_.awaited.erase(from);
   NoteWallClock(from, beacon->wall_ms);
   const bool stops = beacon->stops.value_or(false);
   if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();
@@ -295,6 +296,7 @@ void MetaServer::State::ExpireNodes() {
     cluster_clock_.Forget(endpoint);
     ShowClocks();
   }
+  if (Now() >= began_at_ + options_.grace) state_.awaited.clear();
 }
 
 void MetaServer::State::OnConfigSync(InboundRequest& request) {
@@ -384,17 +386,19 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
   Answer(request, response);
 }
 
-// The only member of a group began anew. Nobody can tell it what its disk may have lost but the copies
-// of former members: they are heard first, for a grace at most.
+// A primary whose disk may be an older copy begins to lead when everybody was heard who may hold more, for
+// a grace at most. Where this meta server began just now, its state may be an older copy, too: then its
+// group may not be the last one, and everybody is who was known. Later the members answer for
+// themselves (pacifica/roll_call.h), and for an only one the copies of former members do.
 bool MetaServer::State::AwaitsOtherCopies(const Partition& partition, ConfigType type) const {
   const PartitionConfiguration& config = partition.config;
-  if (type != ConfigType::kPrimaryForceUpdateBallot || !config.secondaries.empty() ||
-      !IsUnprovenPrimary(state_, partition))
+  if (type != ConfigType::kPrimaryForceUpdateBallot || !IsUnprovenPrimary(state_, partition))
     return false;
+  const Instant start_ends = began_at_ + options_.grace;
+  if (!config.secondaries.empty()) return Now() < start_ends && !state_.HaveAllTold(config.pid);
   const OutsideCopies copies = OutsideCopiesOf(state_, config);
   return copies.more.IsValid() ||
-         (!copies.have_all_told &&
-          Now() < partition.primary_deadline.value_or(began_at_ + options_.grace));
+         (!copies.have_all_told && Now() < partition.primary_deadline.value_or(start_ends));
 }
 
 void MetaServer::State::OnDuplicationSync(InboundRequest& request) {
@@ -484,6 +488,7 @@ void MetaServer::State::RunPlan() {
   GuardianPlan plan = PlanPartitions(state_, Level(), Guardian(), now);
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
+  if (!state_.awaited.empty()) wake = std::min(wake, began_at_ + options_.grace);
   const bool can_store = CanStore(now);
   if (!can_store && !store_failed_) wake = std::min(wake, store_retry_at_);
   for (GuardianPlan::Step& step : plan.steps) {
@@ -508,7 +513,7 @@ void MetaServer::State::RunPlan() {
   }
   if (can_store && !room_.is_short) {
     BalanceWhenDue(now);
-    StoreCommittedWhenDue(now);
+    StoreWhatWasToldWhenDue(now);
   }
   for (auto& [app_id, table] : state_.tables) {
     if (!table.untold.empty()) wake = std::min(wake, TellWhenDue(table, now));

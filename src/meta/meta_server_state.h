@@ -131,7 +131,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   ErrorCode WhyNoTableChange() const;
   bool CanChangeTables() const { return WhyNoTableChange() == ErrorCode::kOk; }
   static ErrorCode ErrorOf(const absl::Status& stored);
-  void StoreCommittedWhenDue(Instant now);
+  void StoreWhatWasToldWhenDue(Instant now);
   // As far as is known.
   bool CanStore(Instant now) const;
 
@@ -222,7 +222,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant wake_at_ = Instant::InfiniteFuture();
   Instant excused_until_{0};  // nobody is declared dead before
   Instant balance_at_{0};
-  Instant store_committed_at_{0};
+  Instant store_told_at_{0};
 };
 
 }  // namespace arion

@@ -27,7 +27,8 @@ bool HaveAllTold(const ClusterState& state, const PartitionConfiguration& config
     return node != nullptr && node->alive && node->collected && !node->IsLoading(config.pid) &&
            !node->has_unreadable_disks;
   };
-  return std::all_of(
+  return state.awaited.empty() &&
+         std::all_of(
              state.nodes.begin(), state.nodes.end(),
              [&](const auto& node) { return !node.second.alive || has_told(node.first); }) &&
          (!config.primary.IsValid() || has_told(config.primary)) &&
@@ -35,8 +36,13 @@ bool HaveAllTold(const ClusterState& state, const PartitionConfiguration& config
          std::all_of(config.last_drops.begin(), config.last_drops.end(), has_told);
 }
 
-// Of those that are asked to take part: nobody was told of a later configuration.
+// Of those that are asked to take part: nobody was told of a later configuration; nor was anything
+// written under one (else their disks went back, too).
 bool IsInForce(const std::vector<HeldReplica>& found, const PartitionConfiguration& config) {
+  const auto has_later = [&](const HeldReplica& replica) {
+    return replica.report->last_mutation_ballot.value_or(Ballot(0)) > config.ballot;
+  };
+  if (std::any_of(found.begin(), found.end(), has_later)) return false;
   const auto knows_no_later = [&](Endpoint endpoint) {
     return std::any_of(found.begin(), found.end(), [&](const HeldReplica& replica) {
       return replica.node == endpoint && replica.report->ballot <= config.ballot;

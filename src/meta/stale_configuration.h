@@ -10,8 +10,9 @@
 //           - Somebody serves under the stored configuration: that is in force, and stays; who was
 //             away with a larger ballot may learn now.
 //           - Nobody does, and all servers have told what they hold. No member stored knows a larger
-//             ballot: whoever led a later configuration had been one of them, so there was none, and
-//             the members stay, without a primary. Else as after a lost state (held_replica.h).
+//             ballot, and nobody has a mutation of one: whoever led a later configuration had been one
+//             of them, so there was none, and the members stay, without a primary. Else as after a lost
+//             state (held_replica.h).
 //           - Nobody does, and somebody has not told: it waits. An outdated member must not lead.
 //           A role of primary is believed because it ends with the lease: whoever has it was not
 //           replaced, and nobody else is (M3).

@@ -1,6 +1,7 @@
 // What became of storing the state: what is refused while it can't be, and when it is tried again.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -15,11 +16,11 @@ constexpr absl::Duration kStoreLookInterval = absl::Seconds(1);
 
 }  // namespace
 
-// What primaries said to be committed, so that also a meta server that starts anew knows of older
-// copies.
-void MetaServer::State::StoreCommittedWhenDue(Instant now) {
-  if (now < store_committed_at_) return;
-  store_committed_at_ = now + options_.guardian_interval;
+// What was told and is worth to be known by a meta server that starts anew: what primaries said to be
+// committed, so that it knows of older copies, and which servers there are, so that it waits for them.
+void MetaServer::State::StoreWhatWasToldWhenDue(Instant now) {
+  if (now < store_told_at_) return;
+  store_told_at_ = now + options_.guardian_interval;
   std::vector<MetaStore::Change> batch;
   std::vector<int32_t> app_ids;
   for (auto& [app_id, table] : state_.tables) {
@@ -32,11 +33,23 @@ void MetaServer::State::StoreCommittedWhenDue(Instant now) {
     batch.push_back(ClusterState::ChangeOfCommitted(table));
     app_ids.push_back(app_id);
   }
+  std::set<Endpoint> known = state_.awaited;
+  for (const auto& [endpoint, node] : state_.nodes)
+    if (state_.listed.contains(endpoint) || (node.alive && node.collected)) known.insert(endpoint);
+  for (const Endpoint server : known)
+    if (!state_.listed.contains(server))
+      batch.push_back(ClusterState::ChangeOfListed(server, true));
+  for (const Endpoint server : state_.listed)
+    if (!known.contains(server)) batch.push_back(ClusterState::ChangeOfListed(server, false));
   if (batch.empty()) return;
   store_.Commit(std::move(batch), StoreNeed::kWhileRoom, strand_,
-                [weak = weak_from_this(), app_ids](const absl::Status& stored) {
+                [weak = weak_from_this(), app_ids, known](const absl::Status& stored) {
                   auto self = weak.lock();
-                  if (!self || self->NoteStored(stored, StoreNeed::kWhileRoom)) return;
+                  if (!self) return;
+                  if (self->NoteStored(stored, StoreNeed::kWhileRoom)) {
+                    self->state_.listed = known;
+                    return;
+                  }
                   for (const int32_t app_id : app_ids)
                     if (Table* table = self->state_.FindTable(app_id))
                       table->is_committed_unstored = true;

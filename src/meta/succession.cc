@@ -76,8 +76,10 @@ bool Succession::MayBeOlder(const Partition& partition, Endpoint node) const {
   return report != nullptr && report->is_unproven.value_or(false);
 }
 
-// Of those who held everything when nobody led any more.
+// Of those who held everything when nobody led any more, or, where what is stored may be older than
+// that, of all that were known.
 bool Succession::MayAnotherComeBack(const Partition& partition) const {
+  if (!state_.awaited.empty()) return true;
   const auto may_come = [&](Endpoint endpoint) {
     const Node* node = state_.FindNode(endpoint);
     return node == nullptr || !node->alive || !node->collected ||
@@ -140,6 +142,7 @@ Endpoint Succession::LongestSecondary(const Partition& partition) const {
 // ---- of those who left ----
 
 Succession::Choice Succession::OfLastDrops(const Partition& partition) {
+  if (!state_.awaited.empty() && IsStillTime(partition)) return {};
   const Endpoint leader = LastOne(partition);
   if (leader.IsValid()) return {.leader = leader};
   return {.reason = WhyNobody(partition)};
@@ -229,7 +232,7 @@ bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition) {
 
 OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config) {
   CHECK(config.primary.IsValid() && config.secondaries.empty());
-  OutsideCopies copies{.have_all_told = true};
+  OutsideCopies copies{.have_all_told = state.HaveAllTold(config.pid)};
   const Node* home = state.FindNode(config.primary);
   const ReplicaInfo* own = home == nullptr ? nullptr : home->LoadedReplica(config.pid);
   const auto rank = [](const ReplicaInfo& report) {
@@ -238,7 +241,6 @@ OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfigur
   const ReplicaInfo* best = own;
   for (const auto& [endpoint, node] : state.nodes) {
     if (!node.alive || endpoint == config.primary) continue;
-    if (!node.collected || node.IsLoading(config.pid)) copies.have_all_told = false;
     const ReplicaInfo* report = node.LoadedReplica(config.pid);
     if (own == nullptr || report == nullptr) continue;
     const HeldReplica ours{config.primary, own}, theirs{endpoint, report};

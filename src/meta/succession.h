@@ -87,7 +87,7 @@ bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition);
 
 // Of such a primary that is the only member: what copies elsewhere hold.
 struct OutsideCopies {
-  bool have_all_told = false;  // every living server has said what it has
+  bool have_all_told = false;  // every server, living or awaited, has said what it has
   Endpoint more;               // holds a later mutation than the member; invalid: nobody
   bool more_is_committed = false;
 };

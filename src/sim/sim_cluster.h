@@ -214,6 +214,9 @@ class SimCluster {
   struct KeptState {
     std::string journal;
     std::map<PartitionId, PartitionConfiguration> stored;
+    std::set<Endpoint> listed;
+
+    bool Knows(PartitionId pid, Endpoint member) const;  // as one that may hold it
   };
   KeptState StateNow() const;
   // Of the meta server, on whose disk nothing runs.
@@ -322,7 +325,7 @@ class SimCluster {
   int64_t faults_drawn_ = 0;
   std::vector<KeptState> kept_states_;
   // While its state is put back: what the meta server will begin with.
-  std::map<PartitionId, PartitionConfiguration> believed_;
+  const KeptState* begins_with_ = nullptr;
   int states_put_back_ = 0;
   bool is_meta_disk_full_ = false;  // and its reserve was whole when that began
   bool awaits_calm_ = false;

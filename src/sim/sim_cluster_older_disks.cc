@@ -79,10 +79,9 @@ void SimCluster::PutBackDisk(Server& server) {
 bool SimCluster::HaveAllWithout(const std::set<Endpoint>& lost) const {
   return std::all_of(stored_.begin(), stored_.end(), [&](const auto& entry) {
     const PartitionConfiguration& config = entry.second;
-    const auto believed = believed_.find(entry.first);
     const auto stays = [&](Endpoint member) {
       return !lost.contains(member) &&
-             (believed == believed_.end() || believed->second.IsMember(member));
+             (begins_with_ == nullptr || begins_with_->Knows(entry.first, member));
     };
     return config.MemberCount() == 0 || (config.primary.IsValid() && stays(config.primary)) ||
            std::any_of(config.secondaries.begin(), config.secondaries.end(), stays);
@@ -128,7 +127,14 @@ void SimCluster::PutBackDiskOf(const Server& owner, Server& server) {
 SimCluster::KeptState SimCluster::StateNow() const {
   const auto file = meta_.node->disk().Find(absl::StrCat(kMetaRoot, "/meta.journal"));
   CHECK(file.ok()) << file.status();
-  return {.journal = (*file)->content, .stored = stored_};
+  const absl::StatusOr<ClusterState> state = meta_.store->State();
+  CHECK(state.ok()) << state.status();
+  return {.journal = (*file)->content, .stored = stored_, .listed = state->listed};
+}
+
+bool SimCluster::KeptState::Knows(PartitionId pid, Endpoint member) const {
+  const auto found = stored.find(pid);
+  return found == stored.end() || found->second.IsMember(member) || listed.contains(member);
 }
 
 void SimCluster::ReplaceState(const KeptState& state) {
@@ -179,8 +185,8 @@ void SimCluster::KeepStates() {
 
 // A table that the copy does not know is lost with it; and what it does not know else shows by
 // reports only, so that nothing else happens meanwhile. Either all servers run and tell, or the
-// power of all fails: then of each group one that holds everything is a member to the copy, too,
-// and waited for. Where all whom the copy knows left since, or went back, nobody knows of others.
+// power of all fails: then of each group one that holds everything is known to the copy, too, as a
+// member or by the list of servers, and waited for.
 void SimCluster::PutBackState(Server& server) {
   SimRandom& random = world_.random();
   if (kept_states_.empty() || options_.faults.Has(Fault::kTableChurn) || !IsCalm()) {
@@ -192,7 +198,7 @@ void SimCluster::PutBackState(Server& server) {
   CrashMeta(CrashMode::kProcess);
   ReplaceState(state);
   calm_until_ = world_.now() + absl::Seconds(20);
-  believed_ = state.stored;
+  begins_with_ = &state;
   // A member that has not heard yet that it is one takes itself for a learner.
   const bool have_all_heard = world_.now() - stored_last_ > absl::Seconds(5);
   if (random.Coin() && have_all_heard && HaveAllWithout({})) {
@@ -204,7 +210,7 @@ void SimCluster::PutBackState(Server& server) {
     if (is_older)
       world_.After(absl::Seconds(15), EventKind::kCheck, [this] { CheckItIsSaid(true); });
   }
-  believed_.clear();
+  begins_with_ = nullptr;
 }
 
 void SimCluster::PutBackDisksWithPower(Server& server) {

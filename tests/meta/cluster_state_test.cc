@@ -54,6 +54,18 @@ TEST(ClusterStateTest, TheLevelSurvivesAndAnUnknownOneIsNotGuessed) {
   EXPECT_FALSE(ClusterState::Load({})->function_level);
 }
 
+TEST(ClusterStateTest, ServersThatWereListedAreAwaitedAndAKeyThatIsNoAddressIsNoGuess) {
+  const MetaStore::Change change = ClusterState::ChangeOfListed(At("10.0.0.9:34801"), true);
+  EXPECT_EQ(change.key, "/arion/servers/10.0.0.9:34801");
+  const absl::StatusOr<ClusterState> state = ClusterState::Load({{change.key, *change.value}});
+  EXPECT_EQ(state->listed, std::set{At("10.0.0.9:34801")});
+  EXPECT_EQ(state->awaited, state->listed);
+  EXPECT_TRUE(state->nodes.empty());
+  EXPECT_FALSE(state->HaveAllTold({1, 0}));
+  EXPECT_TRUE(absl::IsDataLoss(ClusterState::Load({{"/arion/servers/x", ""}}).status()));
+  EXPECT_FALSE(ClusterState::ChangeOfListed(At("10.0.0.9:34801"), false).value);
+}
+
 TEST(ClusterStateTest, WhatIsKnownToBeCommittedSurvivesAndWhatIsOfOtherPartitionsIsNotGuessed) {
   absl::StatusOr<ClusterState> state = Load(kTableJson, kPartitionJson);
   Table& table = state->tables.at(1);

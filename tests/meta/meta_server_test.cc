@@ -325,6 +325,60 @@ TEST_F(MetaServerTest, WhereEveryMemberWentBackBehindWhatWasToldBeforeARestartNo
   EXPECT_FALSE(ConfigOf("t", 0).primary.IsValid());
 }
 
+// Servers 1 to 3 are the members, 4 is known only; the state and the members' disks may be older copies.
+class MetaServerStartTest : public MetaServerTest {
+ protected:
+  void Begin() {
+    CompleteTable(3);
+    StartServer(4);
+    Sync(4);
+    Pass(absl::Seconds(12));  // an interval of the guardian
+    ASSERT_FALSE(ConfigOf("t", 0).IsMember(ServerAt(4)));
+  }
+  void AllMembersBeginAnew() {
+    const PartitionConfiguration config = ConfigOf("t", 0);
+    for (int n = 1; n <= 4; ++n) KillServer(n);
+    StopMeta(sim::CrashMode::kProcess);
+    ASSERT_TRUE(StartMeta().ok());
+    for (int n = 1; n <= 3; ++n) StartServer(n);
+    for (int n = 1; n <= 3; ++n) {
+      ReplicaInfo older = Report(config, PartitionStatus::kInactive);
+      older.is_unproven = true;
+      Sync(n, {older});
+    }
+  }
+  ErrorCode PrimaryAsksForItsBallot() {
+    ConfigurationUpdateRequest update{.info = {.app_id = 1},
+                                      .config = ConfigOf("t", 0),
+                                      .type = ConfigType::kPrimaryForceUpdateBallot};
+    update.node = update.config.primary;
+    ++update.config.ballot;
+    return Update(update)->err;
+  }
+};
+
+TEST_F(MetaServerStartTest, ACopyThatMayBeOlderLeadsWhenEachServerThatWasKnownHasTold) {
+  Begin();
+  AllMembersBeginAnew();
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kBusy);
+  StartServer(4);
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kBusy);
+  Sync(4);
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kOk);
+}
+
+TEST_F(MetaServerStartTest, WhoDoesNotComeIsAwaitedForAGraceAndAtTheNextStartNoMore) {
+  Begin();
+  AllMembersBeginAnew();
+  Pass(options_.grace - absl::Seconds(1));
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kBusy);
+  Pass(absl::Seconds(2));
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kOk);
+  Pass(absl::Seconds(12));
+  AllMembersBeginAnew();
+  EXPECT_EQ(PrimaryAsksForItsBallot(), ErrorCode::kOk);
+}
+
 TEST_F(MetaServerTest, WhatAPrimaryToldIsStoredLaterWhereTheDiskRefusedIt) {
   CompleteTable(3);
   const PartitionConfiguration config = ConfigOf("t", 0);

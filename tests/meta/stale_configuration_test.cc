@@ -190,13 +190,34 @@ TEST_F(StaleConfigurationTest, ALearnersStateNeverLeads) {
 TEST_F(StaleConfigurationTest, MembersStayWhereNoneOfThemWasToldOfALaterConfiguration) {
   Reports(kA, 5, kInactive);
   Reports(kB, 5, kInactive);
-  Reports(kD, 12, kInactive, 50);
+  Reports(kD, 12, kInactive, 50, 5);
   ExpectToWait();
   Reports(kC, 4, kInactive);
   const PartitionConfiguration next = Next();
   EXPECT_EQ(next.ballot, Ballot(13));
   EXPECT_FALSE(next.primary.IsValid());
   EXPECT_EQ(next.secondaries, (std::vector{kB, kC, kA}));
+}
+
+TEST_F(StaleConfigurationTest, MembersWhoseDisksWentBackWithTheStateDoNotLeadPastALaterMutation) {
+  Reports(kA, 5, kInactive);
+  Reports(kB, 5, kInactive);
+  Reports(kC, 5, kInactive);
+  Reports(kD, 12, kInactive, 50, 12);
+  const PartitionConfiguration next = Next();
+  EXPECT_EQ(next.MemberCount(), 0u);
+  EXPECT_EQ(next.last_drops.back(), kD);
+}
+
+TEST_F(StaleConfigurationTest, WhoIsAwaitedMayHoldMoreThanAnyWhoHasTold) {
+  state_.awaited = {Endpoint{5, 34801}};
+  Reports(kA, 5, kInactive);
+  Reports(kB, 5, kInactive);
+  Reports(kC, 5, kInactive);
+  Reports(kD, 12, kInactive, 10, 5);
+  ExpectToWait();
+  state_.awaited.clear();
+  EXPECT_EQ(Next().secondaries, (std::vector{kB, kC, kA}));
 }
 
 TEST_F(StaleConfigurationTest, MeanwhileNoUpdateIsAcceptedAndNothingIsGarbage) {
