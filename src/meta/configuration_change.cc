@@ -104,7 +104,7 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
   if (!MayApply(level, request.type)) return {UpdateVerdict::kFreezed, {}, "freezed"};
   if (wanted.ballot != now.ballot + 1) return {UpdateVerdict::kOutdated, {}, "ballot"};
   if (partition->pending || table->partitions_change) {
-    return {UpdateVerdict::kPendingSilence, {}, "another change is being stored"};
+    return {UpdateVerdict::kPending, {}, "another change is being stored"};
   }
   auto refuse = [](const char* reason) {
     return UpdateJudgement{UpdateVerdict::kOutdated, {}, reason};

@@ -20,7 +20,7 @@ enum class UpdateVerdict {
               // adopts the current one
   kUnknown,   // unknown partition or node
   kFreezed,   // too few servers are alive, or an administrator says so: the members stay
-  kPendingSilence,  // a change of this partition is being stored: no answer, the sender asks again
+  kPending,   // a change of this partition is being stored: to be judged again when it is
 };
 
 struct UpdateJudgement {

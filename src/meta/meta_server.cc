@@ -364,8 +364,8 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
       StoreConfiguration(*partition, std::move(judgement.next), update->type, update->node,
                          std::move(request));
       return;
-    case UpdateVerdict::kPendingSilence:
-      return;
+    case UpdateVerdict::kPending:
+      return HoldUpdate(update->config.pid, std::move(request));
     case UpdateVerdict::kRepeat:
       break;
     case UpdateVerdict::kOutdated:
@@ -384,6 +384,21 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
                           << " refused: " << judgement.reason;
   }
   Answer(request, response);
+}
+
+// Who asks while a change is being stored would else hear nothing, and wait for its call to end.
+void MetaServer::State::HoldUpdate(PartitionId pid, InboundRequest request) {
+  constexpr size_t kHeldMax = 8;
+  std::vector<InboundRequest>& held = held_updates_[pid];
+  if (held.size() < kHeldMax) held.push_back(std::move(request));
+}
+
+void MetaServer::State::JudgeHeldUpdates(PartitionId pid) {
+  const auto found = held_updates_.find(pid);
+  if (found == held_updates_.end()) return;
+  std::vector<InboundRequest> held = std::move(found->second);
+  held_updates_.erase(found);
+  for (InboundRequest& request : held) OnUpdate(request);
 }
 
 // A primary whose disk may be an older copy begins to lead when everybody was heard who may hold more, for
@@ -441,7 +456,8 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
                                       int64_t incarnation) {
   Partition& partition = *state_.FindPartition(next.pid);
   CHECK(partition.pending == next) << "M1: " << Describe(next) << " is not what was stored";
-  int32_t app_id = next.pid.app_id;
+  const PartitionId pid = next.pid;
+  int32_t app_id = pid.app_id;
   Install(partition, std::move(next), cause, Now());
   partition.older_reports = last_report_number_;
   stats_.configuration_changes.Add(1);
@@ -451,6 +467,7 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
     NoteRestart(partition, node, detector_.FormerServiceEnd(node) + options_.grace);
   }
   ContinueChange(app_id);
+  JudgeHeldUpdates(pid);
   SchedulePlan();
 }
 
@@ -465,6 +482,7 @@ void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequ
                                                  .config = partition.config});
   store_retry_at_ = Now() + kStoreRetryDelay;
   ContinueChange(pid.app_id);
+  JudgeHeldUpdates(pid);
   SchedulePlan();
 }
 

@@ -104,6 +104,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnBeacon(InboundRequest& request);
   void OnConfigSync(InboundRequest& request);
   void OnUpdate(InboundRequest& request);
+  void HoldUpdate(PartitionId pid, InboundRequest request);
+  void JudgeHeldUpdates(PartitionId pid);
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void OnDuplicationSync(InboundRequest& request);
   void NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms);
@@ -204,9 +206,10 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant clocks_count_from_;                  // those of servers
   std::set<std::string> reserved_names_;       // of tables that are being stored
   std::map<int32_t, TableChange> changes_;
-  std::deque<InboundRequest> deferred_;  // for tables in changes_
-  std::shared_ptr<Recovery> recovery_;   // while kUnderRecovery
-  const int64_t life_;                   // names this life among those of all meta servers
+  std::deque<InboundRequest> deferred_;                              // for tables in changes_
+  std::map<PartitionId, std::vector<InboundRequest>> held_updates_;  // that are being stored
+  std::shared_ptr<Recovery> recovery_;                               // while kUnderRecovery
+  const int64_t life_;  // names this life among those of all meta servers
   // As this life found it. To whom leads nothing then, a former life may have given a death of which
   // it knows nothing, since its clock stood still; to be told so once more costs it nothing.
   std::set<Endpoint> led_at_begin_;

@@ -263,6 +263,7 @@ void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored)
     SchedulePlan();
   }
   change.done(ErrorOf(stored));
+  for (int32_t i = 0; i < table.info.partition_count; ++i) JudgeHeldUpdates({app_id, i});
   for (InboundRequest& request : std::exchange(deferred_, {})) OnRequest(std::move(request));
 }
 

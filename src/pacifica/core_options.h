@@ -34,6 +34,8 @@ struct CoreOptions {
   absl::Duration commit_notice_delay =
       absl::Milliseconds(500);  // an idle primary tells the committed point after
   absl::Duration update_retry_delay = absl::Seconds(1);
+  // Where the meta server waits for what others have, which takes no longer than their start.
+  absl::Duration update_busy_delay = absl::Milliseconds(100);
   absl::Duration hand_over_patience =
       absl::Milliseconds(200);  // a primary that is to step down lets its writes end first
   absl::Duration learn_retry_delay = absl::Seconds(1);

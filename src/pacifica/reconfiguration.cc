@@ -268,7 +268,8 @@ void Reconfiguration::OnAnswer(const ConfigurationUpdateAnswered& answer) {
       return ServeOn(answer.response.config);
     if (answer.rpc == ErrorCode::kOk && MayStayInOffice(answer.response.config))
       return AskToStay(answer.response.config);
-    pending_->retry_at = s_.now + s_.options.update_retry_delay;
+    pending_->retry_at = s_.now + (err == ErrorCode::kBusy ? s_.options.update_busy_delay
+                                                           : s_.options.update_retry_delay);
     return;
   }
   const PartitionConfiguration& truth = answer.response.config;

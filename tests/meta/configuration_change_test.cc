@@ -126,7 +126,7 @@ TEST_F(ConfigurationChangeTest, RepeatsStaleBallotsAndPendingChangesAreToldApart
   EXPECT_EQ(verdict(), UpdateVerdict::kOutdated);
   request_.config.ballot = Ballot(6);
   partition().pending = request_.config;
-  EXPECT_EQ(verdict(), UpdateVerdict::kPendingSilence);
+  EXPECT_EQ(verdict(), UpdateVerdict::kPending);
   Install(partition(), *partition().pending, ConfigType::kRemove, Instant(0));
   request_.config.last_drops.clear();
   EXPECT_EQ(verdict(), UpdateVerdict::kRepeat);

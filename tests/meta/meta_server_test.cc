@@ -448,6 +448,23 @@ TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedCleanlyResumesWithALargerBall
   EXPECT_EQ(ConfigOf("t", 0).ballot, before.ballot + 1);
 }
 
+TEST_F(MetaServerTest, WhoAsksWhileAChangeIsBeingStoredIsAnsweredWhenItIs) {
+  CompleteTable(3);
+  ConfigurationUpdateRequest update{.info = {.app_id = 1},
+                                    .config = ConfigOf("t", 0),
+                                    .type = ConfigType::kPrimaryForceUpdateBallot};
+  update.node = update.config.primary;
+  ++update.config.ballot;
+  InboundRequest first;
+  first.header.name = kRpcUpdateConfiguration;
+  first.body = EncodeWrapped(update);
+  transport_.handler(std::move(first));
+  const auto answer = Update(update);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->err, ErrorCode::kOk);
+  EXPECT_EQ(answer->config.ballot, update.config.ballot);
+}
+
 TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedUncleanlyLosesItsRoleAtOnce) {
   CompleteTable(3);
   PartitionConfiguration before = ConfigOf("t", 0);

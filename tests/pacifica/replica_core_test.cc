@@ -649,7 +649,11 @@ TEST_F(ReplicaCoreTest, AWishThatIsRefusedForNowStopsNoPrimary) {
     now_ = now_ + options_.update_retry_delay;
     const Effects again = Step(Tick{});
     ASSERT_NE(Sent<SendConfigurationUpdate>(again), nullptr);
-    AnswerUpdate(Sent<SendConfigurationUpdate>(again)->serial, ErrorCode::kOk,
+    AnswerUpdate(Sent<SendConfigurationUpdate>(again)->serial, ErrorCode::kBusy, mine);
+    now_ = now_ + options_.update_busy_delay;  // others are heard soon
+    const Effects soon = Step(Tick{});
+    ASSERT_NE(Sent<SendConfigurationUpdate>(soon), nullptr);
+    AnswerUpdate(Sent<SendConfigurationUpdate>(soon)->serial, ErrorCode::kOk,
                  Group(9, kB, {kA, kC}));
     EXPECT_EQ(core_->role(), kPrimary);
     EXPECT_EQ(core_->ReadGate(ReadKind::kPrimaryOnly), ErrorCode::kOk);
