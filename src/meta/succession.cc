@@ -112,31 +112,34 @@ const ReplicaInfo* Succession::LoadedOf(const Partition& partition, Endpoint end
   return has_told ? node->LoadedReplica(partition.config.pid) : nullptr;
 }
 
-// By the last mutation's ballot and decree. Where one can't tell the ballot (0: nothing is in its
-// log), by decree alone: each of them has followed the group until it was cut off.
+// By the last mutation's ballot and decree. Who can't tell the ballot (0: nothing is in its log) holds
+// a checkpoint, of what was committed: it leads where that reaches further than what the best of
+// the others holds. A learner's state (-1) only where there is nothing else.
 Endpoint Succession::LongestSecondary(const Partition& partition) const {
-  std::vector<std::pair<Endpoint, const ReplicaInfo*>> found;
-  for (Endpoint endpoint : partition.config.secondaries) {
-    const Node* node = state_.FindNode(endpoint);
-    if (node == nullptr || !node->alive) continue;
-    if (const ReplicaInfo* report = node->LoadedReplica(partition.config.pid))
-      found.emplace_back(endpoint, report);
-  }
   const auto ballot_of = [](const ReplicaInfo& report) {
     return report.last_mutation_ballot.value_or(report.ballot);
   };
-  const bool all_tell = std::none_of(found.begin(), found.end(), [&](const auto& candidate) {
-    return ballot_of(*candidate.second) == Ballot(0);
-  });
   const auto rank = [&](const auto& candidate) {
     const auto& [endpoint, report] = candidate;
-    const Ballot ballot = ballot_of(*report);
-    return std::tuple(ballot >= Ballot(0), all_tell ? ballot : Ballot(0),
-                      report->last_prepared_decree, endpoint == partition.former_primary);
+    return std::tuple(ballot_of(*report), report->last_prepared_decree,
+                      endpoint == partition.former_primary);
   };
-  const auto best = std::max_element(
-      found.begin(), found.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-  return best == found.end() ? Endpoint{} : best->first;
+  using Candidate = std::pair<Endpoint, const ReplicaInfo*>;
+  std::optional<Candidate> tells, tells_not;
+  for (Endpoint endpoint : partition.config.secondaries) {
+    const Node* node = state_.FindNode(endpoint);
+    if (node == nullptr || !node->alive) continue;
+    const ReplicaInfo* report = node->LoadedReplica(partition.config.pid);
+    if (report == nullptr) continue;
+    std::optional<Candidate>& best = ballot_of(*report) == Ballot(0) ? tells_not : tells;
+    const Candidate candidate(endpoint, report);
+    if (!best || rank(*best) < rank(candidate)) best = candidate;
+  }
+  if (!tells || !tells_not) return tells ? tells->first : tells_not ? tells_not->first : Endpoint{};
+  const bool reaches_further =
+      ballot_of(*tells->second) < Ballot(0) ||
+      tells_not->second->last_prepared_decree > tells->second->last_prepared_decree;
+  return reaches_further ? tells_not->first : tells->first;
 }
 
 // ---- of those who left ----

@@ -82,6 +82,21 @@ TEST_F(SuccessionTest, TheFormerPrimaryWinsTies) {
   EXPECT_EQ(OfSecondaries().leader, kB);
 }
 
+// Seen in simulation (960189): A gave way to B, C could not tell, and A won the tie, for ever.
+TEST_F(SuccessionTest, WhereOneCanNotTellItsBallotTheOthersAreStillComparedByTheirs) {
+  Members({}, {kA, kB, kC});
+  RestartAll();
+  partition().former_primary = kA;
+  Reports(kA, Unclean(4, 10));
+  Reports(kB, Unclean(5, 10));
+  Reports(kC, Unclean(0, 10));
+  EXPECT_EQ(OfSecondaries().leader, kB);
+  Reports(kA, Unclean(4, 11));
+  EXPECT_EQ(OfSecondaries().leader, kB);
+  Reports(kC, Unclean(0, 12));
+  EXPECT_EQ(OfSecondaries().leader, kC) << "all of it was committed";
+}
+
 TEST_F(SuccessionTest, ASecondaryThatMayComeWithItsCopyIsNotForsaken) {
   Members({}, {kB, kC}, {kA});
   RestartAll();
