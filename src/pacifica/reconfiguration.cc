@@ -439,7 +439,11 @@ void Reconfiguration::OnProposal(const ConfigurationUpdateRequest& proposal) {
     return;
   }
   TakeOver(proposal.info, configuration);
-  if (configuration.ballot > s_.ballot) AdoptFromMeta(configuration, "proposal");
+  // It may overtake the config sync that tells a process that began anew of its part.
+  const bool tells_part = configuration.ballot == s_.ballot &&
+                          s_.role == PartitionStatus::kInactive &&
+                          configuration.IsSecondary(s_.options.self);
+  if (configuration.ballot > s_.ballot || tells_part) AdoptFromMeta(configuration, "proposal");
   if (configuration.ballot != s_.ballot || IsPending()) return;
   switch (proposal.type) {
     case ConfigType::kAssignPrimary:

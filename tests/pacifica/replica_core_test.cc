@@ -807,8 +807,9 @@ TEST_F(ReplicaCoreTest, ANewTermEndsAStepDownUnderWay) {
 
 TEST_F(ReplicaCoreTest, OnlyWhoMayServeIsMadePrimary) {
   const PartitionConfiguration headless = Group(7, Endpoint{}, {kB, kC});
-  ProposedInVain(ConfigType::kUpgradeToPrimary, kB, headless);  // INACTIVE: only assigned
-  ProposedInVain(ConfigType::kAssignPrimary, kA, headless);
+  const PartitionConfiguration of_others = Group(7, Endpoint{}, {kA, kC});
+  ProposedInVain(ConfigType::kUpgradeToPrimary, kB, of_others);  // INACTIVE: only assigned
+  ProposedInVain(ConfigType::kAssignPrimary, kA, of_others);
   BecomeLearner();
   ProposedInVain(ConfigType::kAssignPrimary, kB, headless);
   ProposedInVain(ConfigType::kInvalid, kB, headless);
@@ -817,6 +818,23 @@ TEST_F(ReplicaCoreTest, OnlyWhoMayServeIsMadePrimary) {
   Open();
   Sync(Group(7, kA, {kB, kC}));
   ProposedInVain(ConfigType::kUpgradeToPrimary, kB, Group(7, kA, {kB, kC}));
+}
+
+TEST_F(ReplicaCoreTest, AProposalThatOvertakesTheConfigSyncIsFollowed) {
+  const Effects asked = Propose(ConfigType::kUpgradeToPrimary, kB, Group(7, Endpoint{}, {kB, kC}));
+  const auto* update = Sent<SendConfigurationUpdate>(asked);
+  ASSERT_NE(update, nullptr);
+  EXPECT_EQ(update->request.config.primary, kB);
+  EXPECT_EQ(update->request.config.ballot, Ballot(8));
+  EXPECT_TRUE(Sync(Group(7, Endpoint{}, {kB, kC})).send.empty());
+  EXPECT_TRUE(core_->IsReconfiguring());
+
+  recovered_.logged = {MakeMutation(7, 12, 11, "a"), MakeMutation(7, 14, 13, "c")};
+  Open();  // a copy that may only learn
+  const Effects refused =
+      Propose(ConfigType::kUpgradeToPrimary, kB, Group(7, Endpoint{}, {kB, kC}));
+  ASSERT_NE(Sent<SendConfigurationUpdate>(refused), nullptr);
+  EXPECT_EQ(Sent<SendConfigurationUpdate>(refused)->request.type, ConfigType::kDowngradeToInactive);
 }
 
 TEST_F(ReplicaCoreTest, APrimaryFollowsProposalsForItsOwnGroupOnly) {
