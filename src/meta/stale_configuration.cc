@@ -25,7 +25,7 @@ bool HaveAllTold(const ClusterState& state, const PartitionConfiguration& config
   const auto has_told = [&](Endpoint endpoint) {
     const Node* node = state.FindNode(endpoint);
     return node != nullptr && node->alive && node->collected && !node->IsLoading(config.pid) &&
-           !node->has_unreadable_disks;
+           (node->replicas.contains(config.pid) || !node->has_unreadable_disks);
   };
   return state.awaited.empty() &&
          std::all_of(

@@ -209,6 +209,19 @@ TEST_F(StaleConfigurationTest, MembersWhoseDisksWentBackWithTheStateDoNotLeadPas
   EXPECT_EQ(next.last_drops.back(), kD);
 }
 
+// Seen in simulation (970000026): it waited for ever for who had told already.
+TEST_F(StaleConfigurationTest, WhoHasADiskThatCanNotBeReadHasToldWhereItHasACopy) {
+  Reports(kA, 5, kInactive);
+  Reports(kB, 5, kInactive);
+  Reports(kC, 5, kInactive);
+  Reports(kD, 9, kInactive, 10, 5);
+  state_.nodes[kD].has_unreadable_disks = true;
+  EXPECT_EQ(Next().ballot, Ballot(10));
+  HasNothing(kC);
+  state_.nodes[kC].has_unreadable_disks = true;
+  ExpectToWait();
+}
+
 TEST_F(StaleConfigurationTest, WhoIsAwaitedMayHoldMoreThanAnyWhoHasTold) {
   state_.awaited = {Endpoint{5, 34801}};
   Reports(kA, 5, kInactive);
