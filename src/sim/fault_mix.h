@@ -44,14 +44,14 @@ enum class Fault : uint8_t {
   kMetaDiskFull,  // the meta server's disk takes nothing more for a while; failovers go on
   kDiskPutBack,  // a server starts again with an older copy of its disk, or of one data directory, all
                  // others perhaps with it; as kDiskLost
+  kMetaPutBack,  // the meta server starts again with an earlier copy of its state, while all run, or
+                 // the power of all fails and disks come back older, too, as by kDisksPutBack
   kDisksPutBack,  // the power of all fails, and the disks of several come back older, of each group
                   // all but one, the directories of a server from two moments; as kDiskLost
   kDiskOfAnother,  // a server starts again with an earlier copy of another one's disk; as kDiskLost
-  kMetaPutBack,  // the meta server starts again with an earlier copy of its state, while all run, or
-                 // the power of all fails and disks come back older, too, as by kDisksPutBack
 };
-constexpr int kFaultCount = static_cast<int>(Fault::kMetaPutBack) + 1;
-constexpr Fault kLastOfSwarm = Fault::kDiskPutBack;  // the others come by name only
+constexpr int kFaultCount = static_cast<int>(Fault::kDiskOfAnother) + 1;
+constexpr Fault kLastOfSwarm = Fault::kMetaPutBack;  // the others come by name only
 const char* FaultName(Fault fault);
 std::optional<Fault> FindFault(std::string_view name);
 
