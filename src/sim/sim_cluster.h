@@ -219,6 +219,7 @@ class SimCluster {
     bool Knows(PartitionId pid, Endpoint member) const;  // as one that may hold it
   };
   KeptState StateNow() const;
+  bool NamesOneGoneForGood(const KeptState& state) const;
   // Of the meta server, on whose disk nothing runs.
   void ReplaceState(const KeptState& state);
   bool IsOlder(const KeptState& state, int64_t ballots) const;  // somewhere by so many

@@ -146,6 +146,20 @@ void SimCluster::ReplaceState(const KeptState& state) {
   ++states_put_back_;
 }
 
+bool SimCluster::NamesOneGoneForGood(const KeptState& state) const {
+  const auto is_gone = [&](Endpoint member) {
+    return member.IsValid() && std::none_of(servers_.begin(), servers_.end(), [&](auto& server) {
+             return server->endpoint == member;
+           });
+  };
+  return std::any_of(state.stored.begin(), state.stored.end(), [&](const auto& entry) {
+    const PartitionConfiguration& config = entry.second;
+    return is_gone(config.primary) ||
+           std::any_of(config.secondaries.begin(), config.secondaries.end(), is_gone) ||
+           std::any_of(config.last_drops.begin(), config.last_drops.end(), is_gone);
+  });
+}
+
 bool SimCluster::IsOlder(const KeptState& state, int64_t ballots) const {
   return std::any_of(stored_.begin(), stored_.end(), [&](const auto& entry) {
     const auto kept = state.stored.find(entry.first);
@@ -184,7 +198,8 @@ void SimCluster::KeepStates() {
 }
 
 // A table that the copy does not know is lost with it; and what it does not know else shows by
-// reports only, so that nothing else happens meanwhile. Either all servers run and tell, or the
+// reports only, so that nothing else happens meanwhile. Whom it names and who is gone for good would be
+// waited for until a person acts. Either all servers run and tell, or the
 // power of all fails: then of each group one that holds everything is known to the copy, too, as a
 // member or by the list of servers, and waited for.
 void SimCluster::PutBackState(Server& server) {
@@ -194,6 +209,10 @@ void SimCluster::PutBackState(Server& server) {
     return;
   }
   const KeptState& state = kept_states_[random.Below(kept_states_.size())];
+  if (NamesOneGoneForGood(state)) {
+    --faults_[static_cast<size_t>(Fault::kMetaPutBack)];
+    return;
+  }
   const bool is_older = IsOlder(state, 2);
   CrashMeta(CrashMode::kProcess);
   ReplaceState(state);
