@@ -209,7 +209,10 @@ void SimCluster::PutBackState(Server& server) {
     return;
   }
   const KeptState& state = kept_states_[random.Below(kept_states_.size())];
-  if (NamesOneGoneForGood(state)) {
+  // One of several directories that is empty waits for a person, too, and may hold any copy.
+  const bool lacks_directory =
+      faults_[static_cast<size_t>(Fault::kDiskLost)] > 0 && DiskPaths().size() > 1;
+  if (lacks_directory || NamesOneGoneForGood(state)) {
     --faults_[static_cast<size_t>(Fault::kMetaPutBack)];
     return;
   }
