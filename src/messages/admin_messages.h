@@ -2,6 +2,8 @@
 // (meta_messages.h): spec/meta-and-admin.md 2.4. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <set>
+
 #include "messages/function_level.h"
 #include "messages/meta_messages.h"
 
@@ -14,6 +16,7 @@ inline constexpr char kRpcControlMeta[] = "RPC_CM_CONTROL_META";
 inline constexpr char kRpcProposeBalancer[] = "RPC_CM_PROPOSE_BALANCER";
 inline constexpr char kRpcDddDiagnose[] = "RPC_CM_DDD_DIAGNOSE";
 inline constexpr char kRpcStartRecovery[] = "RPC_CM_START_RECOVERY";
+inline constexpr char kRpcQueryBackupPolicy[] = "RPC_CM_QUERY_BACKUP_POLICY";
 inline constexpr char kRpcForgetServer[] = "RPC_ARION_FORGET_SERVER";
 inline constexpr char kRpcGetMaxReplicaCount[] = "RPC_CM_GET_MAX_REPLICA_COUNT";
 inline constexpr char kRpcSetMaxReplicaCount[] = "RPC_CM_SET_MAX_REPLICA_COUNT";
@@ -268,6 +271,55 @@ struct QueryManualCompactResponse {
     v(1, s.err), v(2, s.hint_message), v(3, s.progress);
   }
   bool operator==(const QueryManualCompactResponse&) const = default;
+};
+
+// What an older version's meta server is asked before a server joins its cluster.
+struct QueryBackupPolicyRequest {
+  std::vector<std::string> policy_names;  // empty = all
+  int32_t backup_info_count = 0;          // of each policy, at most
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.policy_names), v(2, s.backup_info_count);
+  }
+  bool operator==(const QueryBackupPolicyRequest&) const = default;
+};
+struct BackupEntry {
+  int64_t backup_id = 0;
+  int64_t start_time_ms = 0;
+  int64_t end_time_ms = 0;  // 0 = it runs
+  std::set<int32_t> app_ids;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.backup_id), v(2, s.start_time_ms), v(3, s.end_time_ms), v(4, s.app_ids);
+  }
+  bool operator==(const BackupEntry&) const = default;
+};
+struct BackupPolicy {
+  std::string policy_name;
+  std::string backup_provider_type;
+  std::string backup_interval_seconds;
+  std::set<int32_t> app_ids;
+  int32_t backup_history_count_to_keep = 0;
+  std::string start_time;
+  bool is_disable = false;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.policy_name), v(2, s.backup_provider_type), v(3, s.backup_interval_seconds),
+        v(4, s.app_ids), v(5, s.backup_history_count_to_keep), v(6, s.start_time),
+        v(7, s.is_disable);
+  }
+  bool operator==(const BackupPolicy&) const = default;
+};
+struct QueryBackupPolicyResponse {
+  ErrorCode err = ErrorCode::kOk;
+  std::vector<BackupPolicy> policies;
+  std::vector<std::vector<BackupEntry>> backup_infos;  // by policy, newest first
+  std::optional<std::string> hint_message;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.err), v(2, s.policies), v(3, s.backup_infos), v(4, s.hint_message);
+  }
+  bool operator==(const QueryBackupPolicyResponse&) const = default;
 };
 
 // Answers of what Arion does not do, by the id of their text; all other fields are left out.

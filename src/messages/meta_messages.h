@@ -20,6 +20,9 @@ inline constexpr char kRpcDuplicationSync[] = "RPC_CM_DUPLICATION_SYNC";
 inline constexpr char kRpcConfigProposal[] = "RPC_CONFIG_PROPOSAL";
 inline constexpr char kRpcTableChanged[] = "RPC_ARION_TABLE_CHANGED";
 
+// Bits of arion_caps (spec/internal-rpc.md 6).
+inline constexpr int64_t kCapsTellsDurability = 2;
+
 struct BeaconMessage {
   int64_t time = 0;  // opaque to the meta server, echoed
   Endpoint from_node;
@@ -418,9 +421,10 @@ struct ClusterInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<std::string> keys;
   std::vector<std::string> values;
+  std::optional<int64_t> arion_caps;  // a kCaps...; absent: an older version's (Pegasus')
   template <class S, class V>
   static void Fields(S& s, V& v) {
-    v(1, s.err), v(2, s.keys), v(3, s.values);
+    v(1, s.err), v(2, s.keys), v(3, s.values), v(1000, s.arion_caps);
   }
   bool operator==(const ClusterInfoResponse&) const = default;
 };

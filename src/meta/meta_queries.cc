@@ -257,7 +257,7 @@ ClusterInfoResponse AnswerClusterInfo(const ClusterState& state, const ClusterFa
     replica_counts.push_back(count);
     primary_counts.push_back(primaries[endpoint]);
   }
-  ClusterInfoResponse response;
+  ClusterInfoResponse response{.arion_caps = kCapsTellsDurability};
   auto add = [&](const char* key, std::string value) {
     response.keys.push_back(key);
     response.values.push_back(std::move(value));

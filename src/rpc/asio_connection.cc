@@ -265,6 +265,8 @@ void AsioConnection::OnAllWritten() {
 
 void AsioConnection::Reply(const Frame& request, ErrorCode error, ReplyBody body) {
   if (request.header.name == kRpcClearScanner) return;  // clients die of an answer
+  // So do older versions' servers, of one that says OK and nothing else.
+  CHECK(error != ErrorCode::kOk || body.size() > 0) << request.header.name;
   CountUsual(body.size());
   if (request.header.framing == Framing::kRdsn) {
     std::string header = body.piece ? RdsnReplyHeader(request, error, host_->local(), body.size())
@@ -443,15 +445,17 @@ void AsioConnection::HandleRequest(Frame frame) {
   if (!named_server) frame.header.from = peer_;  // what a client names is a placeholder
   if (named_server && !peer_is_server_) peer_is_server_ = true;
   const RequestHandler* handler = host_->handler();
+  RpcGate* const gate = host_->options().gate;
+  const uint64_t tag = frame.cluster_tag();
+  if (gate != nullptr) frame.SetClusterTag(gate->OurTag());  // goes back with every answer
   if (!frame.payload_readable) return Reply(frame, ErrorCode::kInvalidData, {});
   if (frame.header.name == kRpcNegotiation) {
     return Reply(frame, ErrorCode::kOk,
                  EncodeWrapped(NegotiationResponse{.status = NegotiationStatus::kAuthDisabled}));
   }
   if (handler == nullptr) return Reply(frame, ErrorCode::kHandlerNotFound, {});
-  if (RpcGate* const gate = host_->options().gate) {
-    const ErrorCode refusal = gate->Admit(frame.header, peer_, frame.cluster_tag(), frame.body);
-    frame.SetClusterTag(gate->OurTag());  // goes back with the answer
+  if (gate != nullptr) {
+    const ErrorCode refusal = gate->Admit(frame.header, peer_, tag, frame.body);
     if (refusal != ErrorCode::kOk) return Reply(frame, refusal, {});
   }
   if (named_server && NamesServer(frame)) parser_.AllowServerFrames();

@@ -235,6 +235,8 @@ ARION_MESSAGE(SetAtomicIdempotentRequest);
 ARION_MESSAGE(AtomicIdempotentResponse);
 ARION_MESSAGE(StartManualCompactRequest);
 ARION_MESSAGE(QueryManualCompactResponse);
+ARION_MESSAGE(QueryBackupPolicyRequest);
+ARION_MESSAGE(QueryBackupPolicyResponse);
 ARION_MESSAGE(DisabledResponse);
 // tool_messages.h
 ARION_MESSAGE(CommandRequest);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "base/coding.h"
 
 namespace arion {
@@ -17,6 +19,18 @@ Mutation Sample() {
   m.timestamp_us = 1640995200000001;
   m.updates = {{WriteCode::kPut, 1, "payload one"}, {WriteCode::kRemove, 1, ""}};
   return m;
+}
+
+// A5 of spec/internal-rpc.md 7: a member of 2.5 ends where a mutation names another code than its own.
+TEST(MutationTest, ItsCodesAreThoseThatOlderVersionsHave) {
+  const std::set<std::string_view> theirs = {
+      "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_PUT",
+      "RPC_RRDB_RRDB_REMOVE",        "RPC_RRDB_RRDB_MULTI_PUT",
+      "RPC_RRDB_RRDB_MULTI_REMOVE",  "RPC_RRDB_RRDB_INCR",
+      "RPC_RRDB_RRDB_CHECK_AND_SET", "RPC_RRDB_RRDB_CHECK_AND_MUTATE",
+      "RPC_RRDB_RRDB_DUPLICATE",     "RPC_RRDB_RRDB_BULK_LOAD"};
+  for (int code = 0; code < kWriteCodeCount; ++code)
+    EXPECT_TRUE(theirs.contains(WriteCodeName(static_cast<WriteCode>(code)))) << code;
 }
 
 TEST(Mutation, ComesBackAsItWasWritten) {

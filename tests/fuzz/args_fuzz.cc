@@ -149,6 +149,8 @@ const std::vector<Kind>& Kinds() {
       Of<QueryAppInfoResponse>(),
       Of<StartManualCompactRequest>(),
       Of<QueryManualCompactResponse>(),
+      Of<QueryBackupPolicyRequest>(),
+      Of<QueryBackupPolicyResponse>(),
       Of<QueryDiskInfoRequest>(),
       Of<QueryDiskInfoResponse>(),
       Of<DetectHotkeyRequest>(),

@@ -428,6 +428,38 @@ TEST_F(AsioTransportTest, DroppedRespondersSayNothing) {
   EXPECT_EQ(results_->Take()->error, ErrorCode::kTimeout);
 }
 
+// A3, A14, A15 of spec/internal-rpc.md 7: what ends a server of 2.5.
+TEST_F(AsioTransportTest, CallsBetweenServersSayNothingThatEndsAnOlderVersions) {
+  StartServer();
+  AsioTransport caller(&loops_, {.listen = kLoopbackAnyPort});
+  ASSERT_TRUE(caller.Listen().ok());
+  for (const char* name : {kRpcConfigSync, kRpcUpdateConfiguration, kRpcBeacon, kRpcClusterInfo,
+                           kRpcPrepare, kRpcLearn, kRpcCopyFile}) {
+    caller.Call(server_.local(), {.name = name, .body = std::string("\0", 1)}, strand_,
+                [results = results_](RpcResult r) { results->Put(std::move(r)); });
+    const auto request = requests_->Take();
+    ASSERT_TRUE(request.has_value());
+    EXPECT_EQ(request->header.name, name);
+    EXPECT_EQ(request->header.pid, (PartitionId{0, 0})) << "a meta server ends by another";
+    const bool is_for_meta = std::string_view(name).starts_with("RPC_CM_") || name == kRpcBeacon;
+    EXPECT_EQ(request->header.forward_supported, !is_for_meta) << name;
+  }
+  caller.Stop();
+}
+
+using AsioTransportDeathTest = AsioTransportTest;
+TEST_F(AsioTransportDeathTest, AnAnswerThatSaysOkSaysMore) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        StartServer();
+        Call(server_.local(), Get("k"));
+        requests_->Take()->responder.Reply(ErrorCode::kOk);
+        results_->Take(absl::Seconds(5));
+      },
+      kRpcGet);
+}
+
 TEST_F(AsioTransportTest, AnswersAreAlsoTakenFromAcceptedConnections) {
   StartServer();
   AsioTransport caller(&loops_, {.listen = kLoopbackAnyPort});
