@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/tool_messages.h"
+#include "replica/cluster_question.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -74,6 +75,37 @@ void ConfigSync::Run() {
   if (!is_connected_) return;
   if (is_under_way_) return Schedule(kRetryDelay);
   is_under_way_ = true;
+  listing_.reset();
+  const OlderServers* older = host_->options.older_servers.get();
+  if (older != nullptr && older->are_let_in()) return AskForListing();
+  Report();
+}
+
+void ConfigSync::AskForListing() {
+  arion::AskForListing(
+      host_->transport, strand_, host_->lease->leader(), QuestionDepth::kAgain,
+      [self = weak_from_this(), term = term_](absl::StatusOr<ClusterListing> listing) {
+        const auto sync = self.lock();
+        if (sync == nullptr || !sync->is_connected_ || sync->term_ != term) return;
+        sync->OnListing(std::move(listing));
+      });
+}
+
+void ConfigSync::OnListing(absl::StatusOr<ClusterListing> listing) {
+  if (!listing.ok()) {
+    LOG(WARNING) << "config sync: " << listing.status().message();
+    is_under_way_ = false;
+    return Schedule(was_answered_ ? host_->options.config_sync_interval : kRetryDelay);
+  }
+  host_->options.older_servers->SetListed(listing->servers);
+  if (!listing->is_arion) {
+    host_->join->SetListing(*listing);
+    listing_ = *std::move(listing);
+  }
+  Report();
+}
+
+void ConfigSync::Report() {
   table_->Report([self = weak_from_this(), term = term_](std::vector<ReplicaInfo> reports) {
     const auto sync = self.lock();
     if (sync != nullptr && sync->is_connected_ && sync->term_ == term)
@@ -82,6 +114,15 @@ void ConfigSync::Run() {
 }
 
 void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
+  if (listing_) {
+    std::vector<PartitionId> unknown;
+    std::erase_if(reports, [&](const ReplicaInfo& report) {
+      if (MayBeReported(*listing_, report.pid)) return false;
+      unknown.push_back(report.pid);
+      return true;
+    });
+    host_->join->SetUnreported(std::move(unknown));
+  }
   ConfigSyncRequest request{.node = host_->self, .stored_replicas = reports, .number = number_};
   const PeerGeneration generation = host_->options.peer_generation;
   if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
@@ -133,6 +174,7 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
   std::set<PartitionId> named;
   for (const ConfigurationUpdateRequest& entry : response.partitions) {
     named.insert(entry.config.pid);
+    host_->MeetMembers(entry.config);
     Adopt(entry);
   }
   const OpenFileBudget* files = host_->options.open_files.get();

@@ -5,6 +5,8 @@
 // Shapes    Each answer numbers the next request. One with another number is refused unread, since
 //           it may have been late or doubled; the refusal says which number is awaited, and the
 //           request is made anew at once, with what is true then.
+//           An older version's meta server ends where a report names a partition that it does not
+//           know: it is asked for its tables before each report, and not told of others.
 // Answers   What a meta server asks that lost its state, whichever it is: also without a lease.
 // Threads   Strand-bound to the server's strand.
 // Promises  C1  An answer counts only in the lease term its request was sent in, and for a
@@ -13,13 +15,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/status/statusor.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "messages/meta_messages.h"
+#include "replica/join_tolerance.h"
 #include "replica/replica_host.h"
 #include "replica/replica_table.h"
 
@@ -46,6 +52,9 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
  private:
   void Schedule(absl::Duration delay);
   void Run();
+  void AskForListing();
+  void OnListing(absl::StatusOr<ClusterListing> listing);
+  void Report();
   void Send(std::vector<ReplicaInfo> reports);
   void OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResult& result);
   void Adopt(const ConfigurationUpdateRequest& entry);
@@ -63,6 +72,8 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   int64_t number_ = 0;  // of the next request; 0: no answer has said
   TimerId timer_ = kNoTimer;
   Instant timer_at_;
+  std::optional<ClusterListing>
+      listing_;  // of an older version's meta server, asked for this report
 };
 
 }  // namespace arion

@@ -130,6 +130,16 @@ void FailureDetectorClient::OnAck(Instant sent, Endpoint to, const RpcResult& re
     SetTarget(ack->primary_node);
     return SendBeacon();
   }
+  const bool is_older = !ack->arion_meta_life;
+  if (is_older && options_.older_servers != nullptr && !options_.older_servers->are_let_in()) {
+    LOG_EVERY_T(ERROR, 10)
+        << "meta server " << to
+        << " is of an older version, which can't say of which cluster it is: not "
+           "followed. Where this server shall join its cluster: "
+           "join_pegasus_cluster = NAME, its cluster_name";
+    return TryAnother();
+  }
+  shared_->SetLeaderIsOlder(is_older);
   const Instant now = env_.clock().Now();
   const bool stood_still = WasDeclaredDead(*ack) && is_connected_;
   // What time it is was told before; how much of it has passed since then no clock here knows.

@@ -7,7 +7,8 @@
 //           clocks stood still with it. The answer to the first beacon after that tells: it counts
 //           how often this server was declared dead, and a death within a term ends the term. One
 //           that has started anew since counts a death of whoever leads nothing by what is stored. A
-//           server of an older version does not count: then the next config sync tells.
+//           server of an older version does not count: then the next config sync tells. Such a one is
+//           followed where older_servers says so only: it can't say of which cluster it is.
 // Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
 // Promises  B1  on_lost follows each on_gained, before the next on_gained, and the term was over
 //               before it.
@@ -26,6 +27,7 @@
 #include "messages/meta_messages.h"
 #include "pacifica/lease.h"
 #include "replica/server_lease.h"
+#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
@@ -36,6 +38,7 @@ struct FailureDetectorOptions {
   absl::Duration beacon_interval;
   absl::Duration lease;
   PeerGeneration generation = PeerGeneration::k25;
+  std::shared_ptr<const OlderServers> older_servers;  // null: those of any version are let in
 };
 
 class FailureDetectorClient : public std::enable_shared_from_this<FailureDetectorClient> {

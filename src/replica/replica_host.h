@@ -19,6 +19,7 @@
 #include "replica/disk_watch.h"
 #include "replica/foreground_pace.h"
 #include "replica/hot_key_search.h"
+#include "replica/join_notes.h"
 #include "replica/manual_compaction.h"
 #include "replica/peer_pace.h"
 #include "replica/recovery_progress.h"
@@ -39,6 +40,7 @@ struct ReplicaHost {
   ReplicaServerOptions options;
   Endpoint self;
   std::shared_ptr<ServerLease> lease;
+  std::shared_ptr<JoinNotes> join = std::make_shared<JoinNotes>();
   std::shared_ptr<ServedFiles> served;
   // By position in options.data_directories; behind them the log home, if there is one.
   std::shared_ptr<DiskWatch> disks;
@@ -65,6 +67,20 @@ struct ReplicaHost {
   std::shared_ptr<CompactionSlots> compactions = std::make_shared<CompactionSlots>();
 
   std::shared_ptr<SharedLogStats> shared_log_stats = std::make_shared<SharedLogStats>();
+
+  // A meta server named them: they take part, whatever their version is.
+  void Meet(Endpoint server) const {
+    if (options.older_servers != nullptr) options.older_servers->Introduce(server);
+  }
+  void MeetMembers(const PartitionConfiguration& config) const {
+    Meet(config.primary);
+    for (Endpoint member : config.secondaries) Meet(member);
+  }
+  // The cluster is an older version's, by its meta server, and this server joined it.
+  bool IsGuest() const {
+    return options.older_servers != nullptr && options.older_servers->are_let_in() &&
+           lease->is_leader_older();
+  }
 
   // What a replica's .init-info says of the shared log when its life begins anew: all of it is
   // void.

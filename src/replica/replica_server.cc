@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "replica/cluster_entry.h"
 #include "replica/config_sync.h"
 #include "replica/data_directories.h"
 #include "replica/failure_detector_client.h"
@@ -107,6 +108,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const SlowRequests& slow_requests() const { return *host_->slow_requests; }
   const ServerLease& lease() const { return *host_->lease; }
   const VerificationBook& verifications() const { return *host_->verifications; }
+  const JoinNotes& join() const { return *host_->join; }
   int64_t verified_bytes() const {
     int64_t bytes = 0;
     for (size_t i = 0; i < host_->options.data_directories.size(); ++i)
@@ -119,6 +121,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
 
  private:
   void MakeParts();
+  void MakeEntry();
   void EverySecond();
   void Recover(std::vector<FoundReplica> found);
   void TakeOver(SharedLogCatalog catalog);
@@ -137,6 +140,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   TimerId second_ = kNoTimer;
   std::shared_ptr<RequestRouter> router_;
   std::shared_ptr<FailureDetectorClient> detector_;
+  std::shared_ptr<ClusterEntry> entry_;  // null: nobody is asked before the first beacon
   std::shared_ptr<GarbageCollector> garbage_;
 };
 
@@ -146,6 +150,7 @@ absl::Status ReplicaServer::State::Start() {
   directories_->Remember();
   directories_->LearnDevices(shared_log.directory);
   MakeParts();
+  MakeEntry();
   if (!shared_log.directory.empty()) TakeOver(std::move(shared_log));
   std::vector<bool> readable = directories_->Usable();
   const auto usable = std::count(readable.begin(), readable.end(), true);
@@ -161,7 +166,10 @@ absl::Status ReplicaServer::State::Start() {
       self->take_over_->Start(std::move(expected));
     }
     self->Recover(std::move(found));
-    self->detector_->Start();
+    if (self->entry_ != nullptr)
+      self->entry_->Start();
+    else
+      self->detector_->Start();
     self->garbage_->Start(std::move(readable));
     self->EverySecond();
   });
@@ -226,7 +234,8 @@ void ReplicaServer::State::MakeParts() {
       FailureDetectorOptions{.meta_servers = host_->options.meta_servers,
                              .beacon_interval = host_->options.beacon_interval,
                              .lease = host_->options.lease,
-                             .generation = host_->options.peer_generation},
+                             .generation = host_->options.peer_generation,
+                             .older_servers = host_->options.older_servers},
       FailureDetectorClient::Events{.on_gained =
                                         [self] {
                                           const auto state = self.lock();
@@ -255,6 +264,21 @@ void ReplicaServer::State::MakeParts() {
                                               state->host_->options.on_meta_unanswered;
                                           if (told) told();
                                         }});
+}
+
+void ReplicaServer::State::MakeEntry() {
+  OlderServers* const older = host_->options.older_servers.get();
+  if (older == nullptr) return;
+  const std::weak_ptr<State> self = weak_from_this();
+  older->OnStranger([self] {
+    const auto state = self.lock();
+    if (state == nullptr) return;
+    state->strand_->Post([sync = state->sync_] { sync->Soon(); });
+  });
+  if (!older->are_let_in()) return;
+  entry_ = std::make_shared<ClusterEntry>(host_, strand_, [self] {
+    if (const auto state = self.lock()) state->detector_->Start();
+  });
 }
 
 void ReplicaServer::State::EverySecond() {
@@ -295,6 +319,7 @@ void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
     self->strand_->Cancel(self->second_);
     self->host_->disks->Stop();
     self->garbage_->Stop();
+    if (self->entry_ != nullptr) self->entry_->Stop();
     self->detector_->Stop();
     self->sync_->OnLeaseLost();
     if (self->recovery_ != nullptr) self->recovery_->Stop();
@@ -328,6 +353,7 @@ void ReplicaServer::State::Reconfigure(const ReplicaServerOptions& options) {
 void ReplicaServer::State::SetMetaServers(std::vector<Endpoint> meta_servers) {
   strand_->Post([self = shared_from_this(), meta_servers = std::move(meta_servers)] {
     self->detector_->SetMetaServers(meta_servers);
+    if (self->entry_ != nullptr) self->entry_->SetMetaServers(meta_servers);
   });
 }
 
@@ -406,6 +432,7 @@ const RequestBook& ReplicaServer::requests() const { return state_->requests(); 
 const SlowRequests& ReplicaServer::slow_requests() const { return state_->slow_requests(); }
 const ServerLease& ReplicaServer::lease() const { return state_->lease(); }
 const VerificationBook& ReplicaServer::verifications() const { return state_->verifications(); }
+const JoinNotes& ReplicaServer::join() const { return state_->join(); }
 int64_t ReplicaServer::verified_bytes() const { return state_->verified_bytes(); }
 void ReplicaServer::OnRefused(std::function<void(const absl::Status&)> refused) {
   state_->OnRefused(std::move(refused));

@@ -36,6 +36,7 @@
 #include "replica/recovery_plan.h"
 #include "replica/recovery_progress.h"
 #include "replica/shared_log_stats.h"
+#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 #include "wal/log_retention.h"
@@ -66,6 +67,9 @@ struct ReplicaServerOptions {
   // A beacon was in vain: they may be elsewhere. On some strand.
   std::function<void()> on_meta_unanswered;
   std::string cluster_name = "onebox";
+  // Of an older version's servers, which are let in as long as it says so: then this server looks at
+  // their cluster before it takes part (cluster_entry.h). Null: nothing is known of versions.
+  std::shared_ptr<OlderServers> older_servers;
   Durability durability = Durability::kFsync;
   PeerGeneration peer_generation = PeerGeneration::k25;
   absl::Duration beacon_interval = absl::Seconds(3);
@@ -172,6 +176,7 @@ struct DiskSnapshot {
   int64_t copy_sent_bytes = 0, copy_received_bytes = 0;
 };
 
+class JoinNotes;
 class RequestBook;
 class ServerLease;
 class SlowRequests;
@@ -217,6 +222,7 @@ class ReplicaServer {
   const SlowRequests& slow_requests() const;
   const ServerLease& lease() const;
   const VerificationBook& verifications() const;
+  const JoinNotes& join() const;
   int64_t verified_bytes() const;  // of content that was counted here, since the start
 
   // Before Start. `refused` runs, on some strand, if after Start the shared log turns out to be one

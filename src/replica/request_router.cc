@@ -205,7 +205,7 @@ void RequestRouter::CheckAbsentLearner(GroupCheckRequest check, ErrorCode why,
                         responder = std::move(responder)]() mutable {
     const PartitionId pid = check.config.pid;
     GroupCheckResponse response;
-    if (self->table_->HasFailed(pid)) {
+    if (self->table_->HasFailed(pid) || self->ObstacleTo(check.app)) {
       response = {.pid = pid, .err = ErrorCode::kObjectNotFound, .node = self->host_->self};
     } else if (why == ErrorCode::kObjectNotFound) {
       response = {.pid = pid, .node = self->host_->self};
@@ -228,8 +228,20 @@ void RequestRouter::OpenForLearning(GroupCheckRequest request) {
 
 void RequestRouter::AddLearner(InboundRequest request) {
   std::optional<GroupCheckRequest> add = TakeArgument<GroupCheckRequest>(request);
-  if (add && add->config.status == PartitionStatus::kPotentialSecondary)
-    OpenForLearning(*std::move(add));
+  if (!add || add->config.status != PartitionStatus::kPotentialSecondary) return;
+  if (const std::optional<Obstacle> obstacle = ObstacleTo(add->app)) {
+    LOG_EVERY_T(WARNING, 10) << "[" << add->config.pid << "] is not learned here: its table "
+                             << ObstacleText(*obstacle) << ", which Arion can't do yet";
+    return;
+  }
+  OpenForLearning(*std::move(add));
+}
+
+std::optional<Obstacle> RequestRouter::ObstacleTo(const AppInfo& table) const {
+  if (!host_->IsGuest()) return std::nullopt;
+  if (table.duplicating) return Obstacle::kDuplicated;
+  if (table.is_bulk_loading) return Obstacle::kBulkLoaded;
+  return host_->join->ObstacleOf(table.app_id);
 }
 
 void RequestRouter::Learn(InboundRequest request) {
@@ -303,6 +315,16 @@ void RequestRouter::Propose(InboundRequest request) {
   const std::optional<ConfigurationUpdateRequest> proposal =
       TakeArgument<ConfigurationUpdateRequest>(request);
   if (!proposal) return;
+  host_->MeetMembers(proposal->config);
+  host_->Meet(proposal->node);
+  const bool makes_primary = proposal->type == ConfigType::kAssignPrimary ||
+                             proposal->type == ConfigType::kUpgradeToPrimary;
+  if (makes_primary && ObstacleTo(proposal->info) == Obstacle::kDuplicated) {
+    LOG_EVERY_T(ERROR, 10) << "[" << proposal->config.pid
+                           << "] is not led from here: its table is duplicated, which its primary "
+                              "does and Arion can't do yet";
+    return;
+  }
   ErrorCode why = ErrorCode::kOk;
   if (const std::shared_ptr<Replica> replica = FindOpen(proposal->config.pid, &why))
     return replica->strand()->Post(
@@ -339,6 +361,11 @@ void RequestRouter::ProposeToAbsent(const ConfigurationUpdateRequest& proposal) 
   if (!host_->lease->Holds(host_->lease->term(), host_->env.clock().Now()) ||
       proposal.node != host_->self)
     return;
+  if (proposal.info.envs.contains(kEnvRestorePolicy) && proposal.config.ballot == Ballot(0)) {
+    LOG_EVERY_T(ERROR, 10) << "[" << proposal.config.pid
+                           << "] is to be filled from a backup, which Arion can't do yet: not made";
+    return;
+  }
   const PartitionConfiguration& config = proposal.config;
   if (proposal.type == ConfigType::kAssignPrimary) {
     // Only what never held anything may be made out of nothing.

@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "messages/meta_messages.h"
@@ -51,6 +52,8 @@ class RequestRouter : public std::enable_shared_from_this<RequestRouter> {
   void TellRecoveringMeta(void (ConfigSync::*tell)(Responder), InboundRequest request);
   void ProposeToAbsent(const ConfigurationUpdateRequest& proposal);
   void OpenForLearning(GroupCheckRequest request);
+  // What keeps this server from a copy of such a table; nullopt: nothing does.
+  std::optional<Obstacle> ObstacleTo(const AppInfo& table) const;
   // A primary asks for a learner that is not open.
   void CheckAbsentLearner(GroupCheckRequest check, ErrorCode why, Responder responder);
   // The open replica, or nullptr and the error that says why not.

@@ -45,11 +45,17 @@ class ServerLease {
     return Endpoint::FromPacked(leader_.load(std::memory_order_acquire)).value_or(Endpoint{});
   }
   void SetLeader(Endpoint leader) { leader_.store(leader.packed(), std::memory_order_release); }
+  // It is of an older version (Apache Pegasus), by its last answer.
+  bool is_leader_older() const { return is_leader_older_.load(std::memory_order_acquire); }
+  void SetLeaderIsOlder(bool is_older) {
+    is_leader_older_.store(is_older, std::memory_order_release);
+  }
 
  private:
   std::atomic<int64_t> end_nanos_{INT64_MIN};
   std::atomic<uint64_t> term_{1};
   std::atomic<uint64_t> leader_{0};
+  std::atomic<bool> is_leader_older_{false};
   Counter failed_beacons_;
 };
 

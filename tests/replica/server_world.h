@@ -15,6 +15,7 @@
 
 #include "base/raw_key.h"
 #include "engine/memory_engine.h"
+#include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "replica/replica_server.h"
@@ -76,6 +77,16 @@ class FakeMeta {
   void NumberReports() { awaited_report_ = 1; }
   std::vector<int64_t>& report_numbers() { return report_numbers_; }
   void LoseReportAnswers(bool lose) { loses_report_answers_ = lose; }
+  int beacons() const { return beacons_; }
+  // What it answers who asks of which cluster it is, by name.
+  struct Listed {
+    std::string cluster = "onebox";
+    std::optional<int64_t> arion_caps;
+    std::vector<Endpoint> servers;
+    QueryConfigResponse partitions;
+    QueryBackupPolicyResponse backups;
+  };
+  Listed& listed() { return listed_; }
 
  private:
   void Handle(InboundRequest request) {
@@ -83,7 +94,9 @@ class FakeMeta {
     const std::string& name = request.header.name;
     if (holds_updates_ && name == kRpcUpdateConfiguration)
       return held_.push_back(std::move(request));
+    if (AnswerListing(request)) return;
     if (name == kRpcBeacon) {
+      ++beacons_;
       const auto beacon = DecodeWrapped<BeaconMessage>(request.body);
       return request.responder.Reply(ErrorCode::kOk,
                                      EncodeWrapped(BeaconAck{.time = beacon->time,
@@ -124,9 +137,33 @@ class FakeMeta {
     request.responder.Reply(ErrorCode::kHandlerNotFound);
   }
 
+  bool AnswerListing(InboundRequest& request) {
+    const std::string& name = request.header.name;
+    const auto answer = [&](const auto& response) {
+      request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
+      return true;
+    };
+    if (name == kRpcClusterInfo)
+      return answer(ClusterInfoResponse{.keys = {"meta_servers", "cluster_name"},
+                                        .values = {address().ToString(), listed_.cluster},
+                                        .arion_caps = listed_.arion_caps});
+    if (name == kRpcListApps) return answer(ListAppsResponse{.infos = {app_}});
+    if (name == kRpcListNodes) {
+      ListNodesResponse nodes;
+      for (Endpoint server : listed_.servers)
+        nodes.infos.push_back({.status = NodeStatus::kAlive, .node = server});
+      return answer(nodes);
+    }
+    if (name == kRpcQueryConfig) return answer(listed_.partitions);
+    if (name == kRpcQueryBackupPolicy) return answer(listed_.backups);
+    return false;
+  }
+
   sim::SimNode& node_;
   sim::SimTransport transport_;
   AppInfo app_;
+  Listed listed_;
+  int beacons_ = 0;
   std::map<PartitionId, PartitionConfiguration> configurations_;
   std::vector<ReplicaInfo> garbage_;
   bool is_silent_ = false;
