@@ -21,6 +21,12 @@
 #include "pacifica/secondary.h"
 
 namespace arion {
+namespace {
+
+// Of meta_split_status (spec/split.md 1).
+constexpr int32_t kNoSplit = 0, kSplitPausing = 2, kSplitCanceling = 4;
+
+}  // namespace
 
 using enum PartitionStatus;
 
@@ -390,6 +396,11 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
   const auto answer = [&](ErrorCode err) {
     GroupCheckResponse response = learner.Report();
     response.err = err;
+    // An older version's primary asks each secondary before a split is paused or given up, and waits.
+    const auto split = event.request.meta_split_status.value_or(kNoSplit);
+    if (err == ErrorCode::kOk && s.role == kSecondary &&
+        (split == kSplitPausing || split == kSplitCanceling))
+      response.is_split_stopped = true;  // no secondary here ever begins one
     s.Reply(event.token, std::move(response));
   };
   if (config.pid != s.options.pid || !IsPossible(config.ballot) ||

@@ -295,6 +295,23 @@ TEST_F(ReplicaCoreTest, GroupChecksAndInvitationsOfAnotherPartitionAreRefused) {
   EXPECT_EQ(core_->role(), kInactive);
 }
 
+// A primary of 2.5 does not end a split that it pauses or cancels before each secondary has said so.
+TEST_F(ReplicaCoreTest, ASecondaryIsNeverInTheWayOfASplitsEnd) {
+  const auto stopped = [&](std::optional<int32_t> split) {
+    GroupCheckReceived check{1, {}};
+    check.request.config = From(kA, 7, kSecondary);
+    check.request.meta_split_status = split;
+    const Effects effects = Step(check);
+    return std::get<GroupCheckResponse>(effects.replies.at(0).body).is_split_stopped;
+  };
+  EXPECT_EQ(stopped(std::nullopt), std::nullopt);
+  ASSERT_EQ(core_->role(), kSecondary);
+  EXPECT_EQ(stopped(1), std::nullopt) << "it goes on";
+  EXPECT_EQ(stopped(2), true) << "it is paused";
+  EXPECT_EQ(stopped(3), std::nullopt);
+  EXPECT_EQ(stopped(4), true) << "it is given up";
+}
+
 // Its own update may be accepted any moment: nobody else's word of the same ballot counts.
 TEST_F(ReplicaCoreTest, WhileItsUpdateIsUnderWayNothingOfTheSameBallotIsFollowed) {
   Sync(Group(7, kB, {kA, kC}));
