@@ -153,15 +153,19 @@ std::vector<std::string> WrongPartsOf(const ClusterOverview& overview, const Tot
 }
 
 void AddWarnings(const ClusterOverview& overview, ClusterHealth* health) {
-  std::vector<std::string> problems, ways;
+  std::vector<std::string> problems, notices, ways;
   for (const ClusterWarning& warning : overview.warnings) {
-    problems.push_back(absl::StrCat("the ", warning.what, " ", warning.problem));
+    (warning.is_notice ? notices : problems)
+        .push_back(absl::StrCat("the ", warning.what, " ", warning.problem));
     ways.push_back(warning.way);
   }
-  if (problems.empty()) return;
-  if (health->grade == ClusterHealth::Grade::kHealthy)
-    health->grade = ClusterHealth::Grade::kReduced;
-  health->wrong = absl::StrCat(Sentence(std::move(problems)), " ", health->wrong);
+  if (ways.empty()) return;
+  if (!problems.empty()) {
+    if (health->grade == ClusterHealth::Grade::kHealthy)
+      health->grade = ClusterHealth::Grade::kReduced;
+    health->wrong = absl::StrCat(Sentence(std::move(problems)), " ", health->wrong);
+  }
+  if (!notices.empty()) absl::StrAppend(&health->wrong, " ", Sentence(std::move(notices)));
   absl::StrAppend(&health->doing, health->doing.empty() ? "" : " ",
                   "What to do: ", absl::StrJoin(ways, "; "), ".");
 }

@@ -45,6 +45,10 @@ void AddPartition(const ClusterState& state, PartitionId pid, const Partition& p
     ServerShare& share = row->servers[member];
     ++(share.*role);
     if (health != PartitionHealth::kHealthy) ++share.unhealthy;
+    if (const Node* node = state.FindNode(member); node != nullptr && node->is_older) {
+      row->durability.insert(Durability::kOs);
+      row->older_servers.insert(member);
+    }
   };
   const PartitionConfiguration& config = partition.config;
   if (config.primary.IsValid()) add(config.primary, &ServerShare::primaries);
@@ -103,6 +107,7 @@ ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
     ServerOverview& server = overview.servers.emplace_back();
     server.address = endpoint;
     server.is_alive = node.alive;
+    server.is_older = node.is_older;
     server.has_unreadable_disks = node.has_unreadable_disks;
     server.share = shares[endpoint];
     if (node.clock_offset) server.clock_offset_ms = absl::ToInt64Milliseconds(*node.clock_offset);

@@ -51,12 +51,16 @@ struct TableOverview {
   // Of these, those whose copies differ, and no majority says which is right.
   int32_t undecided = 0;
   std::map<Endpoint, ServerShare> servers;  // without empty ones
-  std::set<Durability> durability;          // of the replicas that were reported; empty: not known
+  // Of the replicas that were reported; empty: not known. An older version's acknowledge what is in
+  // their page cache.
+  std::set<Durability> durability;
+  std::set<Endpoint> older_servers;  // those of an older version that are members of some of it
 };
 
 struct ServerOverview {
   Endpoint address;
   bool is_alive = false;
+  bool is_older = false;  // of an older version (Apache Pegasus)
   bool has_unreadable_disks = false;
   ServerShare share;
   std::optional<int64_t> clock_offset_ms;  // its wall clock minus what most show

@@ -137,6 +137,7 @@ struct Node {
   bool alive = false;
   int64_t incarnation = 0;   // counts the restarts that were noticed
   bool is_stopping = false;  // it says so
+  bool is_older = false;     // its beacons are an older version's (Apache Pegasus')
   bool collected = false;    // a config sync of its present connection has been received
   // The number of the one config sync that is read next; 0: none is given yet. A report that comes
   // late, or again, has another, and so has one of a former process of it or of ours.

@@ -14,6 +14,8 @@ struct ClusterWarning {
   std::string what;     // whom it is about: "meta server"
   std::string problem;  // a sentence's part, without a full stop
   std::string way;      // what to do, likewise
+  // Nothing is wrong by it: it shall be known while it lasts.
+  bool is_notice = false;
   bool operator==(const ClusterWarning&) const = default;
 };
 

@@ -247,6 +247,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   leases_end_ = Now() + options_.grace;
   state_.awaited.erase(from);
   NoteWallClock(from, beacon->wall_ms);
+  state_.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
   if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();
   Answer(request, BeaconAck{.time = beacon->time,

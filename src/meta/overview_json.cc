@@ -70,6 +70,10 @@ void WriteTable(JsonWriter& json, const TableOverview& table) {
   json.StartArray();
   for (Durability mode : table.durability) WriteText(json, DurabilityName(mode));
   json.EndArray();
+  json.Key("older_servers");
+  json.StartArray();
+  for (Endpoint server : table.older_servers) WriteText(json, server.ToString());
+  json.EndArray();
   json.Key("shares");
   json.StartArray();
   for (const auto& [server, share] : table.servers) {
@@ -85,6 +89,8 @@ void WriteServer(JsonWriter& json, const ServerOverview& server) {
   json.StartObject();
   json.Key("alive");
   json.Bool(server.is_alive);
+  json.Key("older");
+  json.Bool(server.is_older);
   json.Key("unreadable_disks");
   json.Bool(server.has_unreadable_disks);
   WriteShare(json, server.address, server.share);
@@ -110,6 +116,8 @@ void WriteWarning(JsonWriter& json, const ClusterWarning& warning) {
   WriteField(json, "what", warning.what);
   WriteField(json, "problem", warning.problem);
   WriteField(json, "way", warning.way);
+  json.Key("notice");
+  json.Bool(warning.is_notice);
   json.EndObject();
 }
 

@@ -99,6 +99,21 @@ TEST(ClusterHealthTest, AWarningIsAProblemWithItsWay) {
   EXPECT_EQ(health.wrong, "The meta server refuses 1 server. No replica server has reported yet.");
 }
 
+TEST(ClusterHealthTest, ANoticeIsSaidAndNothingIsWrongByIt) {
+  ClusterOverview overview = Healthy();
+  overview.warnings.push_back({.kind = "k",
+                               .what = "meta server",
+                               .problem = "lets servers in",
+                               .way = "end_join",
+                               .is_notice = true});
+  const ClusterHealth health = HealthOf(overview);
+  EXPECT_EQ(health.grade, Grade::kHealthy);
+  EXPECT_EQ(
+      health.wrong,
+      "All 8 partitions of 1 table are healthy on 3 servers. The meta server lets servers in.");
+  EXPECT_EQ(health.doing, "What to do: end_join.");
+}
+
 TEST(ClusterHealthTest, SaysThatCopiesDiffer) {
   ClusterOverview overview = Healthy();
   overview.tables[0].undecided = 1;

@@ -50,6 +50,30 @@ TEST(ClusterOverviewTest, CountsServersAndTheTablesThatServe) {
   EXPECT_EQ(overview.tables[0].partitions, (std::array<int32_t, 5>{1, 0, 0, 1, 0}));
 }
 
+TEST(ClusterOverviewTest, AnOlderVersionsMemberLeavesItsTableNoMoreThanItsPageCache) {
+  ClusterState state;
+  for (Endpoint server : {kA, kB, kC}) state.nodes[server].alive = true;
+  state.nodes[kB].is_older = true;
+  for (const int32_t id : {1, 2}) {
+    Table& table = state.tables[id];
+    table.info.status = AppStatus::kAvailable;
+    table.partitions.resize(1);
+    table.partitions[0].config = {
+        .max_replica_count = 2, .primary = kA, .secondaries = {id == 1 ? kB : kC}};
+    for (Endpoint server : {kA, kC}) {
+      ReplicaInfo& told = state.nodes[server].replicas[{id, 0}];
+      told.durability = static_cast<int8_t>(Durability::kFsync);
+    }
+  }
+  const ClusterOverview overview = OverviewOf(state, FunctionLevel::kSteady, 1);
+  EXPECT_EQ(overview.tables[0].durability,
+            (std::set<Durability>{Durability::kOs, Durability::kFsync}));
+  EXPECT_EQ(overview.tables[0].older_servers, std::set<Endpoint>{kB});
+  EXPECT_EQ(overview.tables[1].durability, std::set<Durability>{Durability::kFsync});
+  EXPECT_TRUE(overview.tables[1].older_servers.empty());
+  EXPECT_TRUE(overview.servers[1].is_older && !overview.servers[0].is_older);
+}
+
 TEST(ClusterOverviewTest, SaysWhatEachServerHoldsOfATable) {
   ClusterState state;
   for (Endpoint server : {kA, kB, kC}) state.nodes[server].alive = true;

@@ -239,6 +239,18 @@ TEST_F(MetaServerTest, WhoSaysThatItStopsIsNotChosenBeforeOthersUntilItsProcessI
   for (int i = 0; i < 4 && !is_chosen(); ++i) ASSERT_LT(i, 3);
 }
 
+TEST_F(MetaServerTest, WhoseBeaconsNameNoProcessIsAnOlderVersionsUntilTheyDo) {
+  StartAndSync(1);
+  const auto is_older = [&] { return Overview().servers.at(0).is_older; };
+  EXPECT_EQ(is_older(), true);
+  ASSERT_TRUE(Ask<BeaconAck>(kRpcBeacon, BeaconMessage{.time = 77,
+                                                       .from_node = ServerAt(1),
+                                                       .to_node = transport_.local(),
+                                                       .start_time = 9,
+                                                       .process_id = 5}));
+  EXPECT_EQ(is_older(), false);
+}
+
 TEST_F(MetaServerTest, AWallClockBeyondAllNumbersTellsNothing) {
   for (int i = 0; i < 9; ++i) {  // a late beacon alone changes nothing
     const auto ack =

@@ -109,6 +109,10 @@ function durability(t) {
   if (t.durability.length === 0) return h('span', {class: 'muted'}, NONE);
   const only = t.durability.length === 1 ? t.durability[0] : null;
   if (only === 'fsync') return h('span', {title: 'An acknowledged write survives a power cut'}, 'fsync');
+  if ((t.older_servers ?? []).length > 0) {
+    return h('span', {title: `Members of an older version acknowledge what is in their page cache: ${t.older_servers.join(', ')}`},
+      state('warn', 'not past a power cut of older servers'));
+  }
   return state('warn', only === 'os' ? 'os: not past a power cut' : 'mixed: fsync and os');
 }
 
@@ -179,6 +183,7 @@ function servers(cluster) {
     !s.alive ? state('bad', 'silent') : s.unreadable_disks ? state('warn', 'a disk can’t be read')
       : s.full_disks.length > 0 ? state('warn', `takes no writes on ${s.full_disks.join(', ')}`)
       : s.lacks_open_files ? state('warn', 'no open files for more')
+      : s.older ? state('warn', 'of an older version')
       : s.opening > 0 ? state('busy', `opening ${plural(s.opening, 'copy', 'copies')}`) : state('good', 'alive'),
     count(s.primaries), count(s.secondaries), count(s.unhealthy), count(s.learning)]);
   return section('servers', 'Replica servers', 'Latency, log and disks stand on each server’s own page.',
