@@ -18,12 +18,14 @@
 #include "messages/tool_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
+#include "rpc/thrift_codec.h"
 
 namespace arion {
 namespace {
 
 constexpr int kAddressBits = 32;
 constexpr std::string_view kRecords = "RPC_RRDB_RRDB_";  // so reads and writes of them begin
+constexpr std::string_view kAnswers = "_ACK";            // so answers end
 
 absl::StatusOr<AddressRange> ParseRange(std::string_view text) {
   const size_t slash = text.find('/');
@@ -110,6 +112,35 @@ void AccessControl::OnRefusedServer(std::function<void(Endpoint, uint64_t)> refu
   refused_ = std::move(refused);
 }
 
+void AccessControl::LetIn(OlderServers& older, Introduce who) {
+  older_ = &older;
+  introduce_ = who;
+}
+
+std::optional<std::string> AccessControl::WhyNoGuest(const RequestHeader& header, Endpoint peer,
+                                                     std::string_view body) {
+  if (older_ == nullptr || !older_->are_let_in())
+    return "it names none (an older version's; join_pegasus_cluster would let its cluster's in)";
+  const Endpoint from = header.from;
+  if (from.ip != peer.ip)
+    return absl::StrCat("it names none (an older version's) and comes from ", peer.ToString(),
+                        ", not from where it says it is");
+  if (introduce_ == Introduce::kByBeacon && header.name == kRpcBeacon) {
+    const absl::StatusOr<BeaconMessage> beacon = DecodeWrapped<BeaconMessage>(body);
+    if (!beacon.ok() || beacon->from_node != from)
+      return "it names none (an older version's), and another sender than itself in its beacon";
+    older_->Introduce(from);
+  }
+  if (!older_->Knows(from)) {
+    older_->NoteStranger();
+    return introduce_ == Introduce::kByBeacon
+               ? "it names none (an older version's) and has sent no beacon"
+               : "it names none (an older version's), and no meta server has named it";
+  }
+  older_->NoteHeard(from);
+  return std::nullopt;
+}
+
 bool AccessControl::IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag) {
   const auto differs = cluster_.DiffersIn(tag);
   if (differs) NoteRefusedServer(what, peer, *differs);
@@ -126,6 +157,13 @@ void AccessControl::NoteRefusedServer(std::string_view what, Endpoint peer,
 
 bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
   if (!IsOfOurCluster(name, peer, tag)) return false;
+  // What was asked without a tag, or is answered so, by whoever does not carry it back.
+  if (tag == 0 && name.ends_with(kAnswers) &&
+      IsBetweenServers(name.substr(0, name.size() - kAnswers.size())) &&
+      (older_ == nullptr || !older_->Knows(peer))) {
+    NoteRefusedServer(name, peer, "it names none (an older version's)");
+    return false;
+  }
   const uint32_t id = ClusterIdentity::IdOf(tag);
   if (id == 0 || cluster_.id() != 0 || name != learns_from_) return true;
   if (cluster_.Adopt(id) && learned_) learned_(id);
@@ -141,8 +179,10 @@ ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint6
   }
   // Clients' reads and writes, which are most, are not looked up among the names.
   if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
-    NoteRefusedServer(header.name, from, "it names none (an older version's)");
-    return ErrorCode::kClusterNotFound;
+    if (const std::optional<std::string> why = WhyNoGuest(header, peer, body)) {
+      NoteRefusedServer(header.name, from, *why);
+      return ErrorCode::kClusterNotFound;
+    }
   }
   if ((rules_.admin_addresses.empty() && rules_.admin_token.empty()) || IsOpenToAll(header.name))
     return ErrorCode::kOk;

@@ -5,8 +5,9 @@
 //           request as "Authorization: Bearer <token>". Reads and writes of records, what servers say
 //           to each other, and questions need neither; whatever is not known to be one of these
 //           does, remote commands among them. What only servers say to each other counts from one
-//           that says of which cluster it is: clients and tools never say it, servers of an older
-//           version, which may be another cluster's, name none.
+//           that says of which cluster it is: clients and tools never say it; servers of an older
+//           version, which may be another cluster's, name none, and are refused but for those that
+//           OlderServers knows. An older version's answer carries the tag of the question back.
 // Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND. HTTP: 401, 403.
 // Threads   Thread-safe.
 // Promises  A1  Neither a token nor a part of one reaches a log, a page or an error.
@@ -25,6 +26,7 @@
 #include "base/cluster_identity.h"
 #include "base/counter.h"
 #include "http/http_message.h"
+#include "rpc/older_servers.h"
 #include "rpc/rpc_gate.h"
 
 namespace arion {
@@ -48,6 +50,9 @@ class AccessControl : public RpcGate {
   // ours is not known; `learned` runs then, once, on a loop's thread.
   AccessControl(AccessRules rules, ClusterIdentity& cluster, std::string learns_from = "",
                 std::function<void(uint32_t id)> learned = nullptr);
+  // Those it knows are let in; `older` outlives it. Before any request.
+  enum class Introduce { kNobody, kByBeacon };
+  void LetIn(OlderServers& older, Introduce who);
   // Hears of each request that is refused since its sender is of another cluster, on a loop's thread.
   // Before any request.
   void OnRefusedServer(std::function<void(Endpoint server, uint64_t tag)> refused);
@@ -66,6 +71,9 @@ class AccessControl : public RpcGate {
   enum class Refusal { kNone, kAddress, kToken };
   Refusal Judge(Endpoint peer, std::string_view token) const;
   bool IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag);
+  // Of a request between servers that names no cluster; nullopt: it is let in.
+  std::optional<std::string> WhyNoGuest(const RequestHeader& header, Endpoint peer,
+                                        std::string_view body);
   void NoteRefusedServer(std::string_view what, Endpoint peer, std::string_view differs);
 
   const AccessRules rules_;
@@ -73,6 +81,8 @@ class AccessControl : public RpcGate {
   const std::string learns_from_;
   const std::function<void(uint32_t)> learned_;
   std::function<void(Endpoint, uint64_t)> refused_;
+  OlderServers* older_ = nullptr;
+  Introduce introduce_ = Introduce::kNobody;
   Counter refused_admins_, refused_servers_;
 };
 

@@ -60,6 +60,16 @@ absl::Status SetAdvertise(Draft& draft, std::string_view value, const std::strin
   return absl::OkStatus();
 }
 
+absl::Status SetJoinPegasusCluster(Draft& draft, std::string_view value,
+                                   const std::string& origin) {
+  // A replica server looks at a cluster before it joins, which is at its start.
+  if (origin == kInOperation && !value.empty())
+    return absl::InvalidArgumentError(
+        "it can only be ended in operation; write it into the file and restart");
+  draft.config.join_pegasus_cluster = value;
+  return absl::OkStatus();
+}
+
 absl::Status SetAdminAddresses(Draft& draft, std::string_view value, const std::string&) {
   ASSIGN_OR_RETURN(draft.config.access.admin_addresses, ParseAddressRanges(value));
   return absl::OkStatus();
@@ -380,6 +390,11 @@ const std::vector<Rule>& Rules() {
         "up until they have one, and anew when a connection fails",
         "127.0.0.1:34601"},
        SetMetaServers},
+      {{"arion.server", "join_pegasus_cluster",
+        "cluster_name of the Apache Pegasus cluster that this server joins, or whose servers join "
+        "it: they are let in although they can't say of which cluster they are; empty: none are",
+        "", true},
+       SetJoinPegasusCluster},
       {{"arion.server", "admin_addresses",
         "from where tables, servers and settings may be changed: 10.1.0.0/16, 127.0.0.1; empty: "
         "everywhere",

@@ -26,6 +26,9 @@ struct Draft {
   std::vector<std::string> older_shared_log_homes;  // <home>/replica/slog
 };
 
+// The origin of what is changed while the server runs.
+inline constexpr char kInOperation[] = "a change in operation";
+
 using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
 
 // One of our keys.

@@ -79,8 +79,8 @@ absl::Status LiveSettings::Set(std::string_view key, std::string_view value) {
                                  [&](const Rule& known) { return known.setting.key == key; });
   Draft draft;
   draft.config = config_;
-  RETURN_IF_ERROR(rule->apply(draft, value, "a change in operation"));
-  RETURN_IF_ERROR(CheckTogether(kind_, "a change in operation", {}, draft.config));
+  RETURN_IF_ERROR(rule->apply(draft, value, kInOperation));
+  RETURN_IF_ERROR(CheckTogether(kind_, kInOperation, {}, draft.config));
   LOG(WARNING) << "setting " << entry->key << " becomes \"" << value << "\", was \"" << entry->value
                << "\"";
   config_ = std::move(draft.config);

@@ -13,6 +13,7 @@
 #include "main/knocking_servers.h"
 #include "main/meta_metrics.h"
 #include "main/meta_pages.h"
+#include "main/pegasus_join.h"
 #include "main/server_commands.h"
 #include "main/server_config.h"
 #include "main/server_log.h"
@@ -23,6 +24,7 @@
 #include "meta/meta_server.h"
 #include "meta/overview_json.h"
 #include "rpc/asio_transport.h"
+#include "rpc/older_servers.h"
 
 namespace arion {
 namespace {
@@ -34,12 +36,14 @@ HttpResponse AnswerCluster(MetaMetrics& metrics, const Clock& clock) {
           .body = OverviewJson(*overview, clock.WallMicros() / 1000)};
 }
 
-int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport) {
+int Serve(const ServerConfig& config, MetaServer& server, AsioTransport& transport,
+          const OlderServers& older) {
   if (absl::Status status = server.Start(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
-  return RunUntilStopped("arion_meta", config.stop_time_max, [&](const StopDone& done) {
-    server.Stop([done] { done(absl::OkStatus()); });
-  });
+  JoinReminder reminder(older, config.cluster_name);
+  return RunUntilStopped(
+      "arion_meta", config.stop_time_max, [&] { reminder.OnMinute(); },
+      [&](const StopDone& done) { server.Stop([done] { done(absl::OkStatus()); }); });
 }
 
 int Main(int argc, char** argv) {
@@ -61,6 +65,8 @@ int Main(int argc, char** argv) {
   AccessControl access(
       config.access, cluster, absl::StrCat(kRpcQueryReplicaInfo, "_ACK"),
       [&](uint32_t) { ReplaceClusterIdLater(env, config.meta_data_directory, cluster); });
+  OlderServers older(OlderServersPolicy(config.join_pegasus_cluster), env.clock());
+  access.LetIn(older, AccessControl::Introduce::kByBeacon);
   KnockingServers knocking;
   access.OnRefusedServer([&](Endpoint server, uint64_t tag) {
     knocking.Note(cluster, server, tag, env.clock().Now());
@@ -85,8 +91,9 @@ int Main(int argc, char** argv) {
     return commands.Handle(request);
   };
   MetaServer server(env, transport, store, config.meta);
-  pages.settings().OnChange([&server](const ServerConfig& changed) {
+  pages.settings().OnChange([&server, &older](const ServerConfig& changed) {
     SetLogLevel(changed.log_level);
+    older.SetPolicy(OlderServersPolicy(changed.join_pegasus_cluster));
     server.Reconfigure(changed.meta);
   });
   AddMetaCommands(pages.commands(), pages.settings(), server);
@@ -100,11 +107,14 @@ int Main(int argc, char** argv) {
         overview->tables.empty() ? KnockingServers::Tables::kNone : KnockingServers::Tables::kSome;
     if (auto warning = knocking.Warning(cluster, tables, env.clock().Now()))
       overview->warnings.push_back(*std::move(warning));
+    if (auto notice = OlderServersNotice(older, *overview, config.cluster_name))
+      overview->warnings.push_back(*std::move(notice));
   });
+  const MetricRegistrations older_servers = RegisterOlderServers(pages.registry(), older);
   pages.BeforeReading([&] { metrics.Refresh(); });
   pages.Add("/ui/cluster.json", "what the dashboard shows of the cluster, as JSON",
             [&](const HttpRequest&) { return AnswerCluster(metrics, env.clock()); });
-  int exit_code = Serve(config, server, transport);
+  int exit_code = Serve(config, server, transport, older);
   transport.Stop();
   pages.Stop();
   env.StopLoops();

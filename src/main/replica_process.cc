@@ -26,6 +26,7 @@
 #include "main/descriptor_limit.h"
 #include "main/log_metrics.h"
 #include "main/name_book.h"
+#include "main/pegasus_join.h"
 #include "main/perf_counters.h"
 #include "main/pool_metrics.h"
 #include "main/process_metrics.h"
@@ -37,9 +38,11 @@
 #include "main/server_pages.h"
 #include "main/server_process.h"
 #include "messages/meta_messages.h"
+#include "replica/join_notes.h"
 #include "replica/recovery_text.h"
 #include "replica/replica_server.h"
 #include "rpc/asio_transport.h"
+#include "rpc/older_servers.h"
 
 namespace arion {
 namespace {
@@ -147,6 +150,8 @@ void AddProcessPages(ServerPages& pages, ReplicaServer& server, const Clock& clo
             [&server](const HttpRequest&) {
               return HttpResponse{.body = SharedLogText(server.shared_log())};
             });
+  pages.Add("/join", "whether it joins an older version's cluster, and what is in the way",
+            [&server](const HttpRequest&) { return HttpResponse{.body = server.join().Text()}; });
   pages.Add("/stuck", "event loops and disks' work that do not move: since when, on what",
             [&watchdog](const HttpRequest&) { return AnswerStuck(watchdog); });
   pages.Add("/pools", "event loops and disks' pools: sizes, queues, times; connections",
@@ -156,16 +161,21 @@ void AddProcessPages(ServerPages& pages, ReplicaServer& server, const Clock& clo
 }
 
 int Serve(const ServerConfig& config, ReplicaServer& server, AsioTransport& transport,
-          NameBook& meta_servers) {
+          NameBook& meta_servers, OlderServers& older) {
   const LateRefusal refusal(server);
   // First: pages answer while the server starts, and requests are told that it does.
   if (absl::Status status = transport.Listen(); !status.ok()) return FailedToStart(status);
   if (absl::Status status = server.Start(); !status.ok()) {
     return FailedToStart(WithOrigin(status, config));
   }
-  meta_servers.Start([&server](const std::vector<Endpoint>& now) { server.SetMetaServers(now); });
-  const int exit_code = RunUntilStopped("arion_replica", config.stop_time_max,
-                                        [&](StopDone done) { server.Stop(std::move(done)); });
+  meta_servers.Start([&server, &older](const std::vector<Endpoint>& now) {
+    older.SetMetaServers(now);
+    server.SetMetaServers(now);
+  });
+  JoinReminder reminder(older, config.cluster_name);
+  const int exit_code = RunUntilStopped(
+      "arion_replica", config.stop_time_max, [&] { reminder.OnMinute(); },
+      [&](StopDone done) { server.Stop(std::move(done)); });
   meta_servers.Stop();
   const absl::Status refused = refusal.status();
   return refused.ok() ? exit_code : FailedToStart(refused);
@@ -197,6 +207,10 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   const auto remember = [&](uint32_t) { RememberClusterIdLater(env, homes, cluster); };
   if (cluster.id() != 0) remember(cluster.id());  // where a directory is new
   AccessControl access(config.access, cluster, absl::StrCat(kRpcBeacon, "_ACK"), remember);
+  const auto older =
+      std::make_shared<OlderServers>(OlderServersPolicy(config.join_pegasus_cluster), env.clock());
+  access.LetIn(*older, AccessControl::Introduce::kNobody);
+  config.replica.older_servers = older;
   AsioTransport transport(&env.loops(), {.listen = config.listen,
                                          .advertised = config.advertised,
                                          .gate = &access,
@@ -221,8 +235,9 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   config.replica.on_meta_unanswered = [&meta_servers] { meta_servers.LookUpSoon(); };
   ReplicaServer server(world, transport, variant.engines ? variant.engines(engines) : engines,
                        config.replica);
-  pages.settings().OnChange([&server](const ServerConfig& changed) {
+  pages.settings().OnChange([&server, &older = *older](const ServerConfig& changed) {
     SetLogLevel(changed.log_level);
+    older.SetPolicy(OlderServersPolicy(changed.join_pegasus_cluster));
     server.Reconfigure(changed.replica);
   });
   MetricRegistrations replay = RegisterReplay(pages.registry(), server);
@@ -232,6 +247,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
       RegisterEngineFiles(pages.registry(), world, engines, config.disks);
   MetricRegistrations open_files = RegisterOpenFiles(pages.registry(), *files);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
+  MetricRegistrations older_servers = RegisterOlderServers(pages.registry(), *older);
   PosixWatchdog watchdog(env, config.stuck_after);
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
   MetricRegistrations recovery = RegisterRecovery(pages.registry(), server, env.clock());
@@ -252,7 +268,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
         pages.Add(std::move(path), std::move(help), std::move(page));
       },
       server);
-  int exit_code = Serve(config, server, transport, meta_servers);
+  int exit_code = Serve(config, server, transport, meta_servers, *older);
   transport.Stop();
   pages.Stop();
   env.StopLoops();

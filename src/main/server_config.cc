@@ -17,6 +17,9 @@
 namespace arion {
 namespace {
 
+constexpr int32_t kPegasusPrepareListCapacity = 110;  // its default
+constexpr char kOlderPrepareListCapacity[] = "max_mutation_count_in_prepare_list";
+
 bool IsOurs(std::string_view section) {
   return section == "arion" || section.substr(0, 6) == "arion.";
 }
@@ -194,6 +197,14 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         "advertise = ",
         Endpoint{OwnAddress(""), config.listen.port}.ToString()));
   }
+  if (const std::string& joined = config.join_pegasus_cluster;
+      !joined.empty() && joined != config.cluster_name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("join_pegasus_cluster"), ": join_pegasus_cluster = ", joined,
+        " is not this server's cluster_name = ", config.cluster_name,
+        ": they are one cluster, so both are the name that the Pegasus servers have in their "
+        "[replication] cluster_name; write the same"));
+  }
   absl::Duration lease = config.replica.lease;
   absl::Duration beacon = config.replica.beacon_interval;
   if (config.meta.grace <= lease) {
@@ -215,6 +226,17 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         ": prepare_list_capacity = ", config.replica.prepare_list_capacity,
         " is not above max_mutations_in_flight = ", config.replica.max_mutations_in_flight,
         "; raise it"));
+  }
+  // A member of 2.5 ends its process where a mutation lies further behind what it knows to be committed.
+  if (!config.join_pegasus_cluster.empty() && !config.given.contains(kOlderPrepareListCapacity) &&
+      config.replica.prepare_list_capacity > kPegasusPrepareListCapacity) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("prepare_list_capacity"), ": prepare_list_capacity = ",
+        config.replica.prepare_list_capacity, " is above ", kPegasusPrepareListCapacity,
+        ", what the servers of the cluster that join_pegasus_cluster names can take; lower it "
+        "(their "
+        "own key, ",
+        kOlderPrepareListCapacity, ", may stand in this file instead)"));
   }
   if (config.meta.min_allowed_replica_count > config.meta.max_allowed_replica_count) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -43,6 +43,8 @@ struct ServerConfig {
   Endpoint listen;      // ip 0: every address of this machine
   Endpoint advertised;  // what others reach this server by
   std::vector<NamedAddress> meta_servers;
+  // Servers of this Apache Pegasus cluster, which name no cluster, are let in; empty: none are.
+  std::string join_pegasus_cluster;
   AccessRules access;
   int32_t threads = 0;        // event loops; 0: as many as there are cores
   std::string log_directory;  // empty: standard error

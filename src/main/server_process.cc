@@ -54,12 +54,15 @@ sigset_t StopSignals() { return SetOf({SIGTERM, SIGINT}); }
 sigset_t AwaitedSignals() { return SetOf({SIGTERM, SIGINT, SIGHUP, SIGUSR1}); }
 
 // Looks after the log files meanwhile. The signal.
-int AwaitStopSignal() {
+int AwaitStopSignal(const std::function<void()>& on_minute) {
   const sigset_t awaited = AwaitedSignals();
+  bool is_minute = true;
   for (;;) {
     RemoveOldLogFiles();
+    if (is_minute) on_minute();
     const timespec a_minute{60, 0};
     const int signal = sigtimedwait(&awaited, nullptr, &a_minute);
+    is_minute = signal < 0;
     if (signal == SIGHUP || signal == SIGUSR1) {
       ReopenLogFiles();
       LOG(INFO) << (signal == SIGHUP ? "SIGHUP" : "SIGUSR1") << ": log files are opened anew";
@@ -260,9 +263,10 @@ int FailedToStart(const absl::Status& status) {
 }
 
 int RunUntilStopped(std::string_view program, absl::Duration limit,
+                    const std::function<void()>& on_minute,
                     const std::function<void(StopDone)>& stop) {
   const sigset_t signals = StopSignals();
-  const int signal = AwaitStopSignal();
+  const int signal = AwaitStopSignal(on_minute);
   LOG(INFO) << program << " stops (signal " << signal << "); a second signal stops it at once";
   auto result = std::make_shared<std::promise<absl::Status>>();
   std::future<absl::Status> stopped = result->get_future();

@@ -131,6 +131,77 @@ TEST(AccessControlTest, ToolsNameNoClusterAndServersMust) {
   EXPECT_EQ(access.refused_servers().value(), 7);
 }
 
+class HandClock : public Clock {
+ public:
+  Instant Now() const override { return Instant(1); }
+  int64_t WallMicros() const override { return 0; }
+};
+
+// A server that names no cluster, which is let in.
+class GuestsTest : public testing::Test {
+ protected:
+  static constexpr Endpoint kServer{.ip = 0x0a010203, .port = 34801};
+  static constexpr Endpoint kConnection{.ip = kServer.ip, .port = 40000};
+
+  ErrorCode Admit(const char* name, Endpoint from, Endpoint peer, std::string body = "") {
+    return access_.Admit({.name = name, .from = from}, peer, 0, body);
+  }
+  std::string Beacon(Endpoint from) { return EncodeWrapped(BeaconMessage{.from_node = from}); }
+
+  HandClock clock_;
+  ClusterIdentity cluster_{"a"};
+  OlderServers older_{OlderServers::Policy::kLetIn, clock_};
+  AccessControl access_{{}, cluster_};
+};
+
+TEST_F(GuestsTest, OfAReplicaServerAreWhomAMetaServerNamedFromTheirOwnAddress) {
+  access_.LetIn(older_, AccessControl::Introduce::kNobody);
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kClusterNotFound);
+  older_.Introduce(kServer);
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kOk);
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kHere), ErrorCode::kClusterNotFound)
+      << "it comes from here";
+  EXPECT_EQ(Admit(kRpcPrepare, kHere, kHere), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(Admit(kRpcBeacon, kHere, kHere, Beacon(kHere)), ErrorCode::kClusterNotFound)
+      << "a beacon introduces nobody to a replica server";
+  EXPECT_EQ(older_.Heard(), std::vector<Endpoint>{kServer});
+  older_.SetPolicy(OlderServers::Policy::kRefused);
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(access_.refused_servers().value(), 5);
+}
+
+TEST_F(GuestsTest, OfAMetaServerAreWhoSendBeaconsFromTheirOwnAddress) {
+  access_.LetIn(older_, AccessControl::Introduce::kByBeacon);
+  EXPECT_EQ(Admit(kRpcConfigSync, kServer, kConnection), ErrorCode::kClusterNotFound);
+  for (const std::string& body : {std::string(), std::string("\x0c\xff\xff", 3), Beacon(kHere)})
+    EXPECT_EQ(Admit(kRpcBeacon, kServer, kConnection, body), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(Admit(kRpcBeacon, kServer, kHere, Beacon(kServer)), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(Admit(kRpcConfigSync, kServer, kConnection), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(Admit(kRpcBeacon, kServer, kConnection, Beacon(kServer)), ErrorCode::kOk);
+  EXPECT_EQ(Admit(kRpcConfigSync, kServer, kConnection), ErrorCode::kOk);
+}
+
+TEST_F(GuestsTest, AnAnswerWithoutATagCountsFromThemOnly) {
+  EXPECT_FALSE(access_.Accept("RPC_LEARN_ACK", kServer, 0));
+  access_.LetIn(older_, AccessControl::Introduce::kNobody);
+  EXPECT_FALSE(access_.Accept("RPC_LEARN_ACK", kServer, 0));
+  older_.Introduce(kServer);
+  EXPECT_TRUE(access_.Accept("RPC_LEARN_ACK", kServer, 0));
+  EXPECT_TRUE(access_.Accept("RPC_QUERY_REPLICA_INFO_ACK", kHere, 0)) << "what tools ask, too";
+  EXPECT_TRUE(access_.Accept("RPC_LEARN_ACK", kServer, cluster_.tag())) << "ours, carried back";
+}
+
+TEST_F(GuestsTest, ThatTheyAreLetInOpensNothingElse) {
+  ClusterIdentity other("b");
+  AccessControl access(Only("10.9.0.0/16"), cluster_);
+  access.LetIn(older_, AccessControl::Introduce::kNobody);
+  older_.Introduce(kServer);
+  EXPECT_EQ(access.Admit({.name = kRpcDropApp, .from = kServer}, kConnection, 0, ""),
+            ErrorCode::kAclDeny);
+  EXPECT_EQ(access.Admit({.name = kRpcPrepare, .from = kServer}, kConnection, other.tag(), ""),
+            ErrorCode::kClusterNotFound);
+}
+
 TEST(AccessControlTest, TheIdIsLearnedOnceFromWhoIsToTell) {
   ClusterIdentity cluster("a"), meta("a"), namesake("a");
   ASSERT_TRUE(meta.Adopt(7) && namesake.Adopt(8));

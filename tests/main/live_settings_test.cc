@@ -50,6 +50,20 @@ TEST(LiveSettingsTest, AChangeableOneIsChangedToldAndReset) {
                                                absl::Milliseconds(50)}));
 }
 
+TEST(LiveSettingsTest, AClustersJoiningCanBeEndedButNotBegun) {
+  LiveSettings settings(ServerKind::kReplica,
+                        Replica("[arion.server]\njoin_pegasus_cluster = onebox\n"));
+  std::vector<std::string> told;
+  settings.OnChange(
+      [&](const ServerConfig& config) { told.push_back(config.join_pegasus_cluster); });
+  EXPECT_TRUE(settings.Set("join_pegasus_cluster", "").ok());
+  EXPECT_EQ(told, std::vector<std::string>{""});
+  EXPECT_TRUE(absl::IsInvalidArgument(settings.Set("join_pegasus_cluster", "onebox")));
+  EXPECT_TRUE(absl::IsInvalidArgument(settings.Reset("join_pegasus_cluster")));
+  EXPECT_EQ(settings.Find("join_pegasus_cluster")->value, "");
+  EXPECT_EQ(settings.Find("join_pegasus_cluster")->origin, "a.ini:4");
+}
+
 TEST(LiveSettingsTest, WhatCannotBeIsRefusedAndChangesNothing) {
   LiveSettings settings(ServerKind::kReplica, Replica(""));
   settings.OnChange([](const ServerConfig&) { ADD_FAILURE(); });

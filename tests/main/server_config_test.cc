@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "main/server_config.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -219,6 +220,36 @@ TEST(ServerConfigTest, OlderKeysTakeTheZerosThatTheyAlwaysTook) {
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->meta.stable_running, absl::ZeroDuration());
   EXPECT_EQ(config->meta.replica_assign_delay_for_dropouts, absl::ZeroDuration());
+}
+
+TEST(ServerConfigTest, ThePegasusClusterThatIsJoinedIsTheOneTheServerIsOf) {
+  const std::string file = "[core]\ndata_dir = /d\n[replication]\ncluster_name = prod\n";
+  for (const ServerKind kind : {ServerKind::kMeta, ServerKind::kReplica}) {
+    EXPECT_EQ(Make(kind, file)->join_pegasus_cluster, "");
+    const auto joins = Make(kind, file + "[arion.server]\njoin_pegasus_cluster = prod\n");
+    ASSERT_TRUE(joins.ok()) << joins.status();
+    EXPECT_EQ(joins->join_pegasus_cluster, "prod");
+    const auto other = Make(kind, file + "[arion.server]\njoin_pegasus_cluster = test\n");
+    EXPECT_THAT(std::string(other.status().message()),
+                testing::AllOf(testing::HasSubstr(":6: join_pegasus_cluster = test is not"),
+                               testing::HasSubstr("cluster_name = prod")));
+  }
+}
+
+// A6: a member of 2.5 ends where a mutation lies too far behind what it knows to be committed.
+TEST(ServerConfigTest, WhoJoinsAPegasusClusterPreparesNoFurtherAheadThanItsMembersTake) {
+  const auto with = [](const char* theirs, const char* ours) {
+    return Make(
+               ServerKind::kReplica,
+               absl::StrCat("[core]\ndata_dir = /d\n[replication]\ncluster_name = prod\n", theirs,
+                            "[arion.server]\njoin_pegasus_cluster = prod\n[arion.replica]\n", ours))
+        .status();
+  };
+  EXPECT_TRUE(with("", "").ok());
+  EXPECT_THAT(std::string(with("", "prepare_list_capacity = 200\n").message()),
+              testing::HasSubstr("prepare_list_capacity = 200 is above 110"));
+  EXPECT_TRUE(with("max_mutation_count_in_prepare_list = 200\n", "").ok())
+      << "as its own members have it";
 }
 
 TEST(ServerConfigTest, NoNumberOfAnOlderKeyEndsAServer) {

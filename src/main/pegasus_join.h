@@ -1,0 +1,42 @@
+// What is shown and said while servers of an older version are let in (join_pegasus_cluster).
+//
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "main/process_metrics.h"
+#include "meta/cluster_overview.h"
+#include "metrics/metric_registry.h"
+#include "rpc/older_servers.h"
+
+namespace arion {
+
+// As join_pegasus_cluster says.
+OlderServers::Policy OlderServersPolicy(const std::string& join_pegasus_cluster);
+
+// older_servers_let_in, older_servers. `older` outlives them.
+MetricRegistrations RegisterOlderServers(MetricRegistry& registry, const OlderServers& older);
+
+// A line of the log, if they are let in: at the start and every ten minutes.
+class JoinReminder {
+ public:
+  JoinReminder(const OlderServers& older, std::string cluster_name)
+      : older_(older), cluster_name_(std::move(cluster_name)) {}
+  // At the start, then once a minute. On one thread.
+  void OnMinute();
+
+ private:
+  const OlderServers& older_;
+  const std::string cluster_name_;
+  int minutes_ = 0;
+};
+
+// Of a meta server; nullopt: none are let in.
+std::optional<ClusterWarning> OlderServersNotice(const OlderServers& older,
+                                                 const ClusterOverview& overview,
+                                                 const std::string& cluster_name);
+
+}  // namespace arion
