@@ -197,6 +197,31 @@ absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta) {
   return rows;
 }
 
+absl::StatusOr<std::map<int64_t, TableDurability>> FetchDurabilities(Endpoint meta) {
+  ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/ui/cluster.json", PageForm::kJson));
+  rapidjson::Document document;
+  document.Parse(text.data(), text.size());
+  if (!document.IsObject() || !document.HasMember("tables") || !document["tables"].IsArray())
+    return NotAsItShouldBe(meta, "/ui/cluster.json");
+  std::map<int64_t, TableDurability> tables;
+  for (const rapidjson::Value& table : document["tables"].GetArray()) {
+    if (!table.IsObject() || !table.HasMember("id") || !table["id"].IsInt64())
+      return NotAsItShouldBe(meta, "/ui/cluster.json");
+    TableDurability& told = tables[table["id"].GetInt64()];
+    const auto texts = [&](const char* name, auto take) {
+      const auto member = table.FindMember(name);
+      if (member == table.MemberEnd() || !member->value.IsArray()) return;
+      for (const rapidjson::Value& item : member->value.GetArray())
+        if (item.IsString()) take(std::string(item.GetString(), item.GetStringLength()));
+    };
+    texts("durability", [&](std::string mode) { told.modes.insert(std::move(mode)); });
+    texts("older_servers", [&](const std::string& server) {
+      if (const auto endpoint = Endpoint::Parse(server)) told.older_servers.insert(*endpoint);
+    });
+  }
+  return tables;
+}
+
 absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta) {
   ASSIGN_OR_RETURN(const std::string text, FetchPage(meta, "/ui/cluster.json", PageForm::kJson));
   rapidjson::Document document;

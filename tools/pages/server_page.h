@@ -8,6 +8,7 @@
 #include <absl/status/statusor.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,7 +42,13 @@ absl::StatusOr<std::vector<JsonRow>> FetchMembers(Endpoint server, std::string_v
 
 // The replica servers that a meta server holds for alive.
 absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta);
-// What a meta server warns of (meta/cluster_warning.h): members what, problem, way. An older one's: none.
+// How durable a table is, by its id, as a meta server says it.
+struct TableDurability {
+  std::set<std::string> modes;       // of its copies: "fsync", "os"; empty: not known
+  std::set<Endpoint> older_servers;  // members that are of an older version
+};
+absl::StatusOr<std::map<int64_t, TableDurability>> FetchDurabilities(Endpoint meta);
+// What a meta server warns of (meta/cluster_warning.h): members what, problem, way, notice. An older one's: none.
 absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta);
 
 }  // namespace arion

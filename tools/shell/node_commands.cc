@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/mixed_cluster.h"
 #include "tools/shell/server_load.h"
 #include "tools/shell/session.h"
 #include "tools/shell/wrong_clocks.h"
@@ -72,6 +73,10 @@ absl::StatusOr<Outcome> Nodes(Session& session, const Words& words) {
     clocks.rows.push_back({clock.whose, clock.what, clock.remedy});
   if (!clocks.rows.empty()) outcome.health = Health::kBad;
   if (!clocks.rows.empty()) outcome.answer.AddList(std::move(clocks));
+  Answer::List joining{"joining", {"who", "what", "way"}, {}};
+  for (const Joining& who : WhoJoins(session, nodes))
+    joining.rows.push_back({who.who, who.what, who.way});
+  if (!joining.rows.empty()) outcome.answer.AddList(std::move(joining));
   return outcome;
 }
 

@@ -77,6 +77,16 @@ absl::StatusOr<std::vector<Setting>> SettingsOf(Endpoint server) {
   return settings;
 }
 
+absl::Status ChangeSetting(Cluster& cluster, Endpoint server, const std::string& key,
+                           const std::string& value) {
+  ASSIGN_OR_RETURN(const std::string answer, SayTo(cluster, server, {"config-set", key, value}));
+  constexpr std::string_view kRefused = "ERR: ";
+  const size_t at = answer.find(kRefused);
+  if (at == std::string::npos) return absl::OkStatus();
+  const size_t why = at + kRefused.size();
+  return absl::FailedPreconditionError(answer.substr(why, answer.rfind('"') - why));
+}
+
 std::vector<std::string> RemoteCommandNames(Cluster& cluster) {
   std::set<std::string> names;
   for (const Endpoint server : Examples(cluster)) {

@@ -34,6 +34,9 @@ struct Setting {
   bool is_changeable = false;
 };
 absl::StatusOr<std::vector<Setting>> SettingsOf(Endpoint server);
+// Until the process ends. FailedPrecondition: why the server refuses, in its words.
+absl::Status ChangeSetting(Cluster& cluster, Endpoint server, const std::string& key,
+                           const std::string& value);
 
 // For completion: of the first meta server and the first living replica server together, sorted.
 // Who does not answer is left out.

@@ -86,14 +86,6 @@ absl::StatusOr<Outcome> FlushLog(Session& session, const Words& words) {
 
 // ---- settings ----
 
-// "OK", or what stands behind "ERR: " in a command's JSON.
-std::string ResultOf(const absl::StatusOr<std::string>& answer) {
-  if (!answer.ok()) return std::string(answer.status().message());
-  const size_t error = answer->find("ERR: ");
-  if (error == std::string::npos) return "OK";
-  return answer->substr(error + 5, answer->rfind('"') - error - 5);
-}
-
 absl::StatusOr<Outcome> SetSetting(Session& session, const std::vector<KnownServer>& servers,
                                    const std::string& key, const std::string& value) {
   Outcome outcome;
@@ -120,9 +112,9 @@ absl::StatusOr<Outcome> SetSetting(Session& session, const std::vector<KnownServ
             near.empty() ? "config lists them" : absl::StrCat("did you mean ", Text(near), "?")));
       continue;  // the other kind of server may have it
     }
-    const std::string status =
-        ResultOf(SayTo(session.cluster(), server.address, {"config-set", key, value}));
-    if (status == "OK")
+    const absl::Status set = ChangeSetting(session.cluster(), server.address, key, value);
+    const std::string status = set.ok() ? "OK" : std::string(set.message());
+    if (set.ok())
       ++changed;
     else
       refused = absl::FailedPreconditionError(

@@ -119,6 +119,7 @@ class Session {
 // Each in the file of its noun.
 std::vector<Command> ClusterCommands();
 std::vector<Command> NodeCommands();
+std::vector<Command> JoinCommands();
 std::vector<Command> TableCommands();
 std::vector<Command> EnvironmentCommands();
 std::vector<Command> PlanCommands();

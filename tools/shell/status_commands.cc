@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "tools/pages/server_page.h"
+#include "tools/shell/mixed_cluster.h"
 #include "tools/shell/session.h"
 #include "tools/shell/wrong_clocks.h"
 
@@ -168,6 +169,7 @@ void AddServers(const Overview& overview, Answer::List* problems) {
       continue;
     }
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
+    if (!samples.ok() && IsOlder(node.address)) continue;  // WhoJoins says it
     if (!samples.ok()) {
       problems->rows.push_back(
           {where, "no page: " + std::string(samples.status().message()), std::string()});
@@ -188,9 +190,20 @@ void AddWarnings(Session& session, Answer::List* problems) {
     const absl::StatusOr<std::vector<JsonRow>> warnings = FetchWarnings(meta_server);
     if (!warnings.ok()) continue;
     for (JsonRow warning : *warnings)
-      problems->rows.push_back({warning["what"], warning["problem"], warning["way"]});
+      if (warning["notice"] != "true")
+        problems->rows.push_back({warning["what"], warning["problem"], warning["way"]});
     return;
   }
+}
+
+// What shall be known while it lasts, and what a power cut would cost: no problems by themselves.
+void AddMixed(Session& session, const Overview& overview, Answer::List* notes) {
+  for (const Joining& joining : WhoJoins(session, overview.nodes))
+    notes->rows.push_back({joining.who, joining.what, joining.way});
+  for (const WeakTable& table : WeakTables(session, overview.tables))
+    notes->rows.push_back({absl::StrCat("table ", Escape(table.name)),
+                           std::string("an acknowledged write may not survive a power cut"),
+                           table.why});
 }
 
 // What the meta server remembers of servers, though it may be mended: no problem by itself.
@@ -276,6 +289,7 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
   if (!problems.rows.empty()) outcome.health = Health::kBad;
   const std::string state = problems.rows.empty() ? "healthy" : "unhealthy";
   AddNotes(session, &problems);
+  AddMixed(session, overview, &problems);
   outcome.answer.Add("state", state)
       .Add("servers_alive", overview.alive())
       .Add("servers", static_cast<int64_t>(overview.nodes.size()))

@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "rpc/thrift_codec.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/mixed_cluster.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -140,6 +141,7 @@ absl::StatusOr<Outcome> List(Session& session, const Words& words) {
   }
   outcome.answer.AddList(std::move(list));
   std::erase_if(tables, [](const TableState& table) { return table.partitions.empty(); });
+  AddWeakTables(session, tables, &outcome.answer);
   if (arguments.Has("-d")) outcome.answer.AddList(HealthList(tables));
   return outcome;
 }
@@ -176,6 +178,7 @@ absl::StatusOr<Outcome> App(Session& session, const Words& arguments) {
     }
     outcome.answer.AddList(std::move(list));
   }
+  AddWeakTables(session, {table}, &outcome.answer);
   if (!table.IsHealthy()) outcome.health = Health::kBad;
   return outcome;
 }

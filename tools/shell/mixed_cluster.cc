@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/shell/mixed_cluster.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/named_list.h"
+#include "base/status.h"
+#include "tools/pages/server_page.h"
+#include "tools/shell/remote_server.h"
+
+namespace arion::shell {
+namespace {
+
+constexpr size_t kNamedMax = 5;
+constexpr char kInPageCache[] =
+    "members of an older version acknowledge what is in their page cache: ";
+
+std::string Named(const std::set<Endpoint>& servers) {
+  return NamedList(servers, kNamedMax, [](Endpoint server) { return server.ToString(); });
+}
+
+std::optional<std::vector<WeakTable>> AsTheMetaServerSays(Session& session,
+                                                          const std::vector<TableState>& tables) {
+  for (Endpoint meta_server : session.cluster().meta_servers()) {
+    const auto durabilities = FetchDurabilities(meta_server);
+    if (!durabilities.ok()) continue;
+    std::vector<WeakTable> weak;
+    for (const TableState& table : tables) {
+      const auto told = durabilities->find(table.info.app_id);
+      if (told == durabilities->end() || !told->second.modes.contains("os")) continue;
+      const std::set<Endpoint>& older = told->second.older_servers;
+      weak.push_back({table.info.app_name, older.empty()
+                                               ? "durability = os on some of its servers"
+                                               : absl::StrCat(kInPageCache, Named(older))});
+    }
+    return weak;
+  }
+  return std::nullopt;
+}
+
+// What one server's members do; nullopt: not known.
+enum class Keeps { kFsync, kOs, kPageCacheOfOlder };
+std::optional<Keeps> KeptBy(Endpoint server) {
+  const absl::StatusOr<std::vector<Setting>> settings = SettingsOf(server);
+  if (settings.ok())
+    for (const Setting& setting : *settings)
+      if (setting.key == "durability") return setting.value == "fsync" ? Keeps::kFsync : Keeps::kOs;
+  if (IsOlder(server)) return Keeps::kPageCacheOfOlder;
+  return std::nullopt;
+}
+
+std::vector<WeakTable> AsTheMembersSay(const std::vector<TableState>& tables) {
+  std::map<Endpoint, std::optional<Keeps>> asked;
+  const auto keeps = [&](Endpoint server) {
+    const auto [it, is_new] = asked.try_emplace(server);
+    if (is_new) it->second = KeptBy(server);
+    return it->second;
+  };
+  std::vector<WeakTable> weak;
+  for (const TableState& table : tables) {
+    std::set<Endpoint> members, older;
+    for (const PartitionConfiguration& partition : table.partitions) {
+      if (partition.primary.IsValid()) members.insert(partition.primary);
+      members.insert(partition.secondaries.begin(), partition.secondaries.end());
+    }
+    bool is_os = false;
+    for (Endpoint member : members) {
+      if (keeps(member) == Keeps::kPageCacheOfOlder) older.insert(member);
+      is_os |= keeps(member) == Keeps::kOs;
+    }
+    if (!older.empty())
+      weak.push_back({table.info.app_name, absl::StrCat(kInPageCache, Named(older))});
+    else if (is_os)
+      weak.push_back({table.info.app_name, "durability = os on some of its servers"});
+  }
+  return weak;
+}
+
+}  // namespace
+
+bool IsOlder(Endpoint server) {
+  return !FetchSamples(server).ok() && FetchPage(server, "/version", PageForm::kJson).ok();
+}
+
+std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes) {
+  std::vector<Joining> joining;
+  for (Endpoint meta_server : session.cluster().meta_servers()) {
+    const auto warnings = FetchWarnings(meta_server);
+    if (!warnings.ok()) continue;
+    for (JsonRow warning : *warnings)
+      if (warning["notice"] == "true")
+        joining.push_back({absl::StrCat("meta server ", meta_server.ToString()), warning["problem"],
+                           warning["way"]});
+  }
+  for (const NodeState& node : nodes) {
+    if (!node.alive) continue;
+    const std::string who = absl::StrCat("server ", node.address.ToString());
+    const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
+    if (!samples.ok()) {
+      if (IsOlder(node.address))
+        joining.push_back({who, "is of an older version: it has no page of ours",
+                           "replace it, and end_join when the last one is gone"});
+    } else if (SumOf(*samples, "older_servers_let_in") > 0) {
+      joining.push_back(
+          {who,
+           absl::StrCat("lets in servers that name no cluster; a moment ago ",
+                        static_cast<int64_t>(SumOf(*samples, "older_servers")), " took part"),
+           "end_join when the last one is gone"});
+    }
+  }
+  return joining;
+}
+
+std::vector<WeakTable> WeakTables(Session& session, const std::vector<TableState>& tables) {
+  auto told = AsTheMetaServerSays(session, tables);
+  return told ? *std::move(told) : AsTheMembersSay(tables);
+}
+
+void AddWeakTables(Session& session, const std::vector<TableState>& tables, Answer* answer) {
+  Answer::List list{"lost_by_a_power_cut", {"name", "why"}, {}};
+  for (const WeakTable& table : WeakTables(session, tables))
+    list.rows.push_back({Escape(table.name), table.why});
+  if (!list.rows.empty()) answer->AddList(std::move(list));
+}
+
+}  // namespace arion::shell

@@ -1,0 +1,35 @@
+// What there is to know where servers of an older version (Apache Pegasus) take part: who lets them in, who
+// they are, and which tables are the less durable for them.
+//
+// Errors    What does not answer is left out: it is said elsewhere.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/shell/session.h"
+
+namespace arion::shell {
+
+// It answers for its version and has no numbers of ours.
+bool IsOlder(Endpoint server);
+
+// A server that lets others in which name no cluster (join_pegasus_cluster).
+struct Joining {
+  std::string who;  // "server 127.0.0.1:34801"
+  std::string what, way;
+};
+// Of the meta servers and of those `nodes` that live.
+std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes);
+
+// Tables of which an acknowledged write does not survive a power cut, with the reason. By the meta
+// server's page; where it has none, by what each member says.
+struct WeakTable {
+  std::string name, why;
+};
+std::vector<WeakTable> WeakTables(Session& session, const std::vector<TableState>& tables);
+// Nothing where there are none.
+void AddWeakTables(Session& session, const std::vector<TableState>& tables, Answer* answer);
+
+}  // namespace arion::shell
