@@ -71,6 +71,7 @@ int Main(int argc, char** argv) {
   access.OnRefusedServer([&](Endpoint server, uint64_t tag) {
     knocking.Note(cluster, server, tag, env.clock().Now());
   });
+  config.meta.vets_older_servers = true;
   config.meta.before_recovery = [&](const std::set<Endpoint>& servers, size_t alive) {
     return knocking.LearnFrom(servers, alive, env.clock().Now(), &cluster);
   };

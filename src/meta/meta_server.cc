@@ -136,6 +136,7 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
     ClusterOverview overview =
         OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count);
     overview.store = self->room_;
+    if (auto foreign = self->ForeignServers()) overview.warnings.push_back(*std::move(foreign));
     if (auto warning = StoreWarning(self->room_, self->store_failure_))
       overview.warnings.push_back(*std::move(warning));
     done(std::move(overview));
@@ -228,6 +229,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
   Endpoint from = beacon->from_node;
   if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
+  if (!IsVetted(*beacon, request)) return;
   switch (detector_.OnBeacon(from, {beacon->start_time, beacon->process_id}, Now())) {
     case FailureDetector::Verdict::kRefused:
       LOG_EVERY_N(WARNING, 100) << "meta: " << from << " restarts again and again: not answered "

@@ -49,6 +49,9 @@ struct MetaServerOptions {
   // Runs on the strand before servers are asked for a lost state; how many servers live here goes with
   // it. An error refuses the recovery.
   std::function<absl::Status(const std::set<Endpoint>& servers, size_t alive)> before_recovery;
+  // Servers of an older version, which can't say of which cluster they are, are asked what they hold
+  // before they count (meta/foreign_tables.h).
+  bool vets_older_servers = false;
   // nullopt: begins at the level that was set last (steady, where none was); else at the lower one.
   std::optional<FunctionLevel> function_level_on_start;
   PeerGeneration peer_generation = PeerGeneration::k25;

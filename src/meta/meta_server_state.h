@@ -3,7 +3,7 @@
 //
 // Parts     meta_server.cc start, servers, changes of configurations, plans · table_requests.cc
 //           changes of tables · admin_requests.cc what administrators ask and tell ·
-//           recovery_requests.cc the state made again
+//           recovery_requests.cc the state made again · older_servers.cc who of an older version is let in
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -59,6 +59,18 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
     bool is_being_stored = false;
   };
 
+  // What a process of an older version holds.
+  struct Vetting {
+    enum class Verdict { kUnknown, kFits, kForeign };
+    std::optional<int64_t> start_time;  // names the process
+    Verdict verdict = Verdict::kUnknown;
+    std::string why_foreign;
+    Instant judged_at;
+    bool is_asked = false;
+    int vain_questions = 0;
+    std::optional<InboundRequest> beacon;  // its last, while nothing is known
+  };
+
   Instant Now() const { return env_.clock().Now(); }
   int64_t UnixSeconds() const { return AgreedWallMicros(env_.clock()) / 1000000; }
   // What was to go by then may go; 0 where the clocks don't agree: nothing may.
@@ -106,6 +118,11 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnUpdate(InboundRequest& request);
   void HoldUpdate(PartitionId pid, InboundRequest request);
   void JudgeHeldUpdates(PartitionId pid);
+  // Servers of an older version (older_servers.cc). False: `request` waits, or is not answered.
+  bool IsVetted(const BeaconMessage& beacon, InboundRequest& request);
+  void Vet(Endpoint server);
+  void OnVetted(Endpoint server, const RpcResult& result);
+  std::optional<ClusterWarning> ForeignServers() const;
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void OnDuplicationSync(InboundRequest& request);
   void NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms);
@@ -215,7 +232,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::set<Endpoint> led_at_begin_;
   int64_t last_report_number_;  // given to any server; begins anywhere
   Instant began_at_{0};
-  Instant leases_end_{0};  // those that this meta server, or a former one, granted
+  Instant leases_end_{0};                 // those that this meta server, or a former one, granted
+  std::map<Endpoint, Vetting> vettings_;  // of older versions' servers that sent beacons
   bool store_failed_ = false;
   absl::Status store_failure_;  // of the last change that is kToServe
   StoreRoom room_;

@@ -30,7 +30,8 @@ class Join(unittest.TestCase):
     def shell(self, command, exit_code=0, meta=None):
         done = subprocess.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", meta or self.meta.address, "-e", command],
                               capture_output=True, text=True, timeout=60 * harness.PATIENCE)
-        self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
+        if exit_code is not None:
+            self.assertEqual(done.returncode, exit_code, done.stdout + done.stderr)
         return done.stdout + done.stderr
 
     def metric(self, server, name):
@@ -40,8 +41,8 @@ class Join(unittest.TestCase):
         with urllib.request.urlopen(f"http://{server.address}{path}", timeout=10 * harness.PATIENCE) as answer:
             return answer.read().decode()
 
-    def old_server(self):
-        old = rdsn.OldReplicaServer(self.meta.address)
+    def old_server(self, tables=()):
+        old = rdsn.OldReplicaServer(self.meta.address, list(tables))
         self.addCleanup(old.stop)
         return old
 
@@ -110,6 +111,19 @@ class Join(unittest.TestCase):
             self.assertIn(why, self.shell(command))
         self.assertIn(f'"older_servers":["{old.address}"]', self.page(self.meta, "/ui/cluster.json"))
 
+    def test_a_server_with_another_clusters_tables_is_not_let_in(self):
+        self.start(self.meta, JOIN)
+        self.start(self.replica)
+        self.cluster.create_table("temp", 2, 1)
+        app_id = thft.ask_config(self.meta.address, "temp")[1]
+        old = self.old_server(tables=[rdsn.app_info(app_id, "another")])
+        harness.wait_for("it is refused", lambda: "is of another cluster and not let in" in self.meta.logged())
+        self.assertEqual(self.metric(self.meta, "arion_alive_replica_servers"), 1)
+        self.assertIn("another cluster's tables", self.shell("status", exit_code=4))
+        # It was the name only: what it holds is asked again.
+        old.tables = [rdsn.app_info(app_id, "temp")]
+        harness.wait_for("it is let in", lambda: self.metric(self.meta, "arion_alive_replica_servers") == 2)
+
     # ---- Arion's replica server joins a meta server of 2.5.0 ----
 
     def start_under(self, meta, *flags):
@@ -152,6 +166,15 @@ class Join(unittest.TestCase):
                     connection.sendall(thft.get(2, 0, b"h", b"s", sequence=42))
                     return thft.read_reply(connection)[0] == "ERR_OK"
             harness.wait_for("it serves", is_served)
+            # Its meta server has no page that says how durable a table is: its members are asked.
+            self.assertNotIn("page cache", self.shell("ls", meta=old.address))
+            other = rdsn.OldReplicaServer(old.address)
+            self.addCleanup(other.stop)
+            old.shown = [other.address]
+            self.assertIn(f"page cache: {other.address}", self.shell("ls", meta=old.address, exit_code=None))
+            self.assertIn(f"{other.address}  is of an older version", self.shell("nodes", meta=old.address, exit_code=None))
+            self.assertIn(f"{old.address} is of an older version", self.shell("end_join -y", meta=old.address, exit_code=1))
+            old.shown = []
             # The table is gone from the meta server: it would end if it were told of it.
             old.app_id = 9
             harness.wait_for("it is not reported", lambda: "not reported: 2.0" in self.page(self.replica, "/join"))

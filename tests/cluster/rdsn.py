@@ -72,10 +72,11 @@ def app_info(app_id, table, partitions=1, duplicating=False):
             thft.i32_field(13, partitions) + bool_field(14, False) + thft.STOP)
 
 
-def configuration(app_id, index, primary, ballot):
-    """Of a table with one copy."""
+def configuration(app_id, index, primary, ballot, secondaries=()):
+    """Of a table with one copy, as it says."""
     return (thft.struct_field(1, struct.pack(">ii", index, app_id)) + i64_field(2, ballot) + thft.i32_field(3, 1) +
-            address_field(4, primary) + list_field(5, 12, []) + list_field(6, 12, []) + i64_field(7, 0) +
+            address_field(4, primary) + list_field(5, 12, list(map(address_bits, secondaries))) +
+            list_field(6, 12, []) + i64_field(7, 0) +
             thft.i32_field(8, 0) + thft.STOP)
 
 
@@ -132,12 +133,13 @@ def answer_page(connection):
 
 class OldReplicaServer:
     """Sends beacons and reports as a replica server of 2.5.0, shows its version, and takes the offices of new partitions of `table` that
-    it is offered; it has nothing of them, and answers nobody."""
+    it is offered; it has nothing of them, and answers nobody. `tables`: what it says that it holds."""
 
     table = "temp"
 
-    def __init__(self, meta):
+    def __init__(self, meta, tables=()):
         self.meta = meta
+        self.tables = list(tables)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.is_up = True
@@ -155,6 +157,9 @@ class OldReplicaServer:
             said = read_frame(connection)
             if said.name == "RPC_CONFIG_PROPOSAL":
                 self._take_office(*divmod(said.thread_hash, 7919))
+            if said.name == "RPC_QUERY_APP_INFO":
+                answer = wrapped(error_field("ERR_OK") + list_field(2, 12, self.tables))
+                connection.sendall(frame(said.name + "_ACK", answer, self.address, said.context & ~1, said.identity, "ERR_OK"))
 
     def _take_office(self, app_id, index):
         request = update(app_info(app_id, self.table), configuration(app_id, index, self.address, 1), ASSIGN_PRIMARY,
@@ -183,6 +188,7 @@ class OldMetaServer:
         self.cluster, self.table, self.app_id = cluster, table, app_id
         self.duplicating = False
         self.ballot, self.primary = 0, None
+        self.shown = []         # secondaries, to those who look
         self.heard = {}
         self.stored = b""       # the last config sync
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -198,6 +204,8 @@ class OldMetaServer:
 
     def _serve(self, connection):
         while True:
+            if connection.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL)[:3] == b"GET":
+                return answer_page(connection)
             asked = read_frame(connection)
             self.heard[asked.name] = self.heard.get(asked.name, 0) + 1
             answer = self._answer(asked.name, asked.body)
@@ -226,7 +234,13 @@ class OldMetaServer:
         if name == "RPC_CM_LIST_APPS":
             return wrapped(error_field("ERR_OK") + list_field(2, 12, [self.app_info()]))
         if name == "RPC_CM_LIST_NODES":
-            return wrapped(error_field("ERR_OK") + list_field(2, 12, []))
+            alive = [thft.i32_field(1, 1) + address_field(2, server) + thft.STOP
+                     for server in [*([self.primary] if self.primary else []), *self.shown]]
+            return wrapped(error_field("ERR_OK") + list_field(2, 12, alive))
+        if name == "RPC_CM_QUERY_PARTITION_CONFIG_BY_INDEX":
+            partition = configuration(self.app_id, 0, self.primary, self.ballot, self.shown)
+            return wrapped(error_field("ERR_OK") + thft.i32_field(2, self.app_id) + thft.i32_field(3, 1) +
+                           bool_field(4, True) + list_field(5, 12, [partition]))
         if name == "RPC_FD_FAILURE_DETECTOR_PING":
             return wrapped(i64_field(1, 0) + address_field(2, self.address) + address_field(3, self.address) +
                            bool_field(4, True) + bool_field(5, True))
