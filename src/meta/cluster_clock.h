@@ -27,7 +27,7 @@ class ClusterClock {
 
   // `shown`, `ours`: wall clocks minus the meta server's monotonic one, now. `living`: servers.
   void Note(Endpoint node, absl::Duration shown, absl::Duration ours, size_t living);
-  // The same without a server's clock: an older one tells none.
+  // The same without a server's clock: it tells none.
   void Note(absl::Duration ours, size_t living);
   // It is dead, or began anew.
   void Forget(Endpoint node);

@@ -60,6 +60,14 @@ absl::Status WithWayBack(const absl::Status& status) {
       "SERVER,... (all of them), before anybody makes a table"));
 }
 
+// A 2.5.0 server says it as the time that it wants back. From who may mean another time by that it
+// counts where it can be no time since a start.
+std::optional<int64_t> WallClockOf(const BeaconMessage& beacon) {
+  constexpr int64_t kUnixMillisMin = 1'500'000'000'000;  // 2017; nobody has been up for so long
+  if (beacon.wall_ms) return beacon.wall_ms;
+  return beacon.time >= kUnixMillisMin ? std::optional(beacon.time) : std::nullopt;
+}
+
 }  // namespace
 
 MetaServer::State::State(Environment& env, Transport& transport, MetaStore& store,
@@ -248,7 +256,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   }
   leases_end_ = Now() + options_.grace;
   state_.awaited.erase(from);
-  NoteWallClock(from, beacon->wall_ms);
+  NoteWallClock(from, WallClockOf(*beacon));
   state_.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
   if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();

@@ -16,7 +16,6 @@ constexpr absl::Duration kWaitedAtMost = absl::Milliseconds(100);
 
 }  // namespace
 
-// An older server tells nothing of its clock.
 void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms) {
   const int64_t monotonic_ms = Now().nanos() / 1'000'000;
   const absl::Duration ours = absl::Milliseconds(env_.clock().WallMicros() / 1000 - monotonic_ms);
