@@ -112,32 +112,39 @@ const ReplicaInfo* Succession::LoadedOf(const Partition& partition, Endpoint end
   return has_told ? node->LoadedReplica(partition.config.pid) : nullptr;
 }
 
-// By the last mutation's ballot and decree. Who can't tell the ballot (0: nothing is in its log) holds
-// a checkpoint, of what was committed: it leads where that reaches further than what the best of
-// the others holds. A learner's state (-1) only where there is nothing else.
+// By the last mutation's ballot and decree. Who can't tell the ballot (0: nothing is in its log, it
+// holds a checkpoint; an older server beside others) has followed the group until it was cut off: it
+// leads where it reaches further than the best of the others. A learner's state (-1) only where there
+// is nothing else.
 Endpoint Succession::LongestSecondary(const Partition& partition) const {
-  const auto ballot_of = [](const ReplicaInfo& report) {
-    return report.last_mutation_ballot.value_or(report.ballot);
-  };
-  const auto rank = [&](const auto& candidate) {
-    const auto& [endpoint, report] = candidate;
-    return std::tuple(ballot_of(*report), report->last_prepared_decree,
-                      endpoint == partition.former_primary);
-  };
   using Candidate = std::pair<Endpoint, const ReplicaInfo*>;
-  std::optional<Candidate> tells, tells_not;
+  std::vector<Candidate> found;
   for (Endpoint endpoint : partition.config.secondaries) {
     const Node* node = state_.FindNode(endpoint);
     if (node == nullptr || !node->alive) continue;
-    const ReplicaInfo* report = node->LoadedReplica(partition.config.pid);
-    if (report == nullptr) continue;
-    std::optional<Candidate>& best = ballot_of(*report) == Ballot(0) ? tells_not : tells;
-    const Candidate candidate(endpoint, report);
+    if (const ReplicaInfo* report = node->LoadedReplica(partition.config.pid))
+      found.emplace_back(endpoint, report);
+  }
+  const bool all_are_older =
+      std::none_of(found.begin(), found.end(), [](const Candidate& candidate) {
+        return candidate.second->last_mutation_ballot.has_value();
+      });
+  const auto ballot_of = [&](const Candidate& candidate) {
+    const ReplicaInfo& report = *candidate.second;
+    return report.last_mutation_ballot.value_or(all_are_older ? report.ballot : Ballot(0));
+  };
+  const auto rank = [&](const Candidate& candidate) {
+    return std::tuple(ballot_of(candidate), candidate.second->last_prepared_decree,
+                      candidate.first == partition.former_primary);
+  };
+  std::optional<Candidate> tells, tells_not;
+  for (const Candidate& candidate : found) {
+    std::optional<Candidate>& best = ballot_of(candidate) == Ballot(0) ? tells_not : tells;
     if (!best || rank(*best) < rank(candidate)) best = candidate;
   }
   if (!tells || !tells_not) return tells ? tells->first : tells_not ? tells_not->first : Endpoint{};
   const bool reaches_further =
-      ballot_of(*tells->second) < Ballot(0) ||
+      ballot_of(*tells) < Ballot(0) ||
       tells_not->second->last_prepared_decree > tells->second->last_prepared_decree;
   return reaches_further ? tells_not->first : tells->first;
 }
@@ -165,6 +172,7 @@ Succession::Candidate Succession::CandidateOf(PartitionId pid, Endpoint endpoint
           .has_replica = true,
           .is_durable = report->durability == static_cast<int8_t>(Durability::kFsync),
           .is_unclean = report->unclean.value_or(false),
+          .tells_ballot = report->last_mutation_ballot.has_value(),
           .ballot = report->ballot,
           .mutation_ballot = report->last_mutation_ballot.value_or(report->ballot),
           .committed = report->last_committed_decree,
@@ -181,15 +189,28 @@ Endpoint Succession::LastOne(const Partition& partition) {
   Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
   if (last.has_replica && last.is_durable) return LongestDurable(partition, earlier, last);
   if (!last.has_replica || !earlier.is_known) return {};  // P3
-  const bool agree = (earlier.ballot >= last.ballot && earlier.committed >= last.committed) ||
-                     (earlier.ballot <= last.ballot && earlier.committed <= last.committed);
+  // A restarted server has forgotten how much of what it holds was committed.
+  const Decree known =
+      std::max({partition.KnownCommitted(), earlier.committed, last.committed, earlier.prepared});
+  if (last.prepared >= known && last.mutation_ballot >= earlier.mutation_ballot)
+    return last.endpoint;
+  const auto ballot_of = [](const Candidate& c) {
+    return c.mutation_ballot > Ballot(0) ? c.mutation_ballot : c.ballot;
+  };
+  const Ballot theirs = ballot_of(earlier), ours = ballot_of(last);
+  const bool agree = (theirs >= ours && earlier.committed >= last.committed) ||
+                     (theirs <= ours && earlier.committed <= last.committed);
   Decree prepared = std::max(earlier.prepared, last.prepared);
   if (!agree || prepared < config.last_committed_decree ||
       prepared < std::max(earlier.committed, last.committed)) {
     return {};
   }
-  auto rank = [](const Candidate& c) { return std::tuple(c.ballot, c.committed, c.prepared); };
-  return rank(earlier) > rank(last) ? earlier.endpoint : last.endpoint;
+  const auto rank = [&](const Candidate& c) {
+    return std::tuple(ballot_of(c), c.committed, c.prepared);
+  };
+  if (rank(earlier) <= rank(last)) return last.endpoint;
+  const bool is_whole = earlier.mutation_ballot >= Ballot(0);  // no learner's
+  return is_whole ? earlier.endpoint : Endpoint{};
 }
 
 // Where logs are durable, the last member alone holds everything acknowledged, and the rules of
@@ -200,8 +221,10 @@ Endpoint Succession::LongestDurable(const Partition& partition, const Candidate&
                                     const Candidate& last) {
   const Candidate* longest = &last;
   auto rank = [](const Candidate& c) { return std::tuple(c.mutation_ballot, c.prepared); };
-  // A learner's state says -1: however long, it may lack what the last member acknowledged.
-  const bool is_sure = earlier.has_replica && earlier.mutation_ballot >= Ballot(0);
+  // A learner's state says -1: however long, it may lack what the last member acknowledged. An older
+  // server's ballot may be one under which it only was to learn.
+  const bool is_sure =
+      earlier.has_replica && earlier.tells_ballot && earlier.mutation_ballot >= Ballot(0);
   // Where no mutation is in the log (0), nothing is at its end that could be damaged either.
   const bool may_lack = last.mutation_ballot != Ballot(0);
   if (is_sure && may_lack && rank(earlier) > rank(last)) longest = &earlier;

@@ -57,6 +57,7 @@ class Succession {
     bool has_replica = false;
     bool is_durable = false;
     bool is_unclean = false;
+    bool tells_ballot = false;  // of its last mutation; else `mutation_ballot` is its own
     Ballot ballot{-1}, mutation_ballot{-1};
     Decree committed{-1}, prepared{-1};
   };

@@ -62,6 +62,18 @@ TEST_F(SuccessionTest, WhereOneCannotTellItsBallotTheLongestLeads) {
   EXPECT_EQ(OfSecondaries().leader, kB);
 }
 
+// Its own ballot is that of the configuration, whatever it holds: the power took the end of its log
+// from the page cache.
+TEST_F(SuccessionTest, AnOlderServersBallotIsNotThatOfWhatItHolds) {
+  Members({}, {kA, kB});
+  RestartAll();
+  Reports(kA, Unclean(5, 10));
+  Reports(kB, {.ballot = Ballot(6),
+               .status = PartitionStatus::kInactive,
+               .last_prepared_decree = Decree(7)});
+  EXPECT_EQ(OfSecondaries().leader, kA);
+}
+
 TEST_F(SuccessionTest, AWaitForReportsEndsAfterOneGrace) {
   Members({}, {kB, kC}, {kA});
   RestartAll();
@@ -215,6 +227,46 @@ TEST_F(SuccessionTest, BothOfTheLastTwoDroppedMustBeHeardOf) {
   EXPECT_EQ(OfLastDrops().leader, kB);  // the earlier one has nothing to set against it
   state_.nodes[kB].replicas.clear();
   EXPECT_FALSE(OfLastDrops().leader.IsValid());  // both are gone
+}
+
+// An older server tells no ballot of a mutation, and after a restart less was committed than before.
+// Its own ballot may be one under which it only was to learn.
+TEST_F(SuccessionTest, WhoForgotWhatWasCommittedLeadsWhereItHoldsNoLess) {
+  const auto older = [](int64_t ballot, int64_t committed, int64_t prepared) {
+    return ReplicaInfo{.ballot = Ballot(ballot),
+                       .status = PartitionStatus::kInactive,
+                       .last_committed_decree = Decree(committed),
+                       .last_prepared_decree = Decree(prepared)};
+  };
+  const auto ours = [&](int64_t ballot, int64_t mutation_ballot, int64_t committed,
+                        int64_t prepared) {
+    ReplicaInfo info = Durable(ballot, prepared, committed);
+    info.last_mutation_ballot = Ballot(mutation_ballot);
+    return info;
+  };
+  struct Row {
+    ReplicaInfo earlier, last;
+    Endpoint chosen;
+  };
+  partition().config.last_committed_decree = Decree(140);
+  partition().config.ballot = Ballot(19);
+  for (const Row& row : {
+           // Invited under the last one's ballot, in vain (sim seed 4, --older 1).
+           Row{ours(18, 15, 146, 150), older(18, 145, 155), kB},
+           Row{older(18, 146, 150), older(18, 145, 155), kB},
+           Row{ours(18, -1, 146, 150), older(18, 145, 155), kB},
+           // It has lost what the other one knows to be committed: nobody can tell how much.
+           Row{ours(18, 15, 146, 150), older(18, 141, 145), {}},
+           Row{ours(18, -1, 146, 150), older(18, 141, 145), {}},
+           // What an older one holds under that ballot is not known.
+           Row{older(18, 146, 160), ours(18, 17, 145, 155), kB},
+       }) {
+    Members({}, {}, {kC, kA, kB});
+    Reports(kA, row.earlier);
+    Reports(kB, row.last);
+    EXPECT_EQ(OfLastDrops().leader, row.chosen)
+        << row.earlier.last_prepared_decree << " " << row.last.last_prepared_decree;
+  }
 }
 
 // A copy was moved from A to B, which took writes for days: what is left at A agrees with all that
