@@ -14,7 +14,8 @@ constexpr int kVainRoundsMax = 10;
 }  // namespace
 
 void LearnerSessions::BeginTerm() {
-  last_signature_ = static_cast<int64_t>(static_cast<uint64_t>(s_.ballot.value()) << 32 | 1);
+  const auto first = static_cast<int64_t>(static_cast<uint64_t>(s_.ballot.value()) << 32 | 1);
+  last_signature_ = std::max(last_signature_, first);
   std::erase_if(sessions_,
                 [this](const auto& entry) { return s_.configuration.IsMember(entry.first); });
 }

@@ -43,8 +43,8 @@ class LearnerSessions {
     }
   };
 
-  // A new configuration: new sessions get signatures of its ballot; running ones keep theirs.
-  // Members are no learners.
+  // A new configuration, or the same one after a pause: new sessions get signatures of its ballot, none
+  // a second time; running ones keep theirs. Members are no learners.
   void BeginTerm();
   void Clear() { sessions_.clear(); }
   // The node's session, begun if there is none.

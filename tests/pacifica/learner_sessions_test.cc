@@ -80,6 +80,15 @@ TEST_F(LearnerSessionsDeathTest, WhoTakesPreparesIsSentEachFromItsFirst) {
   EXPECT_DEATH(sessions_.Check(Decree(14)), "R8") << "14 was prepared and not sent";
 }
 
+// What is said in one session, and comes late, never counts in another: a learner that had everything
+// in the former one lacks what came behind it (sim seed 122, --older 1).
+TEST_F(LearnerSessionsTest, NoTwoSessionsOfABallotHaveOneSignature) {
+  const int64_t former = sessions_.Find(kLearner)->signature;
+  sessions_.Erase(kLearner);
+  sessions_.BeginTerm();  // after a pause, for want of a lease
+  EXPECT_GT(sessions_.Register(kLearner).signature, former);
+}
+
 TEST_F(LearnerSessionsTest, WhoAsksAgainIsSentAllFromThereOn) {
   AskFrom(9);
   sessions_.NoteSent(kLearner, Decree(12));
