@@ -106,6 +106,8 @@ absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
   LearnResponse& response = ship->response;
   LearnState& state = response.state;
   state.to_decree_included = checkpoint->decree;
+  // It may have been made since the learner asked.
+  response.last_committed_decree = std::max(response.last_committed_decree, checkpoint->decree);
   state.file_sizes.emplace();
   ServedFiles::Names names;
   for (const std::string& name : checkpoint->names) {

@@ -110,6 +110,18 @@ TEST_F(LearnSourceTest, EachFileIsNamedWithItsSizeAndChecksum) {
   for (const std::string& checksum : *state.file_checksums) EXPECT_EQ(checksum.size(), 8u);
 }
 
+// One that was asked before, and got a checkpoint that was made meanwhile: a 2.5.0 learner ends where
+// that lies beyond what is said to be committed (spec/internal-rpc.md A10; sim seed 94, --older 1).
+TEST_F(LearnSourceTest, WhatACheckpointHoldsIsSaidToBeCommitted) {
+  Apply(2);
+  std::shared_ptr<void> share;
+  ShipState ship;
+  ship.response.last_committed_decree = Decree(1);
+  env_.RunInPool([&] { EXPECT_TRUE(source_.ReadCheckpoint(*engine_, &ship, &share).ok()); });
+  EXPECT_EQ(ship.response.state.to_decree_included, Decree(2));
+  EXPECT_EQ(ship.response.last_committed_decree, Decree(2));
+}
+
 // A log of an older version whose folder was emptied: its first file's header says 0 and its first
 // record is decree 195.
 TEST(LearnSourceLogTest, WhatTheLogLacksAlthoughItsHeaderSaysOtherwiseIsShippedAsACheckpoint) {
