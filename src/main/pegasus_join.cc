@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/named_list.h"
+#include "replica/join_notes.h"
 
 namespace arion {
 namespace {
@@ -35,6 +36,18 @@ MetricRegistrations RegisterOlderServers(MetricRegistry& registry, const OlderSe
   held.push_back(registry.Add(
       {.name = "older_servers", .help = "Servers of an older version that took part a moment ago."},
       MetricKind::kGauge, {}, [&older] { return static_cast<double>(older.Heard().size()); }));
+  return held;
+}
+
+MetricRegistrations RegisterJoin(MetricRegistry& registry, const ReplicaServer& server) {
+  MetricRegistrations held;
+  held.push_back(registry.Add(
+      {.name = "join_obstacles",
+       .help =
+           "What keeps this server out of an older version's cluster, or tables there of which it "
+           "takes no copy; the page /join names them."},
+      MetricKind::kGauge, {},
+      [&server] { return static_cast<double>(server.join().obstacles()); }));
   return held;
 }
 

@@ -10,6 +10,7 @@
 #include "main/process_metrics.h"
 #include "meta/cluster_overview.h"
 #include "metrics/metric_registry.h"
+#include "replica/replica_server.h"
 #include "rpc/older_servers.h"
 
 namespace arion {
@@ -19,6 +20,9 @@ OlderServers::Policy OlderServersPolicy(const std::string& join_pegasus_cluster)
 
 // older_servers_let_in, older_servers. `older` outlives them.
 MetricRegistrations RegisterOlderServers(MetricRegistry& registry, const OlderServers& older);
+
+// join_obstacles. `server` outlives it.
+MetricRegistrations RegisterJoin(MetricRegistry& registry, const ReplicaServer& server);
 
 // A line of the log, if they are let in: at the start and every ten minutes.
 class JoinReminder {

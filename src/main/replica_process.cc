@@ -248,6 +248,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
   MetricRegistrations open_files = RegisterOpenFiles(pages.registry(), *files);
   MetricRegistrations disks = RegisterDisks(pages.registry(), server);
   MetricRegistrations older_servers = RegisterOlderServers(pages.registry(), *older);
+  MetricRegistrations join = RegisterJoin(pages.registry(), server);
   PosixWatchdog watchdog(env, config.stuck_after);
   MetricRegistrations pools = RegisterPools(pages.registry(), env, config.disks, watchdog);
   MetricRegistrations recovery = RegisterRecovery(pages.registry(), server, env.clock());

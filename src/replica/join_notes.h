@@ -30,7 +30,8 @@ class JoinNotes {
   void SetUnreported(std::vector<PartitionId> unreported);
 
   std::optional<Obstacle> ObstacleOf(int32_t app_id) const;
-  size_t obstacles() const;  // tables of which no new copy is taken, or for which it waits
+  // What it waits for, and tables of which no new copy is taken.
+  size_t obstacles() const;
   std::string Text() const;  // a line each; of a server that joins nothing: one that says so
 
  private:

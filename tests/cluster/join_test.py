@@ -41,6 +41,9 @@ class Join(unittest.TestCase):
         with urllib.request.urlopen(f"http://{server.address}{path}", timeout=10 * harness.PATIENCE) as answer:
             return answer.read().decode()
 
+    def expect_logged(self, server, text):
+        harness.wait_for(f"{server.name} logs: {text}", lambda: text in server.logged())
+
     def old_server(self, tables=()):
         old = rdsn.OldReplicaServer(self.meta.address, list(tables))
         self.addCleanup(old.stop)
@@ -52,14 +55,14 @@ class Join(unittest.TestCase):
         self.start(self.meta)
         old = self.old_server()
         self.assertEqual(old.say_beacon(), "ERR_CLUSTER_NOT_FOUND")
-        self.assertIn("join_pegasus_cluster would let", self.meta.logged())
+        self.expect_logged(self.meta, "join_pegasus_cluster would let")
         self.assertEqual(self.metric(self.meta, "arion_alive_replica_servers"), 0)
         self.assertEqual(self.metric(self.meta, "arion_older_servers_let_in"), 0)
 
     def test_a_name_that_is_not_the_clusters_is_refused_at_the_start(self):
         self.meta.start(["--join_pegasus_cluster=other"])
         self.assertEqual(self.meta.process.wait(timeout=30 * harness.PATIENCE), 2)
-        self.assertIn("join_pegasus_cluster = other is not this server's cluster_name = test", self.meta.logged())
+        self.expect_logged(self.meta, "join_pegasus_cluster = other is not this server's cluster_name = test")
 
     def test_older_servers_join_are_shown_and_the_end_is_said_once_they_are_gone(self):
         self.start(self.meta, JOIN)
@@ -83,7 +86,7 @@ class Join(unittest.TestCase):
         self.assertIn(old.address, self.shell("status"))
         self.assertIn('"older":true', self.page(self.meta, "/ui/cluster.json"))
         self.assertIn("lets in servers that name no cluster", self.page(self.meta, "/ui/cluster.json"))
-        self.assertIn("are let in, since join_pegasus_cluster = test", self.meta.logged())
+        self.expect_logged(self.meta, "are let in, since join_pegasus_cluster = test")
 
         self.assertIn(f"{self.meta.address} heard 1 of an older version", self.shell("end_join -y", exit_code=1))
         self.assertEqual(old.say_beacon(), "ERR_OK")
@@ -135,7 +138,7 @@ class Join(unittest.TestCase):
             self.start_under(old)
             harness.wait_for("beacons are sent", lambda: old.heard.get("RPC_FD_FAILURE_DETECTOR_PING", 0) >= 2)
             self.assertEqual(self.metric(self.replica, "arion_lease_remaining_seconds"), 0)
-            self.assertIn("is of an older version, which can't say of which cluster it is: not followed", self.replica.logged())
+            self.expect_logged(self.replica, "is of an older version, which can't say of which cluster it is: not followed")
             self.assertNotIn("RPC_CM_CONFIG_SYNC", old.heard)
 
     def test_a_replica_server_joins_no_cluster_of_another_name(self):
@@ -150,6 +153,7 @@ class Join(unittest.TestCase):
             self.start_under(old, JOIN)
             harness.wait_for("it waits", lambda: 'waits: table "temp" (id 2) is duplicated' in self.page(self.replica, "/join"))
             self.assertNotIn("RPC_FD_FAILURE_DETECTOR_PING", old.heard)
+            self.assertEqual(self.metric(self.replica, "arion_join_obstacles"), 1)
             old.duplicating = False
             harness.wait_for("it has its lease", lambda: self.metric(self.replica, "arion_lease_remaining_seconds") > 0, 30)
             self.assertEqual(self.metric(self.replica, "arion_older_servers_let_in"), 1)

@@ -53,10 +53,12 @@ TEST_F(ClusterEntryTest, AClusterWhoseTableIsDuplicatedIsJoinedOnceItIsNoMore) {
   meta_.app().duplicating = true;
   Server& server = AddServer();
   ExpectWaits(server, "waits: table \"t\" (id 2) is duplicated");
+  EXPECT_EQ(server.server->join().obstacles(), 1u);
   meta_.app().duplicating = false;
   world_.RunFor(ClusterEntry::kPause * 2);
   EXPECT_GT(meta_.beacons(), 0);
   EXPECT_THAT(Notes(server), Not(HasSubstr("waits")));
+  EXPECT_EQ(server.server->join().obstacles(), 0u);
 }
 
 TEST_F(ClusterEntryTest, ATableInTheMakingIsWaitedFor) {
