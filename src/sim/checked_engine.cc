@@ -37,13 +37,14 @@ uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
 class CheckedEngine : public Engine {
  public:
   CheckedEngine(std::unique_ptr<Engine> inner, SimNode& node, std::string server, PartitionId pid,
-                CommitChecker& checker, OpenEngines& open)
+                CommitChecker& checker, OpenEngines& open, CheckedEngineFactory::Times times)
       : inner_(std::move(inner)),
         node_(node),
         server_(std::move(server)),
         pid_(pid),
         checker_(checker),
-        open_(open) {
+        open_(open),
+        times_(times) {
     open_[{server_, pid_}] = this;
     checker_.Opened(server_, pid_, inner_->last_applied());
   }
@@ -61,7 +62,8 @@ class CheckedEngine : public Engine {
     constexpr uint64_t kNextToNothing = 100000;
     if (node_.disk().free_bytes() < kNextToNothing && node_.world().random().Percent(30))
       return absl::ResourceExhaustedError("simulated: a flush found no space");
-    checker_.Applied(server_, pid_, decree, Checksum(timestamp_us, ops));
+    const bool do_times_count = times_ == CheckedEngineFactory::Times::kCount;
+    checker_.Applied(server_, pid_, decree, Checksum(do_times_count ? timestamp_us : 0, ops));
     if (decree != inner_->last_applied() + 1) {
       return absl::InternalError(
           "applied out of order");  // the checker holds it against the server
@@ -103,6 +105,7 @@ class CheckedEngine : public Engine {
   PartitionId pid_;
   CommitChecker& checker_;
   OpenEngines& open_;
+  const CheckedEngineFactory::Times times_;
 };
 
 }  // namespace
@@ -117,7 +120,7 @@ absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(
   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
   events_.opened(name->pid, engine->last_applied());
   return std::make_unique<CheckedEngine>(std::move(engine), node_, server_, name->pid, checker_,
-                                         open_);
+                                         open_, times_);
 }
 
 }  // namespace arion::sim

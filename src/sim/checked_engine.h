@@ -27,14 +27,19 @@ class CheckedEngineFactory : public EngineFactory {
     std::function<void(PartitionId pid, Decree decree)> opened;
     std::function<void()> installed;
   };
+  // Whether members that applied a mutation under other times applied other content: a 2.5.0 server
+  // prepares it again without one (spec/replication.md 1.5.9).
+  enum class Times : uint8_t { kCount, kDoNotCount };
   CheckedEngineFactory(EngineFactory& inner, SimNode& node, std::string server,
-                       CommitChecker& checker, OpenEngines& open, Events events)
+                       CommitChecker& checker, OpenEngines& open, Events events,
+                       Times times = Times::kCount)
       : inner_(inner),
         node_(node),
         server_(std::move(server)),
         checker_(checker),
         open_(open),
-        events_(std::move(events)) {}
+        events_(std::move(events)),
+        times_(times) {}
 
   absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) override;
   absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
@@ -51,6 +56,7 @@ class CheckedEngineFactory : public EngineFactory {
   CommitChecker& checker_;
   OpenEngines& open_;
   const Events events_;
+  const Times times_;
 };
 
 }  // namespace arion::sim

@@ -60,6 +60,7 @@ struct Topology {
   int tables = 1;
   int partitions = 2;  // of each table
   int copies = 3;      // of each partition; never more than there are servers
+  int older = 0;       // of the servers: of version 2.5.0 (old_server.h)
 
   static Topology Swarm(uint64_t seed);
   std::string ToString() const;
@@ -70,6 +71,8 @@ struct FaultMix {
   static FaultMix None() { return {}; }
   std::string ToString() const;
   bool Has(Fault fault) const;
+  // Without what servers of the older version would not survive, or not understand.
+  void KeepWhatOlderServersMeet();
 
   std::vector<Fault> kinds;                        // each equally likely; empty: calm
   absl::Duration interval_min = absl::Seconds(2);  // between two faults

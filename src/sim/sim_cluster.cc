@@ -81,6 +81,21 @@ SimClusterOptions SimClusterOptions::OneDiskFull(uint64_t seed) {
   return options;
 }
 
+SimClusterOptions SimClusterOptions::Mixed(uint64_t seed, int older) {
+  SimClusterOptions options = Swarm(seed);
+  options.topology.older = std::min(older, options.topology.servers);
+  options.faults.KeepWhatOlderServersMeet();
+  return options;
+}
+
+SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
+  SimRandom random(seed ^ 0x250);  // apart: all other seeds stay what they were
+  const SimClusterOptions swarm = Swarm(seed);
+  if (!random.Percent(20)) return swarm;
+  return Mixed(
+      seed, 1 + static_cast<int>(random.Below(static_cast<uint64_t>(swarm.topology.servers) - 1)));
+}
+
 std::string RunReport::Replay() const {
   return absl::StrCat("tools/dev/sim --seeds 1 --first ", seed, replay_options);
 }
@@ -161,6 +176,8 @@ SimCluster::SimCluster(SimClusterOptions options)
     server->name = absl::StrCat("replica", i + 1);
     server->node = &world_.AddNode(server->name);
     server->endpoint = ServerEndpoint(i);
+    server->is_older = i < options_.topology.older;
+    if (server->is_older) network_.ForOlderServer(server->endpoint);
     servers_.push_back(std::move(server));
   }
   for (const auto& node : world_.nodes()) {
@@ -322,7 +339,7 @@ void SimCluster::CrashMeta(CrashMode mode) {
 }
 
 void SimCluster::StartServer(Server& server) {
-  if (server.node->alive() || server.server) return;
+  if (server.node->alive() || server.server || server.old) return;
   SimEnvironment& env = server.node->Start();
   server.stopping = false;
   server.knows_nothing_since.reset();
@@ -335,8 +352,12 @@ void SimCluster::StartServer(Server& server) {
     coverage_.Opened(at, pid, decree);
   };
   events.installed = [this] { coverage_.Hit(Probe::kCheckpointInstalled); };
-  server.engines = std::make_unique<CheckedEngineFactory>(*server.memory, *server.node, server.name,
-                                                          commits_, engines_, std::move(events));
+  using Times = CheckedEngineFactory::Times;
+  const bool is_mixed = options_.topology.older > 0;
+  server.engines = std::make_unique<CheckedEngineFactory>(
+      *server.memory, *server.node, server.name, commits_, engines_, std::move(events),
+      is_mixed ? Times::kDoNotCount : Times::kCount);
+  if (server.is_older) return StartOldServer(server, env);
   ReplicaServerOptions options = server_options_;
   options.new_data_directories = server.new_directories;
   server.server =
@@ -352,8 +373,32 @@ void SimCluster::StartServer(Server& server) {
   Violate(absl::StrCat(server.name, " did not start: ", status.ToString()));
 }
 
+OldServerOptions SimCluster::OldOptions() const {
+  return {.meta_server = meta_.endpoint,
+          .data_directory = server_options_.data_directories.front().path,
+          .beacon_interval = server_options_.beacon_interval,
+          .lease = server_options_.lease,
+          .config_sync_interval = server_options_.config_sync_interval,
+          .group_check_interval = server_options_.group_check_interval,
+          .prepare_timeout = server_options_.prepare_timeout,
+          .learner_prepare_timeout = server_options_.learner_prepare_timeout,
+          .checkpoint_interval = server_options_.checkpoint_interval,
+          .closed_replica_linger = server_options_.closed_replica_linger,
+          .log_file_bytes = server_options_.log_segment_bytes};
+}
+
+void SimCluster::StartOldServer(Server& server, Environment& env) {
+  server.old = std::make_unique<OldServer>(
+      env, *server.transport, *server.engines, world_.random(), server.old_disk, OldOptions(),
+      [this, name = server.name](const std::string& what) {
+        Violate(absl::StrCat("a 2.5.0 process ends: ", name, ": ", what));
+      });
+  server.old->Start();
+}
+
 void SimCluster::BuryServer(Server& server, SimNetwork::Farewell farewell) {
   server.server.reset();
+  server.old.reset();
   server.engines.reset();
   server.memory.reset();
   server.transport.reset();
@@ -362,12 +407,17 @@ void SimCluster::BuryServer(Server& server, SimNetwork::Farewell farewell) {
 }
 
 void SimCluster::CrashServer(Server& server, CrashMode mode) {
+  if (server.is_older) mode = CrashMode::kProcess;  // what it never flushed survives that
   server.node->Crash(mode);
   BuryServer(server, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
                                                  : SimNetwork::Farewell::kSilence);
 }
 
 void SimCluster::StopServer(Server& server) {
+  if (server.is_older) {
+    CrashServer(server, CrashMode::kProcess);
+    return RestartLater(server, DrawLength());
+  }
   server.stopping = true;
   uint32_t life = server.node->life();
   server.server->Stop([this, &server, life](absl::Status status) {
@@ -487,6 +537,8 @@ void SimCluster::StartWorkload() {
     workload.expiry_percent = random.Coin() ? 20 : 0;
   else if (random.Percent(30))
     workload.ttl_seconds = kTenDays;
+  // An older server decides at each member by itself what has expired.
+  if (options_.topology.older > 0) workload.expiry_percent = workload.ttl_seconds = 0;
   workload_ = std::make_unique<Workload>(world_, network_, history_, data_history_, workload);
   workload_->Start();
 }

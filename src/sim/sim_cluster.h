@@ -33,6 +33,7 @@
 #include "sim/data_checker.h"
 #include "sim/disk_image.h"
 #include "sim/fault_mix.h"
+#include "sim/old_server.h"
 #include "sim/sim_transport.h"
 #include "sim/table_churn.h"
 #include "sim/workload.h"
@@ -79,6 +80,10 @@ struct SimClusterOptions {
   static SimClusterOptions OlderCopyPutBack(uint64_t seed);
   static SimClusterOptions LateReports(uint64_t seed);
   static SimClusterOptions OneDiskFull(uint64_t seed);
+  // So many servers are of version 2.5.0.
+  static SimClusterOptions Mixed(uint64_t seed, int older);
+  // Mixed in a fifth of the seeds, else as Swarm.
+  static SimClusterOptions Drawn(uint64_t seed);
 };
 
 struct RunReport {
@@ -124,6 +129,10 @@ class SimCluster {
     std::unique_ptr<MemoryEngineFactory> memory;
     std::unique_ptr<CheckedEngineFactory> engines;
     std::unique_ptr<ReplicaServer> server;
+    // One of version 2.5.0 instead, and what it has on its disk beside its engines' files.
+    bool is_older = false;
+    std::unique_ptr<OldServer> old;
+    OldDisk old_disk;
     bool stopping = false;
     bool started_blind = false;  // its disk could not be read, or failed since
     bool lost_copy = false;      // and may have fenced replicas
@@ -161,6 +170,8 @@ class SimCluster {
   // ---- a life of a server ----
   void StartMeta();
   void StartServer(Server& server);
+  void StartOldServer(Server& server, Environment& env);
+  OldServerOptions OldOptions() const;
   void CrashMeta(CrashMode mode);
   void CrashServer(Server& server, CrashMode mode);
   void BuryServer(Server& server, SimNetwork::Farewell farewell);

@@ -98,9 +98,10 @@ void SimCluster::CrashOne(Server& server, absl::Duration length) {
   if (mode != CrashMode::kProcess) coverage_.Hit(Probe::kPowerCut);
   // Back before what it sent has arrived everywhere.
   if (random.Percent(30)) length = random.Between(absl::Milliseconds(10), absl::Milliseconds(400));
-  if (random.Coin()) {
+  // What a 2.5.0 server writes to its log is no change that the disk counts.
+  if (random.Coin() || server.is_older) {
     CrashServer(server, mode);
-    if (random.Percent(30)) {
+    if (random.Percent(30) && !server.is_older) {
       CrashInRecovery(server, length, mode);
     } else {
       RestartLater(server, length);
@@ -118,7 +119,7 @@ void SimCluster::CrashAll() {
   if (mode != CrashMode::kProcess) coverage_.Hit(Probe::kPowerCutOfAll);
   for (auto& one : servers_) {
     if (one->node->alive()) CrashServer(*one, mode);
-    if (world_.random().Percent(15)) {
+    if (world_.random().Percent(15) && !one->is_older) {
       CrashInRecovery(*one, DrawLength(), DrawCrashMode());
     } else {
       RestartLater(*one, DrawLength());
@@ -331,7 +332,8 @@ void SimCluster::Inject(Fault fault) {
       world_.After(length, EventKind::kFault, [this] { StartMeta(); });
       return;
     case Fault::kRestart:
-      if (server.node->alive() && !server.stopping && server.server) StopServer(server);
+      if (server.node->alive() && !server.stopping && (server.server || server.old))
+        StopServer(server);
       return;
     case Fault::kPause: {
       (random.Percent(15) ? meta_.node : server.node)->PauseFor(length);

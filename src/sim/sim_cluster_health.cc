@@ -83,7 +83,12 @@ bool SimCluster::MembersAreEqual() const {
 bool SimCluster::DroppedTablesAreGone() const {
   return churn_->IsIdle() &&
          std::none_of(engines_.begin(), engines_.end(), [this](const auto& open) {
-           return churn_->dropped().contains(open.first.second.app_id);
+           // A 2.5.0 server's config sync leaves learners alone (spec/replication.md 1.9).
+           const bool is_older =
+               std::any_of(servers_.begin(), servers_.end(), [&open](const auto& server) {
+                 return server->is_older && server->name == open.first.first;
+               });
+           return !is_older && churn_->dropped().contains(open.first.second.app_id);
          });
 }
 
@@ -144,6 +149,12 @@ std::string SimCluster::WhoLearns() {
   };
   auto tally = std::make_shared<Tally>();
   for (auto& server : servers_) {
+    if (server->old) {
+      for (const ReplicaInfo& replica : server->old->Replicas())
+        if (replica.status == PartitionStatus::kPotentialSecondary && IsWanted(replica.pid))
+          absl::StrAppend(&tally->learners, " ", server->name, " ", replica.pid.ToString());
+      continue;
+    }
     if (!server->server) return absl::StrCat(" ", server->name, " is gone");
     ++tally->left;
     server->server->Snapshot([this, tally, name = server->name](auto replicas) {
@@ -167,13 +178,13 @@ void SimCluster::NoteLastCopy(const PartitionConfiguration& before,
     lost_with_last_copy_.insert(now.pid);
 }
 
-// Where acknowledged writes may be lost with the power, meta does not choose among members that
-// contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does. As where
+// Where acknowledged writes may be lost with the power, as those of 2.5.0 servers may, meta does not
+// choose among members that contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does. As where
 // the last copy is lost: what the checkers refuse is an empty one in its place.
 bool SimCluster::IsLeftToOperator() const {
   return std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
     return IsWanted(entry.first) && entry.second.MemberCount() == 0 &&
-           (server_options_.durability == Durability::kOs ||
+           (server_options_.durability == Durability::kOs || options_.topology.older > 0 ||
             lost_with_last_copy_.contains(entry.first));
   });
 }
@@ -259,6 +270,10 @@ std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState&
     return partition->config.IsMember(server.endpoint);
   };
   std::string text;
+  for (const auto& [pid, stored] : server.old_disk)
+    if (!is_needed(pid) && !engines_.contains({server.name, pid}))
+      absl::StrAppend(&text, " ", server.name, ":", stored.directory);
+  if (server.old != nullptr) return text;
   for (const DiskSnapshot& disk : server.server->Disks()) {
     if (disk.state == DiskStatus::kIoError) continue;  // not touched until the next start
     const auto place = server.node->disk().Find(disk.path);

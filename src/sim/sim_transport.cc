@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sim_transport.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/crc.h"
@@ -8,6 +9,12 @@
 #include "sim/odd_messages.h"
 
 namespace arion::sim {
+
+namespace {
+
+constexpr absl::Duration kSentAgainMax = absl::Milliseconds(600);
+
+}  // namespace
 
 struct SimNetwork::Delivery {
   OutboundRequest request;
@@ -103,7 +110,9 @@ void SimNetwork::Unblock(Endpoint from, Endpoint to) {
   blocked_.erase(it);
   for (Held& message : held) {
     PortPtr port = message.to.lock();
-    if (port && port->open())
+    if (port && port->open() && IsStream(from, to))
+      ArriveInOrder(from, port, Delay(), std::move(message.deliver));
+    else if (port && port->open())
       Arrive(port, Delay() + absl::Milliseconds(world_.random().Below(200)),
              std::move(message.deliver));
   }
@@ -164,10 +173,24 @@ void SimNetwork::Arrive(const PortPtr& to, absl::Duration delay, Task&& deliver)
   to->At(world_.now() + delay, std::move(deliver));
 }
 
+void SimNetwork::ArriveInOrder(Endpoint from, const PortPtr& to, absl::Duration delay,
+                               Task&& deliver) {
+  Instant& last = arrives_last_[{from, to->local}];
+  last = std::max(world_.now() + delay, last + absl::Microseconds(1));
+  to->At(last, std::move(deliver));
+}
+
 void SimNetwork::Send(Endpoint from, const PortPtr& to, Copies copies, Task&& deliver) {
   ++messages_;
   SimRandom& random = world_.random();
   auto it = blocked_.find({from, to->local});
+  if (IsStream(from, to->local)) {
+    if (it != blocked_.end()) return it->second.push_back({to, std::move(deliver)});
+    const bool is_lost = weather.loss_percent > 0 && random.Percent(weather.loss_percent);
+    const absl::Duration again =
+        is_lost ? random.Between(absl::Milliseconds(200), kSentAgainMax) : absl::ZeroDuration();
+    return ArriveInOrder(from, to, again + Delay(), std::move(deliver));
+  }
   if (it != blocked_.end()) {
     if (random.Percent(30)) it->second.push_back({to, std::move(deliver)});
     return;

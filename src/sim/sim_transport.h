@@ -2,7 +2,9 @@
 // how long they take, and which are lost, doubled or late. SimTransport: one life's end of it.
 //
 // Shapes   A message in a blocked direction is lost, or (as TCP would) held back and delivered
-//          after the direction opens again. Only messages between servers are doubled: a client's
+//          after the direction opens again. What passes between an older server (ForOlderServer) and
+//          anybody goes over one connection each way, as theirs does: in order, once, and what is lost
+//          comes late, since it is sent again. Only messages between servers are doubled: a client's
 //          write goes over one connection, once. Where a connection breaks, its calls fail, and
 //          the peer carries out some of them. Calls to a node that is down fail at once
 //          (kNetworkFailure) or by their timeout, as its end was: a process that died resets its
@@ -17,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +80,9 @@ class SimNetwork {
   // Each connection of the node breaks, with this chance. How many calls that ends.
   int64_t Reset(Endpoint endpoint, double percent);
 
+  // From now on what passes between this one and anybody is in order.
+  void ForOlderServer(Endpoint endpoint) { older_.insert(endpoint); }
+
   uint64_t messages() const { return messages_; }
   // Of the node behind an endpoint: requests it took and has not answered, and calls it waits for.
   struct UnderWay {
@@ -106,6 +112,9 @@ class SimNetwork {
   }
   void Send(Endpoint from, const PortPtr& to, Copies copies, Task&& deliver);
   void Arrive(const PortPtr& to, absl::Duration delay, Task&& deliver);
+  bool IsStream(Endpoint a, Endpoint b) const { return older_.contains(a) || older_.contains(b); }
+  // Behind what was sent before it.
+  void ArriveInOrder(Endpoint from, const PortPtr& to, absl::Duration delay, Task&& deliver);
   void Echo(Endpoint from, Endpoint to, const OutboundRequest& request);
   // Those of `from`. A request that is on its way gets there or not. How many there are.
   int64_t FailCalls(const PortPtr& from, Endpoint to);
@@ -116,6 +125,8 @@ class SimNetwork {
   std::map<Endpoint, PortPtr> ports_;
   std::map<Endpoint, Farewell> gone_;
   std::map<Direction, std::vector<Held>> blocked_;
+  std::set<Endpoint> older_;
+  std::map<Direction, Instant> arrives_last_;  // of streams
   uint64_t messages_ = 0;
 };
 

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "sim/old_log.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_world.h"
-#include "tests/replica/old_log.h"
 #include "tests/support/fixtures.h"
 
 namespace arion {
@@ -28,6 +28,8 @@ MutationPtr Put(int64_t ballot, int64_t decree, int64_t committed, std::string d
   m.updates.push_back({WriteCode::kPut, 1, std::move(data)});
   return std::make_shared<const Mutation>(std::move(m));
 }
+
+using sim::OldLog;
 
 class LearnedFilesTest : public testing::Test {
  protected:

@@ -16,9 +16,9 @@
 #include "messages/client_messages.h"
 #include "messages/replication_messages.h"
 #include "rpc/thrift_codec.h"
+#include "sim/old_log.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
-#include "tests/replica/old_log.h"
 
 namespace arion {
 
@@ -221,7 +221,7 @@ class OldPrimary {
   const PartitionId pid_;
 
  public:
-  OldLog log;  // serves whatever is in it
+  sim::OldLog log;  // serves whatever is in it
 };
 
 }  // namespace arion

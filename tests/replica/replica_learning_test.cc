@@ -393,7 +393,7 @@ TEST_F(ReplicaLearningTest, TheCapturedConversation) {
   OldPrimary old(world_, network_, meta_.app(), kCaptured, *Endpoint::Parse("127.0.0.1:34801"));
   old.ballot = Ballot(17);
   old.signature = 73014444034 - 1;
-  old.log = OldLog(kCaptured, 5, 24297);
+  old.log = sim::OldLog(kCaptured, 5, 24297);
   for (int i = 1; i <= 1247; ++i) {
     const bool is_torn = i == 1247;
     const auto m = OldPrimary::MakePut(kCaptured, old.ballot, i, i - 1, Key(i),

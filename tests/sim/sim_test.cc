@@ -31,6 +31,11 @@ RunReport RunSeed(uint64_t seed) {
   SimCluster cluster(SimClusterOptions::Swarm(seed));
   return cluster.Run();
 }
+// Groups of both versions among them.
+RunReport RunDrawn(uint64_t seed) {
+  SimCluster cluster(SimClusterOptions::Drawn(seed));
+  return cluster.Run();
+}
 
 uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   const char* text = getenv(name);
@@ -80,7 +85,7 @@ Sum RunSeeds(uint64_t first, uint64_t count) {
   }
   Sum sum;
   for (uint64_t i = shard; i < count; i += shards) {
-    const RunReport report = RunSeed(first + i);
+    const RunReport report = RunDrawn(first + i);
     EXPECT_THAT(report.violations, IsEmpty())
         << report.Summary() << "\nreplay: " << report.Replay();
     sum.Add(report);
@@ -164,6 +169,20 @@ TEST_F(SimSeeds, ReportsThatComeLateAndAgainChangeNothing) {
     const RunReport report = cluster.Run();
     EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
   }
+}
+
+// Stand-ins for servers of 2.5.0 beside ours: members, primaries and learners, killed and cut off.
+TEST_F(SimSeeds, GroupsOfBothVersionsAreGreen) {
+  ProbeCounts probes{};
+  for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_MIXED", 20); ++seed) {
+    SimCluster cluster(SimClusterOptions::Mixed(seed, 1 + static_cast<int>(seed % 2)));
+    const RunReport report = cluster.Run();
+    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
+    for (size_t i = 0; i < probes.size(); ++i) probes[i] += report.probes[i];
+  }
+  for (Probe probe : {Probe::kLearnFromCache, Probe::kLearnFromLog, Probe::kLearnFromCheckpoint,
+                      Probe::kReconciliation, Probe::kPrimaryUpgraded})
+    EXPECT_GT(probes[static_cast<size_t>(probe)], 0) << ProbeName(probe);
 }
 
 using SimReplay = Quiet;

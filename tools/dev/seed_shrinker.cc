@@ -116,7 +116,9 @@ SimClusterOptions Shrink(SimClusterOptions options, int runs_max) {
 }
 
 std::string ReplayOptions(const SimClusterOptions& options) {
-  const SimClusterOptions own = SimClusterOptions::Swarm(options.seed);
+  const int older = options.topology.older;
+  const SimClusterOptions own = older > 0 ? SimClusterOptions::Mixed(options.seed, older)
+                                          : SimClusterOptions::Swarm(options.seed);
   std::string text;
   const auto add = [&text](const char* flag, auto value, auto usual) {
     if (value != usual) absl::StrAppend(&text, " --", flag, " ", value);
@@ -125,6 +127,7 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   add("tables", options.topology.tables, own.topology.tables);
   add("partitions", options.topology.partitions, own.topology.partitions);
   add("copies", options.topology.copies, own.topology.copies);
+  add("older", older, SimClusterOptions::Drawn(options.seed).topology.older);
   add("minutes", absl::ToDoubleMinutes(options.run_length), absl::ToDoubleMinutes(own.run_length));
   if (options.faults.kinds.empty())
     absl::StrAppend(&text, " --calm");

@@ -31,6 +31,10 @@ DEFINE_int32(servers, 0, "replica servers; 0: as the seed draws");
 DEFINE_int32(tables, 0, "tables; 0: as the seed draws");
 DEFINE_int32(partitions, 0, "partitions of each table; 0: as the seed draws");
 DEFINE_int32(copies, 0, "copies of each partition; 0: as the seed draws");
+DEFINE_int32(
+    older, -1,
+    "of the servers: of version 2.5.0; -1: as the seed draws, none where --kinds says what "
+    "they meet");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -103,7 +107,10 @@ std::vector<Fault> Faults(const std::string& names) {
 }
 
 SimClusterOptions Options(uint64_t seed) {
-  SimClusterOptions options = SimClusterOptions::Swarm(seed);
+  const bool draws_older = FLAGS_older < 0 && FLAGS_kinds.empty();
+  SimClusterOptions options = draws_older       ? SimClusterOptions::Drawn(seed)
+                              : FLAGS_older > 0 ? SimClusterOptions::Mixed(seed, FLAGS_older)
+                                                : SimClusterOptions::Swarm(seed);
   if (FLAGS_servers > 0) options.topology.servers = FLAGS_servers;
   if (FLAGS_tables > 0) options.topology.tables = FLAGS_tables;
   if (FLAGS_partitions > 0) options.topology.partitions = FLAGS_partitions;

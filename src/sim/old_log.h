@@ -1,0 +1,81 @@
+// OldLog: a private log as a 2.5.0 server writes it (spec/disk-formats.md 2), in memory: a block a
+// write, a new file whenever one is asked for. What was written survives the process, but not the
+// power: nothing of it is ever flushed.
+//
+// Threads   One.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/mutation.h"
+#include "wal/log_format.h"
+
+namespace arion::sim {
+
+class OldLog {
+ public:
+  explicit OldLog(PartitionId pid, int64_t index = 1, int64_t start_offset = 0);
+
+  // One block. Its mutations get their offsets.
+  void Append(const std::vector<MutationPtr>& mutations) {
+    BeginBlock(mutations);
+    EndBlock();
+  }
+  // The same in two steps: in between a part of it is in the file, and none of it counts.
+  void BeginBlock(const std::vector<MutationPtr>& mutations);
+  void EndBlock();
+  // What lies before it is void from now on, if so said.
+  void SwitchFile(bool voids = false);
+  // So it is, and an engine stands at `applied` without it.
+  void Restart(Decree applied) {
+    max_decree_ = applied;
+    SwitchFile(/*voids=*/true);
+  }
+  // After the process ended: a block that was begun stays as it is, and a new file follows what
+  // counts.
+  void Reopen();
+  // The newest file's last block has not come to its end.
+  void Tear(size_t cut) { bytes().resize(bytes().size() - cut); }
+
+  std::map<std::string, std::string>& files() { return files_; }
+  const std::map<std::string, std::string>& files() const { return files_; }
+  std::vector<std::string> names() const;
+  std::string& bytes() { return files_[name_.ToString()]; }  // of the newest one
+
+  // What counts, in log order.
+  std::vector<MutationPtr> Mutations() const;
+  // Whether everything from `start` on certainly is in it.
+  bool Covers(Decree start) const;
+  // The newest files back to the one that holds `start`.
+  std::vector<std::string> NamesFrom(Decree start) const;
+  // An engine stands at `durable` on its own: the files below that are removed, never the newest.
+  void Collect(Decree durable);
+
+ private:
+  struct File {
+    LogFileName name;
+    Decree max_before;  // of all files before
+    int64_t valid_from = 0;
+    std::vector<MutationPtr> mutations;
+  };
+  void BeginFile(int64_t index, int64_t start_offset, int64_t valid_from);
+
+  PartitionId pid_;
+  std::map<std::string, std::string> files_;
+  std::deque<File> held_;  // in order
+  LogFileName name_;
+  Decree max_decree_;
+  int64_t valid_from_ = 0;
+  int64_t end_ = 0;  // of what counts in the newest file
+  uint32_t crc_ = 0;
+  std::string block_;  // that was begun
+  uint32_t block_crc_ = 0;
+  std::vector<MutationPtr> in_block_;
+};
+
+}  // namespace arion::sim
