@@ -127,18 +127,23 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   const PeerGeneration generation = host_->options.peer_generation;
   if (generation == PeerGeneration::k26) request.hp_node = HostPort::From(host_->self);
   if (!unreadable_disks_.empty()) request.unreadable_disks = unreadable_disks_;
-  if (!missing_.empty()) request.missing_replicas.emplace(missing_.begin(), missing_.end());
+  // Partitions and addresses one of 2.5.0 can't skip in fields that it doesn't know, and ends. Who
+  // numbers reports is none.
+  asked_ = host_->lease->leader();
+  const bool is_ours = numbered_by_ == asked_;
+  if (!missing_.empty() && is_ours)
+    request.missing_replicas.emplace(missing_.begin(), missing_.end());
   if (std::vector<std::string> slow = host_->disks->SlowTags(); !slow.empty())
     request.slow_disks = std::move(slow);
   request.disks = host_->disks->Reports();
-  if (std::vector<Endpoint> slow = host_->peers->Slow(); !slow.empty())
+  if (std::vector<Endpoint> slow = host_->peers->Slow(); !slow.empty() && is_ours)
     request.slow_members = std::move(slow);
   if (const OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {
     request.replicas_max = files->replicas_max();
     request.open_files_max = files->shares().limit;
   }
   host_->transport.Call(
-      host_->lease->leader(),
+      asked_,
       {.name = kRpcConfigSync, .body = EncodeWrapped(request, generation), .timeout = kTimeout},
       strand_,
       [self = weak_from_this(), term = term_,
@@ -160,6 +165,7 @@ void ConfigSync::OnAnswer(const std::vector<ReplicaInfo>& reports, const RpcResu
   }
   const int64_t sent = number_;  // one request at a time
   number_ = response.next_number.value_or(number_);
+  if (result.error == ErrorCode::kOk) numbered_by_ = response.next_number ? asked_ : Endpoint{};
   if (error == ErrorCode::kInvalidVersion && number_ != sent) return Schedule(absl::ZeroDuration());
   if (error != ErrorCode::kOk) {
     LOG_IF(WARNING, error != ErrorCode::kBusy)

@@ -69,7 +69,9 @@ class ConfigSync : public std::enable_shared_from_this<ConfigSync> {
   bool was_answered_ = false;  // in this term
   bool is_under_way_ = false;
   uint64_t term_ = 0;
-  int64_t number_ = 0;  // of the next request; 0: no answer has said
+  int64_t number_ = 0;    // of the next request; 0: no answer has said
+  Endpoint asked_;        // whom the last request went to
+  Endpoint numbered_by_;  // by the last answer, if it said
   TimerId timer_ = kNoTimer;
   Instant timer_at_;
   std::optional<ClusterListing>

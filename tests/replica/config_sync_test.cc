@@ -42,5 +42,33 @@ TEST_F(ConfigSyncTest, ARefusedReportIsMadeAnewAndItsAnswerChangesNothing) {
       << "a refusal names no partition, and takes none away";
 }
 
+// Whether a server says whose acknowledgements are slow.
+class SlowMembersTest : public ReplicaServerWorld {
+ protected:
+  bool AreSaid() {
+    bool are_said = false;
+    network_.on_request = [&](Endpoint, Endpoint, const OutboundRequest& request) {
+      if (request.name == kRpcConfigSync)
+        are_said |= DecodeWrapped<ConfigSyncRequest>(request.body)->slow_members.has_value();
+    };
+    Server &a = AddServer(), &b = AddServer(), &c = AddServer();
+    EXPECT_TRUE(MakePrimary(a) && AddSecondary(a, b) && AddSecondary(a, c));
+    c.node.LagFor(absl::Minutes(10), {.percent = 100, .late_max = absl::Milliseconds(150)});
+    for (int i = 0; i < 3000 && !are_said; ++i) Put(a, i % 10, "value");
+    world_.RunFor(2 * options_.config_sync_interval);
+    network_.on_request = nullptr;
+    return are_said;
+  }
+};
+
+TEST_F(SlowMembersTest, ToAMetaServerOfOurs) {
+  meta_.NumberReports();
+  EXPECT_TRUE(AreSaid());
+}
+
+// One of 2.5.0 can't skip an address in a field that it doesn't know, and ends
+// (spec/internal-rpc.md 6, A1). It numbers no reports.
+TEST_F(SlowMembersTest, NeverToAnOlderOne) { EXPECT_FALSE(AreSaid()); }
+
 }  // namespace
 }  // namespace arion
