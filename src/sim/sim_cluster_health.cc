@@ -273,7 +273,7 @@ std::string SimCluster::WhatIsLeftOver(const Server& server, const ClusterState&
   for (const auto& [pid, stored] : server.old_disk)
     if (!is_needed(pid) && !engines_.contains({server.name, pid}))
       absl::StrAppend(&text, " ", server.name, ":", stored.directory);
-  if (server.old != nullptr) return text;
+  if (server.server == nullptr) return text;  // of 2.5.0, or it stopped just now
   for (const DiskSnapshot& disk : server.server->Disks()) {
     if (disk.state == DiskStatus::kIoError) continue;  // not touched until the next start
     const auto place = server.node->disk().Find(disk.path);
