@@ -9,13 +9,17 @@ namespace {
 constexpr size_t kFormerIds = 4;
 }  // namespace
 
+// Of one that was dead for a grace nothing of a former process is still on its way.
+bool FailureDetector::IsFormer(const Record& record, const Process& process) {
+  if (!record.alive || !process.id || process.id == record.process.id) return false;
+  const std::deque<int64_t>& former = record.former_ids;
+  return std::find(former.begin(), former.end(), *process.id) != former.end();
+}
+
 bool FailureDetector::IsAnother(const Record& record, const Process& process) {
   const Process& known = record.process;
-  if (process.id && known.id)
-    return process.id != known.id && std::find(record.former_ids.begin(), record.former_ids.end(),
-                                               *process.id) == record.former_ids.end();
+  if (process.id && known.id) return process.id != known.id;
   if (!process.start_time || !known.start_time) return false;
-  // Dead for a grace: nothing of its former process is still on its way.
   return record.alive ? *process.start_time > *known.start_time
                       : *process.start_time != *known.start_time;
 }
@@ -23,6 +27,7 @@ bool FailureDetector::IsAnother(const Record& record, const Process& process) {
 FailureDetector::Verdict FailureDetector::OnBeacon(Endpoint node, Process process, Instant now) {
   auto [entry, is_new] = records_.try_emplace(node);
   Record& record = entry->second;
+  if (IsFormer(record, process)) return Verdict::kFormer;
   bool restarted = IsAnother(record, process);
   if (is_new) record.up_since = now;
   if (restarted) {

@@ -32,6 +32,7 @@ class FailureDetector {
   };
   enum class Verdict {
     kRefused,    // no answer; the beacon counts for nothing
+    kFormer,     // the same: of a process that another has replaced, as far as one can tell
     kAlive,      // it was alive
     kCameAlive,  // unknown or dead before; the same process as far as one can tell
     kRestarted,  // a new process at a known endpoint, whether that was alive or dead
@@ -40,7 +41,9 @@ class FailureDetector {
   explicit FailureDetector(Options options) : options_(options) {}
 
   // What names the sender's process. `id` is drawn: one that none of its last few processes had is a
-  // restart, one of theirs a late message, which says nothing. An older version tells none: then a
+  // restart, one of theirs a late message, which says nothing. A late one of a process that was never
+  // heard before is taken for a restart, too: then the running one is the former, gets no answer, and so
+  // no lease, until it has been dead for a grace. An older version tells none: then a
   // larger `start_time` is a restart; a smaller one (a late message, or a wall clock that was set
   // back) says nothing but of a node that was dead.
   struct Process {
@@ -69,6 +72,7 @@ class FailureDetector {
     int32_t unstable_restarts = 0;
     int64_t deaths = 0;
   };
+  static bool IsFormer(const Record& record, const Process& process);
   static bool IsAnother(const Record& record, const Process& process);
 
   Options options_;

@@ -244,6 +244,8 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
                                 << "until it has been up for "
                                 << absl::FormatDuration(options_.stable_running);
       return;
+    case FailureDetector::Verdict::kFormer:
+      return;
     case FailureDetector::Verdict::kAlive:
       break;
     case FailureDetector::Verdict::kCameAlive:

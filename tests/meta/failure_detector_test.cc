@@ -81,10 +81,25 @@ TEST(FailureDetectorTest, AnotherProcessIdIsANewProcessWhateverTheClockSays) {
   EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(5))), Verdict::kRestarted);
   EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(1)));
   EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(6))), Verdict::kAlive);
-  EXPECT_EQ(detector.OnBeacon(kNode, {100, 1}, At(S(7))), Verdict::kAlive) << "late, of the first";
+  EXPECT_EQ(detector.OnBeacon(kNode, {100, 1}, At(S(7))), Verdict::kFormer) << "late";
   EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(8))), Verdict::kAlive);
   EXPECT_EQ(detector.OnBeacon(kNode, {50, 3}, At(S(9))), Verdict::kRestarted);
-  EXPECT_EQ(detector.OnBeacon(kNode, {50, 1}, At(S(10))), Verdict::kAlive) << "later still";
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 1}, At(S(10))), Verdict::kFormer) << "later still";
+}
+
+// Seed 91200145: the running process kept its lease while another was to lead in its place.
+TEST(FailureDetectorTest, WhoIsTakenForAFormerProcessGetsNoLeaseUntilItWasDead) {
+  FailureDetector detector({.grace = S(10), .max_successive_unstable_restarts = 0});
+  detector.OnBeacon(kNode, {1, 1}, At(S(1)));
+  EXPECT_EQ(detector.OnBeacon(kNode, {3, 3}, At(S(5))), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, {2, 2}, At(S(7))), Verdict::kRestarted)
+      << "late, of a process between them that was never heard";
+  EXPECT_EQ(detector.FormerServiceEnd(kNode), At(S(5)));
+  EXPECT_EQ(detector.OnBeacon(kNode, {3, 3}, At(S(8))), Verdict::kFormer);
+  EXPECT_TRUE(detector.Expire(At(S(16))).empty());
+  EXPECT_EQ(detector.Expire(At(S(17))), std::vector{kNode});
+  EXPECT_EQ(detector.OnBeacon(kNode, {3, 3}, At(S(18))), Verdict::kRestarted);
+  EXPECT_EQ(detector.OnBeacon(kNode, {3, 3}, At(S(19))), Verdict::kAlive);
 }
 
 TEST(FailureDetectorTest, ANodeThatChangesItsVersionIsNewByItsStartTime) {
@@ -95,7 +110,7 @@ TEST(FailureDetectorTest, ANodeThatChangesItsVersionIsNewByItsStartTime) {
   EXPECT_EQ(detector.OnBeacon(kNode, {100}, At(S(3))), Verdict::kAlive) << "late, of the older one";
   EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(4))), Verdict::kRestarted);
   EXPECT_EQ(detector.OnBeacon(kNode, {102}, At(S(5))), Verdict::kRestarted) << "none any more";
-  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(6))), Verdict::kAlive) << "late";
+  EXPECT_EQ(detector.OnBeacon(kNode, {50, 2}, At(S(6))), Verdict::kFormer) << "late";
 }
 
 TEST(FailureDetectorTest, ANodeThatRestartsAgainAndAgainIsNotAnsweredUntilItStaysUp) {
