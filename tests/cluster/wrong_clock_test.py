@@ -41,6 +41,11 @@ class WrongClock(records.RecordsTest):
         super().tearDownClass()
         cls.directory.cleanup()
 
+    def setUp(self):
+        super().setUp()
+        harness.wait_for("no clock is wrong", lambda: not any(map(self.is_wrong, self.cluster.replicas)))
+        self.cluster.wait_healthy(self.table)  # the test before may have ended with servers that start
+
     @staticmethod
     def set_clock(server, offset):
         with open(os.path.join(server.directory, "clock_offset"), "r+b" if server.is_running() else "wb") as file:
