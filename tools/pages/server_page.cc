@@ -73,6 +73,15 @@ std::string TextOf(const rapidjson::Value& value) {
   return value.IsTrue() ? "true" : "";
 }
 
+constexpr char kNoSuchPage[] = "arion.no_such_page";
+
+absl::Status NoSuchPage(Endpoint server, std::string_view page) {
+  absl::Status status = absl::UnavailableError(
+      absl::StrCat(server.ToString(), " has no page ", Text(page), "; is it a replica server?"));
+  status.SetPayload(kNoSuchPage, absl::Cord());
+  return status;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form) {
@@ -87,10 +96,11 @@ absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, Pa
   RETURN_IF_ERROR(answer.status());
   const size_t body = answer->find("\r\n\r\n");
   if (body == std::string::npos || answer->find(" 200 ") > answer->find("\r\n"))
-    return absl::UnavailableError(
-        absl::StrCat(server.ToString(), " has no page ", Text(page), "; is it a replica server?"));
+    return NoSuchPage(server, page);
   return answer->substr(body + 4);
 }
+
+bool IsNoSuchPage(const absl::Status& status) { return status.GetPayload(kNoSuchPage).has_value(); }
 
 std::vector<MetricSample> ParseSamples(std::string_view text) {
   constexpr std::string_view kPrefix = "arion_";

@@ -19,6 +19,8 @@ namespace arion {
 
 enum class PageForm { kText, kJson };
 absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form);
+// Whether a server answered that it has none, in place of nothing.
+bool IsNoSuchPage(const absl::Status& status);
 
 struct MetricSample {
   std::string name;  // without "arion_"

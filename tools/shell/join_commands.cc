@@ -17,7 +17,7 @@ std::string WhyTooEarly(const std::vector<KnownServer>& servers) {
   for (const KnownServer& server : servers) {
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(server.address);
     if (!samples.ok())
-      return IsOlder(server.address)
+      return IsOlder(server.address, samples.status())
                  ? absl::StrCat(server.address.ToString(), " is of an older version")
                  : absl::StrCat(server.address.ToString(), " does not answer");
     if (const auto heard = static_cast<int64_t>(SumOf(*samples, "older_servers")); heard > 0)

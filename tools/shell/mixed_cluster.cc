@@ -49,7 +49,7 @@ std::optional<Keeps> KeptBy(Endpoint server) {
   if (settings.ok())
     for (const Setting& setting : *settings)
       if (setting.key == "durability") return setting.value == "fsync" ? Keeps::kFsync : Keeps::kOs;
-  if (IsOlder(server)) return Keeps::kPageCacheOfOlder;
+  if (IsOlder(server, FetchSamples(server).status())) return Keeps::kPageCacheOfOlder;
   return std::nullopt;
 }
 
@@ -82,11 +82,12 @@ std::vector<WeakTable> AsTheMembersSay(const std::vector<TableState>& tables) {
 
 }  // namespace
 
-bool IsOlder(Endpoint server) {
-  return !FetchSamples(server).ok() && FetchPage(server, "/version", PageForm::kJson).ok();
+bool IsOlder(Endpoint server, const absl::Status& samples) {
+  return IsNoSuchPage(samples) && FetchPage(server, "/version", PageForm::kJson).ok();
 }
 
-std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes) {
+std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes,
+                              const std::set<Endpoint>& silent) {
   std::vector<Joining> joining;
   for (Endpoint meta_server : session.cluster().meta_servers()) {
     const auto warnings = FetchWarnings(meta_server);
@@ -97,11 +98,11 @@ std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& no
                            warning["way"]});
   }
   for (const NodeState& node : nodes) {
-    if (!node.alive) continue;
+    if (!node.alive || silent.contains(node.address)) continue;
     const std::string who = absl::StrCat("server ", node.address.ToString());
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
     if (!samples.ok()) {
-      if (IsOlder(node.address))
+      if (IsOlder(node.address, samples.status()))
         joining.push_back({who, "is of an older version: it has no page of ours",
                            "replace it, and end_join when the last one is gone"});
     } else if (SumOf(*samples, "older_servers_let_in") > 0) {

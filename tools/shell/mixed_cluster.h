@@ -5,6 +5,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <absl/status/status.h>
+
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,16 +15,18 @@
 
 namespace arion::shell {
 
-// It answers for its version and has no numbers of ours.
-bool IsOlder(Endpoint server);
+// It answers for its version and has no numbers of ours. `samples`: what asking it for these gave. One that
+// answers nothing is not asked again.
+bool IsOlder(Endpoint server, const absl::Status& samples);
 
 // A server that lets others in which name no cluster (join_pegasus_cluster).
 struct Joining {
   std::string who;  // "server 127.0.0.1:34801"
   std::string what, way;
 };
-// Of the meta servers and of those `nodes` that live.
-std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes);
+// Of the meta servers and of those `nodes` that live and are not `silent`.
+std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes,
+                              const std::set<Endpoint>& silent = {});
 
 // Tables of which an acknowledged write does not survive a power cut, with the reason. By the meta
 // server's page; where it has none, by what each member says.

@@ -3,6 +3,7 @@
 #include <absl/strings/str_split.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/status.h"
 #include "tools/pages/server_page.h"
@@ -161,7 +162,8 @@ std::string DoneAboutSilent(const Overview& overview, const NodeState& node) {
                           : "nothing: the meta level is below steady";
 }
 
-void AddServers(const Overview& overview, Answer::List* problems) {
+// Those that live and answer nothing are `silent` then.
+void AddServers(const Overview& overview, std::set<Endpoint>* silent, Answer::List* problems) {
   for (const NodeState& node : overview.nodes) {
     const std::string where = "server " + node.address.ToString();
     if (!node.alive) {
@@ -169,8 +171,9 @@ void AddServers(const Overview& overview, Answer::List* problems) {
       continue;
     }
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
-    if (!samples.ok() && IsOlder(node.address)) continue;  // WhoJoins says it
+    if (!samples.ok() && IsOlder(node.address, samples.status())) continue;  // WhoJoins says it
     if (!samples.ok()) {
+      silent->insert(node.address);
       problems->rows.push_back(
           {where, "no page: " + std::string(samples.status().message()), std::string()});
       continue;
@@ -197,8 +200,9 @@ void AddWarnings(Session& session, Answer::List* problems) {
 }
 
 // What shall be known while it lasts, and what a power cut would cost: no problems by themselves.
-void AddMixed(Session& session, const Overview& overview, Answer::List* notes) {
-  for (const Joining& joining : WhoJoins(session, overview.nodes))
+void AddMixed(Session& session, const Overview& overview, const std::set<Endpoint>& silent,
+              Answer::List* notes) {
+  for (const Joining& joining : WhoJoins(session, overview.nodes, silent))
     notes->rows.push_back({joining.who, joining.what, joining.way});
   for (const WeakTable& table : WeakTables(session, overview.tables))
     notes->rows.push_back({absl::StrCat("table ", Escape(table.name)),
@@ -277,7 +281,8 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
                              std::string("its level is below steady: nothing heals"),
                              std::string("set_meta_level steady")});
   AddWarnings(session, &problems);
-  AddServers(overview, &problems);
+  std::set<Endpoint> silent;
+  AddServers(overview, &silent, &problems);
   for (const WrongClock& clock : WrongClocks(session))
     problems.rows.push_back({clock.whose, clock.what, clock.remedy});
   AddPartitions(overview, &problems);
@@ -289,7 +294,7 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
   if (!problems.rows.empty()) outcome.health = Health::kBad;
   const std::string state = problems.rows.empty() ? "healthy" : "unhealthy";
   AddNotes(session, &problems);
-  AddMixed(session, overview, &problems);
+  AddMixed(session, overview, silent, &problems);
   outcome.answer.Add("state", state)
       .Add("servers_alive", overview.alive())
       .Add("servers", static_cast<int64_t>(overview.nodes.size()))
