@@ -212,7 +212,7 @@ struct ClusterState {
   std::map<Endpoint, Node> nodes;   // alive and dead
   std::map<Endpoint, HostPort> host_names;
   std::set<Endpoint> listed;  // servers that sent beacons, as stored
-  // Of these, who was not heard since this meta server began: each may hold what nobody else does, also
+  // Of these, who has not reported since this meta server began: each may hold what nobody else does, also
   // where what is stored names it nowhere, being an older copy. For a grace at most.
   std::set<Endpoint> awaited;
   // No new table gets an id up to this: of tables that are being stored, and of those that are not

@@ -257,7 +257,6 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
       break;
   }
   leases_end_ = Now() + options_.grace;
-  state_.awaited.erase(from);
   NoteWallClock(from, WallClockOf(*beacon));
   state_.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
@@ -329,6 +328,7 @@ void MetaServer::State::OnConfigSync(InboundRequest& request) {
   node.awaited_report = NewReportNumber();
   if (sync->number) response.next_number = node.awaited_report;
   NoteReports(state_, *sync, last_report_number_, options_.grace, Now());
+  state_.awaited.erase(sync->node);
   for (auto& [app_id, table] : state_.tables) {
     for (Partition& partition : table.partitions) {
       const PartitionConfiguration& config = partition.config;
@@ -414,16 +414,16 @@ void MetaServer::State::JudgeHeldUpdates(PartitionId pid) {
   for (InboundRequest& request : held) OnUpdate(request);
 }
 
-// A primary whose disk may be an older copy begins to lead when everybody was heard who may hold more, for
+// A primary whose disk may be an older copy begins to lead, or gives way, when everybody was heard who may hold more, for
 // a grace at most. Where this meta server began just now, its state may be an older copy, too: then its
 // group may not be the last one, and everybody is who was known. Later the members answer for
 // themselves (pacifica/roll_call.h), and for an only one the copies of former members do.
 bool MetaServer::State::AwaitsOtherCopies(const Partition& partition, ConfigType type) const {
   const PartitionConfiguration& config = partition.config;
-  if (type != ConfigType::kPrimaryForceUpdateBallot || !IsUnprovenPrimary(state_, partition))
-    return false;
+  if (!IsUnprovenPrimary(state_, partition)) return false;
   const Instant start_ends = began_at_ + options_.grace;
   if (!config.secondaries.empty()) return Now() < start_ends && !state_.HaveAllTold(config.pid);
+  if (type != ConfigType::kPrimaryForceUpdateBallot) return false;
   const OutsideCopies copies = OutsideCopiesOf(state_, config);
   return copies.more.IsValid() ||
          (!copies.have_all_told && Now() < partition.primary_deadline.value_or(start_ends));

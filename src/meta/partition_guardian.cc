@@ -338,6 +338,8 @@ class Look {
     const bool is_alone = config.secondaries.empty();
     std::optional<Step> step;
     if (partition.short_copies.contains(config.primary)) {
+      // The state may be an older copy, too: then who has not told yet shows a later ballot.
+      if (!state_.awaited.empty()) return Step{};
       step = Write(is_alone ? WithoutPrimary(config) : PrimaryAmongSecondaries(config),
                    "the primary's copy ends before what was committed");
       step->older = config.primary;

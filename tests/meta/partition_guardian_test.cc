@@ -553,6 +553,10 @@ TEST_F(PartitionGuardianTest, APrimaryWhoseCopyEndsBeforeWhatIsStoredLeadsNoMore
   EXPECT_FALSE(Step().write) << "it may have been written before that was stored";
   report_number_ = 1;
   Reports(kA, older);
+  state_.awaited = {Endpoint{9, 34801}};
+  EXPECT_FALSE(Step().write)
+      << "the state may be older, too: who has not told may know a later ballot";
+  state_.awaited.clear();
   EXPECT_EQ(Step().older, kA);
   EXPECT_EQ(Step().write->secondaries, (std::vector{kB, kC, kA}));
   EXPECT_TRUE(partition().older.contains(kA));
