@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -23,12 +24,14 @@ class NameBookTest : public testing::Test {
     known_[host] = std::move(addresses);
   }
   void Start(const std::vector<NamedAddress>& names) {
-    book_.emplace(names, [this](const NamedAddress& name) { return LookUp(name); });
-    book_->Start([this](const std::vector<Endpoint>& now) {
-      const std::lock_guard lock(mutex_);
-      told_.clear();
-      for (const Endpoint endpoint : now) told_ += (told_.empty() ? "" : " ") + endpoint.ToString();
-      changed_.notify_all();
+    book_.emplace(names,
+                  [world = world_](const NamedAddress& name) { return world->LookUp(name); });
+    book_->Start([world = world_](const std::vector<Endpoint>& now) {
+      const std::lock_guard lock(world->mutex);
+      std::string& told = world->told;
+      told.clear();
+      for (const Endpoint endpoint : now) told += (told.empty() ? "" : " ") + endpoint.ToString();
+      world->changed.notify_all();
     });
   }
   void ExpectTold(const std::string& text) {
@@ -37,23 +40,29 @@ class NameBookTest : public testing::Test {
         << told_;
   }
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, std::vector<std::string>> known_;  // guarded by mutex_, as told_
-  std::string told_;
+  // A book's threads may look a name up once more when it has gone.
+  struct World {
+    absl::StatusOr<std::vector<Endpoint>> LookUp(const NamedAddress& name) {
+      std::unique_lock lock(mutex);
+      const auto it = known.find(name.host);
+      if (it == known.end()) return absl::UnavailableError("not known yet");
+      // A resolver that hangs holds this name only.
+      if (it->second.empty()) changed.wait(lock, [&] { return !it->second.empty(); });
+      std::vector<Endpoint> found;
+      for (const std::string& text : it->second) found.push_back(*Endpoint::Parse(text));
+      return found;
+    }
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::map<std::string, std::vector<std::string>> known;  // guarded by mutex, as told
+    std::string told;
+  };
+  const std::shared_ptr<World> world_ = std::make_shared<World>();
+  std::mutex& mutex_ = world_->mutex;
+  std::condition_variable& changed_ = world_->changed;
+  std::map<std::string, std::vector<std::string>>& known_ = world_->known;
+  std::string& told_ = world_->told;
   std::optional<NameBook> book_;
-
- private:
-  absl::StatusOr<std::vector<Endpoint>> LookUp(const NamedAddress& name) {
-    std::unique_lock lock(mutex_);
-    const auto it = known_.find(name.host);
-    if (it == known_.end()) return absl::UnavailableError("not known yet");
-    // A resolver that hangs holds this name only.
-    if (it->second.empty()) changed_.wait(lock, [&] { return !it->second.empty(); });
-    std::vector<Endpoint> found;
-    for (const std::string& text : it->second) found.push_back(*Endpoint::Parse(text));
-    return found;
-  }
 };
 
 TEST_F(NameBookTest, NumbersAreToldAtOnce) {
