@@ -154,7 +154,7 @@ class Look {
                config.MemberCount() <= factor;
       case ConfigType::kDowngradeToSecondary:  // somebody must be there to follow
         return intent.target == config.primary && node == config.primary &&
-               !succession_.Intact(partition).empty();
+               !succession_.Intact(partition).empty() && MayStepDown(partition);
       case ConfigType::kDowngradeToInactive:
       case ConfigType::kRemove:  // never the last one
         return intent.target == config.primary && config.IsMember(node) &&
@@ -162,6 +162,27 @@ class Look {
       default:
         return false;
     }
+  }
+
+  // Ours waits until nothing is under way. An older version's steps down at once, whatever it prepares
+  // again, which may have been committed before it began anew: its secondaries must have told under
+  // this ballot that they hold as much.
+  bool MayStepDown(const Partition& partition) const {
+    const PartitionConfiguration& config = partition.config;
+    const auto told = [&](Endpoint member) -> const ReplicaInfo* {
+      const Node* node = state_.FindNode(member);
+      const ReplicaInfo* report =
+          node != nullptr && node->alive ? node->LoadedReplica(config.pid) : nullptr;
+      return report != nullptr && report->ballot == config.ballot ? report : nullptr;
+    };
+    const Node* leader = state_.FindNode(config.primary);
+    if (leader == nullptr || !leader->is_older) return true;
+    const ReplicaInfo* own = told(config.primary);
+    return own != nullptr &&
+           std::all_of(config.secondaries.begin(), config.secondaries.end(), [&](Endpoint member) {
+             const ReplicaInfo* report = told(member);
+             return report != nullptr && report->last_prepared_decree >= own->last_prepared_decree;
+           });
   }
 
   // Whether enough living members stay without the one that `removal` is about.
@@ -225,7 +246,9 @@ class Look {
     const bool may_move = is_under_way || moves_away_ < kSlowMovesAtOnce;
     if (slow_.IsOnSlowDisk(config.primary, config.pid) || slow_.HasWrongClock(config.primary) ||
         (may_move && slow_.IsSlowToMost(config.primary))) {
-      if (slow_.FastOf(succession_.Intact(partition), config.pid).empty()) return std::nullopt;
+      if (slow_.FastOf(succession_.Intact(partition), config.pid).empty() ||
+          !MayStepDown(partition))
+        return std::nullopt;
       ++moves_away_;
       return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
     }

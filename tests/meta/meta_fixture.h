@@ -133,7 +133,8 @@ class MetaFixture : public testing::Test {
                          .from_node = ServerAt(n),
                          .to_node = transport_.local(),
                          .start_time = servers_[n].start_time,
-                         .wall_ms = node_.WallMicros() / 1000};
+                         .wall_ms = node_.WallMicros() / 1000,
+                         .process_id = servers_[n].start_time};
     if (servers_[n].stops) beacon.stops = true;
     auto ack = Ask<BeaconAck>(kRpcBeacon, beacon);
     return ack && ack->is_master && ack->allowed && ack->time == 77;

@@ -240,14 +240,17 @@ TEST_F(MetaServerTest, WhoSaysThatItStopsIsNotChosenBeforeOthersUntilItsProcessI
 }
 
 TEST_F(MetaServerTest, WhoseBeaconsNameNoProcessIsAnOlderVersionsUntilTheyDo) {
-  StartAndSync(1);
+  const auto beacon = [&](int64_t start_time, std::optional<int64_t> process_id) {
+    return Ask<BeaconAck>(kRpcBeacon, BeaconMessage{.time = 77,
+                                                    .from_node = ServerAt(1),
+                                                    .to_node = transport_.local(),
+                                                    .start_time = start_time,
+                                                    .process_id = process_id});
+  };
   const auto is_older = [&] { return Overview().servers.at(0).is_older; };
+  ASSERT_TRUE(beacon(8, std::nullopt));
   EXPECT_EQ(is_older(), true);
-  ASSERT_TRUE(Ask<BeaconAck>(kRpcBeacon, BeaconMessage{.time = 77,
-                                                       .from_node = ServerAt(1),
-                                                       .to_node = transport_.local(),
-                                                       .start_time = 9,
-                                                       .process_id = 5}));
+  ASSERT_TRUE(beacon(9, 5));
   EXPECT_EQ(is_older(), false);
 }
 

@@ -490,6 +490,30 @@ TEST_F(PartitionGuardianTest, WhoseClockIsWrongLeadsNothingThatAnotherCanLead) {
   Expect(ConfigType::kUpgradeToPrimary, kC, kC);
 }
 
+// Seed 91700186: what it had committed alone before it began anew, and prepared again, was lost.
+TEST_F(PartitionGuardianTest, AnOlderVersionsPrimaryStepsDownWhenItsSecondariesHoldWhatItPrepared) {
+  Members(kA, {kB});
+  state_.nodes[kA].has_wrong_clock = state_.nodes[kA].is_older = true;
+  const auto tell = [&](Endpoint node, PartitionStatus status, int64_t ballot, int64_t prepared) {
+    Reports(node,
+            {.ballot = Ballot(ballot), .status = status, .last_prepared_decree = Decree(prepared)});
+  };
+  const auto steps_down = [&] {
+    return Step().intent && Step().intent->type == ConfigType::kDowngradeToSecondary;
+  };
+  const int64_t ballot = partition().config.ballot.value();
+  tell(kA, PartitionStatus::kPrimary, ballot, 51);
+  EXPECT_FALSE(steps_down()) << "B has not told";
+  tell(kB, PartitionStatus::kSecondary, ballot, 49);
+  EXPECT_FALSE(steps_down());
+  tell(kB, PartitionStatus::kSecondary, ballot, 51);
+  EXPECT_TRUE(steps_down());
+  ++partition().config.ballot;
+  EXPECT_FALSE(steps_down()) << "of an earlier configuration";
+  state_.nodes[kA].is_older = false;
+  EXPECT_TRUE(steps_down()) << "ours waits by itself";
+}
+
 TEST_F(PartitionGuardianTest, AWrongClockIsBetterThanNoPrimary) {
   Members({}, {kB});
   state_.nodes[kB].has_wrong_clock = true;
