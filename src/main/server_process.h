@@ -49,9 +49,9 @@ absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config);
 // Says why on standard error and in the log; the exit code.
 int FailedToStart(const absl::Status& status);
 
-// Waits for the first signal to stop, opens log files anew for each SIGHUP or SIGUSR1 meanwhile, runs
-// `on_minute` now and then once a minute; calls `stop` and waits until it says it is done, but not longer than `limit`: then the process
-// ends at once, as if it were killed. Returns the exit code.
+// Waits for the first signal to stop, opens log files anew for each SIGHUP or SIGUSR1 meanwhile, and runs
+// `on_minute`, now and then once a minute. Calls `stop` and waits until it says that it is done, but
+// not longer than `limit`: then the process ends at once, as if it were killed. Returns the exit code.
 using StopDone = std::function<void(absl::Status)>;
 int RunUntilStopped(std::string_view program, absl::Duration limit,
                     const std::function<void()>& on_minute,

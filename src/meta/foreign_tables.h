@@ -1,4 +1,5 @@
-// Whether a server of an older version, which can't say of which cluster it is, has tables of another one. Pure.
+// Whether a server of an older version, which can't say of which cluster it is, has tables of another
+// one. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

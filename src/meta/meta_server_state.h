@@ -1,9 +1,10 @@
 // MetaServer::State: the meta server's one strand: what it knows, what is on its way to the store,
 // and what it does with each request.
 //
-// Parts     meta_server.cc start, servers, changes of configurations, plans · table_requests.cc
-//           changes of tables · admin_requests.cc what administrators ask and tell ·
-//           recovery_requests.cc the state made again · older_servers.cc who of an older version is let in
+// Parts     meta_server.cc start, servers, plans · configuration_requests.cc changes of
+//           configurations · table_requests.cc changes of tables · admin_requests.cc what
+//           administrators ask and tell · recovery_requests.cc the state made again ·
+//           older_servers.cc who of an older version is let in
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -3,45 +3,23 @@
 // lives on. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "rpc/frame.h"
 #include "tests/replica/server_world.h"
-#include "tests/rpc/fixtures.h"
+#include "tests/rpc/captured_requests.h"
 
 namespace arion {
 namespace {
 
-// Whether the bytes are a T as it is encoded.
-template <class T>
-bool Is(const std::string& body) {
-  const absl::StatusOr<T> value = DecodeWrapped<T>(body);
-  return value.ok() && EncodeWrapped(*value) == body;
-}
-
 bool IsAnswerOf(const std::string& request, const std::string& body) {
-  if (request == kRpcPrepare) return Is<PrepareAck>(body);
-  if (request == kRpcGroupCheck) return Is<GroupCheckResponse>(body);
-  if (request == kRpcLearn) return Is<LearnResponse>(body);
-  if (request == kRpcLearnCompletion) return Is<LearnNotifyResponse>(body);
-  if (request == kRpcGetFileSize) return Is<GetFileSizeResponse>(body);
-  return request == kRpcCopyFile && Is<CopyResponse>(body);
+  if (request == kRpcPrepare) return IsEncoded<PrepareAck>(body);
+  if (request == kRpcGroupCheck) return IsEncoded<GroupCheckResponse>(body);
+  if (request == kRpcLearn) return IsEncoded<LearnResponse>(body);
+  if (request == kRpcLearnCompletion) return IsEncoded<LearnNotifyResponse>(body);
+  if (request == kRpcGetFileSize) return IsEncoded<GetFileSizeResponse>(body);
+  return request == kRpcCopyFile && IsEncoded<CopyResponse>(body);
 }
 
 class CapturedRequestsTest : public ReplicaServerWorld {
  protected:
-  // Of all that were captured and go to a replica server.
-  static std::vector<Frame> Requests() {
-    std::vector<Frame> requests;
-    for (const auto& [name, expected] : GoodFrames()) {
-      if (!name.starts_with("captured-2.5.0/") || name.ends_with("_ack.hex")) continue;
-      FrameParser parser(FrameParser::Expect::kAny);
-      parser.Feed(ReadFrame(name));
-      Frame frame;
-      EXPECT_EQ(parser.Next(&frame), FrameParser::Result::kFrame) << name;
-      if (!frame.header.name.starts_with("RPC_CM_") && frame.header.name != kRpcBeacon)
-        requests.push_back(std::move(frame));
-    }
-    return requests;
-  }
   // nullopt: no answer.
   std::optional<RpcResult> Say(Server& server, const Frame& frame) {
     std::optional<RpcResult> answer;
@@ -59,7 +37,7 @@ TEST_F(CapturedRequestsTest, EachIsAnsweredByTheFormOfTheTable) {
   Server& server = AddServer();
   world_.RunFor(absl::Seconds(2));  // connected
   int answered = 0, one_way = 0;
-  for (const Frame& frame : Requests()) {
+  for (const Frame& frame : CapturedRequests(AskedOf::kReplicaServer)) {
     const std::string& name = frame.header.name;
     SCOPED_TRACE(name);
     const std::optional<RpcResult> answer = Say(server, frame);
