@@ -187,10 +187,11 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
       for (const auto& [node, until] : partition.passed_over) takers.erase(node);
     }
   }
-  // What its limit of open files does not carry, or its disks have hardly room for.
+  // What its limit of open files does not carry, or its disks have less room for than others'.
+  const bool any_has_much_room = state.AnyHasMuchRoom();
   std::erase_if(takers, [&](Endpoint endpoint) {
     const Node& node = *state.FindNode(endpoint);
-    return node.IsTightFor(kNewReplica) ||
+    return (any_has_much_room ? node.IsTightFor(kNewReplica) : node.IsNearlyFullFor(kNewReplica)) ||
            (node.replicas_max && static_cast<int64_t>(node.replicas.size()) >= *node.replicas_max);
   });
   if (by == BalanceBy::kPrimaries) takers.clear();

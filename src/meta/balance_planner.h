@@ -5,7 +5,7 @@
 //           that hold copies already, and by a new copy only where no chain helps; copies when no
 //           primary has to move. Each move takes a partition of its own. Who was passed over by
 //           the guardian for any partition (it took no replica), or whose disks have less than a fifth
-//           left, gets no new copies.
+//           left where another's have (a tenth where nobody's have), gets no new copies.
 // Promises  B1  Nothing is planned while anything else is wrong or under way: a partition that
 //               lacks a member, a member that is dead or not known to hold everything, a change. A
 //               server with a slow disk, or one that takes no writes, or called slow is left alone

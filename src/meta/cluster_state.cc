@@ -26,6 +26,22 @@ constexpr char kLevelKey[] = "/arion/function_level";
 constexpr char kCommittedPrefix[] = "/arion/committed/";
 constexpr char kServersPrefix[] = "/arion/servers/";
 
+constexpr int64_t kTightPart = 5;  // with less than a fifth left a disk is tight
+
+// It says where its replica of `pid` lies, or a new one may be made, and no such disk fits.
+template <typename Fits>
+bool NoPlaceFits(const Node& node, PartitionId pid, const Fits& fits) {
+  const auto replica = node.replicas.find(pid);
+  bool any_place = false, any_fits = false;
+  for (const DiskReport& disk : node.disks) {
+    if (disk.tag == kLogHomeTag) continue;
+    if (replica != node.replicas.end() && replica->second.disk_tag != disk.tag) continue;
+    any_place = true;
+    any_fits |= fits(disk);
+  }
+  return any_place && !any_fits;
+}
+
 void Write(JsonWriter& json, std::string_view text) {
   json.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
 }
@@ -340,35 +356,25 @@ bool Node::HasFullDisk() const {
 }
 
 bool Node::IsFullFor(PartitionId pid) const {
-  const auto replica = replicas.find(pid);
-  bool any_place = false, any_takes = false;
-  for (const DiskReport& disk : disks) {
-    if (disk.tag == kLogHomeTag) {
-      if (disk.takes_no_writes) return true;
-    } else if (replica == replicas.end() || replica->second.disk_tag == disk.tag) {
-      any_place = true;
-      any_takes |= !disk.takes_no_writes;
-    }
-  }
-  return any_place && !any_takes;
+  const bool is_log_full = std::any_of(disks.begin(), disks.end(), [](const DiskReport& disk) {
+    return disk.tag == kLogHomeTag && disk.takes_no_writes;
+  });
+  return is_log_full ||
+         NoPlaceFits(*this, pid, [](const DiskReport& disk) { return !disk.takes_no_writes; });
+}
+
+bool Node::IsNearlyFullFor(PartitionId pid) const {
+  return NoPlaceFits(*this, pid, [this](const DiskReport& disk) {
+    return !disk.takes_no_writes && !nearly_full.contains(disk.tag);
+  });
 }
 
 bool Node::IsTightFor(PartitionId pid) const {
-  constexpr int64_t kFifth = 5;
-  const auto replica = replicas.find(pid);
-  bool any_place = false;
-  for (const DiskReport& disk : disks) {
-    const bool is_place = disk.tag != kLogHomeTag &&
-                          (replica == replicas.end() || replica->second.disk_tag == disk.tag);
-    if (!is_place) continue;
-    any_place = true;
-    const bool is_here = replica != replicas.end();
-    const bool has_fifth =
-        disk.available_bytes - disk.available_bytes_min >= disk.total_bytes / kFifth;
-    if (!disk.takes_no_writes && !nearly_full.contains(disk.tag) && (is_here || has_fifth))
-      return false;
-  }
-  return any_place;
+  if (replicas.contains(pid)) return IsNearlyFullFor(pid);
+  return NoPlaceFits(*this, pid, [this](const DiskReport& disk) {
+    return !disk.takes_no_writes && !nearly_full.contains(disk.tag) &&
+           disk.available_bytes - disk.available_bytes_min >= disk.total_bytes / kTightPart;
+  });
 }
 
 bool Node::GivesAway(PartitionId pid) const {
@@ -495,6 +501,14 @@ bool ClusterState::IsStopping(Endpoint node) const {
 
 size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
+}
+
+bool ClusterState::AnyHasMuchRoom() const {
+  constexpr PartitionId kNewReplica{};  // of no partition there is
+  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+    const Node& node = entry.second;
+    return node.alive && !node.disks.empty() && !node.IsTightFor(kNewReplica);
+  });
 }
 
 bool ClusterState::HaveAllTold(PartitionId pid) const {

@@ -168,7 +168,9 @@ struct Node {
   bool HasFullDisk() const;
   // Where its replica of `pid` lies, or a new one would be made, no writes are taken.
   bool IsFullFor(PartitionId pid) const;
-  // There less than a fifth is left, or it is nearly full.
+  // There it is nearly full.
+  bool IsNearlyFullFor(PartitionId pid) const;
+  // Or, for a new one, less than a fifth is left.
   bool IsTightFor(PartitionId pid) const;
   // Its replica of `pid` lies on a disk that is nearly full.
   bool GivesAway(PartitionId pid) const;
@@ -235,6 +237,8 @@ struct ClusterState {
   // It has begun to stop: it hands over what it leads, and will be gone.
   bool IsStopping(Endpoint node) const;
   size_t AliveCount() const;
+  // A living server says that its disks have room for a new replica, and a fifth left.
+  bool AnyHasMuchRoom() const;
   // Whether each server that is alive, or awaited, has told what it holds of the partition.
   bool HaveAllTold(PartitionId pid) const;
   // How many living servers say that its acknowledgements are slow.

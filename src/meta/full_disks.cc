@@ -24,7 +24,13 @@ std::vector<Endpoint> FullDisks::WithRoom(std::vector<Endpoint> nodes, Partition
 
 bool FullDisks::IsTight(Endpoint endpoint, PartitionId pid) const {
   const Node* node = state_.FindNode(endpoint);
-  return node != nullptr && node->IsTightFor(pid);
+  if (node == nullptr) return false;
+  return any_has_much_room_ ? node->IsTightFor(pid) : node->IsNearlyFullFor(pid);
+}
+
+bool FullDisks::HasMuchRoom(Endpoint endpoint, PartitionId pid) const {
+  const Node* node = state_.FindNode(endpoint);
+  return node != nullptr && !node->disks.empty() && !node->IsTightFor(pid);
 }
 
 bool FullDisks::MustLeave(Endpoint endpoint, PartitionId pid) {

@@ -20,13 +20,19 @@ class FullDisks {
  public:
   // `write_members_min`: mutation_2pc_min_replica_count.
   FullDisks(const ClusterState& state, int32_t write_members_min, Instant now, Instant* next_look)
-      : state_(state), write_members_min_(write_members_min), now_(now), next_look_(*next_look) {}
+      : state_(state),
+        write_members_min_(write_members_min),
+        now_(now),
+        next_look_(*next_look),
+        any_has_much_room_(state.AnyHasMuchRoom()) {}
 
   // It may take a copy, or go on with the one it has.
   bool HasRoom(Endpoint endpoint, PartitionId pid) const;
   std::vector<Endpoint> WithRoom(std::vector<Endpoint> nodes, PartitionId pid) const;
-  // Others are better places for a copy.
+  // Others are better places for a copy: somebody has much room, and it has not.
   bool IsTight(Endpoint endpoint, PartitionId pid) const;
+  // It says that it is none of those that are tight, whatever others have.
+  bool HasMuchRoom(Endpoint endpoint, PartitionId pid) const;
   // Its member lies on such a disk, and is to leave.
   bool MustLeave(Endpoint endpoint, PartitionId pid);
   // The living members that have room are enough for writes.
@@ -37,6 +43,7 @@ class FullDisks {
   const int32_t write_members_min_;
   const Instant now_;
   Instant& next_look_;
+  const bool any_has_much_room_;
 };
 
 }  // namespace arion

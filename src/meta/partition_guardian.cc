@@ -234,7 +234,7 @@ class Look {
     const PartitionConfiguration& config = partition.config;
     if (!giving_.MayGive(partition)) return {};
     const Endpoint place = PlaceForCopy(partition);
-    if (!place.IsValid() || full_.IsTight(place, config.pid)) return {};
+    if (!place.IsValid() || !full_.HasMuchRoom(place, config.pid)) return {};
     giving_.Gives(partition);
     return Add(ConfigType::kAddSecondaryForLoadBalance, config, place);
   }

@@ -114,7 +114,17 @@ TEST_F(BalancePlannerTest, ANewServerGetsCopiesAndPrimaries) {
 
 TEST_F(BalancePlannerTest, WhoseDiskHasLessThanAFifthLeftGetsNoNewCopies) {
   for (int i = 0; i < 4; ++i) Add(kA, {});
+  state_.nodes[kB].disks = {{.tag = "ssd", .total_bytes = 1000, .available_bytes = 200}};
   state_.nodes[kC].disks = {{.tag = "ssd", .total_bytes = 1000, .available_bytes = 199}};
+  for (const BalanceMove& move : PlanBalance(state_, 4)) EXPECT_EQ(move.to, kB);
+  EXPECT_FALSE(PlanBalance(state_, 4).empty());
+}
+
+TEST_F(BalancePlannerTest, WhereNoDiskHasAFifthLeftAllButNearlyFullOnesGetCopies) {
+  for (int i = 0; i < 4; ++i) Add(kA, {});
+  for (Endpoint node : {kA, kB, kC})
+    state_.nodes[node].disks = {{.tag = "ssd", .total_bytes = 1000, .available_bytes = 150}};
+  state_.nodes[kC].nearly_full = {"ssd"};
   for (const BalanceMove& move : PlanBalance(state_, 4)) EXPECT_EQ(move.to, kB);
   EXPECT_FALSE(PlanBalance(state_, 4).empty());
 }

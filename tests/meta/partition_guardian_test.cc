@@ -1018,6 +1018,8 @@ TEST_F(PartitionGuardianTest, AFullDiskGetsNoCopyUntilItTakesWritesAgain) {
 TEST_F(PartitionGuardianTest, CopiesAndNewPartitionsGoToWhereAFifthIsLeftFirst) {
   const DiskReport tight{.total_bytes = 1000, .available_bytes = 199};
   for (Endpoint node : {kA, kB, kC}) ReportsDisk(node, tight);
+  Expect(ConfigType::kAssignPrimary, kA, kA);  // D says nothing of its disks
+  ReportsDisk(kD, {.total_bytes = 1000, .available_bytes = 200});
   Expect(ConfigType::kAssignPrimary, kD, kD);
   ReportsDisk(kD, tight);
   Expect(ConfigType::kAssignPrimary, kA, kA);
