@@ -91,12 +91,19 @@ class Look {
       return Write(Vacated(config), "another than its secondaries is to lead it");
     std::optional<Step> step;
     if (!rest.empty()) step = TakePlanned(partition, rest.front());
-    if (!step || patience_.GivesUp(partition, *step->intent)) {
+    if (step && step->intent->type == ConfigType::kDowngradeToSecondary && !MayStepDown(partition))
+      step = CureWithout(ConfigType::kRemove, partition);  // it stays planned
+    else if (!step || patience_.GivesUp(partition, *step->intent)) {
       rest.clear();
       step = Cure(partition);
     }
     if (rest.size() != partition.planned.size()) step->planned = std::move(rest);
     return *std::move(step);
+  }
+
+  Step CureWithout(ConfigType type, const Partition& partition) {
+    Step step = Cure(partition);
+    return step.intent && step.intent->type == type ? Step{} : step;
   }
 
   static bool IsDone(const PartitionConfiguration& config, const Intent& intent) {
@@ -154,7 +161,7 @@ class Look {
                config.MemberCount() <= factor;
       case ConfigType::kDowngradeToSecondary:  // somebody must be there to follow
         return intent.target == config.primary && node == config.primary &&
-               !succession_.Intact(partition).empty() && MayStepDown(partition);
+               !succession_.Intact(partition).empty();
       case ConfigType::kDowngradeToInactive:
       case ConfigType::kRemove:  // never the last one
         return intent.target == config.primary && config.IsMember(node) &&
@@ -275,7 +282,8 @@ class Look {
     const bool has_enough = full_.HasEnoughWithRoom(config);
     const Endpoint place = has_enough ? Endpoint{} : PlaceForCopy(partition);
     if (!has_enough && !place.IsValid()) return std::nullopt;
-    if (is_primary_full && !full_.WithRoom(Staying(succession_.Intact(partition)), pid).empty())
+    if (is_primary_full && MayStepDown(partition) &&
+        !full_.WithRoom(Staying(succession_.Intact(partition)), pid).empty())
       return Propose(ConfigType::kDowngradeToSecondary, config.primary, config.primary);
     if (!has_enough) {
       const bool is_one_more =

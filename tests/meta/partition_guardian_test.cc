@@ -514,6 +514,26 @@ TEST_F(PartitionGuardianTest, AnOlderVersionsPrimaryStepsDownWhenItsSecondariesH
   EXPECT_TRUE(steps_down()) << "ours waits by itself";
 }
 
+// Seed 92000114: the copy that was to take over was one too many, removed and made again for ever.
+TEST_F(PartitionGuardianTest, WhatIsPlannedForAnOlderVersionsPrimaryWaitsUntilItMayStepDown) {
+  state_.tables[1].info.max_replica_count = partition().config.max_replica_count = 1;
+  Members(kA, {kB});
+  state_.nodes[kA].is_older = true;
+  const Intent steps_down{.type = ConfigType::kDowngradeToSecondary, .target = kA, .node = kA};
+  EXPECT_TRUE(MayBePlanned(state_, options_, partition(), {steps_down}, now_));
+  partition().planned = {steps_down};
+  const auto tell = [&](Endpoint node, PartitionStatus status) {
+    Reports(node, {.ballot = partition().config.ballot,
+                   .status = status,
+                   .last_prepared_decree = Decree(51)});
+  };
+  tell(kA, PartitionStatus::kPrimary);
+  ExpectNothing();
+  EXPECT_FALSE(Step().planned) << "it stays planned";
+  tell(kB, PartitionStatus::kSecondary);
+  Expect(ConfigType::kDowngradeToSecondary, kA, kA);
+}
+
 TEST_F(PartitionGuardianTest, AWrongClockIsBetterThanNoPrimary) {
   Members({}, {kB});
   state_.nodes[kB].has_wrong_clock = true;
