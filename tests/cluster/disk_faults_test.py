@@ -86,7 +86,7 @@ class SmallDisk:
         """Leaves no block free. Called again it takes what has come free meanwhile."""
         with open(self.ballast, "ab") as file:
             chunk = 64 * MIB
-            while chunk >= 4096:
+            while chunk >= os.statvfs(self.path).f_bsize:
                 try:
                     os.posix_fallocate(file.fileno(), file.seek(0, os.SEEK_END), chunk)
                 except OSError:

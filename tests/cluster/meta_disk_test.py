@@ -143,8 +143,8 @@ class MetaDisk(unittest.TestCase):
         self.cluster.wait_listening(self.meta)
         harness.wait_for("all servers live", lambda: self.cluster.alive() == 3)
         self.fill_journal()
-        dead = self.replicas[0]
-        dead.kill()
+        leader = self.cluster.partitions("temp")[0]["primary"]
+        next(server for server in self.replicas if server.address == leader).kill()
         harness.wait_for("it is dead", lambda: self.cluster.alive() == 2)
         harness.wait_for("partitions are said to have no primary",
                          lambda: (self.metric("arion_unreadable_partitions", table="temp") or 0) > 0)
