@@ -86,7 +86,7 @@ struct GroupCheckRequest {
   Endpoint node;  // receiver
   ReplicaConfiguration config;
   Decree last_committed_decree;
-  std::optional<int64_t> confirmed_decree;  // -1: no duplication
+  std::optional<int64_t> confirmed_decree;  // -1: no duplication; a learner is not told
   std::optional<PartitionId> child_gpid;
   std::optional<int32_t> meta_split_status;
   std::optional<HostPort> hp_node;

@@ -501,7 +501,6 @@ void Reconfiguration::ProposedLearner(const ConfigurationUpdateRequest& proposal
   invitation.request.config =
       s_.ConfigurationFor(PartitionStatus::kPotentialSecondary, session.signature);
   invitation.request.last_committed_decree = s_.list.last_committed();
-  invitation.request.confirmed_decree = -1;
   s_.effects.send.push_back(std::move(invitation));
 }
 

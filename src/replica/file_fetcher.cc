@@ -142,7 +142,7 @@ void FileFetcher::AskSizes() {
                              .dst_dir = plan_.target_directory,
                              .source_dir = plan_.source_directory,
                              .source_disk_tag = plan_.source_disk_tag,
-                             .dest_disk_tag = "",
+                             .dest_disk_tag = plan_.target_disk_tag,
                              .pid = plan_.pid};
   for (const FileToFetch& file : plan_.files) request.file_list.push_back(file.name);
   if (plan_.generation == PeerGeneration::k26) request.hp_source = HostPort::From(plan_.source);

@@ -51,6 +51,7 @@ struct FetchPlan {
   std::string source_directory;
   std::string source_disk_tag;
   std::string target_directory;  // holds nothing else
+  std::string target_disk_tag;
   std::vector<FileToFetch> files;
   std::string pool_path;  // exists, on the target's device
   // Runs its work in that path's bulk pool, then the second with what came of it on the strand.

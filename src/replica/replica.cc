@@ -490,7 +490,10 @@ void Replica::SendMessage(SendRemove& m) {
 }
 
 void Replica::SendMessage(SendLearn& m) {
-  m.request.max_gced_decree = log_->Covers(Decree(1)) ? 0 : engine_->last_durable().value();
+  const bool has_none = m.request.last_committed_decree_in_prepare_list == Decree(0);
+  m.request.max_gced_decree = !log_->Covers(Decree(1)) ? engine_->last_durable().value()
+                              : has_none               ? -1
+                                                       : 0;
   Call(m.to, kRpcLearn, Wrapped(*host_, m.request), m.timeout,
        [serial = m.serial](Replica& self, const RpcResult& result) {
          auto [error, response] = Decoded<LearnResponse>(result);

@@ -209,6 +209,7 @@ FetchPlan Replica::PlanOf(const LearnResponse& response) {
           .source_directory = response.base_local_dir,
           .source_disk_tag = response.replica_disk_tag.value_or(""),
           .target_directory = LearnPathOf(directory_),
+          .target_disk_tag = host_->options.data_directories[disk_].tag,
           .pool_path = directory_,
           .in_pool =
               [this](PoolWork work, Then then) {

@@ -60,6 +60,10 @@ class FakeMeta {
   // No server is told of the partition any more; of garbage only those that SetGarbage names.
   void Forget(PartitionId pid) { configurations_.erase(pid); }
   void SetGarbage(PartitionId pid) { garbage_.push_back({.pid = pid}); }
+  // The bytes that it answers to requests of this name from now on.
+  void AnswerAs(const std::string& name, std::string body) { scripted_[name] = std::move(body); }
+  // Bodies of the requests of this name, as they came.
+  const std::vector<std::string>& Asked(const std::string& name) { return asked_[name]; }
   void SetSilent(bool silent) { is_silent_ = silent; }
   // Updates wait until they are let go.
   void HoldUpdates() { holds_updates_ = true; }
@@ -92,6 +96,9 @@ class FakeMeta {
   void Handle(InboundRequest request) {
     if (is_silent_) return;
     const std::string& name = request.header.name;
+    asked_[name].emplace_back(request.body);
+    if (const auto found = scripted_.find(name); found != scripted_.end())
+      return request.responder.Reply(ErrorCode::kOk, found->second);
     if (holds_updates_ && name == kRpcUpdateConfiguration)
       return held_.push_back(std::move(request));
     if (AnswerListing(request)) return;
@@ -169,6 +176,8 @@ class FakeMeta {
   bool is_silent_ = false;
   bool holds_updates_ = false;
   std::vector<InboundRequest> held_;
+  std::map<std::string, std::string> scripted_;
+  std::map<std::string, std::vector<std::string>> asked_;
   std::map<Endpoint, std::vector<ReplicaInfo>> reports_;
   int64_t awaited_report_ = 0;
   std::vector<int64_t> report_numbers_;
@@ -178,8 +187,9 @@ class FakeMeta {
 // One machine and the server of its present life.
 struct Server {
   Server(sim::SimWorld& world, int index)
-      : node(world.AddNode("r" + std::to_string(index))),
-        address(*Endpoint::Parse("10.0.0." + std::to_string(index) + ":34801")) {}
+      : Server(world, index, *Endpoint::Parse("10.0.0." + std::to_string(index) + ":34801")) {}
+  Server(sim::SimWorld& world, int index, Endpoint at)
+      : node(world.AddNode("r" + std::to_string(index))), address(at) {}
 
   absl::Status Start(sim::SimNetwork& network, ReplicaServerOptions options) {
     sim::SimEnvironment& env = node.Start();
@@ -226,8 +236,13 @@ class ReplicaServerWorld : public testing::Test {
       if (server->server != nullptr) server->Crash(sim::CrashMode::kProcess);
   }
 
-  Server& AddServer() {
-    servers_.push_back(std::make_unique<Server>(world_, static_cast<int>(servers_.size()) + 1));
+  Server& AddServer() { return Add(static_cast<int>(servers_.size()) + 1); }
+  Server& AddServerAt(const char* address) {
+    return Add(static_cast<int>(servers_.size()) + 1, *Endpoint::Parse(address));
+  }
+  template <class... Where>
+  Server& Add(Where... where) {
+    servers_.push_back(std::make_unique<Server>(world_, where...));
     const absl::Status started = servers_.back()->Start(network_, options_);
     EXPECT_TRUE(started.ok()) << started;
     return *servers_.back();
