@@ -176,12 +176,15 @@ struct LearnResponse {
   std::string base_local_dir;
   std::optional<std::string> replica_disk_tag;
   std::optional<HostPort> hp_learnee;
+  // Arion's, with kCache: all from prepare_start_decree on is prepared after this answer. An older
+  // version's primary does so after the first one of a session only.
+  std::optional<bool> prepares_all_after;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.config), v(3, s.last_committed_decree), v(4, s.prepare_start_decree),
         v(5, s.type);
     v(6, s.state), v(7, s.learnee), v(8, s.base_local_dir), v(9, s.replica_disk_tag),
-        v(10, s.hp_learnee);
+        v(10, s.hp_learnee), v(1000, s.prepares_all_after);
   }
   bool operator==(const LearnResponse&) const = default;
 };

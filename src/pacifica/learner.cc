@@ -259,6 +259,13 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   if (!IsHistory(mutations, s_.ballot) || count != last - s_.last_applied)
     return Refuse(absl::StrCat("no history up to decree ", last.value(), ": ", count,
                                " mutations, or ballots that fall"));
+  if (!response.prepares_all_after.value_or(false) &&
+      (response.last_committed_decree > last || MayHaveTakenPrepares(last + 1))) {
+    doubted_ = signature_;
+    return Fail(
+        "this replica may have acknowledged, before it began anew, what the session does not "
+        "bring again; it waits for another");
+  }
   // The primary's list may hold more than this one's, and a whole window of prepares follows while
   // none of these is committed here: what leaves no room for it is taken like a piece of log.
   const int64_t room = s_.options.prepare_list_span_max - s_.options.mutations_in_flight_max;
@@ -267,6 +274,7 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   prepare_start_ = response.prepare_start_decree;
   gap_end_ = s_.last_handed;
   s_.RestartList(gap_end_, Ballot(0));
+  doubted_ = 0;
   secondary_.Restart(last);
   s_.effects.restart_log = RestartLog{gap_end_};
   for (const MutationPtr& m : std::span(rest, mutations.end())) {
@@ -276,6 +284,18 @@ Learner::Verdict Learner::TakeCache(const LearnResponse& response) {
   phase_ = LearnerStatus::kWithPrepare;
   Proceed();
   return Verdict::kFine;
+}
+
+// A session that began after the doubted one brings all. What this replica holds from before the
+// session is of smaller ballots: its signature begins with the primary's then.
+bool Learner::MayHaveTakenPrepares(Decree from) const {
+  if (doubted_ != 0 && signature_ > doubted_) return false;
+  const Ballot began(signature_ >> 32);
+  for (Decree d = from; d <= s_.list.last_prepared(); d = d + 1) {
+    const std::optional<Ballot> ballot = s_.list.BallotOf(d);
+    if (ballot && *ballot >= began) return true;
+  }
+  return false;
 }
 
 Learner::Verdict Learner::TakeLog(const LearnResponse& response) {

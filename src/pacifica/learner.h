@@ -76,6 +76,8 @@ class Learner {
   Verdict Fail(std::string_view why);
   Verdict Refuse(std::string_view why);  // of an answer that can't be true
   Verdict TakeCache(const LearnResponse& response);
+  // What an older version's primary prepared in this session already, and does not again.
+  bool MayHaveTakenPrepares(Decree from) const;
   Verdict TakeLog(const LearnResponse& response);
   Verdict TakeLogFiles(const LearnResponse& response);
   Verdict OnLogWorkDone(const LearnerWorkDone& done);
@@ -85,6 +87,7 @@ class Learner {
   Secondary& secondary_;
   int64_t signature_ = 0;  // 0: no session
   int64_t failed_ = 0;     // the session that failed last
+  int64_t doubted_ = 0;    // of the list as it is: it may have been filled in this session
   Instant invited_at_;
   LearnerStatus phase_ = LearnerStatus::kInvalid;
   uint64_t round_serial_ = 0;  // of the round that waits for its answer

@@ -177,6 +177,7 @@ LearnerSessions::Consequence LearnerSessions::Answer(const LearnReceived& event)
     session.was_given = true;
     response.type = LearnType::kCache;
     response.prepare_start_decree = session.prepare_start;
+    response.prepares_all_after = true;
     for (Decree d = start; d < session.prepare_start; ++d) {
       const PrepareList::Entry* entry = s_.list.Find(d);
       CHECK(entry != nullptr) << "committed decrees have no hole";

@@ -379,6 +379,41 @@ TEST_F(ReplicaCoreTest, ACacheThatCanNotBeReadEndsTheSession) {
   EXPECT_EQ(core_->role(), kInactive);
 }
 
+// Seed 92300420: it acknowledged 12 and 13 in its session before it lost its lease, forgot them in the
+// same session, and was made a member that lacks them. Primaries of 2.5.0 send them once a session.
+TEST_F(ReplicaCoreTest, WhatALearnerAcknowledgedAndASessionDoesNotBringAgainAsksForAnotherSession) {
+  constexpr int64_t kFirst = (int64_t{7} << 32) | 2, kSecond = kFirst + 1;
+  const auto answer = [&](int64_t signature, const LearnResponse& response) {
+    const Effects invited = Invite(signature);
+    const auto* round = Sent<SendLearn>(invited);
+    ASSERT_NE(round, nullptr);
+    AnswerRound(round->serial, response);
+  };
+  const LearnResponse none = Cache(11);
+  LearnResponse committed = none;
+  committed.last_committed_decree = Decree(12);
+  LearnResponse ours = none;
+  ours.prepares_all_after = true;
+  for (const LearnResponse& response : {none, committed, ours}) {
+    recovered_.logged = {MakeMutation(7, 12, 11, "a"), MakeMutation(7, 13, 11, "b")};
+    Open();
+    answer(kFirst, response);
+    const bool goes_on = response.prepares_all_after.has_value();
+    EXPECT_EQ(core_->role(), goes_on ? kPotentialSecondary : kInactive);
+    if (goes_on) continue;
+    answer(kFirst, response);
+    EXPECT_EQ(core_->role(), kInactive) << "nor again";
+    answer(kSecond, none);
+    EXPECT_EQ(core_->role(), kPotentialSecondary) << "a session of after that";
+    EXPECT_EQ(core_->learner_status(), LearnerStatus::kSucceeded);
+  }
+  // What it holds as a former member is of an older ballot.
+  recovered_.logged = {MakeMutation(6, 12, 11, "a")};
+  Open();
+  answer(kFirst, none);
+  EXPECT_EQ(core_->role(), kPotentialSecondary);
+}
+
 // The primary's list may hold more than this one's; and the primary goes on with a whole window.
 TEST_F(ReplicaCoreTest, ACacheLeavesTheListRoomForTheWindow) {
   options_.mutations_in_flight_max = 4;
