@@ -80,7 +80,7 @@ void Replica::Ship(ShipState ship) {
       LOG(WARNING) << Tag() << " nothing to ship to a learner yet: " << status;
       if (IsRefusal(status)) OnNoSpace("a learner's checkpoint", status);
       shipped->response.err =
-          absl::IsUnavailable(status) ? ErrorCode::kTryAgain : ErrorCode::kGetLearnStateFailed;
+          absl::IsUnavailable(status) ? ErrorCode::kInactiveState : ErrorCode::kGetLearnStateFailed;
       shipped->response.state = LearnState{};
       *encoded = EncodedForPeer(shipped->response);
     } else if (const auto learner = learners_asking_.find(shipped->token);
