@@ -42,6 +42,8 @@ struct WriteOp {
   std::string_view key;    // raw key
   std::string_view value;  // user data
   uint32_t expire_ts = 0;  // kept as at most kExpiryMax
+  // A TimeTag, packed, of a write of another cluster; 0: the mutation's own.
+  uint64_t time_tag = 0;
 };
 // 2084. Stored values with a larger one would look like those of another schema (value_schema.h).
 inline constexpr uint32_t kExpiryMax = INT32_MAX;

@@ -327,7 +327,8 @@ class RocksdbEngine : public Engine {
     if (mutation.ops.empty()) return AddToBatch({.kind = WriteOp::Kind::kPut}, time_tag);
     rocksdb::Status status;
     for (const WriteOp& op : mutation.ops) {
-      if (status.ok()) status = AddToBatch(op, time_tag);
+      const TimeTag tag = op.time_tag == 0 ? time_tag : TimeTag::FromPacked(op.time_tag);
+      if (status.ok()) status = AddToBatch(op, tag);
     }
     return status;
   }

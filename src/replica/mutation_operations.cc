@@ -5,9 +5,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/log.h"
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "base/value_schema.h"
 #include "env/clock.h"
+#include "messages/duplicate_messages.h"
 #include "replica/write_operations.h"
 #include "rpc/thrift_codec.h"
 
@@ -17,6 +20,10 @@ namespace {
 absl::Status Malformed(const Mutation& mutation) {
   return absl::InvalidArgumentError(
       absl::StrCat("decree ", mutation.decree.value(), " holds a key shorter than it declares"));
+}
+
+bool MayBeDuplicated(WriteCode code) {
+  return code >= WriteCode::kPut && code <= WriteCode::kMultiRemove;
 }
 
 // When it was ordered, on the clock of expiries. What Pegasus prepared again has timestamp 0
@@ -31,24 +38,23 @@ uint32_t ExpirySecondsOf(const Mutation& mutation) {
 absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mutation,
                                                               const Engine& engine, ReadTier tier) {
   MutationOperations decoded;
-  decoded.kinds_.reserve(mutation.updates.size());
-  decoded.requests_.reserve(mutation.updates.size());
+  decoded.kept_.reserve(mutation.updates.size());
   for (const Update& update : mutation.updates)
     RETURN_IF_ERROR(decoded.Take(mutation, update, engine, tier));
-  decoded.ops_.reserve(decoded.requests_.size());
-  for (size_t i = 0; i < decoded.requests_.size(); ++i) {
-    const UpdateRequest& kept = decoded.requests_[i];
-    decoded.ops_.push_back({.kind = decoded.kinds_[i],
-                            .key = kept.key.bytes,
-                            .value = kept.value.bytes,
-                            .expire_ts = static_cast<uint32_t>(kept.expire_ts_seconds)});
+  decoded.ops_.reserve(decoded.kept_.size());
+  for (const Kept& kept : decoded.kept_) {
+    const UpdateRequest& request = kept.request;
+    decoded.ops_.push_back({.kind = kept.kind,
+                            .key = request.key.bytes,
+                            .value = request.value.bytes,
+                            .expire_ts = static_cast<uint32_t>(request.expire_ts_seconds),
+                            .time_tag = kept.time_tag});
   }
   return decoded;
 }
 
 void MutationOperations::Add(WriteOp::Kind kind, UpdateRequest request) {
-  kinds_.push_back(kind);
-  requests_.push_back(std::move(request));
+  kept_.push_back({kind, std::move(request), time_tag_});
 }
 
 absl::Status MutationOperations::Take(const Mutation& mutation, const Update& update,
@@ -88,11 +94,48 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
     case WriteCode::kCheckAndSet:
     case WriteCode::kCheckAndMutate:
       return TakeUndecided(mutation, update, engine, tier);
+    case WriteCode::kDuplicate:
+      return TakeDuplicated(mutation, update, engine, tier);
     default:
       return absl::UnimplementedError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
                                                    Text(WriteCodeName(update.code)),
                                                    ", which this version does not apply"));
   }
+}
+
+absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const Update& update,
+                                                const Engine& engine, ReadTier tier) {
+  DuplicateRequest request;
+  ASSIGN_OR_RETURN(DuplicateEntry alone, DecodeWrapped<DuplicateEntry>(update.data));
+  if (alone.task_code) {
+    request.entries.push_back(std::move(alone));
+  } else {
+    ASSIGN_OR_RETURN(request, DecodeWrapped<DuplicateRequest>(update.data));
+  }
+  for (DuplicateEntry& entry : request.entries) {
+    if (entry.verify_timetag.value_or(false))
+      return absl::UnimplementedError(
+          absl::StrCat("decree ", mutation.decree.value(),
+                       " holds a write that yields to later ones, which no version duplicates"));
+    const std::string name = std::move(entry.task_code).value_or(Blob()).bytes;
+    const std::optional<WriteCode> code = FindWriteCode(name);
+    if (!code || !MayBeDuplicated(*code)) {
+      LOG(WARNING) << "decree " << mutation.decree << " of " << mutation.pid
+                   << " duplicates a write of code '" << Text(name) << "': left out, with the rest";
+      break;
+    }
+    const TimeTag tag{.timestamp_us = entry.timestamp_us.value_or(0),
+                      .cluster_id = static_cast<uint8_t>(entry.cluster_id.value_or(0)),
+                      .deleted = *code == WriteCode::kRemove || *code == WriteCode::kMultiRemove};
+    time_tag_ = tag.packed();
+    RETURN_IF_ERROR(Take(mutation,
+                         {.code = *code,
+                          .serialization = 1,
+                          .data = std::move(entry.raw_message).value_or(Blob()).bytes},
+                         engine, tier));
+  }
+  time_tag_ = 0;
+  return absl::OkStatus();
 }
 
 absl::Status MutationOperations::TakeUndecided(const Mutation& mutation, const Update& update,

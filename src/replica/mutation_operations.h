@@ -2,7 +2,10 @@
 //
 // Shapes    Older logs and Pegasus primaries also hold INCR and CHECK_... undecided: they are
 //           decided from the engine, by the mutation's own timestamp, so that every replay agrees;
-//           without one (Pegasus prepared it again) nothing counts as expired.
+//           without one (Pegasus prepared it again) nothing counts as expired. A DUPLICATE, in the
+//           log of a table that an older version's cluster is duplicated to, holds writes of that
+//           cluster: they are applied in order, under its time tag, up to the first of a code that
+//           can't be duplicated, as the older version does.
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
 //           Unimplemented: an operation that is not applied; the replica must be fenced, since
 //           skipping it would lose data. Of the engine: its own.
@@ -34,11 +37,18 @@ class MutationOperations {
                     ReadTier tier);
   absl::Status TakeUndecided(const Mutation& mutation, const Update& update, const Engine& engine,
                              ReadTier tier);
+  absl::Status TakeDuplicated(const Mutation& mutation, const Update& update, const Engine& engine,
+                              ReadTier tier);
   void Add(WriteOp::Kind kind, UpdateRequest request);
 
-  std::vector<WriteOp::Kind> kinds_;
-  std::vector<UpdateRequest> requests_;  // never grows once ops_ points into it
+  struct Kept {
+    WriteOp::Kind kind;
+    UpdateRequest request;
+    uint64_t time_tag;
+  };
+  std::vector<Kept> kept_;  // never grows once ops_ points into it
   std::vector<WriteOp> ops_;
+  uint64_t time_tag_ = 0;  // of what is added
 };
 
 }  // namespace arion

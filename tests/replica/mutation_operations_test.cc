@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "base/raw_key.h"
+#include "base/value_schema.h"
 #include "engine/memory_engine.h"
 #include "env/clock.h"
+#include "messages/duplicate_messages.h"
 #include "rpc/thrift_codec.h"
 #include "tests/engine/test_environment.h"
 
@@ -69,6 +71,45 @@ TEST_F(MutationOperationsTest, SeveralAtOnceLastOfTheSameWins) {
                     MultiRemoveRequest{.hash_key = "h", .sort_keys = {"a", "none"}})});
   EXPECT_EQ(Read("a"), "none");
   EXPECT_EQ(Read("b"), "2");
+}
+
+// In the log of a table that another cluster is duplicated to.
+TEST_F(MutationOperationsTest, DuplicatedWritesAreAppliedInOrderUnderTheirOwnTimeTag) {
+  const auto entry = [](WriteCode code, std::string body) {
+    return DuplicateEntry{.timestamp_us = 7,
+                          .task_code = Blob(WriteCodeName(code)),
+                          .raw_message = Blob(std::move(body)),
+                          .cluster_id = int8_t{2}};
+  };
+  const auto put = [&](std::string_view sort_key, const char* value) {
+    return entry(WriteCode::kPut,
+                 EncodeWrapped(UpdateRequest{JoinRawKey("h", sort_key), value, 0}));
+  };
+  DuplicateRequest several{
+      {put("a", "1"), put("b", "2"),
+       entry(WriteCode::kMultiPut,
+             EncodeWrapped(MultiPutRequest{.hash_key = "h", .kvs = {{"c", "3", {}}}})),
+       entry(WriteCode::kRemove, EncodeWrapped(Blob(JoinRawKey("h", "a"))))}};
+  ExpectApplied({Of(WriteCode::kDuplicate, several)});
+  EXPECT_EQ(Read("a"), "none");
+  EXPECT_EQ(Read("b"), "2");
+  EXPECT_EQ(Read("c"), "3");
+  Mutation mutation{.decree = Decree(9)};
+  mutation.updates = {Of(WriteCode::kDuplicate, several), {}};
+  const auto operations = MutationOperations::Decode(mutation, *engine_, ReadTier::kAll);
+  ASSERT_TRUE(operations.ok());
+  EXPECT_EQ(TimeTag::FromPacked(operations->ops()[0].time_tag),
+            (TimeTag{.timestamp_us = 7, .cluster_id = 2}));
+  EXPECT_TRUE(TimeTag::FromPacked(operations->ops()[3].time_tag).deleted);
+
+  ExpectApplied({Of(WriteCode::kDuplicate, put("b", "of 2.3"))});
+  EXPECT_EQ(Read("b"), "of 2.3") << "the request is an entry";
+  DuplicateRequest cut{{put("b", "4"), entry(WriteCode::kIncr, ""), put("c", "5")}};
+  ExpectApplied({Of(WriteCode::kDuplicate, cut)});
+  EXPECT_EQ(Read("b"), "4");
+  EXPECT_EQ(Read("c"), "3") << "behind what can't be duplicated";
+  cut.entries[0].verify_timetag = true;
+  EXPECT_EQ(Apply({Of(WriteCode::kDuplicate, cut)}).code(), absl::StatusCode::kUnimplemented);
 }
 
 TEST_F(MutationOperationsTest, WhatPegasusPreparedAgainHasNoTimestampAndFindsWhatIsThere) {

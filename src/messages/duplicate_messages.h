@@ -1,0 +1,37 @@
+// What a cluster sends to another one that it duplicates a table to, and what stands in that one's logs:
+// RPC_RRDB_RRDB_DUPLICATE (messages/README.md). SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "messages/fields.h"
+
+namespace arion {
+
+// A write of the source cluster. Up to 2.3 the request is one such entry itself.
+struct DuplicateEntry {
+  std::optional<int64_t> timestamp_us;
+  std::optional<Blob> task_code;    // its name; a raw type, written as a Blob is
+  std::optional<Blob> raw_message;  // the write's body, as in its log
+  std::optional<int8_t> cluster_id;
+  std::optional<bool> verify_timetag;  // no released version sets it
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.timestamp_us), v(2, s.task_code), v(3, s.raw_message), v(4, s.cluster_id),
+        v(5, s.verify_timetag);
+  }
+  bool operator==(const DuplicateEntry&) const = default;
+};
+
+struct DuplicateRequest {
+  std::vector<DuplicateEntry> entries;
+  template <class S, class V>
+  static void Fields(S& s, V& v) {
+    v(1, s.entries);
+  }
+  bool operator==(const DuplicateRequest&) const = default;
+};
+
+}  // namespace arion
