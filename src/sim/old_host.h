@@ -8,7 +8,6 @@
 #include <absl/functional/any_invocable.h>
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,7 +16,7 @@
 #include "env/environment.h"
 #include "messages/configuration.h"
 #include "rpc/transport.h"
-#include "sim/old_log.h"
+#include "sim/old_store.h"
 #include "sim/sim_random.h"
 
 namespace arion::sim {
@@ -34,19 +33,6 @@ struct OldServerOptions {
   int32_t replica_count_min = 2;  // mutation_2pc_min_replica_count
 };
 
-// What one replica has on the disk. A killed process leaves all of it.
-struct OldStored {
-  explicit OldStored(PartitionId of) : pid(of), log(of) {}
-  PartitionId pid;
-  AppInfo app;
-  std::string directory;
-  // .init-info: an engine that stands below `durable` is incomplete.
-  Ballot ballot;
-  Decree durable;
-  OldLog log;
-};
-using OldDisk = std::map<PartitionId, OldStored>;
-
 struct OldHost {
   Environment& env;
   Transport& transport;
@@ -56,6 +42,7 @@ struct OldHost {
   const OldServerOptions options;
   // "A6 replica2 1.0: ...": by internal-rpc.md 7 a process of 2.5.0 has ended.
   std::function<void(std::string)> violate;
+  OldStore* store = nullptr;  // null: what its replicas have stays in memory
   bool is_connected = false;
   Instant lease_end{0};
 

@@ -13,6 +13,27 @@ OldLog::OldLog(PartitionId pid, int64_t index, int64_t start_offset) : pid_(pid)
   BeginFile(index, start_offset, 0);
 }
 
+OldLog::OldLog(PartitionId pid, int64_t valid_from, std::vector<Found> found,
+               std::shared_ptr<OldLogFiles> files)
+    : pid_(pid), disk_(std::move(files)), valid_from_(valid_from) {
+  for (Found& file : found) {
+    name_ = file.name;
+    end_ = file.content_bytes;
+    max_decree_ = file.max_before;
+    for (const MutationPtr& m : file.mutations) max_decree_ = std::max(max_decree_, m->decree);
+    files_[name_.ToString()] = std::move(file.bytes);
+    held_.push_back({.name = name_,
+                     .max_before = file.max_before,
+                     .valid_from = valid_from,
+                     .mutations = std::move(file.mutations)});
+  }
+}
+
+void OldLog::Write(std::string_view written) {
+  bytes().append(written);
+  if (disk_ != nullptr) disk_->Append(name_, written);
+}
+
 void OldLog::BeginBlock(const std::vector<MutationPtr>& mutations) {
   CHECK(block_.empty()) << "one write at a time";
   std::string body;
@@ -27,12 +48,12 @@ void OldLog::BeginBlock(const std::vector<MutationPtr>& mutations) {
                    header);
   block_ = std::string(header, kBlockHeaderBytes) + body;
   in_block_ = mutations;
-  bytes().append(block_, 0, block_.size() / 2);
+  Write(std::string_view(block_).substr(0, block_.size() / 2));
 }
 
 void OldLog::EndBlock() {
   CHECK(!block_.empty()) << "no write was begun";
-  bytes().append(block_, block_.size() / 2);
+  Write(std::string_view(block_).substr(block_.size() / 2));
   end_ += static_cast<int64_t>(block_.size());
   crc_ = block_crc_;
   block_.clear();
@@ -58,12 +79,12 @@ void OldLog::Reopen() {
 void OldLog::BeginFile(int64_t index, int64_t start_offset, int64_t valid_from) {
   name_ = {.index = index, .start_offset = start_offset};
   valid_from_ = valid_from;
-  std::string& bytes = files_[name_.ToString()];
-  bytes.resize(kFirstBlockBytes);
+  std::string first(kFirstBlockBytes, '\0');
   end_ = static_cast<int64_t>(kFirstBlockBytes);
   crc_ = StoreFirstBlock(start_offset,
                          {.pid = pid_, .max_decree = max_decree_, .valid_start_offset = valid_from},
-                         bytes.data());
+                         first.data());
+  Write(first);
   held_.push_back({.name = name_, .max_before = max_decree_, .valid_from = valid_from});
 }
 
@@ -101,6 +122,7 @@ void OldLog::Collect(Decree durable) {
     const bool is_void = held_[1].name.start_offset <= valid_from_;
     if (!is_void && held_[1].max_before > durable) return;
     files_.erase(held_.front().name.ToString());
+    if (disk_ != nullptr) disk_->Remove(held_.front().name);
     held_.pop_front();
   }
 }

@@ -1,6 +1,7 @@
 // OldLog: a private log as a 2.5.0 server writes it (spec/disk-formats.md 2), in memory: a block a
 // write, a new file whenever one is asked for. What was written survives the process, but not the
-// power: nothing of it is ever flushed.
+// power: nothing of it is ever flushed. A process that leaves files behind has each piece written
+// there too, by OldLogFiles.
 //
 // Threads   One.
 // SPDX-License-Identifier: Apache-2.0
@@ -9,7 +10,9 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/mutation.h"
@@ -17,9 +20,29 @@
 
 namespace arion::sim {
 
+// Where a log's files lie. A file begins with its first block, alone.
+class OldLogFiles {
+ public:
+  virtual ~OldLogFiles() = default;
+  virtual void Append(const LogFileName& name, std::string_view bytes) = 0;
+  virtual void Remove(const LogFileName& name) = 0;
+};
+
 class OldLog {
  public:
   explicit OldLog(PartitionId pid, int64_t index = 1, int64_t start_offset = 0);
+
+  // A file as it was found.
+  struct Found {
+    LogFileName name;
+    std::string bytes;
+    Decree max_before;          // by its header
+    int64_t content_bytes = 0;  // whole blocks
+    std::vector<MutationPtr> mutations;
+  };
+  // What lies in `files`, in order: none, or what replay accepts. Reopen comes before anything else.
+  OldLog(PartitionId pid, int64_t valid_from, std::vector<Found> found,
+         std::shared_ptr<OldLogFiles> files);
 
   // One block. Its mutations get their offsets.
   void Append(const std::vector<MutationPtr>& mutations) {
@@ -45,6 +68,7 @@ class OldLog {
   std::map<std::string, std::string>& files() { return files_; }
   const std::map<std::string, std::string>& files() const { return files_; }
   std::vector<std::string> names() const;
+  int64_t valid_from() const { return valid_from_; }
   std::string& bytes() { return files_[name_.ToString()]; }  // of the newest one
 
   // What counts, in log order.
@@ -64,8 +88,10 @@ class OldLog {
     std::vector<MutationPtr> mutations;
   };
   void BeginFile(int64_t index, int64_t start_offset, int64_t valid_from);
+  void Write(std::string_view bytes);  // at the newest file's end
 
   PartitionId pid_;
+  std::shared_ptr<OldLogFiles> disk_;  // null: in memory only
   std::map<std::string, std::string> files_;
   std::deque<File> held_;  // in order
   LogFileName name_;

@@ -49,7 +49,9 @@ absl::Status OldReplica::Open() {
     return absl::DataLossError("ERR_INCOMPLETE_DATA");
   }
   stored_.log.Reopen();
+  const Ballot before = ballot();
   Replay();
+  if (ballot() > before) StoreInfo();
   LOG(INFO) << "[" << pid() << "] 2.5.0: opened, ballot " << ballot() << ", applied " << applied_
             << ", committed " << list_.committed() << ", prepared " << list_.max();
   ScheduleCheckpoint();
@@ -100,6 +102,11 @@ ReplicaInfo OldReplica::Info() const {
           .manual_compact_status = 0};
 }
 
+// Who learned has more to be incomplete by than its checkpoint.
+void OldReplica::StoreInfo() const {
+  if (host_.store != nullptr) host_.store->StoreInfo(stored_, std::max(stored_.durable, durable_));
+}
+
 // ---- roles ----
 
 bool OldReplica::MayKeepBallot(PartitionStatus to) const {
@@ -131,6 +138,7 @@ bool OldReplica::ChangeRole(PartitionStatus to, Ballot ballot, Endpoint primary)
             << PartitionStatusName(to) << ", ballot " << ballot;
   const PartitionStatus from = std::exchange(role_, to);
   stored_.ballot = ballot;
+  if (is_ballot_new) StoreInfo();
   primary_ = primary;
   ++sends_;
   if (from == kPrimary) LeavePrimary();
@@ -188,12 +196,14 @@ void OldReplica::OnSynced(const ConfigurationUpdateRequest& entry) {
     Abort("A20", deny->second);
   stored_.app = entry.info;
   stored_.app.version.reset();
+  if (host_.store != nullptr) host_.store->StoreApp(stored_);
   // An update that is under way says more.
   if (role_ == kPrimary || (IsUpdating() && entry.config.ballot == ballot())) return;
   const bool leads = entry.config.primary == host_.self();
   if (is_initializing_ && leads && role_ == kInactive && is_transient_) {
     if (!IsUpdating()) {
       stored_.ballot = std::max(stored_.ballot, entry.config.ballot);
+      StoreInfo();
       UpdateConfiguration(ConfigType::kPrimaryForceUpdateBallot, host_.self(), entry.config);
     }
     return;

@@ -112,6 +112,7 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   void Checkpoint();
   void ScheduleCheckpoint();
   void Flush(Decree decree);
+  void StoreInfo() const;
   template <class F>
   void After(absl::Duration delay, F task);
 
@@ -149,7 +150,9 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   void LearnCache(const LearnResponse& response);
   void LearnFiles(std::shared_ptr<LearnResponse> response);
   void CopyNext(std::shared_ptr<LearnResponse> response, size_t file, uint64_t round);
-  void CopyFile(std::shared_ptr<LearnResponse> response, size_t file, int64_t size, uint64_t round);
+  void CopyFile(std::shared_ptr<LearnResponse> response, size_t file, int64_t size, int64_t offset,
+                uint64_t round);
+  bool WriteLearned(const std::string& name, int64_t offset, std::string_view bytes);
   void InstallCheckpoint(const LearnResponse& response);
   void LearnLog(const LearnResponse& response);
   bool LearnLogFiles(const LearnResponse& response);

@@ -244,6 +244,7 @@ void OldReplica::LearnCache(const LearnResponse& response) {
   unwritten_.clear();
   stored_.durable = applied_;
   stored_.log.Restart(applied_);
+  StoreInfo();
   list_.Truncate(applied_);
   for (auto& [decree, entry] : list_.entries()) {
     stored_.log.Append({entry.mutation});
@@ -305,42 +306,52 @@ void OldReplica::CopyNext(std::shared_ptr<LearnResponse> response, size_t file, 
                if (sizes->file_list != std::vector<std::string>{response->state.files[file]} ||
                    sizes->size_list.size() != 1)
                  return self->Abort("A18", "sizes of other files");
-               self->CopyFile(response, file, sizes->size_list[0], round);
+               self->CopyFile(response, file, sizes->size_list[0], 0, round);
              });
 }
 
 void OldReplica::CopyFile(std::shared_ptr<LearnResponse> response, size_t file, int64_t size,
-                          uint64_t round) {
-  if (size <= 0 || size > kBlockBytes)
-    return Abort("A18", absl::StrCat(response->state.files[file], " of ", size, " bytes"));
+                          int64_t offset, uint64_t round) {
+  if (size <= 0) return Abort("A18", absl::StrCat(response->state.files[file], " of ", size));
+  const int64_t length = std::min(size - offset, kBlockBytes);
   CopyRequest request{.source = response->learnee,
                       .source_dir = response->base_local_dir,
                       .dst_dir = LearnPathOf(stored_.directory),
                       .file_name = response->state.files[file],
-                      .offset = 0,
-                      .size = static_cast<int32_t>(size),
-                      .is_last = true};
+                      .offset = offset,
+                      .size = static_cast<int32_t>(length),
+                      .is_last = offset + length == size};
   request.source_disk_tag = response->replica_disk_tag.value_or("");
   request.pid = pid();
   host_.Call(
       response->learnee, kRpcCopyFile, EncodeWrapped(request), {}, kFileTimeout,
-      [weak = weak_from_this(), response, file, size, round](const RpcResult& result) {
+      [weak = weak_from_this(), response, file, size, offset, length,
+       round](const RpcResult& result) {
         const auto self = weak.lock();
         if (self == nullptr || self->round_ != round) return;
         const auto copy = DecodeWrapped<CopyResponse>(result.body);
         if (result.error != ErrorCode::kOk || !copy.ok() || copy->error != ErrorCode::kOk)
           return self->FailLearning("no content of a file");
-        if (copy->size != size || static_cast<int64_t>(copy->file_content.bytes.size()) != size)
+        if (copy->size != length || static_cast<int64_t>(copy->file_content.bytes.size()) != length)
           return self->Abort("A18", absl::StrCat("said ", copy->size, " bytes, sent ",
                                                  copy->file_content.bytes.size()));
-        const std::string path =
-            JoinPath(LearnPathOf(self->stored_.directory), response->state.files[file]);
-        FileSystem& files = self->host_.env.files();
-        if (!files.CreateDirectories(ParentDirectory(path)).ok() ||
-            !WriteFileDurably(files, path, copy->file_content.bytes).ok())
+        if (!self->WriteLearned(response->state.files[file], offset, copy->file_content.bytes))
           return self->FailLearning("its disk");
+        if (offset + length < size)
+          return self->CopyFile(response, file, size, offset + length, round);
         self->CopyNext(response, file + 1, round);
       });
+}
+
+bool OldReplica::WriteLearned(const std::string& name, int64_t offset, std::string_view bytes) {
+  FileSystem& files = host_.env.files();
+  const std::string path = JoinPath(LearnPathOf(stored_.directory), name);
+  if (offset == 0)
+    return files.CreateDirectories(ParentDirectory(path)).ok() &&
+           WriteFileDurably(files, path, bytes).ok();
+  const auto file = files.OpenForWrite(path, FileSystem::CreateMode::kOpenExisting);
+  return file.ok() && (*file)->WriteAt(static_cast<uint64_t>(offset), bytes).ok() &&
+         (*file)->Close().ok();
 }
 
 void OldReplica::InstallCheckpoint(const LearnResponse& response) {
@@ -426,6 +437,7 @@ void OldReplica::Discard() {
   unwritten_.clear();
   stored_.durable = applied_;
   stored_.log.Restart(applied_);
+  StoreInfo();
   list_.Reset(applied_);
 }
 

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "env/file_system.h"
 #include "messages/client_messages.h"
+#include "messages/tool_messages.h"
 #include "replica/replica_directory.h"
 #include "rpc/thrift_codec.h"
 
@@ -50,7 +51,7 @@ void OldHost::SendOneWay(Endpoint to, std::string name, std::string body, Partit
 
 OldServer::OldServer(Environment& env, Transport& transport, EngineFactory& engines,
                      SimRandom& random, OldDisk& disk, OldServerOptions options,
-                     std::function<void(std::string)> violate)
+                     std::function<void(std::string)> violate, OldStore* store)
     : disk_(disk),
       host_{.env = env,
             .transport = transport,
@@ -58,7 +59,8 @@ OldServer::OldServer(Environment& env, Transport& transport, EngineFactory& engi
             .engines = engines,
             .random = random,
             .options = std::move(options),
-            .violate = std::move(violate)},
+            .violate = std::move(violate),
+            .store = store},
       start_time_ms_(env.clock().WallMicros() / 1000) {}
 
 OldServer::~OldServer() = default;
@@ -72,6 +74,10 @@ void OldServer::Start() {
   for (const auto& [pid, stored] : disk_) all.push_back(pid);
   for (const PartitionId pid : all) Load(pid);
   host_.strand->Post([this] { SendBeacon(), CheckLease(); });
+}
+
+void OldServer::Stop() {
+  while (!replicas_.empty()) Close(replicas_.begin()->first);
 }
 
 std::vector<ReplicaInfo> OldServer::Replicas() const {
@@ -188,6 +194,7 @@ OldReplica* OldServer::FindOrOpen(PartitionId pid, const AppInfo& app, bool may_
   stored.directory =
       JoinPath(host_.options.data_directory, FormatReplicaDirectoryName(pid, app.app_type));
   CHECK(host_.env.files().CreateDirectories(stored.directory).ok());
+  if (host_.store != nullptr) host_.store->Create(stored);
   OldReplica* made = Load(pid);
   CHECK(made != nullptr) << pid;
   return made;
@@ -198,7 +205,9 @@ OldReplica* OldServer::Load(PartitionId pid) {
   if (stored == disk_.end()) return nullptr;
   closed_.erase(pid);
   auto replica = std::make_shared<OldReplica>(host_, stored->second);
-  if (replica->Open().ok()) return (replicas_[pid] = std::move(replica)).get();
+  const absl::Status opened = replica->Open();
+  if (opened.ok()) return (replicas_[pid] = std::move(replica)).get();
+  LOG(ERROR) << "[" << pid << "] 2.5.0: is not opened, and removed: " << opened;
   Remove(pid);
   return nullptr;
 }
@@ -219,7 +228,8 @@ void OldServer::Close(PartitionId pid) {
 // ---- requests ----
 
 void OldServer::Handle(InboundRequest request) {
-  if (HandleData(request) || HandlePeer(request) || HandleFiles(request)) return;
+  if (HandleData(request) || HandlePeer(request) || HandleFiles(request) || HandleTools(request))
+    return;
   request.responder.Reply(ErrorCode::kHandlerNotFound);
 }
 
@@ -386,6 +396,17 @@ bool OldServer::HandleFiles(InboundRequest& request) {
   } else {
     return false;
   }
+  return true;
+}
+
+bool OldServer::HandleTools(InboundRequest& request) {
+  if (request.header.name != kRpcQueryAppInfo) return false;
+  if (!Take<QueryAppInfoRequest>(request)) return true;
+  std::map<int32_t, AppInfo> tables;
+  for (const auto& [pid, stored] : disk_) tables.emplace(pid.app_id, stored.app);
+  QueryAppInfoResponse response;
+  for (auto& [id, table] : tables) response.apps.push_back(std::move(table));
+  request.responder.Reply(ErrorCode::kOk, EncodeWrapped(response));
   return true;
 }
 

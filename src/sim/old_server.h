@@ -1,6 +1,7 @@
-// OldServer: a stand-in for a replica server of version 2.5.0, one life of it, on a SimNode: beacons,
-// config syncs, its replicas, and the files they hand out. It speaks by the specification only, so that
-// clusters of both versions can be tried (spec/internal-rpc.md, spec/replication.md).
+// OldServer: a stand-in for a replica server of version 2.5.0, one life of it, on a SimNode or as a
+// process (tests/older): beacons, config syncs, its replicas, and the files they hand out. It speaks by
+// the specification only, so that clusters of both versions can be tried (spec/internal-rpc.md,
+// spec/replication.md).
 //
 // Shapes    What its process would not survive (internal-rpc.md 7) is told by `violate`, led by the
 //           row; so is a header that breaks the rules for messages between servers (0, 3.1).
@@ -23,11 +24,14 @@ namespace arion::sim {
 class OldServer {
  public:
   OldServer(Environment& env, Transport& transport, EngineFactory& engines, SimRandom& random,
-            OldDisk& disk, OldServerOptions options, std::function<void(std::string)> violate);
+            OldDisk& disk, OldServerOptions options, std::function<void(std::string)> violate,
+            OldStore* store = nullptr);
   ~OldServer();
 
   // Opens what the disk has, and begins to send beacons.
   void Start();
+  // Closes its replicas, as a process does that is told to stop. On the strand; nothing may follow.
+  void Stop();
 
   // Of replicas that are open.
   std::vector<ReplicaInfo> Replicas() const;
@@ -46,6 +50,7 @@ class OldServer {
   bool HandleData(InboundRequest& request);
   bool HandlePeer(InboundRequest& request);
   bool HandleFiles(InboundRequest& request);
+  bool HandleTools(InboundRequest& request);
   bool IsHeaderSound(const InboundRequest& request, PartitionId pid) const;
   template <class T>
   std::optional<T> Take(const InboundRequest& request) const;
