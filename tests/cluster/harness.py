@@ -105,13 +105,16 @@ class Server:
             return command
         return [os.path.join(BUILD, f"arion_{self.role}")]
 
+    def arguments(self):
+        return [f"--config={self.config}"]
+
     def start(self, flags=(), preexec=None):
         if not os.path.exists(self.config):
             self.write_config()
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
                 [*(self.cluster.network.command(self.name) if self.cluster.network else ()), *self.program(),
-                 f"--config={self.config}", *flags],
+                 *self.arguments(), *flags],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self.directory, preexec_fn=preexec)
 
     def logged(self):
@@ -148,14 +151,49 @@ class Server:
             return []
 
 
+class EitherServer(Server):
+    """A replica server that is Arion's or, while `is_older`, the stand-in for one of 2.5.0 (../older): with the same address, data
+    directory and config.ini, as 2.5.0 has it, which lets servers of 2.5.0 in. `kill` one, or `stop` it, and `start` the other."""
+
+    OLDER_ENDS, OLDER_ENDS_WITH = "2.5.0 would end here: ", 70  # in its log; exit code
+
+    def __init__(self, cluster, role, number, port):
+        super().__init__(cluster, role, number, port)
+        self.is_older = True
+
+    def replica_directory(self):
+        return os.path.join(self.data_directories()[0], "replica", "reps")
+
+    def write_config(self):
+        os.makedirs(self.data_directories()[0], exist_ok=True)
+        lines = ["[apps.replica]", f"ports = {self.address.split(':')[1]}", "[replication]", "cluster_name = test",
+                 f"data_dirs = data1:{self.data_directories()[0]}", "[meta_server]",
+                 f"server_list = {self.cluster.meta.address}", "[arion.server]", f"listen = {self.address}",
+                 f"lease = {2 * PATIENCE:g}s", f"grace = {3 * PATIENCE:g}s", "join_pegasus_cluster = test", "[arion.replica]",
+                 "beacon_interval = 500ms", "config_sync_interval = 3s", "block_cache_size = 64 MiB"]
+        lines += [f"{key} = {value}" for key, value in self.cluster.replica_settings.items()]
+        with open(self.config, "w") as file:
+            file.write("\n".join(lines) + "\n")
+
+    def program(self):
+        return [os.path.join(BUILD, "tests", "older", "older_server")] if self.is_older else super().program()
+
+    def arguments(self):
+        if not self.is_older:
+            return super().arguments()
+        return [f"--port={self.address.split(':')[1]}", f"--meta_servers={self.cluster.meta.address}",
+                f"--data_directory={self.data_directories()[0]}", f"--lease={2 * PATIENCE:g}s", "--beacon_interval=500ms",
+                "--config_sync_interval=3s", "--group_check_interval=2s", "--checkpoint_interval=3s", "--log_file_bytes=262144"]
+
+
 class Cluster:
     """`replica_settings`: further keys of [arion.replica], in which {directory}, the server's own, begins a directory to make.
     `network`: a network.Network, in which each server gets a place of its own. `replica_command`, `meta_command`: what takes the
     place of the program, with its first arguments; it runs in the server's directory. `replica_threads`: event loops of a replica
-    server; 0: its default."""
+    server; 0: its default. `replica_class`: of its replica servers."""
 
     def __init__(self, servers=3, data_dirs=1, replica_settings=None, network=None, replica_command=None, meta_command=None,
-                 replica_threads=0):
+                 replica_threads=0, replica_class=Server):
         self.network = network
         self.replica_threads = replica_threads
         self.replica_command = replica_command
@@ -166,7 +204,7 @@ class Cluster:
         ports = free_ports(servers + 1)
         self.meta = None
         self.meta = Server(self, "meta", 1, ports[0])
-        self.replicas = [Server(self, "replica", i + 1, port) for i, port in enumerate(ports[1:])]
+        self.replicas = [replica_class(self, "replica", i + 1, port) for i, port in enumerate(ports[1:])]
         for server in self.servers():
             os.makedirs(server.directory)
         atexit.register(self.destroy)
@@ -241,14 +279,14 @@ class Cluster:
             for line in server.last_lines():
                 print(f"    {line}", file=out)
 
-    def sanitizers_reports(self):
-        """What AddressSanitizer and its like wrote in a server's log, in whichever of its lives."""
+    def reports(self):
+        """What AddressSanitizer and its like wrote in a server's log, in whichever of its lives; and where one of 2.5.0 would end."""
         found = []
         for server in self.servers():
             if os.path.exists(server.log):
                 with open(server.log, "rb") as file:
                     text = file.read().decode("utf-8", "replace")
-                report = re.search(r"==\d+==ERROR: \w+Sanitizer|: runtime error: ", text)
+                report = re.search(r"==\d+==ERROR: \w+Sanitizer|: runtime error: |" + EitherServer.OLDER_ENDS, text)
                 if report:
                     found.append(f"{server.name}: {text[max(0, report.start() - 200):report.start() + 5000]}")
         return found
@@ -256,7 +294,7 @@ class Cluster:
     def destroy(self):
         for server in self.servers():
             server.kill()
-        reports = self.sanitizers_reports()
+        reports = self.reports()
         shutil.rmtree(self.directory, ignore_errors=True)
         atexit.unregister(self.destroy)
         if reports:
