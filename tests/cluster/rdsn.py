@@ -124,11 +124,13 @@ def serve(listener, each):
 
 
 def answer_page(connection):
-    """As 2.5.0 does: it has a page with its version, and none of ours."""
+    """As 2.5.0 does: it has a page with its version, and none of ours; it leaves the connection open."""
     path = connection.recv(65536).split(b" ")[1]
-    body = b'{"Version":"2.5.0","GitCommit":"0"}' if path == b"/version" else b""
-    status = b"200 OK" if body else b"404 Not Found"
-    connection.sendall(b"HTTP/1.1 " + status + b"\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body)
+    is_there = path == b"/version"
+    body = b'{"Version":"2.5.0","GitCommit":"0"}' if is_there else b'service not found for "%s"' % path[1:]
+    connection.sendall(b"HTTP/1.1 " + (b"200 OK" if is_there else b"404 Not Found") +
+                       b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+    connection.recv(1)
 
 
 class OldReplicaServer:

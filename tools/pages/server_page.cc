@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/pages/server_page.h"
 
+#include <absl/strings/match.h>
 #include <absl/strings/numbers.h>
 #include <absl/strings/str_split.h>
 #include <netinet/in.h>
@@ -14,6 +15,7 @@
 #include <cmath>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/status.h"
 
@@ -27,6 +29,22 @@ absl::Status Failed(Endpoint server, std::string_view step) {
       absl::StrCat(server.ToString(), ": ", Text(step), ": ", std::strerror(errno)));
 }
 
+// How long an HTTP answer is by what it says; nullopt: until the connection closes, or not known yet.
+std::optional<size_t> LengthOf(std::string_view answer) {
+  const size_t head = answer.find("\r\n\r\n");
+  if (head == std::string_view::npos) return std::nullopt;
+  for (const auto line : absl::StrSplit(Text(answer.substr(0, head)), "\r\n")) {
+    size_t body = 0;
+    const std::pair<absl::string_view, absl::string_view> field =
+        absl::StrSplit(line, absl::MaxSplits(':', 1));
+    if (absl::EqualsIgnoreCase(field.first, "Content-Length") &&
+        absl::SimpleAtoi(field.second, &body))
+      return head + 4 + body;
+  }
+  return std::nullopt;
+}
+
+// Servers of an older version leave the connection open behind an answer, whatever they were asked.
 absl::StatusOr<std::string> Exchange(int fd, Endpoint server, const std::string& request) {
   const timeval timeout{.tv_sec = kTimeoutSeconds};
   setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
@@ -44,8 +62,12 @@ absl::StatusOr<std::string> Exchange(int fd, Endpoint server, const std::string&
     const ssize_t got = recv(fd, buffer, sizeof(buffer), 0);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return Failed(server, "no answer");
+    if (got > 0) answer.append(buffer, static_cast<size_t>(got));
+    const std::optional<size_t> length = LengthOf(answer);
+    if (length && answer.size() >= *length) return answer.substr(0, *length);
+    if (got == 0 && length)
+      return absl::UnavailableError(absl::StrCat(server.ToString(), ": its answer was cut off"));
     if (got == 0) return answer;
-    answer.append(buffer, static_cast<size_t>(got));
   }
 }
 
