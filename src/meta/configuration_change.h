@@ -21,6 +21,8 @@ enum class UpdateVerdict {
   kUnknown,   // unknown partition or node
   kFreezed,   // too few servers are alive, or an administrator says so: the members stay
   kPending,   // a change of this partition is being stored: to be judged again when it is
+  kGivesWay,  // the sender, an older version's primary that began anew, shall not resume: to be judged
+              // again when its group is led by nobody
 };
 
 struct UpdateJudgement {

@@ -46,6 +46,10 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
       StoreConfiguration(*partition, std::move(judgement.next), update->type, update->node,
                          std::move(request));
       return;
+    case UpdateVerdict::kGivesWay:
+      NoteGivesWay(*partition, update->node, Now() + options_.grace);
+      SchedulePlan();
+      [[fallthrough]];
     case UpdateVerdict::kPending:
       return HoldUpdate(update->config.pid, std::move(request));
     case UpdateVerdict::kRepeat:

@@ -202,6 +202,11 @@ void NoteHoldsLess(Partition& partition, Endpoint node) {
   partition.suspects.insert(node);
 }
 
+void NoteGivesWay(Partition& partition, Endpoint node, Instant deadline) {
+  NoteHoldsLess(partition, node);
+  if (!partition.primary_deadline) partition.primary_deadline = deadline;
+}
+
 void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Instant now) {
   if (!partition.older.insert(node).second) return;
   Node& server = state.nodes[node];

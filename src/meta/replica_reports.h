@@ -19,6 +19,9 @@ void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline);
 // `node` left its office because a member may hold more than it does: nothing shows any more that it
 // holds all.
 void NoteHoldsLess(Partition& partition, Endpoint node);
+// Likewise of a primary whose process is new and must not resume: another leads when one can, after
+// `deadline` in any case.
+void NoteGivesWay(Partition& partition, Endpoint node, Instant deadline);
 // Its copy lacks what its group has committed: it went back to an older state, or lost something.
 void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Instant now);
 

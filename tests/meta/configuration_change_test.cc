@@ -117,6 +117,16 @@ TEST_F(ConfigurationChangeTest, ARestartedPrimaryMayResumeOrStepBackButWhatItSen
   EXPECT_TRUE(Applies(ConfigType::kPrimaryForceUpdateBallot, kA, kA, {})) << "nobody else has more";
 }
 
+TEST_F(ConfigurationChangeTest, AnOlderVersionsPrimaryThatBeganAnewGivesWayToItsSecondaries) {
+  state_.nodes[kA].is_older = true;
+  Judge(ConfigType::kPrimaryForceUpdateBallot, kA, kA, {kB, kC});
+  const auto at = [&](FunctionLevel level) { return JudgeUpdate(state_, level, request_).verdict; };
+  EXPECT_EQ(at(FunctionLevel::kSteady), UpdateVerdict::kGivesWay);
+  EXPECT_EQ(at(FunctionLevel::kFreezed), UpdateVerdict::kApply) << "nobody else is made primary";
+  Now(kA, {});
+  EXPECT_TRUE(Applies(ConfigType::kPrimaryForceUpdateBallot, kA, kA, {})) << "nobody is there";
+}
+
 TEST_F(ConfigurationChangeTest, RepeatsStaleBallotsAndPendingChangesAreToldApart) {
   Judge(ConfigType::kRemove, kB, kA, {kC});
   auto verdict = [&] { return JudgeUpdate(state_, FunctionLevel::kSteady, request_).verdict; };

@@ -498,6 +498,27 @@ TEST_F(MetaServerTest, WhoAsksWhileAChangeIsBeingStoredIsAnsweredWhenItIs) {
   EXPECT_EQ(answer->config.ballot, update.config.ballot);
 }
 
+// Told that it is the primary still, it would go on under the ballot that it had.
+TEST_F(MetaServerTest, AnOlderVersionsPrimaryThatBeganAnewIsToldWhenItLeadsNoMore) {
+  CompleteTable(3);
+  const PartitionConfiguration before = ConfigOf("t", 0);
+  ASSERT_TRUE(Ask<BeaconAck>(kRpcBeacon, BeaconMessage{.time = 77,
+                                                       .from_node = before.primary,
+                                                       .to_node = transport_.local(),
+                                                       .start_time = 99}));
+  Sync(NumberOf(before.primary), {Report(before, PartitionStatus::kInactive)});
+  ConfigurationUpdateRequest force{
+      .config = before, .type = ConfigType::kPrimaryForceUpdateBallot, .node = before.primary};
+  ++force.config.ballot;
+  const auto answer = Update(force);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->err, ErrorCode::kInvalidVersion);
+  EXPECT_GT(answer->config.ballot, before.ballot);
+  EXPECT_TRUE(answer->config.IsSecondary(before.primary)) << "it stays a member";
+  Obey();
+  EXPECT_TRUE(before.IsSecondary(ConfigOf("t", 0).primary));
+}
+
 TEST_F(MetaServerTest, ARestartedPrimaryThatStoppedUncleanlyLosesItsRoleAtOnce) {
   CompleteTable(3);
   PartitionConfiguration before = ConfigOf("t", 0);
