@@ -117,6 +117,11 @@ void AccessControl::LetIn(OlderServers& older, Introduce who) {
   introduce_ = who;
 }
 
+bool AccessControl::IsTooEarlyToKnow(Endpoint from, Endpoint peer) const {
+  return older_ != nullptr && introduce_ == Introduce::kNobody && older_->are_let_in() &&
+         !older_->are_listed() && from.ip == peer.ip && !older_->Knows(from);
+}
+
 std::optional<std::string> AccessControl::WhyNoGuest(const RequestHeader& header, Endpoint peer,
                                                      std::string_view body) {
   if (older_ == nullptr || !older_->are_let_in())
@@ -179,6 +184,12 @@ ErrorCode AccessControl::Admit(const RequestHeader& header, Endpoint peer, uint6
   }
   // Clients' reads and writes, which are most, are not looked up among the names.
   if (tag == 0 && !header.name.starts_with(kRecords) && IsBetweenServers(header.name)) {
+    if (IsTooEarlyToKnow(from, peer)) {
+      older_->NoteStranger();
+      LOG_EVERY_T(INFO, 10) << header.name << " of " << from << " comes before a meta server said "
+                            << "which servers are of cluster " << cluster_.ToString();
+      return ErrorCode::kHandlerNotFound;  // as an older version's server says before it serves
+    }
     if (const std::optional<std::string> why = WhyNoGuest(header, peer, body)) {
       NoteRefusedServer(header.name, from, *why);
       return ErrorCode::kClusterNotFound;

@@ -8,7 +8,8 @@
 //           that says of which cluster it is: clients and tools never say it; servers of an older
 //           version, which may be another cluster's, name none, and are refused but for those that
 //           OlderServers knows. An older version's answer carries the tag of the question back.
-// Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND. HTTP: 401, 403.
+// Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND; of who may be of ours:
+//           ERR_HANDLER_NOT_FOUND. HTTP: 401, 403.
 // Threads   Thread-safe.
 // Promises  A1  Neither a token nor a part of one reaches a log, a page or an error.
 //           A2  How long a comparison takes says nothing of the token.
@@ -71,6 +72,9 @@ class AccessControl : public RpcGate {
   enum class Refusal { kNone, kAddress, kToken };
   Refusal Judge(Endpoint peer, std::string_view token) const;
   bool IsOfOurCluster(std::string_view what, Endpoint peer, uint64_t tag);
+  // Whether a request that names no cluster finds a replica server that was not told yet who is of its
+  // own: a group goes on while one of its members starts.
+  bool IsTooEarlyToKnow(Endpoint from, Endpoint peer) const;
   // Of a request between servers that names no cluster; nullopt: it is let in.
   std::optional<std::string> WhyNoGuest(const RequestHeader& header, Endpoint peer,
                                         std::string_view body);

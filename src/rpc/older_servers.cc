@@ -21,6 +21,7 @@ void OlderServers::SetListed(const std::vector<Endpoint>& servers) {
   const auto end = servers.begin() + static_cast<ptrdiff_t>(std::min(servers.size(), kServersMax));
   const std::lock_guard lock(mutex_);
   named_ = {servers.begin(), end};
+  are_listed_.store(true, std::memory_order_release);
 }
 
 void OlderServers::Introduce(Endpoint server) {

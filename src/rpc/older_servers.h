@@ -51,6 +51,8 @@ class OlderServers {
   void SetMetaServers(const std::vector<Endpoint>& servers);
   // These, and nobody else but the meta servers, until Introduce names others.
   void SetListed(const std::vector<Endpoint>& servers);
+  // Whether a meta server said yet who there is.
+  bool are_listed() const { return are_listed_.load(std::memory_order_acquire); }
   void Introduce(Endpoint server);
 
   // Whether `server` may take part.
@@ -67,6 +69,7 @@ class OlderServers {
 
  private:
   std::atomic<bool> are_let_in_;
+  std::atomic<bool> are_listed_{false};
   const Clock& clock_;
   std::function<void()> ask_;
   mutable std::mutex mutex_;

@@ -154,8 +154,19 @@ class GuestsTest : public testing::Test {
   AccessControl access_{{}, cluster_};
 };
 
+TEST_F(GuestsTest, BeforeAMetaServerSaidWhoThereIsNobodyIsCalledAnotherClusters) {
+  access_.LetIn(older_, AccessControl::Introduce::kNobody);
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kHandlerNotFound);
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kHere), ErrorCode::kClusterNotFound);
+  EXPECT_EQ(access_.refused_servers().value(), 1);
+  older_.SetListed({kServer});
+  EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kOk);
+  EXPECT_EQ(Admit(kRpcPrepare, kHere, kHere), ErrorCode::kClusterNotFound);
+}
+
 TEST_F(GuestsTest, OfAReplicaServerAreWhomAMetaServerNamedFromTheirOwnAddress) {
   access_.LetIn(older_, AccessControl::Introduce::kNobody);
+  older_.SetListed({});
   EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kClusterNotFound);
   older_.Introduce(kServer);
   EXPECT_EQ(Admit(kRpcPrepare, kServer, kConnection), ErrorCode::kOk);
