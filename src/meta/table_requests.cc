@@ -272,7 +272,8 @@ void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored)
 void MetaServer::State::TellServers(Table& table) {
   table.untold.clear();
   for (const auto& [endpoint, node] : state_.nodes) {
-    if (node.alive) table.untold.insert(endpoint);
+    // An older version's doesn't know the message: its config sync must do.
+    if (node.alive && !node.is_older) table.untold.insert(endpoint);
   }
   table.tell_at = Now();
 }
@@ -291,7 +292,7 @@ Instant MetaServer::State::TellWhenDue(Table& table, Instant now) {
                      node](const RpcResult& result) {
                       auto self = weak.lock();
                       if (!self) return;
-                      // A Pegasus server doesn't know the message: its config sync must do.
+                      // Nor does one that is not known to be of an older version yet.
                       const bool heard = result.error == ErrorCode::kOk ||
                                          result.error == ErrorCode::kHandlerNotFound;
                       Table* table = self->state_.FindTable(app_id);

@@ -95,6 +95,16 @@ class AdminRequestsTest : public MetaFixture {
 
 // ---- environments ----
 
+TEST_F(AdminRequestsTest, AnOlderVersionsServerIsNotToldInWordsThatItDoesNotKnow) {
+  ASSERT_TRUE(Ask<BeaconAck>(
+      kRpcBeacon,
+      BeaconMessage{
+          .time = 77, .from_node = ServerAt(4), .to_node = transport_.local(), .start_time = 9}));
+  EXPECT_EQ(SetEnv("default_ttl", "60").err, ErrorCode::kOk);
+  world_.RunFor(absl::Milliseconds(20));
+  EXPECT_EQ(TakeTold(), (std::multiset{ServerAt(1), ServerAt(2), ServerAt(3)}));
+}
+
 TEST_F(AdminRequestsTest, AnEnvironmentIsStoredListedAndToldToEveryServerAtOnce) {
   EXPECT_EQ(SetEnv("default_ttl", "60").err, ErrorCode::kOk);
   EXPECT_EQ(Info().envs.at("default_ttl"), "60");
