@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import os
 import subprocess
+import time
 import unittest
 import urllib.request
 
@@ -113,6 +114,17 @@ class Join(unittest.TestCase):
         for command in ("ls", "app temp", "status"):
             self.assertIn(why, self.shell(command))
         self.assertIn(f'"older_servers":["{old.address}"]', self.page(self.meta, "/ui/cluster.json"))
+
+    def test_an_older_server_that_leads_longer_than_the_meta_server_waits_is_shown(self):
+        self.start(self.meta, JOIN)
+        old = self.old_server()
+        harness.wait_for("it is alive", lambda: self.metric(self.meta, "arion_alive_replica_servers") == 1)
+        started = time.monotonic()
+        self.assertNotIn("two could lead", self.shell("status"))
+        self.assertLess(time.monotonic() - started, 2 * harness.PATIENCE, "it waited for a connection to end")
+        old.lease = 20
+        told = self.shell("status", exit_code=4)
+        self.assertRegex(told, rf"{old.address} +serves 20s after its last beacon, .* after [0-9.]+s: two could lead")
 
     def test_a_server_with_another_clusters_tables_is_not_let_in(self):
         self.start(self.meta, JOIN)

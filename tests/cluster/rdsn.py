@@ -123,11 +123,14 @@ def serve(listener, each):
     threading.Thread(target=accept, daemon=True).start()
 
 
-def answer_page(connection):
-    """As 2.5.0 does: it has a page with its version, and none of ours; it leaves the connection open."""
+def answer_page(connection, lease=1):
+    """As 2.5.0 does: it has pages with its version and its settings, and none of ours; it leaves the connection open."""
     path = connection.recv(65536).split(b" ")[1]
-    is_there = path == b"/version"
-    body = b'{"Version":"2.5.0","GitCommit":"0"}' if is_there else b'service not found for "%s"' % path[1:]
+    pages = {b"/version": b'{"Version":"2.5.0","GitCommit":"0"}',
+             b"/configs": b'{"fd_lease_seconds":{"name":"fd_lease_seconds","section":"replication","type":"FV_INT32","tags":"",'
+                          b'"description":"lease (seconds) get from remote FD master","value":"%d"}}' % lease}
+    is_there = path in pages
+    body = pages.get(path, b'service not found for "%s"' % path[1:])
     connection.sendall(b"HTTP/1.1 " + (b"200 OK" if is_there else b"404 Not Found") +
                        b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
     connection.recv(1)
@@ -142,6 +145,7 @@ class OldReplicaServer:
     def __init__(self, meta, tables=()):
         self.meta = meta
         self.tables = list(tables)
+        self.lease = 1  # seconds; shorter than harness.py's grace
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.is_up = True
@@ -155,7 +159,7 @@ class OldReplicaServer:
         while True:
             first = connection.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL)
             if first[:3] == b"GET":
-                return answer_page(connection)
+                return answer_page(connection, self.lease)
             said = read_frame(connection)
             if said.name == "RPC_CONFIG_PROPOSAL":
                 self._take_office(*divmod(said.thread_hash, 7919))

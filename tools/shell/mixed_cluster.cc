@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/shell/mixed_cluster.h"
 
+#include <absl/strings/numbers.h>
+#include <absl/time/time.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -80,6 +83,21 @@ std::vector<WeakTable> AsTheMembersSay(const std::vector<TableState>& tables) {
   return weak;
 }
 
+// A time among a server's settings: our key, or an older version's, which is in seconds.
+std::optional<absl::Duration> TimeOf(Endpoint server, std::string_view key,
+                                     std::string_view older_key) {
+  const absl::StatusOr<std::vector<Setting>> settings = SettingsOf(server);
+  if (!settings.ok()) return std::nullopt;
+  for (const Setting& setting : *settings) {
+    absl::Duration time;
+    int64_t seconds = 0;
+    if (setting.key == key && absl::ParseDuration(setting.value, &time)) return time;
+    if (setting.key == older_key && absl::SimpleAtoi(setting.value, &seconds))
+      return absl::Seconds(seconds);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 bool IsOlder(Endpoint server, const absl::Status& samples) {
@@ -114,6 +132,26 @@ std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& no
     }
   }
   return joining;
+}
+
+std::vector<Joining> WhoLeadsTooLong(Session& session, const std::vector<NodeState>& nodes,
+                                     const std::set<Endpoint>& silent) {
+  std::optional<absl::Duration> grace;
+  for (Endpoint meta_server : session.cluster().meta_servers())
+    if (!grace) grace = TimeOf(meta_server, "grace", "fd_grace_seconds");
+  std::vector<Joining> long_leases;
+  for (const NodeState& node : nodes) {
+    if (!grace || !node.alive || silent.contains(node.address)) continue;
+    const auto lease = TimeOf(node.address, "lease", "fd_lease_seconds");
+    if (!lease || *lease < *grace) continue;
+    long_leases.push_back({absl::StrCat("server ", node.address.ToString()),
+                           absl::StrCat("serves ", absl::FormatDuration(*lease),
+                                        " after its last beacon, and the "
+                                        "meta server has another lead after ",
+                                        absl::FormatDuration(*grace), ": two could lead"),
+                           "start it with the cluster's lease (lease, fd_lease_seconds)"});
+  }
+  return long_leases;
 }
 
 std::vector<WeakTable> WeakTables(Session& session, const std::vector<TableState>& tables) {

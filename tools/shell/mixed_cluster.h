@@ -28,6 +28,11 @@ struct Joining {
 std::vector<Joining> WhoJoins(Session& session, const std::vector<NodeState>& nodes,
                               const std::set<Endpoint>& silent = {});
 
+// Those of `nodes` that serve, by their own settings, as long after their last beacon as the meta server
+// waits before another takes over, or longer: two could lead. Servers of one version tell it by beacons.
+std::vector<Joining> WhoLeadsTooLong(Session& session, const std::vector<NodeState>& nodes,
+                                     const std::set<Endpoint>& silent);
+
 // Tables of which an acknowledged write does not survive a power cut, with the reason. By the meta
 // server's page; where it has none, by what each member says.
 struct WeakTable {

@@ -200,9 +200,9 @@ void AddWarnings(Session& session, Answer::List* problems) {
 }
 
 // What shall be known while it lasts, and what a power cut would cost: no problems by themselves.
-void AddMixed(Session& session, const Overview& overview, const std::set<Endpoint>& silent,
+void AddMixed(Session& session, const Overview& overview, const std::vector<Joining>& joins,
               Answer::List* notes) {
-  for (const Joining& joining : WhoJoins(session, overview.nodes, silent))
+  for (const Joining& joining : joins)
     notes->rows.push_back({joining.who, joining.what, joining.way});
   for (const WeakTable& table : WeakTables(session, overview.tables))
     notes->rows.push_back({absl::StrCat("table ", Escape(table.name)),
@@ -286,6 +286,10 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
   for (const WrongClock& clock : WrongClocks(session))
     problems.rows.push_back({clock.whose, clock.what, clock.remedy});
   AddPartitions(overview, &problems);
+  const std::vector<Joining> joins = WhoJoins(session, overview.nodes, silent);
+  if (!joins.empty())
+    for (const Joining& lease : WhoLeadsTooLong(session, overview.nodes, silent))
+      problems.rows.push_back({lease.who, lease.what, lease.way});
   int64_t partitions = 0, healthy = 0;
   for (const TableState& table : overview.tables) {
     partitions += table.info.partition_count;
@@ -294,7 +298,7 @@ absl::StatusOr<Outcome> ShowStatus(Session& session, const Words& arguments) {
   if (!problems.rows.empty()) outcome.health = Health::kBad;
   const std::string state = problems.rows.empty() ? "healthy" : "unhealthy";
   AddNotes(session, &problems);
-  AddMixed(session, overview, silent, &problems);
+  AddMixed(session, overview, joins, &problems);
   outcome.answer.Add("state", state)
       .Add("servers_alive", overview.alive())
       .Add("servers", static_cast<int64_t>(overview.nodes.size()))
