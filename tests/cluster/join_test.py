@@ -126,6 +126,15 @@ class Join(unittest.TestCase):
         told = self.shell("status", exit_code=4)
         self.assertRegex(told, rf"{old.address} +serves 20s after its last beacon, .* after [0-9.]+s: two could lead")
 
+    def test_what_an_older_server_has_no_page_for_is_no_fault_of_it(self):
+        self.start(self.meta, JOIN)
+        old = self.old_server()
+        harness.wait_for("it is alive", lambda: self.metric(self.meta, "arion_alive_replica_servers") == 1)
+        for command in ("recovery", "stuck", "pools", "disks"):
+            self.assertRegex(self.shell(command), f"{old.address}.* of an older version")
+        self.assertIn("fd_lease_seconds", self.shell("config"))
+        self.assertNotIn("fd_lease_seconds", self.shell("config --diff"))  # it tells no default
+
     def test_a_server_with_another_clusters_tables_is_not_let_in(self):
         self.start(self.meta, JOIN)
         self.start(self.replica)

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "tools/pages/server_page.h"
 #include "tools/shell/arguments.h"
+#include "tools/shell/mixed_cluster.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -160,8 +161,12 @@ absl::StatusOr<Outcome> Disks(Session& session, const Words& arguments) {
   for (const NodeState& node : nodes) {
     const absl::StatusOr<std::vector<MetricSample>> samples = FetchSamples(node.address);
     if (!samples.ok()) {
-      outcome.health = Health::kBad;
-      list.rows.push_back({node.address.ToString(), std::string(), std::string("no answer")});
+      const bool is_older = IsOlder(node.address, samples.status());
+      if (!is_older) outcome.health = Health::kBad;
+      list.rows.push_back({node.address.ToString(), std::string(),
+                           is_older
+                               ? std::string("of an older version: disk-capacity tells its room")
+                               : std::string("no answer")});
       list.rows.back().resize(list.columns.size(), std::string());
       continue;
     }

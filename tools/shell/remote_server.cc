@@ -71,9 +71,11 @@ absl::StatusOr<std::string> SayTo(Cluster& cluster, Endpoint server, const Words
 absl::StatusOr<std::vector<Setting>> SettingsOf(Endpoint server) {
   ASSIGN_OR_RETURN(std::vector<JsonRow> rows, FetchMembers(server, "/configs"));
   std::vector<Setting> settings;
-  for (JsonRow& row : rows)
+  for (JsonRow& row : rows) {
+    const bool is_value_only = !row.contains("at_start");
     settings.push_back({row["name"], row["value"], row["at_start"], row["default"], row["origin"],
-                        !row["tags"].empty()});
+                        !row["tags"].empty(), is_value_only});
+  }
   return settings;
 }
 

@@ -32,6 +32,8 @@ absl::StatusOr<std::string> SayTo(Cluster& cluster, Endpoint server, const Words
 struct Setting {
   std::string key, value, at_start, default_value, origin;
   bool is_changeable = false;
+  bool is_value_only =
+      false;  // an older version's: it tells neither what was at the start nor a default
 };
 absl::StatusOr<std::vector<Setting>> SettingsOf(Endpoint server);
 // Until the process ends. FailedPrecondition: why the server refuses, in its words.

@@ -143,10 +143,10 @@ absl::StatusOr<Outcome> ShowSettings(const std::vector<KnownServer>& servers,
       continue;
     }
     for (const Setting& setting : *settings) {
-      const bool differs =
-          setting.value != setting.at_start || setting.value != setting.default_value;
+      const bool differs = !setting.is_value_only && (setting.value != setting.at_start ||
+                                                      setting.value != setting.default_value);
       if ((differing && !differs) || (!only.empty() && setting.key != only)) continue;
-      const bool is_changed = setting.value != setting.at_start;
+      const bool is_changed = !setting.is_value_only && setting.value != setting.at_start;
       list.rows.push_back({server.address.ToString(), setting.key, Escape(setting.value),
                            Escape(setting.at_start), Escape(setting.default_value),
                            std::string(setting.is_changeable ? "yes" : "no"),

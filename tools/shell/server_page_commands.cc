@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "tools/pages/server_page.h"
+#include "tools/shell/mixed_cluster.h"
 #include "tools/shell/session.h"
 
 namespace arion::shell {
@@ -37,8 +38,10 @@ absl::StatusOr<Outcome> ShowPage(Session& session, const Words& arguments, std::
   Answer::List list{"servers", {"address", "state"}, {}};
   for (const NodeState& node : nodes) {
     const absl::StatusOr<std::vector<std::string>> lines = PageOf(node.address, page);
-    if (!lines.ok()) outcome.health = Health::kBad;
-    std::string state = !lines.ok()      ? std::string(lines.status().message())
+    const bool is_older = !lines.ok() && IsOlder(node.address, lines.status());
+    if (!lines.ok() && !is_older) outcome.health = Health::kBad;
+    std::string state = is_older      ? std::string("is of an older version: it has no such page")
+                        : !lines.ok() ? std::string(lines.status().message())
                         : lines->empty() ? std::string()
                                          : lines->front();
     list.rows.push_back({node.address.ToString(), std::move(state)});
