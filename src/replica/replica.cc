@@ -440,7 +440,7 @@ void Replica::Call(Endpoint to, const char* name, std::string body, absl::Durati
       to,
       {.name = name,
        .body = std::move(body),
-       .thread_hash = pid_.thread_hash(),
+       .thread_hash = std::string_view(name) == kRpcUpdateConfiguration ? 0 : pid_.thread_hash(),
        .timeout = timeout},
       strand_,
       [self = weak_from_this(), on_result = std::move(on_result)](RpcResult result) mutable {

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <string>
 
 #include "replica/init_info.h"
 #include "replica/request_stats.h"
@@ -55,6 +57,24 @@ class ReplicaServerTest : public ReplicaServerWorld {
     return DecodeWrapped<GroupCheckResponse>(result.body)->err;
   }
 };
+
+// spec/internal-rpc.md 3.1.
+TEST_F(ReplicaServerTest, MessagesBearThePartitionsThreadToPeersAndNoneToTheMetaServer) {
+  std::map<std::string, std::optional<int32_t>> threads;
+  network_.on_request = [&threads, meta = meta_.address()](Endpoint from, Endpoint,
+                                                           const OutboundRequest& request) {
+    if (from != meta && request.pid == PartitionId{}) threads[request.name] = request.thread_hash;
+  };
+  Server& a = AddServer();
+  Server& b = AddServer();
+  ASSERT_TRUE(MakePrimary(a));
+  ASSERT_TRUE(AddSecondary(a, b));
+  ASSERT_EQ(Put(a, 1, "v"), ErrorCode::kOk);
+  for (const char* name : {kRpcPrepare, kRpcGroupCheck, kRpcLearn, kRpcLearnCompletion})
+    EXPECT_EQ(threads[name], kPid.thread_hash()) << name;
+  for (const char* name : {kRpcBeacon, kRpcConfigSync, kRpcUpdateConfiguration})
+    EXPECT_EQ(threads[name], 0) << name;
+}
 
 TEST_F(ReplicaServerTest, AWriteIsReadBackAndSurvivesACleanRestart) {
   meta_.SetReplicaCount(1);
