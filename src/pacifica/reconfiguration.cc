@@ -114,8 +114,10 @@ void Reconfiguration::GiveUpOffice(Yield yield, std::string_view why) {
   CHECK(s_.role == PartitionStatus::kPrimary);
   ++s_.counters.yielded;
   const Cause cause{.why = why, .holds_less = true};
-  if (yield == Yield::kAsSecondary)
+  if (yield == Yield::kAsSecondary) {
+    gave_up_at_ = s_.ballot;
     return Begin(ConfigType::kDowngradeToSecondary, s_.options.self, SelfAmongSecondaries(), cause);
+  }
   PartitionConfiguration wanted = s_.configuration;
   RemoveFrom(wanted, s_.options.self);
   Begin(ConfigType::kDowngradeToInactive, s_.options.self, std::move(wanted), cause);

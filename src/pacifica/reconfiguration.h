@@ -61,6 +61,9 @@ class Reconfiguration {
   // each of them holds. Who is shown to hold less leaves its group, and learns.
   enum class Yield { kAsSecondary, kAsLearner };
   void GiveUpOffice(Yield yield, std::string_view why);
+  // By the ballot after it gave up its office, as a secondary: by a meta server that does not ask who
+  // holds what (2.5.0's), and would go on so.
+  bool WasChosenAgain() const { return gave_up_at_ && s_.ballot == *gave_up_at_ + 2; }
   // Not for a while after it was refused: each time costs a ballot, which nobody but meta would hear of.
   bool MayGiveWay() const { return !refused_way_ || refused_way_->until <= s_.now; }
   // Chosen a moment ago, maybe because another gave way: that one is then removed, not given way to.
@@ -156,6 +159,7 @@ class Reconfiguration {
   std::optional<RefusedWay> refused_way_;
   std::optional<int64_t> dropped_at_version_;  // of the table
   std::optional<Instant> chosen_at_;           // as primary, by the meta server
+  std::optional<Ballot> gave_up_at_;  // its office, as a secondary, when this was its ballot
   std::optional<Ballot>
       missed_at_;  // a config sync did not name us while we served under this ballot
 };

@@ -191,10 +191,9 @@ void ReplicaCore::Parts::HearMember(const GroupCheckAnswered& event) {
       answer.last_prepared_decree.value_or(answer.last_committed_decree_in_prepare_list).value(),
       ", of it committed ", answer.last_committed_decree_in_prepare_list.value(),
       "; this copy ends at ", s.last_mutation_ballot.value(), ".", s.list.last_prepared().value());
-  reconfiguration.GiveUpOffice(verdict == RollCall::Verdict::kProvesMore
-                                   ? Reconfiguration::Yield::kAsLearner
-                                   : Reconfiguration::Yield::kAsSecondary,
-                               why);
+  const bool leaves = verdict == RollCall::Verdict::kProvesMore || reconfiguration.WasChosenAgain();
+  reconfiguration.GiveUpOffice(
+      leaves ? Reconfiguration::Yield::kAsLearner : Reconfiguration::Yield::kAsSecondary, why);
 }
 
 // Whom the meta server chose by what all the living hold, and who was there all along, goes on
