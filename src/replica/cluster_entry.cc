@@ -77,6 +77,12 @@ void ClusterEntry::OnListing(Endpoint meta_server, const absl::StatusOr<ClusterL
     host_->join->SetWaiting(std::move(in_the_way));
     return AskLater(kPause);
   }
+  const RecoveryReport loaded = host_->recovery->Report(host_->env.clock().Now());
+  if (!listing->is_arion && loaded.phase != RecoveryReport::Phase::kDone) {
+    host_->join->SetWaiting({absl::StrCat("replicas are still loaded, ", loaded.all.done, " of ",
+                                          loaded.all.replicas)});
+    return AskLater(kLoadingPause);
+  }
   is_over_ = true;
   host_->options.older_servers->SetListed(listing->servers);
   if (!listing->is_arion)

@@ -4,8 +4,10 @@
 // Shapes    A meta server is asked, another where it does not answer or does not lead, until one of these
 //           holds: it is an Arion one (which says by each message of which cluster it is); or an older
 //           version's, its cluster has the name that was configured, and no table of it is in a state
-//           that Arion can't carry on (join_tolerance.h). Until then the server waits, is no member
-//           of anything, and looks again every kPause.
+//           that Arion can't carry on (join_tolerance.h), and what the server has is loaded: as its
+//           own servers load first, its meta server takes what is said of a replica for what that
+//           holds. Until then the server waits, is no member of anything, and looks again every
+//           kPause.
 // Threads   Strand-bound; the callback comes on the strand, once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -25,6 +27,7 @@ namespace arion {
 class ClusterEntry : public std::enable_shared_from_this<ClusterEntry> {
  public:
   static constexpr absl::Duration kPause = absl::Seconds(10);  // where something is in the way
+  static constexpr absl::Duration kLoadingPause = absl::Milliseconds(200);
   static constexpr absl::Duration kNextMetaPause = absl::Seconds(1);  // where one does not answer
 
   ClusterEntry(std::shared_ptr<const ReplicaHost> host, StrandPtr strand,

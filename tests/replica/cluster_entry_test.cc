@@ -44,6 +44,28 @@ TEST_F(ClusterEntryTest, AServerThatMayTakesPartAndKnowsTheOthers) {
   EXPECT_FALSE(older_->Knows(other)) << "it is listed no more";
 }
 
+// A 2.5.0 meta server takes what a server says of a replica that it still loads for what that holds.
+TEST_F(ClusterEntryTest, NobodyIsToldOfReplicasBeforeAllAreLoaded) {
+  Server& server = AddServer();
+  ASSERT_TRUE(MakePrimary(server));
+  ASSERT_EQ(Put(server, 1, "v"), ErrorCode::kOk);
+  server.Crash(sim::CrashMode::kPowerNone);
+  bool was_loading = false;
+  network_.on_request = [&was_loading](Endpoint, Endpoint, const OutboundRequest& request) {
+    if (request.name != kRpcConfigSync) return;
+    for (const ReplicaInfo& replica :
+         *DecodeWrapped<ConfigSyncRequest>(request.body)->stored_replicas)
+      was_loading |= replica.loading.value_or(false);
+  };
+  server.node.disk().SetSlowness(300);
+  Restart(server);
+  world_.RunFor(absl::Milliseconds(10));
+  EXPECT_THAT(Notes(server), HasSubstr("waits: replicas are still loaded, 0 of 1"));
+  EXPECT_TRUE(WaitFor(server, PartitionStatus::kPrimary));
+  EXPECT_FALSE(was_loading);
+  network_.on_request = nullptr;
+}
+
 TEST_F(ClusterEntryTest, AClusterOfAnotherNameIsNotJoined) {
   meta_.listed().cluster = "another";
   ExpectWaits(AddServer(), "is of cluster \"another\", join_pegasus_cluster names \"onebox\"");
