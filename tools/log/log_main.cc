@@ -317,7 +317,8 @@ ExitCode RunOnServer(ServerCommand::Kind kind, const std::vector<std::string>& d
        .rollback = {.target = FLAGS_to == "2.3" ? RollbackTarget::k23 : RollbackTarget::k24,
                     .shared_log = FLAGS_no_shared_log ? RollbackOrder::SharedLog::kIsGone
                                                       : RollbackOrder::SharedLog::kMustBeFound},
-       .doing = FLAGS_yes ? ServerCommand::Doing::kDoes : ServerCommand::Doing::kSaysOnly},
+       .doing = FLAGS_yes ? ServerCommand::Doing::kDoes : ServerCommand::Doing::kSaysOnly,
+       .pause = [] { absl::SleepFor(absl::Milliseconds(100)); }},
       Out);
   if (done.ok()) return ExitCode::kOk;
   PrintError(View(done.message()));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/log/server_commands.h"
 
+#include <map>
 #include <memory>
 #include <set>
 
@@ -30,15 +31,74 @@ absl::Status Cover(FileSystem& files, const ServerData& data, const ServerComman
   return absl::OkStatus();
 }
 
+// The older server may run meanwhile: what is not fine may have been half seen. It is looked at again until
+// it is, or stands still.
+constexpr int kLooksMax = 20;
+
+// The sizes of the files in some folders.
+using Sight = std::map<std::string, uint64_t>;
+Sight SightOf(FileSystem& files, const std::vector<std::string>& folders) {
+  Sight sight;
+  for (const std::string& folder : folders)
+    for (const std::string& name : files.List(folder).value_or(std::vector<std::string>()))
+      if (const auto status = files.Stat(JoinPath(folder, name)); status.ok())
+        sight[JoinPath(folder, name)] = status->size;
+  return sight;
+}
+
+absl::StatusOr<ServerData> FindInUse(FileSystem& files, const ServerCommand& command) {
+  absl::StatusOr<ServerData> data = FindServerData(files, command.directories);
+  for (int looks = 1; looks < kLooksMax && absl::IsNotFound(data.status()); ++looks)
+    data = FindServerData(files, command.directories);
+  return data;
+}
+
+bool IsFine(const Verdict& verdict) {
+  return verdict.judgement == Judgement::kOk || verdict.judgement == Judgement::kTornTail;
+}
+
+// Of a replica that the server dropped meanwhile there is nothing to say: it is fine.
+Verdict JudgeInUse(FileSystem& files, const ServerCommand& command, ServerReplica* replica) {
+  const std::string log = replica->Log().directory;
+  Verdict verdict;
+  for (int looks = 0; looks < kLooksMax; ++looks) {
+    if (looks > 0 && command.pause) command.pause();
+    if (!Exists(files, log)) return Verdict();
+    const Sight before = SightOf(files, {log});
+    verdict = Judge(files, replica->Log(), {.applied = replica->checkpoint});
+    const Decree checkpoint = NewestCheckpoint(files, replica->directory);
+    if (IsFine(verdict) || (SightOf(files, {log}) == before && replica->checkpoint == checkpoint))
+      break;
+    replica->checkpoint = checkpoint;
+  }
+  return verdict;
+}
+
+absl::Status CoverInUse(FileSystem& files, const ServerCommand& command, const Print& print,
+                        ServerData* data) {
+  absl::Status covered;
+  for (int looks = 0; looks < kLooksMax; ++looks) {
+    if (looks > 0) {
+      if (command.pause) command.pause();
+      ASSIGN_OR_RETURN(*data, FindInUse(files, command));
+    }
+    std::vector<std::string> folders;
+    for (const ServerReplica& replica : data->replicas) folders.push_back(replica.Log().directory);
+    if (!data->shared_log.empty()) folders.push_back(data->shared_log);
+    const Sight before = SightOf(files, folders);
+    covered = Cover(files, *data, command, print);
+    if (covered.ok() || SightOf(files, folders) == before) break;
+  }
+  return covered;
+}
+
 // What a start would do, and what would keep it from starting.
 absl::Status CheckUpgrade(FileSystem& files, const ServerCommand& command, const Print& print) {
-  ASSIGN_OR_RETURN(const ServerData data, FindServerData(files, command.directories));
+  ASSIGN_OR_RETURN(ServerData data, FindInUse(files, command));
   int damaged = 0;
-  for (const ServerReplica& replica : data.replicas) {
-    const LogPlace place = replica.Log();
-    if (!Exists(files, place.directory)) continue;
-    const Verdict verdict = Judge(files, place, {.applied = replica.checkpoint});
-    if (verdict.judgement == Judgement::kOk || verdict.judgement == Judgement::kTornTail) continue;
+  for (ServerReplica& replica : data.replicas) {
+    const Verdict verdict = JudgeInUse(files, command, &replica);
+    if (IsFine(verdict)) continue;
     ++damaged;
     print(absl::StrCat(replica.pid.ToString(), "  ", Text(JudgementName(verdict.judgement)), ": ",
                        verdict.reason, "; it would be set aside and learned anew\n"));
@@ -46,7 +106,7 @@ absl::Status CheckUpgrade(FileSystem& files, const ServerCommand& command, const
   if (damaged > 0)
     return absl::DataLossError(
         absl::StrCat(damaged, " of ", data.replicas.size(), " replicas can't be opened"));
-  RETURN_IF_ERROR(Cover(files, data, command, print));
+  RETURN_IF_ERROR(CoverInUse(files, command, print, &data));
   if (!IsJson(command))
     print(absl::StrCat("READY: ", data.replicas.size(), " replicas, shared log ",
                        data.shared_log.empty() ? "none" : data.shared_log, "\n"));

@@ -4,6 +4,7 @@
 
 #include <absl/status/status.h>
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,8 @@ struct ServerCommand {
   OutputForm form = OutputForm::kText;
   RollbackOrder rollback;
   enum class Doing { kSaysOnly, kDoes } doing = Doing::kSaysOnly;
+  // Before data that a running server changes are looked at again (kUpgradeCheck); may be empty.
+  std::function<void()> pause;
 };
 
 // Its errors are what keeps the data from being opened, or prepared.

@@ -107,12 +107,7 @@ class Search {
                      Offset(info, replica.InfoPath(), "init_offset_in_private_log"));
     ASSIGN_OR_RETURN(replica.valid_start_in_shared_log,
                      Offset(info, replica.InfoPath(), "init_offset_in_shared_log"));
-    const auto inside = files_.List(JoinPath(path, "data"));
-    for (const std::string& name : inside.value_or(std::vector<std::string>())) {
-      int64_t decree = 0;
-      if (absl::StartsWith(name, "checkpoint.") && absl::SimpleAtoi(name.substr(11), &decree))
-        replica.checkpoint = std::max(replica.checkpoint, Decree(decree));
-    }
+    replica.checkpoint = NewestCheckpoint(files_, path);
     data_.replicas.push_back(std::move(replica));
     return absl::OkStatus();
   }
@@ -155,6 +150,17 @@ LogPlace ServerReplica::Log() const {
   place.pid = pid;
   place.valid_start_offset = valid_start_in_private_log;
   return place;
+}
+
+Decree NewestCheckpoint(FileSystem& files, const std::string& directory) {
+  Decree newest;
+  const auto inside = files.List(JoinPath(directory, "data"));
+  for (const std::string& name : inside.value_or(std::vector<std::string>())) {
+    int64_t decree = 0;
+    if (absl::StartsWith(name, "checkpoint.") && absl::SimpleAtoi(name.substr(11), &decree))
+      newest = std::max(newest, Decree(decree));
+  }
+  return newest;
 }
 
 absl::StatusOr<ServerData> FindServerData(FileSystem& files,

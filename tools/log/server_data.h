@@ -41,6 +41,9 @@ struct ServerData {
 absl::StatusOr<ServerData> FindServerData(FileSystem& files,
                                           const std::vector<std::string>& directories);
 
+// That of a replica's directory, by its name; 0: there is none.
+Decree NewestCheckpoint(FileSystem& files, const std::string& directory);
+
 // What one replica would take from the shared log.
 struct Coverage {
   int64_t known = 0;  // its private log has them, or what replaced them
