@@ -180,10 +180,12 @@ struct StartRecoveryRequest {
   bool skip_bad_nodes = false;
   bool skip_lost_partitions = false;  // those that nobody has are made anew, empty
   std::optional<std::vector<HostPort>> hp_recovery_nodes;
+  // Arion's extension: what the meta server of before knew of its tables, of the dropped ones too.
+  std::optional<std::vector<AppInfo>> known_tables;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.recovery_nodes), v(2, s.skip_bad_nodes), v(3, s.skip_lost_partitions),
-        v(4, s.hp_recovery_nodes);
+        v(4, s.hp_recovery_nodes), v(1000, s.known_tables);
   }
   bool operator==(const StartRecoveryRequest&) const = default;
 };

@@ -22,13 +22,15 @@ class ClusterRecovery {
     for (const HeldByServer& server : held_) LookAtServer(server);
     for (const HeldByServer& server : held_)
       for (const AppInfo& table : server.tables) LookAtTable(server.node, table);
+    if (options_.known) LookAtKnown(*options_.known);
     if (result_.error != ErrorCode::kOk) return Refused();
     for (const HeldByServer& server : held_)
       for (const ReplicaInfo& replica : server.replicas) LookAtReplica(server.node, replica);
     std::vector<std::string> without_environments;
     for (auto& [app_id, table] : result_.tables) {
       Name(table);
-      if (table.info.envs.empty()) without_environments.push_back(table.info.app_name);
+      if (table.info.envs.empty() && !IsKnown(app_id))
+        without_environments.push_back(table.info.app_name);
       for (int32_t i = 0; i < table.info.partition_count; ++i)
         table.partitions.push_back(Partition{.config = Configure(table.info, i)});
     }
@@ -102,6 +104,73 @@ class ClusterRecovery {
   static std::string Describe(const AppInfo& app) {
     return absl::StrCat("'", app.app_name, "' of type ", app.app_type, ", ", app.partition_count,
                         " partitions x ", app.max_replica_count);
+  }
+
+  bool IsKnown(int32_t app_id) const { return options_.known && options_.known->contains(app_id); }
+  static bool IsDropped(const AppInfo& info) {
+    return info.status == AppStatus::kDropped || info.status == AppStatus::kDropping;
+  }
+
+  void LookAtKnown(const std::map<int32_t, AppInfo>& known) {
+    for (const auto& [app_id, table] : result_.tables)
+      if (!known.contains(app_id))
+        Doubt(absl::StrCat("table ", app_id, " '", table.info.app_name, "', which ",
+                           told_by_[app_id].ToString(),
+                           " has, is not in the list of tables: made after that was saved, or "
+                           "dropped long before; it is there now"));
+    for (const auto& [app_id, info] : known) {
+      if (info.app_id != app_id || app_id < 1 || info.partition_count < 1 ||
+          info.partition_count > kPartitionCountMax || info.max_replica_count < 1) {
+        Refuse(ErrorCode::kInconsistentState,
+               absl::StrCat("the list of tables describes a table ", app_id, ", ", Describe(info)));
+        continue;
+      }
+      const auto held = result_.tables.find(app_id);
+      if (held != result_.tables.end())
+        TakeKnown(info, &held->second.info);
+      else if (!IsDropped(info) || info.expire_second > options_.unix_seconds ||
+               app_id == known.rbegin()->first)  // its id is not given again
+        AddKnown(info);
+    }
+  }
+  void TakeKnown(const AppInfo& known, AppInfo* held) {
+    const std::string name = absl::StrCat("table ", known.app_id, " '", known.app_name, "'");
+    const std::string teller = told_by_[known.app_id].ToString();
+    if (known.partition_count != held->partition_count || known.app_type != held->app_type)
+      return Refuse(
+          ErrorCode::kInconsistentState,
+          absl::StrCat(name, " is ", Describe(*held), " for ", teller, " and ", Describe(known),
+                       " in the list of tables: it is another cluster's, or older than "
+                       "a split; save it anew, or leave it out"));
+    if (held->version.value_or(0) > known.version.value_or(0)) {
+      Doubt(absl::StrCat(name, ": ", teller, " knows a later description, ", Describe(*held),
+                         ", than the list of tables: that was taken",
+                         held->envs.empty() ? ", but for the environments, which it has not" : ""));
+      if (held->envs.empty()) held->envs = known.envs;
+      return;
+    }
+    if (known.app_name != held->app_name || known.max_replica_count != held->max_replica_count)
+      Doubt(absl::StrCat(name, " is ", Describe(*held), " for ", teller, " and ", Describe(known),
+                         " in the list of tables: that was taken"));
+    if (!held->envs.empty() && held->envs != known.envs)
+      Doubt(absl::StrCat(name, ": ", teller,
+                         " acts on other environments than those in the list "
+                         "of tables, which were taken; look at get_app_envs"));
+    AppInfo next = known;
+    next.duplicating = held->duplicating;
+    next.is_bulk_loading = held->is_bulk_loading;
+    next.version = held->version;
+    if (IsDropped(next)) next.status = AppStatus::kDropped;
+    *held = std::move(next);
+  }
+  void AddKnown(const AppInfo& known) {
+    Table& table = result_.tables[known.app_id];
+    table.info = known;
+    if (!IsDropped(known)) return;  // of each partition it is said that nobody has it
+    table.info.status = AppStatus::kDropped;
+    if (known.expire_second > options_.unix_seconds)
+      Doubt(absl::StrCat("table ", known.app_id, " '", known.app_name,
+                         "' was dropped and could be recalled, but nobody has anything of it"));
   }
 
   void LookAtReplica(Endpoint node, const ReplicaInfo& replica) {

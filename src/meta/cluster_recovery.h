@@ -8,13 +8,17 @@
 //           The servers are asked when no lease of before holds any more (recovery_requests.cc).
 //           Ids of tables that nobody holds need no place holders: one of which a server reports a
 //           replica later is not given again (meta/replica_reports.h).
+//           What was known of the tables before (RecoveryOptions::known) counts more than what replica
+//           servers have written down of them, unless theirs has a later version: they keep no
+//           environments, and nothing of a drop.
 // Errors    kTryAgain: a server did not tell all it has, and that was not to be skipped.
-//           kInconsistentState: servers contradict each other about a table. kIncompleteData: nobody
+//           kInconsistentState: servers contradict each other about a table, or what was known of it. kIncompleteData: nobody
 //           has a partition, and that was not to be skipped. The report says which.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +39,9 @@ struct RecoveryOptions {
   enum class Incomplete { kRefuse, kSkip };
   Incomplete servers = Incomplete::kRefuse;     // that answer nothing, or not yet all
   Incomplete partitions = Incomplete::kRefuse;  // that nobody has; kSkip: made anew, empty
+  // Of all tables that were there, dropped ones included, by id; nullopt: nothing was known.
+  std::optional<std::map<int32_t, AppInfo>> known;
+  int64_t unix_seconds = 0;  // now
 };
 
 struct RecoveredCluster {

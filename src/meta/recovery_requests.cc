@@ -70,6 +70,17 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
   if (nodes.empty() || nodes.size() > kServersMax || !all_valid)
     return Answer(request, StartRecoveryResponse{ErrorCode::kInvalidParameters,
                                                  "name the replica servers to ask"});
+  std::optional<std::map<int32_t, AppInfo>> known;
+  if (start->known_tables) {
+    known.emplace();
+    for (AppInfo& table : *start->known_tables) {
+      const int32_t app_id = table.app_id;
+      if (!known->emplace(app_id, std::move(table)).second)
+        return Answer(request, StartRecoveryResponse{ErrorCode::kInvalidParameters,
+                                                     absl::StrCat("the list of tables has table ",
+                                                                  app_id, " twice")});
+    }
+  }
   LOG(WARNING) << "meta: recovers its state from " << nodes.size() << " replica servers, says "
                << request.header.from;
   if (options_.before_recovery) {
@@ -82,6 +93,7 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
   recovery_->options.servers = start->skip_bad_nodes ? Incomplete::kSkip : Incomplete::kRefuse;
   recovery_->options.partitions =
       start->skip_lost_partitions ? Incomplete::kSkip : Incomplete::kRefuse;
+  recovery_->options.known = std::move(known);
   recovery_->askers.push_back(std::move(request));
   phase_ = Phase::kUnderRecovery;
   for (Endpoint node : nodes) recovery_->held.push_back({.node = node});
@@ -140,6 +152,7 @@ void MetaServer::State::StoreRecovered() {
     held.tables.clear();
     held.replicas.clear();
   }
+  recovery_->options.unix_seconds = UnixSeconds();
   RecoveredCluster recovered = RecoverCluster(recovery_->held, recovery_->options);
   for (const std::string& line : recovered.report) LOG(WARNING) << "meta: recovery: " << line;
   StartRecoveryResponse response{recovered.error, ReportText(recovered.report)};

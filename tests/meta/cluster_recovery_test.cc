@@ -11,6 +11,8 @@ namespace arion {
 namespace {
 
 using Incomplete = RecoveryOptions::Incomplete;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 AppInfo TableNamed(const std::string& name, int32_t app_id, int32_t partitions = 1) {
   return {.status = AppStatus::kAvailable,
@@ -177,6 +179,131 @@ TEST(ClusterRecoveryTest, NonsenseIsNoTable) {
   EXPECT_EQ(RecoverCluster(held, {}).report.size(), 2u);
 }
 
+// ---- with what was known of the tables ----
+
+constexpr int64_t kNow = 1'800'000'000;
+
+// As the meta server of before saw ThreeServers' table.
+AppInfo Known() {
+  AppInfo info = TableNamed("t", 1);
+  info.envs = {{"default_ttl", "60"}};
+  info.create_second = 1'700'000'000;
+  info.init_partition_count = 1;
+  return info;
+}
+RecoveryOptions With(std::map<int32_t, AppInfo> known) {
+  return {.known = std::move(known), .unix_seconds = kNow};
+}
+std::vector<HeldByServer> WithoutEnvironments() {
+  std::vector<HeldByServer> held = ThreeServers();
+  for (HeldByServer& server : held) server.tables[0].envs.clear();
+  return held;
+}
+
+TEST(ClusterRecoveryTest, WhatOnlyTheMetaServerKnewComesBack) {
+  const RecoveredCluster recovered = RecoverCluster(WithoutEnvironments(), With({{1, Known()}}));
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_TRUE(recovered.report.empty()) << recovered.report[0];
+  EXPECT_EQ(recovered.tables.at(1).info, Known());
+  EXPECT_EQ(recovered.tables.at(1).partitions.at(0).config.ballot, Ballot(7));
+}
+
+TEST(ClusterRecoveryTest, WhatWasDroppedIsDroppedAgainAndCanBeRecalledAsLong) {
+  std::vector<HeldByServer> held = WithoutEnvironments();
+  for (HeldByServer& server : held) {
+    server.tables.push_back(TableNamed("t", 5));  // the one that has the name now
+    server.replicas.push_back(Replica({5, 0}, 2, 1, 1));
+  }
+  AppInfo dropped = Known();
+  dropped.status = AppStatus::kDropped;
+  dropped.drop_second = kNow - 100;
+  dropped.expire_second = kNow + 500;
+  AppInfo second = Known();
+  second.app_id = 5;
+  const RecoveredCluster recovered = RecoverCluster(held, With({{1, dropped}, {5, second}}));
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_TRUE(recovered.report.empty()) << recovered.report[0];
+  EXPECT_EQ(recovered.tables.at(1).info, dropped) << "its name, too";
+  const Partition& partition = recovered.tables.at(1).partitions.at(0);
+  EXPECT_TRUE(partition.IsDropped());
+  EXPECT_EQ(partition.config.last_drops.size(), 3u) << "who serves it when it is recalled";
+  EXPECT_EQ(recovered.tables.at(5).info.app_name, "t");
+  EXPECT_FALSE(recovered.tables.at(5).partitions.at(0).IsDropped());
+}
+
+TEST(ClusterRecoveryTest, IdsOfTablesThatAreGoneForGoodAreNotGivenAgain) {
+  AppInfo purged = Known();
+  purged.status = AppStatus::kDropped;
+  purged.expire_second = kNow - 1;
+  std::map<int32_t, AppInfo> known{{1, Known()}};
+  for (const int32_t app_id : {2, 3}) known[app_id] = purged, known[app_id].app_id = app_id;
+  RecoveredCluster recovered = RecoverCluster(WithoutEnvironments(), With(known));
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_TRUE(recovered.report.empty()) << recovered.report[0];
+  EXPECT_EQ(recovered.tables.size(), 2u);
+  EXPECT_EQ(recovered.tables.rbegin()->first, 3);
+  known[3].expire_second = kNow + 1;
+  recovered = RecoverCluster(WithoutEnvironments(), With(known));
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_THAT(recovered.report, ElementsAre(HasSubstr("nobody has anything of it")));
+}
+
+TEST(ClusterRecoveryTest, ATableThatWasKnownAndThatNobodyHasRefusesOrIsMadeEmpty) {
+  std::map<int32_t, AppInfo> known{{1, Known()}, {2, Known()}};
+  known[2].app_id = 2;
+  known[2].app_name = "u";
+  RecoveredCluster recovered = RecoverCluster(WithoutEnvironments(), With(known));
+  EXPECT_EQ(recovered.error, ErrorCode::kIncompleteData);
+  EXPECT_THAT(recovered.report, ElementsAre("nobody has 2.0 of u"));
+  RecoveryOptions skips = With(known);
+  skips.partitions = Incomplete::kSkip;
+  recovered = RecoverCluster(WithoutEnvironments(), skips);
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_EQ(recovered.tables.at(2).info.envs.size(), 1u);
+}
+
+TEST(ClusterRecoveryTest, WhatDiffersFromWhatWasKnownIsSaid) {
+  std::vector<HeldByServer> held = ThreeServers();  // they act on an environment
+  AppInfo known = Known();
+  known.max_replica_count = 2;
+  for (HeldByServer& server : held) server.tables.push_back(TableNamed("u", 4));
+  for (HeldByServer& server : held) server.replicas.push_back(Replica({4, 0}, 2, 1, 1));
+  const RecoveredCluster recovered = RecoverCluster(held, With({{1, known}}));
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_THAT(recovered.report,
+              ElementsAre(HasSubstr("table 4 'u', which 10.0.0.3:34801 has, is not in the list"),
+                          HasSubstr("1 partitions x 3 for 10.0.0.1:34801 and 't' of type pegasus, "
+                                    "1 partitions x 2 in the list of tables: that was taken"),
+                          HasSubstr("acts on other environments"),
+                          HasSubstr("environments are not on replica servers' disks")));
+  EXPECT_EQ(recovered.tables.at(1).info, known);
+  EXPECT_EQ(recovered.tables.at(1).partitions.at(0).config.max_replica_count, 2);
+}
+
+TEST(ClusterRecoveryTest, ALaterDescriptionCountsMoreThanWhatWasKnown) {
+  std::vector<HeldByServer> held = WithoutEnvironments();
+  for (HeldByServer& server : held) server.tables[0].version = 3;
+  held[1].tables[0].app_name = held[0].tables[0].app_name = held[2].tables[0].app_name = "later";
+  const RecoveredCluster recovered = RecoverCluster(held, With({{1, Known()}}));
+  ASSERT_EQ(recovered.error, ErrorCode::kOk);
+  EXPECT_THAT(recovered.report, ElementsAre(HasSubstr("knows a later description")));
+  EXPECT_EQ(recovered.tables.at(1).info.app_name, "later");
+  EXPECT_EQ(recovered.tables.at(1).info.envs, Known().envs) << "which it has not";
+}
+
+TEST(ClusterRecoveryTest, AListOfTablesThatIsAnotherClustersRefuses) {
+  for (auto spoil :
+       {+[](AppInfo& t) { t.partition_count = 2; }, +[](AppInfo& t) { t.app_type = "rrdb"; },
+        +[](AppInfo& t) { t.partition_count = 0; }, +[](AppInfo& t) { t.max_replica_count = 0; },
+        +[](AppInfo& t) { t.app_id = 7; }}) {
+    AppInfo known = Known();
+    spoil(known);
+    const RecoveredCluster recovered = RecoverCluster(ThreeServers(), With({{1, known}}));
+    EXPECT_EQ(recovered.error, ErrorCode::kInconsistentState);
+    EXPECT_TRUE(recovered.tables.empty());
+  }
+}
+
 // ---- the server ----
 
 class StartRecoveryTest : public MetaFixture {
@@ -251,6 +378,41 @@ TEST_F(StartRecoveryTest, AMetaServerThatAwaitsItServesNothingBeforeAndAllAfterw
   ASSERT_TRUE(StartMeta().ok());
   EXPECT_TRUE(ConfigOf("t", 0).primary.IsValid()) << "it was stored";
   EXPECT_EQ((*Begin(all_))->err, ErrorCode::kServiceAlreadyRunning);
+}
+
+TEST_F(StartRecoveryTest, ATableThatWasDroppedBeforeCanBeRecalledAfterwards) {
+  options_.recover_from_replica_servers = true;
+  ASSERT_TRUE(StartMeta().ok());
+  StartRecoveryRequest with_tables = all_;
+  AppInfo dropped = Known();
+  dropped.status = AppStatus::kDropped;
+  dropped.expire_second = absl::ToUnixSeconds(absl::InfiniteFuture()) / 2;
+  with_tables.known_tables = {dropped, dropped};
+  const auto twice = Begin(with_tables);
+  ASSERT_TRUE(*twice);
+  EXPECT_EQ((*twice)->err, ErrorCode::kInvalidParameters);
+  EXPECT_EQ((*twice)->hint_message, "the list of tables has table 1 twice");
+  with_tables.known_tables->pop_back();
+
+  std::vector<HeldByServer> held = WithoutEnvironments();
+  const auto answer = Begin(with_tables);
+  AnswerQuestions(held);
+  ASSERT_TRUE(*answer);
+  EXPECT_EQ((*answer)->err, ErrorCode::kOk) << (*answer)->hint_message;
+  for (int n = 1; n <= 3; ++n) StartServer(n);
+  for (int n = 1; n <= 3; ++n) Sync(n, held[n - 1].replicas);
+  Obey();
+  EXPECT_EQ(Query("t").err, ErrorCode::kObjectNotFound);
+  StopMeta(sim::CrashMode::kPowerNone);
+  ASSERT_TRUE(StartMeta().ok());
+  for (int n = 1; n <= 3; ++n) StartServer(n);
+  for (int n = 1; n <= 3; ++n) Sync(n, held[n - 1].replicas);
+  EXPECT_EQ(Ask<RecallAppResponse>(kRpcRecallApp, RecallAppRequest{.app_id = 1})->err,
+            ErrorCode::kOk);
+  for (int n = 1; n <= 3; ++n) Sync(n, held[n - 1].replicas);
+  Obey();
+  EXPECT_TRUE(ConfigOf("t", 0).primary.IsValid());
+  EXPECT_GT(ConfigOf("t", 0).ballot, Ballot(7)) << "with what it held";
 }
 
 TEST_F(StartRecoveryTest, WhatIsDoubtfulOrShownToBeOlderIsSaidAfterwards) {
