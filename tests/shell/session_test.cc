@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <thread>
+#include <tuple>
 #include <utility>
 
 #include "base/status.h"
@@ -143,7 +144,9 @@ std::map<std::string, ScriptedMeta::Answer> OneTable(Endpoint primary, Endpoint 
 }
 
 TEST(SessionTest, WhatCtrlCLeftUnfinishedEndsWhatWasToFollow) {
-  const Endpoint primary{.ip = 0x7f000001, .port = 34801}, secondary{primary.ip, 34802};
+  const ScriptedPages up(
+      [](const std::string&) { return std::string("arion_process_start_time_seconds 5\n"); });
+  const Endpoint primary = up.address(), secondary{primary.ip, 1};
   auto answers = OneTable(primary, secondary);
   answers[kRpcProposeBalancer] = [](const std::string&) {
     raise(SIGINT);
@@ -212,16 +215,60 @@ TEST(SessionTest, ARollingRestartWaitsUntilTheServerHasOpenedItsReplicas) {
   EXPECT_NE(printed.find("\"restarted\":0"), std::string::npos) << printed;
 }
 
+std::pair<ExitCode, std::string> Restart(const ScriptedMeta& meta, Endpoint server,
+                                         const std::string& command,
+                                         const std::string& options = "") {
+  return Say(meta, absl::StrCat("rolling-restart -y -w 1ms ", options, " -c '", command, "' ",
+                                server.ToString()));
+}
+bool IsThere(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
 // It could not be told from one that has restarted.
 TEST(SessionTest, AServerThatDoesNotSaySinceWhenItRunsIsNotRestarted) {
-  const Endpoint primary{.ip = 0x7f000001, .port = 1}, silent{primary.ip, 2};
-  const ScriptedMeta meta(OneTable(primary, silent));
+  const ScriptedPages silent([](const std::string&) { return std::string("arion_up 1\n"); });
+  const ScriptedMeta meta(OneTable({silent.address().ip, 1}, silent.address()));
   const std::string touched = testing::TempDir() + "/arion_restarted";
-  const auto [code, printed] =
-      Say(meta, "rolling-restart -y -w 1ms -c 'touch " + touched + "' " + silent.ToString());
+  const auto [code, printed] = Restart(meta, silent.address(), "touch " + touched);
   EXPECT_EQ(code, ExitCode::kFailed);
-  EXPECT_NE(access(touched.c_str(), F_OK), 0) << printed;
+  EXPECT_FALSE(IsThere(touched)) << printed;
   unlink(touched.c_str());
+}
+
+// The command of the time before stopped it and did not start it.
+TEST(SessionTest, AServerThatIsDownIsStartedThoughItsPartitionsLackAMember) {
+  const Endpoint down{.ip = 0x7f000001, .port = 1};
+  const ScriptedPages up([](const std::string&) { return std::string(); });
+  auto answers = OneTable(down, up.address());
+  answers[kRpcQueryConfig] = [](const std::string&) {
+    PartitionConfiguration partition;
+    partition.pid = {2, 0};
+    return EncodeWrapped(QueryConfigResponse{
+        .app_id = 2, .partition_count = 1, .is_stateful = true, .partitions = {partition}});
+  };
+  const ScriptedMeta meta(answers);
+  const std::string touched = testing::TempDir() + "/arion_started";
+  auto [code, printed] = Restart(meta, up.address(), "touch " + touched);
+  EXPECT_EQ(code, ExitCode::kFailed);
+  EXPECT_NE(printed.find("nothing was done: 1 partitions are not healthy"), std::string::npos)
+      << printed;
+  EXPECT_FALSE(IsThere(touched)) << printed;
+  std::tie(code, printed) = Restart(meta, down, "touch " + touched);
+  EXPECT_NE(code, ExitCode::kOk) << "it is not back";
+  EXPECT_TRUE(IsThere(touched)) << printed;
+  EXPECT_NE(printed.find("Said again it goes on"), std::string::npos) << printed;
+  unlink(touched.c_str());
+}
+
+TEST(SessionTest, AServerThatIsOfTheOtherVersionIsLeftOut) {
+  const ScriptedPages arion(
+      [](const std::string&) { return std::string("arion_process_start_time_seconds 5\n"); });
+  const ScriptedMeta meta(OneTable({arion.address().ip, 1}, arion.address()));
+  const auto [code, printed] = Restart(meta, arion.address(), "false", "--only older");
+  EXPECT_EQ(code, ExitCode::kOk) << printed;
+  EXPECT_NE(printed.find(absl::StrCat("\"done_before\":[\"", arion.address().ToString(), "\"]")),
+            std::string::npos)
+      << printed;
+  EXPECT_EQ(Restart(meta, arion.address(), "false", "--only old").first, ExitCode::kUsage);
 }
 
 }  // namespace

@@ -25,10 +25,11 @@ namespace {
 std::vector<Command> AllCommands() {
   std::vector<Command> all;
   for (auto commands :
-       {ClusterCommands, NodeCommands, JoinCommands, TableCommands, EnvironmentCommands,
-        PlanCommands, RecoveryCommands, RecordCommands, ServerPageCommands, LoadCommands,
-        StatusCommands, DrainCommands, ServerCommands, CompactionCommands, VerificationCommands,
-        StatisticsCommands, TableCopyCommands, StoredBytesCommands, SessionCommands}) {
+       {ClusterCommands,     NodeCommands,      JoinCommands,        TableCommands,
+        EnvironmentCommands, PlanCommands,      RecoveryCommands,    RecordCommands,
+        ServerPageCommands,  LoadCommands,      StatusCommands,      DrainCommands,
+        RestartCommands,     ServerCommands,    CompactionCommands,  VerificationCommands,
+        StatisticsCommands,  TableCopyCommands, StoredBytesCommands, SessionCommands}) {
     for (Command& command : commands()) all.push_back(std::move(command));
   }
   return all;

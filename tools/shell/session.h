@@ -129,6 +129,7 @@ std::vector<Command> ServerPageCommands();
 std::vector<Command> LoadCommands();
 std::vector<Command> StatusCommands();
 std::vector<Command> DrainCommands();
+std::vector<Command> RestartCommands();
 std::vector<Command> ServerCommands();
 std::vector<Command> CompactionCommands();
 std::vector<Command> VerificationCommands();
