@@ -1,5 +1,5 @@
-// The replica-scope invariants as code (spec/replication.md 2). A violation is a CHECK failure: we
-// are wrong.
+// The replica-scope invariants as code (tests/sim/invariants.md). A violation is a CHECK failure:
+// we are wrong.
 //
 // R1  durable <= applied <= committed <= logged <= prepared       the watermark ladder of a member
 // R2  the prepare list holds (committed, prepared] without a hole at a primary; its members' gaps
@@ -10,14 +10,14 @@
 // R5  prepared - committed <= mutations_in_flight_max at a primary in new work, and at most
 //     prepare_list_span_max anywhere, unless recovered from a longer log
 // R6  the members of a configuration are distinct, and no learner is a member
-// R7  the ballots of what the engine is handed never fall within one history (I-10; checked where
+// R7  the ballots of what the engine is handed never fall within one history (checked where
 //     it is handed, ReplicaState::Hand)
-// R8  a learner that takes prepares was sent each decree in [prepare_start, prepared] (I-18; checked
+// R8  a learner that takes prepares was sent each decree in [prepare_start, prepared] (checked
 //     where prepares are sent and after each step, LearnerSessions)
 // R9  what a primary has prepared and not committed is of its own ballot: the tail of a former term
-//     was prepared again (I-29)
+//     was prepared again
 // R10 a learned state is a learner's until it is a member's: no member has a learner's standing, no
-//     learner that takes prepares a member's, and none has succeeded before its gap is durable (I-17)
+//     learner that takes prepares a member's, and none has succeeded before its gap is durable
 // R11 a primary sends all it prepares to a learner that meta may have made a member since it
 //     refused to (checked after each step, Reconfiguration)
 // R12 whoever has a role is connected: without a lease a replica is INACTIVE

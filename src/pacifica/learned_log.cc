@@ -41,7 +41,7 @@ absl::Status LearnedLog::Finish(std::vector<MutationPtr>* learned) {
 absl::Status LearnedLog::Take(absl::Status judged, size_t first,
                               std::vector<MutationPtr>* learned) {
   if (!judged.ok()) {
-    // What is missing may have replaced versions that are there (spec/disk-formats.md 5.6).
+    // What is missing may have replaced versions that are there (pacifica/PROTOCOL.md 9.8).
     learned->resize(first);
     return error_ = std::move(judged);
   }

@@ -1,5 +1,5 @@
 // Learner: how a replica without the group's history gets it from the primary, round by round
-// (spec/replication.md 1.11).
+// (pacifica/PROTOCOL.md 9).
 //
 //   WithoutPrepare  rounds: a checkpoint (LT_APP), pieces of log (LT_LOG), or its files from an
 //                   older version, until the gap fits the primary's memory

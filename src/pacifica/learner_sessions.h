@@ -1,5 +1,5 @@
-// LearnerSessions: a primary's learners, and what it hands each of them next (spec/replication.md
-// 1.11.2, 1.11.3).
+// LearnerSessions: a primary's learners, and what it hands each of them next
+// (pacifica/PROTOCOL.md 9).
 //
 // Shapes    A session is named by its signature; every answer out of memory (LT_CACHE) decides anew
 //           from which decree on the learner gets prepares: a learner asks again only when the

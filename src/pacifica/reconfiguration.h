@@ -1,5 +1,5 @@
 // Reconfiguration: this replica's talk with the meta server: asking for a new configuration,
-// following its proposals and its config sync (spec/replication.md 1.8, 1.9).
+// following its proposals and its config sync (pacifica/PROTOCOL.md 8).
 //
 // Shapes    At most one update is pending; meanwhile the replica is INACTIVE and its identical
 //           request is repeated until meta answers OK or says what is true instead. A larger ballot

@@ -23,7 +23,7 @@
 namespace arion {
 namespace {
 
-// Of meta_split_status (spec/split.md 1).
+// Of meta_split_status (pacifica/PROTOCOL.md 6).
 constexpr int32_t kNoSplit = 0, kSplitPausing = 2, kSplitCanceling = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Which changes of role are legal (spec/replication.md 1.2). Pure.
+// Which changes of role are legal (pacifica/PROTOCOL.md 1.4). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

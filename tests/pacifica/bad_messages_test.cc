@@ -323,7 +323,7 @@ TEST_F(BadMessagesTest, LearnAnswersThatContradictThemselves) {
   }
 }
 
-// T-03: what the learner applied was never committed by this group: it is set aside, not kept.
+// What the learner applied was never committed by this group: it is set aside, not kept.
 TEST_F(BadMessagesTest, T03_ALearnerAheadOfItsGroupStartsFromNothing) {
   const uint64_t serial = BecomeLearner();
   LearnResponse response;
@@ -336,7 +336,7 @@ TEST_F(BadMessagesTest, T03_ALearnerAheadOfItsGroupStartsFromNothing) {
   EXPECT_EQ(effects.learner_work->what, LearnerWork::What::kDiscard);
 }
 
-// T-12: what a checkpoint holds is durable, and not what was applied while it was made.
+// What a checkpoint holds is durable, and not what was applied while it was made.
 TEST_F(BadMessagesTest, T12_ACheckpointIsWorthItsOwnDecree) {
   BecomeSecondary();
   const Effects effects = Step(Prepare(7, 12, 11));

@@ -63,7 +63,7 @@ class LearnerSessionsTest : public testing::Test {
 };
 using LearnerSessionsDeathTest = LearnerSessionsTest;
 
-// R8, I-18.
+// R8.
 TEST_F(LearnerSessionsDeathTest, WhoTakesPreparesIsSentEachFromItsFirst) {
   EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(12)), "R8")
       << "before it was told from where on";

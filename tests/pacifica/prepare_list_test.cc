@@ -140,7 +140,7 @@ TEST(PrepareListTest, WhatStandsBehindTheSameOfALargerBallotMayHaveBeenCommitted
   EXPECT_FALSE(IsOverruled(list, 14));
 }
 
-// As 2.5.0 does it: shared/spec/replication.md, 1.5.9.
+// As 2.5.0 does it (pacifica/PROTOCOL.md 2.2).
 TEST(PrepareListTest, WhatAnOlderVersionPreparedAgainWithoutItsTimeIsTheSame) {
   PrepareList list = WithThreeOf(7);
   auto again = std::make_shared<Mutation>(*MakeMutation(9, 12, 11, "d"));

@@ -1,6 +1,6 @@
 // Replicas under random loss, repetition, reordering, crashes and false suspicions, by seed: what
-// is committed agrees everywhere (I-08, I-09), no acknowledged write is lost (I-12), one primary
-// per ballot (I-06), and once the faults stop the group is whole again and writes.
+// is committed agrees everywhere, no acknowledged write is lost, one primary
+// per ballot, and once the faults stop the group is whole again and writes.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@ CoreOptions Options() {
   return options;
 }
 
-// R7, I-10.
+// R7.
 TEST(ReplicaStateDeathTest, TheBallotsOfWhatTheEngineGetsNeverFall) {
   ReplicaState state(Options());
   state.Hand(MakeMutation(5, 1, 0, "a"));
@@ -25,7 +25,7 @@ TEST(ReplicaStateDeathTest, TheBallotsOfWhatTheEngineGetsNeverFall) {
   EXPECT_EQ(state.effects.apply.size(), 2u);
 }
 
-// I-27.
+// Each decree is applied once.
 TEST(ReplicaStateDeathTest, TheEngineGetsEveryDecreeOnceInOrder) {
   ReplicaState state(Options());
   state.Hand(MakeMutation(5, 1, 0, "a"));
