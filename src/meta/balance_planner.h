@@ -1,5 +1,5 @@
 // BalancePlanner: which primaries and copies should move so that every server has its share of each
-// table (spec/meta-and-admin.md 1.7). Pure.
+// table (meta/STATE.md 6.7). Pure.
 //
 // Shapes    Per table, over the servers that are alive: first primaries, along chains of servers
 //           that hold copies already, and by a new copy only where no chain helps; copies when no

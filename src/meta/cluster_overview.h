@@ -16,7 +16,7 @@
 
 namespace arion {
 
-// Worst first (spec/meta-and-admin.md 1.1).
+// Worst first.
 enum class PartitionHealth {
   kDead,         // no member
   kUnreadable,   // no primary

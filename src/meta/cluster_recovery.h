@@ -1,5 +1,5 @@
 // ClusterRecovery makes the meta server's tables and partitions again from what replica servers hold
-// (spec/meta-and-admin.md 1.8 "Recovery"), and says what is doubtful about it. Pure.
+// (meta/STATE.md 11.2), and says what is doubtful about it. Pure.
 //
 // Shapes    A partition gets no primary here: its replicas become `last_drops`, the best one last
 //           (who holds everything before learners, then ballot, committed, prepared), under the

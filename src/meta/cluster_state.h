@@ -1,7 +1,7 @@
 // ClusterState is what the meta server knows: tables and partitions (stored), nodes and what they
 // reported (memory only). Pure: no clock, no I/O; iteration order is the keys' order.
 //
-// Shapes    Stored form: keys and JSON values of spec/meta-and-admin.md 1.2 ("/apps/2",
+// Shapes    Stored form: keys and JSON values of meta/STATE.md 1.1 and 1.2 ("/apps/2",
 //           "/apps/2/0"), "/arion/function_level", and "/arion/committed/2": decrees by partition,
 //           commas between. Unknown keys of the store and of its JSON are left alone; missing JSON
 //           keys keep their defaults.

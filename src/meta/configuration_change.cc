@@ -21,7 +21,7 @@ std::vector<Endpoint> Sorted(std::vector<Endpoint> list) {
   return list;
 }
 
-// The repeat of an update that was stored: what the spec compares, not last_drops.
+// The repeat of an update that was stored (meta/STATE.md 5.1): not by last_drops.
 bool IsRepeat(const PartitionConfiguration& now, const PartitionConfiguration& wanted) {
   return now.ballot == wanted.ballot && now.pid == wanted.pid &&
          now.max_replica_count == wanted.max_replica_count && now.primary == wanted.primary &&

@@ -1,5 +1,5 @@
 // FailureDetector decides from beacons who is alive, the master's side of the lease
-// (spec/replication.md 1.7). Pure: every call is given the time.
+// (meta/STATE.md 3). Pure: every call is given the time.
 //
 // Threads   Strand-bound to its owner.
 // Promises  M3 of meta_server.h.

@@ -1,5 +1,5 @@
 // MetaStore keeps the meta server's state: a flat, ordered set of keys (the paths of
-// spec/meta-and-admin.md 1.2, e.g. "/apps/2", "/apps/2/0") with JSON values.
+// meta/STATE.md 1.1, e.g. "/apps/2", "/apps/2/0") with JSON values.
 //
 // Threads   Load: once, before anything else; may wait for the disk. Commit, Look: on the owner's
 //           strand; they wait in a pool.

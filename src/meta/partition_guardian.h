@@ -1,6 +1,5 @@
 // PartitionGuardian looks at every partition and says what should happen next: which proposals to
-// send, which changes meta makes itself (spec/meta-and-admin.md 1.6, spec/replication.md 1.8.6 and
-// 1.9 [NEW], decision 28). Pure.
+// send, which changes meta makes itself (meta/STATE.md 6). Pure.
 //
 // Shapes    One step per partition: a proposal (an Intent, kept until it happened or can't any
 //           more), or a write, or waiting. Partitions with a change being stored are left alone.

@@ -1,5 +1,4 @@
-// Which of a server's replicas nobody needs any more (decision 28; spec/meta-and-admin.md 1.5 and
-// 1.8). Pure.
+// Which of a server's replicas nobody needs any more (meta/STATE.md 4.3). Pure.
 //
 // Shapes    Only what the server reported as inactive and loaded: of a dropped table whose time is
 //           over, or of a partition all of whose members are alive and known to hold everything.

@@ -1,6 +1,6 @@
 // What the meta server stores where a server knows a larger ballot of a partition than is stored: the
 // state was put back from an older copy, or that server was away while it was made again
-// (spec/replication.md T-31).
+// (meta/STATE.md 11.1).
 // Proposals under the stored ballot would be ignored for ever. Pure.
 //
 // Shapes    The next configuration's ballot is the largest shown + 1 (M2). Its members:

@@ -1,5 +1,5 @@
 // Succession: who may lead a partition that has no primary, so that nothing acknowledged is lost
-// (spec/replication.md 1.8.6, 1.9 [NEW]). It only names servers; the guardian proposes them. Pure.
+// (meta/STATE.md 6.2 to 6.4). It only names servers; the guardian proposes them. Pure.
 //
 // Shapes    For one look of the guardian. What it waits for moves *next_look, when waiting ends.
 //           The first of these grounds that there is:

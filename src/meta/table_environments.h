@@ -1,4 +1,4 @@
-// Changing a table's environments (spec/meta-and-admin.md 1.9): the judgement over a request. Pure.
+// Changing a table's environments (meta/STATE.md 9.3): the judgement over a request. Pure.
 //
 // Promises  A request is carried out whole or not at all.
 // SPDX-License-Identifier: Apache-2.0

@@ -26,7 +26,7 @@ bool IsIntegerWithin(std::string_view text, int64_t first, int64_t last) {
   return absl::SimpleAtoi(Text(text), &value) && value >= first && value <= last;
 }
 
-// Of a new table's variables only those for RocksDB are checked (spec 1.9).
+// Of a new table's variables only those for RocksDB are checked (meta/STATE.md 9.3).
 bool IsLegalRocksDbVariable(std::string_view key, std::string_view value) {
   if (key == "rocksdb.usage_scenario") {
     return value == "normal" || value == "prefer_write" || value == "bulk_load";

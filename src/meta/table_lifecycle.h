@@ -1,5 +1,5 @@
 // Tables created, dropped, recalled, renamed, given another replica count: the checks, in the order of
-// spec/meta-and-admin.md 1.8, and the objects that result. Pure.
+// meta/STATE.md 10, and the objects that result. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -164,7 +164,7 @@ TEST_F(AdminRequestsTest, TwoAdministratorsAtOnceBothSucceed) {
 
 // ---- tables ----
 
-// T-34: neither takes the other back, also not for who reads it from the disk afterwards.
+// Neither takes the other back, also not for who reads it from the disk afterwards.
 TEST_F(AdminRequestsTest, ADropAmidAChangeOfTheEnvironmentStaysADrop) {
   for (const bool drop_is_first : {false, true}) {
     const int32_t app_id = drop_is_first ? 2 : 1;

@@ -1,4 +1,4 @@
-// What replica servers of 2.5.0 said to their meta server, as captured (spec/internal-rpc.md 8.1), said
+// What replica servers of 2.5.0 said to their meta server, as captured, said
 // to ours: it answers by the form of the table, byte for byte what it would encode again, and lives on.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>

@@ -6,7 +6,7 @@
 namespace arion {
 namespace {
 
-// The examples of spec/meta-and-admin.md 1.2.
+// The form of meta/STATE.md 1.2.
 constexpr char kTableJson[] =
     R"({"status":"app_status::AS_AVAILABLE","app_type":"pegasus","app_name":"t","app_id":1,)"
     R"("partition_count":1,"envs":{},"is_stateful":1,"max_replica_count":3,"expire_second":0,)"

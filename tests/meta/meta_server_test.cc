@@ -189,7 +189,7 @@ TEST_F(MetaServerTest, ARestartedMetaServerGoesOnWhereItWas) {
   EXPECT_EQ(Create("t2", 1, 2).appid, 2) << "ids go on";
 }
 
-// T-31: what members know is larger than what is stored, so that each proposal would be outdated to
+// What members know is larger than what is stored, so that each proposal would be outdated to
 // them.
 // The former life declared it dead, perhaps while its clock stood still (sim seed 80300162).
 TEST_F(MetaServerTest, ALifeThatBeginsCountsADeathOfWhoeverLeadsNothing) {

@@ -67,7 +67,7 @@ class PartitionGuardianTest : public OnePartitionTest {
   GuardianOptions options_;
 };
 
-// ---- The rows of spec/meta-and-admin.md 1.6
+// ---- What one partition needs next (meta/STATE.md 6)
 
 TEST_F(PartitionGuardianTest, AHealthyPartitionIsLeftAlone) {
   Members(kA, {kB, kC});
@@ -368,7 +368,7 @@ TEST_F(PartitionGuardianTest, PartitionsWithoutAnySecondaryLearnFirst) {
   EXPECT_EQ(plan.steps[0].pid.index, 1);
 }
 
-// ---- Nobody left (spec/replication.md 1.8.6)
+// ---- Nobody left (meta/STATE.md 6.4)
 
 TEST_F(PartitionGuardianTest, ASingleDroppedNodeIsAssignedOnceItHasItsReplica) {
   Members({}, {}, {kA});
@@ -392,7 +392,7 @@ TEST_F(PartitionGuardianTest, AChosenLeaderWhoseCopyTurnsOutDamagedIsAskedNoMore
   EXPECT_TRUE(Step().IsChoiceFailed(partition().config));
 }
 
-// ---- Restarts (spec/replication.md 1.9 [NEW], decision 28)
+// ---- Restarts (meta/STATE.md 6.1)
 
 TEST_F(PartitionGuardianTest, ARestartedPrimaryMayResumeWithinAGrace) {
   Members(kA, {kB, kC});

@@ -30,7 +30,7 @@ TEST_F(SuccessionTest, IntactAreLivingSecondariesKnownToHoldEverything) {
   EXPECT_TRUE(OneLook().Intact(partition()).empty()) << "what its new process holds is not known";
 }
 
-// ---- Of the others (spec/replication.md 1.9 [NEW])
+// ---- Of the others (meta/STATE.md 6.3)
 
 TEST_F(SuccessionTest, WhoSaysWhatItHoldsHasReported) {
   Members(kA, {kB, kC});
@@ -168,7 +168,7 @@ TEST_F(SuccessionTest, TheFormerPrimaryIsWaitedForTooAndLeadsWhereItHoldsMore) {
   EXPECT_EQ(OfSecondaries().leader, kB) << "a learner's state";
 }
 
-// ---- Of those who left (spec/replication.md 1.8.6)
+// ---- Of those who left (meta/STATE.md 6.4)
 
 TEST_F(SuccessionTest, ASingleDroppedNodeLeadsOnceItShowsItsReplica) {
   Members({}, {}, {kA});
