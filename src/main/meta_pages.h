@@ -1,4 +1,4 @@
-// The meta server's pages of older versions (spec/meta-and-admin.md 2.8): tables, servers, the cluster
+// The meta server's pages of older versions : tables, servers, the cluster
 // and environments as JSON, all values texts; and a compaction asked for.
 //
 // Lifetime  The server outlives the last request.

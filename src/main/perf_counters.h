@@ -1,5 +1,5 @@
 // The counters that shells, collectors and scripts of 2.5 and older ask a replica server for by name
-// (spec/meta-and-admin.md 4.5), made from what /metrics has. Rates and `recent` ones are of the last
+// are made from what /metrics has. Rates and `recent` ones are of the last
 // ten seconds. Those of what Arion does not do are not there: who asks takes them for 0.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// RemoteCommands: what tools have a server do by words (RPC_CLI_CLI_CALL, spec/meta-and-admin.md 2.7).
+// RemoteCommands: what tools have a server do by words (RPC_CLI_CLI_CALL).
 //
 // Shapes    An answer is text. Commands that show and set one value answer JSON: {"error": "ok",
 //           "<command>": value}, or {"error": "ok", "result": "OK"} for a change, "ERR: ..." for one

@@ -1,5 +1,5 @@
 // The remote commands and pages about a server itself: its build, its log, its settings; and those of
-// each kind of server (spec/meta-and-admin.md 2.7, 2.8).
+// each kind of server.
 //
 // Lifetime  What is given outlives the commands' and pages' last request.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 // ConfigSync tells the meta server what this server stores and acts on what it says
-// (spec/replication.md 1.9): on connecting, every interval, and soon after a replica opened or
+// (pacifica/PROTOCOL.md 8.6): on connecting, every interval, and soon after a replica opened or
 // closed.
 //
 // Shapes    Each answer numbers the next request. One with another number is refused unread, since

@@ -1,5 +1,5 @@
 // FailureDetectorClient keeps this server's lease: beacons to the meta server that leads, and
-// the moment until which the server may act (spec/replication.md 1.7; decisions 15, 19).
+// the moment until which the server may act (pacifica/PROTOCOL.md 7).
 //
 // Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the
 //           lease; a leader's hint is followed at once, another meta server is tried after 1 s.

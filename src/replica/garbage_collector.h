@@ -1,7 +1,7 @@
 // GarbageCollector removes replicas' directories that were set aside, and data that learners set
 // aside, when they have been kept long enough: slowly, in the disks' pools.
 //
-// Shapes    What counts (spec/replication.md 1.14), in the data directories and the log home:
+// Shapes    What counts, in the data directories and the log home:
 //             <replica>.<us>.err   failed               <replica>.<us>.gar   not needed any more
 //             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
 //             <replica>/data.<us>.discarded             of a history that its group no longer has

@@ -1,4 +1,4 @@
-// InitInfo: the small durable state of one replica, file .init-info (spec/disk-formats.md 3.1).
+// InitInfo: the small durable state of one replica, file .init-info.
 //
 // Shapes    Compact JSON without a newline, these keys in this order:
 //           {"init_ballot":3,"init_durable_decree":0,

@@ -1,4 +1,4 @@
-// KeyFilter: which hash or sort keys a read is about (spec/wire-protocol.md 4.11).
+// KeyFilter: which hash or sort keys a read is about.
 //
 // Threads   Immutable.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 // LogPlace: where a replica's private log lies: beside its data, or with all others in one
-// directory (log_placement = home; spec/disk-formats.md 1.5).
+// directory (log_placement = home).
 //
 // Shapes    data  <replica directory>/{plog/,.arion-log}
 //           home  <log home>/<name of the replica directory>/{plog/,.arion-log,.arion-data}, and in

@@ -1,5 +1,5 @@
 // What a table's environments manual_compact.* ask for, and when that is due
-// (spec/meta-and-admin.md 1.9). Pure; CompactionSlots is thread-safe.
+// (messages/table_environments.h). Pure; CompactionSlots is thread-safe.
 //
 // Shapes    `once`: due when its trigger time is reached and the last compaction ended before that.
 //           `daily`: due for an hour from each of its times on; one set in the afternoon for the

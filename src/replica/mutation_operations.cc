@@ -27,7 +27,7 @@ bool MayBeDuplicated(WriteCode code) {
 }
 
 // When it was ordered, on the clock of expiries. What Pegasus prepared again has timestamp 0
-// (spec/replication.md 1.5.9): then nothing has expired yet.
+// (pacifica/PROTOCOL.md 2.2): then nothing has expired yet.
 uint32_t ExpirySecondsOf(const Mutation& mutation) {
   return static_cast<uint32_t>(
       std::max<int64_t>(mutation.timestamp_us / 1000000 - kExpiryEpochUnixSeconds, 0));

@@ -1,4 +1,4 @@
-// What reads of several records answer (spec/wire-protocol.md 4.11 to 4.14), from a view of the
+// What reads of several records answer, from a view of the
 // engine; no threads, no replica.
 //
 // Errors    Of the engine: its status. Of the request: the answer's `error`.

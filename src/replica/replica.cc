@@ -365,7 +365,7 @@ void Replica::StoreBallot(Ballot ballot, std::optional<Standing> standing) {
   if (standing) info.is_learner = *standing == Standing::kLearner;
   info.ballot = std::max(info.ballot, ballot);
   // Never lower: it may mark mutations that came from elsewhere and are not flushed yet
-  // (spec/replication.md T-01).
+  // (pacifica/PROTOCOL.md 9.4).
   info.durable = std::max(info.durable, engine_->last_durable());
   StoreInfo(info, [] {});
 }

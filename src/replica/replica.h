@@ -10,7 +10,7 @@
 //           refused, reads go on, what needs room (log, applies, .init-info, checkpoints, learner's
 //           work) is tried again.
 // Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand. A step
-//           off it ends the process (I-25).
+//           off it ends the process.
 // Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.
 // Promises  P1  No client is answered kOk while the lease is not held; reads check it again
 //               after reading.

@@ -50,7 +50,7 @@ class ReplicaOpening::Replay {
     const absl::Status judged = judgement_.Add(std::move(mutation), &committed_);
     for (const MutationPtr& m : committed_) {
       // Before a hole only the writer's own: others may have been replaced in what is missing
-      // (spec/disk-formats.md 5.6, vector R-7).
+      // (pacifica/PROTOCOL.md 10.2).
       if (!judged.ok() && m->ballot != ballot) break;
       RETURN_IF_ERROR(Gather(*m));
     }

@@ -1,4 +1,4 @@
-// TableSettings: the table environments (spec/meta-and-admin.md 1.9) that act on a replica,
+// TableSettings: the table environments (messages/table_environments.h) that act on a replica,
 // as a replica uses them.
 //
 // Errors    A value that is not one counts as not set: the meta server has checked them.

@@ -1,4 +1,4 @@
-// What tools ask of a replica server (spec/meta-and-admin.md 2.5): disks, hot keys, decrees; and the
+// What tools ask of a replica server: disks, hot keys, decrees; and the
 // sentence for what Arion does not do.
 //
 // Threads   Any.

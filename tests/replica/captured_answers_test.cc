@@ -1,4 +1,4 @@
-// Conversations of servers of 2.5.0, as captured (spec/internal-rpc.md 8.1), in which a replica server
+// Conversations of servers of 2.5.0, as captured, in which a replica server
 // of ours takes one side: it asks the very bytes that were asked then, is given the bytes that were
 // answered, and gets as far. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>

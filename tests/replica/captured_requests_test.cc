@@ -1,4 +1,4 @@
-// What servers of 2.5.0 said to each other, as captured (spec/internal-rpc.md 8.1), said to a replica
+// What servers of 2.5.0 said to each other, as captured, said to a replica
 // server of ours: it answers by the form of the table, byte for byte what it would encode again, and
 // lives on. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>

@@ -67,7 +67,7 @@ TEST_F(SlowMembersTest, ToAMetaServerOfOurs) {
 }
 
 // One of 2.5.0 can't skip an address in a field that it doesn't know, and ends
-// (spec/internal-rpc.md 6, A1). It numbers no reports.
+// (replica/OLDER.md 3). It numbers no reports.
 TEST_F(SlowMembersTest, NeverToAnOlderOne) { EXPECT_FALSE(AreSaid()); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // OldPrimary: a stand-in for a 2.5.0 primary, as far as a learner meets one
-// (spec/internal-rpc.md 3.5, 3.8): it answers the learn request from its list or with the names of
+// (replica/OLDER.md): it answers the learn request from its list or with the names of
 // its log files, serves them by the file RPCs, hears completion, and makes members. What goes wrong
 // is told by its hooks.
 // SPDX-License-Identifier: Apache-2.0

@@ -1,4 +1,4 @@
-// Each edge of the reads of several records (spec/wire-protocol.md 4.11 to 4.14), on both engines.
+// Each edge of the reads of several records, on both engines.
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/read_operations.h"
 

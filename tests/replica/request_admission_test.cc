@@ -1,6 +1,6 @@
 // What becomes of clients' requests before anything is done for them: the protocol's errors
-// (spec/wire-protocol.md 7.2) in their order, throttles and denials (8.2), reads of secondaries
-// (8.3), and requests whose clients have given up. SPDX-License-Identifier: Apache-2.0
+// (pacifica/PROTOCOL.md 4.1) in their order, throttles and denials, reads of secondaries,
+// and requests whose clients have given up. SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
