@@ -28,7 +28,7 @@ class CheckedEngineFactory : public EngineFactory {
     std::function<void()> installed;
   };
   // Whether members that applied a mutation under other times applied other content: a 2.5.0 server
-  // prepares it again without one (spec/replication.md 1.5.9).
+  // prepares it again without one (pacifica/PROTOCOL.md 2.2).
   enum class Times : uint8_t { kCount, kDoNotCount };
   CheckedEngineFactory(EngineFactory& inner, SimNode& node, std::string server,
                        CommitChecker& checker, OpenEngines& open, Events events,

@@ -40,7 +40,7 @@ struct OldHost {
   EngineFactory& engines;
   SimRandom& random;
   const OldServerOptions options;
-  // "A6 replica2 1.0: ...": by internal-rpc.md 7 a process of 2.5.0 has ended.
+  // "A6 replica2 1.0: ...": by that row of replica/README.md a process of 2.5.0 has ended.
   std::function<void(std::string)> violate;
   OldStore* store = nullptr;  // null: what its replicas have stays in memory
   bool is_connected = false;

@@ -1,4 +1,4 @@
-// OldPrepareList: the prepare list of a 2.5.0 server, by spec/replication.md 1.4. What its process
+// OldPrepareList: the prepare list of a 2.5.0 server. What its process
 // would assert is told as a fault, in words.
 //
 // Threads   One.

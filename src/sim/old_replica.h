@@ -1,10 +1,11 @@
-// OldReplica: one replica of a 2.5.0 server, by the specification (spec/replication.md 1.1 to 1.13):
+// OldReplica: one replica of a 2.5.0 server, as that behaves:
 // roles, two-phase commit, learning on either side, restart. It knows nothing of what is ours: no
 // field of an id from 1000 on is read or sent.
 //
-// Shapes    Where a process of 2.5.0 would end (spec/internal-rpc.md 7), or a message breaks the rules
-//           of 3.x, it says so by OldHost::violate with the row, and takes the message for lost.
-//           Otherwise it is as good as 2.5.0 can be; what the specification calls a bug of it that
+// Shapes    Where a process of 2.5.0 would end (replica/README.md, A1 to A21), or a message breaks
+//           the rules of replica/OLDER.md 2, it says so by OldHost::violate with the row, and takes
+//           the message for lost.
+//           Otherwise it is as good as 2.5.0 can be; a bug of it that
 //           loses data by itself it does not do:
 //             - it looks at its lease whenever it answers a client;
 //             - a primary that restarted in place serves no reads before it has committed what it held;

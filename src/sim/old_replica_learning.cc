@@ -184,7 +184,7 @@ void OldReplica::EndRound() {
   Learn(signature_);
 }
 
-// By internal-rpc.md 3.5.
+// What would end a learner of 2.5.0 (replica/OLDER.md 2).
 bool OldReplica::IsSound(const LearnResponse& response) const {
   const LearnState& state = response.state;
   std::string odd;

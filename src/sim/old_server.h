@@ -1,10 +1,10 @@
 // OldServer: a stand-in for a replica server of version 2.5.0, one life of it, on a SimNode or as a
-// process (tests/older): beacons, config syncs, its replicas, and the files they hand out. It speaks by
-// the specification only, so that clusters of both versions can be tried (spec/internal-rpc.md,
-// spec/replication.md).
+// process (tests/older): beacons, config syncs, its replicas, and the files they hand out. It speaks as
+// 2.5.0 only, so that clusters of both versions can be tried (replica/OLDER.md).
 //
-// Shapes    What its process would not survive (internal-rpc.md 7) is told by `violate`, led by the
-//           row; so is a header that breaks the rules for messages between servers (0, 3.1).
+// Shapes    What its process would not survive (replica/README.md, A1 to A21) is told by `violate`,
+//           led by the row; so is a header that breaks the rules for messages between servers
+//           (replica/OLDER.md 2).
 // Threads   One strand. Lifetime: environment, transport, engines and disk outlive it; when a life
 //           ends without more ado, its process was killed, and the disk has what was written.
 // SPDX-License-Identifier: Apache-2.0

@@ -83,7 +83,7 @@ bool SimCluster::MembersAreEqual() const {
 bool SimCluster::DroppedTablesAreGone() const {
   return churn_->IsIdle() &&
          std::none_of(engines_.begin(), engines_.end(), [this](const auto& open) {
-           // A 2.5.0 server's config sync leaves learners alone (spec/replication.md 1.9).
+           // A 2.5.0 server's config sync leaves learners alone.
            const bool is_older =
                std::any_of(servers_.begin(), servers_.end(), [&open](const auto& server) {
                  return server->is_older && server->name == open.first.first;
@@ -179,8 +179,8 @@ void SimCluster::NoteLastCopy(const PartitionConfiguration& before,
 }
 
 // Where acknowledged writes may be lost with the power, as those of 2.5.0 servers may, meta does not
-// choose among members that contradict each other once nobody is left (spec/meta-and-admin.md 1.6): a person does. As where
-// the last copy is lost: what the checkers refuse is an empty one in its place.
+// choose among members that contradict each other once nobody is left (meta/STATE.md 6.4): a person
+// does. As where the last copy is lost: what the checkers refuse is an empty one in its place.
 bool SimCluster::IsLeftToOperator() const {
   return std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
     return IsWanted(entry.first) && entry.second.MemberCount() == 0 &&

@@ -1,4 +1,4 @@
-// G9: every block of every file of a replica, damaged in five ways, while its server is down and
+// Every block of every file of a replica, damaged in five ways, while its server is down and
 // while it runs. Never a wrong answer, the server lives, a peer repairs the copy, and no peer takes
 // the damage over.
 // SPDX-License-Identifier: Apache-2.0

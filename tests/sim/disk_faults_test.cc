@@ -1,4 +1,4 @@
-// G10, F17, F18: a sync or write that fails fences the replicas whose bytes it covered and no
+// A sync or write that fails fences the replicas whose bytes it covered and no
 // other; a slow disk is noticed.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// G11, F18: a disk that fills up. Reads go on, new writes are refused with an error that every
+// A disk that fills up. Reads go on, new writes are refused with an error that every
 // client knows, nothing is fenced or set aside, and it heals by itself.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>

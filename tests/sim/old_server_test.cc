@@ -1,5 +1,6 @@
 // The stand-in for a server of 2.5.0 tells of what its process would not survive: each row of
-// spec/internal-rpc.md 7 that concerns a replica server, sent to it by a peer that breaks the rules.
+// A1 to A21 (replica/README.md) that concerns a replica server, sent to it by a peer that breaks
+// the rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/old_server.h"
 

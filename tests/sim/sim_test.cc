@@ -128,8 +128,8 @@ TEST_F(SimSeeds, SeedsThatWereOnceRedAreGreen) {
   EXPECT_GT(count, 0);
 }
 
-// T-31, in whole clusters: nothing acknowledged is lost, nobody reads what is outdated, and each
-// partition has its members again.
+// The meta server's state put back, in whole clusters: nothing acknowledged is lost, nobody reads
+// what is outdated, and each partition has its members again.
 TEST_F(SimSeeds, AnOlderCopyOfMetasStateIsCaughtUp) {
   for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_OLDER_COPIES", 8); ++seed) {
     SimCluster cluster(SimClusterOptions::OlderCopyPutBack(seed));
