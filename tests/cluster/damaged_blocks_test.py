@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""G9 on real processes: one block of a file of a stopped server is damaged, for each of its replicas or for the server itself.
+"""One block of a file of a stopped server is damaged, for each of its replicas or for the server itself.
 It starts again, and everything is read, from it as primary and from every member: never a wrong answer, nothing
 acknowledged is lost, the server lives, and within 60 s it leads every partition and answers everything.
 
