@@ -1,5 +1,5 @@
 // The table a replica belongs to, as its directory remembers it: file .app-info
-// (the form of older versions).
+// (engine/FORMAT.md 2.1).
 //
 // Shapes    08 00 00 DE AD BE EF 00, then Thrift-JSON:
 //           {"0":{"rec":{"1":{"i32":1},"2":{"str":"pegasus"}, … }}}, fields in id order,

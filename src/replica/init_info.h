@@ -1,4 +1,4 @@
-// InitInfo: the small durable state of one replica, file .init-info.
+// InitInfo: the small durable state of one replica, file .init-info (engine/FORMAT.md 2.2).
 //
 // Shapes    Compact JSON without a newline, these keys in this order:
 //           {"init_ballot":3,"init_durable_decree":0,

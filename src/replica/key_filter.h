@@ -1,4 +1,4 @@
-// KeyFilter: which hash or sort keys a read is about.
+// KeyFilter: which hash or sort keys a read is about (rpc/PROTOCOL.md 6).
 //
 // Threads   Immutable.
 // SPDX-License-Identifier: Apache-2.0

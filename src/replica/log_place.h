@@ -1,5 +1,5 @@
 // LogPlace: where a replica's private log lies: beside its data, or with all others in one
-// directory (log_placement = home).
+// directory (log_placement = home; engine/FORMAT.md 1.4).
 //
 // Shapes    data  <replica directory>/{plog/,.arion-log}
 //           home  <log home>/<name of the replica directory>/{plog/,.arion-log,.arion-data}, and in

@@ -1,4 +1,4 @@
-// What reads of several records answer, from a view of the
+// What reads of several records answer (rpc/PROTOCOL.md 6), from a view of the
 // engine; no threads, no replica.
 //
 // Errors    Of the engine: its status. Of the request: the answer's `error`.

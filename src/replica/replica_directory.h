@@ -1,5 +1,5 @@
 // The directories of replicas: how they are called, which are loaded, where a new one goes, how
-// one is set aside.
+// one is set aside (engine/FORMAT.md 1).
 //
 // Shapes    <data directory>/<app id>.<index>.<app type>/
 //               {.app-info,.init-info,.arion-log,plog/,data/,learn/}

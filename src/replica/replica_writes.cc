@@ -32,7 +32,7 @@ void Replica::Write(WriteCode code, InboundRequest request, RequestTimes times) 
         Admission::kAsked);
 }
 
-// The checks are in the protocol's order (pacifica/PROTOCOL.md 4.1).
+// The checks are in the protocol's order (rpc/PROTOCOL.md 4.4).
 void Replica::Write(WriteCode code, ClientRequest request, Instant deadline, Admission admission) {
   if (IsTooLate(deadline)) return request.responder.Drop();
   const auto refuse = [&](ErrorCode error) { request.responder.Reply(error); };

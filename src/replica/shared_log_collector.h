@@ -1,5 +1,5 @@
 // SharedLogCollector: removes the files of a shared log that was taken over, oldest first, as soon
-// as no replica needs them, down to none (legacy/collection_planner.h).
+// as no replica needs them, down to none (legacy/FORMAT.md 4).
 //
 // Shapes    A round each interval: ask all replicas, plan, have those that hold it back flush (a
 //           bounded number), remove. Each removal is durable before the next, so no hole ever

@@ -1,5 +1,5 @@
 // SharedLogTakeOver: while replicas open on an older version's data, hands each of them what only
-// the shared log has (legacy/README.md).
+// the shared log has (legacy/FORMAT.md 3).
 //
 // Shapes    A pass begins when every replica that was expected has joined or failed to open: the
 //           log is read once, in the pool of its disk, a piece ahead of what is handled; each

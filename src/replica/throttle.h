@@ -1,5 +1,5 @@
 // Throttles of one partition: its share of what its table may take each second
-// (messages/table_environments.h). Pure.
+// (rpc/PROTOCOL.md 7.3). Pure.
 //
 // Units     A table's limit N is N / partitions + 1 for each of them.
 // SPDX-License-Identifier: Apache-2.0

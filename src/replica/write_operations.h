@@ -1,5 +1,5 @@
 // WriteOperation: a client's write decoded, and what becomes of it: updates for the log and the
-// answer. INCR and CHECK_... are decided here, once, from the
+// answer (rpc/PROTOCOL.md 5). INCR and CHECK_... are decided here, once, from the
 // record they look at; the log then holds plain puts and removes.
 //
 // Errors    InvalidArgument: the body does not decode. What decodes and can't be right is an

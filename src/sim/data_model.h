@@ -1,5 +1,5 @@
 // DataModel: what an operation of the data API may do to one hash key and may answer: the sequential
-// specification that histories are checked against. Knows nothing of the
+// specification that histories are checked against (rpc/PROTOCOL.md 5, 6). Knows nothing of the
 // servers' code.
 //
 // Shapes   Whether a record near its expiry is still there is open while the servers' wall clocks

@@ -1,4 +1,4 @@
-// OldLog: a private log as a 2.5.0 server writes it, in memory: a block a
+// OldLog: a private log as a 2.5.0 server writes it (wal/FORMAT.md), in memory: a block a
 // write, a new file whenever one is asked for. What was written survives the process, but not the
 // power: nothing of it is ever flushed. A process that leaves files behind has each piece written
 // there too, by OldLogFiles.

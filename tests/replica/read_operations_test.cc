@@ -1,4 +1,4 @@
-// Each edge of the reads of several records, on both engines.
+// Each edge of the reads of several records (rpc/PROTOCOL.md 6), on both engines.
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/read_operations.h"
 

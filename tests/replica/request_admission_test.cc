@@ -1,5 +1,5 @@
 // What becomes of clients' requests before anything is done for them: the protocol's errors
-// (pacifica/PROTOCOL.md 4.1) in their order, throttles and denials, reads of secondaries,
+// (rpc/PROTOCOL.md 4.4) in their order, throttles and denials, reads of secondaries,
 // and requests whose clients have given up. SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Each edge of the writes: what is logged and what is answered.
+// Each edge of the writes (rpc/PROTOCOL.md 5): what is logged and what is answered.
 // SPDX-License-Identifier: Apache-2.0
 #include "replica/write_operations.h"
 

@@ -1,5 +1,5 @@
 // PayloadKeys: which records an update of a mutation names, read from its payload
-// (messages/client_messages.h).
+// (wal/FORMAT.md 3.2).
 //
 // Errors    DataLoss: the payload is not what its code says. Takes any bytes; keys point into them.
 // Threads   Pure. SPDX-License-Identifier: Apache-2.0
