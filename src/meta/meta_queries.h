@@ -15,9 +15,9 @@ namespace arion {
 enum class QueryAudience {
   kServersAndTools,  // RDSN: configurations as they are
   // THFT: a partition that lost its primary names whom it will most likely get, or had last. The Go
-  // clients refuse a whole table when one of its partitions has no primary (rpc/PROTOCOL.md 7.1), so
-  // that one failover would keep them from re-routing all others. Whoever is named refuses what it
-  // can't serve (ERR_INVALID_STATE), which makes every client ask again; the real
+  // clients refuse a whole table when one of its partitions has no primary (rpc/PROTOCOL.md 7.1),
+  // so that one failover would keep them from re-routing all others. Whoever is named refuses what
+  // it can't serve (ERR_INVALID_STATE), which makes every client ask again; the real
   // change of primary has a larger ballot. A partition that never had one stays as it is: there is
   // nobody to name, and the admin clients wait for it after a create.
   kThriftClients,
