@@ -1,4 +1,4 @@
-"""Requests as they were captured from real clients, and what a server must make of them.
+"""Requests as they were captured from real clients (rpc/PROTOCOL.md 2, 5 and 6), and what a server must make of them.
 
     captured_frames.run(table)     # rows as data_api_cases.run; `table` says which header version carries them
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One block of a file of a stopped server is damaged, for each of its replicas or for the server itself.
-It starts again, and everything is read, from it as primary and from every member: never a wrong answer, nothing
-acknowledged is lost, the server lives, and within 60 s it leads every partition and answers everything.
+"""Damage at rest, on real processes: one block of a file of a stopped server is damaged, for each of its replicas or for the
+server itself. It starts again, and everything is read, from it as primary and from every member: never a wrong answer,
+nothing acknowledged is lost, the server lives, and within 60 s it leads every partition and answers everything.
 
     tests/cluster/damaged_blocks_test.py [--seconds N] [--seed N]   # a sample; without arguments what CI runs
     tests/cluster/damaged_blocks_test.py --all                      # until each block of each file had each damage

@@ -1,4 +1,4 @@
-"""Each operation of the data API and each of its edges, spoken in plain frames.
+"""Each operation of the data API and each of its edges (rpc/PROTOCOL.md 5 and 6), spoken in plain frames.
 
     data_api_cases.run(meta_address, "temp", header_version=1)    # rows of (operation, edge, what is wrong or None)
 

@@ -28,7 +28,7 @@ import harness
 from kill_test import Writer
 
 MIB = 1 << 20
-HEALS_SECONDS = 10  # after space returns
+HEALS_SECONDS = 10
 LEFT_SECONDS = 30  # a disk that takes no writes, by its replicas
 SYSTEM_PYTHON = "/usr/bin/python3"  # the one Debian's modules are for
 
@@ -477,7 +477,7 @@ class FailingDisk(DiskFaults):
         self.check_nothing_is_lost()
 
     def test_a_slow_disk_loses_its_primaries_then_its_members_and_gets_them_back(self):
-        """Times measured from when flushes begin to take 0.8 s."""
+        """Times are measured from when flushes begin to take 0.8 s."""
         self.start(FaultyDisk)
         begin = time.monotonic()
         self.disk.rules({"op": "fsync", "seconds": 0.8})
@@ -488,7 +488,7 @@ class FailingDisk(DiskFaults):
         harness.wait_for("no write waits for it any more", lambda: self.roles_of_victim()[1] == 0, 30)
         left = time.monotonic() - begin
         print(f"slow disk: marked after {marked:.1f} s, primaries moved after {moved:.1f} s, members left after {left:.1f} s "
-              "(goals: 5, 10, 15 s)", flush=True)
+              "(goals of G12: 5, 10, 15 s)", flush=True)
         self.wait_written(500)
         self.assertEqual(self.roles_of_victim(), (0, 0), "it stays away while its disk is slow")
         self.disk.rules()

@@ -105,7 +105,7 @@ class Metrics(harness.ClusterTest):
         self.assertGreaterEqual(harness.value_of(samples, "arion_partition_configuration_changes_total"), 3 * 8)
 
     def test_the_metrics_an_operator_watches_have_their_old_names(self):
-        """Those that an operator watches, but for features Arion does not have."""
+        """What older collectors ask for, but for features Arion does not have."""
         harness.run([os.path.join(harness.BUILD, "arion_shell"), "--meta", self.cluster.meta.address, "-e", "use temp; set h s v; get h s"])
 
         def names_of(server):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the Go clients do when a server refuses them: both versions against a scripted server that
+"""What the Go clients do when a server refuses them (rpc/PROTOCOL.md 4.6): both versions against a scripted server that
 speaks the frames, because a real one can't be brought to give every answer when a test wants it. What is checked is
 what our servers may count on: who comes back, when, and whether the table is looked up again first. Then what real
 servers say by themselves: throttled, denied, silent, dead.
