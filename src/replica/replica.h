@@ -1,5 +1,7 @@
 // Replica: one replica in motion. Turns requests into the core's events, calls Step, carries out
-// the effects: log, engine, messages, answers. It judges nothing.
+// the effects: log, engine, messages, answers. What a member must do the core judges. Judged here:
+// which clients' requests are admitted (denials, throttles, quotas, holding them while a
+// configuration changes), and when to checkpoint, compact and warm the cache.
 //
 // Shapes    Effects are carried out strictly in the order of their Steps; those that must wait
 //           for the disk first (a ballot, a log made void, an engine exchanged) hold back
