@@ -1,5 +1,5 @@
 // Blob: bytes that the wire announces as a struct but writes as length + bytes
-// (spec/wire-protocol.md 2.2).
+// (rpc/PROTOCOL.md 3.3).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -15,7 +15,7 @@ uint32_t Crc32c(std::string_view bytes, uint32_t previous = 0);
 // CRC-64/NVME (reflected 0x9A6C9329AC4BC9B5); check value AE8B14860A799888. Empty input: 0.
 uint64_t Crc64(std::string_view bytes);
 
-// The hash that chooses a raw key's partition (spec/wire-protocol.md 5.2): of its hash key, or of
+// The hash that chooses a raw key's partition (engine/FORMAT.md 5.1): of its hash key, or of
 // its sort key if the hash key is empty. A raw key shorter than it says is hashed whole.
 uint64_t PartitionHash(std::string_view raw_key);
 

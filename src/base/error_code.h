@@ -1,5 +1,5 @@
-// The RPC-level and meta-level error names of the protocol (spec/wire-protocol.md 7.1). The wire
-// carries names; numbers are positions in the list and appear only in two NFS answers.
+// The RPC-level and meta-level error names of the protocol (rpc/PROTOCOL.md 4.2). The wire
+// carries names; a number, the position in the list, travels only in the answer to GET_FILE_SIZE.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -105,11 +105,11 @@ static_assert(kErrorCodeCount == 88);
 std::string_view ErrorCodeName(ErrorCode code);      // "ERR_OK"
 ErrorCode ErrorCodeFromName(std::string_view name);  // unknown names: kUnknown
 // The nearest name that every THFT client knows: 0..77 without 51, 61, 62, 63, 65
-// (spec/wire-protocol.md 7.1, rule 2).
+// (rpc/PROTOCOL.md 4.3).
 ErrorCode SafeForThriftClients(ErrorCode code);
 std::ostream& operator<<(std::ostream& out, ErrorCode code);
 
-// Storage status integers inside data responses (spec/wire-protocol.md 7.3).
+// Storage status integers inside data responses (rpc/PROTOCOL.md 4.5).
 enum class StorageError : int32_t {
   kOk = 0,
   kNotFound = 1,

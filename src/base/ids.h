@@ -37,7 +37,7 @@ struct PartitionId {
     return {static_cast<int32_t>(static_cast<uint64_t>(packed) & 0xffffffffu),
             static_cast<int32_t>(static_cast<uint64_t>(packed) >> 32)};
   }
-  // What every message for one partition carries in its header (spec/internal-rpc.md 3.1).
+  // What every message for one partition carries in its header (rpc/PROTOCOL.md 2.5).
   int32_t thread_hash() const {
     return static_cast<int32_t>(static_cast<uint32_t>(app_id) * 7919u +
                                 static_cast<uint32_t>(index));

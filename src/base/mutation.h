@@ -1,8 +1,8 @@
 // Mutation: what a primary orders, every member logs, and every member applies.
 //
 // Shapes   (ballot, decree) names it; equal names mean equal content. `updates` holds either
-//          several PUT/REMOVE or exactly one of any other code. Raw bytes (spec/disk-formats.md
-//          2.5; the same in logs, prepares, LT_CACHE):
+//          several PUT/REMOVE or exactly one of any other code. Raw bytes (wal/FORMAT.md 3.1;
+//          the same in logs, prepares, LT_CACHE):
 //            0 i64 version 0 · 8 i32 app_id · 12 i32 index · 16 i64 ballot · 24 i64 decree ·
 //            32 i64 log_offset · 40 i64 last_committed · 48 i64 timestamp us · 56 i32 n ·
 //            60 n x {i32 length, name, i32 serialization, i32 length}, then n payloads;

@@ -1,4 +1,4 @@
-// Raw keys: hash key and sort key as one byte string (spec/wire-protocol.md 6.1).
+// Raw keys: hash key and sort key as one byte string (engine/FORMAT.md 5).
 //
 // Shapes   u16 big-endian length of the hash key (0..65534), hash key, sort key. Byte order of raw
 //          keys is the order of records within a partition.

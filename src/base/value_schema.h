@@ -1,4 +1,4 @@
-// ValueSchema: the bytes of a stored value (spec/wire-protocol.md 6.2, spec/disk-formats.md 4.4).
+// ValueSchema: the bytes of a stored value (engine/FORMAT.md 6).
 //
 // Shapes   Big-endian.   v0: u32 expiry · user data      v1: u32 expiry · u64 time tag · user data
 //                        v2: u8 0x82 · u32 expiry · u64 time tag · user data

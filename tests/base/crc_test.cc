@@ -39,7 +39,7 @@ TEST(Crc32c, IsTheSameHoweverLongTheTextAndWhereItLies) {
             << n << " bytes from " << from;
 }
 
-// spec/wire-protocol.md 5.3: computed with the Java and Go clients.
+// engine/FORMAT.md 5.1; computed with the Java and Go clients.
 TEST(Crc64, MatchesTheClients) {
   EXPECT_EQ(Crc64(""), 0u);
   EXPECT_EQ(Crc64("a"), 0x8c2f8445b4cbfc3cu);
@@ -58,7 +58,7 @@ TEST(Crc64, MatchesTheClients) {
   EXPECT_EQ(Crc64("\xff\xff\xff\xff\xff\xff\xff\xff"), 0xffffffffffffffffu);
 }
 
-// spec/wire-protocol.md 6.1.
+// engine/FORMAT.md 5.
 TEST(PartitionHash, IsOfTheHashKeyOrElseTheSortKey) {
   EXPECT_EQ(PartitionHash("\0\0"sv), 0u);
   EXPECT_EQ(PartitionHash("\0\0abc"sv), 0x05e5cabb3fc1faebu);

@@ -8,7 +8,7 @@
 namespace arion {
 namespace {
 
-TEST(Endpoint, PacksAsTheWireWantsIt) {  // spec/wire-protocol.md 2.3
+TEST(Endpoint, PacksAsTheWireWantsIt) {  // rpc/PROTOCOL.md 3.3
   EXPECT_EQ(Endpoint::Parse("127.0.0.1:34801")->packed(), 0x7f00000187f10001u);
   EXPECT_EQ(Endpoint::Parse("10.0.0.1:34801")->packed(), 0x0a00000187f10001u);
   EXPECT_EQ(Endpoint::Parse("192.168.1.20:8080")->packed(), 0xc0a801141f900001u);

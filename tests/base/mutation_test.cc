@@ -21,7 +21,7 @@ Mutation Sample() {
   return m;
 }
 
-// A5 of spec/internal-rpc.md 7: a member of 2.5 ends where a mutation names another code than its own.
+// wal/FORMAT.md 3.1: a member of 2.5 ends where a mutation names another code than its own.
 TEST(MutationTest, ItsCodesAreThoseThatOlderVersionsHave) {
   const std::set<std::string_view> theirs = {
       "RPC_REPLICATION_WRITE_EMPTY", "RPC_RRDB_RRDB_PUT",

@@ -8,7 +8,7 @@ namespace {
 
 using std::string_literals::operator""s;
 
-// Vectors of spec/wire-protocol.md 6.1.
+// Vectors of engine/FORMAT.md 5.
 TEST(RawKey, JoinsAsOnTheWire) {
   EXPECT_EQ(JoinRawKey("", ""), "\0\0"s);
   EXPECT_EQ(JoinRawKey("", "abc"), "\0\0abc"s);

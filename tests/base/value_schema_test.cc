@@ -7,7 +7,7 @@
 namespace arion {
 namespace {
 
-// Vectors of spec/wire-protocol.md 6.2.
+// Vectors of engine/FORMAT.md 6.
 constexpr uint32_t kExpiry = 0x12345678;
 constexpr TimeTag kTag{.timestamp_us = 0x0005d6e1f3a2b4, .cluster_id = 1, .deleted = false};
 
