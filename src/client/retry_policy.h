@@ -1,5 +1,5 @@
-// RetryPolicy: what one attempt's error says about the operation, and how long to wait. Pure;
-// follows the C++ column of spec/wire-protocol.md 7.4.
+// RetryPolicy: what one attempt's error says about the operation, and how long to wait
+// (rpc/PROTOCOL.md 4.6). Pure.
 //
 // Promises K2  Everything not known to be a refusal may have happened.
 // SPDX-License-Identifier: Apache-2.0

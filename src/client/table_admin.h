@@ -1,5 +1,4 @@
-// TableAdmin: what administrators ask of the meta server (spec/wire-protocol.md 3.5,
-// spec/meta-and-admin.md 2.4).
+// TableAdmin: what administrators ask of the meta server (rpc/PROTOCOL.md 7.2).
 //
 // Errors   DeadlineExceeded: no meta server answered in time, or only one that finds it done
 //          already, perhaps by an attempt before; a change may or may not have been made.

@@ -1,7 +1,7 @@
 // TableRouter: which partition of a table holds a key, and who its primary is. Pure.
 //
 // Shapes    Partition = CRC-64 of the hash key (of the sort key when that is empty) mod the
-//           partition count (spec/wire-protocol.md 5.2).
+//           partition count (engine/FORMAT.md 5.1).
 // Promises  K1  A partition's configuration is replaced only by one of an equal or higher ballot,
 //               unless it was forgotten: an answer of a lagging meta server never leads back.
 // SPDX-License-Identifier: Apache-2.0

@@ -150,7 +150,7 @@ TEST_F(ClusterClientTest, HeadersNamePartitionAndHashes) {
   EXPECT_EQ(sent.to, kServer1);
   EXPECT_EQ(sent.request.partition_hash, 0xaae1fd17e635e4dau);
   EXPECT_EQ(sent.request.pid, (PartitionId{2, 2}));
-  EXPECT_EQ(sent.request.thread_hash, 0x3de0);  // spec/wire-protocol.md 1.6's example
+  EXPECT_EQ(sent.request.thread_hash, 0x3de0);  // rpc/PROTOCOL.md 2.5
 }
 
 TEST_F(ClusterClientTest, TimeToLiveBecomesAnAbsoluteExpiry) {

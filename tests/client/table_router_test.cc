@@ -31,7 +31,7 @@ TEST(TableRouter, TheHashModTheCountChoosesThePartition) {
   ASSERT_TRUE(router.Update(Answer(2, {{3, 10}, {3, 11}, {3, 12}})).ok());
   ASSERT_TRUE(router.IsKnown());
   const uint64_t hash = PartitionHash(JoinRawKey("h1", "s1"));
-  EXPECT_EQ(hash, 0xaae1fd17e635e4dau);  // spec/wire-protocol.md 6.1
+  EXPECT_EQ(hash, 0xaae1fd17e635e4dau);  // engine/FORMAT.md 5.1
   const TableRouter::Route route = router.Find(hash);
   EXPECT_EQ(route.pid, (PartitionId{2, static_cast<int32_t>(hash % 3)}));
   EXPECT_EQ(route.primary, Node(static_cast<uint16_t>(10 + hash % 3)));
