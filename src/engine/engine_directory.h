@@ -3,7 +3,7 @@
 //
 // Shapes   <data>/<content>               the engine's own files ("rdb", "memory")
 //          <data>/checkpoint.<decree>     a whole checkpoint; any other name with "checkpoint"
-//                                         in it is a left-over (spec/disk-formats.md 4.5)
+//                                         in it is a left-over (engine/FORMAT.md 3)
 //          <data>/install.<decree>        a durable content that is to become <content>;
 //                                         install.tmp is not one yet
 // Threads  Thread-safe; everything but newest() waits for the disk.

@@ -1,4 +1,4 @@
-// RocksdbEngine: a replica's data in RocksDB, in the form spec/disk-formats.md 4 lays down, so that
+// RocksdbEngine: a replica's data in RocksDB, in the form of engine/FORMAT.md 4, so that
 // Pegasus 2.1 to 2.5 can open it and theirs opens here.
 //
 // Shapes   <data>/rdb: column families `default` (records) and `pegasus_meta_cf` (decimal numbers).

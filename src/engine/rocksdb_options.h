@@ -1,5 +1,5 @@
 // The RocksDB options that keep a replica's database readable to Pegasus 2.1 to 2.5
-// (spec/disk-formats.md 4.2). Included by engine/rocksdb_engine.cc alone: it names RocksDB's types.
+// (engine/FORMAT.md 4.2). Included by engine/rocksdb_engine.cc alone: it names RocksDB's types.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
