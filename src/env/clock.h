@@ -28,7 +28,7 @@ class Clock {
   mutable AgreedTime agreed_;
 };
 
-// Expiry times count seconds since 2016-01-01 UTC (spec/wire-protocol.md 4.3).
+// Expiry times count seconds since 2016-01-01 UTC (engine/FORMAT.md 6).
 constexpr int64_t kExpiryEpochUnixSeconds = 1451606400;
 // Clocks that agree may lie so far apart; what expired so recently is kept.
 constexpr int64_t kMarginMicros = 5'000'000;

@@ -2,7 +2,7 @@
 // io_uring is refused.
 //
 // Shapes    A file opened for direct I/O writes whole 4096-byte pages. Where a flush of the device
-//           is known to cover every completed direct overwrite (ext4 with barriers; perf.md 2.6) one
+//           is known to cover every completed direct overwrite (ext4 with barriers) one
 //           fdatasync serves all files: that of a nameless file that is never written, so it has
 //           nothing of its own to write. Elsewhere each such write carries RWF_DSYNC.
 //           Buffered and growing writes are followed by their own file's fdatasync.

@@ -203,7 +203,7 @@ TEST_P(PosixLogDeviceTest, DoesNotFollowALinkInALogsPlace) {
   EXPECT_FALSE(device_->Open(Path("log"), false).ok());
 }
 
-// perf.md 2.6: a flush serves every write that completed before it; each such write waits for one.
+// A flush serves every write that completed before it; each such write waits for one.
 class FlushCount {
  public:
   explicit FlushCount(const std::string& path) {
