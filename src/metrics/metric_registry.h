@@ -35,7 +35,7 @@ enum class MetricKind { kCounter, kGauge, kHistogram };
 // Sources that can say more than a table's sums say each partition's when asked.
 enum class MetricLevel { kTable, kPartition };
 
-// What a family is called in the old versions' JSON (spec/meta-and-admin.md 4.2); empty: as here.
+// What a family is called in the old versions' JSON (decision 27); empty: as here.
 // A label's name in braces stands for its value: "{operation}_latency_ns".
 struct OldMetricName {
   std::string name;

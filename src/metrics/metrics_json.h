@@ -1,5 +1,5 @@
 // What was read of a MetricRegistry as the JSON of the old versions' GET /metrics
-// (spec/meta-and-admin.md 4.3), under the old names where there are such.
+// (decision 27), under the old names where there are such.
 //
 // Shapes    Samples with a `disk` label belong to entity disk@<tag>, those with a `partition` (2.1)
 //           to replica@2.1, with a `table_id` to table@2, with a `task` or `queue` to that profiler
