@@ -1,5 +1,5 @@
 // What administrators' tools say to the meta server, beside creating, dropping and listing
-// (meta_messages.h): spec/meta-and-admin.md 2.4. SPDX-License-Identifier: Apache-2.0
+// (meta_messages.h): rpc/PROTOCOL.md 7.2. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>

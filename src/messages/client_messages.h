@@ -1,4 +1,4 @@
-// What clients ask of a partition's primary (spec/wire-protocol.md 4).
+// What clients ask of a partition's primary (rpc/PROTOCOL.md 5 and 6).
 //
 // Shapes    "raw key": base/raw_key.h. Expiry times are absolute, in seconds since 2016; 0 = never;
 //           negative ones are read as u32. `error` is a StorageError. Enumerations travel as plain

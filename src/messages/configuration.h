@@ -1,5 +1,4 @@
-// Tables, partitions and who serves them (spec/wire-protocol.md 3, spec/replication.md 1.1 and
-// 1.8).
+// Tables, partitions and who serves them (rpc/PROTOCOL.md 7).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -3,7 +3,7 @@
 // the visitor that turns them into bytes.
 //
 // Member type -> wire type: bool, int8_t, int32_t, int64_t, enum (i32), std::string (string), Blob,
-// PartitionId, Endpoint, ErrorCode, HostPort (the raw types of spec/wire-protocol.md 2.2),
+// PartitionId, Endpoint, ErrorCode, HostPort (the raw types of rpc/PROTOCOL.md 3.3),
 // std::vector (list), std::set (set), std::map (map), struct. A plain member is always written;
 // std::optional only when set.
 //

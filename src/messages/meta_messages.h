@@ -1,5 +1,5 @@
-// What replica servers, clients and tools say to the meta server (spec/wire-protocol.md 3;
-// spec/replication.md 1.7-1.9; spec/meta-and-admin.md 2). SPDX-License-Identifier: Apache-2.0
+// What replica servers, clients and tools say to the meta server (rpc/PROTOCOL.md 7,
+// 8.5 and 8.6). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "messages/configuration.h"
@@ -20,7 +20,7 @@ inline constexpr char kRpcDuplicationSync[] = "RPC_CM_DUPLICATION_SYNC";
 inline constexpr char kRpcConfigProposal[] = "RPC_CONFIG_PROPOSAL";
 inline constexpr char kRpcTableChanged[] = "RPC_ARION_TABLE_CHANGED";
 
-// Bits of arion_caps (spec/internal-rpc.md 6).
+// Bits of arion_caps.
 inline constexpr int64_t kCapsTellsDurability = 2;
 
 struct BeaconMessage {
@@ -30,7 +30,7 @@ struct BeaconMessage {
   std::optional<int64_t> start_time;  // ms of process start (wall); larger = restarted
   std::optional<HostPort> hp_from_node;
   std::optional<HostPort> hp_to_node;
-  // Arion's extensions (spec/internal-rpc.md 6). The message must stay below 1000 bytes with its
+  // Arion's extensions (rpc/PROTOCOL.md 3.6). The message must stay below 1000 bytes with its
   // header.
   std::optional<int64_t> arion_caps;
   std::optional<std::string> arion_version;
@@ -116,7 +116,7 @@ struct ReplicaInfo {
   std::string app_type;
   std::string disk_tag;
   std::optional<int32_t> manual_compact_status;  // a ManualCompactStatus
-  // Arion's extensions (spec/internal-rpc.md 6; decisions 5 and 28, spec/replication.md 1.9 [NEW]).
+  // Arion's extensions (rpc/PROTOCOL.md 3.6; decisions 5 and 28).
   std::optional<int8_t> durability;
   std::optional<bool> unclean;  // the last stop was not clean, or something was cut from the log
   std::optional<bool> loading;  // found on disk, not serving yet

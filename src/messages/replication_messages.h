@@ -1,5 +1,4 @@
-// What the members of a partition say to each other (spec/replication.md 1.5, 1.10, 1.11;
-// spec/internal-rpc.md 3).
+// What the members of a partition say to each other (rpc/PROTOCOL.md 8).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -37,7 +36,7 @@ struct ReplicaConfiguration {
   bool pop_all = false;
   bool split_sync_to_child = false;
   std::optional<HostPort> hp_primary;
-  std::optional<int64_t> arion_caps;  // Arion's extension (spec/internal-rpc.md 6)
+  std::optional<int64_t> arion_caps;  // Arion's extension (rpc/PROTOCOL.md 3.6)
   // Arion's: of the last decree that this message calls committed; absent: the sender can't tell.
   std::optional<Ballot> committed_ballot;
   template <class S, class V>
@@ -66,7 +65,7 @@ struct PrepareAck {
   Decree last_committed_decree_in_prepare_list;
   std::optional<int64_t> receive_timestamp;   // ns
   std::optional<int64_t> response_timestamp;  // ns
-  // Arion's extensions (spec/internal-rpc.md 6).
+  // Arion's extensions (rpc/PROTOCOL.md 3.6).
   // a Durability: where the mutation was when this ack was sent
   std::optional<int8_t> durability;
   std::optional<Decree> synced_decree;  // everything up to here is on stable storage

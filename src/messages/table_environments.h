@@ -1,4 +1,4 @@
-// Table environments (spec/meta-and-admin.md 1.9): the keys that act here, and how their values are
+// Table environments (rpc/PROTOCOL.md 7.3): the keys that act here, and how their values are
 // read. The meta server refuses what doesn't parse, replicas act on what does. Pure.
 //
 // Errors    InvalidArgument with what was expected; for a person.

@@ -1,5 +1,5 @@
 // What tools, recovering meta servers and secured clients ask of any server
-// (spec/meta-and-admin.md 2.5, 2.7; spec/wire-protocol.md 8.1). SPDX-License-Identifier: Apache-2.0
+// (rpc/PROTOCOL.md 9 and 2.7). SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// How many members a partition needs for a write (spec/replication.md 1.5): asked by its primary,
+// How many members a partition needs for a write (decision 4): asked by its primary,
 // shown by the meta server.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
