@@ -1,5 +1,5 @@
-// Which files of a shared log may go, who holds it back, and who shall flush (spec/disk-formats.md
-// 6.2 column N, 6.3, 6.4; decision 11). Pure.
+// Which files of a shared log may go, who holds it back, and who shall flush (legacy/FORMAT.md 4;
+// decision 11). Pure.
 //
 // Shapes    A replica releases a file when its checkpoints hold every decree of it that may lie in
 //           it, or when all of the file is void for it, or when it has nothing in it. Files go from

@@ -1,4 +1,4 @@
-// Which files of a shared log need not be read (spec/disk-formats.md 5.3). Pure.
+// Which files of a shared log need not be read (legacy/FORMAT.md 2.2). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

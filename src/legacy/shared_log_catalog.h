@@ -1,5 +1,5 @@
 // SharedLogCatalog: the files of the shared log that an older version left in one folder, as their
-// names and first blocks say (spec/disk-formats.md 2, 5.2, 5.3). Looks, and changes nothing.
+// names and first blocks say (legacy/FORMAT.md 2). Looks, and changes nothing.
 //
 // Shapes    log.<index>.<start offset>, consecutive indexes, each with a whole first block whose map
 //           says for every replica the largest decree of all *earlier* files. The newest file may

@@ -1,7 +1,7 @@
 // SharedLogReader reads a shared log once, from one file on to its end, in pieces.
 //
 // Shapes    A block is given out whole or not at all. The newest file may end in the middle of a
-//           block (spec/disk-formats.md 2.7): that is its end, torn_tail() says where. An older one
+//           block (legacy/FORMAT.md 2.1): that is its end, torn_tail() says where. An older one
 //           may, if the next one starts exactly there.
 // Errors    DataLoss: damaged, or files that do not join; names file, offset, and the replicas whose
 //           mutations may lie behind. Others: the disk. After an error only SkipDamaged goes on.

@@ -1,4 +1,4 @@
-// TakeOverPlanner: what one replica takes from the shared log (spec/disk-formats.md 5.4). Pure.
+// TakeOverPlanner: what one replica takes from the shared log (legacy/FORMAT.md 3.2). Pure.
 //
 // Shapes    First every valid record of the private log (OnPrivate), then every record of the shared
 //           log (OnShared), each in log order. What is to be taken goes into the private log, in the

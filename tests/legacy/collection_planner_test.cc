@@ -11,7 +11,7 @@ namespace {
 constexpr PartitionId k10{1, 0}, k11{1, 1}, k21{2, 1};
 using Blocking = CollectionPlan::Blocking;
 
-// The files of slog-three-files (spec/disk-formats.md A.3).
+// The files of slog-three-files (legacy/FORMAT.md 9.1).
 std::vector<CollectionFile> ThreeFiles() {
   return {{7600, {{k10, Decree(11)}, {k11, Decree(22)}, {k21, Decree(1)}}},
           {7943, {{k10, Decree(11)}, {k11, Decree(23)}, {k21, Decree(3)}}},
@@ -98,7 +98,7 @@ TEST(CollectionPlanner, TheNewestFilesMaximaCountItsHeaderAndItsContent) {
   EXPECT_EQ(maxima[1].end_offset, 150);
 }
 
-// Appendix A.4: 6 replicas block now.
+// legacy/FORMAT.md 9.2: 6 replicas block now.
 TEST(FlushLimit, TheVectorsOfTheSpecification) {
   struct Case {
     size_t before, conf, limit, flushed;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A model of the old version (2.3 to 2.5), written from spec/disk-formats.md alone: what it would
+"""A model of the old version (2.3 to 2.5), written from the formats alone (legacy/FORMAT.md): what it would
 read from a folder of logs, what it would refuse, and what a replica's state is after its start.
 
   old_version_model.py fixtures DIR...   each DIR holds logs and expected.jsonl: is the line

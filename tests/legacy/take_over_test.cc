@@ -1,5 +1,5 @@
-// Our server on old directories: acceptance tests and scenarios of spec/disk-formats.md 7, by their
-// names. SPDX-License-Identifier: Apache-2.0
+// Our server on old directories: acceptance tests and scenarios of legacy/FORMAT.md 7 and 8, by
+// their names. SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
