@@ -49,7 +49,7 @@ class ConnectionHost {
 };
 
 // Whether a message carries checksums: beacons and their answers do, on every channel
-// (spec/internal-rpc.md 1.3).
+// (rpc/PROTOCOL.md 2.6).
 Checksums ChecksumsFor(std::string_view rpc_name);
 
 class AsioConnection : public ByteStream, public std::enable_shared_from_this<AsioConnection> {

@@ -37,8 +37,8 @@ std::chrono::nanoseconds Chrono(absl::Duration d) {
   return std::chrono::nanoseconds(absl::ToInt64Nanoseconds(d));
 }
 
-// Meta servers that do not lead answer in the struct when the caller can't be forwarded
-// (spec/internal-rpc.md 1.8).
+// Meta servers that do not lead answer in the struct when the caller can't be forwarded (bit 10 of
+// rpc/PROTOCOL.md 2.5).
 bool IsMetaCall(std::string_view name) { return name.starts_with("RPC_CM_") || name == kRpcBeacon; }
 
 }  // namespace

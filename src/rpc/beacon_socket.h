@@ -1,4 +1,4 @@
-// BeaconSocket: beacons over UDP (spec/internal-rpc.md 1.7): one frame a datagram, answered to the
+// BeaconSocket: beacons over UDP (rpc/PROTOCOL.md 1.2): one frame a datagram, answered to the
 // header's `from`.
 //
 // Threads   Its loop's thread. SPDX-License-Identifier: Apache-2.0

@@ -1,5 +1,5 @@
 // Frames: the bytes of one message on a connection, in the two framings
-// (spec/wire-protocol.md 1.2-1.6, spec/internal-rpc.md 1.1-1.3). Pure: no socket, no clock.
+// (rpc/PROTOCOL.md 2). Pure: no socket, no clock.
 //
 // Shapes   THFT request v0  48 bytes big endian: "THFT" 0, 4 version 0, 8 header length 48, 12 crc,
 // 16 body length,
@@ -32,7 +32,7 @@ constexpr size_t kThriftV0HeaderBytes = 48;
 constexpr size_t kThriftV1HeaderBytes = 16;
 constexpr size_t kRpcNameBytesMax = 47;
 constexpr size_t kThriftMetaBytesMax = 64 << 10;
-// One frame of a stranger, and of a peer known to be a server (spec/internal-rpc.md 1.9).
+// One frame of a stranger, and of a peer known to be a server (rpc/PROTOCOL.md 1.3).
 constexpr uint64_t kStrangerFrameBytesMax = uint64_t{64} << 20;
 constexpr uint64_t kServerFrameBytesMax = uint64_t{512} << 20;
 

@@ -1,5 +1,5 @@
 // PendingCalls: the calls of one transport that wait for their answer, by id. Answers are matched
-// over the whole process, whatever connection they come on (spec/internal-rpc.md 0, rule 7).
+// over the whole process, whatever connection they come on (rpc/PROTOCOL.md 2.5).
 //
 // Threads   Thread-safe. Promises: `done` runs at most once, on its strand.
 // SPDX-License-Identifier: Apache-2.0

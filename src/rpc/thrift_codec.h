@@ -1,4 +1,4 @@
-// Messages as bytes: the Thrift binary protocol with its six raw types (spec/wire-protocol.md 2).
+// Messages as bytes: the Thrift binary protocol with its six raw types (rpc/PROTOCOL.md 3).
 //
 // Errors    InvalidArgument: what does not decode, with the struct's name. Known ids of another
 //           type are skipped; unknown fields are skipped by their announced type; nothing allocates
@@ -46,7 +46,7 @@ absl::StatusOr<PrepareRequest> DecodePrepare(std::string_view bytes,
                                              HostPortTwins twins = HostPortTwins::kEmpty);
 absl::StatusOr<PartitionId> PreparePid(std::string_view bytes);
 
-// The meta struct of THFT header version 1 (spec/wire-protocol.md 1.3), not wrapped.
+// The meta struct of THFT header version 1 (rpc/PROTOCOL.md 2.2), not wrapped.
 struct ThriftRequestMeta {
   int32_t app_id = 0;
   int32_t partition_index = 0;

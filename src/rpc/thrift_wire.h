@@ -1,5 +1,5 @@
 // What Writer and Reader agree on: which of the six raw types a C++ type is, what an enum's unknown
-// values mean, and which address a host_port is the twin of (spec/wire-protocol.md 2).
+// values mean, and which address a host_port is the twin of (rpc/PROTOCOL.md 3.3 to 3.5).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -2,7 +2,7 @@
 //
 // Shapes    `body` is always the *wrapped* argument or result: an anonymous struct with one field
 //           (id 0 or 1), as it lies in a THFT args struct, an RDSN body, and a mutation's update
-//           (spec/internal-rpc.md 2.1). RPC_PREPARE's body is three parts (3.3). Encode/decode:
+//           (rpc/PROTOCOL.md 3.1). RPC_PREPARE's body is three parts (8.1 there). Encode/decode:
 //           rpc/thrift_codec.h.
 // Errors    RPC-level, by name: what the peer said, or kTimeout, kNetworkFailure (could not
 //           connect, or the connection closed before the answer), kInvalidData (undecodable

@@ -428,7 +428,8 @@ TEST_F(AsioTransportTest, DroppedRespondersSayNothing) {
   EXPECT_EQ(results_->Take()->error, ErrorCode::kTimeout);
 }
 
-// A3, A14, A15 of spec/internal-rpc.md 7: what ends a server of 2.5.
+// What ends a server of 2.5: another payload format, forwarding it did not ask for, a partition in
+// a meta request.
 TEST_F(AsioTransportTest, CallsBetweenServersSayNothingThatEndsAnOlderVersions) {
   StartServer();
   AsioTransport caller(&loops_, {.listen = kLoopbackAnyPort});

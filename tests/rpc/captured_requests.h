@@ -1,4 +1,4 @@
-// What servers of 2.5.0 asked each other, as captured (spec/internal-rpc.md 8.1), to be asked of ours.
+// What servers of 2.5.0 asked each other, as captured (decision 31), to be asked of ours.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

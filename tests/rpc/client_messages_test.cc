@@ -1,4 +1,4 @@
-// What real clients send and accept (spec/wire-protocol.md, appendix A), byte by byte.
+// What real clients send and accept (rpc/PROTOCOL.md 5 to 7), byte by byte.
 // SPDX-License-Identifier: Apache-2.0
 #include "messages/client_messages.h"
 

@@ -32,7 +32,7 @@ Result FirstResult(std::string_view bytes, std::string* error = nullptr) {
   return result;
 }
 
-// spec/wire-protocol.md 1.9 to 1.12 and 1.6.
+// Captured from real clients; the last is the one of rpc/PROTOCOL.md 2.5.
 const std::string kGetV0 = FromHex(
     "54484654 00000000 00000030 00000000 0000002b 00000000 00000002 00000002 00000bb6 00003de0 "
     "aae1fd17e635e4da"

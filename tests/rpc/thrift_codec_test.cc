@@ -159,7 +159,7 @@ TEST(ThriftCodecTest, BadBodiesAreRefusedByName) {
       << n11.status();
 }
 
-// spec/wire-protocol.md, appendix A.
+// As captured.
 TEST(ThriftCodecTest, ArgumentsOfRealClientsAreRead) {
   auto put = DecodeWrapped<UpdateRequest>(
       FromHex("0c0001 0c0001 00000006 000268317331 0c0002 00000002 7631 080003 147b5290 00 00"));
