@@ -1,4 +1,4 @@
-// The bytes of a private log (spec/disk-formats.md 2): the old versions' format, so that rolling
+// The bytes of a private log (wal/FORMAT.md 2): the old versions' format, so that rolling
 // back works.
 //
 //   file  := block block* [torn bytes, or zeros while the file is written]

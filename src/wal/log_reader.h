@@ -25,13 +25,13 @@
 
 namespace arion {
 
-// How a file's content ends (spec/disk-formats.md 2.7).
+// How a file's content ends (wal/FORMAT.md 4.1).
 enum class LogEnd : uint8_t {
   kEof,         // exactly behind a block
   kTruncated,   // inside a block: its bytes end too early
   kCorrupt,     // a block with the wrong magic, a negative length or the wrong checksum
   kUnreadable,  // checksum right, yet the content is not ours to read: file header, mutation,
-                // offset. CORRUPT of 2.7, too
+                // offset. Older versions call it CORRUPT
 };
 std::string_view LogEndName(LogEnd end);  // "EOF", "TRUNCATED", "CORRUPT", "UNREADABLE"
 
@@ -99,9 +99,9 @@ class LogReader {
   size_t block_bytes_ = 0;  // of the largest block so far
 };
 
-// Decision 9's *valid block*, where the CRC chain can't be followed: the first position in [from,
-// size) with magic, its own position, a length that fits, at least one mutation, all of them
-// readable, of `pid` and at their offset.
+// A *valid block* (decision 9; wal/FORMAT.md 4.3), where the CRC chain can't be followed: the first
+// position in [from, size) with magic, its own position, a length that fits, at least one mutation,
+// all of them readable, of `pid` and at their offset.
 absl::StatusOr<std::optional<uint64_t>> FindValidBlock(const ReadableFile& file, uint64_t from,
                                                        uint64_t size, int64_t start_offset,
                                                        PartitionId pid);

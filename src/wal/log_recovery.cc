@@ -191,14 +191,14 @@ class Recovery {
         kept.push_back(std::move(file));
         continue;
       }
-      // A file that can't be read now may be read later: nothing is renamed, unlike 5.2.
+      // A file that can't be read now may be read later: nothing is renamed.
       if (!read.ok()) return Damaged(file, View(read.status().message()));
       if (file.is_ours()) {
         RETURN_IF_ERROR(JudgeOwnWithoutFirstBlock(**opened, reader, i + 1 == logs_.size(), &file));
         kept.push_back(std::move(file));
         continue;
       }
-      // Spec 5.2's table: set aside; a hole this makes fails below.
+      // wal/FORMAT.md 7.2: set aside; a hole this makes fails below.
       const std::string& why = reader.reason();
       LOG(WARNING) << "[" << options_.pid << "] " << PathOf(file)
                    << " of other origin has no first block (" << why << "): renamed to .removed";
@@ -432,7 +432,7 @@ class Recovery {
                                                         options_.pid.ToString()));
     CHECK(file.fate == File::Fate::kKeep) << "V4";
     CHECK_GE(view.log_offset(), file.entry.name.start_offset);  // the reader compared them
-    // Ballots count even in void records: elections rely on the largest one seen (spec 5.4-1).
+    // Ballots count even in void records: elections rely on the largest one seen.
     summary_.max_ballot = std::max(summary_.max_ballot, view.ballot());
     if (view.log_offset() < options_.valid_start_offset) return absl::OkStatus();
     ++summary_.mutations;
@@ -540,8 +540,8 @@ class Recovery {
     return to.WriteAt(begin, bytes);
   }
 
-  // The info file is newer than the log (spec 5.7): every record here is void, and new ones would
-  // be, too.
+  // The info file is newer than the log (wal/FORMAT.md 7.6): every record here is void, and new
+  // ones would be, too.
   absl::Status DropVoidFiles() {
     CHECK(uncommitted_.empty()) << "V1: they hold what is not void";
     LOG(WARNING) << "[" << options_.pid << "] the log ends at " << log_.end_offset

@@ -1,21 +1,20 @@
 // LogRecovery: from whatever a crash, a clean stop or an older version left in a log folder to a
-// log that can go on: replayed, durable, cut where it was torn (decision 9; spec/disk-formats.md
-// 2.7 and 5.2 for files of other origin).
+// log that can go on: replayed, durable, cut where it was torn (decision 9; wal/FORMAT.md 7).
 //
 // Shapes    Steps, each durable before the next and repeatable after a crash: judge and replay
 //           every file; save bytes to be cut as <file>.tail and truncate, also what seems trimmed
 //           already unless the stop was clean; write the last block again; sync every kept file and
 //           the folder; append the uncommitted tail anew to a new file. Nothing is changed before
-//           every file has been judged, but for the `.removed` of 5.2's table. After a clean stop
-//           only what the engine lacks of the newest file is read; all else is done as ever.
+//           every file has been judged, but for the `.removed` of wal/FORMAT.md 7.2. After a clean
+//           stop only what the engine lacks of the newest file is read; all else is done as ever.
 // Promises  V1  The files of the result follow each other; what comes behind them is not void.
 //           V2  What is set aside lies behind all that is kept.
 //           V3  A file of other origin is never cut. Files go unread, all they hold applied, only
 //               where the last of them lost its end, which was in the page cache.
 //           V4  What is written anew was read from files that are kept.
-// Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by 5.2's table,
-//           nothing deleted. FailedPrecondition: something lies there that is not ours to judge (a
-//           symbolic link, another replica's log, a number beyond 2^62).
+// Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by wal/FORMAT.md
+//           7.2, nothing deleted. FailedPrecondition: something lies there that is not ours to
+//           judge (a symbolic link, another replica's log, a number beyond 2^62).
 // Threads   Waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,4 +1,4 @@
-// Which files of a private log may go (spec/disk-formats.md 6.1). Pure.
+// Which files of a private log may go (wal/FORMAT.md 8). Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

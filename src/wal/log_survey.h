@@ -78,7 +78,7 @@ struct LogFolderNames {
 };
 absl::StatusOr<LogFolderNames> ListLogFolder(FileSystem& files, const std::string& directory);
 
-// A whole log by the rule of spec/disk-formats.md 5.2 and 5.3, for any partitions: what an old
+// A whole log by the rule of wal/FORMAT.md 7.2, for any partitions: what an old
 // version finds when it opens and replays it.
 struct OldRuleReplay {
   enum class Verdict {

@@ -8,7 +8,7 @@
 namespace arion {
 namespace {
 
-// perf.md 6, the slowest row on one thread: Debian's RocksDB, 1,000-byte puts, apply included.
+// The slowest that was measured on one thread: Debian's RocksDB, 1,000-byte puts, apply included.
 constexpr double kBytesPerSecond = 232e6;
 constexpr double kMutationsPerSecond = 200e3;
 

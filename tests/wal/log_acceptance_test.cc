@@ -1,8 +1,8 @@
-// The acceptance tests of spec/disk-formats.md 7.2 that are about a private log, by their names;
+// The acceptance tests of legacy/FORMAT.md 8 that are about a private log, by their names;
 // real files of other origin; and what we write, read by the old versions' rule.
 //
-// reliability.md: B7 (what is torn and what is damaged are told apart: A02, A04), F14 and F16 (what a
-// crash of an older version left is read, repeatedly: A02, A05).
+// Of tests/sim/known_bugs.md: B7 (what is torn and what is damaged are told apart: A02, A04), F14
+// and F16 (what a crash of an older version left is read, repeatedly: A02, A05).
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
@@ -316,8 +316,8 @@ TEST_F(RealFilesTest, SharedLogsOfPegasus25DecodeToTheRowsOfItsOwnReader) {
 
 // ---- what we write ----
 
-// Spec 2.2 to 2.7, from the bytes alone: strict, and by nothing of wal/. The mutations' raw bytes, by
-// decree; a wrong byte fails the test.
+// wal/FORMAT.md 2 to 4, from the bytes alone: strict, and by nothing of wal/. The mutations' raw
+// bytes, by decree; a wrong byte fails the test.
 class OldVersionsReader {
  public:
   void ReadDirectory(const std::string& directory) {

@@ -151,7 +151,7 @@ TEST_F(LogBadInputTest, AnEmptyFileInTheMiddleIsNamed) {
       for (const std::string& name : w.Names()) Claim(name);
       ExpectRefused(absl::StatusCode::kDataLoss, second_name, "arion_log verify");
     } else {
-      // spec/disk-formats.md 5.2: set aside, and the hole it leaves is refused.
+      // wal/FORMAT.md 7.2: set aside, and the hole it leaves is refused.
       const absl::Status status = w.Open();
       EXPECT_TRUE(absl::IsDataLoss(status)) << status;
       EXPECT_THAT(std::string(status.message()), HasSubstr("a hole"));

@@ -33,7 +33,7 @@ TEST(LogFormatTest, OffsetsBeyondTheOffsetSpaceAreAnError) {
     EXPECT_TRUE(absl::IsOutOfRange(ParseLogFileName(name).status())) << name;
 }
 
-// spec/disk-formats.md 2.10.
+// wal/FORMAT.md 2.4.
 TEST(LogFormatTest, FirstBlockIsTheWorkedExample) {
   char block[kFirstBlockBytes];
   EXPECT_EQ(

@@ -63,7 +63,7 @@ class LogRecoveryTest : public ::testing::Test {
   const std::string second = TestLogBytes({{MakeMutation(3, 50)}}, first_end, 2);
 };
 
-// ---- files of other origin: spec/disk-formats.md 2.7 and 5.2 to the letter ----
+// ---- files of other origin: wal/FORMAT.md 7.2 to the letter ----
 
 TEST_F(LogRecoveryTest, FixtureBasicIsReplayed) {
   REQUIRE_FIXTURE(SpecFixtures());
@@ -213,7 +213,7 @@ TEST_F(LogRecoveryTest, WhatIsNotOursToJudgeIsNamedAndLeft) {
   EXPECT_THAT(w.Names(), ElementsAre("log.1.0"));
 }
 
-// ---- our own files: decision 9; reliability.md: B7 (a torn tail is cut, damage is refused) ----
+// ---- our own files: decision 9; B7 of tests/sim/known_bugs.md: a torn tail is cut, damage refused
 
 TEST_F(LogRecoveryTest, B7_OwnTornTailIsCutAndKeptBeside) {
   const size_t content = TestLogBytes({{MakeMutation(1, 50)}}).size();
@@ -412,7 +412,7 @@ TEST_F(LogRecoveryTest, AnErrorOfTheSinkFailsTheOpen) {
   EXPECT_TRUE(absl::IsAborted(status));
 }
 
-// spec/disk-formats.md 2.10: decrees 1 and 2 in one block, 3 in another.
+// wal/FORMAT.md 2.4: decrees 1 and 2 in one block, 3 in another.
 TEST_F(LogRecoveryTest, OurWriterWritesTheWorkedExample) {
   REQUIRE_FIXTURE(SpecFixtures());
   PutFixture("plog-basic");

@@ -140,7 +140,7 @@ TEST_F(PrivateLogReadingTest, WhatWasDroppedIsOutOfRange) {
   EXPECT_EQ(Read(200).front(), 200);
 }
 
-// spec/disk-formats.md 6.1.
+// wal/FORMAT.md 8.
 TEST_F(PrivateLogReadingTest, TheReserveKeepsFilesForMembersThatComeBack) {
   PrivateLogOptions options = TestLogOptions();
   options.segment_bytes_max = 64 << 10;
@@ -196,7 +196,7 @@ TEST_F(PrivateLogReadingTest, ReplayIsEstimatedByWhatLiesAboveTheCheckpoint) {
   EXPECT_EQ(w.log->EstimatedReplay(Decree(5000)), absl::ZeroDuration());
 }
 
-// reliability.md's EIO on read, of a file that is part of the log.
+// EIO on read, of a file that is part of the log.
 TEST_F(PrivateLogReadingTest, AReadErrorIsDataLossThatNamesTheFile) {
   ASSERT_TRUE(w.Open().ok());
   Fill(1, 100, 1000);
