@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Puts and gets of 1000-byte values through the official Go client, against one meta and three replica servers on
-this machine (perf.md section 7's runs: 45 and 50 client threads), durable (fsync) unless --durability says otherwise.
+this machine (45 and 50 client threads, as the peer was measured), durable (fsync) unless --durability says otherwise.
 
 Prints each run and the medians: operations a second, latency, and CPU a operation of the three replica servers
 (utime + stime) and of the whole machine (/proc/stat, kernel workers included).

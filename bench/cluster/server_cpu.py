@@ -9,7 +9,7 @@ GET, PUT, CHECK_AND_SET, MULTI_GET of 10 and of 1000, and a scan of a whole tabl
 
 One meta and three replica servers on this machine, 8 partitions x 3 replicas, durable, 1000-byte values, 100,000 rows.
 Servers that share a machine's cores share its event loops too, at least one each; ARION_THREADS=N gives each N, 0 their default.
-A fixed number of operations each, rounds interleaved, medians (smallest-largest). Peer: perf.md section 7.
+A fixed number of operations each, rounds interleaved, medians (smallest-largest). Peer: measured apart.
 SPDX-License-Identifier: Apache-2.0
 """
 

@@ -303,7 +303,7 @@ class PrivateLogLoop {
 // as a log in its steady state goes round in: a file that is written, one that is kept and a spare.
 inline uint64_t RawFileBytes(int logs) { return 3 * BenchSegmentBytes(logs); }
 
-// The least a log of this method (perf.md 2.6) must do: copy, checksum, one write at a time into
+// The least a log of this method must do: copy, checksum, one write at a time into
 // pre-written space, blocks packed behind each other. The load is the private logs': each record has
 // its own beginning and end. It names no files: it writes one from the front again.
 class RawLoop {

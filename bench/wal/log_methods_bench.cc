@@ -1,5 +1,5 @@
-// The methods of perf.md 2.3 side by side, closed loop: what each way of making log writes durable
-// can do on this disk. Arguments: logs, outstanding records in all, bytes a record.
+// The methods of wal/raw_log.h side by side, closed loop: what each way of making log writes
+// durable can do on this disk. Arguments: logs, outstanding records in all, bytes a record.
 // SPDX-License-Identifier: Apache-2.0
 #include <benchmark/benchmark.h>
 

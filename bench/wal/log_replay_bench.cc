@@ -1,5 +1,5 @@
-// Replay without apply: what the log's reading costs beside a raw loop over the same files (perf.md
-// section 6): read 1 MiB, checksum, walk the headers of the mutations, build nothing.
+// Replay without apply: what the log's reading costs beside a raw loop over the same files:
+// read 1 MiB, checksum, walk the headers of the mutations, build nothing.
 //
 //   RawLoop      pread 1 MiB + crc32c + header walk
 //   LogReader    blocks as views, as recovery and arion_log read them

@@ -1,5 +1,5 @@
 // Raw loops: the least that each way of writing logs must do, in as little code as possible, to
-// measure the private log against (perf.md 2.3). They copy and checksum as a log does; they keep no
+// measure the private log against. They copy and checksum as a log does; they keep no
 // promise but the order of writes.
 //
 // Shapes    A RawLog is one file: blocks as in wal/log_format.h, from the front again when the file

@@ -277,7 +277,7 @@ def methods(runs):
     shapes = runs.arguments(names[0])
     rows = [[shape(a)] + [" · ".join(number(runs.median(n, a, c)) for c in ("items_per_second", "p99_us", "cpu_us"))
                           for n in names] for a in shapes]
-    return (["### Methods beside (perf.md 2.3)", "", "Raw loops: records/s · p99 µs · CPU µs a record.", ""] +
+    return (["### Methods beside", "", "Raw loops: records/s · p99 µs · CPU µs a record.", ""] +
             table([""] + [runs.label(n, shapes[0]) for n in names], rows))
 
 
@@ -409,8 +409,8 @@ def replay(runs, goals):
                 goals.hold(f"replay without apply, {name[9:]}: ≥ 0.8 of the raw loop", where, ratio, at_least=wanted)
             row += [number((runs.median(name, a, "bytes_per_second") or 0) / 1e6), times(ratio, at_least=wanted)]
         rows.append(row)
-    return (["### Replay without apply", "", "MB/s, and its ratio to a raw loop that reads, checksums and walks the headers "
-             "(perf.md 6). `log_replay_bench.cc` says what each builds.", ""] +
+    return (["### Replay without apply", "", "MB/s, and its ratio to a raw loop that reads, checksums and walks the "
+             "headers. `log_replay_bench.cc` says what each builds.", ""] +
             table(["", "raw loop"] + [x for n in others for x in (n[9:], "×")], rows))
 
 
