@@ -54,7 +54,7 @@ TEST(JsonLine, PrintsLongListsInPieces) {
   EXPECT_EQ(out.substr(out.size() - 13), "{\"i\":9999}]}\n");
 }
 
-// ---- payloads (spec/disk-formats.md 2.6) ----
+// ---- payloads (wal/FORMAT.md 3.2) ----
 
 std::string Blob(std::string_view bytes) {
   std::string out;
