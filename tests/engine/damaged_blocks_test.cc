@@ -1,5 +1,4 @@
-// G9 of RocksDB's own files: every block of each, damaged in five ways. What opens shows what it
-// held at the decree it claims, or says that it can't be read.
+// RocksDB's own files: every block of each, damaged in five ways. What opens shows what it held at the decree it claims, or says that it can't be read.
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our server took a shared log over, then the power went (the simulated disk of the crash tests), then `prepare-rollback`
 ran, with more power cuts in between: the old version, played by the model, opens what is left and finds every
-acknowledged row (G19), with the shared log and without it.
+acknowledged row, with the shared log and without it.
 
   rollback_crash_test.py TEST_LEGACY
 """

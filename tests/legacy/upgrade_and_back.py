@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""By hand, G19 of the reliability goals: from 2.3 to ours and back, again and again, under load, with kill -9 at random
+"""By hand, goal G19 of bench/RESULTS.md: from 2.3 to ours and back, again and again, under load, with kill -9 at random
 points; the model of the old version stands for its binary.
 
   ARION_BUILD=build tests/legacy/upgrade_and_back.py [--kills=200 --seed=N]

@@ -1,4 +1,4 @@
-// What may happen to one block of one file at rest (G9), on the simulator's disk.
+// What may happen to one block of one file at rest, on the simulator's disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

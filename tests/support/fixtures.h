@@ -10,7 +10,7 @@ namespace arion {
 
 // What real servers of older versions wrote and said; ARION_FIXTURES: elsewhere.
 std::string RealFixtures();
-// What was made for the specification; ARION_SPEC_FIXTURES: elsewhere.
+// What was made by the formats' description; ARION_SPEC_FIXTURES: elsewhere.
 std::string SpecFixtures();
 bool AreFixturesDemanded();
 std::string Slurp(const std::string& path);  // a whole file; empty: it can't be read

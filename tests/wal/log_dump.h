@@ -1,4 +1,4 @@
-// A log file as text: by our reader, by the specification's own tool, and as the JSON rows beside the
+// A log file as text: by our reader, by an independent tool, and as the JSON rows beside the
 // real fixtures.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -1,5 +1,5 @@
-// How the writer fails and recovers: a full disk (G11), failing and short writes (F18, G10), failed
-// flushes (F17). And how it groups.
+// How the writer fails and recovers: a full disk, failing and short writes, failed flushes. And how
+// it groups.
 // SPDX-License-Identifier: Apache-2.0
 #include "wal/log_writer.h"
 
