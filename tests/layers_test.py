@@ -31,7 +31,7 @@ DOORS = {
     r"histedit\.h": [r"tools/shell/line_reader\.cc"],
     r"benchmark/.*": [r"bench/.*"],
 }
-# Documents the project was built from; they lie beside it, not in it.
+# Documents the project was built from; they lie beside it, not in it. citations_test.py lists what still cites them.
 SHARED_DOCUMENTS = r"spec/.*\.md|(perf|reliability|libraries|decisions|style)\.md"
 
 TOOLS = {"base", "messages", "env", "metrics", "rpc", "client"}
