@@ -185,7 +185,7 @@ TEST_F(LogAcceptanceTest, EveryFixtureDirectoryIsReadAsTheToolReadsIt) {
     }
   }
   EXPECT_EQ(ours, ToolDump(paths));
-  // Appendix A.1.
+  // Each of the made folders is among them.
   for (const char* name :
        {"plog-basic", "plog-torn-tail", "plog-torn-middle-legal", "plog-offset-gap", "plog-bad-crc",
         "plog-zero-tail", "plog-empty-last", "plog-stray-names", "plog-reproposed", "plog-hole",
@@ -200,7 +200,7 @@ class RealFilesTest : public ::testing::Test {
   void SetUp() override { REQUIRE_FIXTURE(RealFixtures()); }
 };
 
-// Appendix A.2.
+// Private logs that Apache Pegasus wrote for its own tests.
 TEST_F(RealFilesTest, UpstreamPlog) {
   struct Expected {
     const char* file;
