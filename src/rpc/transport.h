@@ -39,7 +39,8 @@ enum class Framing : uint8_t { kThriftV0, kThriftV1, kRdsn };
 struct RequestHeader {
   std::string name;  // RPC code, at most 47 characters
   PartitionId pid;   // 0.0 in server-to-server messages
-  // 0 or unreal for some clients (rpc/PROTOCOL.md 2.1): never a reason to drop by itself, see timeout_is_real
+  // 0 or unreal for some clients (rpc/PROTOCOL.md 2.1): never a reason to drop by itself, see
+  // timeout_is_real
   int32_t timeout_ms = 0;
   bool timeout_is_real = false;  // RDSN and THFT v1
   int32_t thread_hash = 0;
