@@ -31,8 +31,6 @@ DOORS = {
     r"histedit\.h": [r"tools/shell/line_reader\.cc"],
     r"benchmark/.*": [r"bench/.*"],
 }
-# Documents the project was built from; they lie beside it, not in it. citations_test.py lists what still cites them.
-SHARED_DOCUMENTS = r"spec/.*\.md|(perf|reliability|libraries|decisions|style)\.md"
 
 TOOLS = {"base", "messages", "env", "metrics", "rpc", "client"}
 TOOLS_BY_FOLDER = {"dev": {"*"}, "log": TOOLS | {"wal", "legacy", "engine"},
@@ -183,7 +181,7 @@ class Documents(unittest.TestCase):
             for name in re.findall(r"`([A-Za-z0-9_./-]+)`", text):
                 is_file = re.search(r"\w\.(h|cc|py|sh|md|txt|cmake|go|thrift)$", name)
                 is_path = "/" in name and name.split("/")[0] in self.folders
-                if (not is_file and not is_path) or re.match(SHARED_DOCUMENTS, name):
+                if not is_file and not is_path:
                     continue
                 bases = [os.path.dirname(readme), "", "src", "include"]
                 if not any(os.path.exists(os.path.join(ROOT, base, name)) for base in bases):

@@ -1,4 +1,4 @@
-// OlderDisk: the data directory of a replica server of version 2.5.0 (spec/disk-formats.md 1 to 3, 5.2)
+// OlderDisk: the data directory of a replica server of version 2.5.0 (engine/FORMAT.md, wal/FORMAT.md)
 // beside its engines: read as it reads it, written as it writes it. Nothing of a log is flushed.
 //
 // Shapes    <data directory>/<app id>.<index>.<app type>/{.app-info,.init-info,plog/log.*}. What is ours

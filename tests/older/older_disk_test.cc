@@ -1,5 +1,5 @@
 // What the stand-in leaves on a disk, and what it takes of what lies there: its own, a real 2.5.0
-// server's, and the acceptance tests of spec/disk-formats.md 7.2 that are about a private log.
+// server's, and the acceptance tests of legacy/FORMAT.md 7 that are about a private log.
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/older/older_disk.h"
 

@@ -1,5 +1,5 @@
 // OlderEngines: engines as a 2.5.0 server opens them: one whose files hold more than its newest
-// checkpoint makes a checkpoint at once (spec/disk-formats.md 4.5).
+// checkpoint makes a checkpoint at once (engine/FORMAT.md 7).
 //
 // Threads   As EngineFactory. Lifetime: `engines` outlives it.
 // SPDX-License-Identifier: Apache-2.0

@@ -58,7 +58,7 @@ class ReplicaServerTest : public ReplicaServerWorld {
   }
 };
 
-// spec/internal-rpc.md 3.1.
+// replica/OLDER.md 2.
 TEST_F(ReplicaServerTest, MessagesBearThePartitionsThreadToPeersAndNoneToTheMetaServer) {
   std::map<std::string, std::optional<int32_t>> threads;
   network_.on_request = [&threads, meta = meta_.address()](Endpoint from, Endpoint,

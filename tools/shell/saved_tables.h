@@ -2,7 +2,7 @@
 // was dropped and until when, ids), as a JSON file that a person can read; for a meta server that takes its place.
 //
 // Shapes    {"saved_tables":1,"saved_second":…,"cluster_name":…,"meta_servers":[…],"function_level":…,
-//           "tables":[…]}; a table's members are app_info's, by the names of spec/meta-and-admin.md 1.2.
+//           "tables":[…]}; a table's members are app_info's, by the names of meta/STATE.md 1.2.
 // Errors    InvalidArgument: it is no such file, with what is wrong and where. FailedPrecondition: JSON can't
 //           hold it.
 // SPDX-License-Identifier: Apache-2.0
