@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0
 
 import collections
 import itertools
+import json
 import socket
 import struct
 import threading
@@ -65,11 +66,14 @@ def list_field(number, kind, items):
     return b"\x0f" + struct.pack(">hbi", number, kind, len(items)) + b"".join(items)
 
 
-def app_info(app_id, table, partitions=1, duplicating=False):
-    return (thft.i32_field(1, 1) + thft.string_field(2, "pegasus") + thft.string_field(3, table) + thft.i32_field(4, app_id) +
-            thft.i32_field(5, partitions) + b"\x0d" + struct.pack(">hbbi", 6, 11, 11, 0) + bool_field(7, True) +
-            thft.i32_field(8, 1) + i64_field(9, 0) + i64_field(10, 0) + i64_field(11, 0) + bool_field(12, duplicating) +
-            thft.i32_field(13, partitions) + bool_field(14, False) + thft.STOP)
+def app_info(app_id, table, partitions=1, duplicating=False, envs=(), dropped_until=0, made=0):
+    """`dropped_until`: not 0 of one that is dropped."""
+    pairs = b"".join(thft.string(text) for pair in dict(envs).items() for text in pair)
+    return (thft.i32_field(1, 6 if dropped_until else 1) + thft.string_field(2, "pegasus") + thft.string_field(3, table) +
+            thft.i32_field(4, app_id) + thft.i32_field(5, partitions) +
+            b"\x0d" + struct.pack(">hbbi", 6, 11, 11, len(envs)) + pairs + bool_field(7, True) +
+            thft.i32_field(8, 1) + i64_field(9, dropped_until) + i64_field(10, made) + i64_field(11, 0) +
+            bool_field(12, duplicating) + thft.i32_field(13, partitions) + bool_field(14, False) + thft.STOP)
 
 
 def configuration(app_id, index, primary, ballot, secondaries=()):
@@ -81,6 +85,13 @@ def configuration(app_id, index, primary, ballot, secondaries=()):
 
 
 ASSIGN_PRIMARY = 1
+INACTIVE, PRIMARY, SECONDARY = 1, 3, 4
+
+
+def replica_info(app_id, index, status):
+    return (thft.struct_field(1, struct.pack(">ii", index, app_id)) + i64_field(2, 1) + thft.i32_field(3, status) +
+            i64_field(4, 0) + i64_field(5, 0) + i64_field(6, 0) + thft.string_field(7, "pegasus") +
+            thft.string_field(8, "disk") + thft.STOP)
 
 
 def update(info, config, kind, node):
@@ -123,22 +134,24 @@ def serve(listener, each):
     threading.Thread(target=accept, daemon=True).start()
 
 
-def answer_page(connection, lease=1):
-    """As 2.5.0 does: it has pages with its version and its settings, and none of ours; it leaves the connection open."""
-    path = connection.recv(65536).split(b" ")[1]
-    pages = {b"/version": b'{"Version":"2.5.0","GitCommit":"0"}',
-             b"/configs": b'{"fd_lease_seconds":{"name":"fd_lease_seconds","section":"replication","type":"FV_INT32","tags":"",'
-                          b'"description":"lease (seconds) get from remote FD master","value":"%d"}}' % lease}
-    is_there = path in pages
-    body = pages.get(path, b'service not found for "%s"' % path[1:])
-    connection.sendall(b"HTTP/1.1 " + (b"200 OK" if is_there else b"404 Not Found") +
-                       b"\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
-    connection.recv(1)
+def answer_page(connection, lease=1, started="2026-11-26 00:00:00"):
+    """As 2.5.0 does: it has pages with its version, its settings and its start, and none of ours; and it keeps the connection,
+    whatever was asked."""
+    setting = {"name": "fd_lease_seconds", "section": "replication", "type": "FV_INT32", "tags": "",
+               "description": "lease (seconds) get from remote FD master", "value": str(lease)}
+    pages = {"/version": {"Version": "2.5.0", "GitCommit": "0"}, "/recentStartTime": {"RecentStartTime": started},
+             "/configs": {"fd_lease_seconds": setting}}
+    while said := connection.recv(65536):
+        path = said.split(b" ")[1].decode()
+        body = json.dumps(pages[path]) if path in pages else f'service not found for "{path[1:]}"'
+        status = "200 OK" if path in pages else "404 Not Found"
+        connection.sendall(f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
 
 
 class OldReplicaServer:
     """Sends beacons and reports as a replica server of 2.5.0, shows its version, and takes the offices of new partitions of `table` that
-    it is offered; it has nothing of them, and answers nobody. `tables`: what it says that it holds."""
+    it is offered; it has nothing of them, and answers nobody. `tables`: what it says that it holds; `roles`: as what, by
+    (table, partition)."""
 
     table = "temp"
 
@@ -146,6 +159,9 @@ class OldReplicaServer:
         self.meta = meta
         self.tables = list(tables)
         self.lease = 1  # seconds; shorter than harness.py's grace
+        self.roles = {}
+        self.started = "2026-11-26 00:00:00"
+        self.heard = collections.Counter()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.is_up = True
@@ -159,13 +175,19 @@ class OldReplicaServer:
         while True:
             first = connection.recv(4, socket.MSG_PEEK | socket.MSG_WAITALL)
             if first[:3] == b"GET":
-                return answer_page(connection, self.lease)
+                return answer_page(connection, self.lease, self.started)
             said = read_frame(connection)
+            self.heard[said.name] += 1
             if said.name == "RPC_CONFIG_PROPOSAL":
                 self._take_office(*divmod(said.thread_hash, 7919))
             if said.name == "RPC_QUERY_APP_INFO":
-                answer = wrapped(error_field("ERR_OK") + list_field(2, 12, self.tables))
-                connection.sendall(frame(said.name + "_ACK", answer, self.address, said.context & ~1, said.identity, "ERR_OK"))
+                self._answer(connection, said, self.tables)
+            if said.name == "RPC_QUERY_REPLICA_INFO":
+                self._answer(connection, said, [replica_info(*pid, role) for pid, role in self.roles.items()])
+
+    def _answer(self, connection, said, rows):
+        answer = wrapped(error_field("ERR_OK") + list_field(2, 12, rows))
+        connection.sendall(frame(said.name + "_ACK", answer, self.address, said.context & ~1, said.identity, "ERR_OK"))
 
     def _take_office(self, app_id, index):
         request = update(app_info(app_id, self.table), configuration(app_id, index, self.address, 1), ASSIGN_PRIMARY,
@@ -188,11 +210,14 @@ class OldReplicaServer:
 
 class OldMetaServer:
     """A meta server of 2.5.0 with one table of one partition: says what its cluster is like, grants leases, accepts each
-    update. `heard` counts requests by name; answers carry the bits of the questions back, as 2.5.0 does."""
+    update; a proposal moves the primary to the first of those `shown`. `heard` counts requests by name; answers carry the bits
+    of the questions back, as 2.5.0 does."""
 
     def __init__(self, cluster, table="temp", app_id=2):
         self.cluster, self.table, self.app_id = cluster, table, app_id
         self.duplicating = False
+        self.envs, self.made = {}, 0
+        self.dropped = []       # app_info of tables that are
         self.ballot, self.primary = 0, None
         self.shown = []         # secondaries, to those who look
         self.heard = {}
@@ -220,7 +245,7 @@ class OldMetaServer:
                                      error))
 
     def app_info(self):
-        return app_info(self.app_id, self.table, duplicating=self.duplicating)
+        return app_info(self.app_id, self.table, duplicating=self.duplicating, envs=self.envs, made=self.made)
 
     def update(self, kind, node):
         return update(self.app_info(), configuration(self.app_id, 0, self.primary, self.ballot), kind, node)
@@ -234,11 +259,16 @@ class OldMetaServer:
 
     def _answer(self, name, body):
         if name == "RPC_CM_CLUSTER_INFO":
-            keys, values = ["meta_servers", "cluster_name"], [self.address, self.cluster]
+            keys = ["meta_servers", "meta_function_level", "cluster_name"]
+            values = [self.address, "lively", self.cluster]
             return wrapped(error_field("ERR_OK") + list_field(2, 11, list(map(thft.string, keys))) +
                            list_field(3, 11, list(map(thft.string, values))))
         if name == "RPC_CM_LIST_APPS":
-            return wrapped(error_field("ERR_OK") + list_field(2, 12, [self.app_info()]))
+            return wrapped(error_field("ERR_OK") + list_field(2, 12, [self.app_info(), *self.dropped]))
+        if name == "RPC_CM_PROPOSE_BALANCER":
+            self.ballot += 1
+            self.primary, self.shown = self.shown[0], [*self.shown[1:], self.primary]
+            return wrapped(error_field("ERR_OK"))
         if name == "RPC_CM_LIST_NODES":
             alive = [thft.i32_field(1, 1) + address_field(2, server) + thft.STOP
                      for server in [*([self.primary] if self.primary else []), *self.shown]]
