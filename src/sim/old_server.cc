@@ -400,6 +400,12 @@ bool OldServer::HandleFiles(InboundRequest& request) {
 }
 
 bool OldServer::HandleTools(InboundRequest& request) {
+  if (request.header.name == kRpcQueryReplicaInfo) {
+    if (Take<QueryReplicaInfoRequest>(request))
+      request.responder.Reply(ErrorCode::kOk,
+                              EncodeWrapped(QueryReplicaInfoResponse{.replicas = Replicas()}));
+    return true;
+  }
   if (request.header.name != kRpcQueryAppInfo) return false;
   if (!Take<QueryAppInfoRequest>(request)) return true;
   std::map<int32_t, AppInfo> tables;

@@ -8,6 +8,8 @@
 //             or found on its disk, would have ended a process of 2.5.0. Standard error says which row
 //             of src/replica/README.md (A1 to A21) it was, as "2.5.0 would end here: ...".
 // SPDX-License-Identifier: Apache-2.0
+#include <absl/strings/str_cat.h>
+#include <absl/time/clock.h>
 #include <absl/time/time.h>
 #include <gflags/gflags.h>
 #include <signal.h>
@@ -124,6 +126,12 @@ int Run() {
   pages.Add("/version", "", [](const HttpRequest&) {
     return HttpResponse{.content_type = "application/json",
                         .body = R"({"Version":"2.5.0","GitCommit":"0"})"};
+  });
+  const std::string started =
+      absl::FormatTime("%Y-%m-%d %H:%M:%S", absl::Now(), absl::LocalTimeZone());
+  pages.Add("/recentStartTime", "", [&](const HttpRequest&) {
+    return HttpResponse{.content_type = "application/json",
+                        .body = absl::StrCat("{\"RecentStartTime\":\"", started, "\"}")};
   });
   transport.SetByteSessions(pages.Sessions());
   sim::SimRandom random(env.random().Next());
