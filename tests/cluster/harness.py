@@ -318,12 +318,15 @@ class Supervisor:
         asked = os.path.join(self.directory, "{port}")
         return f"touch {asked}; while [ -e {asked} ]; do sleep 0.05; done"
 
+    def restart(self, server):
+        server.stop()
+        server.start()
+
     def _watch(self):
         while not self.is_over.wait(0.05):
             for name in os.listdir(self.directory):
                 server = next(s for s in self.cluster.replicas if s.address.endswith(f":{name}"))
-                server.stop()
-                server.start()
+                self.restart(server)
                 self.restarted.append(server.name)
                 os.remove(os.path.join(self.directory, name))
 

@@ -16,7 +16,8 @@ import harness
 import rdsn
 import thft
 
-SHELL = os.path.join(harness.BUILD, "arion_shell")
+SHELL, LOG = (os.path.join(harness.BUILD, name) for name in ("arion_shell", "arion_log"))
+JOIN = "--join_pegasus_cluster=test"
 
 
 def shell(meta, command, *options, exit_code=0):
@@ -89,6 +90,92 @@ class UnderAnOlderMetaServer(unittest.TestCase):
         self.assertNotIn("RPC_CM_START_RECOVERY", self.meta.heard)
         self.meta.duplicating = True
         self.assertIn("is duplicated", shell(self.meta.address, f"save_tables -o {self.asked}", exit_code=4))
+
+
+class Replacer(harness.Supervisor):
+    """Puts Arion's server in the place of one of 2.5.0, and the other way round; as an operator's command does."""
+
+    kills = False
+
+    def restart(self, server):
+        if server.is_older or not self.kills:
+            server.stop()
+        else:
+            server.kill()
+            harness.run([LOG, "prepare-rollback", *server.data_directories(), "--yes"])
+        server.is_older = not server.is_older
+        server.start()
+
+
+class ServerByServer(unittest.TestCase):
+    """Replica servers of 2.5.0 are the stand-in's (../older); clients of ours go on, and judge each read."""
+
+    def setUp(self):
+        self.cluster = harness.Cluster(replica_class=harness.EitherServer)
+        self.cluster.meta.start([JOIN])
+        self.cluster.start()
+        harness.wait_for("three are alive", lambda: self.cluster.alive() == 3)
+        self.cluster.create_table("temp", 4, environments={"default_ttl": "86400"})
+        self.replacer = Replacer(self.cluster)
+        self.addCleanup(self.replacer.stop)
+
+    def run(self, result=None):
+        before = len(result.failures) + len(result.errors)
+        super().run(result)
+        if len(result.failures) + len(result.errors) > before:
+            self.cluster.print_logs()
+        self.cluster.destroy()
+        return result
+
+    def replace(self, only, *servers):
+        named = " ".join(server.address for server in servers)
+        return json.loads(shell(self.cluster.meta.address,
+                                f'rolling-restart --only {only} -y -w 60s -c "{self.replacer.command}" {named}', "-j")
+                          .splitlines()[0])
+
+    def test_there_halfway_back_and_there_again(self):
+        meta, (first, second, _) = self.cluster.meta, self.cluster.replicas
+        load = subprocess.Popen([os.path.join(harness.BUILD, "arion_load"), "--workload", "a", f"--meta={meta.address}", "--verify",
+                                 "-j", "-p", "recordcount=300", "--threads", "4", "--seconds", "600", "--timeout", "30"],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(load.kill)
+        for server in self.cluster.replicas:
+            self.assertIn("READY: 4 replicas", harness.run([LOG, "upgrade-check", *server.data_directories()]))
+        self.assertEqual(self.replace("older")["restarted"], 3)
+        self.assertEqual(self.replace("arion", first)["restarted"], 1)
+        self.replacer.kills = True
+        self.assertEqual(self.replace("arion", second)["restarted"], 1)
+        again = self.replace("older")
+        self.assertEqual((again["restarted"], len(again["done_before"])), (2, 1))
+        self.assertFalse(any(server.is_older for server in self.cluster.replicas))
+        # Its meta server, then.
+        saved = os.path.join(self.cluster.directory, "tables.json")
+        shell(meta.address, f"save_tables -o {saved}")
+        meta.stop()
+        shutil.rmtree(meta.data_directories()[0])
+        os.makedirs(meta.data_directories()[0])
+        meta.start([JOIN, "--recover_from_replica_servers=true"])
+        self.cluster.wait_listening(meta)
+        servers = ",".join(server.address for server in self.cluster.replicas)
+        shell(meta.address, f"recover -y -s {servers} --tables {saved}")
+        self.cluster.wait_healthy("temp")
+        self.assertIn("86400", shell(meta.address, "use temp; get_app_envs"))
+        harness.wait_for("no older one is heard", lambda: "ended" in self.end_join(), 60)
+        load.send_signal(2)  # it reads everything back, then reports
+        output, errors = load.communicate(timeout=60 * harness.PATIENCE)
+        report = json.loads(output)
+        run = next(phase for phase in report["phases"] if phase["phase"] == "run")
+        self.assertGreater(run["operations"], 500, "too little for a verdict")
+        verify = report["verify"]
+        self.assertEqual([verify["lost"], verify["stale"], verify["mixed"], verify["unchecked"]], [0, 0, 0, 0],
+                         f"{verify['first']}\n{errors[-2000:]}")
+        for server in self.cluster.replicas:
+            self.assertNotIn(server.OLDER_ENDS, server.logged())
+
+    def end_join(self):
+        done = subprocess.run([SHELL, "--meta", self.cluster.meta.address, "-e", "end_join -y"], capture_output=True, text=True,
+                              timeout=60 * harness.PATIENCE)
+        return done.stdout
 
 
 class AMetaServerTakesTheOthersPlace(unittest.TestCase):
