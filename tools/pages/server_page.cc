@@ -24,9 +24,14 @@ namespace {
 
 constexpr int kTimeoutSeconds = 3;
 
+constexpr char kNobodyThere[] = "arion.nobody_there";
+
 absl::Status Failed(Endpoint server, std::string_view step) {
-  return absl::UnavailableError(
-      absl::StrCat(server.ToString(), ": ", Text(step), ": ", std::strerror(errno)));
+  const int error = errno;
+  absl::Status status = absl::UnavailableError(
+      absl::StrCat(server.ToString(), ": ", Text(step), ": ", std::strerror(error)));
+  if (error == ECONNREFUSED) status.SetPayload(kNobodyThere, absl::Cord());
+  return status;
 }
 
 // How long an HTTP answer is by what it says; nullopt: until the connection closes, or not known yet.
@@ -120,6 +125,10 @@ absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, Pa
   if (body == std::string::npos || answer->find(" 200 ") > answer->find("\r\n"))
     return NoSuchPage(server, page);
   return answer->substr(body + 4);
+}
+
+bool IsNobodyThere(const absl::Status& status) {
+  return status.GetPayload(kNobodyThere).has_value();
 }
 
 bool IsNoSuchPage(const absl::Status& status) { return status.GetPayload(kNoSuchPage).has_value(); }

@@ -21,6 +21,8 @@ enum class PageForm { kText, kJson };
 absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form);
 // Whether a server answered that it has none, in place of nothing.
 bool IsNoSuchPage(const absl::Status& status);
+// Whether no process has its port.
+bool IsNobodyThere(const absl::Status& status);
 
 struct MetricSample {
   std::string name;  // without "arion_"
