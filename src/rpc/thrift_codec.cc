@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
+#include "messages/duplicate_messages.h"
 #include "messages/verification_messages.h"
 #include "rpc/admin_token.h"
 #include "rpc/thrift_reader.h"
@@ -162,6 +163,8 @@ ARION_MESSAGE(IncrRequest);
 ARION_MESSAGE(IncrResponse);
 ARION_MESSAGE(CheckAndSetRequest);
 ARION_MESSAGE(CheckAndMutateRequest);
+ARION_MESSAGE(DuplicateEntry);
+ARION_MESSAGE(DuplicateRequest);
 ARION_MESSAGE(CheckResponse);
 ARION_MESSAGE(MultiGetRequest);
 ARION_MESSAGE(MultiGetResponse);
