@@ -1,0 +1,111 @@
+// The judgement of a meta server of version 2.5.0: what it knows of its cluster, what it proposes for a
+// partition, and who leads one that nobody is left of (spec/meta-and-admin.md 1.1, 1.6;
+// spec/replication.md 1.8.3, 1.8.6). Pure.
+//
+// Shapes    A proposal stays in its partition's queue, and is sent again at each look, until it does not
+//           apply any more: the same learner for ever, where it comes to nothing.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "base/instant.h"
+#include "messages/configuration.h"
+#include "messages/function_level.h"
+#include "messages/meta_messages.h"
+
+namespace arion::sim {
+
+constexpr size_t kOldLastDropsMax = 3;
+
+struct OldProposal {
+  ConfigType type = ConfigType::kInvalid;
+  Endpoint target;  // who is asked
+  Endpoint node;    // whom it is about
+  bool was_learner_seen = false;
+};
+
+// A replica outside the configuration that is kept in mind.
+struct OldDropped {
+  Endpoint node;
+  std::optional<Instant> at;  // nullopt: not known
+  Ballot ballot{-1};
+  Decree committed{-1}, prepared{-1};
+};
+
+struct OldPartition {
+  PartitionConfiguration config;
+  std::optional<PartitionConfiguration> pending;  // being stored
+  std::vector<OldProposal> proposals;
+  std::map<Endpoint, ReplicaInfo> reports;  // of members and others, as each node told last
+  std::vector<OldDropped> dropped;          // the best candidate last
+
+  bool IsDropped() const { return (config.partition_flags & 1) != 0; }
+};
+
+struct OldTable {
+  AppInfo info;  // its status is that of the moment, also one that is never stored
+  std::vector<OldPartition> partitions;
+};
+
+struct OldNode {
+  bool is_alive = false;
+  bool is_collected = false;  // it has reported since it came alive
+};
+
+struct OldClusterState {
+  std::map<int32_t, OldTable> tables;
+  std::map<Endpoint, OldNode> nodes;
+
+  bool IsAlive(Endpoint node) const;
+  size_t AliveCount() const;
+  OldPartition* Find(PartitionId pid);
+  OldTable* FindByName(std::string_view name);  // of those that are not dropped
+  // Of all tables, those that are just being assigned to it too.
+  int PrimariesOf(Endpoint node) const;
+  int ReplicasOf(Endpoint node) const;
+  int ReplicasOf(Endpoint node, const OldTable& table) const;
+};
+
+struct OldGuardianOptions {
+  size_t live_min = 3;              // min_live_node_count_for_unfreeze
+  size_t live_percentage_min = 65;  // node_live_percentage_threshold_for_update
+  int32_t replica_count_min = 2;    // mutation_2pc_min_replica_count
+  absl::Duration assign_delay;      // replica_assign_delay_ms_for_dropouts
+  size_t reserved_dropped_max = 0;  // max_reserved_dropped_replicas
+};
+
+// What holds of the level that was set.
+FunctionLevel OldLevel(const OldClusterState& state, const OldGuardianOptions& options,
+                       FunctionLevel set);
+
+// The proposal to send now, if there is one. Keeps the queue.
+std::optional<OldProposal> OldCure(OldClusterState& state, OldTable& table, OldPartition& partition,
+                                   const OldGuardianOptions& options, Instant now);
+
+// Who of a partition without members leads; nullopt: nobody yet. `is_for_a_person`: nor ever, unless
+// somebody else decides.
+struct OldChoice {
+  std::optional<Endpoint> node;
+  bool is_for_a_person = false;
+};
+OldChoice OldChooseOfDropped(const OldClusterState& state, const OldPartition& partition);
+
+// ---- what becomes of a partition ----
+
+void OldNoteDropped(PartitionConfiguration& config, Endpoint node);  // in its last_drops
+// `config` is stored: it holds from now on.
+void OldApply(OldPartition& partition, const PartitionConfiguration& config,
+              const OldGuardianOptions& options, Instant now);
+// Whether its node's replica is of use.
+bool OldCollect(OldPartition& partition, Endpoint node, const ReplicaInfo& report,
+                const OldGuardianOptions& options);
+// Whether a request is one that was carried out, sent again.
+bool OldIsSame(const PartitionConfiguration& a, const PartitionConfiguration& b);
+
+}  // namespace arion::sim
