@@ -118,7 +118,8 @@ Topology Topology::Swarm(uint64_t seed) {
 std::string Topology::ToString() const {
   return absl::StrCat(servers, " servers, ", tables, " x ", partitions, " partitions, ", copies,
                       copies == 1 ? " copy" : " copies",
-                      older > 0 ? absl::StrCat(", ", older, " servers of 2.5.0") : "");
+                      older > 0 ? absl::StrCat(", ", older, " servers of 2.5.0") : "",
+                      has_old_meta ? ", a meta server of 2.5.0" : "");
 }
 
 FaultMix FaultMix::Swarm(uint64_t seed) {
@@ -160,6 +161,11 @@ void FaultMix::KeepWhatOlderServersMeet() {
   });
   if (kinds.empty()) kinds.push_back(Fault::kCrashOne);
   odd_percent = 0;
+}
+
+void FaultMix::KeepWhatAnOldMetaServerMeets() {
+  KeepWhatOlderServersMeet();  // it knows nothing of what disks lost, or lack, and of odd messages
+  balancer = Balancer::kOff;   // the stand-in has none
 }
 
 std::string FaultMix::ToString() const {

@@ -58,9 +58,10 @@ std::optional<Fault> FindFault(std::string_view name);
 struct Topology {
   int servers = 3;
   int tables = 1;
-  int partitions = 2;  // of each table
-  int copies = 3;      // of each partition; never more than there are servers
-  int older = 0;       // of the servers: of version 2.5.0 (old_server.h)
+  int partitions = 2;         // of each table
+  int copies = 3;             // of each partition; never more than there are servers
+  int older = 0;              // of the servers: of version 2.5.0 (old_server.h)
+  bool has_old_meta = false;  // the meta server is of version 2.5.0 (old_meta_server.h)
 
   static Topology Swarm(uint64_t seed);
   std::string ToString() const;
@@ -73,6 +74,8 @@ struct FaultMix {
   bool Has(Fault fault) const;
   // Without what servers of the older version would not survive, or not understand.
   void KeepWhatOlderServersMeet();
+  // Without what a meta server of that version is known to lose by, too, and without a balancer.
+  void KeepWhatAnOldMetaServerMeets();
 
   std::vector<Fault> kinds;                        // each equally likely; empty: calm
   absl::Duration interval_min = absl::Seconds(2);  // between two faults

@@ -87,12 +87,22 @@ SimClusterOptions SimClusterOptions::Mixed(uint64_t seed, int older) {
   return options;
 }
 
+SimClusterOptions SimClusterOptions::OldMeta(uint64_t seed, int older) {
+  SimClusterOptions options = older > 0 ? Mixed(seed, older) : Swarm(seed);
+  options.topology.has_old_meta = true;
+  options.faults.KeepWhatAnOldMetaServerMeets();
+  return options;
+}
+
 SimClusterOptions SimClusterOptions::Drawn(uint64_t seed) {
-  SimRandom random(seed ^ 0x250);  // apart: all other seeds stay what they were
+  // Apart: all other seeds stay what they were.
+  SimRandom random(seed ^ 0x250), meta_random(seed ^ 0x250e7a);
   const SimClusterOptions swarm = Swarm(seed);
-  if (!random.Percent(20)) return swarm;
-  return Mixed(
-      seed, 1 + static_cast<int>(random.Below(static_cast<uint64_t>(swarm.topology.servers) - 1)));
+  int older = 0;
+  if (random.Percent(20))
+    older = 1 + static_cast<int>(random.Below(static_cast<uint64_t>(swarm.topology.servers) - 1));
+  if (meta_random.Percent(5)) return OldMeta(seed, older);
+  return older > 0 ? Mixed(seed, older) : swarm;
 }
 
 std::string RunReport::Replay() const {
@@ -164,6 +174,7 @@ SimCluster::SimCluster(SimClusterOptions options)
 
   meta_.node = &world_.AddNode("meta1");
   meta_.endpoint = {0x0a0000c8u, 34601};
+  if (options_.topology.has_old_meta) network_.ForOlderServer(meta_.endpoint);
   const uint64_t directories = random.Coin() ? 1 : 2 + random.Below(2);
   for (uint64_t i = 1; i <= directories; ++i)
     server_options_.data_directories.push_back(

@@ -33,6 +33,7 @@
 #include "sim/data_checker.h"
 #include "sim/disk_image.h"
 #include "sim/fault_mix.h"
+#include "sim/old_meta_server.h"
 #include "sim/old_server.h"
 #include "sim/sim_transport.h"
 #include "sim/table_churn.h"
@@ -82,7 +83,9 @@ struct SimClusterOptions {
   static SimClusterOptions OneDiskFull(uint64_t seed);
   // So many servers are of version 2.5.0.
   static SimClusterOptions Mixed(uint64_t seed, int older);
-  // Mixed in a fifth of the seeds, else as Swarm.
+  // The meta server is of version 2.5.0, and so are so many servers.
+  static SimClusterOptions OldMeta(uint64_t seed, int older);
+  // Mixed in a fifth of the seeds, and OldMeta in a twentieth, else as Swarm.
   static SimClusterOptions Drawn(uint64_t seed);
 };
 
@@ -151,6 +154,7 @@ class SimCluster {
     std::unique_ptr<SimTransport> transport;
     std::unique_ptr<CheckedMetaStore> store;
     std::unique_ptr<MetaServer> server;
+    std::unique_ptr<OldMetaServer> old;  // instead
   };
 
   // Of a server: its data directories and, if there is one, the log home.
@@ -169,6 +173,8 @@ class SimCluster {
 
   // ---- a life of a server ----
   void StartMeta();
+  absl::Status StartMetaServer(Environment& env);
+  OldMetaOptions OldMetaServerOptions() const;
   void StartServer(Server& server);
   void StartOldServer(Server& server, Environment& env);
   OldServerOptions OldOptions() const;

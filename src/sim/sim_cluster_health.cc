@@ -180,12 +180,14 @@ void SimCluster::NoteLastCopy(const PartitionConfiguration& before,
 
 // Where acknowledged writes may be lost with the power, as those of 2.5.0 servers may, meta does not
 // choose among members that contradict each other once nobody is left (meta/STATE.md 6.4): a person
-// does. As where the last copy is lost: what the checkers refuse is an empty one in its place.
+// does. As where the last copy is lost: what the checkers refuse is an empty one in its place. A 2.5.0
+// meta server leaves to a person what its own rule does (replica/OLDER.md 6).
 bool SimCluster::IsLeftToOperator() const {
   return std::any_of(stored_.begin(), stored_.end(), [this](const auto& entry) {
     return IsWanted(entry.first) && entry.second.MemberCount() == 0 &&
            (server_options_.durability == Durability::kOs || options_.topology.older > 0 ||
-            lost_with_last_copy_.contains(entry.first));
+            lost_with_last_copy_.contains(entry.first) ||
+            (meta_.old != nullptr && meta_.old->IsLeftToPerson(entry.first)));
   });
 }
 

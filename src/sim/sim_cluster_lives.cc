@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/status.h"
 #include "meta/journal_meta_store.h"
+#include "rpc/older_servers.h"
 #include "rpc/thrift_codec.h"
 #include "sim/sim_cluster.h"
 
@@ -41,8 +43,7 @@ void SimCluster::StartMeta() {
           Violate(absl::StrCat("H: a failover is not stored though a full disk was provided for: ",
                                why.message()));
       });
-  meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
-  absl::Status status = meta_.server->Start();
+  absl::Status status = StartMetaServer(env);
   if (!status.ok() && meta_.node->disk().is_in_trouble()) {
     coverage_.Hit(Probe::kStartFailed);
     CrashMeta(CrashMode::kProcess);
@@ -51,6 +52,31 @@ void SimCluster::StartMeta() {
   }
   if (!status.ok()) Violate(absl::StrCat("the meta server did not start: ", status.ToString()));
   if (balances_) SetLevel(env.NewStrand("level"), FunctionLevel::kLively);
+}
+
+absl::Status SimCluster::StartMetaServer(Environment& env) {
+  if (!options_.topology.has_old_meta) {
+    meta_.server = std::make_unique<MetaServer>(env, *meta_.transport, *meta_.store, meta_options_);
+    return meta_.server->Start();
+  }
+  meta_.old = std::make_unique<OldMetaServer>(
+      env, *meta_.transport, *meta_.store, OldMetaServerOptions(), [this](const std::string& what) {
+        Violate(absl::StrCat("a 2.5.0 process ends: the meta server: ", what));
+      });
+  return meta_.old->Start();
+}
+
+OldMetaOptions SimCluster::OldMetaServerOptions() const {
+  // As the operator of a small cluster sets it: by default nothing is cured below three servers.
+  const auto live_min = static_cast<size_t>(std::clamp(options_.topology.servers - 1, 1, 3));
+  return {.cluster_name = meta_options_.cluster_name,
+          .grace = meta_options_.grace,
+          .check_interval = server_options_.beacon_interval * 2 / 3,
+          .guardian_interval = meta_options_.guardian_interval,
+          .guardian = {.live_min = live_min,
+                       .live_percentage_min = 50,
+                       .replica_count_min = meta_options_.mutation_2pc_min_replica_count,
+                       .assign_delay = meta_options_.replica_assign_delay_for_dropouts}};
 }
 
 void SimCluster::SetLevel(const StrandPtr& strand, FunctionLevel level) {
@@ -67,6 +93,7 @@ void SimCluster::SetLevel(const StrandPtr& strand, FunctionLevel level) {
 void SimCluster::CrashMeta(CrashMode mode) {
   meta_.node->Crash(mode);
   meta_.server.reset();
+  meta_.old.reset();
   meta_.store.reset();
   meta_.transport.reset();
   network_.NodeDied(meta_.endpoint, mode == CrashMode::kProcess ? SimNetwork::Farewell::kReset
@@ -95,6 +122,9 @@ void SimCluster::StartServer(Server& server) {
   if (server.is_older) return StartOldServer(server, env);
   ReplicaServerOptions options = server_options_;
   options.new_data_directories = server.new_directories;
+  if (options_.topology.has_old_meta)
+    options.older_servers =
+        std::make_shared<OlderServers>(OlderServers::Policy::kLetIn, env.clock());
   server.server =
       std::make_unique<ReplicaServer>(env, *server.transport, *server.engines, std::move(options));
   absl::Status status = server.server->Start();

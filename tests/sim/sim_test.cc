@@ -185,6 +185,21 @@ TEST_F(SimSeeds, GroupsOfBothVersionsAreGreen) {
     EXPECT_GT(probes[static_cast<size_t>(probe)], 0) << ProbeName(probe);
 }
 
+// A 2.5.0 meta server leads ours, alone and beside stand-ins for servers of 2.5.0: they enter its
+// cluster, are members, primaries and learners as it proposes, and nothing they say ends it.
+TEST_F(SimSeeds, ClustersOfAnOldMetaServerAreGreen) {
+  ProbeCounts probes{};
+  for (uint64_t seed = 1; seed <= FromEnvironment("ARION_SIM_OLD_META", 20); ++seed) {
+    SimCluster cluster(SimClusterOptions::OldMeta(seed, static_cast<int>(seed % 3)));
+    const RunReport report = cluster.Run();
+    EXPECT_THAT(report.violations, IsEmpty()) << report.Summary();
+    for (size_t i = 0; i < probes.size(); ++i) probes[i] += report.probes[i];
+  }
+  for (Probe probe : {Probe::kLearnFromCache, Probe::kLearnFromCheckpoint, Probe::kReconciliation,
+                      Probe::kPrimaryUpgraded})
+    EXPECT_GT(probes[static_cast<size_t>(probe)], 0) << ProbeName(probe);
+}
+
 using SimReplay = Quiet;
 
 TEST_F(SimReplay, ASeedRunsTheSameEventForEvent) {
@@ -195,6 +210,13 @@ TEST_F(SimReplay, ASeedRunsTheSameEventForEvent) {
     EXPECT_EQ(first.Summary(), second.Summary());
   }
   EXPECT_NE(RunSeed(7).trace_hash, RunSeed(8).trace_hash);
+}
+
+TEST_F(SimReplay, SoDoesOneOfAnOldMetaServer) {
+  const auto run = [] { return SimCluster(SimClusterOptions::OldMeta(5, 1)).Run(); };
+  const RunReport first = run(), second = run();
+  EXPECT_EQ(first.trace_hash, second.trace_hash);
+  EXPECT_EQ(first.Summary(), second.Summary());
 }
 
 using SimCanary = Quiet;

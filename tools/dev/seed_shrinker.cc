@@ -117,8 +117,11 @@ SimClusterOptions Shrink(SimClusterOptions options, int runs_max) {
 
 std::string ReplayOptions(const SimClusterOptions& options) {
   const int older = options.topology.older;
-  const SimClusterOptions own = older > 0 ? SimClusterOptions::Mixed(options.seed, older)
-                                          : SimClusterOptions::Swarm(options.seed);
+  const bool has_old_meta = options.topology.has_old_meta;
+  const SimClusterOptions own = has_old_meta ? SimClusterOptions::OldMeta(options.seed, older)
+                                : older > 0  ? SimClusterOptions::Mixed(options.seed, older)
+                                             : SimClusterOptions::Swarm(options.seed);
+  const Topology drawn = SimClusterOptions::Drawn(options.seed).topology;
   std::string text;
   const auto add = [&text](const char* flag, auto value, auto usual) {
     if (value != usual) absl::StrAppend(&text, " --", flag, " ", value);
@@ -127,7 +130,10 @@ std::string ReplayOptions(const SimClusterOptions& options) {
   add("tables", options.topology.tables, own.topology.tables);
   add("partitions", options.topology.partitions, own.topology.partitions);
   add("copies", options.topology.copies, own.topology.copies);
-  add("older", older, SimClusterOptions::Drawn(options.seed).topology.older);
+  if (has_old_meta) absl::StrAppend(&text, " --old_meta");
+  // Without a word about either the seed draws both.
+  if (older != (has_old_meta ? 0 : drawn.older) || (!has_old_meta && drawn.has_old_meta))
+    absl::StrAppend(&text, " --older ", older);
   add("minutes", absl::ToDoubleMinutes(options.run_length), absl::ToDoubleMinutes(own.run_length));
   if (options.faults.kinds.empty())
     absl::StrAppend(&text, " --calm");

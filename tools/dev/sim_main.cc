@@ -35,6 +35,7 @@ DEFINE_int32(
     older, -1,
     "of the servers: of version 2.5.0; -1: as the seed draws, none where --kinds says what "
     "they meet");
+DEFINE_bool(old_meta, false, "the meta server is of version 2.5.0; then --older -1 means none");
 DEFINE_double(minutes, 2, "simulated minutes with faults, of each seed");
 DEFINE_bool(calm, false, "no faults");
 DEFINE_bool(lying_disks, false,
@@ -108,7 +109,8 @@ std::vector<Fault> Faults(const std::string& names) {
 
 SimClusterOptions Options(uint64_t seed) {
   const bool draws_older = FLAGS_older < 0 && FLAGS_kinds.empty();
-  SimClusterOptions options = draws_older       ? SimClusterOptions::Drawn(seed)
+  SimClusterOptions options = FLAGS_old_meta    ? SimClusterOptions::OldMeta(seed, FLAGS_older)
+                              : draws_older     ? SimClusterOptions::Drawn(seed)
                               : FLAGS_older > 0 ? SimClusterOptions::Mixed(seed, FLAGS_older)
                                                 : SimClusterOptions::Swarm(seed);
   if (FLAGS_servers > 0) options.topology.servers = FLAGS_servers;
