@@ -127,6 +127,11 @@ class ServerByServer(unittest.TestCase):
         self.cluster.destroy()
         return result
 
+    @staticmethod
+    def read(path):
+        with open(path) as file:
+            return file.read()
+
     def replace(self, only, *servers):
         named = " ".join(server.address for server in servers)
         return json.loads(shell(self.cluster.meta.address,
@@ -135,10 +140,13 @@ class ServerByServer(unittest.TestCase):
 
     def test_there_halfway_back_and_there_again(self):
         meta, (first, second, _) = self.cluster.meta, self.cluster.replicas
-        load = subprocess.Popen([os.path.join(harness.BUILD, "arion_load"), "--workload", "a", f"--meta={meta.address}", "--verify",
-                                 "-j", "-p", "recordcount=300", "--threads", "4", "--seconds", "600", "--timeout", "30"],
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        said = os.path.join(self.cluster.directory, "load")
+        with open(said, "w") as file:
+            load = subprocess.Popen([os.path.join(harness.BUILD, "arion_load"), "--workload", "a", f"--meta={meta.address}", "--verify",
+                                     "-j", "-p", "recordcount=300", "--threads", "4", "--seconds", "600", "--timeout", "30",
+                                     "--give_up", "60"], stdout=subprocess.PIPE, stderr=file, text=True)
         self.addCleanup(load.kill)
+        harness.wait_for("the load runs", lambda: " run " in self.read(said), 60)
         for server in self.cluster.replicas:
             self.assertIn("READY: 4 replicas", harness.run([LOG, "upgrade-check", *server.data_directories()]))
         self.assertEqual(self.replace("older")["restarted"], 3)
@@ -162,13 +170,12 @@ class ServerByServer(unittest.TestCase):
         self.assertIn("86400", shell(meta.address, "use temp; get_app_envs"))
         harness.wait_for("no older one is heard", lambda: "ended" in self.end_join(), 60)
         load.send_signal(2)  # it reads everything back, then reports
-        output, errors = load.communicate(timeout=60 * harness.PATIENCE)
-        report = json.loads(output)
+        report = json.loads(load.communicate(timeout=60 * harness.PATIENCE)[0])
         run = next(phase for phase in report["phases"] if phase["phase"] == "run")
         self.assertGreater(run["operations"], 500, "too little for a verdict")
         verify = report["verify"]
         self.assertEqual([verify["lost"], verify["stale"], verify["mixed"], verify["unchecked"]], [0, 0, 0, 0],
-                         f"{verify['first']}\n{errors[-2000:]}")
+                         f"{verify['first']}\n{self.read(said)[-2000:]}")
         for server in self.cluster.replicas:
             self.assertNotIn(server.OLDER_ENDS, server.logged())
 
