@@ -1,6 +1,5 @@
 // The judgement of a meta server of version 2.5.0: what it knows of its cluster, what it proposes for a
-// partition, and who leads one that nobody is left of (spec/meta-and-admin.md 1.1, 1.6;
-// spec/replication.md 1.8.3, 1.8.6). Pure.
+// partition, and who leads one that nobody is left of (replica/OLDER.md 6). Pure.
 //
 // Shapes    A proposal stays in its partition's queue, and is sent again at each look, until it does not
 //           apply any more: the same learner for ever, where it comes to nothing.

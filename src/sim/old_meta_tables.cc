@@ -1,4 +1,4 @@
-// Tables of a 2.5.0 meta server, and what it is asked (spec/meta-and-admin.md 1.8, 2.4).
+// Tables of a 2.5.0 meta server, and what it is asked (replica/OLDER.md 6).
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_format.h>
 

@@ -1,5 +1,5 @@
-// The stand-in for a 2.5.0 meta server judges as spec/meta-and-admin.md 1.6 and spec/replication.md 1.8.6
-// say. SPDX-License-Identifier: Apache-2.0
+// The stand-in for a 2.5.0 meta server judges as replica/OLDER.md 6 says.
+// SPDX-License-Identifier: Apache-2.0
 #include "sim/old_guardian.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // The stand-in for a meta server of 2.5.0 answers as that does, and tells of what its process would not
-// survive: the rows of spec/internal-rpc.md 7 that concern it.
+// survive: the rows of src/replica/README.md (A1 to A21) that concern it.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/old_meta_server.h"
 
