@@ -26,6 +26,13 @@ bool MayBeDuplicated(WriteCode code) {
   return code >= WriteCode::kPut && code <= WriteCode::kMultiRemove;
 }
 
+// The first field of what is wrapped. In the request of 2.3 it is no list (legacy/FORMAT.md).
+bool HoldsAList(std::string_view wrapped) {
+  constexpr size_t kWrapperBytes = 3;  // type and id of its one field
+  constexpr char kList = 0x0f;
+  return wrapped.size() > kWrapperBytes && wrapped[kWrapperBytes] == kList;
+}
+
 // When it was ordered, on the clock of expiries. What Pegasus prepared again has timestamp 0
 // (pacifica/PROTOCOL.md 2.2): then nothing has expired yet.
 uint32_t ExpirySecondsOf(const Mutation& mutation) {
@@ -106,11 +113,11 @@ absl::Status MutationOperations::Take(const Mutation& mutation, const Update& up
 absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const Update& update,
                                                 const Engine& engine, ReadTier tier) {
   DuplicateRequest request;
-  ASSIGN_OR_RETURN(DuplicateEntry alone, DecodeWrapped<DuplicateEntry>(update.data));
-  if (alone.task_code) {
-    request.entries.push_back(std::move(alone));
-  } else {
+  if (HoldsAList(update.data)) {
     ASSIGN_OR_RETURN(request, DecodeWrapped<DuplicateRequest>(update.data));
+  } else {
+    ASSIGN_OR_RETURN(DuplicateEntry alone, DecodeWrapped<DuplicateEntry>(update.data));
+    request.entries.push_back(std::move(alone));
   }
   for (DuplicateEntry& entry : request.entries) {
     if (entry.verify_timetag.value_or(false))

@@ -159,7 +159,7 @@ TEST_F(MutationOperationsTest, TheMutationsOwnTimeSaysWhatHasExpired) {
 }
 
 TEST_F(MutationOperationsTest, WhatCantBeAppliedIsAnErrorAndNothingIsSkipped) {
-  EXPECT_TRUE(absl::IsUnimplemented(Apply({{.code = WriteCode::kDuplicate, .data = "x"}})));
+  EXPECT_TRUE(absl::IsInvalidArgument(Apply({{.code = WriteCode::kDuplicate, .data = "x"}})));
   EXPECT_TRUE(absl::IsUnimplemented(Apply({{.code = WriteCode::kBulkLoad, .data = "x"}})));
   EXPECT_TRUE(absl::IsInvalidArgument(Apply({{.code = WriteCode::kMultiPut, .data = "x"}})));
   EXPECT_TRUE(absl::IsInvalidArgument(Apply({Of(WriteCode::kPut, UpdateRequest{.key = "\x01"})})));
