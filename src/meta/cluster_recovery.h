@@ -12,8 +12,9 @@
 //           servers have written down of them, unless theirs has a later version: they keep no
 //           environments, and nothing of a drop.
 // Errors    kTryAgain: a server did not tell all it has, and that was not to be skipped.
-//           kInconsistentState: servers contradict each other about a table, or what was known of it. kIncompleteData: nobody
-//           has a partition, and that was not to be skipped. The report says which.
+//           kInconsistentState: servers contradict each other about a table, or what was known of it.
+//           kIncompleteData: nobody has a partition, and that was not to be skipped. The report says
+//           which.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
