@@ -31,6 +31,8 @@ struct OldServerOptions {
   int64_t list_span_max = 110;    // max_mutation_count_in_prepare_list
   int64_t in_flight_max = 20;     // staleness_for_commit
   int32_t replica_count_min = 2;  // mutation_2pc_min_replica_count
+  // Its own meta server grants forced ballots: then reads wait there, too, and none is judged for it.
+  bool waits_when_forced = false;
 };
 
 struct OldHost {

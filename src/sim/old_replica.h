@@ -194,6 +194,7 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   uint64_t office_ = 0;
   int64_t last_timestamp_us_ = 0;
   Decree read_barrier_;
+  bool is_forced_ = false;  // it takes office under a ballot that it forced
   Decree prepared_at_check_;
   std::map<Endpoint, Session> sessions_;
   int64_t last_signature_ = 0;

@@ -55,6 +55,10 @@ void OldReplica::TakeOffice() {
   const auto first = static_cast<int64_t>(static_cast<uint64_t>(ballot().value()) << 32 | 1);
   last_signature_ = std::max(last_signature_, first);
   std::erase_if(sessions_, [this](const auto& s) { return config_.IsMember(s.first); });
+  // Under a forced ballot it has none, and answers before it has committed again what it acknowledged.
+  // Where it is assigned, alone or told by a config sync the real one has none either: no meta server
+  // can help it then.
+  if (!is_forced_) read_barrier_ = list_.max();
   CheckGroup();
   PrepareAgain();
   StartQueued();
@@ -348,12 +352,10 @@ void OldReplica::OnUpdateAnswer(uint64_t serial, const RpcResult& result) {
       (truth.primary != request.config.primary || truth.secondaries != request.config.secondaries ||
        truth.max_replica_count != request.config.max_replica_count))
     Abort("A12", "an update is accepted with other members, or in another order");
-  // Under a forced ballot it has none, and answers before it has committed again what it acknowledged.
-  // Where it is assigned or alone the real one has none either: nobody else could lead there.
-  if (answer.err == ErrorCode::kOk &&
-      (request.type != ConfigType::kPrimaryForceUpdateBallot || truth.secondaries.empty()))
-    read_barrier_ = list_.max();
+  is_forced_ = request.type == ConfigType::kPrimaryForceUpdateBallot &&
+               !truth.secondaries.empty() && !host_.options.waits_when_forced;
   Adopt(truth);
+  is_forced_ = false;
   const bool removed_other =
       request.type == ConfigType::kRemove && request.node != host_.self() && role_ == kPrimary;
   if (answer.err == ErrorCode::kOk && removed_other)

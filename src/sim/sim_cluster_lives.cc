@@ -149,7 +149,8 @@ OldServerOptions SimCluster::OldOptions() const {
           .learner_prepare_timeout = server_options_.learner_prepare_timeout,
           .checkpoint_interval = server_options_.checkpoint_interval,
           .closed_replica_linger = server_options_.closed_replica_linger,
-          .log_file_bytes = server_options_.log_segment_bytes};
+          .log_file_bytes = server_options_.log_segment_bytes,
+          .waits_when_forced = options_.topology.has_old_meta};
 }
 
 void SimCluster::StartOldServer(Server& server, Environment& env) {
