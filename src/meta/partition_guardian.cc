@@ -395,10 +395,12 @@ class Look {
     }
     const Succession::Choice choice = succession_.OfSecondaries(partition);
     if (!choice.leader.IsValid()) return {.reason = choice.reason};
-    if (!partition.config.IsSecondary(choice.leader))
-      return Write(Rejoined(partition.config, choice.leader),
-                   "who led before holds more than its secondaries");
-    return Upgrade(choice.leader);
+    if (partition.config.IsSecondary(choice.leader)) return Upgrade(choice.leader);
+    // An older version's server has closed what it was left out of: named a secondary it asks to be
+    // removed, assigned to lead it opens it.
+    const bool is_older = state_.FindNode(choice.leader)->is_older;
+    return Write((is_older ? LedBy : Rejoined)(partition.config, choice.leader),
+                 "who led before holds more than its secondaries");
   }
 
   std::vector<Endpoint> Staying(std::vector<Endpoint> nodes) const {

@@ -646,6 +646,26 @@ TEST_F(PartitionGuardianTest, WhoLedBeforeLeadsAgainWhereTheOnlySecondaryThatIsT
   EXPECT_EQ(Step().intent->node, kB) << "it left again";
 }
 
+// Seed 100300946: it asked to be removed from the group again, and the secondary, which lacked what was
+// committed, led.
+TEST_F(PartitionGuardianTest, WhoLedBeforeAndIsOfAnOlderVersionIsAssignedToLeadAgain) {
+  Members({}, {kB}, {kA});
+  partition().headless_since = now_;
+  partition().former_primary = kA;
+  state_.nodes[kA].is_older = true;
+  ReplicaInfo ours = Unclean(9, 8);
+  ours.last_committed_decree = Decree(6);
+  Reports(kB, ours);
+  Reports(kA, {.ballot = Ballot(10),
+               .status = PartitionStatus::kInactive,
+               .last_committed_decree = Decree(6),
+               .last_prepared_decree = Decree(9)});
+  ASSERT_TRUE(Step().write);
+  Install(partition(), *Step().write, ConfigType::kInvalid, now_);
+  EXPECT_EQ(partition().config.MemberCount(), 0u);
+  Expect(ConfigType::kAssignPrimary, kA, kA);
+}
+
 // Whatever it said before, it has served since its update was accepted.
 TEST_F(PartitionGuardianTest, WhatAnOnlyMemberSaidBeforeItLedIsComparedWithNothing) {
   Members(kA, {kC}, {kB});
