@@ -53,8 +53,8 @@ TEST_F(ClusterEntryTest, NobodyIsToldOfReplicasBeforeAllAreLoaded) {
   bool was_loading = false;
   network_.on_request = [&was_loading](Endpoint, Endpoint, const OutboundRequest& request) {
     if (request.name != kRpcConfigSync) return;
-    for (const ReplicaInfo& replica :
-         *DecodeWrapped<ConfigSyncRequest>(request.body)->stored_replicas)
+    const auto sync = DecodeWrapped<ConfigSyncRequest>(request.body);
+    for (const ReplicaInfo& replica : *sync->stored_replicas)
       was_loading |= replica.loading.value_or(false);
   };
   server.node.disk().SetSlowness(300);

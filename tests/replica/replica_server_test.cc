@@ -74,6 +74,7 @@ TEST_F(ReplicaServerTest, MessagesBearThePartitionsThreadToPeersAndNoneToTheMeta
     EXPECT_EQ(threads[name], kPid.thread_hash()) << name;
   for (const char* name : {kRpcBeacon, kRpcConfigSync, kRpcUpdateConfiguration})
     EXPECT_EQ(threads[name], 0) << name;
+  network_.on_request = nullptr;
 }
 
 TEST_F(ReplicaServerTest, AWriteIsReadBackAndSurvivesACleanRestart) {

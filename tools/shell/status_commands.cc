@@ -152,8 +152,8 @@ void AddOpenFiles(const std::string& where, const std::vector<MetricSample>& sam
 std::string DoneAboutSilent(const Overview& overview, const NodeState& node) {
   if (node.primaries + node.secondaries == 0)
     return absl::StrCat(
-        "it is a member of nothing; where its address changed for good: "
-        "forget_server ",
+        "no group counts it any more, and what it had is made again elsewhere unless it comes "
+        "back; where its address changed for good: forget_server ",
         node.address.ToString());
   if (node.primaries > 0)
     return absl::StrCat("nobody serves in its place yet in ", node.primaries,
