@@ -188,10 +188,10 @@ std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max
     }
   }
   // What its limit of open files does not carry, or its disks have less room for than others'.
-  const bool any_has_much_room = state.AnyHasMuchRoom();
+  const ClusterState::Room room = state.RoomOfAll();
   std::erase_if(takers, [&](Endpoint endpoint) {
     const Node& node = *state.FindNode(endpoint);
-    return (any_has_much_room ? node.IsTightFor(kNewReplica) : node.IsNearlyFullFor(kNewReplica)) ||
+    return IsAvoided(node, kNewReplica, room) ||
            (node.replicas_max && static_cast<int64_t>(node.replicas.size()) >= *node.replicas_max);
   });
   if (by == BalanceBy::kPrimaries) takers.clear();

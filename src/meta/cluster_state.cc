@@ -503,12 +503,18 @@ size_t ClusterState::AliveCount() const {
   return std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.second.alive; });
 }
 
-bool ClusterState::AnyHasMuchRoom() const {
+ClusterState::Room ClusterState::RoomOfAll() const {
   constexpr PartitionId kNewReplica{};  // of no partition there is
-  return std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
+  const bool any = std::any_of(nodes.begin(), nodes.end(), [&](const auto& entry) {
     const Node& node = entry.second;
     return node.alive && !node.disks.empty() && !node.IsTightFor(kNewReplica);
   });
+  return any ? Room::kSomebodyHasMuch : Room::kNobodyHasMuch;
+}
+
+bool IsAvoided(const Node& node, PartitionId pid, ClusterState::Room others) {
+  return others == ClusterState::Room::kSomebodyHasMuch ? node.IsTightFor(pid)
+                                                        : node.IsNearlyFullFor(pid);
 }
 
 bool ClusterState::HaveAllTold(PartitionId pid) const {

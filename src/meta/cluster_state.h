@@ -238,7 +238,8 @@ struct ClusterState {
   bool IsStopping(Endpoint node) const;
   size_t AliveCount() const;
   // A living server says that its disks have room for a new replica, and a fifth left.
-  bool AnyHasMuchRoom() const;
+  enum class Room { kSomebodyHasMuch, kNobodyHasMuch };
+  Room RoomOfAll() const;
   // Whether each server that is alive, or awaited, has told what it holds of the partition.
   bool HaveAllTold(PartitionId pid) const;
   // How many living servers say that its acknowledgements are slow.
@@ -257,5 +258,8 @@ struct ClusterState {
   // That a server is in the list, or is no more.
   static MetaStore::Change ChangeOfListed(Endpoint server, bool is_listed);
 };
+
+// Others are better places for its copy: it has less room than they have, or hardly any.
+bool IsAvoided(const Node& node, PartitionId pid, ClusterState::Room others);
 
 }  // namespace arion

@@ -24,8 +24,7 @@ std::vector<Endpoint> FullDisks::WithRoom(std::vector<Endpoint> nodes, Partition
 
 bool FullDisks::IsTight(Endpoint endpoint, PartitionId pid) const {
   const Node* node = state_.FindNode(endpoint);
-  if (node == nullptr) return false;
-  return any_has_much_room_ ? node->IsTightFor(pid) : node->IsNearlyFullFor(pid);
+  return node != nullptr && IsAvoided(*node, pid, room_);
 }
 
 bool FullDisks::HasMuchRoom(Endpoint endpoint, PartitionId pid) const {

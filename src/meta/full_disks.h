@@ -24,7 +24,7 @@ class FullDisks {
         write_members_min_(write_members_min),
         now_(now),
         next_look_(*next_look),
-        any_has_much_room_(state.AnyHasMuchRoom()) {}
+        room_(state.RoomOfAll()) {}
 
   // It may take a copy, or go on with the one it has.
   bool HasRoom(Endpoint endpoint, PartitionId pid) const;
@@ -43,7 +43,7 @@ class FullDisks {
   const int32_t write_members_min_;
   const Instant now_;
   Instant& next_look_;
-  const bool any_has_much_room_;
+  const ClusterState::Room room_;
 };
 
 }  // namespace arion
