@@ -10,9 +10,9 @@
 #include <future>
 #include <memory>
 
-#include "env/posix_environment.h"
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
+#include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
 #include "rpc/thrift_codec.h"
 

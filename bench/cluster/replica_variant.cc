@@ -27,6 +27,7 @@
 #include "bench/wal/emulated_disk.h"
 #include "bench/wal/shared_log_baseline.h"
 #include "main/replica_process.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {
@@ -111,7 +112,7 @@ class Variant {
     if (flush_us_ != 0) {
       std::vector<std::string> directories;
       for (const ConfiguredDisk& disk : config.disks) directories.push_back(disk.path);
-      if (const std::string& home = config.replica.log_home_directory; !home.empty())
+      if (const std::string& home = config.replica.layout.log_home_directory; !home.empty())
         directories.push_back(home);
       if (!shared_log_directory_.empty()) directories.push_back(shared_log_directory_);
       emulated_ = std::make_unique<EmulatedEnvironment>(

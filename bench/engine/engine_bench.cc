@@ -10,7 +10,7 @@
 #include "base/raw_key.h"
 #include "engine/memory_engine.h"
 #include "engine/rocksdb_engine.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 
 namespace arion {
 namespace {

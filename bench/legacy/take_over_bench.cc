@@ -25,12 +25,15 @@
 #include "base/log.h"
 #include "base/raw_key.h"
 #include "base/status.h"
+#include "disks/app_info_file.h"
+#include "disks/init_info.h"
 #include "engine/rocksdb_engine.h"
-#include "env/posix_environment.h"
 #include "legacy/shared_log_catalog.h"
-#include "replica/app_info_file.h"
-#include "replica/init_info.h"
+#include "legacy/shared_log_stats.h"
+#include "posix/posix_environment.h"
+#include "replica/replica_options.h"
 #include "replica/replica_server.h"
+#include "replica/replica_snapshot.h"
 #include "rpc/asio_transport.h"
 #include "tests/legacy/shared_log_bytes.h"
 
@@ -197,8 +200,8 @@ double TakeOver() {
       env,
       {.write_buffers_total_bytes = static_cast<uint64_t>(FLAGS_write_buffers_megabytes) << 20});
   ReplicaServerOptions options;
-  options.data_directories = {{"d", RepsPath()}};
-  options.shared_log_directories = {SharedLogPath()};
+  options.layout.data_directories = {{"d", RepsPath()}};
+  options.layout.shared_log_directories = {SharedLogPath()};
   options.meta_servers = {*Endpoint::Parse("127.0.0.1:2")};
   options.disk.reserve_bytes = 0;
   ReplicaServer server(env, transport, engines, options);

@@ -34,19 +34,22 @@
 
 #include "base/log.h"
 #include "base/raw_key.h"
+#include "data_api/mutation_operations.h"
+#include "disks/app_info_file.h"
+#include "disks/log_place.h"
 #include "engine/rocksdb_engine.h"
-#include "env/posix_environment.h"
-#include "replica/app_info_file.h"
-#include "replica/log_place.h"
-#include "replica/mutation_operations.h"
-#include "replica/recovery_plan.h"
-#include "replica/recovery_text.h"
-#include "replica/replica_opener.h"
+#include "posix/posix_environment.h"
+#include "recovery/recovery_plan.h"
+#include "recovery/recovery_progress.h"
+#include "recovery/recovery_text.h"
+#include "recovery/replica_opener.h"
+#include "replica/replica_options.h"
 #include "replica/replica_server.h"
 #include "rpc/asio_transport.h"
 #include "rpc/thrift_codec.h"
 #include "wal/log_reader.h"
 #include "wal/log_survey.h"
+#include "wal/private_log.h"
 
 DEFINE_int32(replicas, 16, "replicas");
 DEFINE_int32(log_mib, 64, "log of each to replay");
@@ -329,11 +332,10 @@ Measured RunServer(const Template& full, RecoveryMode mode, int threads) {
   RocksdbEngineFactory engines(env);
   ReplicaServerOptions options{.meta_servers = {*Endpoint::Parse("127.0.0.1:2")},
                                .durability = Durability::kOs,
-                               .recovery_mode = mode,
-                               .recovery_threads_per_disk = threads};
+                               .recovery = {.mode = mode, .threads_per_disk = threads}};
   options.disk.reserve_bytes = 0;
   for (size_t i = 0; i < copies.size(); ++i)
-    options.data_directories.push_back({absl::StrCat("d", i), copies[i]});
+    options.layout.data_directories.push_back({absl::StrCat("d", i), copies[i]});
   RecoveryReport report;
   {
     ReplicaServer server(env, transport, engines, options);

@@ -4,7 +4,7 @@
 
 #include <latch>
 
-#include "env/event_loops.h"
+#include "posix/event_loops.h"
 #include "rpc/asio_transport.h"
 
 namespace arion {

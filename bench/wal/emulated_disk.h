@@ -33,7 +33,7 @@
 #include <vector>
 
 #include "env/environment.h"
-#include "env/posix_disk_pool.h"
+#include "posix/posix_disk_pool.h"
 
 namespace arion {
 

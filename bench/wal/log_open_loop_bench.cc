@@ -18,7 +18,8 @@
 #include "bench/wal/log_load.h"
 #include "bench/wal/minimal_log.h"
 #include "bench/wal/raw_log.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

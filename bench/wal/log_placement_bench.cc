@@ -13,7 +13,7 @@
 #include "bench/wal/emulated_disk.h"
 #include "bench/wal/log_load.h"
 #include "bench/wal/shared_log_baseline.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 
 namespace arion {
 namespace {

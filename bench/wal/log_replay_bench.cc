@@ -27,7 +27,7 @@
 
 #include "base/coding.h"
 #include "base/crc.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 #include "wal/log_format.h"
 #include "wal/log_identity.h"
 #include "wal/log_reader.h"

@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "bench/wal/bench_log.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 
 namespace arion {
 namespace {

@@ -16,6 +16,7 @@
 #include "base/crc.h"
 #include "base/log.h"
 #include "wal/log_format.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

@@ -6,7 +6,7 @@
 #include "bench/wal/bench_log.h"
 #include "bench/wal/emulated_disk.h"
 #include "bench/wal/log_load.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 
 namespace arion {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "client/cluster_client.h"
 #include "client/table_admin.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
 
 namespace arion {

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "client/client_core.h"
-#include "env/posix_clock.h"
+#include "posix/posix_clock.h"
 
 namespace arion {
 

@@ -21,7 +21,7 @@
 #include "engine/rocksdb_meter.h"
 #include "engine/rocksdb_view.h"
 #include "env/blocking_call.h"
-#include "env/thread_limit.h"
+#include "posix/thread_limit.h"
 
 namespace arion {
 namespace {

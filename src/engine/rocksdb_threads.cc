@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "env/background_thread.h"
-#include "env/thread_limit.h"
+#include "posix/background_thread.h"
+#include "posix/thread_limit.h"
 
 namespace arion {
 namespace {

@@ -1,7 +1,7 @@
 // DiskThreads: RocksDB's environment with flush and compaction threads of its own, one a disk, so
 // that work which hangs on one disk holds up no other's. RocksDB's own are one set a process.
 // Compactions give way while databases are opened, which somebody waits for: a tenth of a second
-// longer, and ten seconds at most. All of them come last (env/background_thread.h).
+// longer, and ten seconds at most. All of them come last (posix/background_thread.h).
 //
 // Threads   Thread-safe. Destruction waits for what runs.
 // Lifetime  Outlives the databases that use it.

@@ -1,7 +1,7 @@
 // AgreedTime: what the cluster agrees the wall clock says, as one server was told it last; so that one
 // wrong clock neither destroys a record nor serves it for too long.
 //
-// Shapes    The meta server compares the wall clocks that beacons carry (meta/cluster_clock.h) and
+// Shapes    The meta server compares the wall clocks that beacons carry (meta_state/cluster_clock.h) and
 //           answers with the time that most of them show. From then on the monotonic clock counts: the
 //           own wall clock may jump as it likes. Without any answer yet the own wall clock is all there
 //           is, for what may be wrong for a while (reads); for what can't be undone there is no time

@@ -44,6 +44,13 @@ struct CollectionInput {
   enum class Disks { kAllReadable, kSomeMissing } disks = Disks::kAllReadable;
 };
 
+// What the data directories held of replicas when the server started, besides those that are opened.
+struct NotLoadedReplicas {
+  CollectionInput::Disks disks = CollectionInput::Disks::kAllReadable;
+  std::set<PartitionId> unloaded;   // a directory that can't be understood
+  std::set<PartitionId> set_aside;  // .err, .gar
+};
+
 struct CollectionPlan {
   size_t removable = 0;  // files from the front
   struct Blocking {

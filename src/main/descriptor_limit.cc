@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "replica/replica_directory.h"
+#include "disks/replica_directory.h"
 
 namespace arion {
 namespace {

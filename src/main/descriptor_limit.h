@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "env/descriptor_reserve.h"
+#include "config/server_config.h"
+#include "disks/open_file_budget.h"
 #include "env/file_system.h"
-#include "main/server_config.h"
-#include "replica/open_file_budget.h"
+#include "posix/descriptor_reserve.h"
 
 namespace arion {
 
-// Of a server's limit, for what can't wait (env/descriptor_reserve.h).
+// Of a server's limit, for what can't wait (posix/descriptor_reserve.h).
 inline constexpr size_t kDescriptorsHeld = 16;
 
 // Of the process, now; the soft limit is raised to the hard one before.

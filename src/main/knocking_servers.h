@@ -19,7 +19,7 @@
 #include "base/cluster_identity.h"
 #include "base/ids.h"
 #include "base/instant.h"
-#include "meta/cluster_warning.h"
+#include "meta_state/cluster_warning.h"
 
 namespace arion {
 

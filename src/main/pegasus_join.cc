@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/named_list.h"
-#include "replica/join_notes.h"
+#include "membership/join_notes.h"
 
 namespace arion {
 namespace {

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "main/process_metrics.h"
-#include "meta/cluster_overview.h"
+#include "exposition/process_metrics.h"
+#include "meta_overview/cluster_overview.h"
 #include "metrics/metric_registry.h"
 #include "replica/replica_server.h"
 #include "rpc/older_servers.h"

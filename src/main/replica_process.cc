@@ -14,32 +14,34 @@
 #include <utility>
 #include <vector>
 
+#include "admin/access_control.h"
+#include "admin/server_commands.h"
+#include "admin/server_pages.h"
 #include "base/cluster_identity.h"
 #include "base/log.h"
 #include "base/status.h"
+#include "config/name_book.h"
+#include "config/server_config.h"
 #include "engine/rocksdb_engine.h"
-#include "env/posix_environment.h"
-#include "env/posix_patience.h"
-#include "env/posix_watchdog.h"
-#include "main/access_control.h"
+#include "exposition/log_metrics.h"
+#include "exposition/perf_counters.h"
+#include "exposition/pool_metrics.h"
+#include "exposition/process_metrics.h"
+#include "exposition/replica_metrics.h"
+#include "exposition/request_metrics.h"
+#include "exposition/server_log.h"
+#include "legacy/shared_log_stats.h"
 #include "main/cluster_file.h"
 #include "main/descriptor_limit.h"
-#include "main/log_metrics.h"
-#include "main/name_book.h"
 #include "main/pegasus_join.h"
-#include "main/perf_counters.h"
-#include "main/pool_metrics.h"
-#include "main/process_metrics.h"
-#include "main/replica_metrics.h"
-#include "main/request_metrics.h"
-#include "main/server_commands.h"
-#include "main/server_config.h"
-#include "main/server_log.h"
-#include "main/server_pages.h"
 #include "main/server_process.h"
+#include "membership/join_notes.h"
 #include "messages/meta_messages.h"
-#include "replica/join_notes.h"
-#include "replica/recovery_text.h"
+#include "posix/posix_environment.h"
+#include "posix/posix_patience.h"
+#include "posix/posix_watchdog.h"
+#include "recovery/recovery_progress.h"
+#include "recovery/recovery_text.h"
 #include "replica/replica_server.h"
 #include "rpc/asio_transport.h"
 #include "rpc/older_servers.h"
@@ -57,7 +59,7 @@ RocksdbEngineOptions EngineOptions(const ServerConfig& config, const OpenFileSha
 
 // Beside those that recovery may take, and one for a flush, two for the replicas that serve already.
 int DiskThreads(const ServerConfig& config) {
-  return std::max(4, config.replica.recovery_threads_per_disk + 3);
+  return std::max(4, config.replica.recovery.threads_per_disk + 3);
 }
 
 BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFactory& engines,
@@ -69,7 +71,7 @@ BannerLines Banner(const ServerConfig& config, Environment& env, const EngineFac
     lines.emplace_back("disk " + disk.tag,
                        disk.path + ", log: " + env.log_device(disk.path).method());
   }
-  if (const std::string& home = config.replica.log_home_directory; !home.empty())
+  if (const std::string& home = config.replica.layout.log_home_directory; !home.empty())
     lines.emplace_back("log home", home + ", log: " + env.log_device(home).method());
   for (const NamedAddress& meta : config.meta_servers)
     lines.emplace_back("meta server", meta.ToString());
@@ -225,7 +227,7 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
         .Submit(
             [limit = engines.OpenFilesLimiter(), max = shares.tables_per_engine] { limit(max); });
   });
-  config.replica.ask_disks = [patience = config.disk_answer_max](auto jobs) {
+  config.replica.layout.ask_disks = [patience = config.disk_answer_max](auto jobs) {
     return RunWithPatience(std::move(jobs), patience);
   };
   config.replica.other_requests = [&commands = pages.commands()](InboundRequest& request) {
@@ -241,8 +243,8 @@ int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant) {
     server.Reconfigure(changed.replica);
   });
   MetricRegistrations replay = RegisterReplay(pages.registry(), server);
-  MetricRegistrations devices =
-      RegisterLogDevices(pages.registry(), world, config.disks, config.replica.log_home_directory);
+  MetricRegistrations devices = RegisterLogDevices(pages.registry(), world, config.disks,
+                                                   config.replica.layout.log_home_directory);
   MetricRegistrations engine_files =
       RegisterEngineFiles(pages.registry(), world, engines, config.disks);
   MetricRegistrations open_files = RegisterOpenFiles(pages.registry(), *files);

@@ -6,9 +6,9 @@
 
 #include <functional>
 
+#include "config/server_config.h"
 #include "engine/engine.h"
-#include "env/posix_environment.h"
-#include "main/server_config.h"
+#include "posix/posix_environment.h"
 #include "wal/private_log.h"
 
 namespace arion {

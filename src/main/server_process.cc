@@ -25,12 +25,13 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "env/posix_patience.h"
-#include "env/thread_limit.h"
-#include "main/directory_check.h"
-#include "main/server_flags.h"
-#include "main/server_log.h"
-#include "main/version.h"
+#include "base/version.h"
+#include "config/directory_check.h"
+#include "config/server_flags.h"
+#include "disks/disk_layout.h"
+#include "exposition/server_log.h"
+#include "posix/posix_patience.h"
+#include "posix/thread_limit.h"
 
 namespace arion {
 namespace {
@@ -96,7 +97,7 @@ absl::Status CheckDisks(ServerConfig* config) {
                 : absl::StrCat(disk.origin, ": the disk of ", disk.tag, ":", disk.path,
                                " does not answer");
     config->warnings.push_back(why);
-    for (DataDirectory& directory : config->replica.data_directories)
+    for (DataDirectory& directory : config->replica.layout.data_directories)
       if (directory.tag == disk.tag) directory.answers = false;
   }
   if (answering.empty()) return absl::UnavailableError(absl::StrCat("no disk can be used; ", why));
@@ -106,7 +107,7 @@ absl::Status CheckDisks(ServerConfig* config) {
 
 // All logs are there: without its disk nothing can be served.
 absl::Status CheckLogHome(const ServerConfig& config) {
-  const std::string& home = config.replica.log_home_directory;
+  const std::string& home = config.replica.layout.log_home_directory;
   if (home.empty()) return absl::OkStatus();
   const auto check = std::make_shared<absl::Status>();
   const std::vector<bool> answered =

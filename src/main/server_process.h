@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "main/server_config.h"
+#include "config/server_config.h"
 
 namespace arion {
 

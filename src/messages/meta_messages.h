@@ -59,7 +59,7 @@ struct BeaconAck {
   std::optional<int64_t> arion_caps;
   // Names the life of the meta server that answers, and counts how often it has declared the sender
   // dead in it: whoever thinks that it held its lease all the while is told that its clock stood
-  // still (replica/failure_detector_client.h).
+  // still (membership/failure_detector_client.h).
   std::optional<int64_t> arion_meta_life;
   std::optional<int64_t> arion_deaths;
   std::optional<bool> arion_is_frozen;  // it changes no members now

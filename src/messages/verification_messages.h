@@ -1,5 +1,5 @@
 // What members of a partition, and tools, say to each other about whether its copies are equal
-// (replica/verification.h). Arion's own: a server without it answers ERR_HANDLER_NOT_FOUND.
+// (verification/verification.h). Arion's own: a server without it answers ERR_HANDLER_NOT_FOUND.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -5,8 +5,8 @@
 #include "messages/tool_messages.h"
 #include "meta/balance_request.h"
 #include "meta/forget_server.h"
-#include "meta/meta_queries.h"
 #include "meta/meta_server_state.h"
+#include "meta_overview/meta_queries.h"
 
 namespace arion {
 

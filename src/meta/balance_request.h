@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "messages/admin_messages.h"
-#include "meta/partition_guardian.h"
+#include "meta_judgement/partition_guardian.h"
 
 namespace arion {
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/status.h"
-#include "meta/held_replica.h"
+#include "meta_state/held_replica.h"
 
 namespace arion {
 namespace {

@@ -7,7 +7,7 @@
 //           the ballot that follows, so that no ballot is used twice.
 //           The servers are asked when no lease of before holds any more (recovery_requests.cc).
 //           Ids of tables that nobody holds need no place holders: one of which a server reports a
-//           replica later is not given again (meta/replica_reports.h).
+//           replica later is not given again (meta_state/replica_reports.h).
 //           What was known of the tables before (RecoveryOptions::known) counts more than what replica
 //           servers have written down of them, unless theirs has a later version: they keep no
 //           environments, and nothing of a drop.
@@ -23,7 +23,7 @@
 #include <string>
 #include <vector>
 
-#include "meta/cluster_state.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 

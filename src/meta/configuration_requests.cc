@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "meta/configuration_change.h"
 #include "meta/meta_server_state.h"
-#include "meta/replica_reports.h"
-#include "meta/succession.h"
+#include "meta_judgement/succession.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/replica_reports.h"
 
 namespace arion {
 namespace {

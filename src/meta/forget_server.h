@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "meta/cluster_state.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 

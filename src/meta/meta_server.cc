@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "messages/tool_messages.h"
-#include "meta/balance_planner.h"
 #include "meta/forget_server.h"
 #include "meta/meta_server_state.h"
 #include "meta/replica_garbage.h"
-#include "meta/replica_reports.h"
-#include "meta/state_went_back.h"
+#include "meta_judgement/balance_planner.h"
+#include "meta_state/replica_reports.h"
+#include "meta_state/state_went_back.h"
 
 namespace arion {
 namespace {

@@ -24,8 +24,8 @@
 #include "base/counter.h"
 #include "env/environment.h"
 #include "messages/function_level.h"
-#include "meta/cluster_overview.h"
-#include "meta/meta_store.h"
+#include "meta_overview/cluster_overview.h"
+#include "meta_state/meta_store.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 
@@ -50,7 +50,7 @@ struct MetaServerOptions {
   // it. An error refuses the recovery.
   std::function<absl::Status(const std::set<Endpoint>& servers, size_t alive)> before_recovery;
   // Servers of an older version, which can't say of which cluster they are, are asked what they hold
-  // before they count (meta/foreign_tables.h).
+  // before they count (meta_state/foreign_tables.h).
   bool vets_older_servers = false;
   // nullopt: begins at the level that was set last (steady, where none was); else at the lower one.
   std::optional<FunctionLevel> function_level_on_start;
@@ -79,7 +79,7 @@ class MetaServer {
 
   // As one that came in by the transport. Any thread.
   void Handle(InboundRequest request);
-  // Takes over what is changeable in operation (main/config_rules.cc). Any thread.
+  // Takes over what is changeable in operation (config/config_rules.cc). Any thread.
   void Reconfigure(const MetaServerOptions& options);
   // Any thread; `done` runs on the strand.
   void Overview(std::function<void(ClusterOverview)> done);

@@ -21,14 +21,14 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "messages/admin_messages.h"
-#include "meta/cluster_clock.h"
 #include "meta/cluster_recovery.h"
-#include "meta/cluster_state.h"
-#include "meta/configuration_change.h"
-#include "meta/failure_detector.h"
 #include "meta/meta_server.h"
-#include "meta/partition_guardian.h"
-#include "meta/table_lifecycle.h"
+#include "meta_judgement/partition_guardian.h"
+#include "meta_state/cluster_clock.h"
+#include "meta_state/cluster_state.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/failure_detector.h"
+#include "meta_state/table_lifecycle.h"
 
 namespace arion {
 

@@ -4,8 +4,8 @@
 
 #include "base/named_list.h"
 #include "messages/tool_messages.h"
-#include "meta/foreign_tables.h"
 #include "meta/meta_server_state.h"
+#include "meta_state/foreign_tables.h"
 
 namespace arion {
 namespace {

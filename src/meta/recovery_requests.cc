@@ -8,7 +8,7 @@
 
 #include "messages/tool_messages.h"
 #include "meta/meta_server_state.h"
-#include "meta/replica_reports.h"
+#include "meta_state/replica_reports.h"
 
 namespace arion {
 namespace {

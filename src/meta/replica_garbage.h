@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include "meta/cluster_state.h"
+#include "meta_state/cluster_state.h"
 
 namespace arion {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "meta/configuration_change.h"
 #include "meta/meta_server_state.h"
-#include "meta/table_environments.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/table_environments.h"
 
 namespace arion {
 namespace {

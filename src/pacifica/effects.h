@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "decrees/learned_log.h"
 #include "pacifica/events.h"
 
 namespace arion {
@@ -108,13 +109,6 @@ struct ClientReply {
 };
 
 // ---- work of a learner, one at a time, answered by LearnerWorkDone ----
-
-// What a learner may take from the log files of a primary.
-struct LogTerms {
-  Decree applied;  // it has this much
-  Decree through;  // the primary counted this much as committed when it named the files
-  Ballot ballot;   // under this one
-};
 
 struct LearnerWork {
   enum class What {

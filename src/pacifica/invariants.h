@@ -33,10 +33,10 @@
 #pragma once
 
 #include "base/ids.h"
+#include "decrees/prepare_list.h"
 #include "messages/configuration.h"
 #include "messages/replication_messages.h"
 #include "pacifica/effects.h"
-#include "pacifica/prepare_list.h"
 
 namespace arion {
 

@@ -7,9 +7,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "decrees/log_shipment.h"
+#include "decrees/possible.h"
 #include "pacifica/invariants.h"
-#include "pacifica/log_shipment.h"
-#include "pacifica/possible.h"
 
 namespace arion {
 namespace {

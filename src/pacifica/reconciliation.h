@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/mutation.h"
-#include "pacifica/prepare_list.h"
+#include "decrees/prepare_list.h"
 
 namespace arion {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/log.h"
-#include "pacifica/possible.h"
+#include "decrees/possible.h"
 
 namespace arion {
 namespace {

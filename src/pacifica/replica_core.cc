@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/log.h"
+#include "decrees/log_replay.h"
+#include "decrees/possible.h"
 #include "pacifica/group_check.h"
 #include "pacifica/learner.h"
 #include "pacifica/learner_sessions.h"
-#include "pacifica/log_replay.h"
-#include "pacifica/possible.h"
 #include "pacifica/primary.h"
 #include "pacifica/promises.h"
 #include "pacifica/reconfiguration.h"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/instant.h"
+#include "decrees/prepare_list.h"
 #include "pacifica/core_options.h"
 #include "pacifica/effects.h"
-#include "pacifica/prepare_list.h"
 #include "pacifica/replica_core.h"
 
 namespace arion {

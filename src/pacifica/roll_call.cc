@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "base/log.h"
-#include "pacifica/possible.h"
+#include "decrees/possible.h"
 
 namespace arion {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "replica/mutation_operations.h"
+#include "data_api/mutation_operations.h"
 
 namespace arion {
 namespace {

@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "base/instant.h"
+#include "copies/foreground_pace.h"
 #include "env/clock.h"
-#include "replica/foreground_pace.h"
-#include "replica/request_stats.h"
-#include "replica/slow_requests.h"
-#include "replica/write_times.h"
 #include "rpc/transport.h"
+#include "stats/request_stats.h"
+#include "stats/slow_requests.h"
+#include "stats/write_times.h"
 
 namespace arion {
 

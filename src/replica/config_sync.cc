@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "membership/cluster_question.h"
 #include "messages/tool_messages.h"
-#include "replica/cluster_question.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {
@@ -133,9 +133,9 @@ void ConfigSync::Send(std::vector<ReplicaInfo> reports) {
   const bool is_ours = numbered_by_ == asked_;
   if (!missing_.empty() && is_ours)
     request.missing_replicas.emplace(missing_.begin(), missing_.end());
-  if (std::vector<std::string> slow = host_->disks->SlowTags(); !slow.empty())
+  if (std::vector<std::string> slow = host_->disks->watch->SlowTags(); !slow.empty())
     request.slow_disks = std::move(slow);
-  request.disks = host_->disks->Reports();
+  request.disks = host_->disks->watch->Reports();
   if (std::vector<Endpoint> slow = host_->peers->Slow(); !slow.empty() && is_ours)
     request.slow_members = std::move(slow);
   if (const OpenFileBudget* files = host_->options.open_files.get(); files != nullptr) {

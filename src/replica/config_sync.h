@@ -24,8 +24,8 @@
 #include <string>
 #include <vector>
 
+#include "membership/join_tolerance.h"
 #include "messages/meta_messages.h"
-#include "replica/join_tolerance.h"
 #include "replica/replica_host.h"
 #include "replica/replica_table.h"
 

@@ -8,7 +8,10 @@
 #include "base/log.h"
 #include "base/overloaded.h"
 #include "base/status.h"
+#include "replica/replica_options.h"
+#include "replica/replica_snapshot.h"
 #include "rpc/thrift_codec.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {
@@ -51,7 +54,7 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       pid_(opened.pid),
       directory_(opened.directory),
       disk_(opened.disk),
-      log_disk_(host_->LogDiskOf(disk_)),
+      log_disk_(host_->disks->layout.LogDiskOf(disk_)),
       server_name_(host_->self.ToString()),
       info_(opened.info),
       engine_(std::move(opened.engine)),
@@ -73,10 +76,10 @@ Replica::Replica(std::shared_ptr<const ReplicaHost> host, StrandPtr strand, Open
       core_(std::make_unique<ReplicaCore>(MakeCoreOptions(*host_, opened), opened.recovered,
                                           host_->env.clock().Now())),
       source_(host_->env.files(), host_->served, pid_, DataPathOf(directory_),
-              host_->options.data_directories[disk_].tag),
+              host_->disks->layout.data_directories[disk_].tag),
       log_is_void_(opened.log_is_void),
       stats_(host_->requests->Open(pid_, core_->app().app_name)) {
-  figures().SetPlace(host_->options.data_directories[disk_].tag,
+  figures().SetPlace(host_->disks->layout.data_directories[disk_].tag,
                      log_ == nullptr ? nullptr : log_->gauges());
   figures().SetEngine(engine_ == nullptr ? nullptr : engine_->meter());
 }
@@ -105,7 +108,7 @@ std::string Replica::Tag() const {
 
 // A full disk, ours or a member's, is noticed before anything is logged.
 ErrorCode Replica::SpaceGate() const {
-  if (!host_->disks->HasSpace(disk_) || !host_->disks->HasSpace(log_disk_))
+  if (!host_->disks->watch->HasSpace(disk_) || !host_->disks->watch->HasSpace(log_disk_))
     return ErrorCode::kDiskInsufficient;
   for (const Endpoint member : full_members_)
     if (core_->configuration().IsSecondary(member)) return ErrorCode::kDiskInsufficient;
@@ -351,7 +354,7 @@ void Replica::StoreInfo(InitInfo info, absl::AnyInvocable<void()> then) {
           effects_.clear();  // none of them may be carried out without it
           --holds_;
           const std::string why = absl::StrCat("store ", kInitInfoName, ": ", status.ToString());
-          host_->disks->OnIoError(disk_, why);
+          host_->disks->watch->OnIoError(disk_, why);
           return Fence(why);
         }
         info_ = info;
@@ -385,7 +388,7 @@ void Replica::RestartLogAt(Decree applied) {
   WhenQuiet([this, applied] {  // what is under way still belongs to the old content
     InitInfo info = info_;
     info.durable = std::max(info.durable, applied);
-    info.offset_in_shared_log = host_->SharedLogEnd();
+    info.offset_in_shared_log = host_->opening->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
     info.is_learner = true;
     StoreInfo(info, [this, applied] { log_->StartAnew(applied); });
@@ -418,7 +421,7 @@ void Replica::OnLogged(const absl::Status& status) {
   } else {
     if (!is_closed_) {
       LOG(ERROR) << Tag() << " log write failed: " << status;
-      host_->disks->OnIoError(log_disk_, absl::StrCat("log write: ", status.ToString()));
+      host_->disks->watch->OnIoError(log_disk_, absl::StrCat("log write: ", status.ToString()));
     }
     Step(Logged{sequence, ErrorCode::kDiskIoError});
   }
@@ -428,7 +431,7 @@ void Replica::OnLogged(const absl::Status& status) {
 void Replica::OnApplyFailed(Decree decree, const absl::Status& status) {
   LOG(ERROR) << Tag() << " apply decree " << decree << ": " << status;
   if (absl::IsDataLoss(status))
-    host_->disks->OnIoError(disk_, absl::StrCat("apply: ", status.ToString()));
+    host_->disks->watch->OnIoError(disk_, absl::StrCat("apply: ", status.ToString()));
   Step(Applied{decree, ErrorCode::kLocalAppFailure});
 }
 
@@ -538,8 +541,8 @@ void Replica::Answer(PeerReply reply) {
   Responder responder = std::move(it->second);
   peers_.erase(it);
   if (auto* check = std::get_if<GroupCheckResponse>(&reply.body))
-    check->disk_status =
-        host_->disks->StateForPeers(host_->disks->HasSpace(log_disk_) ? disk_ : log_disk_);
+    check->disk_status = host_->disks->watch->StateForPeers(
+        host_->disks->watch->HasSpace(log_disk_) ? disk_ : log_disk_);
   const PeerGeneration generation = host_->options.peer_generation;
   responder.Reply(
       ErrorCode::kOk,
@@ -584,7 +587,7 @@ ReplicaInfo Replica::Report() const {
           .last_prepared_decree = marks.last_prepared,
           .last_durable_decree = marks.last_durable,
           .app_type = core_->app().app_type,
-          .disk_tag = host_->options.data_directories[disk_].tag,
+          .disk_tag = host_->disks->layout.data_directories[disk_].tag,
           .manual_compact_status = static_cast<int32_t>(CompactionStatus()),
           .durability = static_cast<int8_t>(host_->options.durability),
           .unclean = core_->last_stop() == LastStop::kUnclean,

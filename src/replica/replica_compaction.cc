@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "data_api/compaction_wishes.h"
 #include "replica/replica.h"
 
 namespace arion {

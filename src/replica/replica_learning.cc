@@ -115,7 +115,7 @@ void Replica::Ship(ShipState ship) {
 void Replica::OnLogDamaged(const absl::Status& status) {
   if (is_closed_) return;
   LOG(ERROR) << Tag() << " a part of the log can't be read, checkpoints take its place: " << status;
-  host_->disks->OnIoError(log_disk_, absl::StrCat("log read: ", status.ToString()));
+  host_->disks->watch->OnIoError(log_disk_, absl::StrCat("log read: ", status.ToString()));
   log_damaged_through_ = core_->marks().last_prepared;
   log_->LeaveFile();  // a start reads the newest file whatever a checkpoint holds
   WriteBehindDamage();
@@ -209,7 +209,7 @@ FetchPlan Replica::PlanOf(const LearnResponse& response) {
           .source_directory = response.base_local_dir,
           .source_disk_tag = response.replica_disk_tag.value_or(""),
           .target_directory = LearnPathOf(directory_),
-          .target_disk_tag = host_->options.data_directories[disk_].tag,
+          .target_disk_tag = host_->disks->layout.data_directories[disk_].tag,
           .pool_path = directory_,
           .in_pool =
               [this](PoolWork work, Then then) {
@@ -257,7 +257,7 @@ void Replica::InstallCheckpoint(LearnerWork work) {
 void Replica::InstallCopied(uint64_t serial, const std::string& source, Decree decree) {
   ExchangeEngine(
       serial, decree,
-      [&engines = host_->engines, &files = host_->env.files(), source, decree,
+      [&engines = host_->opening->engines, &files = host_->env.files(), source, decree,
        directory = directory_, is_installed = false]() mutable -> absl::Status {
         // Not again after a removal that began and lacked descriptors: there is no source any more.
         if (!is_installed)
@@ -387,7 +387,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
     InitInfo info = info_;
     info.is_learner = true;
     info.durable = std::min(info.durable, expected);
-    info.offset_in_shared_log = host_->SharedLogEnd();
+    info.offset_in_shared_log = host_->opening->SharedLogEnd();
     info.offset_in_private_log = log_->end_offset();
     // Each step may be repeated, or is not when it has succeeded.
     struct Exchange {
@@ -407,7 +407,7 @@ void Replica::ExchangeEngine(uint64_t serial, Decree expected, PoolWork exchange
             RETURN_IF_ERROR(state->install());
             state->install = nullptr;
           }
-          ASSIGN_OR_RETURN(state->fresh, host_->engines.Open(DataPathOf(directory_)));
+          ASSIGN_OR_RETURN(state->fresh, host_->opening->engines.Open(DataPathOf(directory_)));
           if (state->fresh->last_applied() == expected) return absl::OkStatus();
           return absl::DataLossError(absl::StrCat("the new content stands at decree ",
                                                   state->fresh->last_applied().value(), ", not at ",

@@ -60,7 +60,7 @@ void Replica::InPoolOnceThereIsRoom(std::shared_ptr<PoolWork> work, Then then) {
 void Replica::OnNoSpace(std::string_view what, const absl::Status& status) {
   LOG_EVERY_N(WARNING, 20) << Tag() << " no " << NameOf(WantOf(status)) << " for " << what
                            << ", tried again: " << status;
-  host_->disks->OnNoSpace(disk_, status);
+  host_->disks->watch->OnNoSpace(disk_, status);
 }
 
 void Replica::After(absl::Duration delay, absl::AnyInvocable<void(Replica&)> task) {
@@ -158,7 +158,7 @@ void Replica::CheckpointIfNeeded() {
           return ScheduleCheckpoint(kCheckpointAgain);
         }
         const std::string why = absl::StrCat("checkpoint: ", status.ToString());
-        host_->disks->OnIoError(disk_, why);
+        host_->disks->watch->OnIoError(disk_, why);
         Fence(why);
       });
 }
@@ -197,7 +197,8 @@ void Replica::WarmCache(std::shared_ptr<const std::vector<std::string>> keys, si
         [keys, from, end, engine = replica.engine_, host = replica.host_] {
           const uint32_t now = ExpiryNow(host->env.clock());
           for (size_t i = from; i < end; ++i)
-            if (engine->Get((*keys)[i], now, ReadTier::kAll).ok()) host->replay->warmed_keys.Add();
+            if (engine->Get((*keys)[i], now, ReadTier::kAll).ok())
+              host->opening->replay->warmed_keys.Add();
           return absl::OkStatus();
         },
         [&replica, keys, end](const absl::Status&) { replica.WarmCache(keys, end); });

@@ -8,19 +8,24 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "replica/cluster_entry.h"
+#include "copies/served_files.h"
+#include "disks/data_directories.h"
+#include "disks/disk_layout.h"
+#include "disks/disk_watch.h"
+#include "disks/garbage_collector.h"
+#include "legacy/shared_log_collector.h"
+#include "legacy/shared_log_stats.h"
+#include "membership/cluster_entry.h"
+#include "membership/failure_detector_client.h"
+#include "membership/join_notes.h"
+#include "membership/server_lease.h"
+#include "recovery/log_replay_stats.h"
+#include "recovery/recovery.h"
+#include "recovery/shared_log_take_over.h"
 #include "replica/config_sync.h"
-#include "replica/data_directories.h"
-#include "replica/failure_detector_client.h"
-#include "replica/garbage_collector.h"
-#include "replica/recovery.h"
 #include "replica/replica_host.h"
 #include "replica/replica_table.h"
 #include "replica/request_router.h"
-#include "replica/served_files.h"
-#include "replica/server_lease.h"
-#include "replica/shared_log_collector.h"
-#include "replica/shared_log_take_over.h"
 
 namespace arion {
 namespace {
@@ -53,35 +58,44 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   State(Environment& env, Transport& transport, EngineFactory& engines,
         ReplicaServerOptions options)
       : strand_(env.NewStrand("replica server")) {
-    std::vector<DataDirectory> watched = options.data_directories;
-    if (!options.log_home_directory.empty())
-      watched.push_back({kLogHomeTag, options.log_home_directory});
-    auto disks = std::make_shared<DiskWatch>(env, strand_, options.disk, watched);
+    std::vector<DataDirectory> watched = options.layout.data_directories;
+    if (!options.layout.log_home_directory.empty())
+      watched.push_back({kLogHomeTag, options.layout.log_home_directory});
+    const auto watch = std::make_shared<DiskWatch>(env, strand_, options.disk, watched);
+    const auto disks = std::make_shared<const ServerDisks>(ServerDisks{env, options.layout, watch});
     const auto foreground = std::make_shared<ForegroundPace>();
-    const auto waits = [disks, foreground](size_t disk) {
-      return CopyThrottle::Waits{.flush = disks->FlushWait(disk),
+    const auto waits = [watch, foreground](size_t disk) {
+      return CopyThrottle::Waits{.flush = watch->FlushWait(disk),
                                  .read = foreground->ReadWait(),
                                  .write = foreground->WriteWait()};
     };
-    const size_t count = options.data_directories.size();
+    const size_t count = options.layout.data_directories.size();
     const auto sending = std::make_shared<CopyThrottle>(options.send_limits, count, waits);
     const auto receiving = std::make_shared<CopyThrottle>(options.receive_limits, count, waits);
     const auto verifying = std::make_shared<CopyThrottle>(options.verify_limits, count, waits);
+    const auto opening = std::make_shared<const OpeningHost>(
+        OpeningHost{.disks = disks,
+                    .engines = engines,
+                    .open_log = options.open_log,
+                    .log = {.durability = options.durability,
+                            .segment_bytes_max = options.log_segment_bytes,
+                            .reserve = options.log_reserve,
+                            .preallocate = options.log_preallocate}});
     host_ = std::make_shared<const ReplicaHost>(
         ReplicaHost{.env = env,
                     .transport = transport,
-                    .engines = engines,
                     .options = std::move(options),
                     .self = transport.local(),
                     .lease = std::make_shared<ServerLease>(),
                     .served = std::make_shared<ServedFiles>(env.files()),
-                    .disks = std::move(disks),
+                    .disks = disks,
+                    .opening = opening,
                     .sending = sending,
                     .receiving = receiving,
                     .verifying = verifying,
                     .foreground = foreground});
-    directories_.emplace(host_);
-    garbage_ = std::make_shared<GarbageCollector>(host_, strand_);
+    directories_.emplace(disks, host_->self);
+    garbage_ = std::make_shared<GarbageCollector>(disks, strand_, host_->options.garbage);
     host_->slow_requests->SetKeptFrom(host_->options.slow_request_after);
     host_->verifications->SetInterval(host_->options.verify_interval);
     host_->transport.SetHandler(
@@ -101,8 +115,10 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   void Snapshot(std::function<void(std::vector<ReplicaSnapshot>)> done);
   void AskForCheckpoints(std::optional<PartitionId> only);
   std::vector<DiskSnapshot> Disks() const;
-  RecoveryReport RecoveryNow() const { return host_->recovery->Report(host_->env.clock().Now()); }
-  const LogReplayStats& replay() const { return *host_->replay; }
+  RecoveryReport RecoveryNow() const {
+    return host_->opening->progress->Report(host_->env.clock().Now());
+  }
+  const LogReplayStats& replay() const { return *host_->opening->replay; }
   const SharedLogStats& shared_log() const { return *host_->shared_log_stats; }
   const RequestBook& requests() const { return *host_->requests; }
   const SlowRequests& slow_requests() const { return *host_->slow_requests; }
@@ -111,7 +127,7 @@ class ReplicaServer::State : public std::enable_shared_from_this<ReplicaServer::
   const JoinNotes& join() const { return *host_->join; }
   int64_t verified_bytes() const {
     int64_t bytes = 0;
-    for (size_t i = 0; i < host_->options.data_directories.size(); ++i)
+    for (size_t i = 0; i < host_->disks->layout.data_directories.size(); ++i)
       bytes += host_->verifying->BytesOf(i);
     return bytes;
   }
@@ -155,10 +171,11 @@ absl::Status ReplicaServer::State::Start() {
   std::vector<bool> readable = directories_->Usable();
   const auto usable = std::count(readable.begin(), readable.end(), true);
   if (directories_->has_log_home()) readable.push_back(true);
-  host_->disks->Start(readable);
+  host_->disks->watch->Start(readable);
   LOG(INFO) << "replica server " << host_->self << " loads " << found.size() << " replicas from "
             << usable << " data directories; durability "
-            << DurabilityName(host_->options.durability) << ", " << host_->engines.description();
+            << DurabilityName(host_->options.durability) << ", "
+            << host_->opening->engines.description();
   strand_->Post([self = shared_from_this(), found = std::move(found), readable]() mutable {
     if (self->take_over_ != nullptr) {
       std::set<PartitionId> expected;
@@ -179,7 +196,8 @@ absl::Status ReplicaServer::State::Start() {
 
 void ReplicaServer::State::Recover(std::vector<FoundReplica> found) {
   recovery_ = std::make_shared<Recovery>(
-      host_, strand_, found, [table = std::weak_ptr<ReplicaTable>(table_)](PartitionId pid) {
+      host_->disks, strand_, host_->options.recovery, host_->opening->progress, found,
+      [table = std::weak_ptr<ReplicaTable>(table_)](PartitionId pid) {
         if (const auto live = table.lock()) live->Recover(pid);
       });
   table_->SetRecovery(recovery_);
@@ -192,7 +210,8 @@ void ReplicaServer::State::Recover(std::vector<FoundReplica> found) {
 void ReplicaServer::State::TakeOver(SharedLogCatalog catalog) {
   const std::weak_ptr<State> self = weak_from_this();
   take_over_ = std::make_shared<SharedLogTakeOver>(
-      host_, strand_, std::move(catalog),
+      host_->opening, strand_, std::move(catalog), host_->shared_log_stats,
+      host_->options.shared_log.damaged,
       SharedLogTakeOver::Events{.on_refused =
                                     [refused = on_refused_](const absl::Status& status) {
                                       if (refused) refused(status);
@@ -207,11 +226,23 @@ void ReplicaServer::State::TakeOver(SharedLogCatalog catalog) {
 void ReplicaServer::State::Collect() {
   using Disposal = SharedLogCollector::Disposal;
   collector_ = std::make_shared<SharedLogCollector>(
-      host_, strand_, table_, directories_->not_loaded(), take_over_->catalog(),
+      host_->env, strand_, host_->options.shared_log,
+      SharedLogCollector::Server{
+          .ask_replicas = [table = table_](auto done) { table->AskForSharedLog(std::move(done)); },
+          .flush = [table = table_](PartitionId pid,
+                                    absl::Duration after) { table->CheckpointAfter(pid, after); },
+          .ask_about_missing =
+              [sync = sync_](SharedLogCollector::Missing missing) {
+                sync->AskAboutMissing(std::move(missing.replicas), std::move(missing.on_unneeded));
+              },
+          .on_gone =
+              [table = table_, opening = host_->opening] {
+                opening->shared_log_end->store(0);
+                table->ForgetSharedLog();
+              }},
+      directories_->not_loaded(), take_over_->catalog(),
       take_over_->damages().empty() ? Disposal::kRemove : Disposal::kSetAside,
-      [sync = sync_](SharedLogCollector::Missing missing) {
-        sync->AskAboutMissing(std::move(missing.replicas), std::move(missing.on_unneeded));
-      });
+      host_->shared_log_stats);
   collector_->Start(take_over_->max_of_newest());
 }
 
@@ -221,7 +252,7 @@ void ReplicaServer::State::MakeParts() {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   sync_ = std::make_shared<ConfigSync>(host_, strand_, table_, directories_->unreadable_tags());
-  host_->disks->OnChanged([self] {
+  host_->disks->watch->OnChanged([self] {
     if (const auto state = self.lock()) state->sync_->Soon();
   });
   host_->compactions->OnChanged([self] {
@@ -276,9 +307,26 @@ void ReplicaServer::State::MakeEntry() {
     state->strand_->Post([sync = state->sync_] { sync->Soon(); });
   });
   if (!older->are_let_in()) return;
-  entry_ = std::make_shared<ClusterEntry>(host_, strand_, [self] {
-    if (const auto state = self.lock()) state->detector_->Start();
-  });
+  entry_ = std::make_shared<ClusterEntry>(
+      host_->transport, strand_,
+      ClusterEntry::Options{.meta_servers = host_->options.meta_servers,
+                            .cluster_name = host_->options.cluster_name,
+                            .older_servers = host_->options.older_servers},
+      host_->join,
+      ClusterEntry::Events{.on_meta_unanswered = host_->options.on_meta_unanswered,
+                           .what_is_loading =
+                               [host = host_] {
+                                 const RecoveryReport report =
+                                     host->opening->progress->Report(host->env.clock().Now());
+                                 if (report.phase == RecoveryReport::Phase::kDone)
+                                   return std::string();
+                                 return absl::StrCat("replicas are still loaded, ", report.all.done,
+                                                     " of ", report.all.replicas);
+                               },
+                           .on_admitted =
+                               [self] {
+                                 if (const auto state = self.lock()) state->detector_->Start();
+                               }});
 }
 
 void ReplicaServer::State::EverySecond() {
@@ -317,7 +365,7 @@ void ReplicaServer::State::StopParts(std::function<void(absl::Status)> done) {
   router_->Stop();
   strand_->Post([self = shared_from_this(), done = std::move(done)]() mutable {
     self->strand_->Cancel(self->second_);
-    self->host_->disks->Stop();
+    self->host_->disks->watch->Stop();
     self->garbage_->Stop();
     if (self->entry_ != nullptr) self->entry_->Stop();
     self->detector_->Stop();
@@ -374,7 +422,7 @@ void ReplicaServer::State::CompactionTexts(
 }
 
 std::vector<DiskSnapshot> ReplicaServer::State::Disks() const {
-  std::vector<DiskSnapshot> disks = host_->disks->Snapshot();
+  std::vector<DiskSnapshot> disks = host_->disks->watch->Snapshot();
   const std::vector<GarbageCollector::Count> garbage = garbage_->Counts();
   for (size_t i = 0; i < disks.size(); ++i) {
     disks[i].failed_replicas = garbage[i].failed;
@@ -382,7 +430,7 @@ std::vector<DiskSnapshot> ReplicaServer::State::Disks() const {
     disks[i].move_targets = garbage[i].move_targets;
     disks[i].move_sources = garbage[i].move_sources;
     disks[i].discarded_data = garbage[i].discarded;
-    if (i == host_->options.data_directories.size()) break;  // the log home
+    if (i == host_->disks->layout.data_directories.size()) break;  // the log home
     disks[i].copy_sent_bytes = host_->sending->BytesOf(i);
     disks[i].copy_received_bytes = host_->receiving->BytesOf(i);
   }

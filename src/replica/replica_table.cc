@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "replica/replica_snapshot.h"
 
 namespace arion {
 namespace {
@@ -36,7 +37,8 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
                            absl::AnyInvocable<void()> on_changed)
     : host_(std::move(host)),
       strand_(std::move(strand)),
-      places_(std::make_shared<ReplicaPlaces>(host_, strand_, std::move(usable_directories))),
+      places_(
+          std::make_shared<ReplicaPlaces>(host_->disks, strand_, std::move(usable_directories))),
       on_changed_(std::move(on_changed)),
       refusals_([](const std::string& line) { LOG(ERROR) << line; }) {}
 
@@ -70,7 +72,7 @@ void ReplicaTable::Erase(PartitionId pid) {
 }
 
 const std::string& ReplicaTable::TagOf(const FoundReplica& found) const {
-  return host_->options.data_directories[found.data_directory].tag;
+  return host_->disks->layout.data_directories[found.data_directory].tag;
 }
 
 // ---- opening ----
@@ -185,7 +187,7 @@ bool ReplicaTable::HasFailed(PartitionId pid) const {
 }
 
 std::vector<DirectoryLoad> ReplicaTable::LoadsFor(int32_t app_id) const {
-  std::vector<DirectoryLoad> loads(host_->options.data_directories.size());
+  std::vector<DirectoryLoad> loads(host_->disks->layout.data_directories.size());
   for (const auto& [pid, slot] : slots_) {
     DirectoryLoad& load = loads[slot.found.data_directory];
     ++load.replicas;
@@ -206,8 +208,8 @@ void ReplicaTable::Open(PartitionId pid, Origin origin) {
                found = slot.found] {
         auto opened = std::make_shared<absl::StatusOr<OpenedReplica>>(absl::UnknownError(""));
         absl::Status created;
-        if (origin == Origin::kJustCreated) created = CreateReplicaDirectory(*host, found);
-        if (created.ok()) *opened = OpenReplica(*host, strand, found, origin);
+        if (origin == Origin::kJustCreated) created = CreateReplicaDirectory(*host->opening, found);
+        if (created.ok()) *opened = OpenReplica(*host->opening, strand, found, origin);
         reply_on->Post([self, strand, pid = found.pid, created, opened] {
           const auto table = self.lock();
           if (table == nullptr) return;
@@ -223,7 +225,7 @@ void ReplicaTable::OpenInTwoSteps(PartitionId pid, StrandPtr strand, FoundReplic
       .Submit([self = weak_from_this(), host = host_, reply_on = strand_, strand,
                found = std::move(found)] {
         auto opening = std::make_shared<absl::StatusOr<std::unique_ptr<ReplicaOpening>>>(
-            ReplicaOpening::Begin(*host, strand, found, Origin::kFound));
+            ReplicaOpening::Begin(*host->opening, strand, found, Origin::kFound));
         reply_on->Post([self, strand, pid = found.pid, opening] {
           const auto table = self.lock();
           if (table == nullptr) return;
@@ -264,6 +266,32 @@ void ReplicaTable::ForgetSharedLog() {
       slot.replica->strand()->Post([replica = slot.replica] { replica->ForgetSharedLog(); });
     // Others learn it when they are opened again (Finish).
   }
+}
+
+void ReplicaTable::AskForSharedLog(std::function<void(SharedLogCollector::Replicas)> done) {
+  Snapshot([self = shared_from_this(),
+            done = std::move(done)](std::vector<ReplicaSnapshot> snapshots) {
+    SharedLogCollector::Replicas replicas;
+    replicas.unopened = self->failed_to_open_;
+    for (const ReplicaSnapshot& replica : snapshots) {
+      const auto route = self->Find(replica.pid);
+      if (route && route->phase == Phase::kOpen && !replica.loading) {
+        replicas.loaded[replica.pid] = {replica.last_durable, replica.valid_start_in_shared_log};
+        replicas.unopened.erase(replica.pid);
+      } else {
+        replicas.unopened.insert(replica.pid);
+      }
+    }
+    done(std::move(replicas));
+  });
+}
+
+void ReplicaTable::CheckpointAfter(PartitionId pid, absl::Duration after) {
+  const auto route = Find(pid);
+  if (!route || route->phase != Phase::kOpen) return;
+  route->replica->strand()->PostAfter(after, [replica = std::weak_ptr(route->replica)] {
+    if (const auto live = replica.lock()) live->CheckpointNow();
+  });
 }
 
 void ReplicaTable::OnOpened(PartitionId pid, StrandPtr strand,
@@ -316,9 +344,9 @@ void ReplicaTable::OnCreationFailed(PartitionId pid, const absl::Status& status)
 
 // Its log home may be what is full: what a crash left uncommitted is written anew there.
 void ReplicaTable::ReportNoSpace(const FoundReplica& found, const absl::Status& why) {
-  const size_t disk = found.data_directory, log_disk = host_->LogDiskOf(disk);
-  host_->disks->OnNoSpace(disk, why);
-  if (log_disk != disk) host_->disks->OnNoSpace(log_disk, why);
+  const size_t disk = found.data_directory, log_disk = host_->disks->layout.LogDiskOf(disk);
+  host_->disks->watch->OnNoSpace(disk, why);
+  if (log_disk != disk) host_->disks->watch->OnNoSpace(log_disk, why);
 }
 
 void ReplicaTable::OnOpenFailed(PartitionId pid, const absl::Status& status) {

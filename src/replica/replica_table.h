@@ -28,12 +28,14 @@
 #include <vector>
 
 #include "base/repeated_lines.h"
-#include "replica/recovery.h"
+#include "disks/replica_directory.h"
+#include "disks/replica_places.h"
+#include "legacy/shared_log_collector.h"
+#include "recovery/recovery.h"
+#include "recovery/shared_log_take_over.h"
 #include "replica/replica.h"
-#include "replica/replica_directory.h"
 #include "replica/replica_host.h"
-#include "replica/replica_places.h"
-#include "replica/shared_log_take_over.h"
+#include "replica/replica_snapshot.h"
 
 namespace arion {
 
@@ -67,10 +69,12 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   }
   // No file of a shared log is left: so say the .init-infos from now on.
   void ForgetSharedLog();
+  // For its collector: which replicas are open and what of it they hold in checkpoints, which not.
+  void AskForSharedLog(std::function<void(SharedLogCollector::Replicas)> done);
+  // That open replica makes a checkpoint then; nothing happens if it is gone.
+  void CheckpointAfter(PartitionId pid, absl::Duration after);
   // Those that hold open files, or are about to.
   int64_t CountOpen() const;
-  // Those that were set aside since the start because they failed to open.
-  const std::set<PartitionId>& failed_to_open() const { return failed_to_open_; }
   // Has the replica of `app` opened, made anew if it is not here and `creation` allows it; then it
   // gets `event`. An error: it does not come to this. kDiskInsufficient: no directory takes it, or
   // the limit of open files carries none more.
@@ -158,8 +162,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   absl::Status close_status_;
   std::shared_ptr<Recovery> recovery_;
   std::shared_ptr<SharedLogTakeOver> take_over_;
-  std::set<PartitionId> in_pool_;  // those of the recovery
-  std::set<PartitionId> failed_to_open_;
+  std::set<PartitionId> in_pool_;         // those of the recovery
+  std::set<PartitionId> failed_to_open_;  // and were set aside since the start
   std::set<PartitionId> failed_;  // ended here by a local fault, or not even made; no slot is left
   RepeatedLines refusals_;  // why replicas are not made here: the meta server asks for each, always
   absl::AnyInvocable<void(absl::Status)> all_closed_;

@@ -8,10 +8,10 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "replica/content_count.h"
 #include "replica/replica.h"
-#include "replica/verification.h"
 #include "rpc/thrift_codec.h"
+#include "verification/content_count.h"
+#include "verification/verification.h"
 
 namespace arion {
 namespace {

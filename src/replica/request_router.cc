@@ -414,7 +414,7 @@ bool RequestRouter::RouteCopies(InboundRequest& request) {
 
 // Served directories lie below the data directories.
 size_t RequestRouter::DiskOf(std::string_view path) const {
-  const auto& directories = host_->options.data_directories;
+  const auto& directories = host_->disks->layout.data_directories;
   for (size_t i = 0; i < directories.size(); ++i)
     if (path.starts_with(directories[i].path)) return i;
   return 0;

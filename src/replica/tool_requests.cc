@@ -8,8 +8,11 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "disks/disk_snapshot.h"
+#include "disks/disk_watch.h"
 #include "messages/admin_messages.h"
 #include "messages/tool_messages.h"
+#include "replica/replica_snapshot.h"
 #include "replica/request_argument.h"
 #include "rpc/thrift_codec.h"
 
@@ -124,7 +127,7 @@ bool AnswerTool(const ReplicaHost& host, const StrandPtr& server_strand,
                 const std::shared_ptr<ReplicaTable>& table, InboundRequest& request) {
   const std::string& name = request.header.name;
   if (name == kRpcQueryDiskInfo) {
-    AnswerDisks(host.disks, server_strand, table, request);
+    AnswerDisks(host.disks->watch, server_strand, table, request);
   } else if (name == kRpcQueryDecree) {
     AnswerDecree(*table, request);
   } else if (name == kRpcDetectHotkey) {

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "env/posix_clock.h"
+#include "posix/posix_clock.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

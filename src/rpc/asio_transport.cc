@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "env/posix_clock.h"
+#include "posix/posix_clock.h"
 #include "rpc/asio_connection.h"
 #include "rpc/beacon_socket.h"
 #include "rpc/port_holder.h"

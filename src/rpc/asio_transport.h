@@ -33,7 +33,7 @@
 #include <optional>
 
 #include "base/counter.h"
-#include "env/event_loops.h"
+#include "posix/event_loops.h"
 #include "rpc/byte_stream.h"
 #include "rpc/rpc_gate.h"
 #include "rpc/transport.h"

@@ -10,8 +10,8 @@
 //           process of that machine, or one that forges it, for which a datagram is enough where
 //           beacons come by UDP) is taken for it. They don't tell the cluster either: a replica
 //           server asks its meta server for the cluster's name before it takes part
-//           (replica/cluster_entry.h); a meta server can only ask which tables the other has, and see
-//           that one is another's (meta/foreign_tables.h). So while this lasts nobody but the cluster's
+//           (membership/cluster_entry.h); a meta server can only ask which tables the other has, and see
+//           that one is another's (meta_state/foreign_tables.h). So while this lasts nobody but the cluster's
 //           own servers should reach its ports. A server whose connections leave by
 //           another address than the one it listens at is not let in.
 // Threads   Thread-safe. On loop threads: a mutex, held for a look-up.

@@ -53,7 +53,7 @@ bool Meets(DiskTrouble trouble, DiskCall call) {
   return false;
 }
 
-// As env/posix_file_system.cc has it.
+// As posix/posix_file_system.cc has it.
 absl::Status StatusOf(DiskTrouble trouble, DiskCall call, std::string_view path) {
   switch (trouble) {
     case DiskTrouble::kErrors: {

@@ -126,7 +126,7 @@ class DamagedBlocks(records.RecordsTest):
         return self.chance.choice(kinds[self.chance.choice(sorted(kinds))]) if kinds else None
 
     def damage(self, victim):
-        """At most three replicas a time: after more the directory rests (replica/directory_rest.h)."""
+        """At most three replicas a time: after more the directory rests (disks/directory_rest.h)."""
         data = victim.data_directories()[0]
         home = os.path.join(data, "replica", "reps")
         chosen = []

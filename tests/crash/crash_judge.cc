@@ -7,6 +7,7 @@
 #include <set>
 
 #include "tests/crash/crash_environment.h"
+#include "wal/private_log.h"
 
 namespace arion::crash {
 

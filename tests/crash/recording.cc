@@ -6,6 +6,7 @@
 
 #include "tests/crash/crash_model.h"
 #include "tests/crash/crash_states.h"
+#include "wal/private_log.h"
 
 namespace arion::crash {
 

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "env/environment.h"
-#include "env/posix_file_system.h"
+#include "posix/posix_file_system.h"
 
 namespace arion {
 

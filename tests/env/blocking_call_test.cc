@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "env/loop_thread.h"
-#include "env/posix_file_system.h"
-#include "env/posix_log_device.h"
+#include "posix/posix_file_system.h"
+#include "posix/posix_log_device.h"
 #include "tests/env/temp_directory.h"
 
 namespace arion {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "env/posix_file_system.h"
+#include "posix/posix_file_system.h"
 #include "tests/env/temp_directory.h"
 
 namespace arion {

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <csignal>
 
-#include "env/posix_file_system.h"
+#include "posix/posix_file_system.h"
 #include "tests/env/temp_directory.h"
 
 namespace arion {

@@ -14,7 +14,9 @@
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
 #include "messages/tool_messages.h"
+#include "replica/replica_options.h"
 #include "replica/replica_server.h"
+#include "replica/replica_snapshot.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
 #include "tests/fuzz/fuzz_target.h"
@@ -113,7 +115,7 @@ class World {
     node.transport = std::make_unique<sim::SimTransport>(network_, node.sim, node.address);
     node.engines = std::make_unique<MemoryEngineFactory>(env);
     ReplicaServerOptions options;
-    options.data_directories = {{"ssd", "/data/replica/reps"}};
+    options.layout.data_directories = {{"ssd", "/data/replica/reps"}};
     options.meta_servers = {kMeta};
     options.config_sync_interval = absl::Seconds(2);
     options.checkpoint_interval = absl::Seconds(2);

@@ -12,10 +12,10 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "env/event_loops.h"
-#include "env/posix_clock.h"
-#include "env/posix_disk_pool.h"
 #include "http/metrics_page.h"
+#include "posix/event_loops.h"
+#include "posix/posix_clock.h"
+#include "posix/posix_disk_pool.h"
 #include "rpc/asio_transport.h"
 
 namespace arion {

@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "base/raw_key.h"
+#include "decrees/log_replay.h"
+#include "disks/app_info_file.h"
+#include "disks/init_info.h"
 #include "engine/memory_engine.h"
-#include "pacifica/log_replay.h"
-#include "replica/app_info_file.h"
-#include "replica/init_info.h"
+#include "replica/replica_options.h"
 #include "replica/replica_server.h"
+#include "replica/replica_snapshot.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
 #include "tests/legacy/shared_log_bytes.h"
@@ -59,12 +61,12 @@ inline void PrintTo(const OldReplicaState& state, std::ostream* out) {
 class OldServer {
  public:
   explicit OldServer(uint64_t seed = 5) : world_(seed), node_(world_.AddNode("r1")) {
-    options_.data_directories = {{"ssd1", kReps}, {"ssd2", kReps2}};
-    options_.new_data_directories = {"ssd2"};  // most tests leave it empty
+    options_.layout.data_directories = {{"ssd1", kReps}, {"ssd2", kReps2}};
+    options_.layout.new_data_directories = {"ssd2"};  // most tests leave it empty
     options_.meta_servers = {*Endpoint::Parse("10.0.0.9:34601")};
     options_.disk.reserve_bytes = 0;
     options_.log_preallocate = false;
-    options_.shared_log_directories = {kSlog};
+    options_.layout.shared_log_directories = {kSlog};
     node_.Start();
   }
   ~OldServer() { Crash(sim::CrashMode::kProcess); }

@@ -15,8 +15,11 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "engine/memory_engine.h"
-#include "env/posix_environment.h"
+#include "legacy/shared_log_stats.h"
+#include "posix/posix_environment.h"
+#include "replica/replica_options.h"
 #include "replica/replica_server.h"
+#include "replica/replica_snapshot.h"
 #include "rpc/asio_transport.h"
 
 namespace arion {
@@ -52,10 +55,10 @@ void OpenOne(PosixEnvironment& env, const std::string& directory, bool is_clean)
   AsioTransport transport(&env.loops(), {.listen = *Endpoint::Parse("127.0.0.1:1")});
   MemoryEngineFactory engines(env);
   ReplicaServerOptions options;
-  options.data_directories = {{"d1", directory + "/d1/replica/reps"},
-                              {"d2", directory + "/d2/replica/reps"}};
-  options.new_data_directories = {"d1", "d2"};  // a small one may leave a disk empty
-  options.shared_log_directories = {directory + "/d1/replica/slog"};
+  options.layout.data_directories = {{"d1", directory + "/d1/replica/reps"},
+                                     {"d2", directory + "/d2/replica/reps"}};
+  options.layout.new_data_directories = {"d1", "d2"};  // a small one may leave a disk empty
+  options.layout.shared_log_directories = {directory + "/d1/replica/slog"};
   options.meta_servers = {*Endpoint::Parse("127.0.0.1:2")};
   options.log_preallocate = false;
   options.durability = Durability::kOs;  // what is looked at is content, not power cuts

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <fstream>
 
-#include "env/posix_file_system.h"
+#include "posix/posix_file_system.h"
 #include "tests/fuzz/memory_files.h"
 #include "tests/legacy/shared_log_bytes.h"
 #include "tests/support/fixtures.h"

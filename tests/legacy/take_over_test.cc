@@ -3,6 +3,9 @@
 #include <absl/strings/str_cat.h>
 #include <gtest/gtest.h>
 
+#include "legacy/shared_log_options.h"
+#include "legacy/shared_log_stats.h"
+#include "replica/replica_snapshot.h"
 #include "tests/legacy/old_server.h"
 
 namespace arion {
@@ -171,8 +174,8 @@ TEST_F(TakeOverTest, A14_S15_ADamagedSharedLogRefusesAndChangesNothing) {
   EXPECT_TRUE(Exists(old_.files(), OldServer::DirectoryOf(k21))) << "no .err";
   old_.Crash(sim::CrashMode::kPowerNone);
 
-  old_.options().damaged_shared_log = ReplicaServerOptions::DamagedSharedLog::kSetAside;
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.damaged = DamagedSharedLog::kSetAside;
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   ASSERT_TRUE(old_.Start().ok());
   ASSERT_TRUE(old_.WaitOpen());
   EXPECT_EQ(Snapshot(k21).last_applied, Decree(5)) << "decree 6 is gone: a hole behind 5";
@@ -208,7 +211,7 @@ TEST_F(TakeOverTest, S17_ReplicasThatAreNotHereAreLeftOut) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500});
   Store(ThreeFiles());
   ASSERT_TRUE(old_.files().CreateDirectories(OldServer::DirectoryOf(k10) + ".16.gar").ok());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   ExpectState(k21, 9, {10}, 3);
   old_.RunFor(absl::Seconds(5));
@@ -269,7 +272,7 @@ TEST_F(TakeOverTest, A18_A17_TheSharedLogGoesWhenAllIsDurableAndOffsetsAreZeroed
   old_.AddReplica(k10, {.ballot = Ballot(3), .offset_in_shared_log = 40}, Records(k10, 3, 1, 20),
                   kReps2);
   Store(ThreeFiles());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   old_.RunFor(absl::Seconds(5));
   EXPECT_TRUE(old_.SharedLogFiles().empty());
@@ -284,7 +287,7 @@ TEST_F(TakeOverTest, A21_AnUncommittedTailHoldsItsFileBack) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500});
   old_.AddReplica(k10, {.ballot = Ballot(3)}, Records(k10, 3, 1, 20));
   Store(ThreeFiles());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   old_.RunFor(absl::Seconds(5));
   EXPECT_EQ(old_.SharedLogFiles().size(), 1u) << "decree 10 is in no checkpoint";
@@ -294,14 +297,14 @@ TEST_F(TakeOverTest, A21_AnUncommittedTailHoldsItsFileBack) {
 
 TEST_F(TakeOverTest, A20_G8_WithoutAnyReplicaTheLogStaysUntilTheOperatorSaysThatNoneComesBack) {
   Store(ThreeFiles());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
-  old_.options().new_data_directories.clear();
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
+  old_.options().layout.new_data_directories.clear();
   const absl::Status refused = old_.Start();
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_NE(refused.message().find("is its disk mounted?"), std::string::npos) << refused;
   old_.Drop();
-  old_.options().new_data_directories = {"ssd1", "ssd2"};
-  old_.options().shared_log_missing_wait_max = absl::Seconds(10);
+  old_.options().layout.new_data_directories = {"ssd1", "ssd2"};
+  old_.options().shared_log.missing_wait_max = absl::Seconds(10);
   Open();
   old_.RunFor(absl::Seconds(8));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
@@ -317,14 +320,14 @@ TEST_F(TakeOverTest, A19_S16_WhileADiskIsMissingTheSharedLogWaitsForItsReplicas)
   old_.MakeDurable();
   const std::string probe = JoinPath(kReps2, "read_write_test_file");
   ASSERT_TRUE(old_.files().CreateDirectories(probe).ok());  // the disk fails its test
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   old_.RunFor(absl::Seconds(10));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
   old_.Crash(sim::CrashMode::kPowerNone);  // the disk that failed is not mounted any more
   old_.node().Start();
   ASSERT_TRUE(old_.files().Rename(kReps2, absl::StrCat(kReps2, ".unmounted")).ok());
-  old_.options().new_data_directories.clear();
+  old_.options().layout.new_data_directories.clear();
   Open();
   old_.RunFor(absl::Seconds(10));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
@@ -343,8 +346,8 @@ TEST_F(TakeOverTest, A19_S16_AnEmptyFolderWhereADiskIsNotMountedIsNoReadableDisk
   ASSERT_TRUE(
       old_.files().CreateDirectories(kReps2).ok());  // k10 lies on the disk that belongs here
   ASSERT_TRUE(old_.files().CreateDirectories(OldServer::DirectoryOf(k10) + ".16.gar").ok());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
-  old_.options().new_data_directories.clear();
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
+  old_.options().layout.new_data_directories.clear();
   Open();
   old_.RunFor(absl::Seconds(10));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
@@ -377,18 +380,18 @@ TEST_F(TakeOverTest, ADataDirectoryThatWasInUseAndIsEmptyIsNotUsedUntilTheOperat
   old_.Crash(sim::CrashMode::kPowerNone);
   old_.node().Start();
   ASSERT_TRUE(old_.files().RemoveAll(kReps2).ok());
-  old_.options().new_data_directories.clear();
-  old_.options().data_directories.push_back({"ssd3", "/d3/replica/reps"});
+  old_.options().layout.new_data_directories.clear();
+  old_.options().layout.data_directories.push_back({"ssd3", "/d3/replica/reps"});
   Open();
   EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kIoError);
   EXPECT_FALSE(Exists(old_.files(), kReps2));
   EXPECT_EQ(old_.server().Disks()[2].state, DiskStatus::kNormal) << "nobody remembers it: new";
   old_.Crash(sim::CrashMode::kProcess);
-  old_.options().new_data_directories = {"ssd2"};
+  old_.options().layout.new_data_directories = {"ssd2"};
   Open();
   EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kNormal);
   old_.Crash(sim::CrashMode::kProcess);
-  old_.options().new_data_directories.clear();
+  old_.options().layout.new_data_directories.clear();
   Open();
   EXPECT_EQ(old_.server().Disks()[1].state, DiskStatus::kNormal) << "it is in use by now";
 }
@@ -396,7 +399,7 @@ TEST_F(TakeOverTest, ADataDirectoryThatWasInUseAndIsEmptyIsNotUsedUntilTheOperat
 TEST_F(TakeOverTest, AReplicaThatIsInNoDirectoryHoldsTheLogThoughAllDisksAreThere) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
   Store(ThreeFiles());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   old_.RunFor(absl::Seconds(10));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
@@ -409,7 +412,7 @@ TEST_F(TakeOverTest, AReplicaWhoseDirectoryCantBeUnderstoodHoldsTheLog) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = 6500}, Records(k21, 3, 1, 12));
   ASSERT_TRUE(old_.files().CreateDirectories(OldServer::DirectoryOf(k10)).ok());  // no .app-info
   Store(ThreeFiles());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   old_.RunFor(absl::Seconds(10));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
@@ -420,7 +423,7 @@ TEST_F(TakeOverTest, AReplicaWhoseDirectoryCantBeUnderstoodHoldsTheLog) {
 TEST_F(TakeOverTest, AnotherClustersFilesAreKept) {
   old_.AddReplica({7, 3}, {.ballot = Ballot(3)}, Records({7, 3}, 3, 1, 5));
   Store(ThreeFiles());
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   old_.RunFor(absl::Seconds(5));
   EXPECT_EQ(old_.SharedLogFiles().size(), 3u);
@@ -455,7 +458,7 @@ TEST_F(TakeOverTest, ANewerLogOfAnotherServerChangesNothingThatIsHere) {
   log.NewFile();
   for (const Mutation& m : Records(k21, 6, 50, 60)) log.Add(m);
   Store(log);
-  old_.options().shared_log_collection_interval = absl::Seconds(1);
+  old_.options().shared_log.collection_interval = absl::Seconds(1);
   Open();
   EXPECT_TRUE(old_.InfoOf(k21).is_learner) << "there is a hole: it can't be served from here";
   old_.RunFor(absl::Seconds(5));
@@ -467,7 +470,7 @@ TEST_F(TakeOverTest, ANewerLogOfAnotherServerChangesNothingThatIsHere) {
 TEST_F(TakeOverTest, BothSharedLogDirectoriesAreNamedWhenThereAreTwo) {
   Store(ThreeFiles());
   ASSERT_TRUE(ThreeFiles().Store(old_.files(), "/d2/replica/slog").ok());
-  old_.options().shared_log_directories.push_back("/d2/replica/slog");
+  old_.options().layout.shared_log_directories.push_back("/d2/replica/slog");
   const absl::Status started = old_.Start();
   EXPECT_TRUE(absl::IsFailedPrecondition(started)) << started;
   old_.Drop();
@@ -497,7 +500,7 @@ void SetScene(OldServer& old) {
   }
   log.Add(OldMutation(k21, 5, 10));
   ASSERT_TRUE(log.Store(old.files(), kSlog).ok());
-  old.options().shared_log_collection_interval = absl::Seconds(1);
+  old.options().shared_log.collection_interval = absl::Seconds(1);
   old.MakeDurable();
 }
 

@@ -1,6 +1,6 @@
 // Each distribution against its definition. Seeds are fixed: what passes, passes always.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/distributions.h"
+#include "tools/load/workload/distributions.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/ledger.h"
+#include "tools/load/workload/ledger.h"
 
 #include <gtest/gtest.h>
 

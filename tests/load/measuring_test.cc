@@ -4,11 +4,11 @@
 #include <gtest/gtest.h>
 
 #include "tools/load/chaos.h"
-#include "tools/load/hdr_log.h"
-#include "tools/load/pacing.h"
-#include "tools/load/report.h"
-#include "tools/load/report_text.h"
-#include "tools/load/slo.h"
+#include "tools/load/report/report.h"
+#include "tools/load/report/report_text.h"
+#include "tools/load/report/slo.h"
+#include "tools/load/run/hdr_log.h"
+#include "tools/load/run/pacing.h"
 
 namespace arion::load {
 namespace {

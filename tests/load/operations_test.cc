@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/operations.h"
+#include "tools/load/workload/operations.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // Drivers and phases on a fake table and a clock moved by hand: loops, intended latency, what is said
 // of a rate that is not reached, and what verification catches.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/phase.h"
+#include "tools/load/run/phase.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/server_facts.h"
+#include "tools/load/run/server_facts.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

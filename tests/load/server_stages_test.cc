@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/server_stages.h"
+#include "tools/load/run/server_stages.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/shortfalls.h"
+#include "tools/load/report/shortfalls.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "tools/load/report_text.h"
+#include "tools/load/report/report_text.h"
 
 namespace arion::load {
 namespace {

@@ -1,6 +1,6 @@
 // Property files, the workloads they describe, the settings around them.
 // SPDX-License-Identifier: Apache-2.0
-#include "tools/load/workload.h"
+#include "tools/load/workload/workload.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

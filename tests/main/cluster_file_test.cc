@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 
 namespace arion {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "messages/meta_messages.h"
-#include "meta/journal_meta_store.h"
 #include "meta/meta_server.h"
+#include "meta_state/journal_meta_store.h"
 #include "rpc/thrift_codec.h"
 #include "rpc/transport.h"
 #include "sim/sim_environment.h"

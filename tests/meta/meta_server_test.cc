@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "meta/cluster_health.h"
+#include "meta_overview/cluster_health.h"
 #include "tests/meta/meta_fixture.h"
 
 namespace arion {

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "meta/configuration_change.h"
-#include "meta/replica_reports.h"
+#include "meta_state/configuration_change.h"
+#include "meta_state/replica_reports.h"
 
 namespace arion {
 

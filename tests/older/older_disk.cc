@@ -11,9 +11,9 @@
 
 #include "base/log.h"
 #include "base/status.h"
-#include "replica/app_info_file.h"
-#include "replica/init_info.h"
-#include "replica/replica_directory.h"
+#include "disks/app_info_file.h"
+#include "disks/init_info.h"
+#include "disks/replica_directory.h"
 #include "wal/log_survey.h"
 
 namespace arion {

@@ -16,7 +16,7 @@
 
 #include "env/clock.h"
 #include "env/file_system.h"
-#include "sim/old_store.h"
+#include "sim_older/old_store.h"
 
 namespace arion {
 

@@ -8,10 +8,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "env/posix_clock.h"
-#include "env/posix_file_system.h"
-#include "replica/app_info_file.h"
-#include "replica/init_info.h"
+#include "disks/app_info_file.h"
+#include "disks/init_info.h"
+#include "posix/posix_clock.h"
+#include "posix/posix_file_system.h"
 #include "tests/env/temp_directory.h"
 #include "tests/support/fixtures.h"
 

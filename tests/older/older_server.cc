@@ -1,5 +1,5 @@
 // older_server: a replica server of Apache Pegasus 2.5.0 as far as servers of Arion meet one, by the
-// specification only: sim::OldServer (src/sim/old_server.h) over the real network and disk. Never
+// specification only: sim::OldServer (src/sim_older/old_server.h) over the real network and disk. Never
 // installed.
 //
 // Disk        --data_directory/replica/reps, as 2.5.0 has it, so that arion_replica can take it over,
@@ -24,10 +24,10 @@
 
 #include "base/log.h"
 #include "engine/rocksdb_engine.h"
-#include "env/posix_environment.h"
 #include "http/page_server.h"
+#include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
-#include "sim/old_server.h"
+#include "sim_older/old_server.h"
 #include "tests/older/blocking_strand.h"
 #include "tests/older/older_disk.h"
 #include "tests/older/older_engines.h"

@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "pacifica/learned_log.h"
-#include "pacifica/log_replay.h"
-#include "pacifica/log_shipment.h"
+#include "decrees/learned_log.h"
+#include "decrees/log_replay.h"
+#include "decrees/log_shipment.h"
 #include "pacifica/replica_core.h"
 
 namespace arion {
@@ -249,7 +249,7 @@ class Harness {
                                .durable = Decree(static_cast<int64_t>(n.disk.durable)),
                                .why = "in vain"});
   }
-  // As replica/learned_files.h: the log as it is by now, `ship_limit` mutations a piece.
+  // As copies/learned_files.h: the log as it is by now, `ship_limit` mutations a piece.
   void EndLogWork(Node& n, const LearnerWork& work, LearnerWorkDone::Result result) {
     LearnerWorkDone done{.serial = work.serial, .result = result, .why = "in vain"};
     if (work.what == LearnerWork::What::kCopyLog) {

@@ -50,7 +50,7 @@ class CapturedAnswersTest : public ReplicaServerWorld {
  protected:
   CapturedAnswersTest() {
     options_.older_servers = older_;
-    options_.data_directories = {{"default", "/d1/replica/reps"}};
+    options_.layout.data_directories = {{"default", "/d1/replica/reps"}};
   }
   Server& Connected(const char* address) {
     Server& server = AddServerAt(address);

@@ -1,10 +1,10 @@
 // How a server joins an older version's cluster. SPDX-License-Identifier: Apache-2.0
-#include "replica/cluster_entry.h"
+#include "membership/cluster_entry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "replica/join_notes.h"
+#include "membership/join_notes.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

@@ -9,11 +9,11 @@
 #include <random>
 
 #include "base/raw_key.h"
+#include "data_api/mutation_operations.h"
+#include "data_api/read_operations.h"
+#include "data_api/write_operations.h"
 #include "engine/memory_engine.h"
 #include "engine/rocksdb_engine.h"
-#include "replica/mutation_operations.h"
-#include "replica/read_operations.h"
-#include "replica/write_operations.h"
 #include "rpc/thrift_codec.h"
 #include "tests/engine/test_environment.h"
 #include "tests/replica/whole_answers.h"

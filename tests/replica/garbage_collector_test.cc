@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/garbage_collector.h"
+#include "disks/garbage_collector.h"
 
 #include <gtest/gtest.h>
 

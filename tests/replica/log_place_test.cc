@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/log_place.h"
+#include "disks/log_place.h"
 
+#include "disks/disk_snapshot.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -11,7 +12,7 @@ constexpr char kHome[] = "/fast/logs";
 class LogPlaceTest : public ReplicaServerWorld {
  protected:
   LogPlaceTest() {
-    options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+    options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}};
     meta_.SetReplicaCount(1);
   }
   void WriteAndStop(Server& server, int n) {
@@ -23,7 +24,7 @@ class LogPlaceTest : public ReplicaServerWorld {
     return files(server).List(folder).value_or(std::vector<std::string>());
   }
   absl::Status StartWith(Server& server, const std::string& home) {
-    options_.log_home_directory = home;
+    options_.layout.log_home_directory = home;
     absl::Status started = server.Start(network_, options_);
     if (!started.ok()) server.Crash(sim::CrashMode::kProcess);
     return started;
@@ -31,7 +32,7 @@ class LogPlaceTest : public ReplicaServerWorld {
 };
 
 TEST_F(LogPlaceTest, AtHomeTheLogLiesUnderTheReplicasNameAndSurvivesAPowerCut) {
-  options_.log_home_directory = kHome;
+  options_.layout.log_home_directory = kHome;
   Server& server = AddServer();
   WriteAndStop(server, 30);
   EXPECT_FALSE(LogFiles(server, "/fast/logs/2.1.pegasus/plog").empty());
@@ -60,7 +61,7 @@ TEST_F(LogPlaceTest, AServerWhoseLogsLieElsewhereDoesNotStart) {
 }
 
 TEST_F(LogPlaceTest, NeitherDoesOneWhoseLogsAreAtAHomeItWasNotTold) {
-  options_.log_home_directory = kHome;
+  options_.layout.log_home_directory = kHome;
   Server& server = AddServer();
   WriteAndStop(server, 5);
   server.Crash(sim::CrashMode::kProcess);
@@ -76,7 +77,7 @@ TEST_F(LogPlaceTest, NeitherDoesOneWhoseLogsAreAtAHomeItWasNotTold) {
 }
 
 TEST_F(LogPlaceTest, ALogHomeThatIsNotMountedLosesNothing) {
-  options_.log_home_directory = kHome;
+  options_.layout.log_home_directory = kHome;
   Server& server = AddServer();
   WriteAndStop(server, 5);
   server.Crash(sim::CrashMode::kProcess);
@@ -94,7 +95,7 @@ TEST_F(LogPlaceTest, ALogHomeThatIsNotMountedLosesNothing) {
 }
 
 TEST_F(LogPlaceTest, ALogIsSetAsideWithItsReplicaAndNeverReplayedIntoTheNext) {
-  options_.log_home_directory = kHome;
+  options_.layout.log_home_directory = kHome;
   Server& server = AddServer();
   WriteAndStop(server, 5);
   server.node.disk().FailSyncs(1);
@@ -176,7 +177,7 @@ TEST_F(LogPlaceTest, ALogOfAnotherDirectoryInWhichThereIsNothingIsNoFailure) {
 }
 
 TEST_F(LogPlaceTest, ACopyWhoseLogIsGoneOrAnothersIsSetAsideAndNotOpenedForEver) {
-  options_.log_home_directory = kHome;
+  options_.layout.log_home_directory = kHome;
   enum class Log { kSetAside, kCollected, kReplaced };
   for (const Log log : {Log::kSetAside, Log::kCollected, Log::kReplaced}) {
     SCOPED_TRACE(static_cast<int>(log));
@@ -268,7 +269,7 @@ TEST_F(LogPlaceTest, ALogOfAnotherDirectoryIsToldFromOneWhoseDirectoryWasRenamed
 }
 
 TEST_F(LogPlaceTest, AFullLogHomeRefusesWrites) {
-  options_.log_home_directory = kHome;
+  options_.layout.log_home_directory = kHome;
   Server& server = AddServer();
   WriteAndStop(server, 5);
   server.node.disk().SetFreeBytes(1 << 20);

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "data_api/compaction_wishes.h"
 #include "messages/table_environments.h"
+#include "replica/compaction_slots.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

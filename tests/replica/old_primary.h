@@ -16,9 +16,9 @@
 #include "messages/client_messages.h"
 #include "messages/replication_messages.h"
 #include "rpc/thrift_codec.h"
-#include "sim/old_log.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
+#include "sim_older/old_log.h"
 
 namespace arion {
 

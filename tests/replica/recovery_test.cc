@@ -1,12 +1,15 @@
 // What a server tells of its start, and what its replicas do meanwhile.
 // SPDX-License-Identifier: Apache-2.0
-#include "replica/recovery.h"
+#include "recovery/recovery.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "replica/log_place.h"
-#include "replica/recovery_text.h"
+#include "disks/log_place.h"
+#include "recovery/recovery_plan.h"
+#include "recovery/recovery_progress.h"
+#include "recovery/recovery_text.h"
+#include "replica/replica_snapshot.h"
 #include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
 #include "wal/private_log.h"
@@ -69,7 +72,7 @@ TEST_F(RecoveryTest, ItServesBeforeWhatItReplayedIsFlushed) {
 TEST_F(RecoveryTest, ADiskThatHangsIsLeftOutAndNamedTheOtherServes) {
   Server& server = Filled();
   EXPECT_TRUE(Stop(server).ok());
-  options_.ask_disks = [](std::vector<std::function<void()>> jobs) {
+  options_.layout.ask_disks = [](std::vector<std::function<void()>> jobs) {
     // The first disk never ends; who asks again leaves it out.
     jobs.back()();
     std::vector<bool> answered(jobs.size(), false);
@@ -89,7 +92,7 @@ TEST_F(RecoveryTest, ADiskThatHangsIsLeftOutAndNamedTheOtherServes) {
 TEST_F(RecoveryTest, WithoutAFileForADirectorysLockTheStartEndsToBeTriedAgain) {
   Server& server = Filled();
   EXPECT_TRUE(Stop(server).ok());
-  const std::string directory = options_.data_directories[0].path;
+  const std::string directory = options_.layout.data_directories[0].path;
   for (const sim::DiskTrouble want :
        {sim::DiskTrouble::kNoDescriptors, sim::DiskTrouble::kNoMemory}) {
     server.node.disk().FailCalls(directory, want, 100);
@@ -139,7 +142,7 @@ TEST_F(RecoveryTest, WhatWasReadIsReadAgainAfterARestart) {
 }
 
 TEST_F(RecoveryTest, SequentiallyOneIsOpenedAtATimeAndAllAreServed) {
-  options_.recovery_mode = RecoveryMode::kSequential;
+  options_.recovery.mode = RecoveryMode::kSequential;
   Server& server = Filled();
   server.Crash(sim::CrashMode::kProcess);
   Restart(server);
@@ -234,7 +237,7 @@ TEST_F(RecoveryTest, WhatALogHoldsUndecidedIsDecidedFromWhatWasReplayedBefore) {
 }
 
 TEST_F(RecoveryTest, AStopDuringRecoveryOpensNothingMore) {
-  options_.recovery_mode = RecoveryMode::kSequential;
+  options_.recovery.mode = RecoveryMode::kSequential;
   Server& server = Filled();
   server.Crash(sim::CrashMode::kProcess);
   Restart(server);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "replica/replica_snapshot.h"
 #include "tests/replica/log_lines.h"
 #include "tests/replica/old_primary.h"
 #include "tests/replica/server_world.h"
@@ -269,7 +270,7 @@ TEST_F(ReplicaLearningTest, ACopyThatTheSystemRefusesIsTriedAgain) {
   Fill(300, 70);
   Server& c = AddLearner();
   sim::SimDisk& disk = c.node.disk();
-  const std::string copies = options_.data_directories[0].path + "/2.1.pegasus/learn";
+  const std::string copies = options_.layout.data_directories[0].path + "/2.1.pegasus/learn";
   int failed = 0;
   for (const sim::DiskTrouble trouble :
        {sim::DiskTrouble::kNoDescriptors, sim::DiskTrouble::kNoSpace}) {

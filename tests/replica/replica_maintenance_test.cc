@@ -1,6 +1,7 @@
 // When a replica makes checkpoints, and which files of its log stay. SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "disks/disk_layout.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {
@@ -121,7 +122,7 @@ class LogFilesTest : public ReplicaServerWorld {
     world_.RunFor(absl::Seconds(5));
     EXPECT_EQ(Snapshot(server).last_durable, Snapshot(server).last_committed);
     size_t count = 0;
-    for (const DataDirectory& directory : options_.data_directories) {
+    for (const DataDirectory& directory : options_.layout.data_directories) {
       const auto names =
           server.node.environment().files().List(directory.path + "/2.1.pegasus/plog");
       for (const std::string& name : names.value_or(std::vector<std::string>()))

@@ -8,8 +8,11 @@
 #include <map>
 #include <string>
 
-#include "replica/init_info.h"
-#include "replica/request_stats.h"
+#include "disks/disk_snapshot.h"
+#include "disks/init_info.h"
+#include "replica/replica_options.h"
+#include "replica/replica_snapshot.h"
+#include "stats/request_stats.h"
 #include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
 
@@ -309,7 +312,7 @@ TEST_F(ReplicaServerTest, AnInterruptedLearnerGoesOnAndLeavesNothingBehind) {
   ASSERT_NO_FATAL_FAILURE(FillTwo(a, b, 17 << 10));
   meta_.Propose(a.address, ConfigType::kAddSecondary, c.address);
   const auto is_copying = [&] {
-    for (const auto& directory : options_.data_directories)
+    for (const auto& directory : options_.layout.data_directories)
       if (Exists(c.node.environment().files(), directory.path + "/2.1.pegasus/learn")) return true;
     return false;
   };
@@ -663,7 +666,7 @@ TEST_F(ReplicaServerTest, TheSameSeedRunsTheSame) {
     meta.SetReplicaCount(1);
     Server server(world, 1);
     ReplicaServerOptions options;
-    options.data_directories = {{"d", "/d/replica/reps"}};
+    options.layout.data_directories = {{"d", "/d/replica/reps"}};
     options.meta_servers = {meta.address()};
     EXPECT_TRUE(server.Start(network, options).ok());
     world.RunFor(absl::Seconds(3));

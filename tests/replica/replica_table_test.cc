@@ -183,7 +183,7 @@ TEST_F(ReplicaTableTest, SettingAsideIsTriedAgainUntilItSucceeds) {
 }
 
 TEST_F(ReplicaTableTest, WhatFindsNoSpaceToBeMadeIsMadeOnceThereIsSome) {
-  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}};
   Server& primary = AddServer();
   servers_.push_back(std::make_unique<Server>(world_, 2));
   Disguise(member());
@@ -201,7 +201,7 @@ TEST_F(ReplicaTableTest, WhatFindsNoSpaceToBeMadeIsMadeOnceThereIsSome) {
 }
 
 TEST_F(ReplicaTableTest, WhatWasMadeWithoutASyncOfItsNameAndNotTakenBackIsMadeAgain) {
-  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}};
   Server& primary = AddServer();
   servers_.push_back(std::make_unique<Server>(world_, 2));
   Disguise(member());
@@ -223,7 +223,7 @@ TEST_F(ReplicaTableTest, WhatWasMadeWithoutASyncOfItsNameAndNotTakenBackIsMadeAg
 }
 
 TEST_F(ReplicaTableTest, WhatStandsInTheWayAndOnceTookPartIsSetAsideWithItsLog) {
-  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}};
   Server& primary = AddServer();
   servers_.push_back(std::make_unique<Server>(world_, 2));
   Disguise(member());
@@ -238,7 +238,7 @@ TEST_F(ReplicaTableTest, WhatStandsInTheWayAndOnceTookPartIsSetAsideWithItsLog) 
 }
 
 TEST_F(ReplicaTableTest, ASlowDisksSettingAsideTakesNoLogFromTheNextReplica) {
-  options_.log_home_directory = "/fast/logs";
+  options_.layout.log_home_directory = "/fast/logs";
   ASSERT_NO_FATAL_FAILURE(MakeTwo());
   ASSERT_NO_FATAL_FAILURE(FailBelow(absl::StrCat(kFirst, "/data")));
   pool_.waits = true;

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "messages/table_environments.h"
-#include "replica/request_stats.h"
 #include "rpc/thrift_codec.h"
+#include "stats/request_stats.h"
 #include "tests/replica/log_lines.h"
 #include "tests/replica/server_world.h"
 

@@ -14,11 +14,14 @@
 #include <vector>
 
 #include "base/raw_key.h"
+#include "disks/disk_layout.h"
 #include "engine/memory_engine.h"
 #include "messages/admin_messages.h"
 #include "messages/client_messages.h"
 #include "messages/meta_messages.h"
+#include "replica/replica_options.h"
 #include "replica/replica_server.h"
+#include "replica/replica_snapshot.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
 
@@ -221,7 +224,7 @@ struct Server {
 class ReplicaServerWorld : public testing::Test {
  protected:
   ReplicaServerWorld() {
-    options_.data_directories = {{"ssd1", "/d1/replica/reps"}, {"ssd2", "/d2/replica/reps"}};
+    options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}, {"ssd2", "/d2/replica/reps"}};
     options_.meta_servers = {meta_.address()};
     options_.config_sync_interval = absl::Seconds(5);
     options_.checkpoint_interval = absl::Seconds(2);
@@ -333,7 +336,7 @@ class ReplicaServerWorld : public testing::Test {
   // Directories on this server's disks whose names end so.
   int CountDirectories(Server& server, std::string_view suffix) {
     int count = 0;
-    for (const DataDirectory& directory : options_.data_directories) {
+    for (const DataDirectory& directory : options_.layout.data_directories) {
       const auto names = server.node.environment().files().List(directory.path);
       for (const std::string& name : names.value_or(std::vector<std::string>()))
         count += name.ends_with(suffix) ? 1 : 0;

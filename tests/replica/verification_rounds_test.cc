@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "replica/verification.h"
+#include "verification/verification.h"
 
 namespace arion {
 namespace {

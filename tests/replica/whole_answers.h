@@ -1,4 +1,4 @@
-// The answers of replica/read_operations.h together with their rows, as a client decodes them.
+// The answers of data_api/read_operations.h together with their rows, as a client decodes them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "replica/read_operations.h"
+#include "data_api/read_operations.h"
 #include "rpc/thrift_codec.h"
 
 namespace arion {

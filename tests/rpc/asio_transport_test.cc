@@ -20,8 +20,8 @@
 #include <set>
 
 #include "base/coding.h"
-#include "env/event_loops.h"
-#include "env/posix_file_system.h"
+#include "posix/event_loops.h"
+#include "posix/posix_file_system.h"
 #include "rpc/frame.h"
 #include "rpc/thrift_codec.h"
 #include "tests/env/temp_directory.h"

@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 #include "rpc/asio_transport.h"
 #include "rpc/thrift_codec.h"
 

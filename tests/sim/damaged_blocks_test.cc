@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "disks/disk_snapshot.h"
 #include "tests/replica/server_world.h"
 #include "tests/support/block_damage.h"
 
@@ -16,9 +17,10 @@ constexpr char kReplicas[] = "/d1/replica/reps";
 class DamagedBlocksTest : public ReplicaServerWorld {
  protected:
   DamagedBlocksTest() {
-    options_.data_directories = {{"ssd1", kReplicas}};
+    options_.layout.data_directories = {{"ssd1", kReplicas}};
     options_.log_segment_bytes = 32 << 10;
-    options_.failed_directory_rest_max = absl::ZeroDuration();  // the next case begins at once
+    options_.layout.failed_directory_rest_max =
+        absl::ZeroDuration();  // the next case begins at once
     options_.prepare_timeout = absl::Milliseconds(500);
   }
 

@@ -13,7 +13,7 @@ constexpr PartitionId kOther{2, 0};
 class DiskFaultsTest : public ReplicaServerWorld {};
 
 TEST_F(DiskFaultsTest, AFailedFlushFencesWhatItCoveredAndNoOther) {
-  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}};
   Server& a = AddServer();
   Server& b = AddServer();
   Server& c = AddServer();
@@ -73,8 +73,9 @@ TEST_F(DiskFaultsTest, ANewReplicaGoesToADiskThatDidNotFail) {
 TEST_F(DiskFaultsTest, OneFailedSyncAtAnyMomentLosesNothing) {
   options_.log_segment_bytes = 64 << 10;
   options_.checkpoint_interval = absl::Seconds(1);
-  options_.failed_directory_rest_max = absl::ZeroDuration();  // the next round begins at once
-  options_.data_directories = {{"ssd1", "/d1/replica/reps"}};
+  options_.layout.failed_directory_rest_max =
+      absl::ZeroDuration();  // the next round begins at once
+  options_.layout.data_directories = {{"ssd1", "/d1/replica/reps"}};
   Server& a = AddServer();
   Server& b = AddServer();
   ASSERT_TRUE(MakePrimary(a));

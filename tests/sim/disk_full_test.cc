@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "disks/disk_layout.h"
 #include "env/disk_reserve.h"
 #include "tests/replica/server_world.h"
 
@@ -226,7 +227,7 @@ TEST_F(DiskFullTest, AServerThatStartsOnAFullDiskServesOnceThereIsRoom) {
 // What was uncommitted is written anew there before anything serves.
 TEST_F(DiskFullTest, AFullLogHomeGivesUpItsReserveForWhatAStartOpens) {
   options_.disk.available_bytes_min = 0;
-  options_.log_home_directory = "/home";
+  options_.layout.log_home_directory = "/home";
   options_.log_preallocate = false;  // no zeros that a start cuts off
   meta_.SetReplicaCount(1);
   Server& server = AddServer();
@@ -235,7 +236,7 @@ TEST_F(DiskFullTest, AFullLogHomeGivesUpItsReserveForWhatAStartOpens) {
   for (int i = 0; i < 20; ++i) ASSERT_EQ(PutNext(), ErrorCode::kOk);
   server.Crash(sim::CrashMode::kProcess);
   // As if the data directories were on another disk, where there is nothing to be given up.
-  for (const DataDirectory& directory : options_.data_directories)
+  for (const DataDirectory& directory : options_.layout.data_directories)
     ASSERT_TRUE(server.node.disk().Remove(JoinPath(directory.path, kReserveName)).ok());
   server.node.disk().SetFreeBytes(0);
   Restart(server);

@@ -25,7 +25,7 @@ def wrong_place(place):
 # T-58: a name that is resolved can hang for 30 s: here, called from the configuration before anything serves, and by the
 # threads that a NameBook keeps for nothing else.
 RESOLVES = {'src/env/named_address.cc'}
-CALLS = {'src/env/named_address.h', 'src/main/config_value.cc', 'src/main/name_book.h', 'src/main/name_book.cc', 'src/main/replica_process.cc'}
+CALLS = {'src/env/named_address.h', 'src/config/config_value.cc', 'src/config/name_book.h', 'src/config/name_book.cc', 'src/main/replica_process.cc'}
 
 
 def places_that_resolve_names():

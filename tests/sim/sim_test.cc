@@ -12,7 +12,7 @@
 #include <sstream>
 
 #include "base/log.h"
-#include "sim/sim_cluster.h"
+#include "sim_cluster/sim_cluster.h"
 #include "tests/support/source_directory.h"
 
 namespace arion::sim {

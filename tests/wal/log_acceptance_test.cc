@@ -13,11 +13,12 @@
 #include <regex>
 #include <sstream>
 
-#include "env/posix_environment.h"
-#include "pacifica/log_replay.h"
+#include "decrees/log_replay.h"
+#include "posix/posix_environment.h"
 #include "tests/env/temp_directory.h"
 #include "tests/wal/log_dump.h"
 #include "tests/wal/log_world.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <map>
 
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 #include "tests/env/temp_directory.h"
 #include "tests/wal/log_world.h"
 #include "tests/wal/memory_file.h"

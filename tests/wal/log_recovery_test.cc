@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "tests/wal/log_world.h"
 #include "tests/wal/memory_file.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 #include "tests/env/temp_directory.h"
 #include "wal/private_log.h"
 

@@ -12,6 +12,7 @@
 #include "tests/wal/log_world.h"
 #include "wal/log_folder.h"
 #include "wal/log_recovery.h"
+#include "wal/private_log.h"
 
 namespace arion {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <future>
 
-#include "env/posix_environment.h"
+#include "posix/posix_environment.h"
 #include "tests/env/no_descriptor_left.h"
 #include "tests/env/temp_directory.h"
 #include "tests/wal/log_world.h"

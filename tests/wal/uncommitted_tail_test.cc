@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "env/posix_file_system.h"
+#include "posix/posix_file_system.h"
 #include "tests/env/temp_directory.h"
 #include "tests/wal/log_dump.h"
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "sim/sim_cluster.h"
+#include "sim_cluster/sim_cluster.h"
 
 namespace arion::sim {
 

@@ -20,8 +20,8 @@
 #include "base/log.h"
 #include "base/program_output.h"
 #include "seed_shrinker.h"
-#include "sim/sim_cluster.h"
 #include "sim/sim_environment.h"
+#include "sim_cluster/sim_cluster.h"
 
 DEFINE_uint64(seeds, 10, "how many seeds to run");
 DEFINE_uint64(first, 1, "the first seed");
@@ -44,6 +44,7 @@ DEFINE_string(kinds, "", "kinds of faults, with commas between; empty: as the se
 DEFINE_string(without, "", "kinds of faults that are left out, with commas between");
 DEFINE_string(only, "", "numbers of the faults that are not left out, with commas between");
 DEFINE_bool(verbose, false, "print what the servers log, and a summary of each seed");
+DEFINE_bool(hashes, false, "print each seed's trace hash: equal runs have equal ones");
 DEFINE_bool(coverage, false, "print how often the rare was reached");
 DEFINE_bool(stop_at_first, false, "stop at the first seed with a violation");
 DEFINE_int32(shrink, 0, "attempts to make each red seed's run smaller; --hours: at least 100");
@@ -164,6 +165,8 @@ void ShrinkAndTell(uint64_t seed) {
 }
 
 void Tell(const RunReport& report) {
+  if (FLAGS_hashes) printf("%llu %016llx\n", static_cast<unsigned long long>(running_seed),
+                           static_cast<unsigned long long>(report.trace_hash));
   if (FLAGS_verbose || !report.violations.empty()) printf("%s\n", report.Summary().c_str());
   for (const std::string& violation : report.violations)
     printf("  VIOLATION %s\n", violation.c_str());

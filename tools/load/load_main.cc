@@ -13,11 +13,11 @@
 #include "base/log.h"
 #include "base/program_output.h"
 #include "base/status.h"
-#include "tools/load/report.h"
-#include "tools/load/report_text.h"
+#include "tools/load/report/report.h"
+#include "tools/load/report/report_text.h"
+#include "tools/load/report/shortfalls.h"
 #include "tools/load/session.h"
 #include "tools/load/settings.h"
-#include "tools/load/shortfalls.h"
 
 DEFINE_string(meta, "127.0.0.1:34601", "meta servers, commas between");
 DEFINE_string(table, "temp", "the table; it must be there");

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "base/status.h"
-#include "tools/load/hdr_log.h"
-#include "tools/load/report_text.h"
-#include "tools/load/server_facts.h"
+#include "tools/load/report/report_text.h"
+#include "tools/load/run/hdr_log.h"
+#include "tools/load/run/server_facts.h"
 
 namespace arion::load {
 namespace {

@@ -16,11 +16,11 @@
 #include <string_view>
 #include <vector>
 
-#include "env/posix_clock.h"
-#include "tools/load/ledger.h"
-#include "tools/load/report.h"
-#include "tools/load/server_stages.h"
+#include "posix/posix_clock.h"
+#include "tools/load/report/report.h"
+#include "tools/load/run/server_stages.h"
 #include "tools/load/settings.h"
+#include "tools/load/workload/ledger.h"
 
 namespace arion::load {
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/status.h"
-#include "tools/load/value_codec.h"
+#include "tools/load/workload/value_codec.h"
 
 namespace arion::load {
 namespace {

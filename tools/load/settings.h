@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "tools/load/chaos.h"
-#include "tools/load/operations.h"
-#include "tools/load/pacing.h"
-#include "tools/load/properties.h"
-#include "tools/load/slo.h"
-#include "tools/load/workload.h"
+#include "tools/load/report/slo.h"
+#include "tools/load/run/pacing.h"
+#include "tools/load/workload/operations.h"
+#include "tools/load/workload/properties.h"
+#include "tools/load/workload/workload.h"
 
 namespace arion::load {
 

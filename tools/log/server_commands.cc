@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/status.h"
+#include "legacy/shared_log_stats.h"
 #include "tools/log/dry_run_files.h"
 #include "tools/log/server_data.h"
 #include "tools/log/verdict.h"

@@ -52,7 +52,7 @@ struct TableDurability {
   std::set<Endpoint> older_servers;  // members that are of an older version
 };
 absl::StatusOr<std::map<int64_t, TableDurability>> FetchDurabilities(Endpoint meta);
-// What a meta server warns of (meta/cluster_warning.h): members what, problem, way, notice. An older
+// What a meta server warns of (meta_state/cluster_warning.h): members what, problem, way, notice. An older
 // one's: none.
 absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta);
 

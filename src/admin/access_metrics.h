@@ -1,0 +1,15 @@
+// What an AccessControl refused, as metrics.
+//
+// Lifetime  The AccessControl outlives what is returned.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "admin/access_control.h"
+#include "exposition/process_metrics.h"
+#include "metrics/metric_registry.h"
+
+namespace arion {
+
+MetricRegistrations RegisterAccess(MetricRegistry& registry, const AccessControl& access);
+
+}  // namespace arion

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "admin/meta_pages.h"
+
+#include <absl/strings/str_join.h>
+#include <rapidjson/document.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "messages/admin_messages.h"
+#include "messages/table_environments.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+constexpr std::chrono::seconds kPatience{2};
+
+// Asks as a tool would.
+template <class Response, class Request>
+absl::StatusOr<Response> Ask(MetaServer& server, const char* name, const Request& request) {
+  auto promise = std::make_shared<std::promise<RpcResult>>();
+  std::future<RpcResult> answer = promise->get_future();
+  server.Handle({.header = {.name = name},
+                 .body = EncodeWrapped(request),
+                 .responder = Responder([promise](ErrorCode error, std::string body) {
+                   promise->set_value({error, std::move(body)});
+                 })});
+  if (answer.wait_for(kPatience) != std::future_status::ready)
+    return absl::DeadlineExceededError("the meta server does not answer within 2 s");
+  const RpcResult result = answer.get();
+  if (result.error != ErrorCode::kOk)
+    return absl::UnavailableError(Text(ErrorCodeName(result.error)));
+  return DecodeWrapped<Response>(result.body);
+}
+
+HttpResponse Failed(const absl::Status& status) {
+  return {.status = 503, .body = absl::StrCat(status.message(), "\n")};
+}
+HttpResponse NoTable(const std::string& name) {
+  constexpr size_t kShownBytesMax = 100;
+  return {.status = 404,
+          .body = absl::StrCat("table not found: \"", name.substr(0, kShownBytesMax), "\"\n")};
+}
+std::string ArgumentOf(const HttpRequest& request, std::string_view wanted) {
+  for (const auto& [name, value] : request.arguments)
+    if (name == wanted) return value;
+  return {};
+}
+bool HasArgument(const HttpRequest& request, std::string_view wanted) {
+  return std::any_of(request.arguments.begin(), request.arguments.end(),
+                     [&](const auto& argument) { return argument.first == wanted; });
+}
+
+// ---- JSON ----
+
+using Row = std::vector<std::pair<std::string, std::string>>;
+using Rows = std::vector<std::pair<std::string, Row>>;
+
+class JsonPage {
+ public:
+  JsonPage() { json_.StartObject(); }
+  void Add(std::string_view name, const Row& row) {
+    Name(name);
+    Put(row);
+  }
+  void Add(std::string_view name, const Rows& rows) {
+    Name(name);
+    json_.StartObject();
+    for (const auto& [key, row] : rows) Add(key, row);
+    json_.EndObject();
+  }
+  void Add(std::string_view name, std::string_view text) {
+    Name(name);
+    String(text);
+  }
+  HttpResponse Finish() {
+    json_.EndObject();
+    return {.content_type = "application/json", .body = {buffer_.GetString(), buffer_.GetSize()}};
+  }
+
+ private:
+  void Name(std::string_view name) {
+    json_.Key(name.data(), static_cast<rapidjson::SizeType>(name.size()));
+  }
+  void String(std::string_view text) {
+    json_.String(text.data(), static_cast<rapidjson::SizeType>(text.size()));
+  }
+  void Put(const Row& row) {
+    json_.StartObject();
+    for (const auto& [name, value] : row) Add(name, std::string_view(value));
+    json_.EndObject();
+  }
+
+  rapidjson::StringBuffer buffer_;
+  rapidjson::Writer<rapidjson::StringBuffer> json_{buffer_};
+};
+
+std::string TimeText(int64_t unix_seconds) {
+  if (unix_seconds <= 0) return "-";
+  return absl::FormatTime("%Y-%m-%d_%H:%M:%S", absl::FromUnixSeconds(unix_seconds),
+                          absl::LocalTimeZone());
+}
+std::string Names(const std::vector<Endpoint>& nodes) {
+  return absl::StrCat(
+      "[",
+      absl::StrJoin(nodes, ",",
+                    [](std::string* out, Endpoint node) { absl::StrAppend(out, node.ToString()); }),
+      "]");
+}
+
+// ---- tables ----
+
+struct HealthCounts {
+  int healthy = 0, unhealthy = 0, write_unhealthy = 0, read_unhealthy = 0;
+  void Add(const PartitionConfiguration& partition, int32_t factor) {
+    const bool has_primary = partition.primary.IsValid();
+    const bool is_healthy =
+        has_primary && partition.MemberCount() >= static_cast<size_t>(std::max(1, factor));
+    ++(is_healthy ? healthy : unhealthy);
+    write_unhealthy +=
+        !has_primary || partition.MemberCount() < static_cast<size_t>(std::min(2, factor)) ? 1 : 0;
+    read_unhealthy += has_primary ? 0 : 1;
+  }
+};
+
+absl::StatusOr<std::vector<AppInfo>> TablesOf(MetaServer& server) {
+  ASSIGN_OR_RETURN(ListAppsResponse list,
+                   Ask<ListAppsResponse>(server, kRpcListApps,
+                                         ListAppsRequest{.status = AppStatus::kAvailable}));
+  return std::move(list.infos);
+}
+
+HttpResponse AnswerApp(MetaServer& server, const HttpRequest& request) {
+  const std::string name = ArgumentOf(request, "name");
+  if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
+  const auto tables = TablesOf(server);
+  const auto config =
+      Ask<QueryConfigResponse>(server, kRpcQueryConfig, QueryConfigRequest{.app_name = name});
+  if (!tables.ok()) return Failed(tables.status());
+  if (!config.ok()) return Failed(config.status());
+  const auto info = std::find_if(tables->begin(), tables->end(),
+                                 [&](const AppInfo& table) { return table.app_name == name; });
+  if (config->err != ErrorCode::kOk || info == tables->end()) return NoTable(name);
+  JsonPage page;
+  page.Add("general", Row{{"app_name", name},
+                          {"app_id", std::to_string(info->app_id)},
+                          {"partition_count", std::to_string(info->partition_count)},
+                          {"max_replica_count", std::to_string(info->max_replica_count)}});
+  if (!HasArgument(request, "detail")) return page.Finish();
+  Rows replicas;
+  struct Counts {
+    int primary = 0, secondary = 0;
+  };
+  std::map<Endpoint, Counts> of_node;
+  Counts all;
+  HealthCounts health;
+  for (const PartitionConfiguration& partition : config->partitions) {
+    health.Add(partition, info->max_replica_count);
+    const std::string index = std::to_string(partition.pid.index);
+    replicas.emplace_back(index, Row{{"pidx", index},
+                                     {"ballot", std::to_string(partition.ballot.value())},
+                                     {"replica_count", absl::StrCat(partition.MemberCount(), "/",
+                                                                    partition.max_replica_count)},
+                                     {"primary", partition.primary.ToString()},
+                                     {"secondaries", Names(partition.secondaries)}});
+    if (partition.primary.IsValid()) ++of_node[partition.primary].primary, ++all.primary;
+    for (Endpoint node : partition.secondaries) ++of_node[node].secondary, ++all.secondary;
+  }
+  const auto row_of = [](const Counts& counts) {
+    return Row{{"primary", std::to_string(counts.primary)},
+               {"secondary", std::to_string(counts.secondary)},
+               {"total", std::to_string(counts.primary + counts.secondary)}};
+  };
+  Rows nodes;
+  for (const auto& [node, counts] : of_node) nodes.emplace_back(node.ToString(), row_of(counts));
+  nodes.emplace_back("total", row_of(all));
+  page.Add("replicas", replicas);
+  page.Add("nodes", nodes);
+  page.Add("healthy",
+           Row{{"fully_healthy_partition_count", std::to_string(health.healthy)},
+               {"unhealthy_partition_count", std::to_string(health.unhealthy)},
+               {"write_unhealthy_partition_count", std::to_string(health.write_unhealthy)},
+               {"read_unhealthy_partition_count", std::to_string(health.read_unhealthy)}});
+  return page.Finish();
+}
+
+HttpResponse AnswerApps(MetaServer& server, const HttpRequest& request) {
+  const auto tables = TablesOf(server);
+  if (!tables.ok()) return Failed(tables.status());
+  Rows general, healthy;
+  for (const AppInfo& table : *tables) {
+    const std::string id = std::to_string(table.app_id);
+    general.emplace_back(id, Row{{"app_id", id},
+                                 {"status", std::string(AppStatusName(table.status))},
+                                 {"app_name", table.app_name},
+                                 {"app_type", table.app_type},
+                                 {"partition_count", std::to_string(table.partition_count)},
+                                 {"replica_count", std::to_string(table.max_replica_count)},
+                                 {"is_stateful", table.is_stateful ? "true" : "false"},
+                                 {"create_time", TimeText(table.create_second)},
+                                 {"drop_time", TimeText(table.drop_second)},
+                                 {"drop_expire", TimeText(table.expire_second)},
+                                 {"envs_count", std::to_string(table.envs.size())}});
+    if (!HasArgument(request, "detail")) continue;
+    const auto config = Ask<QueryConfigResponse>(server, kRpcQueryConfig,
+                                                 QueryConfigRequest{.app_name = table.app_name});
+    if (!config.ok()) return Failed(config.status());
+    HealthCounts health;
+    for (const PartitionConfiguration& partition : config->partitions)
+      health.Add(partition, table.max_replica_count);
+    healthy.emplace_back(id, Row{{"app_id", id},
+                                 {"app_name", table.app_name},
+                                 {"partition_count", std::to_string(table.partition_count)},
+                                 {"fully_healthy", std::to_string(health.healthy)},
+                                 {"unhealthy", std::to_string(health.unhealthy)},
+                                 {"write_unhealthy", std::to_string(health.write_unhealthy)},
+                                 {"read_unhealthy", std::to_string(health.read_unhealthy)}});
+  }
+  JsonPage page;
+  page.Add("general_info", general);
+  if (HasArgument(request, "detail")) page.Add("healthy_info", healthy);
+  page.Add("summary", Row{{"total_app_count", std::to_string(tables->size())}});
+  return page.Finish();
+}
+
+HttpResponse AnswerEnvironments(MetaServer& server, const HttpRequest& request) {
+  const std::string name = ArgumentOf(request, "name");
+  if (name.empty()) return {.status = 400, .body = "which table? write ?name=TABLE\n"};
+  const auto tables = TablesOf(server);
+  if (!tables.ok()) return Failed(tables.status());
+  for (const AppInfo& table : *tables) {
+    if (table.app_name != name) continue;
+    JsonPage page;
+    for (const auto& [key, value] : table.envs) page.Add(key, std::string_view(value));
+    return page.Finish();
+  }
+  return NoTable(name);
+}
+
+// ---- the cluster ----
+
+HttpResponse AnswerNodes(MetaServer& server, const HttpRequest& request) {
+  const auto nodes = Ask<ListNodesResponse>(server, kRpcListNodes, ListNodesRequest());
+  if (!nodes.ok()) return Failed(nodes.status());
+  std::map<Endpoint, std::pair<int, int>> counts;  // primaries, secondaries
+  if (HasArgument(request, "detail")) {
+    const auto tables = TablesOf(server);
+    if (!tables.ok()) return Failed(tables.status());
+    for (const AppInfo& table : *tables) {
+      const auto config = Ask<QueryConfigResponse>(server, kRpcQueryConfig,
+                                                   QueryConfigRequest{.app_name = table.app_name});
+      if (!config.ok()) return Failed(config.status());
+      for (const PartitionConfiguration& partition : config->partitions) {
+        ++counts[partition.primary].first;
+        for (Endpoint node : partition.secondaries) ++counts[node].second;
+      }
+    }
+  }
+  Rows details;
+  size_t alive = 0;
+  for (const NodeInfo& node : nodes->infos) {
+    const bool is_alive = node.status == NodeStatus::kAlive;
+    alive += is_alive ? 1 : 0;
+    Row row{{"address", node.node.ToString()}, {"status", is_alive ? "ALIVE" : "UNALIVE"}};
+    if (HasArgument(request, "detail")) {
+      const auto [primaries, secondaries] = counts[node.node];
+      row.emplace_back("replica_count", std::to_string(primaries + secondaries));
+      row.emplace_back("primary_count", std::to_string(primaries));
+      row.emplace_back("secondary_count", std::to_string(secondaries));
+    }
+    details.emplace_back(node.node.ToString(), std::move(row));
+  }
+  JsonPage page;
+  page.Add("details", details);
+  page.Add("summary", Row{{"total_node_count", std::to_string(nodes->infos.size())},
+                          {"alive_node_count", std::to_string(alive)},
+                          {"unalive_node_count", std::to_string(nodes->infos.size() - alive)}});
+  return page.Finish();
+}
+
+HttpResponse AnswerCluster(MetaServer& server) {
+  const auto info = Ask<ClusterInfoResponse>(server, kRpcClusterInfo, ClusterInfoRequest());
+  if (!info.ok()) return Failed(info.status());
+  JsonPage page;
+  for (size_t i = 0; i < std::min(info->keys.size(), info->values.size()); ++i)
+    if (info->keys[i] != "cluster_name") page.Add(info->keys[i], std::string_view(info->values[i]));
+  return page.Finish();
+}
+
+HttpResponse AnswerEnvironmentKinds() {
+  JsonPage page;
+  for (const std::string_view key : ActingTableEnvironments())
+    page.Add(key,
+             Row{{"type", "string"}, {"limitation", ""}, {"sample", std::string(ExampleOf(key))}});
+  return page.Finish();
+}
+
+// ---- changes ----
+
+HttpResponse Result(ErrorCode error, const std::string& hint) {
+  JsonPage page;
+  page.Add("error", ErrorCodeName(error));
+  page.Add("hint_message", std::string_view(hint));
+  return page.Finish();
+}
+
+HttpResponse StartCompaction(MetaServer& server, const HttpRequest& request) {
+  if (request.method != "POST") return {.status = 405, .body = "use POST\n"};
+  rapidjson::Document body;
+  body.Parse(request.body.data(), request.body.size());
+  const auto text = [&](const char* name) -> std::string {
+    const auto it = body.FindMember(name);
+    return it != body.MemberEnd() && it->value.IsString() ? it->value.GetString() : "";
+  };
+  if (!body.IsObject() || text("app_name").empty() || text("type") != "once")
+    return {.status = 400,
+            .body =
+                "a JSON object with app_name and type \"once\"; for every day set the table's "
+                "manual_compact.periodic.trigger_time\n"};
+  StartManualCompactRequest start{.app_name = text("app_name")};
+  const auto number = [&](const char* name) -> std::optional<int64_t> {
+    const auto it = body.FindMember(name);
+    if (it == body.MemberEnd() || !it->value.IsInt64()) return std::nullopt;
+    return it->value.GetInt64();
+  };
+  start.trigger_time = number("trigger_time");
+  if (const auto level = number("target_level")) start.target_level = static_cast<int32_t>(*level);
+  if (const auto count = number("max_concurrent_running_count"))
+    start.max_running_count = static_cast<int32_t>(*count);
+  const auto bottommost = body.FindMember("bottommost_level_compaction");
+  start.bottommost =
+      bottommost != body.MemberEnd() && bottommost->value.IsBool() && bottommost->value.GetBool();
+  const auto answer = Ask<StartManualCompactResponse>(server, kRpcStartManualCompact, start);
+  if (!answer.ok()) return Failed(answer.status());
+  return Result(answer->err, answer->hint_message);
+}
+
+}  // namespace
+
+void AddMetaPages(const AddPage& add, MetaServer& server) {
+  add("/meta/app", "?name=TABLE [&detail]: one table; JSON",
+      [&server](const HttpRequest& request) { return AnswerApp(server, request); });
+  add("/meta/apps", "[?detail]: all tables; JSON",
+      [&server](const HttpRequest& request) { return AnswerApps(server, request); });
+  add("/meta/app_envs", "?name=TABLE: its environments; JSON",
+      [&server](const HttpRequest& request) { return AnswerEnvironments(server, request); });
+  add("/meta/nodes", "[?detail]: replica servers; JSON",
+      [&server](const HttpRequest& request) { return AnswerNodes(server, request); });
+  add("/meta/cluster", "what cluster_info says; JSON",
+      [&server](const HttpRequest&) { return AnswerCluster(server); });
+  add("/envs/list", "which environments a table can have; JSON",
+      [](const HttpRequest&) { return AnswerEnvironmentKinds(); });
+  add("/meta/app/start_compaction", "POST: a table's files are merged now; JSON",
+      [&server](const HttpRequest& request) { return StartCompaction(server, request); });
+}
+
+}  // namespace arion

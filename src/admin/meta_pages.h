@@ -1,0 +1,15 @@
+// The meta server's pages of older versions : tables, servers, the cluster
+// and environments as JSON, all values texts; and a compaction asked for.
+//
+// Lifetime  The server outlives the last request.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "admin/server_commands.h"
+#include "meta/meta_server.h"
+
+namespace arion {
+
+void AddMetaPages(const AddPage& add, MetaServer& server);
+
+}  // namespace arion

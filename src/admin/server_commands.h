@@ -1,0 +1,36 @@
+// The remote commands and pages about a server itself: its build, its log, its settings; and those of
+// each kind of server.
+//
+// Lifetime  What is given outlives the commands' and pages' last request.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "admin/remote_commands.h"
+#include "config/live_settings.h"
+#include "env/clock.h"
+#include "exposition/perf_counters.h"
+#include "http/page_server.h"
+#include "meta/meta_server.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+using AddPage = std::function<void(std::string path, std::string help, Page page)>;
+
+void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const Clock& clock,
+                       const char* program, int64_t started_unix_seconds);
+// /configs, /config, /updateConfig, /recentStartTime.
+void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_unix_seconds);
+
+void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server);
+// `pools`: what /pools shows.
+void AddReplicaCommands(RemoteCommands& commands, LiveSettings& settings, ReplicaServer& server,
+                        Endpoint self, const PerfCounters& counters,
+                        std::function<std::string()> pools);
+// /replica/manual_compaction.
+void AddReplicaPages(const AddPage& add, ReplicaServer& server);
+
+}  // namespace arion

@@ -1,0 +1,55 @@
+// What each of our keys of a configuration file does (config/older_config_rules.h: older versions').
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/server_config.h"
+
+namespace arion {
+
+// What is read before it can be put together.
+struct Draft {
+  ServerConfig config;
+  std::optional<uint16_t> older_port;
+  std::string older_interface;
+  // Older versions keep log files in reserve only when both are set.
+  std::optional<uint64_t> older_reserve_bytes;
+  std::optional<int64_t> older_reserve_seconds;
+  std::string older_no_disks_origin;  // "file:line" of an empty list of data directories
+  std::vector<std::string> older_shared_log_homes;  // <home>/replica/slog
+};
+
+// The origin of what is changed while the server runs.
+inline constexpr char kInOperation[] = "a change in operation";
+
+using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
+
+// One of our keys.
+struct Rule {
+  Setting setting;
+  Apply apply;
+};
+
+const std::vector<Rule>& Rules();
+
+// ---- of keys that older versions have in the same shape ----
+
+constexpr int64_t kReplicaCountMax = 15;
+constexpr int64_t kWriteBytesMin = 1024, kWriteBytesMax = 256 << 20;
+
+absl::Status SetClusterName(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetMetaServers(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string& origin);
+absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string& origin);
+void SetMinReplicaCount(Draft& draft, int64_t number);  // 0: a majority
+
+}  // namespace arion

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/name_book.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_join.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "base/log.h"
+
+namespace arion {
+namespace {
+
+constexpr std::chrono::seconds kBetweenLookups{1};
+
+std::string Text(const std::vector<Endpoint>& endpoints) {
+  return absl::StrJoin(endpoints, ", ", [](std::string* out, Endpoint endpoint) {
+    absl::StrAppend(out, endpoint.ToString());
+  });
+}
+
+}  // namespace
+
+class NameBook::State : public std::enable_shared_from_this<State> {
+ public:
+  State(const std::vector<NamedAddress>& names, LookUp look_up) : look_up_(std::move(look_up)) {
+    for (const NamedAddress& name : names) {
+      Entry entry{.name = name, .now = {}};
+      if (const auto number = Endpoint::Parse(name.ToString())) entry.now = {*number};
+      entries_.push_back(std::move(entry));
+    }
+  }
+
+  void Start(Changed changed) {
+    const std::lock_guard lock(mutex_);
+    changed_ = std::move(changed);
+    Tell();
+    for (size_t i = 0; i < entries_.size(); ++i)
+      if (entries_[i].now.empty())
+        std::thread([self = shared_from_this(), i] { self->Follow(i); }).detach();
+  }
+
+  void Stop() {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    woken_.notify_all();
+  }
+
+  void LookUpSoon() {
+    const std::lock_guard lock(mutex_);
+    ++asked_;
+    woken_.notify_all();
+  }
+
+ private:
+  struct Entry {
+    const NamedAddress name;
+    std::vector<Endpoint> now;
+  };
+
+  void Follow(size_t i) {
+    const NamedAddress name = entries_[i].name;
+    std::string said;  // why it has none, as it was logged
+    std::unique_lock lock(mutex_);
+    while (!is_stopped_) {
+      const uint64_t asked = asked_;
+      lock.unlock();
+      absl::StatusOr<std::vector<Endpoint>> found = look_up_(name);
+      lock.lock();
+      if (is_stopped_) return;
+      if (found.ok()) {
+        said.clear();
+        Take(i, *std::move(found));
+      } else if (std::string why(found.status().message()); std::exchange(said, why) != why) {
+        LOG(WARNING) << "meta_servers: " << why << ": tried until it can"
+                     << (entries_[i].now.empty() ? "" : ", meanwhile " + Text(entries_[i].now));
+      }
+      woken_.wait_for(lock, kBetweenLookups, [this] { return is_stopped_; });
+      if (said.empty()) woken_.wait(lock, [&] { return is_stopped_ || asked_ != asked; });
+    }
+  }
+
+  void Take(size_t i, std::vector<Endpoint> found) {
+    Entry& entry = entries_[i];
+    if (found == entry.now) return;
+    LOG(INFO) << "meta_servers: " << entry.name.ToString() << " is at " << Text(found)
+              << (entry.now.empty() ? "" : ", was at " + Text(entry.now));
+    entry.now = std::move(found);
+    Tell();
+  }
+
+  void Tell() {
+    std::vector<Endpoint> all;
+    for (const Entry& entry : entries_)
+      for (const Endpoint endpoint : entry.now)
+        if (std::find(all.begin(), all.end(), endpoint) == all.end()) all.push_back(endpoint);
+    if (!all.empty()) changed_(all);
+  }
+
+  const LookUp look_up_;
+  Changed changed_;  // set by Start
+  std::mutex mutex_;
+  std::condition_variable woken_;
+  std::vector<Entry> entries_;  // their number and names are fixed; the rest guarded by mutex_
+  uint64_t asked_ = 0;          // guarded by mutex_
+  bool is_stopped_ = false;     // guarded by mutex_
+};
+
+NameBook::NameBook(const std::vector<NamedAddress>& names, LookUp look_up)
+    : state_(std::make_shared<State>(names, std::move(look_up))) {}
+NameBook::~NameBook() { Stop(); }
+
+void NameBook::Start(Changed changed) { state_->Start(std::move(changed)); }
+
+void NameBook::Stop() { state_->Stop(); }
+
+void NameBook::LookUpSoon() { state_->LookUpSoon(); }
+
+}  // namespace arion

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/server_config.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "base/nearest_name.h"
+#include "base/status.h"
+#include "config/config_rules.h"
+#include "config/older_config_rules.h"
+
+namespace arion {
+namespace {
+
+constexpr int32_t kPegasusPrepareListCapacity = 110;  // its default
+constexpr char kOlderPrepareListCapacity[] = "max_mutation_count_in_prepare_list";
+
+bool IsOurs(std::string_view section) {
+  return section == "arion" || section.substr(0, 6) == "arion.";
+}
+
+// Unavailable stays so: the same value may do later.
+absl::Status ValueError(std::string_view where, const absl::Status& status) {
+  const auto code =
+      absl::IsUnavailable(status) ? status.code() : absl::StatusCode::kInvalidArgument;
+  return absl::Status(code, absl::StrCat(Text(where), status.message()));
+}
+
+absl::Status ValueError(const std::string& origin, std::string_view what, std::string_view value,
+                        const absl::Status& status) {
+  return ValueError(absl::StrCat(origin, ": ", Text(what), " = \"", Text(value), "\": "), status);
+}
+
+absl::Status UnknownSection(const std::string& origin, std::string_view section) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      origin, ": [", Text(section),
+      "]: there is no such section; ours are [arion.server], [arion.meta], [arion.replica]"));
+}
+
+absl::Status UnknownKey(const std::string& origin, const IniEntry& entry) {
+  std::vector<std::string_view> same_section;
+  std::string_view elsewhere;
+  for (const Rule& rule : Rules()) {
+    if (rule.setting.section == entry.section) same_section.push_back(rule.setting.key);
+    if (rule.setting.key == entry.key) elsewhere = rule.setting.section;
+  }
+  std::string remedy =
+      absl::StrCat("remove it, or see --help for the keys of [", entry.section, "]");
+  if (!elsewhere.empty()) {
+    remedy = absl::StrCat("it belongs into [", Text(elsewhere), "]");
+  } else if (std::string_view near = NearestName(entry.key, same_section); !near.empty()) {
+    remedy = absl::StrCat("did you mean ", Text(near), "?");
+  }
+  return absl::InvalidArgumentError(absl::StrCat(origin, ": [", entry.section, "] ", entry.key,
+                                                 " = \"", entry.value, "\": there is no such key; ",
+                                                 remedy));
+}
+
+std::string OriginOf(const IniFile& file, const IniEntry& entry) {
+  return absl::StrCat(file.name(), ":", entry.line);
+}
+
+absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
+  std::string unused;
+  for (const IniEntry& entry : file.entries()) {
+    if (IsOurs(entry.section)) continue;
+    std::string origin = OriginOf(file, entry);
+    const OlderRule* found = nullptr;
+    for (const OlderRule& rule : OlderRules(kind)) {
+      if (rule.key == entry.key && (rule.section.empty() || rule.section == entry.section))
+        found = &rule;
+    }
+    if (found == nullptr) {
+      absl::StrAppend(&unused, unused.empty() ? "" : ", ", "[", entry.section, "] ", entry.key,
+                      " (line ", entry.line, ")");
+      continue;
+    }
+    if (found->only.value_or(kind) != kind) continue;
+    if (absl::Status status = found->apply(draft, entry.value, origin); !status.ok()) {
+      return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
+                        status);
+    }
+    draft.config.given[entry.key] = {entry.section, entry.value, origin};
+  }
+  if (!unused.empty()) {
+    draft.config.warnings.push_back(
+        absl::StrCat(file.name(), ": keys of another version without effect here: ", unused));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyOurs(const IniFile& file, Draft& draft,
+                       std::map<std::string, std::string>* origins) {
+  for (const IniEntry& entry : file.entries()) {
+    if (!IsOurs(entry.section)) continue;
+    std::string origin = OriginOf(file, entry);
+    bool section_known = false;
+    const Rule* found = nullptr;
+    for (const Rule& rule : Rules()) {
+      section_known |= rule.setting.section == entry.section;
+      if (rule.setting.section == entry.section && rule.setting.key == entry.key) found = &rule;
+    }
+    if (!section_known) return UnknownSection(origin, entry.section);
+    if (found == nullptr) return UnknownKey(origin, entry);
+    if (auto [before, is_new] = origins->emplace(entry.key, origin); !is_new) {
+      return absl::InvalidArgumentError(absl::StrCat(origin, ": [", entry.section, "] ", entry.key,
+                                                     " = \"", entry.value, "\": stands already at ",
+                                                     before->second, "; remove one of them"));
+    }
+    if (absl::Status status = found->apply(draft, entry.value, origin); !status.ok()) {
+      return ValueError(origin, absl::StrCat("[", entry.section, "] ", entry.key), entry.value,
+                        status);
+    }
+    draft.config.given[entry.key] = {entry.section, entry.value, origin};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& draft,
+                        std::map<std::string, std::string>* origins) {
+  for (const auto& [key, value] : flags) {
+    for (const Rule& rule : Rules()) {
+      if (rule.setting.key != key) continue;
+      std::string origin = absl::StrCat("--", key);
+      (*origins)[key] = origin;
+      if (absl::Status status = rule.apply(draft, value, origin); !status.ok()) {
+        return ValueError(absl::StrCat(origin, "=\"", value, "\": "), status);
+      }
+      draft.config.given[key] = {std::string(rule.setting.section), value, origin};
+    }
+  }
+  return absl::OkStatus();
+}
+
+// An older file names only a port and perhaps a network interface.
+uint32_t OwnAddress(const std::string& interface) {
+  uint32_t found = INADDR_LOOPBACK;
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return found;
+  for (ifaddrs* at = all; at != nullptr; at = at->ifa_next) {
+    if (at->ifa_addr == nullptr || at->ifa_addr->sa_family != AF_INET) continue;
+    bool wanted =
+        interface.empty() ? (at->ifa_flags & IFF_LOOPBACK) == 0 : interface == at->ifa_name;
+    if (!wanted) continue;
+    found = ntohl(reinterpret_cast<sockaddr_in*>(at->ifa_addr)->sin_addr.s_addr);
+    break;
+  }
+  freeifaddrs(all);
+  return found;
+}
+
+void KeepOlderReserve(Draft& draft) {
+  const uint64_t bytes = draft.older_reserve_bytes.value_or(0);
+  const int64_t seconds = draft.older_reserve_seconds.value_or(0);
+  if (bytes > 0 && seconds > 0)
+    draft.config.replica.log_reserve = {.bytes_max = bytes, .age_max_seconds = seconds};
+}
+
+// All places where an older version with these directories may have left a shared log. Two that
+// hold one are an error of the start, so looking too widely does no harm.
+void CompleteSharedLogDirectories(Draft& draft) {
+  std::vector<std::string>& directories = draft.config.replica.layout.shared_log_directories;
+  if (!directories.empty()) return;
+  for (const std::string& home : draft.older_shared_log_homes)
+    directories.push_back(absl::StrCat(home, "/replica/slog"));
+  for (const ConfiguredDisk& disk : draft.config.disks)
+    directories.push_back(absl::StrCat(disk.path, "/replica/slog"));
+}
+
+}  // namespace
+
+const std::vector<Setting>& Settings() {
+  static const std::vector<Setting> settings = [] {
+    std::vector<Setting> all;
+    for (const Rule& rule : Rules()) all.push_back(rule.setting);
+    return all;
+  }();
+  return settings;
+}
+
+absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
+                           const std::map<std::string, std::string>& origins,
+                           const ServerConfig& config) {
+  auto at = [&](const std::string& key) {
+    auto found = origins.find(key);
+    return found == origins.end() ? otherwise : found->second;
+  };
+  if (!config.listen.IsValid() && !config.advertised.IsValid()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("listen"), ": listen = 0.0.0.0:", config.listen.port,
+        " is every address of this machine, and others know a server by one of them; write it: "
+        "advertise = ",
+        Endpoint{OwnAddress(""), config.listen.port}.ToString()));
+  }
+  if (const std::string& joined = config.join_pegasus_cluster;
+      !joined.empty() && joined != config.cluster_name) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("join_pegasus_cluster"), ": join_pegasus_cluster = ", joined,
+        " is not this server's cluster_name = ", config.cluster_name,
+        ": they are one cluster, so both are the name that the Pegasus servers have in their "
+        "[replication] cluster_name; write the same"));
+  }
+  absl::Duration lease = config.replica.lease;
+  absl::Duration beacon = config.replica.beacon_interval;
+  if (config.meta.grace <= lease) {
+    std::string where = origins.count("grace") != 0 ? at("grace") : at("lease");
+    return absl::InvalidArgumentError(
+        absl::StrCat(where, ": grace = ", absl::FormatDuration(config.meta.grace),
+                     " is not longer than lease = ", absl::FormatDuration(lease),
+                     ": two servers could serve one partition; make grace longer than lease"));
+  }
+  if (kind == ServerKind::kReplica && beacon >= lease) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(at("beacon_interval"), ": beacon_interval = ", absl::FormatDuration(beacon),
+                     " is not shorter than lease = ", absl::FormatDuration(lease),
+                     ": no lease would last; take a third of the lease"));
+  }
+  if (config.replica.prepare_list_capacity <= config.replica.max_mutations_in_flight) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("prepare_list_capacity"),
+        ": prepare_list_capacity = ", config.replica.prepare_list_capacity,
+        " is not above max_mutations_in_flight = ", config.replica.max_mutations_in_flight,
+        "; raise it"));
+  }
+  // A member of 2.5 ends its process where a mutation lies further behind what it knows to be committed.
+  if (!config.join_pegasus_cluster.empty() && !config.given.contains(kOlderPrepareListCapacity) &&
+      config.replica.prepare_list_capacity > kPegasusPrepareListCapacity) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("prepare_list_capacity"), ": prepare_list_capacity = ",
+        config.replica.prepare_list_capacity, " is above ", kPegasusPrepareListCapacity,
+        ", what the servers of the cluster that join_pegasus_cluster names can take; lower it "
+        "(their "
+        "own key, ",
+        kOlderPrepareListCapacity, ", may stand in this file instead)"));
+  }
+  if (config.meta.min_allowed_replica_count > config.meta.max_allowed_replica_count) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("min_allowed_replica_count"),
+        ": min_allowed_replica_count = ", config.meta.min_allowed_replica_count,
+        " is above max_allowed_replica_count = ", config.meta.max_allowed_replica_count,
+        "; lower it"));
+  }
+  const bool is_home = config.log_placement == ServerConfig::LogPlacement::kHome;
+  if (is_home && config.replica.layout.log_home_directory.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("log_placement"),
+        ": log_placement = home, but no log_home_directory; write one into [arion.replica]"));
+  }
+  if (!is_home && !config.replica.layout.log_home_directory.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        at("log_home_directory"),
+        ": log_home_directory = ", config.replica.layout.log_home_directory,
+        " has no effect with log_placement = data; remove it or write log_placement = home"));
+  }
+  if (kind == ServerKind::kReplica && config.disks.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        otherwise,
+        ": no data directory; write data_dirs = ssd1:/path/to/directory into [arion.replica]"));
+  }
+  for (const std::string& tag : config.replica.layout.new_data_directories) {
+    const bool is_known = std::any_of(config.disks.begin(), config.disks.end(),
+                                      [&](const ConfiguredDisk& disk) { return disk.tag == tag; });
+    if (kind == ServerKind::kReplica && !is_known)
+      return absl::InvalidArgumentError(
+          absl::StrCat(at("new_data_directories"), ": new_data_directories names ", tag,
+                       ", which is no tag of data_dirs; write one of these"));
+  }
+  if (kind == ServerKind::kMeta && config.meta_data_directory.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        otherwise,
+        ": no data directory; write meta_data_dir = /path/to/directory into [arion.meta]"));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
+                                              const std::map<std::string, std::string>& flags) {
+  Draft draft;
+  ServerConfig& config = draft.config;
+  config.replica.recovery.threads_per_disk = 0;
+  config.listen = {INADDR_LOOPBACK,
+                   static_cast<uint16_t>(kind == ServerKind::kMeta ? 34601 : 34801)};
+  config.meta_servers = {{"127.0.0.1", 34601}};
+
+  std::map<std::string, std::string> origins;  // key of ours -> where it was set
+  RETURN_IF_ERROR(ApplyOlder(kind, file, draft));
+  KeepOlderReserve(draft);
+  // What 2.5.0 takes when neither data_dirs nor data_dir names one.
+  if (config.disks.empty() && !draft.older_no_disks_origin.empty())
+    config.disks.push_back({"default", "./data", draft.older_no_disks_origin});
+  if (draft.older_port) config.listen = {OwnAddress(draft.older_interface), *draft.older_port};
+  RETURN_IF_ERROR(ApplyOurs(file, draft, &origins));
+  RETURN_IF_ERROR(ApplyFlags(flags, draft, &origins));
+  RETURN_IF_ERROR(CheckTogether(kind, file.name(), origins, config));
+  if (!config.advertised.IsValid()) config.advertised = config.listen;
+
+  CompleteSharedLogDirectories(draft);
+  config.meta.cluster_name = config.cluster_name;
+  config.replica.cluster_name = config.cluster_name;
+  if (config.replica.recovery.threads_per_disk == 0)
+    config.replica.recovery.threads_per_disk =
+        std::clamp(static_cast<int32_t>(std::thread::hardware_concurrency() /
+                                        std::max<size_t>(1, config.disks.size())),
+                   2, 8);
+  for (const ConfiguredDisk& disk : config.disks) {
+    config.replica.layout.data_directories.push_back(
+        {disk.tag, absl::StrCat(disk.path, "/replica/reps")});
+  }
+  return config;
+}
+
+}  // namespace arion

@@ -1,0 +1,99 @@
+// ServerConfig: what a configuration file and the flags say, checked, as the options of our
+// servers.
+//
+// Shapes    Sections [arion.server], [arion.meta], [arion.replica] are ours; keys in Settings().
+//           Other sections are an older version's: the keys known from there act, the rest is
+//           listed once as a warning (decision 26). Order: defaults, older keys, our keys, flags; a
+//           later one wins. Whatever the order in the file.
+// Errors    InvalidArgument: "file:line: [section] key = value: what is wrong; what to do".
+// Threads   Immutable after construction.
+// Promises  K1  An unknown key or a bad value in our sections is never passed over.
+//           K2  No older key ever lowers durability (decision 5).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "config/access_rules.h"
+#include "config/ini_file.h"
+#include "env/named_address.h"
+#include "meta/meta_server.h"
+#include "posix/posix_log_device.h"
+#include "replica/replica_options.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+enum class ServerKind { kMeta, kReplica };
+
+struct ConfiguredDisk {
+  std::string tag;
+  std::string path;    // as configured; replicas lie in <path>/replica/reps
+  std::string origin;  // "file:line" or "--data_dirs", for messages
+};
+
+struct ServerConfig {
+  std::string cluster_name = "onebox";
+  Endpoint listen;      // ip 0: every address of this machine
+  Endpoint advertised;  // what others reach this server by
+  std::vector<NamedAddress> meta_servers;
+  // Servers of this Apache Pegasus cluster, which name no cluster, are let in; empty: none are.
+  std::string join_pegasus_cluster;
+  AccessRules access;
+  int32_t threads = 0;        // event loops; 0: as many as there are cores
+  std::string log_directory;  // empty: standard error
+  enum class LogLevel { kInfo, kWarning, kError } log_level = LogLevel::kInfo;
+  int32_t log_file_size_mb = 64;
+  int32_t log_files_max = 16;                          // of each severity
+  absl::Duration stop_time_max = absl::Minutes(2);     // of a clean stop
+  absl::Duration disk_answer_max = absl::Seconds(10);  // at the start
+  absl::Duration stuck_after = absl::Seconds(10);      // a loop, or a disk's work
+
+  MetaServerOptions meta;
+  std::string meta_data_directory;
+  std::string meta_data_directory_origin;
+  uint64_t meta_disk_reserve_bytes = 64 << 20;
+
+  ReplicaServerOptions replica;  // data_directories filled from disks
+  LogDeviceOptions log_device;
+  enum class LogPlacement { kData, kHome } log_placement = LogPlacement::kData;
+  std::string log_home_directory_origin;  // "file:line" or the flag; the directory is in `replica`
+  std::vector<ConfiguredDisk> disks;
+  uint64_t block_cache_bytes = 0;   // 0: the engine's default
+  uint64_t write_buffer_bytes = 0;  // 0: the engine's default
+
+  std::vector<std::string> warnings;  // one line each
+  // What was written somewhere, by key; older versions' keys too.
+  struct Given {
+    std::string section, value, origin;
+  };
+  std::map<std::string, Given> given;
+};
+
+// One key of ours: "--<key>" on the command line, "<key> = " in [<section>].
+struct Setting {
+  std::string_view section;
+  std::string_view key;
+  std::string_view help;
+  std::string_view default_text;
+  bool is_changeable = false;  // in operation (live_settings.h)
+};
+const std::vector<Setting>& Settings();
+
+// What no single key can tell. `origins`: where each key of ours was set; `otherwise` for the rest.
+absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
+                           const std::map<std::string, std::string>& origins,
+                           const ServerConfig& config);
+
+// `flags`: key -> value given on the command line.
+absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
+                                              const std::map<std::string, std::string>& flags);
+
+}  // namespace arion

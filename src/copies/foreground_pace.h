@@ -1,0 +1,52 @@
+// ForegroundPace: how long those who read and write wait at present, over all replicas of the
+// server: what copies yield to.
+//
+// Shapes    Every write counts, one read in eight.
+// Threads   Thread-safe; OnSecond from one thread.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "base/histogram.h"
+#include "stats/request_stats.h"
+
+namespace arion {
+
+class ForegroundPace {
+ public:
+  void Answered(RequestKind kind, int64_t nanos) {
+    if (IsWrite(kind))
+      writes_.times.Record(static_cast<uint64_t>(std::max<int64_t>(nanos, 0)));
+    else if ((nanos & 7) == 0)
+      reads_.times.Record(static_cast<uint64_t>(std::max<int64_t>(nanos, 0)));
+  }
+  void OnSecond() {
+    reads_.OnSecond();
+    writes_.OnSecond();
+  }
+
+  // p99 of the last whole second; 0: there were none.
+  absl::Duration ReadWait() const { return absl::Nanoseconds(reads_.p99_nanos.load()); }
+  absl::Duration WriteWait() const { return absl::Nanoseconds(writes_.p99_nanos.load()); }
+
+ private:
+  struct Kind {
+    void OnSecond() {
+      Histogram::Snapshot now = times.Read();
+      p99_nanos.store(static_cast<int64_t>(now.Since(before).Quantile(0.99)));
+      before = std::move(now);
+    }
+    Histogram times;
+    Histogram::Snapshot before;
+    std::atomic<int64_t> p99_nanos{0};
+  };
+  Kind reads_, writes_;
+};
+
+}  // namespace arion

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "copies/learn_source.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/crc.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "decrees/log_shipment.h"
+
+namespace arion {
+namespace {
+
+constexpr uint64_t kLogBytesMax = 64 << 20;
+constexpr size_t kReadBytes = 4 << 20;
+// Of a copy: what it costs whatever its size, and how many bytes a second it brings.
+constexpr absl::Duration kCopyOverhead = absl::Seconds(1);
+constexpr double kCopyRate = 100 << 20;
+
+absl::StatusOr<std::string> ChecksumOf(FileSystem& files, const std::string& path) {
+  ASSIGN_OR_RETURN(const auto file, files.OpenForRead(path));
+  uint32_t crc = 0;
+  std::string chunk;
+  for (uint64_t offset = 0;; offset += chunk.size()) {
+    RETURN_IF_ERROR(file->ReadAt(offset, kReadBytes, &chunk));
+    if (chunk.empty()) break;
+    crc = Crc32c(chunk, crc);
+  }
+  return absl::StrFormat("%08x", crc);
+}
+
+bool IsTable(std::string_view name) { return name.ends_with(".sst"); }
+
+}  // namespace
+
+bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes) {
+  return replay > kCopyOverhead + absl::Seconds(static_cast<double>(engine_bytes) / kCopyRate);
+}
+
+LearnSource::LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
+                         std::string data_path, std::string disk_tag)
+    : files_(files),
+      served_(std::move(served)),
+      pid_(pid),
+      data_path_(std::move(data_path)),
+      disk_tag_(std::move(disk_tag)) {}
+
+uint64_t LearnSource::PieceBytes(Endpoint learner) const {
+  const auto it = progress_.find(learner);
+  const bool is_gaining = it == progress_.end() || it->second.is_gaining;
+  return is_gaining ? kGentlePieceBytes : kPieceBytes;
+}
+
+absl::Status LearnSource::Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes,
+                               ShipState* ship, Shipment* shipment) {
+  if (ship->what == ShipState::What::kLog) {
+    const absl::Status read = ReadLog(log, piece_bytes, ship);
+    if (read.ok()) return read;
+    LOG(WARNING) << "[" << pid_ << "] a learner gets a checkpoint: " << read.message();
+    if (absl::IsDataLoss(read)) shipment->log_damage = read;
+    ship->what = ShipState::What::kCheckpoint;
+    ship->response.type = LearnType::kApp;
+    ship->response.state.meta = {};
+  }
+  return ReadCheckpoint(engine, ship, &shipment->share);
+}
+
+absl::Status LearnSource::ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const {
+  for (uint64_t bytes_max = piece_bytes;; bytes_max = std::min(bytes_max * 4, kLogBytesMax)) {
+    ASSIGN_OR_RETURN(const PrivateLog::Piece read, log.ReadFrom(ship->first, bytes_max));
+    const LogPiece piece = read.is_cut ? LogPiece::kCutByLimit : LogPiece::kReachesEnd;
+    ship->response.state = MakeLogShipment(ship->first, ship->committed, piece, read.mutations);
+    if (ship->response.state.to_decree_included >= ship->first) return absl::OkStatus();
+    if (read.is_cut) {
+      if (bytes_max < kLogBytesMax) continue;
+      return absl::OutOfRangeError("the log proves too little within one shipment");
+    }
+    if (ship->committed < ship->first) return absl::OkStatus();
+    return absl::OutOfRangeError(
+        absl::StrCat("the log has no decree ", ship->first.value(), ", though it was committed"));
+  }
+}
+
+absl::Duration LearnSource::LogPatience(Endpoint learner, const ShipState& ship) {
+  const int64_t shipped = ship.response.state.to_decree_included - ship.first + 1;
+  Progress& progress = progress_.try_emplace(learner, Progress{ship.committed}).first->second;
+  const int64_t grown = ship.committed - std::exchange(progress.committed, ship.committed);
+  progress.is_gaining = shipped >= 2 * grown;
+  return progress.is_gaining ? kLogPauseMax : kLogPauseMin;
+}
+
+absl::Status LearnSource::ReadCheckpoint(Engine& engine, ShipState* ship,
+                                         std::shared_ptr<void>* share) {
+  std::shared_ptr<void> hold;
+  absl::StatusOr<Engine::CheckpointFiles> checkpoint = engine.NewestCheckpoint(&hold);
+  if (absl::IsNotFound(checkpoint.status()) ||
+      (checkpoint.ok() && checkpoint->decree < ship->first)) {
+    RETURN_IF_ERROR(engine.Checkpoint().status());
+    checkpoint = engine.NewestCheckpoint(&hold);
+  }
+  RETURN_IF_ERROR(checkpoint.status());
+  if (checkpoint->decree < ship->first)
+    return absl::UnavailableError("what is committed is not applied yet");
+
+  LearnResponse& response = ship->response;
+  LearnState& state = response.state;
+  state.to_decree_included = checkpoint->decree;
+  // It may have been made since the learner asked.
+  response.last_committed_decree = std::max(response.last_committed_decree, checkpoint->decree);
+  state.file_sizes.emplace();
+  ServedFiles::Names names;
+  for (const std::string& name : checkpoint->names) {
+    ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(JoinPath(checkpoint->directory, name)));
+    state.files.push_back(JoinPath(BaseName(checkpoint->directory), name));
+    state.file_sizes->push_back(static_cast<int64_t>(status.size));
+    names[state.files.back()] = status.size;
+  }
+  RETURN_IF_ERROR(AddChecksums(*checkpoint, &state));
+  response.base_local_dir = data_path_;
+  response.replica_disk_tag = disk_tag_;
+  *share = newest_share_decree_ == checkpoint->decree ? newest_share_.lock() : nullptr;
+  if (*share == nullptr) *share = served_->Share(data_path_, std::move(names), std::move(hold));
+  newest_share_ = *share;
+  newest_share_decree_ = checkpoint->decree;
+  return absl::OkStatus();
+}
+
+absl::Status LearnSource::AddChecksums(const Engine::CheckpointFiles& checkpoint,
+                                       LearnState* state) {
+  std::map<std::string, Sum> tables;
+  std::vector<std::string> checksums;
+  uint64_t summed_bytes = 0;
+  bool is_complete = true;
+  for (size_t i = 0; i < checkpoint.names.size(); ++i) {
+    const std::string& name = checkpoint.names[i];
+    Sum sum{.size = (*state->file_sizes)[i]};
+    const auto known = tables_.find(name);
+    if (known != tables_.end() && known->second.size == sum.size) {
+      sum = known->second;
+    } else {
+      is_complete =
+          is_complete &&
+          (summed_bytes == 0 || summed_bytes + static_cast<uint64_t>(sum.size) <= kSummedBytesMax);
+      if (!is_complete) continue;
+      summed_bytes += static_cast<uint64_t>(sum.size);
+      ASSIGN_OR_RETURN(sum.crc, ChecksumOf(files_, JoinPath(checkpoint.directory, name)));
+    }
+    checksums.push_back(sum.crc);
+    if (IsTable(name)) tables[name] = std::move(sum);
+  }
+  tables_ = std::move(tables);
+  if (!is_complete) return absl::UnavailableError("the checksums of its files are being computed");
+  state->file_checksums = std::move(checksums);
+  return absl::OkStatus();
+}
+
+void LearnSource::KeepOnly(absl::Span<const Endpoint> learners) {
+  const auto is_gone = [&](const auto& entry) {
+    return std::find(learners.begin(), learners.end(), entry.first) == learners.end();
+  };
+  std::erase_if(shares_, is_gone);
+  std::erase_if(progress_, is_gone);
+}
+
+}  // namespace arion

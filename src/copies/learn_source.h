@@ -1,0 +1,108 @@
+// LearnSource: what a primary takes from its disk for a learner: a piece of the log, or the
+// newest checkpoint, whose files are then served while the learner is one.
+//
+// Shapes    Files are named relative to the replica's `data` directory:
+//           checkpoint.<decree>/<name>. file_sizes and file_checksums (crc32c, 8 hex digits) are
+//           always sent. Table files never change: each is read for its checksum once, and not more
+//           than kSummedBytesMax for one request (of a large checkpoint the next one gets further).
+//           Learners of one checkpoint share the open files and the checksums.
+// Threads   Strand-bound, except the Read functions: in the pool, one at a time.
+// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner
+//           out.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+#include <absl/types/span.h>
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "copies/served_files.h"
+#include "engine/engine.h"
+#include "env/file_system.h"
+#include "pacifica/effects.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+// Whether a learner that lacks this much of the log is brought up sooner by a checkpoint: the
+// replay of the log against the copy of the engine's files.
+bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes);
+
+class LearnSource {
+ public:
+  static constexpr uint64_t kSummedBytesMax = 512 << 20;
+
+  LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
+              std::string data_path, std::string disk_tag);
+
+  // What a piece of the log is meant to have. Who applies it keeps its loop for as long as it takes:
+  // kGentlePieceBytes while the learner gains on the group's writes, else kPieceBytes.
+  static constexpr uint64_t kPieceBytes = 1 << 20;
+  static constexpr uint64_t kGentlePieceBytes = 64 << 10;
+  uint64_t PieceBytes(Endpoint learner) const;
+
+  struct Shipment {
+    std::shared_ptr<void> share;  // of a checkpoint: serves its files while it lives
+    absl::Status log_damage;      // DataLoss: why it is not the log
+  };
+  // What `ship` says; the checkpoint also where the log can't be read, or turns out to lack what it
+  // was said to have (a log of an older version that somebody emptied says 0 in its first file's
+  // header, whatever decree comes first in it).
+  absl::Status Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes, ShipState* ship,
+                    Shipment* shipment);
+  // Fills ship->response.state; reads more than piece_bytes where they prove nothing. OutOfRange:
+  // the log does not go back that far.
+  absl::Status ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const;
+  // Fills ship->response; *share serves the files while it lives. Makes a checkpoint when there is
+  // none that reaches ship->first. Unavailable: its checksums take longer than one request, or what
+  // is committed is not applied yet; ask again.
+  absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
+
+  // How long this piece of the log may be kept back so that the learner still gains on the group's
+  // writes: kLogPauseMax where the last pieces brought it at least twice as far as the group went
+  // meanwhile, else kLogPauseMin.
+  static constexpr absl::Duration kLogPauseMin = absl::Milliseconds(50);
+  static constexpr absl::Duration kLogPauseMax = absl::Seconds(1);
+  absl::Duration LogPatience(Endpoint learner, const ShipState& ship);
+
+  void KeepShare(Endpoint learner, std::shared_ptr<void> share) {
+    shares_[learner] = std::move(share);
+  }
+  // Learners that are none any more get nothing more.
+  void KeepOnly(absl::Span<const Endpoint> learners);
+  // The engine's content was exchanged: a checkpoint of the same decree is another one now.
+  void Forget() {
+    tables_.clear();
+    newest_share_.reset();
+  }
+
+ private:
+  struct Sum {
+    int64_t size = 0;
+    std::string crc;
+  };
+  absl::Status AddChecksums(const Engine::CheckpointFiles& checkpoint, LearnState* state);
+
+  FileSystem& files_;
+  std::shared_ptr<ServedFiles> served_;
+  const PartitionId pid_;
+  const std::string data_path_;
+  const std::string disk_tag_;
+  std::map<Endpoint, std::shared_ptr<void>> shares_;
+  struct Progress {
+    Decree committed;  // when it got its last piece of the log
+    bool is_gaining = true;
+  };
+  std::map<Endpoint, Progress> progress_;
+  // Of the table files of the checkpoint last shipped, by name.
+  std::map<std::string, Sum> tables_;
+  // Of the checkpoint last shipped.
+  std::weak_ptr<void> newest_share_;
+  Decree newest_share_decree_ = kInvalidDecree;
+};
+
+}  // namespace arion

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data_api/mutation_operations.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/log.h"
+#include "base/raw_key.h"
+#include "base/status.h"
+#include "base/value_schema.h"
+#include "data_api/write_operations.h"
+#include "env/clock.h"
+#include "messages/duplicate_messages.h"
+#include "rpc/thrift_codec.h"
+
+namespace arion {
+namespace {
+
+absl::Status Malformed(const Mutation& mutation) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("decree ", mutation.decree.value(), " holds a key shorter than it declares"));
+}
+
+bool MayBeDuplicated(WriteCode code) {
+  return code >= WriteCode::kPut && code <= WriteCode::kMultiRemove;
+}
+
+// The first field of what is wrapped. In the request of 2.3 it is no list (legacy/FORMAT.md).
+bool HoldsAList(std::string_view wrapped) {
+  constexpr size_t kWrapperBytes = 3;  // type and id of its one field
+  constexpr char kList = 0x0f;
+  return wrapped.size() > kWrapperBytes && wrapped[kWrapperBytes] == kList;
+}
+
+// When it was ordered, on the clock of expiries. What Pegasus prepared again has timestamp 0
+// (pacifica/PROTOCOL.md 2.2): then nothing has expired yet.
+uint32_t ExpirySecondsOf(const Mutation& mutation) {
+  return static_cast<uint32_t>(
+      std::max<int64_t>(mutation.timestamp_us / 1000000 - kExpiryEpochUnixSeconds, 0));
+}
+
+}  // namespace
+
+absl::StatusOr<MutationOperations> MutationOperations::Decode(const Mutation& mutation,
+                                                              const Engine& engine, ReadTier tier) {
+  MutationOperations decoded;
+  decoded.kept_.reserve(mutation.updates.size());
+  for (const Update& update : mutation.updates)
+    RETURN_IF_ERROR(decoded.Take(mutation, update, engine, tier));
+  decoded.ops_.reserve(decoded.kept_.size());
+  for (const Kept& kept : decoded.kept_) {
+    const UpdateRequest& request = kept.request;
+    decoded.ops_.push_back({.kind = kept.kind,
+                            .key = request.key.bytes,
+                            .value = request.value.bytes,
+                            .expire_ts = static_cast<uint32_t>(request.expire_ts_seconds),
+                            .time_tag = kept.time_tag});
+  }
+  return decoded;
+}
+
+void MutationOperations::Add(WriteOp::Kind kind, UpdateRequest request) {
+  kept_.push_back({kind, std::move(request), time_tag_});
+}
+
+absl::Status MutationOperations::Take(const Mutation& mutation, const Update& update,
+                                      const Engine& engine, ReadTier tier) {
+  switch (update.code) {
+    case WriteCode::kEmpty:
+      return absl::OkStatus();
+    case WriteCode::kPut: {
+      ASSIGN_OR_RETURN(UpdateRequest put, DecodeWrapped<UpdateRequest>(update.data));
+      if (!IsRawKey(put.key)) return Malformed(mutation);
+      Add(WriteOp::Kind::kPut, std::move(put));
+      return absl::OkStatus();
+    }
+    case WriteCode::kRemove: {
+      ASSIGN_OR_RETURN(Blob key, DecodeWrapped<Blob>(update.data));
+      if (!IsRawKey(key)) return Malformed(mutation);
+      Add(WriteOp::Kind::kRemove, {.key = std::move(key)});
+      return absl::OkStatus();
+    }
+    case WriteCode::kMultiPut: {
+      ASSIGN_OR_RETURN(MultiPutRequest put, DecodeWrapped<MultiPutRequest>(update.data));
+      if (put.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
+      for (KeyValue& kv : put.kvs)
+        Add(WriteOp::Kind::kPut, {.key = JoinRawKey(put.hash_key, kv.key),
+                                  .value = std::move(kv.value),
+                                  .expire_ts_seconds = put.expire_ts_seconds});
+      return absl::OkStatus();
+    }
+    case WriteCode::kMultiRemove: {
+      ASSIGN_OR_RETURN(MultiRemoveRequest remove, DecodeWrapped<MultiRemoveRequest>(update.data));
+      if (remove.hash_key.bytes.size() > kHashKeyBytesMax) return Malformed(mutation);
+      for (const Blob& sort_key : remove.sort_keys)
+        Add(WriteOp::Kind::kRemove, {.key = JoinRawKey(remove.hash_key, sort_key)});
+      return absl::OkStatus();
+    }
+    case WriteCode::kIncr:
+    case WriteCode::kCheckAndSet:
+    case WriteCode::kCheckAndMutate:
+      return TakeUndecided(mutation, update, engine, tier);
+    case WriteCode::kDuplicate:
+      return TakeDuplicated(mutation, update, engine, tier);
+    default:
+      return absl::UnimplementedError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
+                                                   Text(WriteCodeName(update.code)),
+                                                   ", which this version does not apply"));
+  }
+}
+
+absl::Status MutationOperations::TakeDuplicated(const Mutation& mutation, const Update& update,
+                                                const Engine& engine, ReadTier tier) {
+  DuplicateRequest request;
+  if (HoldsAList(update.data)) {
+    ASSIGN_OR_RETURN(request, DecodeWrapped<DuplicateRequest>(update.data));
+  } else {
+    ASSIGN_OR_RETURN(DuplicateEntry alone, DecodeWrapped<DuplicateEntry>(update.data));
+    request.entries.push_back(std::move(alone));
+  }
+  for (DuplicateEntry& entry : request.entries) {
+    if (entry.verify_timetag.value_or(false))
+      return absl::UnimplementedError(
+          absl::StrCat("decree ", mutation.decree.value(),
+                       " holds a write that yields to later ones, which no version duplicates"));
+    const std::string name = std::move(entry.task_code).value_or(Blob()).bytes;
+    const std::optional<WriteCode> code = FindWriteCode(name);
+    if (!code || !MayBeDuplicated(*code)) {
+      LOG(WARNING) << "decree " << mutation.decree << " of " << mutation.pid
+                   << " duplicates a write of code '" << Text(name) << "': left out, with the rest";
+      break;
+    }
+    const TimeTag tag{.timestamp_us = entry.timestamp_us.value_or(0),
+                      .cluster_id = static_cast<uint8_t>(entry.cluster_id.value_or(0)),
+                      .deleted = *code == WriteCode::kRemove || *code == WriteCode::kMultiRemove};
+    time_tag_ = tag.packed();
+    RETURN_IF_ERROR(Take(mutation,
+                         {.code = *code,
+                          .serialization = 1,
+                          .data = std::move(entry.raw_message).value_or(Blob()).bytes},
+                         engine, tier));
+  }
+  time_tag_ = 0;
+  return absl::OkStatus();
+}
+
+absl::Status MutationOperations::TakeUndecided(const Mutation& mutation, const Update& update,
+                                               const Engine& engine, ReadTier tier) {
+  // What it would see of the mutation's other updates is not in the engine yet.
+  if (mutation.updates.size() != 1)
+    return absl::InvalidArgumentError(absl::StrCat("decree ", mutation.decree.value(), " holds a ",
+                                                   Text(WriteCodeName(update.code)),
+                                                   " that is not alone"));
+  ASSIGN_OR_RETURN(WriteOperation operation, WriteOperation::Decode(update.code, update.data));
+  if (!operation.IsAcceptable()) return absl::OkStatus();  // was refused, and logged all the same
+  const uint32_t now = ExpirySecondsOf(mutation);
+  absl::StatusOr<Record> found = engine.Get(operation.record_key(), now, tier);
+  std::optional<Record> record;
+  if (found.ok())
+    record = *std::move(found);
+  else if (!absl::IsNotFound(found.status()))
+    return found.status();
+  // Of the table's settings then, which are not known, none acts.
+  const WriteOutcome outcome = std::move(operation).Decide(record, TableSettings{}, now);
+  for (const Update& put_or_remove : outcome.updates)
+    RETURN_IF_ERROR(Take(mutation, put_or_remove, engine, tier));
+  return absl::OkStatus();
+}
+
+}  // namespace arion

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "data_api/read_operations.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/crc.h"
+#include "base/raw_key.h"
+#include "base/status.h"
+#include "base/value_schema.h"
+
+namespace arion {
+namespace {
+
+int32_t Number(StorageError error) { return static_cast<int32_t>(error); }
+
+template <class Response>
+Response EmptyAnswer(const ReadTerms& terms, StorageError error = StorageError::kOk) {
+  Response response;
+  response.error = Number(error);
+  response.app_id = terms.pid.app_id;
+  response.partition_index = terms.pid.index;
+  response.server = terms.server;
+  return response;
+}
+
+// What one call may still do. Checked before each record, so that the record which crosses the
+// limit of bytes is still returned.
+class Budget {
+ public:
+  Budget(const ReadTerms& terms, int64_t returned_max, int64_t examined_max, int64_t bytes_max)
+      : terms_(terms),
+        returned_left_(returned_max),
+        examined_left_(examined_max),
+        bytes_left_(bytes_max) {}
+
+  bool IsFull() const { return returned_left_ <= 0 || examined_left_ <= 0 || bytes_left_ <= 0; }
+  // Not before the first record: each call gets on.
+  bool IsLate() { return ++looks_ % kRecordsPerLook == 0 && terms_.clock.Now() >= terms_.deadline; }
+  bool IsSpent() { return IsFull() || IsLate(); }
+  void Examined() { --examined_left_; }
+  void Returned(size_t bytes) {
+    --returned_left_;
+    bytes_left_ -= static_cast<int64_t>(bytes);
+  }
+
+ private:
+  static constexpr int kRecordsPerLook = 64;
+  const ReadTerms& terms_;
+  int64_t returned_left_;
+  int64_t examined_left_;
+  int64_t bytes_left_;
+  int looks_ = 0;
+};
+
+// The smaller of the client's limit (<= 0: none) and ours.
+int64_t Limit(int32_t of_request, int64_t of_server) {
+  return of_request > 0 ? std::min<int64_t>(of_request, of_server) : of_server;
+}
+
+// Empty where the bounds contradict each other.
+KeyRange RangeOf(const MultiGetRequest& request, const KeyFilter& filter) {
+  const std::string_view hash_key = request.hash_key;
+  const std::string start = JoinRawKey(hash_key, request.start_sort_key);
+  KeyRange range;
+  range.first = request.start_inclusive ? start : JustBehind(start);
+  if (request.stop_sort_key.bytes.empty()) {
+    range.end = EndOfPrefix(JoinRawKey(hash_key, ""));
+  } else {
+    const std::string stop = JoinRawKey(hash_key, request.stop_sort_key);
+    range.end = request.stop_inclusive ? JustBehind(stop) : stop;
+  }
+  if (const std::string_view prefix = filter.prefix(); !prefix.empty()) {
+    const std::string first = JoinRawKey(hash_key, prefix);
+    range.end = std::min(range.end, EndOfPrefix(first));
+    range.first = std::max(range.first, first);
+  }
+  return range;
+}
+
+absl::StatusOr<std::optional<MultiGetResponse>> GetPoints(const EngineView& view,
+                                                          const MultiGetRequest& request,
+                                                          const ReadTerms& terms, ReadTier tier,
+                                                          EncodedRows* rows, ReadPlace* place) {
+  auto response = EmptyAnswer<MultiGetResponse>(terms);
+  Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records), INT64_MAX,
+                Limit(request.max_kv_size, terms.limits.answer_bytes));
+  bool has_found = false;
+  for (size_t i = place->point; i < request.sort_keys.size(); ++i) {
+    const Blob& sort_key = request.sort_keys[i];
+    const bool is_late = budget.IsLate();
+    if (is_late && !has_found) {
+      place->point = i;
+      return std::nullopt;
+    }
+    absl::StatusOr<Record> record =
+        view.Get(JoinRawKey(request.hash_key, sort_key), terms.now, tier);
+    if (absl::IsNotFound(record.status()) && !is_late) continue;
+    if (!record.ok() && !absl::IsNotFound(record.status())) return record.status();
+    if (is_late || budget.IsFull()) {
+      response.error = Number(StorageError::kIncomplete);
+      break;
+    }
+    const std::string_view value = request.no_value ? std::string_view() : record->value;
+    rows->Add(sort_key, value);
+    has_found = true;
+    budget.Returned(sort_key.bytes.size() + value.size());
+  }
+  return response;
+}
+
+// The walk's present record; counted if so.
+template <class Passes>
+bool IsLeftOut(const RecordIterator& walk, const ReadTerms& terms, const Passes& passes) {
+  const bool is_expired = IsExpired(walk.expire_ts(), terms.now);
+  if (!is_expired && passes()) return false;
+  if (terms.tally != nullptr) ++(is_expired ? terms.tally->expired : terms.tally->filtered);
+  return true;
+}
+
+absl::StatusOr<std::optional<MultiGetResponse>> GetRange(const EngineView& view,
+                                                         const MultiGetRequest& request,
+                                                         const KeyFilter& filter,
+                                                         const ReadTerms& terms, EncodedRows* rows,
+                                                         ReadPlace* place) {
+  auto response = EmptyAnswer<MultiGetResponse>(terms);
+  KeyRange range = RangeOf(request, filter);
+  if (range.IsEmpty()) return response;
+  if (!place->key.empty()) {
+    if (request.reverse)
+      range.end = JustBehind(place->key);
+    else
+      range.first = place->key;
+  }
+  Budget budget(terms, Limit(request.max_kv_count, terms.limits.multi_get_records),
+                terms.limits.multi_get_records,
+                Limit(request.max_kv_size, terms.limits.answer_bytes));
+  const size_t prefix_bytes = 2 + request.hash_key.bytes.size();
+  const auto walk =
+      view.Walk(std::move(range), request.reverse ? Direction::kBackward : Direction::kForward);
+  bool has_found = false;
+  for (; walk->Valid(); walk->Next()) {
+    if (budget.IsSpent()) {
+      if (!has_found) {
+        place->key = walk->key();
+        return std::nullopt;
+      }
+      response.error = Number(StorageError::kIncomplete);
+      break;
+    }
+    budget.Examined();
+    const std::string_view sort_key = walk->key().substr(prefix_bytes);
+    if (IsLeftOut(*walk, terms, [&] { return filter.Passes(sort_key); })) continue;
+    const std::string_view value = request.no_value ? std::string_view() : walk->value();
+    rows->Add(sort_key, value);
+    has_found = true;
+    budget.Returned(sort_key.size() + value.size());
+  }
+  RETURN_IF_ERROR(walk->status());
+  if (request.reverse) rows->Reverse();
+  return response;
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<MultiGetResponse>> MultiGet(const EngineView& view,
+                                                         const MultiGetRequest& request,
+                                                         const ReadTerms& terms, ReadTier tier,
+                                                         EncodedRows* rows, ReadPlace* place) {
+  const auto filter =
+      KeyFilter::Make(request.sort_key_filter_type, request.sort_key_filter_pattern.bytes);
+  if (!filter || request.hash_key.bytes.size() > kHashKeyBytesMax)
+    return EmptyAnswer<MultiGetResponse>(terms, StorageError::kInvalidArgument);
+  return request.sort_keys.empty() ? GetRange(view, request, *filter, terms, rows, place)
+                                   : GetPoints(view, request, terms, tier, rows, place);
+}
+
+absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
+                                          const ReadTerms& terms, ReadTier tier) {
+  const auto is_too_long = [](const FullKey& key) {
+    return key.hash_key.bytes.size() > kHashKeyBytesMax;
+  };
+  if (request.keys.empty() || std::any_of(request.keys.begin(), request.keys.end(), is_too_long))
+    return EmptyAnswer<BatchGetResponse>(terms, StorageError::kInvalidArgument);
+  auto response = EmptyAnswer<BatchGetResponse>(terms);
+  Budget budget(terms, INT64_MAX, INT64_MAX, terms.limits.batch_get_bytes);
+  for (const FullKey& key : request.keys) {
+    // A part of it would look like the whole.
+    if (budget.IsSpent()) return EmptyAnswer<BatchGetResponse>(terms, StorageError::kIncomplete);
+    absl::StatusOr<Record> record =
+        view.Get(JoinRawKey(key.hash_key, key.sort_key), terms.now, tier);
+    if (absl::IsNotFound(record.status())) continue;
+    if (!record.ok()) return record.status();
+    budget.Returned(key.hash_key.bytes.size() + key.sort_key.bytes.size() + record->value.size());
+    response.data.push_back({key.hash_key, key.sort_key, std::move(record->value)});
+  }
+  return response;
+}
+
+absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& view,
+                                                           std::string_view hash_key,
+                                                           const ReadTerms& terms,
+                                                           ReadPlace* place) {
+  if (hash_key.size() > kHashKeyBytesMax)
+    return EmptyAnswer<CountResponse>(terms, StorageError::kInvalidArgument);
+  auto response = EmptyAnswer<CountResponse>(terms);
+  if (!place->deadline) place->deadline = terms.deadline;
+  Budget budget(terms, INT64_MAX, terms.limits.count_records, INT64_MAX);
+  std::string first = JoinRawKey(hash_key, "");
+  std::string end = EndOfPrefix(first);
+  if (!place->key.empty()) first = place->key;
+  const auto walk = view.Walk({std::move(first), std::move(end)}, Direction::kForward);
+  for (; walk->Valid(); walk->Next()) {
+    if (budget.IsSpent()) {
+      if (terms.clock.Now() >= *place->deadline) {
+        response.count = -1;
+        return response;
+      }
+      place->key = walk->key();
+      return std::nullopt;
+    }
+    budget.Examined();
+    if (!IsLeftOut(*walk, terms, [] { return true; })) ++place->count;
+  }
+  RETURN_IF_ERROR(walk->status());
+  response.count = place->count;
+  return response;
+}
+
+// ---- scans ----
+
+std::unique_ptr<ScanCursor> ScanCursor::Make(std::shared_ptr<const EngineView> view,
+                                             const GetScannerRequest& request, Owns owns) {
+  auto hash_filter =
+      KeyFilter::Make(request.hash_key_filter_type, request.hash_key_filter_pattern.bytes);
+  auto sort_filter =
+      KeyFilter::Make(request.sort_key_filter_type, request.sort_key_filter_pattern.bytes);
+  if (!hash_filter || !sort_filter) return nullptr;
+  return std::unique_ptr<ScanCursor>(new ScanCursor(
+      std::move(view), request, *std::move(hash_filter), *std::move(sort_filter), std::move(owns)));
+}
+
+ScanCursor::ScanCursor(std::shared_ptr<const EngineView> view, const GetScannerRequest& request,
+                       KeyFilter hash_filter, KeyFilter sort_filter, Owns owns)
+    : view_(std::move(view)),
+      batch_size_(request.batch_size),
+      with_value_(!request.no_value),
+      with_expiry_(request.return_expire_ts.value_or(false)),
+      only_count_(request.only_return_count.value_or(false)),
+      hash_filter_(std::move(hash_filter)),
+      sort_filter_(std::move(sort_filter)),
+      owns_(request.validate_partition_hash.value_or(true) ? std::move(owns) : nullptr) {
+  const std::string& start = request.start_key.bytes;
+  const std::string& stop = request.stop_key.bytes;
+  range_.first = request.start_inclusive ? start : JustBehind(start);
+  range_.end = request.stop_inclusive ? JustBehind(stop) : stop;
+  if (const std::string_view prefix = hash_filter_.prefix(); !prefix.empty()) {
+    if (prefix.size() <= kHashKeyBytesMax)
+      range_.first = std::max(range_.first, JoinRawKey(prefix, ""));
+    else
+      range_.end.clear();  // no hash key is that long
+  }
+  // Nothing is before the empty key; in a KeyRange an empty end would mean that there is none.
+  if (range_.end.empty()) range_ = {JustBehind(""), JustBehind("")};
+  ended_ = range_.IsEmpty();
+}
+
+bool ScanCursor::Passes(std::string_view raw_key) const {
+  const std::optional<KeyParts> parts = SplitRawKey(raw_key);
+  if (!parts || !hash_filter_.Passes(parts->hash_key) || !sort_filter_.Passes(parts->sort_key))
+    return false;
+  return owns_ == nullptr || owns_(PartitionHash(raw_key));
+}
+
+absl::StatusOr<ScanResponse> ScanCursor::NextBatch(const ReadTerms& terms, int64_t next_id,
+                                                   EncodedRows* rows) {
+  auto response = EmptyAnswer<ScanResponse>(terms);
+  std::unique_ptr<RecordIterator> walk;
+  if (!ended_) walk = view_->Walk(range_, Direction::kForward);
+  int32_t count = 0;
+  Budget budget(terms, Limit(batch_size_, terms.limits.scan_records), terms.limits.scan_records,
+                terms.limits.answer_bytes);
+  for (; walk != nullptr && walk->Valid() && !budget.IsSpent(); walk->Next()) {
+    budget.Examined();
+    if (IsLeftOut(*walk, terms, [&] { return Passes(walk->key()); })) continue;
+    ++count;
+    if (only_count_) {
+      budget.Returned(0);
+      continue;
+    }
+    const std::string_view value = with_value_ ? walk->value() : std::string_view();
+    rows->Add(walk->key(), value,
+              with_expiry_ ? std::optional(static_cast<int32_t>(walk->expire_ts())) : std::nullopt);
+    budget.Returned(walk->key().size() + value.size());
+  }
+  last_answer_bytes_ = rows->bytes();
+  if (only_count_) response.kv_count = count;
+  if (walk != nullptr) {
+    RETURN_IF_ERROR(walk->status());
+    ended_ = !walk->Valid();
+    if (!ended_) range_.first = walk->key();
+  }
+  response.context_id = ended() ? kScanEnded : next_id;
+  return response;
+}
+
+}  // namespace arion

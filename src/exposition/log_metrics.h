@@ -1,0 +1,38 @@
+// What /metrics says of the logs, the engines' files and their disks. Label `disk` is the data directory's tag, or
+// log_home; tags that share a device share its log device's numbers, which stand once, under the tags joined.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/server_config.h"
+#include "engine/rocksdb_engine.h"
+#include "env/environment.h"
+#include "exposition/process_metrics.h"
+#include "metrics/metric_registry.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+// Times, sizes and failures of each device's log writes and flushes; `log_home` is a disk more where
+// it is not empty, tagged kLogHomeTag. The Environment outlives what is returned.
+MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
+                                       std::vector<ConfiguredDisk> disks,
+                                       const std::string& log_home);
+
+// What the engines' own files cost each device. The factory outlives what is returned.
+MetricRegistrations RegisterEngineFiles(MetricRegistry& registry, Environment& env,
+                                        RocksdbEngineFactory& engines,
+                                        const std::vector<ConfiguredDisk>& disks);
+
+// State and space of each disk. The server outlives what is returned.
+MetricRegistrations RegisterDisks(MetricRegistry& registry, const ReplicaServer& server);
+
+// What of an older version's shared log was taken over and what is left. The server outlives it.
+MetricRegistrations RegisterSharedLog(MetricRegistry& registry, const ReplicaServer& server);
+
+// What was read of logs when replicas were opened. The server outlives it.
+MetricRegistrations RegisterReplay(MetricRegistry& registry, const ReplicaServer& server);
+
+}  // namespace arion

@@ -1,0 +1,44 @@
+// The cluster in numbers on the meta server's /metrics. They are asked on its strand, so Refresh
+// fetches them before a reading.
+//
+// Threads   Thread-safe; Refresh not on a strand.
+// Lifetime  Registry and server outlive it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "env/clock.h"
+#include "exposition/process_metrics.h"
+#include "meta/meta_server.h"
+#include "metrics/metric_registry.h"
+
+namespace arion {
+
+class MetaMetrics {
+ public:
+  // What is known beside the meta server's strand goes in at each reading. Any thread.
+  using AddWarnings = std::function<void(ClusterOverview*)>;
+  MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock,
+              AddWarnings add_warnings);
+
+  // Waits up to a second; after that, the numbers stay those of the last time, their age says so,
+  // and the answer is nullptr.
+  std::shared_ptr<const ClusterOverview> Refresh();
+
+ private:
+  std::shared_ptr<const ClusterOverview> Latest() const;
+
+  MetaServer& server_;
+  const Clock& clock_;
+  const AddWarnings add_warnings_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<const ClusterOverview> latest_;  // guarded by mutex_
+  Instant latest_at_;                              // guarded by mutex_
+  MetricRegistrations held_;
+};
+
+}  // namespace arion

@@ -1,0 +1,45 @@
+// The counters that shells, collectors and scripts of 2.5 and older ask a replica server for by name
+// are made from what /metrics has. Rates and `recent` ones are of the last
+// ten seconds. Those of what Arion does not do are not there: who asks takes them for 0.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "engine/rocksdb_engine.h"
+#include "exposition/replica_sampler.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+struct PerfCounter {
+  std::string name;  // "replica*app.pegasus*get_qps@2.1"
+  const char* type;  // NUMBER, VOLATILE_NUMBER, RATE
+  double value = 0;
+};
+
+using PerfCounterChoice = std::function<bool(const std::string& name)>;
+
+class PerfCounters {
+ public:
+  // All outlive it.
+  PerfCounters(const ReplicaServer& server, const RocksdbEngineFactory& engines,
+               const ReplicaSampler& sampler)
+      : server_(server), engines_(engines), sampler_(sampler) {}
+
+  // Any thread; waits for no strand. Ordered by section, then partition.
+  std::vector<PerfCounter> Read(const PerfCounterChoice& is_wanted) const;
+
+ private:
+  // `open`: replicas that are.
+  void ReadServer(const PerfCounterChoice& is_wanted, size_t open,
+                  std::vector<PerfCounter>* out) const;
+
+  const ReplicaServer& server_;
+  const RocksdbEngineFactory& engines_;
+  const ReplicaSampler& sampler_;
+};
+
+}  // namespace arion

@@ -1,0 +1,26 @@
+// What /metrics says of a server's replicas besides their clients' requests: what they are, how they
+// replicate, learn and are throttled, what their engines hold and do; and of the server's lease.
+// By table, or by partition where that is asked for. No strand is asked, no disk waited for.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "engine/rocksdb_engine.h"
+#include "env/clock.h"
+#include "exposition/process_metrics.h"
+#include "exposition/recent_rows.h"
+#include "exposition/replica_sampler.h"
+#include "metrics/metric_registry.h"
+#include "replica/replica_server.h"
+
+namespace arion {
+
+// What is given by reference outlives what is returned.
+MetricRegistrations RegisterReplicas(MetricRegistry& registry, const ReplicaServer& server,
+                                     const std::shared_ptr<RecentRows>& rows, const Clock& clock);
+MetricRegistrations RegisterEngines(MetricRegistry& registry, const RocksdbEngineFactory& engines,
+                                    const ReplicaSampler& sampler,
+                                    const std::shared_ptr<RecentRows>& rows, const Clock& clock);
+
+}  // namespace arion

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "exposition/replica_sampler.h"
+
+#include <absl/time/time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace arion {
+namespace {
+
+constexpr std::chrono::seconds kEvery{5};
+constexpr absl::Duration kWindow = absl::Seconds(10);
+// A timer may be a little early.
+constexpr absl::Duration kSlack = absl::Milliseconds(500);
+
+}  // namespace
+
+const ReplicaSampler::Row* ReplicaSampler::Sample::Find(PartitionId pid) const {
+  const auto it =
+      std::lower_bound(rows.begin(), rows.end(), pid,
+                       [](const Row& row, PartitionId wanted) { return row.pid < wanted; });
+  return it != rows.end() && it->pid == pid ? &*it : nullptr;
+}
+
+ReplicaSampler::ReplicaSampler(const RequestBook& book, const Clock& clock)
+    : book_(book),
+      clock_(clock),
+      samples_{std::make_shared<const Sample>(Sample{.at = clock.Now()})},
+      thread_([this] { Run(); }) {}
+
+ReplicaSampler::~ReplicaSampler() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  ends_.notify_all();
+  thread_.join();
+}
+
+void ReplicaSampler::Run() {
+  std::unique_lock lock(mutex_);
+  while (!is_ending_) {
+    lock.unlock();
+    auto sample = std::make_shared<const Sample>(Take(nullptr));
+    lock.lock();
+    samples_.push_back(std::move(sample));
+    while (samples_.size() > 1 && samples_.back()->at - samples_[1]->at >= kWindow - kSlack)
+      samples_.pop_front();
+    ends_.wait_for(lock, kEvery, [this] { return is_ending_; });
+  }
+}
+
+ReplicaSampler::Sample ReplicaSampler::Take(const Sample* engines) const {
+  Sample sample{.at = clock_.Now()};
+  for (const RequestBook::Member& member : book_.Members()) {
+    Row& row = sample.rows.emplace_back(
+        Row{.table = member.table, .pid = member.pid, .life = member.stats.get()});
+    const Row* known = engines == nullptr ? nullptr : engines->Find(member.pid);
+    row.engine = known != nullptr && known->life == row.life ? known->engine
+                                                             : member.stats->figures().ReadEngine();
+    member.stats->AddTo(&row.loads);
+    row.counts = member.stats->figures().ReadCounts();
+  }
+  return sample;
+}
+
+ReplicaSampler::SamplePtr ReplicaSampler::Latest() const {
+  const std::lock_guard lock(mutex_);
+  return samples_.back();
+}
+
+ReplicaSampler::SamplePtr ReplicaSampler::TenSecondsAgo() const {
+  const std::lock_guard lock(mutex_);
+  return samples_.front();
+}
+
+ReplicaSampler::Sample ReplicaSampler::Now() const { return Take(Latest().get()); }
+
+}  // namespace arion

@@ -1,0 +1,26 @@
+// What clients ask of a replica server, on /metrics, /slow and /hotkeys.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "base/instant.h"
+#include "exposition/process_metrics.h"
+#include "exposition/recent_rows.h"
+#include "http/http_message.h"
+#include "metrics/metric_registry.h"
+#include "stats/request_stats.h"
+#include "stats/slow_requests.h"
+
+namespace arion {
+
+MetricRegistrations RegisterRequests(MetricRegistry& registry,
+                                     const std::shared_ptr<RecentRows>& recent);
+
+// JSON. Of one table (?table=t) or partition (?partition=2.1), at most ?limit=100.
+// /slow: newest first.
+HttpResponse AnswerSlow(const SlowRequests& slow, const HttpRequest& request);
+// /hotkeys: hottest first. Keys are texts in which bytes that are not ASCII stand as \xhh.
+HttpResponse AnswerHotKeys(const RequestBook& book, Instant now, const HttpRequest& request);
+
+}  // namespace arion

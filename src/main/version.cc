@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "main/version.h"
-
-namespace arion {
-
-const std::string_view kVersion = ARION_VERSION;
-const std::string_view kCommit = ARION_COMMIT;
-
-}  // namespace arion

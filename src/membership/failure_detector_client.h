@@ -1,0 +1,109 @@
+// FailureDetectorClient keeps this server's lease: beacons to the meta server that leads, and
+// the moment until which the server may act (pacifica/PROTOCOL.md 7).
+//
+// Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the
+//           lease; a leader's hint is followed at once, another meta server is tried after 1 s.
+//           A machine that was paused from outside for longer than a grace knows nothing of it: its
+//           clocks stood still with it. The answer to the first beacon after that tells: it counts
+//           how often this server was declared dead, and a death within a term ends the term. One
+//           that has started anew since counts a death of whoever leads nothing by what is stored. A
+//           server of an older version does not count: then the next config sync tells. Such a one is
+//           followed where older_servers says so only: it can't say of which cluster it is.
+// Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
+// Promises  B1  on_lost follows each on_gained, before the next on_gained, and the term was over
+//               before it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "env/environment.h"
+#include "membership/server_lease.h"
+#include "messages/meta_messages.h"
+#include "pacifica/lease.h"
+#include "rpc/older_servers.h"
+#include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
+
+namespace arion {
+
+struct FailureDetectorOptions {
+  std::vector<Endpoint> meta_servers;
+  absl::Duration beacon_interval;
+  absl::Duration lease;
+  PeerGeneration generation = PeerGeneration::k25;
+  std::shared_ptr<const OlderServers> older_servers;  // null: those of any version are let in
+};
+
+class FailureDetectorClient : public std::enable_shared_from_this<FailureDetectorClient> {
+ public:
+  struct Events {
+    absl::AnyInvocable<void()> on_gained;  // the first acknowledged beacon after a loss
+    absl::AnyInvocable<void()> on_lost;
+    absl::AnyInvocable<void()> on_thawed;              // the meta server changes members again
+    absl::AnyInvocable<void()> on_unanswered = [] {};  // a beacon was in vain
+  };
+
+  FailureDetectorClient(Environment& env, Transport& transport, StrandPtr strand,
+                        std::shared_ptr<ServerLease> shared, FailureDetectorOptions options,
+                        Events events);
+  // Sends beacons from now on, or from when there is a meta server to send them to.
+  void Start();
+  // Where they are; not empty. The one that answers is kept as long as it does. Before Stop.
+  void SetMetaServers(std::vector<Endpoint> meta_servers);
+  // From now on beacons say that this server stops; the first of them goes out at once.
+  void SayStops();
+  // No more beacons; the lease is given up at once, without on_lost.
+  void Stop();
+  bool is_connected() const { return is_connected_; }
+
+ private:
+  void Begin();
+  void SetTarget(Endpoint target);
+  void ScheduleBeacon(absl::Duration delay);
+  void SendBeacon();
+  void OnAck(Instant sent, Endpoint to, const RpcResult& result);
+  // Whether this server was declared dead since the last answer, or before the first one of a meta
+  // server that was not the one to grant this term.
+  bool WasDeclaredDead(const BeaconAck& ack);
+  // What most clocks show, at the middle of a beacon's way there and back.
+  void NoteAgreed(std::optional<int64_t> wall_ms, Instant sent, Instant now);
+  void TryAnother();
+  void ArmLeaseTimer();
+  void OnLeaseTimer();
+  void Lose(std::string_view why);
+
+  Environment& env_;
+  Transport& transport_;
+  StrandPtr strand_;
+  std::shared_ptr<ServerLease> shared_;
+  const FailureDetectorOptions options_;
+  Events events_;
+  const int64_t start_time_ms_;
+  const int64_t process_id_;
+  WorkerLease lease_;
+  std::vector<Endpoint> meta_servers_;
+  Endpoint target_;
+  size_t target_index_ = 0;
+  struct Deaths {
+    int64_t meta_life = 0;
+    int64_t count = 0;
+  };
+  std::optional<Deaths> deaths_;  // as the last answer that counted them had it
+  bool is_meta_frozen_ = false;   // as the last answer had it
+  bool is_connected_ = false;
+  bool is_started_ = false;
+  bool says_stops_ = false;
+  bool is_stopped_ = false;
+  bool has_wrong_clock_ = false;
+  TimerId beacon_timer_ = kNoTimer;
+  TimerId lease_timer_ = kNoTimer;
+};
+
+}  // namespace arion

@@ -1,0 +1,16 @@
+// Partitions that nobody leads since all that is there of them ends before what was committed.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "meta_state/cluster_state.h"
+#include "meta_state/cluster_warning.h"
+
+namespace arion {
+
+// Their members' disks were put back, all of them: no rule can tell what is lost. nullopt: there is
+// none.
+std::optional<ClusterWarning> OlderEverywhere(const ClusterState& state);
+
+}  // namespace arion

@@ -1,0 +1,46 @@
+// ProposalPatience: how long a look of the guardian waits for what was proposed, and who is passed
+// over: a server that was to take a replica and is not seen to do so comes after all others, in this
+// look at once, later by Partition::passed_over. Pure.
+//
+// Shapes    For one look. What it waits for moves *next_look, when waiting ends.
+// Lifetime  The state and *next_look outlive it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "meta_judgement/placement_planner.h"
+#include "meta_state/cluster_state.h"
+
+namespace arion {
+
+class ProposalPatience {
+ public:
+  ProposalPatience(const ClusterState& state, Instant now, Instant* next_look)
+      : state_(state), now_(now), next_look_(*next_look) {}
+
+  // What follows is about another partition.
+  void BeginPartition() { ignored_.reset(); }
+  // Of this partition: nothing comes of what it is to do.
+  std::optional<Endpoint> ignored() const { return ignored_; }
+
+  // Whether nothing comes of what was proposed. Who should have taken a replica is passed over.
+  bool GivesUp(const Partition& partition, const Intent& intent);
+  bool IsPassedOver(const Partition& partition, Endpoint node) const {
+    return PassedOverUntil(partition, node) > now_;
+  }
+  // Where all are passed over that may: who has been for longest.
+  Endpoint FirstPassedOver(const Partition& partition, const PlacementPlanner::Filter& may) const;
+
+ private:
+  bool HasPassed(Instant when);
+  // Until when others come before it.
+  Instant PassedOverUntil(const Partition& partition, Endpoint node) const;
+
+  const ClusterState& state_;
+  const Instant now_;
+  Instant& next_look_;
+  std::optional<Endpoint> ignored_;
+};
+
+}  // namespace arion

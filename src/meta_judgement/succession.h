@@ -1,0 +1,105 @@
+// Succession: who may lead a partition that has no primary, so that nothing acknowledged is lost
+// (meta/STATE.md 6.2 to 6.4). It only names servers; the guardian proposes them. Pure.
+//
+// Shapes    For one look of the guardian. What it waits for moves *next_look, when waiting ends.
+//           The first of these grounds that there is:
+//           - Intact: secondaries known to hold everything acknowledged. Any of them may lead.
+//           - OfSecondaries: the rest of them, whose processes began after an unclean stop, or of
+//             whom nothing is known. Whoever has most.
+//           - OfLastDrops: nobody is a member any more ("DDD"). One of the last two who left.
+// Lifetime  The state and *next_look outlive it.
+// Promises  P1  Of secondaries none of which is intact nobody is chosen before every alive member has
+//               reported or one grace has passed; then the one with the largest (ballot of the last
+//               mutation, last prepared). The former primary wins ties. Where that one's disk may be
+//               an earlier copy of itself, the dead among them are waited for too, and so is the
+//               former primary, which leads where it holds more though it is no member any more. It is
+//               made a secondary again first, and asks the others before it serves.
+//           P2  Nobody is chosen by itself whose copy ends before what is stored to be committed,
+//               where logs are durable: every member went back, and an administrator must know.
+//           P3  No copy takes the place of the one that left last by itself unless that one reported
+//               a copy too: what was under way when an earlier one left, and all that followed, may
+//               have been acknowledged without it. The same goes for a partition that is forsaken
+//               (IsForsaken); an administrator names a leader.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "meta_state/cluster_state.h"
+
+namespace arion {
+
+class Succession {
+ public:
+  Succession(const ClusterState& state, absl::Duration grace, Instant now, Instant* next_look)
+      : state_(state), grace_(grace), now_(now), next_look_(*next_look) {}
+
+  // An alive secondary that holds everything acknowledged for certain.
+  bool IsIntact(const Partition& partition, Endpoint node) const;
+  std::vector<Endpoint> Intact(const Partition& partition) const;
+  // What an alive member holds can't change the choice any more.
+  bool HaveAliveMembersReported(const Partition& partition) const;
+
+  struct Choice {
+    Endpoint leader;          // invalid: nobody now
+    const char* reason = "";  // why nobody, for people; empty while reports are waited for
+  };
+  // None of its secondaries is intact. The leader is one of them, or the former primary.
+  Choice OfSecondaries(const Partition& partition);
+  // It has no members, and last_drops.
+  Choice OfLastDrops(const Partition& partition);
+
+ private:
+  // One of the last two who left, and what it says it has.
+  struct Candidate {
+    Endpoint endpoint;
+    bool is_known = false;  // alive, and said what it has
+    bool has_replica = false;
+    bool is_durable = false;
+    bool is_unclean = false;
+    bool tells_ballot = false;  // of its last mutation; else `mutation_ballot` is its own
+    Ballot ballot{-1}, mutation_ballot{-1};
+    Decree committed{-1}, prepared{-1};
+  };
+  Candidate CandidateOf(PartitionId pid, Endpoint endpoint) const;
+  // Invalid: nobody.
+  Endpoint LongestSecondary(const Partition& partition) const;
+  bool MayBeOlder(const Partition& partition, Endpoint node) const;
+  bool MayAnotherComeBack(const Partition& partition) const;
+  bool HoldsMore(const Partition& partition, Endpoint former, Endpoint longest) const;
+  // What a living server says of its copy; nullptr: nothing yet, or it has none.
+  const ReplicaInfo* LoadedOf(const Partition& partition, Endpoint endpoint) const;
+  Endpoint LastOne(const Partition& partition);
+  Endpoint LongestDurable(const Partition& partition, const Candidate& earlier,
+                          const Candidate& last);
+  const char* WhyNobody(const Partition& partition) const;
+  // A grace after it lost its primary; moves *next_look there.
+  bool IsStillTime(const Partition& partition);
+
+  const ClusterState& state_;
+  const absl::Duration grace_;
+  const Instant now_;
+  Instant& next_look_;
+};
+
+// Whether the primary's process is new, and nothing shows yet that its copy is not older than it
+// was. It has written nothing since, and can't before an update of its is accepted.
+bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition);
+
+// Of such a primary that is the only member: what copies elsewhere hold.
+struct OutsideCopies {
+  bool have_all_told = false;  // every server, living or awaited, has said what it has
+  Endpoint more;               // holds a later mutation than the member; invalid: nobody
+  bool more_is_committed = false;
+};
+OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config);
+
+// Whether nobody leads it, and every copy that is there, of its secondaries or of the one that left
+// last, ends before what is known to be committed.
+bool IsOlderEverywhere(const ClusterState& state, const Partition& partition);
+
+// Whether it has no primary, and no secondary that may come to be one: each is dead, shows no copy, or
+// a short one.
+bool IsForsaken(const ClusterState& state, const Partition& partition);
+
+}  // namespace arion

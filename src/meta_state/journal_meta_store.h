@@ -1,0 +1,59 @@
+// JournalMetaStore keeps the meta state in one file, `meta.journal`: every commit is one
+// checksummed record, appended and synced; when most of the file is history it is written anew and
+// replaced atomically.
+//
+// Shapes    File: 8 bytes "ARIONMJ1", then records. Record, little endian:
+//             0 u32 length of the payload (> 0) · 4 u32 crc32c of bytes 8 .. end · 8 u64 serial ·
+//             16 payload
+//           Serials rise by one from record to record. Payload: u32 n, then n changes:
+//             u8 1 = set, 0 = remove · u32 length, key · [u32 length, value]
+//           Commits that arrive while one is being written share the next record: a record is all
+//           or nothing.
+// Errors    Load: DataLoss for a damaged record with a valid one behind it (durable bytes were
+//           damaged: never guessed over) and for a damaged beginning. FailedPrecondition: another
+//           process holds the directory. A damaged end is an interrupted commit: its bytes go to
+//           `meta.journal.tail` (where there is room), then it is cut; this is reported. A new file
+//           that can't be written is no failure: the old one grows on.
+// Threads   Load: once, may wait for the disk. Commit: on the strand given there, always the same
+//           one.
+// Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may not
+//           become durable.
+// Promises  D1, D2, D3 of meta_store.h. After the first sync that failed every Commit fails; what
+//           could not be appended is cut off before the next record.
+//           J1  What Load returned is durable: it was written again, for a sync that failed in an
+//               earlier life leaves bytes that can be read and never reach the disk.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "env/environment.h"
+#include "meta_state/meta_store.h"
+
+namespace arion {
+
+struct JournalMetaStoreOptions {
+  // The file is written anew when it exceeds this and four times what a fresh one would hold.
+  uint64_t history_bytes_max = 1 << 20;
+  uint64_t reserve_bytes = 64 << 20;  // at most a tenth of the disk; 0: none
+};
+
+class JournalMetaStore : public MetaStore {
+ public:
+  // `directory` is created by Load where it is missing.
+  JournalMetaStore(Environment& env, std::string directory, JournalMetaStoreOptions options = {});
+  ~JournalMetaStore() override;
+
+  absl::StatusOr<std::map<std::string, std::string>> Load() override;
+  void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
+              absl::AnyInvocable<void(const absl::Status&)> done) override;
+  void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) override;
+
+ private:
+  class Journal;
+  class Queue;
+  std::shared_ptr<Queue> queue_;
+};
+
+}  // namespace arion

@@ -1,0 +1,50 @@
+// MetaStore keeps the meta server's state: a flat, ordered set of keys (the paths of
+// meta/STATE.md 1.1, e.g. "/apps/2", "/apps/2/0") with JSON values.
+//
+// Threads   Load: once, before anything else; may wait for the disk. Commit, Look: on the owner's
+//           strand; they wait in a pool.
+// Promises  D1  done(OK): all changes of the batch are durable; done(ResourceExhausted): there was
+//               no space, done(Unavailable): it could not be written, and nothing of the batch is
+//               or will be stored, later ones may be; done(other error): the store stays failed,
+//               none may be assumed.
+//           D2  Batches that become durable do so in the order of Commit calls.
+//           D3  What is kToServe is stored while a part of the reserve is left that it fits into.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/functional/any_invocable.h>
+#include <absl/status/status.h>
+#include <absl/status/statusor.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "env/strand.h"
+#include "meta_state/store_room.h"
+
+namespace arion {
+
+// What a full disk refuses first, and last.
+enum class StoreNeed {
+  kWhileRoom,  // changes of tables
+  kToServe,    // failovers, and what an administrator needs to bring about that all is served
+};
+
+class MetaStore {
+ public:
+  struct Change {
+    std::string key;
+    std::optional<std::string> value;  // nullopt: removed
+  };
+  virtual ~MetaStore() = default;
+  virtual absl::StatusOr<std::map<std::string, std::string>> Load() = 0;
+  virtual void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
+                      absl::AnyInvocable<void(const absl::Status&)> done) = 0;
+  // Sees how much room there is, and makes the reserve whole where there is enough: to be called
+  // every second or so.
+  virtual void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) = 0;
+};
+
+}  // namespace arion

@@ -1,0 +1,32 @@
+// What an administrator is told where the state that this meta server began with was an older copy,
+// and where it was learned back from replica servers: what may be lost by it, and what to do.
+//
+// Shapes    A server never knows a larger ballot of a partition, or a later description of a table,
+//           than is stored: it is told only what is (M1). Where one does, the state went back. The
+//           ballots are caught up at once (meta_state/stale_configuration.h), so that it was so is
+//           remembered for a day, in memory. Tables that are not stored: meta_state/unknown_tables.h.
+//           What nobody can know: a description that no running server knows, since they keep no
+//           environments on disk; and what was dropped and removed everywhere.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "meta_state/cluster_state.h"
+#include "meta_state/cluster_warning.h"
+
+namespace arion {
+
+// `report` of `node` shows it, of a partition that is stored. Once for each server it is logged.
+void NoteWentBack(ClusterState& state, const Table& table, Endpoint node, const ReplicaInfo& report,
+                  Instant now);
+
+// nullopt: nothing has shown it within a day.
+std::optional<ClusterWarning> StateWentBack(const ClusterState& state);
+// nullopt: nothing of it is doubtful, or a day has passed.
+std::optional<ClusterWarning> StateLearnedBack(const ClusterState& state);
+
+// What is older than a day.
+void ForgetWhatWentBack(ClusterState& state, Instant now);
+
+}  // namespace arion

@@ -1,0 +1,25 @@
+// Changing a table's environments (meta/STATE.md 9.3): the judgement over a request. Pure.
+//
+// Promises  A request is carried out whole or not at all.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "messages/admin_messages.h"
+#include "meta_state/cluster_state.h"
+
+namespace arion {
+
+struct EnvironmentJudgement {
+  UpdateAppEnvResponse response;
+  std::optional<AppInfo> next;  // to be stored; nullopt: nothing changes
+};
+EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvRequest& request);
+// A compaction on request is environments manual_compact.once.*, which replicas act on.
+EnvironmentJudgement JudgeStartCompaction(const Table* table,
+                                          const StartManualCompactRequest& request,
+                                          int64_t now_seconds);
+
+}  // namespace arion

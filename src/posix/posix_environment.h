@@ -1,0 +1,79 @@
+// PosixEnvironment: the real world of one server process: its event loops, its disks, its clock,
+// the kernel's random.
+//
+// Threads   Thread-safe, but for StopLoops and destruction: one thread that is none of its own.
+// Lifetime  StopLoops, then destroy the servers, then this.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "env/environment.h"
+#include "posix/event_loops.h"
+#include "posix/posix_clock.h"
+#include "posix/posix_disk_pool.h"
+#include "posix/posix_file_system.h"
+#include "posix/posix_log_device.h"
+
+namespace arion {
+
+struct PosixEnvironmentOptions {
+  int event_loop_threads = 2;
+  int disk_threads_per_device = 4;
+  int bulk_threads_per_device = 2;
+  int flush_threads_per_device = 2;
+  LogDeviceOptions log_device;
+  size_t descriptors_held = 0;        // of descriptor_reserve.h
+  clockid_t clock = CLOCK_MONOTONIC;  // of posix_clock.h
+};
+
+class PosixEnvironment : public Environment {
+ public:
+  explicit PosixEnvironment(PosixEnvironmentOptions options);
+  ~PosixEnvironment() override;
+
+  const Clock& clock() const override { return clock_; }
+  FileSystem& files() override { return files_; }
+  Random& random() override { return *random_; }
+  StrandPtr NewStrand(std::string_view name) override { return loops_.NewStrand(name); }
+  DiskPool& disk_pool(const std::string& path) override;
+  LogDevice& log_device(const std::string& path) override;
+  DiskPool& bulk_pool(const std::string& path) override;
+  DiskPool& flush_pool(const std::string& path) override;
+
+  EventLoops& loops() { return loops_; }
+  DescriptorReserve& descriptors() { return *options_.log_device.descriptors; }
+  // The very pools of the functions above, for displays.
+  const PosixDiskPool& pool_of(const std::string& path);
+  const PosixDiskPool& bulk_pool_of(const std::string& path);
+  const PosixDiskPool& flush_pool_of(const std::string& path);
+  // PosixDiskPool::Stuck of all pools, the log devices' too. Waits for no disk.
+  std::vector<StuckWork> StuckInPools(absl::Duration limit);
+  // Nothing runs on any strand after it returned; work in disk pools goes on.
+  void StopLoops() { loops_.Stop(); }
+
+ private:
+  struct Device {
+    std::string path;                     // the first that was asked for
+    std::unique_ptr<LogDevice> log;       // null until somebody writes a log there
+    std::unique_ptr<PosixDiskPool> pool;  // these end first: their work uses the log device
+    std::unique_ptr<PosixDiskPool> bulk;
+    std::unique_ptr<PosixDiskPool> flush;
+  };
+  Device& DeviceOf(const std::string& path);
+  std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path);
+
+  const PosixEnvironmentOptions options_;
+  const PosixClock clock_;
+  PosixFileSystem files_;
+  std::unique_ptr<Random> random_;
+  EventLoops loops_;
+  std::mutex mutex_;
+  std::map<std::string, uint64_t> device_of_path_;  // guarded by mutex_
+  std::map<uint64_t, std::unique_ptr<Device>>
+      devices_;  // guarded by mutex_; a Device stays where it is
+};
+
+}  // namespace arion

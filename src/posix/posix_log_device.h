@@ -1,0 +1,45 @@
+// The log devices of Linux: io_uring with one flush for the whole device, or a few threads when
+// io_uring is refused.
+//
+// Shapes    A file opened for direct I/O writes whole 4096-byte pages. Where a flush of the device
+//           is known to cover every completed direct overwrite (ext4 with barriers) one
+//           fdatasync serves all files: that of a nameless file that is never written, so it has
+//           nothing of its own to write. Elsewhere each such write carries RWF_DSYNC.
+//           Buffered and growing writes are followed by their own file's fdatasync.
+// Errors    ResourceExhausted: no space or memory, the file may be written again. DataLoss: a write
+//           or sync failed; the file stays failed (V3).
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "env/log_device.h"
+#include "posix/descriptor_reserve.h"
+
+namespace arion {
+
+class EventLoops;
+
+struct LogDeviceOptions {
+  enum class Method {
+    kBest,     // io_uring, else threads
+    kThreads,  // pwrite + fdatasync
+  };
+  Method method = Method::kBest;
+  int threads = 4;  // of kThreads
+  unsigned ring_entries = 256;
+  // Zero-filled space that all logs of the device may hold ready, spares included, beyond two steps
+  // of 1 MiB each. 0: no spares, and files grow by such steps.
+  uint64_t zeros_ahead_bytes_max = LogDevice::kZerosAheadBytesMax;
+  // So that a log can go on in its next file whoever has the descriptors; null: there is none.
+  std::shared_ptr<DescriptorReserve> descriptors;
+};
+
+// The log device of the file system that holds `path_on_device`, which exists. `loop`, of one
+// thread, serves its ring beside what else it does, and outlives it; null: a loop of its own does.
+std::unique_ptr<LogDevice> NewPosixLogDevice(const std::string& path_on_device,
+                                             LogDeviceOptions options, EventLoops* loop = nullptr);
+
+}  // namespace arion

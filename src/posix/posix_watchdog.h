@@ -1,0 +1,64 @@
+// PosixWatchdog: looks every quarter of its limit whether each event loop still turns and each
+// pool's work ends, says so in the log, and measures how late loops are.
+//
+// Threads   Its own, which waits for nothing but the clock. Stuck and stats: any thread.
+// Lifetime  The Environment outlives it; destroy it after the loops were stopped or while they run.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/counter.h"
+#include "base/histogram.h"
+#include "env/stuck_work.h"
+#include "posix/posix_environment.h"
+
+namespace arion {
+
+struct WatchdogStats {
+  Histogram loop_lag_nanos;  // from asking a loop for a turn to that turn
+  Counter stuck;             // loops and works found stuck, each once
+  Gauge stuck_now;
+};
+
+class PosixWatchdog {
+ public:
+  // What takes longer than `limit` is stuck.
+  PosixWatchdog(PosixEnvironment& environment, absl::Duration limit);
+  ~PosixWatchdog();
+
+  // As of the last look.
+  std::vector<StuckWork> Stuck() const;
+  const WatchdogStats& stats() const { return *stats_; }
+
+ private:
+  struct Loop;
+
+  void Run();
+  void Look();
+  void AskLoops();
+  std::vector<StuckWork> StuckLoops() const;
+  void Tell(const std::vector<StuckWork>& stuck);
+
+  PosixEnvironment& environment_;
+  const absl::Duration limit_;
+  const std::shared_ptr<WatchdogStats> stats_ = std::make_shared<WatchdogStats>();
+  std::vector<std::shared_ptr<Loop>> loops_;
+  std::set<std::string> told_;  // `where` of those told of and still stuck
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool is_stopping_ = false;      // guarded by mutex_
+  std::vector<StuckWork> stuck_;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace arion

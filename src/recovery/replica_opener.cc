@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "recovery/replica_opener.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "data_api/mutation_operations.h"
+#include "decrees/log_replay.h"
+#include "disks/app_info_file.h"
+#include "disks/disk_watch.h"
+#include "disks/log_place.h"
+
+namespace arion {
+namespace {
+
+// Tells the disk's watch that a log waits, for as long as it does.
+std::function<void(const absl::Status&)> WaitReporter(std::shared_ptr<DiskWatch> disks,
+                                                      size_t disk) {
+  return [disks = std::move(disks), disk,
+          wait = std::shared_ptr<void>()](const absl::Status& why) mutable {
+    wait = why.ok() ? nullptr : disks->LogWaits(disk, why);
+  };
+}
+
+constexpr size_t kGatheredMax = 32;              // mutations
+constexpr size_t kGatheredBytesMax = 128 << 10;  // of their records
+
+bool ReadsTheEngine(const Mutation& mutation) {
+  return std::any_of(mutation.updates.begin(), mutation.updates.end(), [](const Update& update) {
+    return update.code == WriteCode::kIncr || update.code == WriteCode::kCheckAndSet ||
+           update.code == WriteCode::kCheckAndMutate;
+  });
+}
+
+}  // namespace
+
+// Replays a log into an engine: what a later mutation proves committed is applied soon, a few
+// together, so that memory holds only those and the tail whose fate is open.
+class ReplicaOpening::Replay {
+ public:
+  Replay(PartitionId pid, Engine& engine)
+      : engine_(engine), judgement_(pid, engine.last_applied()) {}
+
+  absl::Status Take(MutationPtr mutation) {
+    if (has_hole_) return absl::OkStatus();  // nothing behind a hole may be applied
+    const Ballot ballot = mutation->ballot;
+    const Decree committed = mutation->last_committed;
+    committed_.clear();
+    const absl::Status judged = judgement_.Add(std::move(mutation), &committed_);
+    for (const MutationPtr& m : committed_) {
+      // Before a hole only the writer's own: others may have been replaced in what is missing
+      // (pacifica/PROTOCOL.md 10.2).
+      if (!judged.ok() && m->ballot != ballot) break;
+      RETURN_IF_ERROR(Gather(*m));
+    }
+    if (judged.ok()) return judged;
+    if (committed <= judgement_.last_committed()) return judged;
+    RETURN_IF_ERROR(ApplyGathered());
+    LOG(ERROR) << judged.message() << "; the replica stands at decree " << engine_.last_applied();
+    has_hole_ = true;
+    return absl::OkStatus();
+  }
+  // Once the log ends.
+  absl::Status ApplyGathered() {
+    const absl::Status applied = engine_.ApplyAll(gathered_);
+    gathered_.clear();
+    operations_.clear();
+    gathered_bytes_ = 0;
+    return applied;
+  }
+  bool has_hole() const { return has_hole_; }
+  Ballot max_ballot() const { return judgement_.max_ballot(); }
+  Ballot last_committed_ballot() const { return judgement_.last_committed_ballot(); }
+  std::vector<MutationPtr> Uncommitted() const {
+    return has_hole_ ? std::vector<MutationPtr>() : judgement_.Uncommitted();
+  }
+
+ private:
+  absl::Status Gather(const Mutation& m) {
+    if (ReadsTheEngine(m)) RETURN_IF_ERROR(ApplyGathered());
+    ASSIGN_OR_RETURN(MutationOperations decoded,
+                     MutationOperations::Decode(m, engine_, ReadTier::kAll));
+    for (const WriteOp& op : decoded.ops()) gathered_bytes_ += op.key.size() + op.value.size();
+    gathered_.push_back({m.decree, m.timestamp_us, decoded.ops()});
+    operations_.push_back(std::move(decoded));
+    if (gathered_.size() < kGatheredMax && gathered_bytes_ < kGatheredBytesMax)
+      return absl::OkStatus();
+    return ApplyGathered();
+  }
+
+  Engine& engine_;
+  LogReplay judgement_;
+  std::vector<MutationPtr> committed_;
+  std::vector<Engine::AppliedMutation> gathered_;  // committed, in order, not in the engine yet
+  std::vector<MutationOperations> operations_;     // what these point into
+  size_t gathered_bytes_ = 0;
+  bool has_hole_ = false;
+};
+
+std::string DataPathOf(const std::string& replica_directory) {
+  return JoinPath(replica_directory, "data");
+}
+std::string LearnPathOf(const std::string& replica_directory) {
+  return JoinPath(replica_directory, "learn");
+}
+
+namespace {
+
+// What an attempt left whose name could be neither synced nor taken back: it never knew a ballot, and
+// no engine was opened in it. All else that is in the way stays, and that will be said.
+absl::Status TakeBack(FileSystem& files, const std::string& path, const std::string& temporary) {
+  ASSIGN_OR_RETURN(const bool was_opened, IsThere(files, DataPathOf(path)));
+  const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
+  if (IsRefusal(info.status())) return info.status();  // else it would be in the way
+  if (was_opened || !info.ok() || info->ballot != Ballot(0)) return absl::OkStatus();
+  RETURN_IF_ERROR(files.Rename(path, temporary));
+  return files.RemoveAll(temporary);
+}
+
+}  // namespace
+
+absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica) {
+  FileSystem& files = host.disks->env.files();
+  // Under a name that no scan loads, until it is whole.
+  const std::string temporary = replica.path + ".tmp";
+  RETURN_IF_ERROR(files.RemoveAll(temporary));
+  RETURN_IF_ERROR(TakeBack(files, replica.path, temporary));
+  RETURN_IF_ERROR(files.CreateDirectories(temporary));
+  RETURN_IF_ERROR(StoreAppInfo(files, temporary, replica.app));
+  RETURN_IF_ERROR(
+      StoreInitInfo(files, temporary, InitInfo{.offset_in_shared_log = host.SharedLogEnd()}));
+  RETURN_IF_ERROR(NoteReplaced(files, temporary, replica.replaces));
+  RETURN_IF_ERROR(PrepareLogPlace(files, host.disks->env.clock(),
+                                  host.disks->layout.log_home_directory, replica.path, temporary));
+  RETURN_IF_ERROR(files.Rename(temporary, replica.path));
+  absl::Status synced = files.SyncDirectory(ParentDirectory(replica.path));
+  if (!synced.ok()) files.Rename(replica.path, temporary).IgnoreError();
+  return synced;
+}
+
+ReplicaOpening::ReplicaOpening(const OpeningHost& host, StrandPtr strand, OpenedReplica opened,
+                               Origin origin, std::shared_ptr<RecoveryTicket> ticket)
+    : host_(host),
+      strand_(std::move(strand)),
+      origin_(origin),
+      opened_(std::move(opened)),
+      planner_(opened_.info.offset_in_shared_log),
+      ticket_(std::move(ticket)),
+      replay_(std::make_unique<Replay>(opened_.pid, *opened_.engine)) {}
+
+ReplicaOpening::~ReplicaOpening() = default;
+
+absl::StatusOr<std::unique_ptr<ReplicaOpening>> ReplicaOpening::Begin(const OpeningHost& host,
+                                                                      StrandPtr strand,
+                                                                      const FoundReplica& found,
+                                                                      Origin origin) {
+  FileSystem& files = host.disks->env.files();
+  const std::string& replica_directory = found.path;
+  auto ticket = host.progress->TicketOf(found.pid);
+  ticket->Enter(RecoveryStep::kEngine, host.disks->env.clock().Now());
+  OpenedReplica opened{
+      .pid = found.pid, .directory = replica_directory, .disk = found.data_directory};
+  RETURN_IF_ERROR(CheckLogPlace(files, host.disks->layout.log_home_directory, replica_directory));
+  ASSIGN_OR_RETURN(opened.app, LoadAppInfo(files, replica_directory));
+  ASSIGN_OR_RETURN(opened.info, LoadInitInfo(files, replica_directory));
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine,
+                   host.engines.Open(DataPathOf(replica_directory)));
+  opened.engine = std::move(engine);
+  if (opened.engine->last_durable() < opened.info.durable)
+    return absl::DataLossError(
+        absl::StrCat("the engine stands at decree ", opened.engine->last_durable().value(),
+                     ", but ", kInitInfoName, " demands ", opened.info.durable.value()));
+  std::unique_ptr<ReplicaOpening> opening(
+      new ReplicaOpening(host, std::move(strand), std::move(opened), origin, std::move(ticket)));
+  RETURN_IF_ERROR(opening->ReplayPrivateLog());
+  return opening;
+}
+
+absl::Status ReplicaOpening::ReplayPrivateLog() {
+  const LogPlace place = LogPlaceOf(host_.disks->layout.log_home_directory, opened_.directory);
+  const bool compares = host_.SharedLogEnd() != 0;  // with what the shared log has
+  PrivateLogOptions options = host_.log;
+  options.directory = place.directory;
+  options.identity_path = place.identity_path;
+  options.pid = opened_.pid;
+  options.on_no_space =
+      WaitReporter(host_.disks->watch, host_.disks->layout.LogDiskOf(opened_.disk));
+  options.applied = opened_.engine->last_applied();
+  options.reads_newest_whole = compares;
+  options.valid_start_offset = opened_.info.offset_in_private_log;
+  const Instant replay_started = host_.disks->env.clock().Now();
+  std::optional<int64_t> first_offset;
+  Enter(RecoveryStep::kReplay);
+  ASSIGN_OR_RETURN(
+      opened_.log,
+      host_.open_log(
+          host_.disks->env, strand_, std::move(options),
+          [this, &first_offset, compares](MutationPtr m) {
+            if (!first_offset) first_offset = m->log_offset;
+            ticket_->SetBytesRead(static_cast<uint64_t>(m->log_offset - *first_offset));
+            if (compares)
+              planner_.OnPrivate(m->ballot, m->decree, m->last_committed, RecordMark(*m));
+            return replay_->Take(std::move(m));
+          },
+          &summary_));
+  RETURN_IF_ERROR(replay_->ApplyGathered());
+  host_.replay->logs.Add();
+  host_.replay->mutations.Add(summary_.mutations);
+  host_.replay->bytes.Add(static_cast<int64_t>(summary_.bytes));
+  host_.replay->nanos.Add(
+      absl::ToInt64Nanoseconds(host_.disks->env.clock().Now() - replay_started));
+  return absl::OkStatus();
+}
+
+absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
+                                      std::vector<MutationPtr>* append) {
+  for (const MutationPtr& m : records) {
+    const auto verdict = planner_.OnShared(m->ballot, m->decree, m->last_committed, m->log_offset,
+                                           [&m] { return RecordMark(*m); });
+    if (verdict == TakeOverPlanner::Verdict::kForeign)
+      return absl::AbortedError("the shared log is not this replica's");  // the server stops
+    if (verdict != TakeOverPlanner::Verdict::kTake) continue;
+    RETURN_IF_ERROR(replay_->Take(m));
+    if (replay_->has_hole()) continue;  // a hole is not carried into the private log
+    append->push_back(m);
+    ++taken_;
+  }
+  return replay_->ApplyGathered();
+}
+
+absl::StatusOr<OpenedReplica> ReplicaOpening::Finish() {
+  OpenedReplica& opened = opened_;
+  Enter(RecoveryStep::kCheckpoint);
+  // Else the log has what the engine's files lack: who waits for this replica need not wait for a
+  // flush. A shared log goes once there are checkpoints.
+  const bool log_may_go =
+      replay_->has_hole() || opened.info.is_learner || host_.SharedLogEnd() != 0;
+  if (log_may_go && opened.engine->last_applied() > opened.engine->last_durable())
+    RETURN_IF_ERROR(opened.engine->Checkpoint().status());
+  opened.recovered.logged = replay_->Uncommitted();
+
+  InitInfo info = opened.info;
+  info.ballot =
+      std::max({info.ballot, summary_.max_ballot, replay_->max_ballot(), planner_.max_ballot()});
+  // A log with a hole would hide at the next start what is appended behind it: it begins anew; its
+  // files stay.
+  opened.log_is_void = replay_->has_hole();
+  if (opened.log_is_void) {
+    info.offset_in_private_log = opened.log->end_offset();
+    info.is_learner = true;  // what is missing stays missing at the next start
+  }
+  if (host_.SharedLogEnd() == 0) info.offset_in_shared_log = 0;  // offsets of a new one start there
+  RETURN_IF_ERROR(SettleInitInfo(host_.disks->env.files(), opened.directory, info));
+  opened.info = info;
+
+  const bool was_clean =
+      origin_ == Origin::kJustCreated || (summary_.was_clean && !summary_.cut_tail && taken_ == 0 &&
+                                          !is_incomplete_ && !opened.log_is_void);
+  opened.recovered.ballot = info.ballot;
+  // Of void records not: what came instead of them has another.
+  opened.recovered.last_mutation_ballot = replay_->max_ballot();
+  if (info.is_learner) opened.recovered.inactivity = Inactivity::kRemoved;
+  opened.recovered.last_applied = opened.engine->last_applied();
+  opened.recovered.last_applied_ballot = replay_->last_committed_ballot();
+  opened.recovered.last_durable = opened.engine->last_durable();
+  opened.recovered.last_stop = was_clean ? LastStop::kClean : LastStop::kUnclean;
+  LOG(INFO) << "[" << opened.pid << " " << info.ballot << " " << opened.engine->last_applied()
+            << "] opened " << opened.directory << ": " << summary_.mutations
+            << " mutations replayed, " << opened.recovered.logged.size() << " uncommitted"
+            << (taken_ > 0 ? absl::StrCat(", ", taken_, " taken from the shared log") : "")
+            << (was_clean ? "" : ", the last stop was not clean")
+            << (replay_->has_hole() ? ", with a hole: it can only learn" : "");
+  return std::move(opened_);
+}
+
+absl::StatusOr<OpenedReplica> OpenReplica(const OpeningHost& host, StrandPtr strand,
+                                          const FoundReplica& found, Origin origin) {
+  ASSIGN_OR_RETURN(const auto opening,
+                   ReplicaOpening::Begin(host, std::move(strand), found, origin));
+  return opening->Finish();
+}
+
+}  // namespace arion

@@ -1,0 +1,116 @@
+// Opening and creating a replica's directory: engine, .init-info and private log become what a
+// Replica starts from.
+//
+// Errors    DataLoss: the directory can't be understood or is incomplete; it shall be set aside.
+//           Others: the disk.
+// Threads   Waits for the disk: in its DiskPool. The log is bound to the strand given.
+// Promises  O1  What was replayed and is known committed is applied when Open returns, and durable
+//               in the log or in a checkpoint; what is above it is in `recovered.logged`, durable
+//               in the log.
+//           O2  A log with a hole never makes up for it: the replica stands before the hole and
+//               can only learn.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/statusor.h>
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "disks/disk_layout.h"
+#include "disks/init_info.h"
+#include "disks/replica_directory.h"
+#include "engine/engine.h"
+#include "legacy/take_over_planner.h"
+#include "pacifica/core_options.h"
+#include "recovery/log_replay_stats.h"
+#include "recovery/recovery_progress.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+// What all openings of one server share.
+struct OpeningHost {
+  std::shared_ptr<const ServerDisks> disks;
+  EngineFactory& engines;
+  LogOpener open_log;
+  PrivateLogOptions log;  // of each log; its own place, partition and offsets are filled in
+  std::shared_ptr<RecoveryProgress> progress = std::make_shared<RecoveryProgress>();
+  std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
+  // The global offset behind an older version's shared log; 0: there is none (any more).
+  std::shared_ptr<std::atomic<int64_t>> shared_log_end = std::make_shared<std::atomic<int64_t>>(0);
+
+  // What a replica's .init-info says of the shared log when its life begins anew: all of it is void.
+  int64_t SharedLogEnd() const { return shared_log_end->load(); }
+};
+
+struct OpenedReplica {
+  PartitionId pid;
+  std::string directory;
+  size_t disk = 0;  // position in the server's data directories
+  AppInfo app;
+  InitInfo info;
+  std::shared_ptr<Engine> engine;
+  std::unique_ptr<PrivateLog> log;
+  RecoveredState recovered;
+  bool log_is_void = false;  // `info` says so already: StartAnew before anything is appended
+};
+
+std::string DataPathOf(const std::string& replica_directory);
+std::string LearnPathOf(const std::string& replica_directory);
+
+// A whole directory with an empty replica, durable, or nothing.
+absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica);
+
+enum class Origin { kFound, kJustCreated };
+absl::StatusOr<OpenedReplica> OpenReplica(const OpeningHost& host, StrandPtr strand,
+                                          const FoundReplica& found, Origin origin);
+
+// A replica between two steps of its opening: engine and private log are open and replayed; what an
+// older version's shared log has of it is still to come (shared_log_take_over.h).
+//
+// Threads   Each call in the disk's pool, one at a time; what `log` does stays strand-bound.
+class ReplicaOpening {
+ public:
+  static absl::StatusOr<std::unique_ptr<ReplicaOpening>> Begin(const OpeningHost& host,
+                                                               StrandPtr strand,
+                                                               const FoundReplica& found,
+                                                               Origin origin);
+  ~ReplicaOpening();
+
+  // Records of the shared log, in its order. What is to be appended to the private log, in this
+  // order, goes to *append; it is replayed already.
+  absl::Status TakeOver(const std::vector<MutationPtr>& records, std::vector<MutationPtr>* append);
+  // Once everything appended is durable.
+  absl::StatusOr<OpenedReplica> Finish();
+
+  PartitionId pid() const { return opened_.pid; }
+  const std::string& directory() const { return opened_.directory; }
+  const StrandPtr& strand() const { return strand_; }
+  PrivateLog& log() { return *opened_.log; }
+  const TakeOverPlanner& planner() const { return planner_; }
+  int64_t valid_start_in_shared_log() const { return opened_.info.offset_in_shared_log; }
+  // Records of it may be missing in the shared log: it comes back as after an unclean stop.
+  void MarkIncomplete() { is_incomplete_ = true; }
+
+ private:
+  class Replay;
+  ReplicaOpening(const OpeningHost& host, StrandPtr strand, OpenedReplica opened, Origin origin,
+                 std::shared_ptr<RecoveryTicket> ticket);
+  void Enter(RecoveryStep step) { ticket_->Enter(step, host_.disks->env.clock().Now()); }
+  absl::Status ReplayPrivateLog();
+
+  const OpeningHost& host_;
+  const StrandPtr strand_;
+  const Origin origin_;
+  OpenedReplica opened_;
+  TakeOverPlanner planner_;
+  std::shared_ptr<RecoveryTicket> ticket_;
+  std::unique_ptr<Replay> replay_;
+  ReplaySummary summary_;
+  int64_t taken_ = 0;  // from the shared log
+  bool is_incomplete_ = false;
+};
+
+}  // namespace arion

@@ -1,0 +1,78 @@
+// ReplicaServerOptions: what the operator of a replica server decides, as plain values with their defaults.
+// config/config_rules.cc fills it from the configuration file and checks it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "copies/copy_throttle.h"
+#include "copies/peer_pace.h"
+#include "disks/disk_health.h"
+#include "disks/disk_layout.h"
+#include "disks/garbage_collector.h"
+#include "disks/open_file_budget.h"
+#include "legacy/shared_log_options.h"
+#include "recovery/recovery_plan.h"
+#include "rpc/older_servers.h"
+#include "rpc/thrift_codec.h"
+#include "rpc/transport.h"
+#include "wal/private_log.h"
+
+namespace arion {
+
+struct ReplicaServerOptions {
+  DiskLayout layout;
+  std::vector<Endpoint> meta_servers;  // others by SetMetaServers
+  // A beacon was in vain: they may be elsewhere. On some strand.
+  std::function<void()> on_meta_unanswered;
+  std::string cluster_name = "onebox";
+  // Of an older version's servers, which are let in as long as it says so: then this server looks at
+  // their cluster before it takes part (cluster_entry.h). Null: nothing is known of versions.
+  std::shared_ptr<OlderServers> older_servers;
+  Durability durability = Durability::kFsync;
+  PeerGeneration peer_generation = PeerGeneration::k25;
+  absl::Duration beacon_interval = absl::Seconds(3);
+  absl::Duration lease = absl::Seconds(9);
+  absl::Duration config_sync_interval = absl::Seconds(30);
+  absl::Duration group_check_interval = absl::Seconds(10);
+  absl::Duration prepare_timeout = absl::Seconds(3);
+  absl::Duration learner_prepare_timeout = absl::Seconds(5);
+  absl::Duration checkpoint_interval = absl::Seconds(100);
+  absl::Duration replay_max = absl::Seconds(10);  // a log whose replay would take longer asks for a
+                                                  // checkpoint before the interval is over
+  absl::Duration closed_replica_linger = absl::Minutes(10);  // gc_memory_replica_interval_ms
+  int32_t mutation_2pc_min_replica_count = 2;
+  int32_t max_mutations_in_flight = 20;  // staleness_for_commit
+  int32_t prepare_list_capacity = 110;
+  uint64_t max_allowed_write_bytes = 1 << 20;
+  uint64_t log_segment_bytes = 32 << 20;
+  bool log_preallocate = true;
+  LogReserve log_reserve;
+  LogOpener open_log = PrivateLog::Open;
+  // Kept at most for a member that left and may come back.
+  LogReserve log_for_member{.bytes_max = uint64_t{1} << 30, .age_max_seconds = 3600};
+  // Logs of tables that an older version duplicates are kept whole.
+  bool log_keep_duplicated = true;
+  absl::Duration slow_request_after = absl::Milliseconds(100);  // kept for displays
+  std::shared_ptr<OpenFileBudget> open_files;                   // null: they have no limit
+  DiskHealthOptions disk;
+  PeerPace::Options slow_members;
+  GarbageOptions garbage;
+  CopyLimits send_limits, receive_limits;      // of checkpoints' files, to and from other servers
+  int32_t max_concurrent_copies = 5;           // checkpoints copied to this server
+  CopyLimits verify_limits{.disk = 20 << 20};  // of content that is counted
+  absl::Duration verify_interval = absl::Hours(7 * 24);  // of each partition; 0: on demand only
+  RecoveryOptions recovery;
+  SharedLogOptions shared_log;
+  // Requests that are not the replica server's (RPC_CLI_CLI_CALL); true: taken over. Any thread, from
+  // the moment the transport listens.
+  std::function<bool(InboundRequest&)> other_requests;
+};
+
+}  // namespace arion

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_checkers/checked_engine.h"
+
+#include <array>
+#include <optional>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/status.h"
+#include "disks/replica_directory.h"
+
+namespace arion::sim {
+namespace {
+
+// Of what a mutation does; its length in the upper half.
+uint64_t Checksum(int64_t timestamp_us, absl::Span<const WriteOp> ops) {
+  uint32_t crc = 0;
+  uint64_t length = 0;
+  const auto add = [&](std::string_view bytes) {
+    crc = Crc32c(bytes, crc);
+    length += bytes.size();
+  };
+  std::array<char, 12> header;
+  StoreLittle(timestamp_us, header.data());
+  add({header.data(), sizeof(timestamp_us)});
+  for (const WriteOp& op : ops) {
+    StoreLittle(static_cast<uint32_t>(op.kind), header.data());
+    StoreLittle(op.expire_ts, header.data() + 4);
+    StoreLittle(static_cast<uint32_t>(op.key.size()), header.data() + 8);
+    add({header.data(), header.size()});
+    add(op.key);
+    add(op.value);
+  }
+  return length << 32 | crc;
+}
+
+class CheckedEngine : public Engine {
+ public:
+  CheckedEngine(std::unique_ptr<Engine> inner, SimNode& node, std::string server, PartitionId pid,
+                CommitChecker& checker, OpenEngines& open, CheckedEngineFactory::Times times)
+      : inner_(std::move(inner)),
+        node_(node),
+        server_(std::move(server)),
+        pid_(pid),
+        checker_(checker),
+        open_(open),
+        times_(times) {
+    open_[{server_, pid_}] = this;
+    checker_.Opened(server_, pid_, inner_->last_applied());
+  }
+  ~CheckedEngine() override { Forget(); }
+
+  Decree last_applied() const override { return inner_->last_applied(); }
+  Decree last_flushed() const override { return inner_->last_flushed(); }
+  Decree last_durable() const override { return inner_->last_durable(); }
+  absl::Status TryApply(Decree decree, int64_t timestamp_us,
+                        absl::Span<const WriteOp> ops) override {
+    if (node_.world().random().Percent(1)) return absl::UnavailableError("simulated: stalled");
+    return Apply(decree, timestamp_us, ops);
+  }
+  absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
+    constexpr uint64_t kNextToNothing = 100000;
+    if (node_.disk().free_bytes() < kNextToNothing && node_.world().random().Percent(30))
+      return absl::ResourceExhaustedError("simulated: a flush found no space");
+    const bool do_times_count = times_ == CheckedEngineFactory::Times::kCount;
+    checker_.Applied(server_, pid_, decree, Checksum(do_times_count ? timestamp_us : 0, ops));
+    if (decree != inner_->last_applied() + 1) {
+      return absl::InternalError(
+          "applied out of order");  // the checker holds it against the server
+    }
+    return inner_->Apply(decree, timestamp_us, ops);
+  }
+  absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
+    if (tier == ReadTier::kCacheOnly && node_.world().random().Percent(3))
+      return absl::UnavailableError("simulated: not in the cache");
+    return inner_->Get(raw_key, now, tier);
+  }
+  std::shared_ptr<const EngineView> View() const override { return inner_->View(); }
+  absl::Status Flush() override { return inner_->Flush(); }
+  absl::StatusOr<Decree> Checkpoint() override { return inner_->Checkpoint(); }
+  absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) override {
+    return inner_->NewestCheckpoint(hold);
+  }
+  uint64_t size_bytes() const override { return inner_->size_bytes(); }
+  absl::StatusOr<std::string> CompactFrom(const std::string& from, const CompactionTerms& terms,
+                                          std::atomic<bool>* cancelled) override {
+    return inner_->CompactFrom(from, terms, cancelled);
+  }
+  int64_t last_compacted_ms() const override { return inner_->last_compacted_ms(); }
+  absl::Status NoteCompacted(int64_t unix_ms) override { return inner_->NoteCompacted(unix_ms); }
+  absl::Status Close() override {
+    Forget();
+    return inner_->Close();
+  }
+
+ private:
+  void Forget() {
+    auto it = open_.find({server_, pid_});
+    if (it != open_.end() && it->second == this) open_.erase(it);
+  }
+
+  std::unique_ptr<Engine> inner_;
+  SimNode& node_;
+  std::string server_;
+  PartitionId pid_;
+  CommitChecker& checker_;
+  OpenEngines& open_;
+  const CheckedEngineFactory::Times times_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Engine>> CheckedEngineFactory::Open(
+    const std::string& data_directory) {
+  std::optional<ReplicaDirectoryName> name =
+      ParseReplicaDirectoryName(BaseName(ParentDirectory(data_directory)));
+  if (!name.has_value())
+    return absl::InvalidArgumentError(
+        absl::StrCat(data_directory, ": not in a replica's directory"));
+  ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, inner_.Open(data_directory));
+  events_.opened(name->pid, engine->last_applied());
+  return std::make_unique<CheckedEngine>(std::move(engine), node_, server_, name->pid, checker_,
+                                         open_, times_);
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_checkers/checkers.h"
+
+#include <absl/strings/str_cat.h>
+#include <absl/strings/str_format.h>
+
+#include <algorithm>
+
+#include "base/status.h"
+
+namespace arion::sim {
+
+void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree decree,
+                            uint64_t checksum) {
+  ++applications_;
+  checksum = std::max<uint64_t>(checksum, 1);
+  Partition& partition = partitions_[pid];
+  std::vector<uint64_t>& contents = partition.contents;
+  const auto index = static_cast<size_t>(std::max<int64_t>(decree.value() - 1, 0));
+  if (contents.size() <= index) contents.resize(index + 1);
+  if (contents[index] == 0) contents[index] = checksum;
+  if (contents[index] != checksum) {
+    violations_.push_back(absl::StrCat("C1/C3/I-08: ", Text(server), " applied to ", pid.ToString(),
+                                       " decree ", decree.value(),
+                                       " other content than a member before it"));
+  }
+  auto standing_at = partition.standing.find(server);
+  if (standing_at == partition.standing.end())
+    standing_at = partition.standing.emplace(server, Decree(0)).first;
+  Decree& standing = standing_at->second;
+  if (decree != standing + 1) {
+    violations_.push_back(absl::StrCat("C1: ", Text(server), " applied to ", pid.ToString(),
+                                       " decree ", decree.value(), " after ", standing.value()));
+  }
+  standing = decree;
+  partition.max_applied = std::max(partition.max_applied, decree);
+}
+
+void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decree) {
+  Partition& partition = partitions_[pid];
+  partition.standing.insert_or_assign(std::string(server), decree);
+  if (decree > partition.max_applied) {
+    violations_.push_back(absl::StrCat("C1: ", Text(server), " opened ", pid.ToString(),
+                                       " at decree ", decree.value(), ", which nobody applied"));
+  }
+}
+
+Decree CommitChecker::max_applied(PartitionId pid) const {
+  const auto it = partitions_.find(pid);
+  return it == partitions_.end() ? Decree(0) : it->second.max_applied;
+}
+
+void PrimaryChecker::Prepared(PartitionId pid, Ballot ballot, Endpoint sender) {
+  auto [it, is_first] = senders_.emplace(std::pair(pid, ballot), sender);
+  if (!is_first && it->second != sender) {
+    violations_.push_back(absl::StrCat("C2: ", pid.ToString(), " ballot ", ballot.value(),
+                                       " was used by ", it->second.ToString(), " and by ",
+                                       sender.ToString()));
+    it->second = sender;
+  }
+}
+
+void PrimaryChecker::Stored(PartitionId pid, Endpoint primary) {
+  primaries_[pid] = primary;
+  ever_primaries_.insert({pid, primary});
+}
+
+void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Asked what, Instant now) {
+  auto it = primaries_.find(pid);
+  if (it == primaries_.end() || !it->second.IsValid() || it->second == server) return;
+  if (what == Asked::kWrite && ever_primaries_.contains({pid, server})) return;
+  if (!reported_.insert({pid, server}).second) return;
+  violations_.push_back(
+      absl::StrFormat("C2: %s answered a client of %s at %.6f s, though %s was stored as primary",
+                      server.ToString(), pid.ToString(), static_cast<double>(now.nanos()) / 1e9,
+                      it->second.ToString()));
+}
+
+void BallotChecker::Stored(PartitionId pid, Ballot ballot) {
+  auto [it, is_first] = stored_.emplace(pid, ballot);
+  if (!is_first && ballot < it->second) {
+    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " fell from ",
+                                       it->second.value(), " to ", ballot.value()));
+  } else if (!is_first && ballot > it->second + 1) {
+    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " leapt from ",
+                                       it->second.value(), " to ", ballot.value()));
+  }
+  it->second = ballot;
+}
+
+void BallotChecker::Used(PartitionId pid, Ballot ballot) {
+  auto it = stored_.find(pid);
+  if (it != stored_.end() && ballot <= it->second) return;
+  if (!reported_.insert({pid, ballot}).second) return;
+  violations_.push_back(absl::StrCat("I-06: ", pid.ToString(), " ballot ", ballot.value(),
+                                     " was used before it was durable"));
+}
+
+namespace {
+
+struct Value {
+  const Operation* write = nullptr;  // null: the value before the first write
+  Instant first_end = Instant::InfiniteFuture();
+  Instant last_begin{INT64_MIN};
+  bool was_read = false;
+
+  bool IsForward() const { return first_end < last_begin; }
+};
+
+double Seconds(Instant instant) { return static_cast<double>(instant.nanos()) / 1e9; }
+
+std::string Quote(const std::string& value) {  // without its padding
+  return absl::StrCat("\"", value.substr(0, value.find('~')), "\"");
+}
+
+std::string Describe(const Value& value) {
+  return value.write == nullptr ? std::string("the initial value") : Quote(value.write->value);
+}
+
+void CheckKey(std::string_view key, const std::vector<const Operation*>& operations,
+              Violations* violations) {
+  std::map<std::string_view, Value> values;
+  Value& initial = values[""];
+  initial.first_end = Instant(INT64_MIN);
+  for (const Operation* operation : operations) {
+    if (operation->kind != Operation::Kind::kWrite) continue;
+    Value& value = values[operation->value];
+    value.write = operation;
+    value.last_begin = operation->invoked;
+    value.first_end = operation->returned;
+  }
+  for (const Operation* operation : operations) {
+    if (operation->kind != Operation::Kind::kRead || operation->outcome != Operation::Outcome::kOk)
+      continue;
+    auto it = values.find(operation->value);
+    if (it == values.end()) {
+      violations->push_back(absl::StrCat("C4: key ", Text(key), " read ", Quote(operation->value),
+                                         ", which nobody wrote"));
+      continue;
+    }
+    Value& value = it->second;
+    if (value.write != nullptr && value.write->outcome == Operation::Outcome::kRefused &&
+        !value.was_read) {
+      violations->push_back(absl::StrCat("C4: key ", Text(key), " read ", Describe(value),
+                                         ", whose write was refused"));
+    }
+    if (value.write != nullptr && operation->returned < value.write->invoked) {
+      violations->push_back(
+          absl::StrCat("C4: key ", Text(key), " read ", Describe(value), " before it was written"));
+    }
+    value.was_read = true;
+    value.first_end = std::min(value.first_end, operation->returned);
+    value.last_begin = std::max(value.last_begin, operation->invoked);
+  }
+
+  std::vector<const Value*> forward, backward;
+  for (const auto& [text, value] : values) {
+    bool happened =
+        value.was_read || value.write == nullptr || value.write->outcome == Operation::Outcome::kOk;
+    if (happened) (value.IsForward() ? forward : backward).push_back(&value);
+  }
+  auto clash = [&](const Value& a, const Value& b) {
+    violations->push_back(
+        absl::StrFormat("C4: key %s is not linearizable: %s was there from %.6f s to %.6f s, %s "
+                        "from %.6f s to %.6f s",
+                        Text(key), Describe(a), Seconds(a.first_end), Seconds(a.last_begin),
+                        Describe(b), Seconds(b.first_end), Seconds(b.last_begin)));
+  };
+  std::sort(forward.begin(), forward.end(),
+            [](const Value* a, const Value* b) { return a->first_end < b->first_end; });
+  const Value* longest = nullptr;  // of those begun, the one that lasts longest
+  for (const Value* value : forward) {
+    if (longest != nullptr && value->first_end < longest->last_begin &&
+        longest->first_end < value->last_begin) {
+      clash(*longest, *value);
+    }
+    if (longest == nullptr || longest->last_begin < value->last_begin) longest = value;
+  }
+  // A backward span [last_begin, first_end] inside a forward one: its operations all fall between,
+  // yet within that value.
+  for (const Value* value : backward) {
+    auto it = std::partition_point(forward.begin(), forward.end(), [&](const Value* f) {
+      return f->first_end < value->last_begin;
+    });
+    for (auto candidate = forward.begin(); candidate != it; ++candidate) {
+      if (value->first_end < (*candidate)->last_begin) clash(**candidate, *value);
+    }
+  }
+}
+
+}  // namespace
+
+Violations CheckLinearizable(const History& history) {
+  std::map<std::string_view, std::vector<const Operation*>> keys;
+  for (const Operation& operation : history.operations())
+    if (operation.kind != Operation::Kind::kIncrement) keys[operation.key].push_back(&operation);
+  Violations violations;
+  for (const auto& [key, operations] : keys) CheckKey(key, operations, &violations);
+  return violations;
+}
+
+}  // namespace arion::sim

@@ -1,0 +1,109 @@
+// What must hold in a whole cluster, whatever fails. Each checker is fed by the simulation and
+// keeps its violations as sentences; none trusts what the servers believe of themselves where it
+// can see what they did.
+//
+//   CommitChecker
+//     C1    within a ballot, what a secondary commits is a prefix of what its primary commits
+//     C3    what was committed before is a prefix of what a new primary commits
+//     I-08  members that applied the same decree applied the same content
+//     I-09  no engine stands at a decree that nobody applied
+//   PrimaryChecker
+//     C2    one primary at a time per partition: per ballot one sender of prepares, and nobody
+//           answers clients once another primary is stored
+//   BallotChecker
+//     I-06  ballots of a partition only rise by one, and are durable before they are used
+//   CheckLinearizable
+//     C4    an acknowledged write is never lost, a refused one never seen
+//   CheckCounters
+//     C4    the same of increments: each acknowledged one counts once, an undecided one at most once
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "sim_checkers/history.h"
+
+namespace arion::sim {
+
+using Violations = std::vector<std::string>;
+
+// Of all members of all partitions, for the whole run: a decree has one content.
+class CommitChecker {
+ public:
+  // `server` applied `decree` with content of this checksum.
+  void Applied(std::string_view server, PartitionId pid, Decree decree, uint64_t checksum);
+  // `server`'s engine was opened (a life began, a checkpoint was installed) and stands at `decree`.
+  void Opened(std::string_view server, PartitionId pid, Decree decree);
+  Decree max_applied(PartitionId pid) const;
+  int64_t applications() const { return applications_; }
+  const Violations& violations() const { return violations_; }
+
+ private:
+  struct Partition {
+    std::vector<uint64_t> contents;                       // [decree - 1]; 0: nobody applied it yet
+    std::map<std::string, Decree, std::less<>> standing;  // of each server's engine
+    Decree max_applied{0};
+  };
+
+  std::map<PartitionId, Partition> partitions_;
+  int64_t applications_ = 0;
+  Violations violations_;
+};
+
+// Who acts as primary.
+class PrimaryChecker {
+ public:
+  // A prepare of `ballot` left `sender`.
+  void Prepared(PartitionId pid, Ballot ballot, Endpoint sender);
+  // `primary` (invalid: none) is durable in the meta server's store.
+  void Stored(PartitionId pid, Endpoint primary);
+  // `server` answered a client of `pid` with OK. A write it committed as primary may wait for the
+  // engine (a full disk) and be answered when another leads; whether it was committed at all C4 and
+  // the histories judge.
+  enum class Asked : uint8_t { kRead, kWrite };
+  void Answered(PartitionId pid, Endpoint server, Asked what, Instant now);
+  const Violations& violations() const { return violations_; }
+
+ private:
+  std::map<std::pair<PartitionId, Ballot>, Endpoint> senders_;
+  std::map<PartitionId, Endpoint> primaries_;
+  std::set<std::pair<PartitionId, Endpoint>> ever_primaries_;
+  std::set<std::pair<PartitionId, Endpoint>> reported_;
+  Violations violations_;
+};
+
+// What the meta server stores.
+class BallotChecker {
+ public:
+  // `ballot` is durable in the meta server's store.
+  void Stored(PartitionId pid, Ballot ballot);
+  // A prepare of `ballot` was seen: it must have been stored.
+  void Used(PartitionId pid, Ballot ballot);
+  const Violations& violations() const { return violations_; }
+
+ private:
+  std::map<PartitionId, Ballot> stored_;
+  std::set<std::pair<PartitionId, Ballot>> reported_;
+  Violations violations_;
+};
+
+// Each key a register. Since written values are distinct, an order of the operations exists exactly
+// when no value was read that was not written, none before its write began, and no two values
+// exclude each other (Gibbons and Korach, 1997: each value holds from the first end of its
+// operations to the last begin; two such spans may not cross). O(n log n).
+Violations CheckLinearizable(const History& history);
+
+// Each key a counter from 0, incremented by one. With answers that tell the new value, an order of
+// the operations exists exactly when no value was told twice, none contradicts who returned before
+// whom began, and each is at least the acknowledged increments before it and at most those begun by
+// its end. O(n log n).
+Violations CheckCounters(const History& history);
+
+}  // namespace arion::sim

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim_workloads/table_churn.h"
+
+#include <absl/strings/str_cat.h>
+
+#include <utility>
+
+#include "sim_workloads/workload.h"
+
+namespace arion::sim {
+namespace {
+
+constexpr int kKeys = 10;
+constexpr const char* kNames[] = {"churn1", "churn2"};
+// By then no copy of what was asked before is on its way.
+constexpr absl::Duration kAllIsHeard = absl::Seconds(5);
+
+// Always the same under one name: a creation that comes late makes no other table.
+int32_t PartitionsOf(const std::string& table) { return table == kNames[0] ? 1 : 3; }
+
+}  // namespace
+
+TableChurn::TableChurn(SimWorld& world, SimNetwork& network, History& history, Coverage& coverage,
+                       Endpoint meta, int replica_count)
+    : world_(world),
+      history_(history),
+      coverage_(coverage),
+      meta_(meta),
+      replica_count_(replica_count),
+      node_(&world.AddNode("churn")),
+      environment_(&node_->Start()),
+      transport_(std::make_unique<SimTransport>(network, *node_, Endpoint{0x0a0001feu, 1000})),
+      strand_(environment_->NewStrand("churn")),
+      admin_(std::make_unique<ProbeClient>(*transport_, strand_)) {}
+
+TableChurn::~TableChurn() {
+  node_->Crash(CrashMode::kProcess);  // nothing calls back any more
+}
+
+void TableChurn::After(absl::Duration pause, Step step) {
+  strand_->PostAfter(pause, [this, step] { (this->*step)(); });
+}
+
+void TableChurn::BeginCycle() {
+  if (!IsIdle()) return;
+  ++cycle_;
+  table_ = kNames[world_.random().Below(std::size(kNames))];
+  app_id_ = 0;
+  drops_ = 0;
+  is_to_be_recalled_ = world_.random().Coin();
+  strand_->Post([this] { Create(); });
+}
+
+void TableChurn::Create() {
+  CreateAppRequest request;
+  request.app_name = table_;
+  request.options.partition_count = PartitionsOf(table_);
+  request.options.replica_count = replica_count_;
+  request.options.success_if_exist = true;
+  request.options.app_type = "pegasus";
+  request.options.is_stateful = true;
+  admin_->CreateTable(meta_, request, [this](CreateAppResponse response) {
+    // Without an answer it may be there or not: then it is dropped unseen.
+    if (response.err != ErrorCode::kOk) return is_hurried_ ? Drop() : Again(&TableChurn::Create);
+    app_id_ = response.appid;
+    Created();
+  });
+}
+
+void TableChurn::Created() {
+  // One that knows no former table of the name.
+  ClusterClientOptions options;
+  options.meta_servers = {meta_};
+  options.timeout = absl::Seconds(2);
+  options.write_retries = WriteRetries::kAfterRefusals;
+  client_ = ClusterClient::Create(*environment_, *transport_, strand_, options);
+  if (names_used_.insert(table_).second) return WriteForAWhile();
+  Read(0, world_.now() + absl::Seconds(10), [this](bool all) {
+    if (all) coverage_.Hit(Probe::kTableOfAnOldName);
+    WriteForAWhile();
+  });
+}
+
+void TableChurn::Read(int key, Instant until, absl::AnyInvocable<void(bool all)> done) {
+  if (key == kKeys) return done(true);
+  if (is_hurried_ || world_.now() >= until) return done(false);
+  const Register record{table_, absl::StrCat(key), absl::StrCat("churn ", cycle_, " ", key)};
+  ReadRegister(world_, history_, *client_, record,
+               [this, key, until, done = std::move(done)](bool ok) mutable {
+                 if (ok) return Read(key + 1, until, std::move(done));
+                 strand_->PostAfter(absl::Milliseconds(500),
+                                    [this, key, until, done = std::move(done)]() mutable {
+                                      Read(key, until, std::move(done));
+                                    });
+               });
+}
+
+void TableChurn::WriteForAWhile() {
+  Write(world_.now() + world_.random().Between(absl::ZeroDuration(), absl::Seconds(12)));
+}
+
+void TableChurn::Write(Instant until) {
+  if (is_hurried_ || world_.now() >= until) return Drop();
+  const std::string key = absl::StrCat(world_.random().Below(kKeys));
+  WriteRegister(world_, history_, *client_, {table_, key, absl::StrCat("churn ", cycle_, " ", key)},
+                absl::StrCat("churn.", ++values_), [this, until](bool) {
+                  strand_->PostAfter(absl::Milliseconds(world_.random().Below(200)),
+                                     [this, until] { Write(until); });
+                });
+}
+
+void TableChurn::Drop() {
+  DropAppRequest request;
+  request.app_name = table_;
+  request.options.success_if_not_exist = true;
+  request.options.reserve_seconds =
+      is_to_be_recalled_ ? world_.random().Between(10, 25) : world_.random().Between(1, 20);
+  admin_->DropTable(meta_, request, [this](ErrorCode error) {
+    if (error != ErrorCode::kOk) return Again(&TableChurn::Drop);
+    if (app_id_ != 0 && dropped_.insert(app_id_).second) coverage_.Hit(Probe::kTableDropped);
+    ++drops_;
+    After(kAllIsHeard, &TableChurn::Dropped);
+  });
+}
+
+void TableChurn::Dropped() {
+  if (app_id_ != 0 && std::exchange(is_to_be_recalled_, false) && !is_hurried_) return Recall();
+  // Once more: a creation or recall that was heard twice may have come behind the first.
+  if (drops_ < 2) return Drop();
+  table_.clear();
+}
+
+void TableChurn::Recall() {
+  dropped_.erase(app_id_);
+  drops_ = 0;  // one that nobody answered may come later than a refusal
+  RecallAppRequest request;
+  request.app_id = app_id_;
+  admin_->RecallTable(meta_, request, [this](ErrorCode error) {
+    if (error == ErrorCode::kOk || error == ErrorCode::kAppExist) return Recalled();
+    // Its time is over (by a clock that leapt), or a creation that was heard twice took its name.
+    const bool is_refused =
+        error == ErrorCode::kAppNotExist || error == ErrorCode::kInvalidParameters;
+    return is_refused || is_hurried_ ? Drop() : Again(&TableChurn::Recall);
+  });
+}
+
+void TableChurn::Recalled() {
+  Read(0, world_.now() + absl::Seconds(20), [this](bool all) {
+    if (all) coverage_.Hit(Probe::kRecalledTableRead);
+    WriteForAWhile();
+  });
+}
+
+}  // namespace arion::sim

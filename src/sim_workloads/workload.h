@@ -1,0 +1,120 @@
+// Workload: clients that write and read a few keys and ask all else the data API has, through the
+// real client, each on a node of its own; and a prober that asks servers a client would not ask.
+// Everything they did is in the two histories.
+//
+// Shapes   Each client has several loops: think, operate, note the outcome. Now and then a client
+//          is born again and knows no routes. Values are distinct. Threads: the world's.
+// Lifetime World, network and histories outlive it.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "client/cluster_client.h"
+#include "sim/sim_transport.h"
+#include "sim_checkers/history.h"
+#include "sim_workloads/data_workload.h"
+#include "sim_workloads/probe_client.h"
+
+namespace arion::sim {
+
+struct WorkloadTable {
+  std::string name;
+  int32_t app_id = 0;  // for the prober
+  int32_t partition_count = 0;
+};
+
+// A record that is a register of the history, under a name that tells its table from another of the
+// same name.
+struct Register {
+  std::string table;
+  std::string hash_key;
+  std::string name;
+  int ttl_seconds = 0;
+  bool may_seem_expired =
+      false;  // to a server with a wrong clock: that it is not there tells nothing
+};
+void WriteRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+                   std::string value, absl::AnyInvocable<void(bool ok)> done);
+void ReadRegister(SimWorld& world, History& history, ClusterClient& client, const Register& record,
+                  absl::AnyInvocable<void(bool ok)> done);
+
+struct WorkloadOptions {
+  std::vector<WorkloadTable> tables;  // keys take turns
+  std::vector<Endpoint> meta_servers;
+  std::vector<Endpoint> servers;
+  int clients = 3;
+  int loops = 2;  // per client
+  int keys = 6;
+  int ttl_seconds = 0;         // of registers, that pass for no clock that is right; 0: none
+  size_t value_bytes_max = 0;  // values are padded up to this, each to its own length
+  double write_percent = 50;
+  int counters = 2;
+  double increment_percent = 15;
+  double data_percent = 30;   // of what clients do: the whole data API (data_workload.h)
+  double expiry_percent = 0;  // as DataWorkloadOptions
+  absl::Duration think_max = absl::Milliseconds(200);
+  double hurry_percent = 0;  // of each 20 s: thinking takes a tenth of that
+  absl::Duration timeout = absl::Seconds(4);
+};
+
+class Workload {
+ public:
+  Workload(SimWorld& world, SimNetwork& network, History& history, DataHistory& data_history,
+           WorkloadOptions options);
+  ~Workload();
+
+  void Start();
+  // No new operations; those under way go on.
+  void Stop() { is_running_ = false; }
+  bool IsQuiet() const { return under_way_ == 0; }
+  // Reads and writes each key, increments each counter, reads all data and writes to each partition
+  // through a fresh client, all clocks being right by then; `done` gets false if any was not OK.
+  void Verify(absl::AnyInvocable<void(bool)> done);
+
+ private:
+  std::vector<std::string> Keys() const;
+  Register RegisterOf(const std::string& key) const;
+  static std::string RawKey(const std::string& key);
+  const WorkloadTable& TableOf(const std::string& key) const;
+
+  struct ClientNode {
+    SimNode* node = nullptr;
+    Endpoint endpoint;
+    int lives = 0;
+    SimEnvironment* environment = nullptr;
+    std::unique_ptr<SimTransport> transport;
+    StrandPtr strand;
+    std::shared_ptr<ClusterClient> client;
+    std::unique_ptr<ProbeClient> probe;
+    std::vector<size_t> writes_under_way;  // indices in the history
+    int64_t operations_under_way = 0;
+  };
+  void Begin(ClientNode& client);
+  void End(ClientNode& client);
+  void Loop(ClientNode& client);
+  void Operate(ClientNode& client);
+  void Probe(ClientNode& client);
+  void Done(ClientNode& client);
+  void Write(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done);
+  void Read(ClientNode& client, const std::string& key, absl::AnyInvocable<void(bool ok)> done);
+  void Increment(ClientNode& client, const std::string& counter,
+                 absl::AnyInvocable<void(bool ok)> done);
+  std::vector<std::string> Counters() const;
+  std::string NewValue(const ClientNode& client);
+
+  SimWorld& world_;
+  SimNetwork& network_;
+  History& history_;
+  WorkloadOptions options_;
+  std::vector<std::unique_ptr<ClientNode>> clients_;  // the last one is the prober
+  bool is_running_ = false;
+  bool are_clocks_right_ = false;
+  int64_t under_way_ = 0;
+  int64_t next_value_ = 1;
+  DataWorkload data_;
+};
+
+}  // namespace arion::sim

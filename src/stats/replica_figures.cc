@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "stats/replica_figures.h"
+
+#include <algorithm>
+
+namespace arion {
+namespace {
+
+template <size_t N>
+void AddTo(const std::array<uint64_t, N>& more, std::array<uint64_t, N>* sums) {
+  for (size_t i = 0; i < N; ++i) (*sums)[i] += more[i];
+}
+
+}  // namespace
+
+void ReplicaFigures::SetPlace(std::string disk_tag, std::shared_ptr<const LogGauges> log) {
+  const std::lock_guard lock(mutex_);
+  disk_ = std::move(disk_tag);
+  log_ = std::move(log);
+}
+
+void ReplicaFigures::SetEngine(std::shared_ptr<const EngineMeter> engine) {
+  const std::lock_guard lock(mutex_);
+  if (engine == engine_) return;
+  if (engine_ != nullptr) AddTo(engine_->Counts(), &earlier_engines_);
+  engine_ = std::move(engine);
+}
+
+void ReplicaFigures::Note(const Watermarks& marks, Instant now) {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  if (role_since_.load(kRelaxed) == 0 || marks.role != role_.load(kRelaxed)) {
+    role_.store(marks.role, kRelaxed);
+    role_since_.store(now.nanos(), kRelaxed);
+  }
+  const int64_t committed = marks.last_committed.value();
+  if (marks.last_prepared.value() <= committed)
+    uncommitted_since_.store(0, kRelaxed);
+  else if (uncommitted_since_.load(kRelaxed) == 0 || committed != committed_.load(kRelaxed))
+    uncommitted_since_.store(now.nanos(), kRelaxed);
+  committed_.store(committed, kRelaxed);
+  applied_.store(marks.last_applied.value(), kRelaxed);
+}
+
+ReplicaFigures::Now ReplicaFigures::Read(Instant now) const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const auto since = [now](int64_t nanos) {
+    return nanos == 0 ? absl::ZeroDuration() : std::max(now - Instant(nanos), absl::ZeroDuration());
+  };
+  Now read;
+  read.role = role_.load(kRelaxed);
+  read.in_role = since(role_since_.load(kRelaxed));
+  read.uncommitted = since(uncommitted_since_.load(kRelaxed));
+  const int64_t applied = applied_.load(kRelaxed);
+  read.unapplied = std::max<int64_t>(0, committed_.load(kRelaxed) - applied);
+  const std::lock_guard lock(mutex_);
+  read.disk = disk_;
+  if (log_ != nullptr) {
+    read.log_files = log_->files.value();
+    read.log_bytes = log_->bytes.value();
+  }
+  return read;
+}
+
+ReplicaFigures::Counts ReplicaFigures::ReadCounts() const {
+  Counts counts;
+  for (size_t i = 0; i < kReplicaCounts; ++i)
+    counts[i] = counts_[i].load(std::memory_order_relaxed);
+  return counts;
+}
+
+ReplicaFigures::EngineTotals ReplicaFigures::ReadEngineCounts() const {
+  const std::lock_guard lock(mutex_);
+  EngineTotals totals = earlier_engines_;
+  if (engine_ != nullptr) AddTo(engine_->Counts(), &totals);
+  return totals;
+}
+
+EngineFigures ReplicaFigures::ReadEngine() const {
+  std::shared_ptr<const EngineMeter> engine;
+  EngineTotals earlier;
+  {
+    const std::lock_guard lock(mutex_);
+    engine = engine_;
+    earlier = earlier_engines_;
+  }
+  EngineFigures figures = engine == nullptr ? EngineFigures{} : engine->Read();
+  AddTo(earlier, &figures.counts);
+  return figures;
+}
+
+}  // namespace arion

@@ -1,0 +1,61 @@
+// SlowRequests keeps the last requests of one server that took long, and where a write's time went.
+//
+// Threads   Thread-safe; Add is rare.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/time/time.h>
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error_code.h"
+#include "base/ids.h"
+#include "stats/request_stats.h"
+
+namespace arion {
+
+struct SlowRequest {
+  int64_t ended_at_us = 0;  // wall clock
+  PartitionId pid;
+  std::string table;
+  RequestKind kind = RequestKind::kGet;
+  Endpoint from;
+  int64_t nanos = 0;
+  uint64_t asked_bytes = 0;
+  uint64_t answered_bytes = 0;
+  ErrorCode error = ErrorCode::kOk;
+  std::optional<StageNanos> stages;  // of writes that were logged
+};
+
+class SlowRequests {
+ public:
+  static constexpr size_t kKept = 512;
+
+  // Requests that take as long are to be added.
+  absl::Duration kept_from() const { return absl::Nanoseconds(kept_from_nanos_.load()); }
+  void SetKeptFrom(absl::Duration least) { kept_from_nanos_ = absl::ToInt64Nanoseconds(least); }
+
+  void Add(SlowRequest request) {
+    const std::lock_guard lock(mutex_);
+    if (last_.size() == kKept) last_.pop_front();
+    last_.push_back(std::move(request));
+  }
+  // Oldest first.
+  std::vector<SlowRequest> Last() const {
+    const std::lock_guard lock(mutex_);
+    return {last_.begin(), last_.end()};
+  }
+
+ private:
+  std::atomic<int64_t> kept_from_nanos_{0};
+  mutable std::mutex mutex_;
+  std::deque<SlowRequest> last_;  // guarded by mutex_
+};
+
+}  // namespace arion

@@ -1,0 +1,69 @@
+// WriteTimes remembers when each mutation of a primary passed its stages, until its clients are
+// answered.
+//
+// Shapes    The last kRemembered mutations; of an older one nothing is known any more.
+// Threads   Strand-bound.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "base/ids.h"
+#include "base/instant.h"
+#include "stats/request_stats.h"
+
+namespace arion {
+
+class WriteTimes {
+ public:
+  static constexpr size_t kRemembered = 64;
+  struct Times {
+    Decree decree;
+    Instant appended, submitted, durable, committed;  // Instant(): not yet
+  };
+
+  void Appended(Decree decree, uint64_t sequence, Instant now) {
+    if (ring_ == nullptr) ring_ = std::make_unique<Ring>();
+    ring_->times[At(decree)] = {.decree = decree, .appended = now};
+    ring_->logging[sequence % kRemembered] = decree;
+  }
+  // `submitted`: when the log's write with it began.
+  void Durable(uint64_t sequence, Instant submitted, Instant now) {
+    if (ring_ == nullptr) return;
+    Times& times = ring_->times[At(ring_->logging[sequence % kRemembered])];
+    if (times.durable != Instant()) return;
+    times.submitted = submitted;
+    times.durable = now;
+  }
+  void Committed(Decree decree, Instant now) {
+    if (ring_ == nullptr) return;
+    Times& times = ring_->times[At(decree)];
+    if (times.decree == decree) times.committed = now;
+  }
+  // Null: not known, or not all of it.
+  const Times* Find(Decree decree) const {
+    if (ring_ == nullptr) return nullptr;
+    const Times& times = ring_->times[At(decree)];
+    const bool is_whole =
+        times.decree == decree && times.durable != Instant() && times.committed != Instant();
+    return is_whole ? &times : nullptr;
+  }
+
+ private:
+  struct Ring {
+    std::array<Times, kRemembered> times;
+    std::array<Decree, kRemembered> logging;  // by sequence
+  };
+  static size_t At(Decree decree) { return static_cast<uint64_t>(decree.value()) % kRemembered; }
+
+  std::unique_ptr<Ring> ring_;  // of a replica that was primary
+};
+
+// How long each stage took of a write that arrived then. Where one event is noticed late, the later
+// stage is the shorter for it; none is below zero.
+StageNanos StagesOf(const WriteTimes::Times& times, Instant arrived, Instant applied,
+                    Instant answered);
+
+}  // namespace arion

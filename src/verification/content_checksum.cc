@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "verification/content_checksum.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/coding.h"
+#include "base/crc.h"
+#include "base/value_schema.h"
+
+namespace arion {
+namespace {
+
+// A change of one bit changes half of the result's (splitmix64's finalizer).
+uint64_t Mixed(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+uint64_t KeyHash(std::string_view key) { return Mixed(Crc64(key)); }
+
+uint64_t RecordHash(uint64_t key_hash, std::string_view value, uint32_t expire_ts) {
+  return Mixed(key_hash ^ Mixed(Crc64(value) + value.size()) ^
+               Mixed(uint64_t{expire_ts} + (uint64_t{1} << 32)));
+}
+
+}  // namespace
+
+absl::StatusOr<uint64_t> ContentChecksum::Continue(const EngineView& view, uint64_t bytes_max) {
+  uint64_t bytes = 0;
+  const auto walk = view.WalkAside({.first = next_});
+  for (; walk->Valid() && bytes < bytes_max; walk->Next()) {
+    bytes += walk->key().size() + walk->value().size();
+    Add(*walk);
+    next_.assign(walk->key()).append(1, '\0');
+  }
+  if (!walk->status().ok()) return walk->status();
+  is_done_ = !walk->Valid();
+  bytes_ += static_cast<int64_t>(bytes);
+  return bytes;
+}
+
+void ContentChecksum::Add(const RecordIterator& record) {
+  const std::string_view key = record.key();
+  const bool is_ours = terms_.partition_count <= 1 ||
+                       PartitionHash(key) % static_cast<uint64_t>(terms_.partition_count) ==
+                           static_cast<uint64_t>(terms_.partition_index);
+  if (!is_ours || IsExpired(record.expire_ts(), terms_.expires_after)) {
+    ++left_out_;
+    return;
+  }
+  const uint64_t key_hash = KeyHash(key);
+  if (key.size() <= kRangeKeyBytesMax && std::countr_zero(key_hash) >= zeros_) {
+    ranges_.push_back({.first = std::string(key)});
+    if (ranges_.size() > kRangesMax) JoinRanges();
+  }
+  const uint64_t hash = RecordHash(key_hash, record.value(), record.expire_ts());
+  ++records_;
+  sum_ += hash;
+  ++ranges_.back().records;
+  ranges_.back().sum += hash;
+}
+
+void ContentChecksum::JoinRanges() {
+  while (ranges_.size() > kRangesMax / 2) {
+    ++zeros_;
+    std::vector<Range> fewer;
+    for (Range& range : ranges_) {
+      if (fewer.empty() || std::countr_zero(KeyHash(range.first)) >= zeros_) {
+        fewer.push_back(std::move(range));
+      } else {
+        fewer.back().records += range.records;
+        fewer.back().sum += range.sum;
+      }
+    }
+    ranges_ = std::move(fewer);
+  }
+}
+
+}  // namespace arion

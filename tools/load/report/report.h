@@ -1,0 +1,36 @@
+// Report: all that a run of the tool has to say at its end, and its forms for programs and browsers
+// (for people: report_text.h).
+//
+// Shapes    JSON: latencies in microseconds, one object. HTML: one file, uPlot within it: it needs no
+//           network.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tools/load/report/slo.h"
+#include "tools/load/run/phase.h"
+#include "tools/load/workload/ledger.h"
+
+namespace arion::load {
+
+struct Report {
+  std::vector<std::pair<std::string, std::string>> configuration;
+  std::vector<PhaseResult> phases;
+  std::optional<Ledger::Verdict> verdict;
+  Instant began;  // what violations' times count from
+  std::vector<SloOutcome> slos;
+  std::vector<std::string> events;  // of --chaos: "12s began: COMMAND"
+  size_t chaos_left = 0;            // of its commands, those that never ran
+  std::string ended;                // "done", or what cut it short
+};
+
+inline constexpr double kPercentiles[] = {50, 90, 95, 99, 99.9, 99.99};
+
+std::string JsonOf(const Report& report);
+std::string HtmlOf(const Report& report);
+
+}  // namespace arion::load

@@ -1,0 +1,124 @@
+// Driver carries a phase's operations out: as many under way as there are "threads", each begun in the
+// callback of the last (closed loop) or when it is meant to start (open loop).
+//
+// Shapes    One lane a table object (each a client of its own, with its own thread); the threads are
+//           shared out among the lanes. In an open loop an operation that finds all threads busy waits,
+//           and its intended latency counts from when it was meant to start.
+// Threads   Thread-safe. Callbacks run on the clients' threads.
+// Lifetime  Outlives what is under way: destroy it when IsIdle(). Tables, clock, keys, measurements and
+//           ledger outlive it.
+// Promises  After Stop, or the last operation, nothing is begun; IsIdle() once all have ended.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+#include <absl/time/time.h>
+#include <arion/async_table.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "env/clock.h"
+#include "tools/load/run/measurements.h"
+#include "tools/load/run/pacing.h"
+#include "tools/load/workload/history.h"
+#include "tools/load/workload/ledger.h"
+#include "tools/load/workload/operations.h"
+
+namespace arion::load {
+
+struct DriverOptions {
+  int64_t threads = 1;                                     // at least one a lane
+  std::optional<Pacing> pacing = {};                       // none: closed loop
+  int64_t operations_max = INT64_MAX;                      // to start
+  absl::Duration start_within = absl::InfiniteDuration();  // none is begun later than this
+  uint64_t run = 0;                                        // Stamp::run
+  int64_t first_sequence = 0;                              // Stamp::sequence of the first operation
+  ReadTime read_time = ReadTime::kDuringRun;
+};
+
+class Driver {
+ public:
+  using Next = std::function<std::optional<Operation>()>;  // none: that was the last
+  // `ledger`: none: reads are not judged.
+  struct World {
+    const Clock& clock;
+    std::vector<AsyncTable*> lanes;
+    const KeyNames& keys;
+    Measurements& measurements;
+    Ledger* ledger = nullptr;
+    History* history = nullptr;  // none: none is written
+  };
+  Driver(World world, Next next, DriverOptions options);
+
+  // The phase begins now.
+  void Begin();
+  // Starts what is due. To be called at NextStart() again, and after each callback it is anyway.
+  void Launch();
+  // When something is due that no callback will start; InfiniteFuture: nothing for now.
+  Instant NextStart();
+  void Stop();
+
+  bool IsIdle();  // nothing under way, nothing to begin
+  // Since when nothing is begun any more; none: it goes on.
+  std::optional<Instant> ended_at();
+  int64_t started();
+  // Of an open loop: how late the next operation is, and how many are.
+  absl::Duration Delay();
+  int64_t Behind();
+  // How late operations of an open loop began.
+  struct Lateness {
+    absl::Duration worst;
+    absl::Duration last;        // of the last one
+    absl::Duration last_meant;  // when that was meant to start, since the phase's start
+  };
+  Lateness lateness();
+
+ private:
+  struct UnderWay;
+  using UnderWayPtr = std::shared_ptr<UnderWay>;
+
+  void LaunchOn(size_t lane);
+  UnderWayPtr TakeNext(size_t lane);
+  bool HasEnded(Instant now);
+  void EndAt(Instant now);
+  void Start(const UnderWayPtr& work);
+  void StartRead(const UnderWayPtr& work);
+  void StartPut(const UnderWayPtr& work);
+  void StartRemove(const UnderWayPtr& work);
+  void StartScan(const UnderWayPtr& work);
+  void ContinueScan(const UnderWayPtr& work);
+  void StartMultiGet(const UnderWayPtr& work);
+  void StartMultiPut(const UnderWayPtr& work);
+  void End(const UnderWayPtr& work, const absl::Status& status);
+  // Verification, where there is a ledger.
+  void NoteWriteBegins(UnderWay& work, Ledger::Write::Means means);
+  void NoteWriteEnds(const UnderWay& work, const absl::Status& status);
+  void NoteReadBegins(const UnderWay& work, int64_t count);
+  void NoteRowsRead(const UnderWay& work, int64_t count, const std::vector<Row>& rows,
+                    int64_t complete_before);
+  void NoteRead(const UnderWay& work, int64_t record, std::optional<std::string_view> value);
+  void NoteReadFailed(const UnderWay& work, int64_t count);
+  PutOptions PutOptionsOf(const Operation& operation) const;
+  int64_t CountWithinHashKey(const Operation& operation) const;
+
+  const World world_;
+  const Next next_;
+  const DriverOptions options_;
+
+  std::atomic<size_t> next_lane_ = 0;
+  std::mutex mutex_;  // guards all below
+  Instant begin_;
+  int64_t started_ = 0;
+  Lateness lateness_;
+  std::optional<Instant> ended_at_;
+  std::vector<int64_t> room_;  // by lane: threads that are free
+  int64_t under_way_ = 0;
+};
+
+}  // namespace arion::load

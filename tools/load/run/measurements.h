@@ -1,0 +1,68 @@
+// Measurements: latencies and outcomes of operations, gathered on the clients' threads, taken away
+// once a second.
+//
+// Units     Nanoseconds. Service latency counts from the moment an operation was started; intended
+//           latency from the moment it was meant to start, so a stall counts for everything it delayed.
+//           Only what succeeded, "not found" included, has a latency; errors are counted by code.
+// Threads   Record: thread-safe, cheapest where each thread has its own slot. SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/instant.h"
+#include "tools/load/run/latency_histogram.h"
+#include "tools/load/workload/workload.h"
+
+namespace arion::load {
+
+struct KindTally {
+  LatencyHistogram service;
+  LatencyHistogram intended;
+  uint64_t not_found = 0;  // of those in the histograms
+  std::map<absl::StatusCode, uint64_t> errors;
+  std::map<absl::StatusCode, std::string> first_error;  // its text
+
+  uint64_t Errors() const;
+  uint64_t Operations() const { return service.count() + Errors(); }
+};
+
+struct Tally {
+  std::array<KindTally, kKinds> kinds;
+
+  void Add(const Tally& other);
+  uint64_t Operations() const;
+  uint64_t Succeeded() const;
+  uint64_t Errors() const { return Operations() - Succeeded(); }
+};
+
+class Measurements {
+ public:
+  explicit Measurements(size_t slots);
+
+  struct Sample {
+    Kind kind = Kind::kRead;
+    Instant intended;
+    Instant started;
+    Instant ended;
+  };
+  // `status`: NotFound is an outcome like success.
+  void Record(size_t slot, const Sample& sample, const absl::Status& status);
+  // What was recorded since the last time.
+  Tally Take();
+
+ private:
+  struct Slot {
+    std::mutex mutex;
+    Tally tally;  // guarded by mutex
+  };
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace arion::load

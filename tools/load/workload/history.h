@@ -1,0 +1,51 @@
+// History: each operation on a record as a line of JSON, for a checker of linearizability (each key is a
+// register: porcupine's model of one, run key by key).
+//
+// Shapes    {"key":"user1","op":"write","value":"5-17","call":ns,"return":ns}: op is read, write or
+//           remove; a value is run-sequence, null none; "return" is null where no answer came, so that
+//           the write may happen at any time. What was refused or failed to read is left out. Damaged
+//           values read "damaged". Lines stand in the order of their ends.
+// Errors    status(): the first write that failed; what follows is dropped.
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/status/status.h>
+
+#include <cstdint>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/instant.h"
+#include "tools/load/workload/operations.h"
+
+namespace arion::load {
+
+class History {
+ public:
+  explicit History(const std::string& path);
+
+  struct Entry {
+    RecordKey key;
+    std::string_view operation;        // "read", "write", "remove"
+    std::optional<std::string> value;  // as ValueText
+    Instant call;
+    std::optional<Instant> end;  // none: no answer
+  };
+  void Add(const Entry& entry);
+  absl::Status Close();
+
+  static std::string ValueText(std::string_view value);
+  static std::string ValueText(uint64_t run, int64_t sequence);
+
+ private:
+  const std::string path_;
+  std::mutex mutex_;
+  std::ofstream file_;   // guarded by mutex_
+  absl::Status status_;  // guarded by mutex_
+};
+
+}  // namespace arion::load

@@ -1,0 +1,120 @@
+// Ledger: what was written to each record and what was said of it, so that every read can be judged
+// against what was acknowledged.
+//
+// Shapes    A record is a register. A read from `began` to `ended` may return the value of write c if
+//           no write that began after c had ended was acknowledged before `began`. A write without an
+//           answer may take effect at any time; a refused one never does. A write that a read has
+//           returned had ended when that read did: later reads go on from there. What was there
+//           before this run is one unknown value, or none.
+//           Needs writes that are not sent again once they may have happened.
+// Cost      Some 150 bytes a record that was touched.
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+#include <absl/status/statusor.h>
+#include <absl/time/time.h>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/instant.h"
+#include "tools/load/workload/value_codec.h"
+
+namespace arion::load {
+
+struct Violation {
+  enum class Type {
+    kLost,   // no value, or after the run an older one, where a later write was acknowledged
+    kStale,  // an older value than the last acknowledged one
+    kMixed,  // no whole value of this record
+  };
+  Type type = Type::kLost;
+  int64_t record = 0;
+  Instant at;
+  std::string text;
+  std::string key;  // filled in by whoever reports it
+};
+std::string_view NameOf(Violation::Type type);
+
+enum class WriteOutcome { kAcknowledged, kRefused, kUnknown };
+enum class ReadTime { kDuringRun, kAfterRun };
+
+class Ledger {
+ public:
+  explicit Ledger(uint64_t run) : run_(run) {}
+
+  struct Write {
+    int64_t record = 0;
+    int64_t sequence = 0;
+    enum class Means { kPut, kRemove } means = Means::kPut;
+    absl::Duration ttl = absl::InfiniteDuration();
+  };
+  void WriteBegins(const Write& write, Instant now);
+  void WriteEnds(int64_t record, int64_t sequence, WriteOutcome outcome, Instant now);
+
+  void ReadBegins(int64_t record, Instant now);
+  struct Read {
+    int64_t record = 0;
+    Instant began;
+    ReadTime time = ReadTime::kDuringRun;
+  };
+  // `value`: none: there is no such record.
+  void ReadEnds(const Read& read, std::optional<std::string_view> value, Instant now);
+  // It failed, or did not come as far as this record.
+  void ReadEndsWithout(const Read& read);
+
+  std::vector<int64_t> Records() const;  // that were written to, ascending
+  struct Verdict {
+    int64_t reads = 0;                       // judged
+    int64_t unchecked = 0;                   // records that no read after the run was judged of
+    std::array<int64_t, 3> violations = {};  // by type
+    std::vector<Violation> first;            // the first kKept of them
+    int64_t Total() const { return violations[0] + violations[1] + violations[2]; }
+  };
+  static constexpr size_t kKept = 100;
+  Verdict verdict() const;
+
+ private:
+  struct Candidate {
+    int64_t sequence = 0;  // kBefore: what was there before this run
+    Instant began;
+    Instant ended = Instant::InfiniteFuture();
+    Instant expires = Instant::InfiniteFuture();
+    Write::Means means = Write::Means::kPut;
+  };
+  struct Record {
+    std::vector<Candidate> candidates = {
+        {.sequence = kBefore, .began = kLongAgo, .ended = kLongAgo}};
+    std::vector<Instant> reads;  // when those under way began
+    bool is_checked = false;     // a read after the run was judged
+  };
+  struct Shard {
+    mutable std::mutex mutex;
+    absl::flat_hash_map<int64_t, Record> records;  // guarded by mutex, as all below
+    Verdict verdict;
+  };
+  static constexpr int64_t kBefore = -1;
+  static constexpr Instant kLongAgo = Instant(INT64_MIN);
+  static constexpr size_t kShards = 64;
+
+  Shard& ShardOf(int64_t record) { return shards_[static_cast<uint64_t>(record) % kShards]; }
+  static bool IsWritten(const Record& record);
+  static Instant SupersededBefore(const Record& record, Instant time);
+  static void Prune(Record& record, Instant now);
+  static void EndRead(Record& record, Instant began);
+  bool Fits(const Candidate& candidate, const std::optional<Stamp>& stamp, Instant now) const;
+  void Judge(Shard& shard, Record& record, const Read& read, const std::optional<Stamp>& stamp,
+             Instant now);
+  static void Note(Shard& shard, Violation violation);
+
+  const uint64_t run_;
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace arion::load
