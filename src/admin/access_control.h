@@ -11,8 +11,8 @@
 // Errors    RPC: ERR_ACL_DENY; of another cluster's server: ERR_CLUSTER_NOT_FOUND; of who may be of ours:
 //           ERR_HANDLER_NOT_FOUND. HTTP: 401, 403.
 // Threads   Thread-safe.
-// Promises  A1  Neither a token nor a part of one reaches a log, a page or an error.
-//           A2  How long a comparison takes says nothing of the token.
+// Promises  access_control/A1  Neither a token nor a part of one reaches a log, a page or an error.
+//           access_control/A2  How long a comparison takes says nothing of the token.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

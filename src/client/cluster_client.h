@@ -8,9 +8,10 @@
 //           as in include/arion/client.h.
 // Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, never
 //           inline, unless this is destroyed first.
-// Promises  K3  A write whose status is neither OK nor DeadlineExceeded has not happened and will
-//               not.
-//           K4  With WriteRetries::kAfterRefusals what may have happened is not sent again.
+// Promises  cluster_client/K3  A write whose status is neither OK nor DeadlineExceeded has not
+//               happened and will not.
+//           cluster_client/K4  With WriteRetries::kAfterRefusals what may have happened is not sent
+//               again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

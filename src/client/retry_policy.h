@@ -1,7 +1,7 @@
 // RetryPolicy: what one attempt's error says about the operation, and how long to wait
 // (rpc/PROTOCOL.md 4.6). Pure.
 //
-// Promises K2  Everything not known to be a refusal may have happened.
+// Promises retry_policy/K2  Everything not known to be a refusal may have happened.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

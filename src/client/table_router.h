@@ -2,8 +2,9 @@
 //
 // Shapes    Partition = CRC-64 of the hash key (of the sort key when that is empty) mod the
 //           partition count (engine/FORMAT.md 5.1).
-// Promises  K1  A partition's configuration is replaced only by one of an equal or higher ballot,
-//               unless it was forgotten: an answer of a lagging meta server never leads back.
+// Promises  table_router/K1  A partition's configuration is replaced only by one of an equal or
+//               higher ballot, unless it was forgotten: an answer of a lagging meta server never
+//               leads back.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

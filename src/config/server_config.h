@@ -7,8 +7,8 @@
 //           later one wins. Whatever the order in the file.
 // Errors    InvalidArgument: "file:line: [section] key = value: what is wrong; what to do".
 // Threads   Immutable after construction.
-// Promises  K1  An unknown key or a bad value in our sections is never passed over.
-//           K2  No older key ever lowers durability (decision 5).
+// Promises  server_config/K1  An unknown key or a bad value in our sections is never passed over.
+//           server_config/K2  No older key ever lowers durability (decision 5).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

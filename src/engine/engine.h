@@ -10,9 +10,9 @@
 // Threads   TryApply on a strand, Apply in the disk's pool; one caller at a time. Reads: any
 //           thread, beside them. Flush, Checkpoint: in a pool of the disk's, one at a time, beside
 //           Apply and reads.
-// Promises  E1  A batch's data and its decree reach storage together: after a crash the engine
-//               stands at a decree d and holds exactly the batches 1..d.
-//           E2  last_durable <= last_flushed <= last_applied.
+// Promises  engine/E1  A batch's data and its decree reach storage together: after a crash the
+//               engine stands at a decree d and holds exactly the batches 1..d.
+//           engine/E2  last_durable <= last_flushed <= last_applied.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

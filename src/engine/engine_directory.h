@@ -7,9 +7,9 @@
 //          <data>/install.<decree>        a durable content that is to become <content>;
 //                                         install.tmp is not one yet
 // Threads  Thread-safe; everything but newest() waits for the disk.
-// Promises D1  A checkpoint directory appears whole and durable or not at all.
-//          D2  InstallContent, a crash anywhere, then Prepare: <content> is the old or the new
-//          one.
+// Promises engine_directory/D1  A checkpoint directory appears whole and durable or not at all.
+//          engine_directory/D2  After InstallContent, a crash anywhere, and Prepare, <content> is
+//              the old or the new one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

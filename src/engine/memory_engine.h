@@ -6,7 +6,7 @@
 //          <data>/memory/records is what a crash leaves, <data>/checkpoint.<decree>/records a
 //          checkpoint.
 // Threads  As Engine.
-// Promises M1  Deterministic: equal calls at equal times leave equal files.
+// Promises memory_engine/M1  Deterministic: equal calls at equal times leave equal files.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

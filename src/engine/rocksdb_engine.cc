@@ -386,7 +386,7 @@ class RocksdbEngine : public Engine {
 
   absl::StatusOr<Decree> RefreshFlushed() {
     ASSIGN_OR_RETURN(Decree persisted, database_->PersistedDecree());
-    // A flush may end between a batch's write and the step of last_applied_ (E2).
+    // A flush may end between a batch's write and the step of last_applied_ (engine/E2).
     const Decree flushed = std::min(persisted, last_applied());
     Decree known = last_flushed_.load();
     while (known < flushed && !last_flushed_.compare_exchange_weak(known, flushed)) {

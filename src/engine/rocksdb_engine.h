@@ -3,7 +3,7 @@
 //
 // Shapes   <data>/rdb: column families `default` (records) and `pegasus_meta_cf` (decimal numbers).
 //          WAL off; each mutation is one WriteBatch that also puts its decree into the meta family;
-//          atomic flush takes both families to disk together (E1).
+//          atomic flush takes both families to disk together (engine/E1).
 // Errors   As Engine. Open also: FailedPrecondition: whole, but not ours to open (other column
 //          families, a later data version, before Pegasus 2.1, locked); ResourceExhausted: no space
 //          or file descriptors left.

@@ -293,7 +293,7 @@ IOStatus RocksdbFileSystem::GetFileModificationTime(const std::string& path, con
 IOStatus RocksdbFileSystem::RenameFile(const std::string& from, const std::string& to,
                                        const Options&, Debug*) {
   // CURRENT is to name a manifest that a crash leaves there; RocksDB syncs their directory only
-  // after, and counts on names becoming durable in their order (F2 says they do not).
+  // after, and counts on names becoming durable in their order (file_system/F2 says they do not).
   if (BaseName(to) == "CURRENT") {
     const absl::Status synced = files_.SyncDirectory(ParentDirectory(to));
     if (!synced.ok()) return Done(synced);

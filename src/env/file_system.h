@@ -6,11 +6,12 @@
 //           Messages name path, step and errno's text.
 // Threads   Thread-safe; a writable file is used by one thread at a time. Every call may wait for a
 //           disk: never on an event-loop thread.
-// Promises  F1  Content is durable after Sync() returned OK; a failed Sync is final for that file:
-//               never repeat it.
-//           F2  A created, renamed or removed name is durable after SyncDirectory(parent) returned
-//               OK. DataLoss: the sync failed, finally, as F1 has it. Any other error: the directory
-//               could not be opened, nothing was synced and nothing lost; it may be asked again.
+// Promises  file_system/F1  Content is durable after Sync() returned OK; a failed Sync is final for
+//               that file: never repeat it.
+//           file_system/F2  A created, renamed or removed name is durable after
+//               SyncDirectory(parent) returned OK. DataLoss: the sync failed, finally, as
+//               file_system/F1 has it. Any other error: the directory could not be opened, nothing
+//               was synced and nothing lost; it may be asked again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -4,13 +4,13 @@
 // Shapes    A write is one block of one file, already aligned where the file asks for it. At most
 //           one write per file is in flight: the log above submits the next after the previous
 //           one's callback (decision 9).
-// Promises  V1  done(OK) with Durability::kFsync: the bytes survive a power cut (a flush submitted
-//               after the write's completion succeeded; for kGrowing files that file's own
-//               fdatasync). With kOs: write() returned.
-//           V2  Each callback runs exactly once, on the strand given, failures included, for one
-//               file in submit order.
-//           V3  A failed flush fails every write it was to cover, and the device's files it covered
-//               stay failed.
+// Promises  log_device/V1  done(OK) with Durability::kFsync: the bytes survive a power cut (a flush
+//               submitted after the write's completion succeeded; for kGrowing files that file's
+//               own fdatasync). With kOs: write() returned.
+//           log_device/V2  Each callback runs exactly once, on the strand given, failures included,
+//               for one file in submit order.
+//           log_device/V3  A failed flush fails every write it was to cover, and the device's files
+//               it covered stay failed.
 // Threads   Write is thread-safe. Opening, growing, trimming wait for the disk: call them in the
 //           device's DiskPool.
 // SPDX-License-Identifier: Apache-2.0

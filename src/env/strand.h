@@ -5,9 +5,9 @@
 // Lifetime  Held by shared_ptr: whoever will post to a strand holds it. Tasks hold weak_ptrs to the
 //           objects they touch. When a server stops (or a simulated node crashes) its strands drop
 //           what is queued.
-// Promises  S1  Tasks posted by one thread run in the order posted. Never inline: Post returns
-//           before the task runs.
-//           S2  After Cancel(id) on the strand, that timer's task does not run.
+// Promises  strand/S1  Tasks posted by one thread run in the order posted. Never inline: Post
+//               returns before the task runs.
+//           strand/S2  After Cancel(id) on the strand, that timer's task does not run.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -3,8 +3,8 @@
 // is dropped and counted, and the log says how much it was once it flows again: a disk or a reader
 // that stalls never holds a thread that serves.
 //
-// Promises  L1  Lines of one target keep their order.
-//           L2  Push waits for nothing but a lock that nobody holds while it writes.
+// Promises  log_queue/L1  Lines of one target keep their order.
+//           log_queue/L2  Push waits for nothing but a lock that nobody holds while it writes.
 // Threads   Thread-safe. `write` runs on the queue's thread.
 // Lifetime  The queue's thread may stand in `write` for good: a queue lives as long as its process.
 // SPDX-License-Identifier: Apache-2.0

@@ -7,7 +7,7 @@
 //           nothing of its own to write. Elsewhere each such write carries RWF_DSYNC.
 //           Buffered and growing writes are followed by their own file's fdatasync.
 // Errors    ResourceExhausted: no space or memory, the file may be written again. DataLoss: a write
-//           or sync failed; the file stays failed (V3).
+//           or sync failed; the file stays failed (log_device/V3).
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -45,7 +45,7 @@ class PosixLogFile : public LogFile {
   const std::string& path() const override { return path_; }
   int fd() const { return fd_; }
   bool is_direct() const { return alignment_ > 1; }
-  // V3: once a write or sync failed, what the file holds is unknown for good.
+  // log_device/V3: once a write or sync failed, what the file holds is unknown for good.
   bool has_failed() const { return failed_.load(std::memory_order_acquire); }
   void Fail() { failed_.store(true, std::memory_order_release); }
 

@@ -10,18 +10,18 @@
 //           (one thread that is no loop thread).
 // Lifetime  The loops outlive the transport. After Stop the handler is not called any more, and
 //           calls fail.
-// Promises  W1  What is sent to one connection within one turn of its loop leaves in one system
-//               call (up to 64 pieces).
-//           W2  Bytes queued for a peer and requests of it that are not answered yet are bounded:
-//               above the limit we stop reading from it, so that what is queued grows by answers
-//               under way only; a connection that takes nothing for long is closed, above twice the
-//               limit soon. So is the sum of what slow peers have queued; above four times its
-//               limit connections are closed until it fits.
-//               A frame of which nothing more comes for long costs its connection; frames above
-//               64 MiB are taken of servers only that the gate let through.
-//           W3  Of the connections of a loop that have many requests, one turn handles some 64 in
-//               all; then others get theirs. A connection that waits for its next request keeps a
-//               few KiB.
+// Promises  asio_transport/W1  What is sent to one connection within one turn of its loop leaves in
+//               one system call (up to 64 pieces).
+//           asio_transport/W2  Bytes queued for a peer and requests of it that are not answered yet
+//               are bounded. Above the limit we stop reading from it, so that what is queued grows
+//               by answers under way only. A connection that takes nothing for long is closed,
+//               above twice the limit soon. The sum of what slow peers have queued is bounded, too:
+//               above four times its limit connections are closed until it fits. A frame of which
+//               nothing more comes for long costs its connection. Frames above 64 MiB are taken
+//               only of servers that the gate let through.
+//           asio_transport/W3  Of the connections of a loop that have many requests, one turn
+//               handles some 64 in all; then others get theirs. A connection that waits for its
+//               next request keeps a few KiB.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -45,8 +45,8 @@ struct AsioTransportOptions {
       listen;  // nullopt: a pure client. ip 0 listens on every address; port 0 takes a free one
   std::optional<Endpoint> advertised;  // what peers call us; nullopt: `listen`
   RpcGate* gate = nullptr;             // outlives the transport; nullptr: everything passes
-  // Limits of W2, for one connection. Servers (by port and code of their requests) may have four
-  // times as much.
+  // Limits of asio_transport/W2, for one connection. Servers (by port and code of their requests)
+  // may have four times as much.
   size_t queued_bytes_max = 64 << 20;
   size_t unanswered_bytes_max = 64 << 20;
   size_t unanswered_requests_max = 4096;

@@ -16,7 +16,7 @@
 //           another address than the one it listens at is not let in.
 // Threads   Thread-safe. On loop threads: a mutex, held for a look-up.
 // Lifetime  The clock outlives it.
-// Promises  O1  While nobody is let in, Knows is false for all.
+// Promises  older_servers/O1  While nobody is let in, Knows is false for all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -10,11 +10,12 @@
 // Threads   Thread-safe. Handlers run on an event-loop thread and must not block: they post to a
 //           strand. Call's callback runs on the strand given, exactly once, unless that strand's
 //           owner died first.
-// Promises  T1  Messages may be lost, delayed, duplicated (simulator) and reordered; an answer is
-//               matched to its call.
-//           T2  A Responder answers at most once; one that is dropped unanswered says nothing to
-//               the peer.
-//           T3  No bytes from a peer end the process; a broken frame costs at most its connection.
+// Promises  transport/T1  Messages may be lost, delayed, duplicated (simulator) and reordered; an
+//               answer is matched to its call.
+//           transport/T2  A Responder answers at most once; one that is dropped unanswered says
+//               nothing to the peer.
+//           transport/T3  No bytes from a peer end the process; a broken frame costs at most its
+//               connection.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

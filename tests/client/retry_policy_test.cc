@@ -10,7 +10,7 @@ namespace {
 
 using Verdict = AttemptVerdict;
 
-// K2, from the other side: the whole list of errors that say "not done".
+// retry_policy/K2, from the other side: the whole list of errors that say "not done".
 TEST(RetryPolicy, OnlyRefusalsLeaveNothingBehind) {
   const std::set<ErrorCode> refusals = {ErrorCode::kObjectNotFound,
                                         ErrorCode::kInvalidState,

@@ -106,7 +106,8 @@ class Story {
     Revive();
   }
 
-  // The engine opens and holds whole decrees, none of those lost that it had called flushed (E1).
+  // engine/E1: the engine opens and holds whole decrees, none of those lost that it had called
+  // flushed.
   void ExpectWhole(const std::string& when) {
     const absl::Status opened = Open();
     ASSERT_TRUE(opened.ok()) << when << ": " << opened;

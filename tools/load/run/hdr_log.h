@@ -2,7 +2,7 @@
 // and plot.
 //
 // Shapes    Text, a line an interval and tag: Tag=READ,start,length,max,<base64>. The base64 is a
-//           compressed V2 histogram (cookies 0x1C849314 and 0x1C849313). Recorded values are
+//           compressed histogram of encoding 2 (cookies 0x1C849314 and 0x1C849313). Recorded values are
 //           nanoseconds; start and length seconds; the max column milliseconds, as the format has it.
 // Threads   One at a time.
 // SPDX-License-Identifier: Apache-2.0
