@@ -48,12 +48,12 @@ absl::Status LearnedLog::Take(absl::Status judged, size_t first,
   while (learned->size() > first && learned->back()->decree > terms_.through) learned->pop_back();
   for (size_t i = first; i < learned->size(); ++i) {
     const Mutation& m = *(*learned)[i];
-    CHECK_EQ(m.decree, last_ + 1) << "N1";
-    CHECK(m.ballot >= last_ballot_ && m.ballot <= terms_.ballot) << "N2";
+    CHECK_EQ(m.decree, last_ + 1) << "learned_log/N1";
+    CHECK(m.ballot >= last_ballot_ && m.ballot <= terms_.ballot) << "learned_log/N2";
     last_ = m.decree;
     last_ballot_ = m.ballot;
   }
-  CHECK_LE(last_, terms_.through) << "N1";
+  CHECK_LE(last_, terms_.through) << "learned_log/N1";
   return absl::OkStatus();
 }
 

@@ -8,10 +8,10 @@
 //           What was logged after the answer may be among it, whatever ballot it is of.
 // Errors    DataLoss: what was committed is not there, or these are no numbers of a history. What
 //           was handed out before stays true.
-// Promises  N1  Handed out are consecutive decrees from applied + 1, each once, none beyond
-//               `through`.
-//           N2  Their ballots never fall and are none beyond `ballot`.
-//           N3  After an error nothing is handed out.
+// Promises  learned_log/N1  Handed out are consecutive decrees from applied + 1, each once, none
+//               beyond `through`.
+//           learned_log/N2  Their ballots never fall and are none beyond `ballot`.
+//           learned_log/N3  After an error nothing is handed out.
 // Memory    The tail that nothing has proven yet, as LogReplay bounds it. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

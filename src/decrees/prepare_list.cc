@@ -70,7 +70,8 @@ PrepareList::PutVerdict PrepareList::Put(MutationPtr mutation, LogState log,
       old != nullptr && old->mutation->ballot == mutation->ballot && old->is_overruled;
   MakeRoomFor(decree);
   while (last_prepared() < decree) slots_.emplace_back();
-  CHECK(!makes_longer || log == LogState::kLogged || decree - first_ < span_max_) << "L3";
+  CHECK(!makes_longer || log == LogState::kLogged || decree - first_ < span_max_)
+      << "prepare_list/L3";
   *Slot(decree) = Entry{std::move(mutation), log, append_sequence, stays_overruled};
   return PutVerdict::kStored;
 }
@@ -97,7 +98,7 @@ std::vector<MutationPtr> PrepareList::CommitThrough(Decree through) {
     const Entry* next = Find(committed_ + 1);
     if (next == nullptr || next->log != LogState::kLogged) break;
     if (next->mutation->ballot < committed_ballot_) break;
-    CHECK_EQ(next->mutation->decree, committed_ + 1) << "L2: another decree's slot";
+    CHECK_EQ(next->mutation->decree, committed_ + 1) << "prepare_list/L2: another decree's slot";
     committed_ballot_ = next->mutation->ballot;
     committed_ = committed_ + 1;
     committed.push_back(next->mutation);
@@ -137,10 +138,10 @@ void PrepareList::Check() const {
     CHECK(slots_.back().mutation != nullptr) << "the newest slot is a hole";
   }
   if (first_ <= committed_) {
-    CHECK(slots_.front().log == LogState::kLogged) << "L2: the oldest slot is a hole";
+    CHECK(slots_.front().log == LogState::kLogged) << "prepare_list/L2: the oldest slot is a hole";
     const Entry& last = slots_[static_cast<size_t>(committed_ - first_)];
-    CHECK(last.log == LogState::kLogged) << "L2: committed and not logged";
-    CHECK_EQ(last.mutation->ballot, committed_ballot_) << "L2";
+    CHECK(last.log == LogState::kLogged) << "prepare_list/L2: committed and not logged";
+    CHECK_EQ(last.mutation->ballot, committed_ballot_) << "prepare_list/L2";
   }
 }
 

@@ -4,13 +4,15 @@
 // Shapes    Slots [first_kept, last_prepared]; a slot may be a hole, for prepares may overtake each
 //           other. Committed ones are let go from the front when the span would exceed its limit;
 //           uncommitted ones never.
-// Promises  L1  Of two versions of a decree the larger ballot stays.
-//           L2  Committed decrees have no hole, were all logged, and their ballots never fall.
-//           L3  last_prepared - first_kept < span_max, unless recovered from a longer log.
-//           L4  Where a version of a larger ballot says something else than the one that was there,
-//               whoever proposed it held neither that one nor what came behind it under the same
-//               ballot or a smaller one: none of them was committed. Those are overruled: what they
-//               say was decided on a history that never was.
+// Promises  prepare_list/L1  Of two versions of a decree the larger ballot stays.
+//           prepare_list/L2  Committed decrees have no hole, were all logged, and their ballots
+//               never fall.
+//           prepare_list/L3  last_prepared - first_kept < span_max, unless recovered from a longer
+//               log.
+//           prepare_list/L4  Where a version of a larger ballot says something else than the one
+//               that was there, whoever proposed it held neither that one nor what came behind it
+//               under the same ballot or a smaller one: none of them was committed. Those are
+//               overruled: what they say was decided on a history that never was.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -30,7 +32,7 @@ class PrepareList {
     MutationPtr mutation;  // null: a hole
     LogState log = LogState::kPending;
     uint64_t append_sequence = 0;  // whose Logged makes it kLogged
-    bool is_overruled = false;     // L4
+    bool is_overruled = false;     // prepare_list/L4
   };
   enum class PutVerdict {
     kStored,

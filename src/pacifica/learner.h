@@ -66,7 +66,7 @@ class Learner {
   Instant invited_at() const { return invited_at_; }
   Instant NextWakeup() const { return retry_at_; }
   GroupCheckResponse Report() const;
-  void Check() const;  // R10, and the shapes above
+  void Check() const;  // invariants/R10, and the shapes above
 
  private:
   void SendRound();

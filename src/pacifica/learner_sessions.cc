@@ -38,8 +38,10 @@ const LearnerSessions::Session* LearnerSessions::Find(Endpoint node) const {
 
 void LearnerSessions::NoteSent(Endpoint node, Decree decree) {
   Session& session = sessions_.at(node);
-  CHECK(session.TakesPrepare(decree)) << "R8: " << node << " is sent " << decree << " uninvited";
-  CHECK_LE(decree, session.sent_through + 1) << "R8: " << node << " was not sent what lies below";
+  CHECK(session.TakesPrepare(decree))
+      << "invariants/R8: " << node << " is sent " << decree << " uninvited";
+  CHECK_LE(decree, session.sent_through + 1)
+      << "invariants/R8: " << node << " was not sent what lies below";
   session.sent_through = std::max(session.sent_through, decree);
 }
 
@@ -53,8 +55,9 @@ void LearnerSessions::Check(Decree last_prepared) const {
     CHECK(!session.shipping || !session.was_given) << node << " was given what is not shipped";
     if (session.prepare_start == kInvalidDecree) continue;
     CHECK(!session.shipping) << node << " takes prepares and lacks what lies below";
-    CHECK_LE(session.prepare_start, session.sent_through + 1) << "R8: " << node;
-    CHECK_EQ(session.sent_through, last_prepared) << "R8: " << node << " was not sent all";
+    CHECK_LE(session.prepare_start, session.sent_through + 1) << "invariants/R8: " << node;
+    CHECK_EQ(session.sent_through, last_prepared)
+        << "invariants/R8: " << node << " was not sent all";
   }
 }
 

@@ -51,10 +51,10 @@ class LearnerSessions {
   const Session& Register(Endpoint node);
   void Erase(Endpoint node) { sessions_.erase(node); }
   const Session* Find(Endpoint node) const;
-  // A prepare of `decree` goes to this learner, which takes it (R8).
+  // A prepare of `decree` goes to this learner, which takes it (invariants/R8).
   void NoteSent(Endpoint node, Decree decree);
-  // Who takes prepares was sent each decree from its prepare_start to `last_prepared` (R8); and the
-  // shapes above.
+  // Who takes prepares was sent each decree from its prepare_start to `last_prepared`
+  // (invariants/R8); and the shapes above.
   void Check(Decree last_prepared) const;
   const std::map<Endpoint, Session>& all() const { return sessions_; }
 

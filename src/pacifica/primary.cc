@@ -86,7 +86,7 @@ bool Primary::IsWorthWaiting() const {
 void Primary::OnLogged(Decree decree) {
   if (!is_open_) return;
   const auto it = proposals_.find(decree);
-  CHECK(it != proposals_.end()) << "R2: nobody counts the votes of " << decree;
+  CHECK(it != proposals_.end()) << "invariants/R2: nobody counts the votes of " << decree;
   Follow(s_.now.nanos() - it->second.sent_at.nanos(), &log_nanos_);
   TryCommit();
 }
@@ -126,7 +126,7 @@ MutationPtr Primary::Order(Draft draft) {
 }
 
 void Primary::Propose(MutationPtr mutation, std::vector<ClientToken> clients) {
-  CHECK(is_open_) << "P7";
+  CHECK(is_open_) << "replica_core/P7";
   CHECK_EQ(mutation->ballot, s_.ballot);
   CHECK_GT(mutation->decree, s_.list.last_committed());
   Proposal& proposal = proposals_[mutation->decree];
@@ -239,7 +239,7 @@ PrepareDispatch::Verdict Primary::OnPrepareAnswer(const PrepareAcked& answer) {
 void Primary::SendTailTo(Endpoint learner) {
   const LearnerSessions::Session* session = sessions_.Find(learner);
   CHECK(session != nullptr);
-  CHECK(!s_.configuration.IsMember(learner)) << "R6: " << learner;
+  CHECK(!s_.configuration.IsMember(learner)) << "invariants/R6: " << learner;
   dispatch_.ForgetNode(learner);
   for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d) {
     const PrepareList::Entry* entry = s_.list.Find(d);
@@ -272,7 +272,8 @@ void Primary::TryCommit() {
 void Primary::OnApplied() {
   while (!proposals_.empty() && proposals_.begin()->first <= s_.last_applied) {
     CHECK(proposals_.begin()->second.awaiting.empty())
-        << "P2: " << *proposals_.begin()->second.awaiting.begin() << " has not logged it";
+        << "replica_core/P2: " << *proposals_.begin()->second.awaiting.begin()
+        << " has not logged it";
     Answer(proposals_.begin()->second.clients, ErrorCode::kOk, proposals_.begin()->first);
     proposals_.erase(proposals_.begin());
   }
@@ -304,9 +305,9 @@ void Primary::Check() const {
   auto counted = uncommitted;
   for (Decree d = s_.list.last_committed() + 1; d <= s_.list.last_prepared(); ++d, ++counted) {
     CHECK(counted != proposals_.end() && counted->first == d)
-        << "R2: nobody counts the votes of " << d;
+        << "invariants/R2: nobody counts the votes of " << d;
   }
-  CHECK(counted == proposals_.end()) << "R2: votes for what was never prepared";
+  CHECK(counted == proposals_.end()) << "invariants/R2: votes for what was never prepared";
   if (uncommitted != proposals_.end()) {
     for (Endpoint node : uncommitted->second.awaiting) {
       CHECK(s_.configuration.IsSecondary(node) || sessions_.Find(node) != nullptr)

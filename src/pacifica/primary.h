@@ -37,7 +37,7 @@ class Primary {
   // ---- the term ----
   enum class Term { kNew, kResumed };  // resumed: the same ballot after a pause
   void TakeOffice(Term term);
-  // P7: everybody was heard. What former terms left is prepared again, new work starts.
+  // replica_core/P7: everybody was heard. What former terms left is prepared again, new work starts.
   void Open();
   bool IsOpen() const { return is_open_; }
   void Pause();   // INACTIVE for a while: nothing is sent, nothing forgotten

@@ -27,7 +27,7 @@ std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, B
           {MakeEmptyWrite(pid, ballot, d, list.last_committed()), Reproposal::Origin::kHole});
       continue;
     }
-    CHECK_LE(entry->mutation->ballot, ballot) << "R15: of a term that is yet to come";
+    CHECK_LE(entry->mutation->ballot, ballot) << "invariants/R15: of a term that is yet to come";
     Mutation copy = *entry->mutation;
     copy.ballot = ballot;
     copy.last_committed = list.last_committed();

@@ -2,7 +2,7 @@
 // and not committed.
 //
 // Holes are filled with empty writes: a decree this member does not hold was never acknowledged by
-// every member, hence never committed. So is what was overruled (L4 of prepare_list.h). Content and
+// every member, hence never committed. So is what was overruled (prepare_list/L4). Content and
 // timestamp stay, ballot and committed point are the new primary's. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

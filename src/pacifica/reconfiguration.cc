@@ -213,7 +213,7 @@ void Reconfiguration::Check() const {
   if (!undecided_ || !MayBeMember(undecided_->learner)) return;
   const LearnerSessions::Session* session = sessions_.Find(undecided_->learner);
   CHECK(session != nullptr && session->prepare_start != kInvalidDecree)
-      << "R11: " << undecided_->learner << " may be a member and is not waited for";
+      << "invariants/R11: " << undecided_->learner << " may be a member and is not waited for";
 }
 
 void Reconfiguration::TellFault(const PartitionConfiguration& configuration) {

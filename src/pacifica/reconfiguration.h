@@ -15,9 +15,9 @@
 //           failed and can't be removed is tried again each update_retry_delay; meanwhile reads are
 //           served, and what is written while it fails is refused. It is not so for
 //           who wished to step down or to leave, even if it asked once: messages may be doubled
-//           (T1), so a copy may yet be accepted, and another be primary at once; nor for who has
-//           just begun (a restarted process may not speak again under the ballot it had): they are
-//           INACTIVE until meta has said what is true. But who was primary and was refused asks for
+//           (transport/T1), so a copy may yet be accepted, and another be primary at once; nor for
+//           who has just begun (a restarted process may not speak again under the ballot it had):
+//           they are INACTIVE until meta has said what is true. But who was primary and was refused asks for
 //           the next ballot as such instead, which a freezed meta server grants: with that all
 //           copies of the first wish are void.
 //           Whoever hears that its table was dropped leads no more, and believes nothing that was
@@ -94,7 +94,7 @@ class Reconfiguration {
   void ProceedHandOver();
   void OnTick();
   Instant NextWakeup() const;
-  void Check() const;  // R11; what is remembered is of no ballot that is yet to come
+  void Check() const;  // invariants/R11; what is remembered is of no ballot that is yet to come
 
  private:
   // `wanted` has the members wished for; its ballot must be the current one.

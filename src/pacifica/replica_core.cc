@@ -642,7 +642,8 @@ void ReplicaCore::Check() const {
   const Watermarks marks = p.s.marks();
   CheckLadder(marks);
   CheckRise(p.before, marks);
-  CHECK(p.before.ballot == marks.ballot || p.s.effects.persist_ballot == marks.ballot) << "R13";
+  CHECK(p.before.ballot == marks.ballot || p.s.effects.persist_ballot == marks.ballot)
+      << "invariants/R13";
   p.before = marks;
   p.s.Check();
   p.s.list.Check();
@@ -658,7 +659,7 @@ void ReplicaCore::Check() const {
     CHECK_EQ(p.s.configuration.primary, p.s.options.self);
     CHECK_EQ(p.s.configuration.ballot, p.s.ballot);
     for (const auto& [node, session] : p.sessions.all()) {
-      CHECK(!p.s.configuration.IsMember(node)) << "R6";
+      CHECK(!p.s.configuration.IsMember(node)) << "invariants/R6";
     }
   }
 }

@@ -8,17 +8,20 @@
 //           (counters().odd_messages); faults of the own disk end in ERROR. Only our own mistakes
 //           CHECK (invariants.h).
 // Threads   Strand-bound to the replica's strand.
-// Promises  P1  A member acknowledges a mutation only after its log has it durable, under the
-//               ballot it then has.
-//           P2  A client's kOk means: committed (every member of the configuration has it logged)
-//               and applied here.
-//           P3  Committed decrees have no hole, their ballots never fall; they are handed to the
-//               engine once each, in order.
-//           P4  Once a ballot was adopted, nothing of a smaller one is acknowledged.
-//           P5  Once its log or engine failed, it acknowledges nothing and takes no role any more.
-//           P6  A learner acknowledges nothing before it took what lies below (LT_CACHE).
-//           P7  A primary proposes nothing and answers no read in a term before every member that
-//               stays has said what it holds, and none of them holds what this one may lack.
+// Promises  replica_core/P1  A member acknowledges a mutation only after its log has it durable,
+//               under the ballot it then has.
+//           replica_core/P2  A client's kOk means: committed (every member of the configuration has
+//               it logged) and applied here.
+//           replica_core/P3  Committed decrees have no hole, their ballots never fall; they are
+//               handed to the engine once each, in order.
+//           replica_core/P4  Once a ballot was adopted, nothing of a smaller one is acknowledged.
+//           replica_core/P5  Once its log or engine failed, it acknowledges nothing and takes no
+//               role any more.
+//           replica_core/P6  A learner acknowledges nothing before it took what lies below
+//               (LT_CACHE).
+//           replica_core/P7  A primary proposes nothing and answers no read in a term before every
+//               member that stays has said what it holds, and none of them holds what this one may
+//               lack.
 // Parts     prepare_list.h what is in flight · primary.h · secondary.h · learner.h (receiving
 //           state) · learner_sessions.h (giving it) · reconfiguration.h (meta server) ·
 //           roll_call.h, reconciliation.h (taking office) · role_transition.h

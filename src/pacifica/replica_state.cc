@@ -37,12 +37,12 @@ Watermarks ReplicaState::marks() const {
 
 void ReplicaState::Check() const {
   const bool has_role = role != PartitionStatus::kInactive && role != PartitionStatus::kError;
-  CHECK(connected || !has_role) << "R12";
+  CHECK(connected || !has_role) << "invariants/R12";
   CHECK(!initializing || !has_role) << "a role before any configuration";
-  CHECK(!effects.persist_ballot || *effects.persist_ballot == ballot) << "R13";
-  CHECK_EQ(last_handed, list.last_committed()) << "R14";
-  CHECK_LE(last_handed_ballot, ballot) << "R15";
-  CHECK_LE(last_mutation_ballot, ballot) << "R15";
+  CHECK(!effects.persist_ballot || *effects.persist_ballot == ballot) << "invariants/R13";
+  CHECK_EQ(last_handed, list.last_committed()) << "invariants/R14";
+  CHECK_LE(last_handed_ballot, ballot) << "invariants/R15";
+  CHECK_LE(last_mutation_ballot, ballot) << "invariants/R15";
   CHECK(role != PartitionStatus::kPrimary || primary == options.self);
 }
 
@@ -72,7 +72,8 @@ Decree ReplicaState::TakeLogged(uint64_t sequence) {
 
 void ReplicaState::Hand(MutationPtr mutation) {
   CHECK_EQ(mutation->decree, last_handed + 1) << "the engine gets every decree once, in order";
-  CHECK_GE(mutation->ballot, last_handed_ballot) << "R7: the ballot of a committed decree falls";
+  CHECK_GE(mutation->ballot, last_handed_ballot)
+      << "invariants/R7: the ballot of a committed decree falls";
   last_handed = mutation->decree;
   last_handed_ballot = mutation->ballot;
   effects.apply.push_back(std::move(mutation));
@@ -89,7 +90,7 @@ void ReplicaState::MarkAsLearner() {
 }
 
 void ReplicaState::RestartList(Decree committed, Ballot ballot) {
-  CHECK_EQ(committed, last_handed) << "R14: the list begins where the engine will stand";
+  CHECK_EQ(committed, last_handed) << "invariants/R14: the list begins where the engine will stand";
   list.Reset(committed, ballot);
   last_handed_ballot = Ballot(0);
   ++learner_restarts;

@@ -80,7 +80,7 @@ struct ReplicaState {
   RoleState role_state() const { return {role, ballot, inactivity}; }
   Watermarks marks() const;
 
-  void Check() const;  // R12 to R15
+  void Check() const;  // invariants/R12, invariants/R13, invariants/R14, invariants/R15
   // Puts a mutation into the list and, if it was stored, into the log.
   PrepareList::PutVerdict Append(MutationPtr mutation);
   // Into the log alone.
@@ -88,7 +88,7 @@ struct ReplicaState {
   // Logged for that append: the decree that became logged in the list; kInvalidDecree when it no
   // longer matters there.
   Decree TakeLogged(uint64_t sequence);
-  // The next mutation for the engine (R7).
+  // The next mutation for the engine (invariants/R7).
   void Hand(MutationPtr mutation);
   // Commits what is logged up to `through` and hands it to the engine.
   void CommitThrough(Decree through);

@@ -9,7 +9,7 @@
 namespace arion {
 
 void RoleKeeper::RaiseBallot(Ballot ballot) {
-  CHECK_GE(ballot, s_.ballot) << "R3";
+  CHECK_GE(ballot, s_.ballot) << "invariants/R3";
   if (ballot == s_.ballot) return;
   s_.ballot = ballot;
   s_.effects.persist_ballot = ballot;
@@ -18,7 +18,8 @@ void RoleKeeper::RaiseBallot(Ballot ballot) {
 }
 
 void RoleKeeper::Enter(PartitionStatus to, std::string_view why) {
-  CHECK(s_.role != PartitionStatus::kError) << "P5: a failed replica takes a role again";
+  CHECK(s_.role != PartitionStatus::kError)
+      << "replica_core/P5: a failed replica takes a role again";
   s_.effects.role_changes.push_back({s_.role, to, s_.ballot, std::string(why)});
   if (to == PartitionStatus::kInactive && s_.role != to) s_.inactive_since = s_.now;
   s_.role = to;

@@ -102,7 +102,7 @@ Instant RollCall::NextWakeup() const {
 void RollCall::Check() const {
   if (s_.role != PartitionStatus::kPrimary) return;
   for (const auto& [node, asked] : awaited_)
-    CHECK(s_.configuration.IsSecondary(node)) << "R16: " << node << " has left";
+    CHECK(s_.configuration.IsSecondary(node)) << "invariants/R16: " << node << " has left";
 }
 
 }  // namespace arion

@@ -89,10 +89,10 @@ void Secondary::OnLogged(Decree decree) {
   const bool is_asked = it != waiting_.end();
   if (is_asked) {
     // Who waits for another ballot was dropped when it was overwritten, or with the ballot.
-    CHECK(s_.list.IsLogged(decree)) << "R4";
+    CHECK(s_.list.IsLogged(decree)) << "invariants/R4";
     const MutationPtr& mutation = s_.list.Find(decree)->mutation;
-    CHECK_EQ(mutation->ballot, it->second.ballot) << "R4";
-    CHECK_EQ(mutation->ballot, s_.ballot) << "R4";
+    CHECK_EQ(mutation->ballot, it->second.ballot) << "invariants/R4";
+    CHECK_EQ(mutation->ballot, s_.ballot) << "invariants/R4";
     for (ReplyToken token : it->second.tokens) AnswerPrepare(token, ErrorCode::kOk, mutation);
     waiting_.erase(it);
   }
@@ -111,14 +111,14 @@ void Secondary::NotePrimaryHolds(Decree prepared) {
 void Secondary::Check() const {
   if (waiting_.empty()) return;
   CHECK(s_.role == PartitionStatus::kSecondary || s_.role == PartitionStatus::kPotentialSecondary)
-      << "R4: a primary waits for no member's answer";
+      << "invariants/R4: a primary waits for no member's answer";
   const auto& [decree, waiting] = *waiting_.begin();
   CHECK(!waiting.tokens.empty());
-  CHECK_EQ(waiting.ballot, s_.ballot) << "R4";
-  CHECK_GT(decree, s_.list.last_committed()) << "R4: logged, and not answered";
+  CHECK_EQ(waiting.ballot, s_.ballot) << "invariants/R4";
+  CHECK_GT(decree, s_.list.last_committed()) << "invariants/R4: logged, and not answered";
   const PrepareList::Entry* entry = s_.list.Find(decree);
-  CHECK(entry != nullptr) << "R4: waits for what is not here";
-  CHECK(entry->log == PrepareList::LogState::kPending) << "R4: logged, and not answered";
+  CHECK(entry != nullptr) << "invariants/R4: waits for what is not here";
+  CHECK(entry->log == PrepareList::LogState::kPending) << "invariants/R4: logged, and not answered";
 }
 
 void Secondary::Drop(Decree decree) {

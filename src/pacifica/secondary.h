@@ -2,8 +2,8 @@
 // commits what the primary says is committed. A learner in its second half does the same.
 //
 // Shapes   Prepares may arrive in any order and more than once. The committed point rises through
-// logged entries only. Promises R4: an acknowledgement leaves in answer to Logged, under the ballot
-// of the mutation, never after a larger one. SPDX-License-Identifier: Apache-2.0
+// logged entries only. Promises invariants/R4: an acknowledgement leaves in answer to Logged, under
+// the ballot of the mutation, never after a larger one. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>
@@ -29,7 +29,7 @@ class Secondary {
   // The primary of this ballot has committed up to here, the last under that ballot.
   Verdict LearnCommitted(Decree committed, std::optional<Ballot> committed_ballot);
   void OnLogged(Decree decree);
-  // Its primary, whose term has begun, had prepared so much (R16).
+  // Its primary, whose term has begun, had prepared so much (invariants/R16).
   void NotePrimaryHolds(Decree prepared);
 
   // A new ballot or role: earlier promises to commit stay true, requests of the old ballot stay
@@ -38,7 +38,7 @@ class Secondary {
   // The list begins anew: what was said about it is void.
   void Restart(Decree commit_goal);
   void AnswerPrepare(ReplyToken token, ErrorCode err, const MutationPtr& mutation);
-  void Check() const;  // R4, of what waits
+  void Check() const;  // invariants/R4, of what waits
 
  private:
   struct Waiting {

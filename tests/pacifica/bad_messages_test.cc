@@ -138,7 +138,8 @@ TEST_F(BadMessagesTest, PreparesWithAHoleWaitForWhatFillsIt) {
   EXPECT_EQ(core_->counters().lost_entries, 1);
 }
 
-// It makes a learner of who hears it first, but one without a session. P6 ended such a server.
+// It makes a learner of who hears it first, but one without a session. Such a server ended, by
+// replica_core/P6.
 TEST_F(BadMessagesTest, PreparesToALearnerOfNoSession) {
   for (int64_t decree : {int64_t{11}, int64_t{12}}) {
     PrepareReceived event = Prepare(8, decree, 5);

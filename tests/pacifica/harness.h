@@ -578,7 +578,7 @@ class Harness {
       }
     }
     if (effects.persist_ballot) {
-      EXPECT_GE(*effects.persist_ballot, n.disk.ballot) << "I-03";
+      EXPECT_GE(*effects.persist_ballot, n.disk.ballot) << "tests/sim/invariants.md I-03";
       n.disk.ballot = *effects.persist_ballot;
       Tell(name, "persist " + std::to_string(effects.persist_ballot->value()));
     }
@@ -602,7 +602,7 @@ class Harness {
       EXPECT_EQ(m->decree, decree) << name << " applies out of order";
       const auto [it, is_new] = committed.emplace(m->decree, ContentOf(*m));
       EXPECT_EQ(it->second, ContentOf(*m))
-          << "I-09: " << name << " commits another decree " << m->decree;
+          << "tests/sim/invariants.md I-09: " << name << " commits another decree " << m->decree;
       n.disk.engine.push_back(ContentOf(*m));
       Tell(name, "apply " + std::to_string(m->decree.value()));
     }

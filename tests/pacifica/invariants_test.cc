@@ -22,32 +22,32 @@ TEST(InvariantsDeathTest, EachRungOfTheLadderIsHeld) {
   CheckLadder(Whole());
   Watermarks m = Whole();
   m.last_durable = Decree(10);
-  EXPECT_DEATH(CheckLadder(m), "R1");
+  EXPECT_DEATH(CheckLadder(m), "invariants/R1");
   m = Whole();
   m.last_applied = Decree(11);
-  EXPECT_DEATH(CheckLadder(m), "R1");
+  EXPECT_DEATH(CheckLadder(m), "invariants/R1");
   m = Whole();
   m.last_committed = Decree(12);
-  EXPECT_DEATH(CheckLadder(m), "R1");
+  EXPECT_DEATH(CheckLadder(m), "invariants/R1");
   m = Whole();
   m.last_logged = Decree(13);
-  EXPECT_DEATH(CheckLadder(m), "R1");
+  EXPECT_DEATH(CheckLadder(m), "invariants/R1");
 }
 
 TEST(InvariantsDeathTest, NothingFalls) {
   CheckRise(Whole(), Whole());
   Watermarks m = Whole();
   m.ballot = Ballot(6);
-  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  EXPECT_DEATH(CheckRise(Whole(), m), "invariants/R3");
   m = Whole();
   m.last_applied = Decree(8);
-  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  EXPECT_DEATH(CheckRise(Whole(), m), "invariants/R3");
   m = Whole();
   m.last_committed = Decree(9);
-  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  EXPECT_DEATH(CheckRise(Whole(), m), "invariants/R3");
   m = Whole();
   m.last_prepared = Decree(11);
-  EXPECT_DEATH(CheckRise(Whole(), m), "R3");
+  EXPECT_DEATH(CheckRise(Whole(), m), "invariants/R3");
 }
 
 TEST(InvariantsTest, PreparedMayFallWithANewBallotAndEverythingWithANewState) {
@@ -65,7 +65,7 @@ TEST(InvariantsDeathTest, MembersAreDistinct) {
   c.secondaries = {NodeAt('B'), NodeAt('C')};
   CheckMembers(c);
   c.secondaries.push_back(NodeAt('A'));
-  EXPECT_DEATH(CheckMembers(c), "R6");
+  EXPECT_DEATH(CheckMembers(c), "invariants/R6");
 }
 
 TEST(InvariantsDeathTest, AFailedReplicaTakesNoRole) {
@@ -73,7 +73,7 @@ TEST(InvariantsDeathTest, AFailedReplicaTakesNoRole) {
   failed.role = PartitionStatus::kError;
   CheckRise(Whole(), failed);
   CheckRise(failed, failed);
-  EXPECT_DEATH(CheckRise(failed, Whole()), "P5");
+  EXPECT_DEATH(CheckRise(failed, Whole()), "replica_core/P5");
 }
 
 TEST(InvariantsDeathTest, APrimarysTailIsOfItsOwnTerm) {
@@ -86,11 +86,11 @@ TEST(InvariantsDeathTest, APrimarysTailIsOfItsOwnTerm) {
   };
   CheckTerm(list, Ballot(7));
   put(Ballot(6), Decree(11));
-  EXPECT_DEATH(CheckTerm(list, Ballot(7)), "R9");
+  EXPECT_DEATH(CheckTerm(list, Ballot(7)), "invariants/R9");
   put(Ballot(7), Decree(11));
   CheckTerm(list, Ballot(7));
   put(Ballot(7), Decree(13));
-  EXPECT_DEATH(CheckTerm(list, Ballot(7)), "R2: hole at 12");
+  EXPECT_DEATH(CheckTerm(list, Ballot(7)), "invariants/R2: hole at 12");
 }
 
 TEST(InvariantsDeathTest, AStateIsALearnersUntilItIsAMembers) {
@@ -99,15 +99,16 @@ TEST(InvariantsDeathTest, AStateIsALearnersUntilItIsAMembers) {
   CheckStanding(kInactive, LearnerStatus::kInvalid, Standing::kLearner);
   CheckStanding(kPotentialSecondary, LearnerStatus::kWithoutPrepare, Standing::kMember);
   CheckStanding(kPotentialSecondary, LearnerStatus::kWithPrepare, Standing::kLearner);
-  EXPECT_DEATH(CheckStanding(kSecondary, LearnerStatus::kInvalid, Standing::kLearner), "R10");
+  EXPECT_DEATH(CheckStanding(kSecondary, LearnerStatus::kInvalid, Standing::kLearner),
+               "invariants/R10");
   EXPECT_DEATH(CheckStanding(kPotentialSecondary, LearnerStatus::kSucceeded, Standing::kMember),
-               "R10");
+               "invariants/R10");
 }
 
 TEST(InvariantsDeathTest, NoLearnerSucceedsBeforeWhatItLearnedIsDurable) {
   CheckGap(LearnerStatus::kWithPrepare, Decree(8), Decree(9));
   CheckGap(LearnerStatus::kSucceeded, Decree(9), Decree(9));
-  EXPECT_DEATH(CheckGap(LearnerStatus::kSucceeded, Decree(8), Decree(9)), "R10");
+  EXPECT_DEATH(CheckGap(LearnerStatus::kSucceeded, Decree(8), Decree(9)), "invariants/R10");
 }
 
 }  // namespace

@@ -63,21 +63,21 @@ class LearnerSessionsTest : public testing::Test {
 };
 using LearnerSessionsDeathTest = LearnerSessionsTest;
 
-// R8.
+// invariants/R8.
 TEST_F(LearnerSessionsDeathTest, WhoTakesPreparesIsSentEachFromItsFirst) {
-  EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(12)), "R8")
+  EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(12)), "invariants/R8")
       << "before it was told from where on";
   sessions_.Check(Decree(12));
   EXPECT_EQ(AskFrom(9), LearnerSessions::Consequence::kSendTail);
   EXPECT_EQ(sessions_.Find(kLearner)->prepare_start, Decree(12));
   EXPECT_FALSE(sessions_.Find(kLearner)->TakesPrepare(Decree(11)));
-  EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(11)), "R8") << "given it already";
-  EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(13)), "R8") << "12 is skipped";
+  EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(11)), "invariants/R8") << "given it already";
+  EXPECT_DEATH(sessions_.NoteSent(kLearner, Decree(13)), "invariants/R8") << "12 is skipped";
   sessions_.NoteSent(kLearner, Decree(12));
   sessions_.NoteSent(kLearner, Decree(13));
   sessions_.NoteSent(kLearner, Decree(12));  // again, by a new term
   sessions_.Check(Decree(13));
-  EXPECT_DEATH(sessions_.Check(Decree(14)), "R8") << "14 was prepared and not sent";
+  EXPECT_DEATH(sessions_.Check(Decree(14)), "invariants/R8") << "14 was prepared and not sent";
 }
 
 // What is said in one session, and comes late, never counts in another: a learner that had everything

@@ -40,14 +40,14 @@ TEST_F(PromisesDeathTest, WhatIsAcknowledgedIsLogged) {
   Acknowledge(Ballot(7), Decree(10));
   CheckPromises(s_, LearnerStatus::kInvalid);
   Acknowledge(Ballot(7), Decree(11));
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P1");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P1");
   s_.list.MarkLogged(Decree(11), 1);
   CheckPromises(s_, LearnerStatus::kInvalid);
 }
 
 TEST_F(PromisesDeathTest, NothingIsAcknowledgedUnderAnotherBallot) {
   Acknowledge(Ballot(6), Decree(10));
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P4");
 }
 
 TEST_F(PromisesDeathTest, AClientIsToldWhatIsApplied) {
@@ -56,18 +56,18 @@ TEST_F(PromisesDeathTest, AClientIsToldWhatIsApplied) {
   s_.effects.client_replies.push_back({2, ErrorCode::kTimeout, kInvalidDecree});
   CheckPromises(s_, LearnerStatus::kInvalid);
   s_.effects.client_replies.push_back({3, ErrorCode::kOk, Decree(11)});
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P2");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P2");
 }
 
 TEST_F(PromisesDeathTest, AFailedReplicaAcknowledgesNothing) {
   s_.role = PartitionStatus::kError;
   Acknowledge(Ballot(7), Decree(10));
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P5");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P5");
   s_.effects = {};
   s_.effects.client_replies.push_back({1, ErrorCode::kTimeout, kInvalidDecree});
   CheckPromises(s_, LearnerStatus::kInvalid);
   s_.effects.client_replies.push_back({2, ErrorCode::kOk, Decree(10)});
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P5");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P5");
 }
 
 TEST_F(PromisesDeathTest, ALearnerAcknowledgesOnceItHasWhatLiesBelow) {
@@ -75,7 +75,7 @@ TEST_F(PromisesDeathTest, ALearnerAcknowledgesOnceItHasWhatLiesBelow) {
   Acknowledge(Ballot(7), Decree(10));
   CheckPromises(s_, LearnerStatus::kWithPrepare);
   CheckPromises(s_, LearnerStatus::kSucceeded);
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kWithoutPrepare), "P6");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kWithoutPrepare), "replica_core/P6");
 }
 
 TEST_F(PromisesDeathTest, WhatIsSentIsOfThisBallot) {
@@ -86,15 +86,15 @@ TEST_F(PromisesDeathTest, WhatIsSentIsOfThisBallot) {
   CheckPromises(s_, LearnerStatus::kInvalid);
   prepare.request.mutation = MakeMutation(6, 11, 10, "a");
   s_.effects.send = {prepare};
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P4");
   SendGroupCheck check;
   check.request.config.ballot = Ballot(6);
   s_.effects.send = {check};
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P4");
   SendConfigurationUpdate wish;
   wish.request.config.ballot = Ballot(7);
   s_.effects.send = {wish};
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P4");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P4");
   wish.request.config.ballot = Ballot(8);
   s_.effects.send = {wish};
   CheckPromises(s_, LearnerStatus::kInvalid);
@@ -105,10 +105,10 @@ TEST_F(PromisesDeathTest, OthersAreToldOfWhatIsCommittedOnly) {
   check.request.config.ballot = Ballot(7);
   check.request.last_committed_decree = Decree(11);
   s_.effects.send = {check};
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P3");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P3");
   s_.effects = {};
   s_.effects.ship.push_back({.committed = Decree(11)});
-  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "P3");
+  EXPECT_DEATH(CheckPromises(s_, LearnerStatus::kInvalid), "replica_core/P3");
 }
 
 }  // namespace

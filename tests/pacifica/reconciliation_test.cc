@@ -55,7 +55,7 @@ TEST(ReconciliationTest, WhatIsCommittedIsNotProposedAgain) {
 TEST(ReconciliationDeathTest, NothingIsOfATermThatIsYetToCome) {
   PrepareList list(100, Decree(10));
   list.Put(MakeMutation(8, 11, 10, "a"), PrepareList::LogState::kLogged, 0);
-  EXPECT_DEATH(ProposeAgain(list, kTestPid, Ballot(7)), "R15");
+  EXPECT_DEATH(ProposeAgain(list, kTestPid, Ballot(7)), "invariants/R15");
   EXPECT_EQ(ProposeAgain(list, kTestPid, Ballot(9)).size(), 1u);
 }
 

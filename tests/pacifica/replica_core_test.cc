@@ -596,7 +596,7 @@ TEST_F(ReplicaCoreTest, WhoDoesNotLearnThoughItAnswersIsNoLearnerAnyMore) {
   EXPECT_EQ(core_->role(), kPrimary);
 }
 
-// R10: after a crash a half-taught replica may only learn.
+// invariants/R10: after a crash a half-taught replica may only learn.
 TEST_F(ReplicaCoreTest, WhatTheFirstPieceOfLogChangesIsMarkedBeforeItIsApplied) {
   EXPECT_EQ(Invite(41).persist_standing, std::nullopt)
       << "its state is still what it was as member";

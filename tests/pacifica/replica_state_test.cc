@@ -15,13 +15,14 @@ CoreOptions Options() {
   return options;
 }
 
-// R7.
+// invariants/R7.
 TEST(ReplicaStateDeathTest, TheBallotsOfWhatTheEngineGetsNeverFall) {
   ReplicaState state(Options());
   state.Hand(MakeMutation(5, 1, 0, "a"));
-  EXPECT_DEATH(state.Hand(MakeMutation(4, 2, 1, "b")), "R7");
+  EXPECT_DEATH(state.Hand(MakeMutation(4, 2, 1, "b")), "invariants/R7");
   state.Hand(MakeMutation(5, 2, 1, "b"));
-  EXPECT_DEATH(state.HandOver({MakeMutation(7, 3, 2, "c"), MakeMutation(6, 4, 3, "d")}), "R7");
+  EXPECT_DEATH(state.HandOver({MakeMutation(7, 3, 2, "c"), MakeMutation(6, 4, 3, "d")}),
+               "invariants/R7");
   EXPECT_EQ(state.effects.apply.size(), 2u);
 }
 
@@ -61,24 +62,24 @@ TEST(ReplicaStateDeathTest, BetweenStepsItsPartsAgree) {
   state.Check();
   state.role = PartitionStatus::kSecondary;
   state.initializing = false;
-  EXPECT_DEATH(state.Check(), "R12");
+  EXPECT_DEATH(state.Check(), "invariants/R12");
   state.connected = true;
   state.Check();
   state.initializing = true;
   EXPECT_DEATH(state.Check(), "before any configuration");
   state.initializing = false;
   state.effects.persist_ballot = Ballot(7);
-  EXPECT_DEATH(state.Check(), "R13");
+  EXPECT_DEATH(state.Check(), "invariants/R13");
   state.ballot = Ballot(7);
   state.Check();
   state.last_handed = Decree(1);
-  EXPECT_DEATH(state.Check(), "R14");
+  EXPECT_DEATH(state.Check(), "invariants/R14");
   state.last_handed = Decree(0);
   state.last_handed_ballot = Ballot(8);
-  EXPECT_DEATH(state.Check(), "R15");
+  EXPECT_DEATH(state.Check(), "invariants/R15");
   state.last_handed_ballot = Ballot(7);
   state.last_mutation_ballot = Ballot(8);
-  EXPECT_DEATH(state.Check(), "R15");
+  EXPECT_DEATH(state.Check(), "invariants/R15");
   state.last_mutation_ballot = Ballot(7);
   state.Check();
   state.role = PartitionStatus::kPrimary;
@@ -94,7 +95,7 @@ TEST(ReplicaStateDeathTest, AnotherPartitionsMutationIsNotTaken) {
 
 TEST(ReplicaStateDeathTest, TheListBeginsAnewWhereTheEngineWillStand) {
   ReplicaState state(Options());
-  EXPECT_DEATH(state.RestartList(Decree(5), Ballot(0)), "R14");
+  EXPECT_DEATH(state.RestartList(Decree(5), Ballot(0)), "invariants/R14");
 }
 
 }  // namespace

@@ -87,13 +87,13 @@ TEST_F(RolesDeathTest, WhatWaitsForAMembersLogIsOfItsBallot) {
   secondary_.Prepare(1, {.mutation = MakeMutation(7, 1, 0, "a")});
   secondary_.Check();
   s_.ballot = Ballot(8);
-  EXPECT_DEATH(secondary_.Check(), "R4");
+  EXPECT_DEATH(secondary_.Check(), "invariants/R4");
   s_.ballot = Ballot(7);
   s_.role = kPrimary;
-  EXPECT_DEATH(secondary_.Check(), "R4");
+  EXPECT_DEATH(secondary_.Check(), "invariants/R4");
   s_.role = kSecondary;
   s_.list.MarkLogged(Decree(1), 1);
-  EXPECT_DEATH(secondary_.Check(), "R4: logged");
+  EXPECT_DEATH(secondary_.Check(), "invariants/R4: logged");
 }
 
 TEST_F(RolesDeathTest, ASessionIsALearners) {
