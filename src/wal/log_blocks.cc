@@ -33,18 +33,18 @@ LogBlocks::LogBlocks(const PrivateLogOptions& options, const RecoveredLog& recov
 }
 
 void LogBlocks::Check() const {
-  CHECK_LE(plan_.valid_start_offset, end_offset()) << "B3";
+  CHECK_LE(plan_.valid_start_offset, end_offset()) << "log_blocks/B3";
   if (plan_.has_file) {
-    CHECK_GE(plan_.position, kFirstBlockBytes) << "B1: a file without its header";
+    CHECK_GE(plan_.position, kFirstBlockBytes) << "log_blocks/B1: a file without its header";
   } else {
-    CHECK_EQ(plan_.position, 0u) << "B1: records without a file";
+    CHECK_EQ(plan_.position, 0u) << "log_blocks/B1: records without a file";
   }
   if (queue_.empty()) return;
-  CHECK(queue_.size() == 1 || queue_.front()->sealed) << "B2";
+  CHECK(queue_.size() == 1 || queue_.front()->sealed) << "log_blocks/B2";
   const Block& last = *queue_.back();
-  CHECK(last.name == plan_.name) << "B1: " << last.name.ToString();
-  CHECK_EQ(last.end(), plan_.position) << "B1";
-  CHECK_EQ(last.has_records(), !last.callbacks.empty()) << "B4";
+  CHECK(last.name == plan_.name) << "log_blocks/B1: " << last.name.ToString();
+  CHECK_EQ(last.end(), plan_.position) << "log_blocks/B1";
+  CHECK_EQ(last.has_records(), !last.callbacks.empty()) << "log_blocks/B4";
   CHECK_LE(last.summed, last.size);
   if (!last.prepared) CHECK_EQ(last.buffer.size(), last.prefix_bytes + last.size);
 }
@@ -75,7 +75,7 @@ void LogBlocks::PlanNewFile() {
 }
 
 LogBlocks::Block& LogBlocks::OpenBlock() {
-  CHECK(queue_.empty() || queue_.back()->sealed) << "B2";
+  CHECK(queue_.empty() || queue_.back()->sealed) << "log_blocks/B2";
   if (free_.empty()) free_.push_back(std::make_unique<Block>());
   queue_.push_back(std::move(free_.back()));
   free_.pop_back();
@@ -139,7 +139,7 @@ void LogBlocks::Seal(Block& block) {
 void LogBlocks::Append(const Mutation& mutation, DurableCallback on_durable) {
   const size_t bytes = EncodedSize(mutation);
   Block& block = BlockFor(bytes);
-  CHECK(!block.sealed && !block.prepared) << "B2";
+  CHECK(!block.sealed && !block.prepared) << "log_blocks/B2";
   char* const to = block.buffer.Extend(bytes);
   StoreMutation(mutation, end_offset(), to);
   plan_.position += bytes;
@@ -181,7 +181,7 @@ void LogBlocks::LeaveFileInTime(const Block& submitted) {
 }
 
 LogBlocks::BlockPtr LogBlocks::Pop() {
-  CHECK(!queue_.empty() && queue_.front()->sealed) << "B2";
+  CHECK(!queue_.empty() && queue_.front()->sealed) << "log_blocks/B2";
   BlockPtr block = std::move(queue_.front());
   queue_.erase(queue_.begin());
   return block;

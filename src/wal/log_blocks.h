@@ -6,10 +6,11 @@
 //           about to be written. A file's first block, its header, and the block of records behind
 //           it are one Block: one write. Before pre-written files' blocks there is room for what
 //           their first page holds already.
-// Promises  B1  Blocks lie behind each other: the last one ends where the next record goes.
-//           B2  Only the last may be open.
-//           B3  What is appended is never void.
-//           B4  A block that holds records has callbacks, another has none.
+// Promises  log_blocks/B1  Blocks lie behind each other: the last one ends where the next record
+//               goes.
+//           log_blocks/B2  Only the last may be open.
+//           log_blocks/B3  What is appended is never void.
+//           log_blocks/B4  A block that holds records has callbacks, another has none.
 // Threads   One at a time. Blocks that are given back (Recycle) are used again: a steady log
 //           allocates nothing.
 // SPDX-License-Identifier: Apache-2.0

@@ -22,25 +22,25 @@ LogCatalog::LogCatalog(Content content, const Clock& clock)
 void LogCatalog::Check() const {
   if (content_.files.empty()) return;
   const LogFileEntry& newest = content_.files.back();
-  CHECK_LE(newest.index.end(), newest.content_bytes) << "C3";
+  CHECK_LE(newest.index.end(), newest.content_bytes) << "log_catalog/C3";
   CHECK_EQ(content_.files.front().name.index + gauges_->files.value() - 1, newest.name.index)
-      << "C1";
+      << "log_catalog/C1";
 }
 
 void LogCatalog::CheckIsNext(const DurableBlock& block) const {
-  CHECK_GT(block.end, block.at.position) << "C2: an empty block";
+  CHECK_GT(block.end, block.at.position) << "log_catalog/C2: an empty block";
   if (content_.files.empty()) {
-    CHECK_EQ(block.at.position, 0u) << "C2: a block without a file";
+    CHECK_EQ(block.at.position, 0u) << "log_catalog/C2: a block without a file";
     return;
   }
   const LogFileEntry& newest = content_.files.back();
   if (block.at.position == 0) {
-    CHECK_EQ(block.file.index, newest.name.index + 1) << "C1";
-    CHECK_EQ(block.file.start_offset, newest.end_offset()) << "C1";
+    CHECK_EQ(block.file.index, newest.name.index + 1) << "log_catalog/C1";
+    CHECK_EQ(block.file.start_offset, newest.end_offset()) << "log_catalog/C1";
   } else {
     CHECK(block.file == newest.name)
-        << "C2: " << block.file.ToString() << " behind " << newest.file_name;
-    CHECK_EQ(block.at.position, newest.content_bytes) << "C2";
+        << "log_catalog/C2: " << block.file.ToString() << " behind " << newest.file_name;
+    CHECK_EQ(block.at.position, newest.content_bytes) << "log_catalog/C2";
   }
 }
 
@@ -66,16 +66,17 @@ void LogCatalog::Add(const DurableBlock& block) {
 
 void LogCatalog::StartAnew(int64_t valid_start_offset, Decree max_decree) {
   std::lock_guard lock(mutex_);
-  CHECK_GE(valid_start_offset, content_.valid_start_offset) << "C4";
+  CHECK_GE(valid_start_offset, content_.valid_start_offset) << "log_catalog/C4";
   if (!content_.files.empty())
-    CHECK_GE(valid_start_offset, content_.files.back().end_offset()) << "C4";
+    CHECK_GE(valid_start_offset, content_.files.back().end_offset()) << "log_catalog/C4";
   content_.valid_start_offset = valid_start_offset;
   content_.max_decree = max_decree;
 }
 
 std::vector<std::string> LogCatalog::DropOldest(size_t count) {
   std::lock_guard lock(mutex_);
-  CHECK(count == 0 || count < content_.files.size()) << "C5: " << count << " files dropped";
+  CHECK(count == 0 || count < content_.files.size())
+      << "log_catalog/C5: " << count << " files dropped";
   const auto end = content_.files.begin() + static_cast<ptrdiff_t>(count);
   std::vector<std::string> names;
   for (auto file = content_.files.begin(); file != end; ++file) {
@@ -118,7 +119,7 @@ ReplayWork LogCatalog::WorkAbove(Decree applied) const {
   const uint64_t from = file.index.Find(applied + 1).position;
   const auto to =
       static_cast<uint64_t>(content_.files.back().end_offset() - file.name.start_offset);
-  CHECK_LE(from, to) << "C3";
+  CHECK_LE(from, to) << "log_catalog/C3";
   return {.bytes = to - from, .mutations = content_.max_decree - applied};
 }
 
@@ -127,7 +128,7 @@ size_t LogCatalog::Find(int64_t index) const {
   if (files.empty() || index < files.front().name.index) return files.size();
   const auto found = static_cast<size_t>(index - files.front().name.index);
   if (found >= files.size()) return files.size();
-  CHECK_EQ(files[found].name.index, index) << "C1";
+  CHECK_EQ(files[found].name.index, index) << "log_catalog/C1";
   return found;
 }
 
@@ -151,8 +152,8 @@ std::vector<std::string> LogCatalog::FileNames() const {
 
 LogCatalog::Piece LogCatalog::PieceOf(const LogFileEntry& file, LogIndex::Entry from,
                                       int64_t valid_start_offset, int64_t last_file) const {
-  CHECK_LE(from.position, file.content_bytes) << "C3";
-  CHECK_LE(file.name.index, last_file) << "C1";
+  CHECK_LE(from.position, file.content_bytes) << "log_catalog/C3";
+  CHECK_LE(file.name.index, last_file) << "log_catalog/C1";
   from.max_decree = std::max(from.max_decree, file.header_max_decree);
   return {.name = file.name,
           .file_name = file.file_name,
@@ -185,7 +186,7 @@ absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::After(const Piece& 
   // It was left before reading began.
   CHECK_EQ(content_.files[next].name.start_offset,
            piece.name.start_offset + static_cast<int64_t>(piece.content_bytes))
-      << "C1";
+      << "log_catalog/C1";
   return PieceOf(content_.files[next], {}, piece.valid_start_offset, piece.last_file);
 }
 
@@ -199,7 +200,7 @@ void LogCatalog::SetIndex(const LogFileName& file, LogIndex index) {
   std::lock_guard lock(mutex_);
   const size_t found = Find(file.index);
   if (found == content_.files.size()) return;
-  CHECK_LE(index.end(), content_.files[found].content_bytes) << "C3";
+  CHECK_LE(index.end(), content_.files[found].content_bytes) << "log_catalog/C3";
   LogIndex& known = content_.files[found].index;
   if (known.end() < index.end()) known = std::move(index);
 }

@@ -1,12 +1,13 @@
 // LogCatalog: which files a log has, as far as they are durable, and where in them decrees begin;
 // shared by its writer and its readers.
 //
-// Shapes    C1  Files follow each other: each has the next index, and starts where the content of the
-//               one before ends.
-//           C2  A file's blocks are added in order, without a gap; only the newest file's.
-//           C3  An index does not reach beyond its file's content.
-//           C4  valid_start_offset only rises, and voids all that is durable then.
-//           C5  The newest file stays.
+// Shapes    log_catalog/C1  Files follow each other: each has the next index, and starts where the
+//               content of the one before ends.
+//           log_catalog/C2  A file's blocks are added in order, without a gap; only the newest
+//               file's.
+//           log_catalog/C3  An index does not reach beyond its file's content.
+//           log_catalog/C4  valid_start_offset only rises, and voids all that is durable then.
+//           log_catalog/C5  The newest file stays.
 // Threads   Thread-safe; the lock is this log's own and held for a few comparisons: nothing is
 //           copied but one file's name.
 // SPDX-License-Identifier: Apache-2.0
@@ -87,7 +88,7 @@ class LogCatalog {
   void SetIndex(const LogFileName& file, LogIndex index);
 
  private:
-  // C1 to `block`, C2.
+  // Of what `block` adds: log_catalog/C1 and log_catalog/C2.
   void CheckIsNext(const DurableBlock& block) const;
   // Of the newest file; gauges.
   void Check() const;

@@ -34,11 +34,11 @@ LogFolder::LogFolder(Environment& env, const PrivateLogOptions& options, LogIden
 }
 
 void LogFolder::Check() const {
-  CHECK(!last_kept_unsynced_ || !kept_.empty()) << "F1";
+  CHECK(!last_kept_unsynced_ || !kept_.empty()) << "log_folder/F1";
   if (!spare_) return;
-  CHECK(spare_->file.file != nullptr) << "F2";
-  CHECK_LE(spare_->file.synced_bytes, capacity_bytes_) << "F2";
-  CHECK(!identity_.clean) << "F3";
+  CHECK(spare_->file.file != nullptr) << "log_folder/F2";
+  CHECK_LE(spare_->file.synced_bytes, capacity_bytes_) << "log_folder/F2";
+  CHECK(!identity_.clean) << "log_folder/F3";
 }
 
 absl::Status LogFolder::WriteIdentity() {
@@ -55,7 +55,7 @@ absl::Status LogFolder::WriteUnclean() {
 
 absl::Status LogFolder::MakeSpare(int64_t index, uint64_t fill_bytes) {
   CHECK_GT(index, 0);
-  CHECK_LE(fill_bytes, capacity_bytes_) << "F2";
+  CHECK_LE(fill_bytes, capacity_bytes_) << "log_folder/F2";
   if (spare_ || device_.LacksOpenFiles()) return absl::OkStatus();
   if (!kept_.empty()) return MakeSpareOfKept();
   ZerosTaken taken(zeros_ahead_);
@@ -130,7 +130,7 @@ absl::Status LogFolder::Prepare(Kept kept) {
 
 absl::StatusOr<OpenLogFile> LogFolder::MakeFile(const LogFileName& name, uint64_t fill_bytes) {
   CHECK_GT(name.index, 0);
-  CHECK_LE(fill_bytes, capacity_bytes_) << "F2";
+  CHECK_LE(fill_bytes, capacity_bytes_) << "log_folder/F2";
   RETURN_IF_ERROR(names_);
   if (!spare_)
     RETURN_IF_ERROR(kept_.empty() ? CreateSpare(name.index, fill_bytes, ZerosTaken(zeros_ahead_))
@@ -160,7 +160,7 @@ absl::Status LogFolder::Grow(OpenLogFile* file, uint64_t to) {
 
 absl::Status LogFolder::Trim(const std::vector<ToTrim>& files) {
   for (const ToTrim& file : files) {
-    CHECK_GE(file.content_bytes, kFirstBlockBytes) << "F4: " << file.name;
+    CHECK_GE(file.content_bytes, kFirstBlockBytes) << "log_folder/F4: " << file.name;
     const auto opened = device_.Open(PathOf(file.name), direct_);
     RETURN_IF_ERROR(Final(opened.status()));
     RETURN_IF_ERROR(Final(device_.TruncateAndSync(**opened, file.content_bytes)));
@@ -209,7 +209,7 @@ bool LogFolder::MayKeep(const FileStatus& status) const {
 }
 
 absl::Status LogFolder::KeepFile(const std::string& name, ZerosTaken taken) {
-  CHECK(!last_kept_unsynced_) << "F1: two names at once";
+  CHECK(!last_kept_unsynced_) << "log_folder/F1: two names at once";
   // Named by its old index, which no spare that is made has.
   ASSIGN_OR_RETURN(const auto parsed, ParseLogFileName(name));
   CHECK(parsed.has_value()) << name << " is no log's name";

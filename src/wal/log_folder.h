@@ -7,10 +7,12 @@
 //           they ask the catalog whether it was theirs (private_log.cc). Its new name becomes
 //           durable with the next file's, so that a switch costs one sync of the folder: until then
 //           nothing in it is touched and no other file loses its name.
-// Promises  F1  Of the kept files only the last may get its old name back by a power cut.
-//           F2  A spare is open, and no longer than a file is filled.
-//           F3  While there is a spare the identity file says that the stop was not clean.
-//           F4  A file is cut behind its first block, never in it.
+// Promises  log_folder/F1  Of the kept files only the last may get its old name back by a power
+//               cut.
+//           log_folder/F2  A spare is open, and no longer than a file is filled.
+//           log_folder/F3  While there is a spare the identity file says that the stop was not
+//               clean.
+//           log_folder/F4  A file is cut behind its first block, never in it.
 // Errors    A refusal (IsRefusal): no space, a file that may not be made, or the folder could not be
 //           opened for its sync; nothing changed that a later attempt minds. Anything else is
 //           DataLoss: what lies in the folder is unknown.
@@ -82,7 +84,7 @@ class LogFolder {
     std::string path;
     ZerosTaken zeros_taken;
   };
-  void Check() const;  // F1 to F3
+  void Check() const;  // log_folder/F1, log_folder/F2, log_folder/F3
   std::string PathOf(std::string_view name) const { return JoinPath(directory_, name); }
   absl::Status WriteIdentity();
   // That something is written or dropped; until it is durable the stop counts as clean here, too.

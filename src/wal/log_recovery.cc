@@ -56,15 +56,16 @@ class Recovery {
 
  private:
   void Check() const {
-    CheckJoined(log_.files);  // V1
-    CHECK_GE(log_.next_index, 1) << "V1";
-    CHECK_GE(log_.end_offset, options_.valid_start_offset) << "V1: what comes would be void";
+    CheckJoined(log_.files);  // log_recovery/V1
+    CHECK_GE(log_.next_index, 1) << "log_recovery/V1";
+    CHECK_GE(log_.end_offset, options_.valid_start_offset)
+        << "log_recovery/V1: what comes would be void";
     CHECK_GE(log_.max_decree, options_.applied);
     CHECK_LE(log_.identity.files.size(), log_.files.size());
     CHECK_LE(summary_.mutations_above_applied, summary_.mutations);
     if (log_.files.empty()) return;
-    CHECK_EQ(log_.next_index, log_.files.back().name.index + 1) << "V1";
-    CHECK_EQ(log_.end_offset, log_.files.back().end_offset()) << "V1";
+    CHECK_EQ(log_.next_index, log_.files.back().name.index + 1) << "log_recovery/V1";
+    CHECK_EQ(log_.end_offset, log_.files.back().end_offset()) << "log_recovery/V1";
   }
 
   struct File {
@@ -311,9 +312,9 @@ class Recovery {
     }
     const auto end = logs_.begin() + static_cast<ptrdiff_t>(lost);
     outdated_.assign(std::make_move_iterator(logs_.begin()), std::make_move_iterator(end));
-    CHECK(outdated_.empty() || outdated_.back().written_as == Durability::kOs) << "V3";
+    CHECK(outdated_.empty() || outdated_.back().written_as == Durability::kOs) << "log_recovery/V3";
     logs_.erase(logs_.begin(), end);
-    CHECK_LE(lost, *first) << "V3: a file that is to be read";
+    CHECK_LE(lost, *first) << "log_recovery/V3: a file that is to be read";
     *first -= lost;
     return absl::OkStatus();
   }
@@ -430,7 +431,7 @@ class Recovery {
       return absl::FailedPreconditionError(absl::StrCat(PathOf(file), ": holds a mutation of ",
                                                         view.pid().ToString(), ", not of ",
                                                         options_.pid.ToString()));
-    CHECK(file.fate == File::Fate::kKeep) << "V4";
+    CHECK(file.fate == File::Fate::kKeep) << "log_recovery/V4";
     CHECK_GE(view.log_offset(), file.entry.name.start_offset);  // the reader compared them
     // Ballots count even in void records: elections rely on the largest one seen.
     summary_.max_ballot = std::max(summary_.max_ballot, view.ballot());
@@ -473,7 +474,7 @@ class Recovery {
     // Newest first: what remains is always a log without a hole.
     while (!logs_.empty() && logs_.back().fate == File::Fate::kSetAside) {
       File& file = logs_.back();
-      CHECK(file.is_ours()) << "V3: " << file.entry.file_name;
+      CHECK(file.is_ours()) << "log_recovery/V3: " << file.entry.file_name;
       CHECK_LE(file.cut_end, file.size);
       if (file.cut_end > 0) {
         summary_.cut_tail = true;
@@ -490,10 +491,11 @@ class Recovery {
     }
     for (File& file : logs_) {
       const uint64_t content = file.entry.content_bytes;
-      CHECK(file.fate == File::Fate::kKeep) << "V2: " << file.entry.file_name;
-      CHECK(file.has_first_block) << "V2: " << file.entry.file_name << " holds nothing";
-      CHECK_LE(content, file.cut_end) << "V2: " << file.entry.file_name;
-      CHECK_LE(file.cut_end, file.size) << "V2: " << file.entry.file_name;
+      CHECK(file.fate == File::Fate::kKeep) << "log_recovery/V2: " << file.entry.file_name;
+      CHECK(file.has_first_block) << "log_recovery/V2: " << file.entry.file_name
+                                  << " holds nothing";
+      CHECK_LE(content, file.cut_end) << "log_recovery/V2: " << file.entry.file_name;
+      CHECK_LE(file.cut_end, file.size) << "log_recovery/V2: " << file.entry.file_name;
       ASSIGN_OR_RETURN(auto writable,
                        files_.OpenForWrite(PathOf(file), FileSystem::CreateMode::kOpenExisting));
       if (file.is_ours() && file.size > content) {
@@ -527,12 +529,12 @@ class Recovery {
     return absl::OkStatus();
   }
 
-  // The only bytes that no flush may have covered (W2, W3 of log_writer.h). If it was the flush that
-  // failed before the process ended, what was read just now sits in a cache that counts as clean:
-  // only bytes written anew reach the disk with the next sync.
+  // The only bytes that no flush may have covered (log_writer/W2, log_writer/W3). If it was the
+  // flush that failed before the process ended, what was read just now sits in a cache that counts
+  // as clean: only bytes written anew reach the disk with the next sync.
   absl::Status WriteLastBlockAgain(const File& file, WritableFile& to) {
     ASSIGN_OR_RETURN(auto from, files_.OpenForRead(PathOf(file)));
-    // A file's first two may have been one write (W1).
+    // A file's first two may have been one write (log_writer/W1).
     const uint64_t begin = file.last_block == kFirstBlockBytes ? 0 : file.last_block;
     CHECK_LE(begin, file.entry.content_bytes);
     std::string bytes;
@@ -543,7 +545,7 @@ class Recovery {
   // The info file is newer than the log (wal/FORMAT.md 7.6): every record here is void, and new
   // ones would be, too.
   absl::Status DropVoidFiles() {
-    CHECK(uncommitted_.empty()) << "V1: they hold what is not void";
+    CHECK(uncommitted_.empty()) << "log_recovery/V1: they hold what is not void";
     LOG(WARNING) << "[" << options_.pid << "] the log ends at " << log_.end_offset
                  << ", before its valid start " << options_.valid_start_offset << ": its "
                  << logs_.size() << " files are set aside as .removed";
@@ -563,7 +565,7 @@ class Recovery {
         std::all_of(logs_.begin(), logs_.end(), [](const File& f) { return f.is_ours(); });
     if (uncommitted_.empty() || is_durable_already) return absl::OkStatus();
 
-    CHECK(!logs_.empty()) << "V4";
+    CHECK(!logs_.empty()) << "log_recovery/V4";
     LogFileEntry entry;
     entry.name = {.index = log_.next_index, .start_offset = log_.end_offset};
     entry.file_name = entry.name.ToString();
@@ -577,7 +579,7 @@ class Recovery {
                                              .max_decree = log_.max_decree,
                                              .valid_start_offset = options_.valid_start_offset}));
     ASSIGN_OR_RETURN(const FileStatus status, files_.Stat(spare));
-    CHECK_GT(entry.content_bytes, kFirstBlockBytes) << "V4: nothing was written";
+    CHECK_GT(entry.content_bytes, kFirstBlockBytes) << "log_recovery/V4: nothing was written";
     log_.identity.Add(status, Durability::kFsync, entry.name.index);
     log_.identity.MarkUnclean();
     RETURN_IF_ERROR(WriteFileDurably(files_, options_.identity_path, log_.identity.Format()));

@@ -7,11 +7,13 @@
 //           the folder; append the uncommitted tail anew to a new file. Nothing is changed before
 //           every file has been judged, but for the `.removed` of wal/FORMAT.md 7.2. After a clean
 //           stop only what the engine lacks of the newest file is read; all else is done as ever.
-// Promises  V1  The files of the result follow each other; what comes behind them is not void.
-//           V2  What is set aside lies behind all that is kept.
-//           V3  A file of other origin is never cut. Files go unread, all they hold applied, only
-//               where the last of them lost its end, which was in the page cache.
-//           V4  What is written anew was read from files that are kept.
+// Promises  log_recovery/V1  The files of the result follow each other; what comes behind them is
+//               not void.
+//           log_recovery/V2  What is set aside lies behind all that is kept.
+//           log_recovery/V3  A file of other origin is never cut. Files are dropped unread only
+//               where all they hold is applied and the last of them lost its end, which was in the
+//               page cache.
+//           log_recovery/V4  What is written anew was read from files that are kept.
 // Errors    DataLoss: durable bytes are damaged or missing: nothing renamed but by wal/FORMAT.md
 //           7.2, nothing deleted. FailedPrecondition: something lies there that is not ours to
 //           judge (a symbolic link, another replica's log, a number beyond 2^62).

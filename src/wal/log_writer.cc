@@ -44,14 +44,16 @@ LogWriter::LogWriter(Environment& env, StrandPtr strand, const PrivateLogOptions
 }
 
 void LogWriter::Check() const {
-  CHECK(!in_flight_ || retry_ == kNoTimer) << "W1: what is being written is to be tried again";
-  CHECK(!in_flight_ || !freeing_space_) << "W1: what is being written waits for space";
-  CHECK(!naming_next_ || next_.file == nullptr) << "W3: two next files";
-  CHECK(next_.file == nullptr || next_name_.index == current_name_.index + 1) << "W3";
+  CHECK(!in_flight_ || retry_ == kNoTimer)
+      << "log_writer/W1: what is being written is to be tried again";
+  CHECK(!in_flight_ || !freeing_space_) << "log_writer/W1: what is being written waits for space";
+  CHECK(!naming_next_ || next_.file == nullptr) << "log_writer/W3: two next files";
+  CHECK(next_.file == nullptr || next_name_.index == current_name_.index + 1) << "log_writer/W3";
   CHECK(current_.file != nullptr || content_bytes_ == 0);
-  CHECK_LE(content_bytes_, current_.synced_bytes) << "W4: durable beyond what was synced";
-  CHECK(!growing_ || prewrites_) << "W4";
-  CHECK(failed_.ok() || blocks_.empty()) << "W6";
+  CHECK_LE(content_bytes_, current_.synced_bytes)
+      << "log_writer/W4: durable beyond what was synced";
+  CHECK(!growing_ || prewrites_) << "log_writer/W4";
+  CHECK(failed_.ok() || blocks_.empty()) << "log_writer/W6";
 }
 
 void LogWriter::Append(MutationPtr mutation, DurableCallback on_durable) {
@@ -147,14 +149,15 @@ void LogWriter::NameNextFile(const LogFileName& name) {
 }
 
 void LogWriter::SwitchToNextFile() {
-  CHECK(!in_flight_) << "W3";
+  CHECK(!in_flight_) << "log_writer/W3";
   CHECK(blocks_.front().is_first() && blocks_.front().name == next_name_);
-  CHECK(current_.file == nullptr || content_bytes_ > 0) << "W3: two files without a first block";
-  // W3: the old file's last write is flushed. Its zero tail is legal, since the next starts at its
-  // content's end.
+  CHECK(current_.file == nullptr || content_bytes_ > 0)
+      << "log_writer/W3: two files without a first block";
+  // log_writer/W3: the old file's last write is flushed. Its zero tail is legal, since the next
+  // starts at its content's end.
   CHECK_EQ(next_name_.start_offset,
            current_name_.start_offset + static_cast<int64_t>(content_bytes_))
-      << "W3";
+      << "log_writer/W3";
   if (current_.file != nullptr) to_trim_.push_back({current_name_.ToString(), content_bytes_});
   current_ = std::exchange(next_, {});
   content_bytes_ = 0;
@@ -270,9 +273,9 @@ void LogWriter::Prepare(Block& block) {
 }
 
 void LogWriter::Submit(Block& block) {
-  CHECK(!in_flight_) << "W1";
-  CHECK(block.name == current_name_) << "W3: " << block.name.ToString();
-  CHECK_EQ(block.position, content_bytes_) << "W5";
+  CHECK(!in_flight_) << "log_writer/W1";
+  CHECK(block.name == current_name_) << "log_writer/W3: " << block.name.ToString();
+  CHECK_EQ(block.position, content_bytes_) << "log_writer/W5";
   if (!block.prepared) Prepare(block);
   LogDevice::WriteRequest request;
   request.file = current_.file;
@@ -299,11 +302,11 @@ void LogWriter::Submit(Block& block) {
 
 void LogWriter::OnWritten(absl::Status status, AlignedBuffer buffer) {
   const auto self = shared_from_this();  // a callback may drop the log
-  CHECK(in_flight_) << "W1";
+  CHECK(in_flight_) << "log_writer/W1";
   in_flight_ = false;
   if (failed_.ok()) {
     Block& block = blocks_.front();
-    CHECK(block.prepared) << "W1: a block that was not submitted";
+    CHECK(block.prepared) << "log_writer/W1: a block that was not submitted";
     CHECK_GE(buffer.size(), block.prefix_bytes + block.size) << "another buffer came back";
     block.buffer = std::move(buffer);
     if (status.ok()) {
@@ -387,7 +390,7 @@ void LogWriter::Answer(absl::Duration write_took) {
 
 void LogWriter::WaitForSpace(const absl::Status& status) {
   if (abandoned_ || !failed_.ok()) return;
-  CHECK(!in_flight_ && retry_ == kNoTimer) << "W1";
+  CHECK(!in_flight_ && retry_ == kNoTimer) << "log_writer/W1";
   if (drain_.empty() && !std::exchange(freed_space_, true)) return FreeSpace();
   LOG_EVERY_N(WARNING, 100) << "[" << options_.pid << "] log waits for " << NameOf(WantOf(status))
                             << ": " << status.message();

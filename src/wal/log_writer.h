@@ -15,18 +15,20 @@
 // Threads   Strand-bound. Files are made, grown, trimmed and removed in the DiskPool, one step at a
 //           time.
 // Lifetime  Held by shared_ptr; what comes back to a writer that is gone is dropped.
-// Promises  W1  at most one write is in flight; each is one block of one file, or a file's first
-//               block and the next: both begin in the sector that a file starts with, so a torn
-//               write has neither or is a torn second block
-//           W2  the next write is submitted after the flush that covers the one before succeeded
-//           W3  a file's first write waits until its name and all of the file before are durable.
-//               It is named as soon as its start is known: until it holds its first record it is a
-//               last file without a first block, which recovery removes. A log that is drained
-//               writes the first block alone, or forgets it where no space was left for the name
-//           W4  a write reaches past the synced end of its file only with kGrowing
-//           W5  each write begins where the content of its file ends
-//           W6  a log that has failed holds nothing that waits for an answer
-//           (L1 and L2 of private_log.h follow)
+// Promises  log_writer/W1  at most one write is in flight; each is one block of one file, or a
+//               file's first block and the next: both begin in the sector that a file starts with,
+//               so a torn write has neither or is a torn second block
+//           log_writer/W2  the next write is submitted after the flush that covers the one before
+//               succeeded
+//           log_writer/W3  a file's first write waits until its name and all of the file before are
+//               durable. It is named as soon as its start is known: until it holds its first record
+//               it is a last file without a first block, which recovery removes. A log that is
+//               drained writes the first block alone, or forgets it where no space was left for the
+//               name
+//           log_writer/W4  a write reaches past the synced end of its file only with kGrowing
+//           log_writer/W5  each write begins where the content of its file ends
+//           log_writer/W6  a log that has failed holds nothing that waits for an answer
+//           (private_log/L1 and private_log/L2 follow)
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -86,7 +88,7 @@ class LogWriter : public std::enable_shared_from_this<LogWriter> {
     absl::AnyInvocable<void(const absl::Status&)> then;
   };
 
-  // W1, W3 to W6 between tasks.
+  // Between tasks: log_writer/W1, log_writer/W3, log_writer/W4, log_writer/W6.
   void Check() const;
   // Submits the front block if nothing stands in its way, or starts what clears the way.
   void Pump();

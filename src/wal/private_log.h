@@ -14,14 +14,14 @@
 // Lifetime  Environment outlives it. Destruction without Close is a crash: nothing is trimmed,
 //           pending callbacks drop. Before Close, and before the folder is opened again or moved in
 //           the same process: Drain.
-// Promises  L1  on_durable(OK) for m: m and everything appended before it survive a crash (power
-//               cut with kFsync).
-//           L2  Callbacks run in append order, each exactly once, failures included.
-//           L3  One write that no flush covers yet; each write is one block (decision 9), or a
-//               file's first and the next (W1 of log_writer.h).
-//           L4  What Open replayed is durable before Open returns.
-//           L5  Nothing that can't be understood is overwritten: cut bytes go to <file>.tail,
-//               damaged logs stay.
+// Promises  private_log/L1  on_durable(OK) for m: m and everything appended before it survive a
+//               crash (power cut with kFsync).
+//           private_log/L2  Callbacks run in append order, each exactly once, failures included.
+//           private_log/L3  At most one write is not covered by a flush yet. Each write is one
+//               block (decision 9), or a file's first and the next (log_writer/W1).
+//           private_log/L4  What Open replayed is durable before Open returns.
+//           private_log/L5  Nothing that can't be understood is overwritten: cut bytes go to
+//               <file>.tail, damaged logs stay.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -29,7 +29,7 @@ void UncommittedTail::Add(const MutationView& mutation, size_t file, uint64_t po
   } else {
     places_.emplace(decree, place);
   }
-  CHECK_GT(places_.begin()->first, std::max(committed_, applied_)) << "U1";
+  CHECK_GT(places_.begin()->first, std::max(committed_, applied_)) << "uncommitted_tail/U1";
 }
 
 absl::StatusOr<uint64_t> UncommittedTail::WriteFile(FileSystem& files,

@@ -5,7 +5,7 @@
 // Shapes    Of two versions of a decree the larger ballot counts, of equal ones the later. Places,
 //           not mutations: a log in which nothing is ever committed may not fill the memory (a
 //           record is larger than its place).
-// Promises  U1  What is kept is committed by nothing that was added, nor applied.
+// Promises  uncommitted_tail/U1  What is kept is committed by nothing that was added, nor applied.
 // Threads   WriteFile waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

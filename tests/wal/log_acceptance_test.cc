@@ -1,8 +1,9 @@
 // The acceptance tests of legacy/FORMAT.md 8 that are about a private log, by their names;
 // real files of other origin; and what we write, read by the old versions' rule.
 //
-// Of tests/sim/known_bugs.md: B7 (what is torn and what is damaged are told apart: A02, A04), F14
-// and F16 (what a crash of an older version left is read, repeatedly: A02, A05).
+// tests/sim/known_bugs.md B7: what is torn and what is damaged are told apart (legacy/FORMAT.md
+// tests/sim/known_bugs.md F14, F16: what a crash of an older version left is read,
+// repeatedly (legacy/FORMAT.md ).
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 

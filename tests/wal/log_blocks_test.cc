@@ -34,9 +34,9 @@ TEST(LogBlocksTest, ABlockIsWhereTheOneBeforeEnds) {
 
 TEST(LogBlocksDeathTest, WhatIsOpenIsNotTaken) {
   LogBlocks blocks = Blocks();
-  EXPECT_DEATH(blocks.Pop(), "B2");
+  EXPECT_DEATH(blocks.Pop(), "log_blocks/B2");
   Append(blocks, 1);
-  EXPECT_DEATH(blocks.Pop(), "B2");
+  EXPECT_DEATH(blocks.Pop(), "log_blocks/B2");
   blocks.Seal(blocks.front());
   EXPECT_DEATH(blocks.Seal(blocks.front()), "sealed");
   EXPECT_NE(blocks.Pop(), nullptr);
@@ -44,7 +44,7 @@ TEST(LogBlocksDeathTest, WhatIsOpenIsNotTaken) {
 
 TEST(LogBlocksDeathTest, WhatIsAppendedIsNeverVoid) {
   LogBlocks blocks = Blocks(500, 500);
-  EXPECT_DEATH(Blocks(499, 500), "B3");
+  EXPECT_DEATH(Blocks(499, 500), "log_blocks/B3");
   EXPECT_DEATH(blocks.StartAnew(Decree(-1)), "max_decree");
 }
 

@@ -124,44 +124,47 @@ using LogCatalogDeathTest = LogCatalogTest;
 
 TEST_F(LogCatalogDeathTest, FilesFollowEachOther) {
   AddFile(1, 1, 10);
-  EXPECT_DEATH(catalog_.Add({.file = {3, start_}, .end = 60}), "C1");
-  EXPECT_DEATH(catalog_.Add({.file = {2, start_ - 1}, .end = 60}), "C1");
+  EXPECT_DEATH(catalog_.Add({.file = {3, start_}, .end = 60}), "log_catalog/C1");
+  EXPECT_DEATH(catalog_.Add({.file = {2, start_ - 1}, .end = 60}), "log_catalog/C1");
   const LogFileEntry first{.name = {1, 0}, .file_name = "log.1.0", .content_bytes = 100};
   EXPECT_DEATH(LogCatalog({.files = {first, {.name = {3, 100}}}}, clock_), "a hole");
   EXPECT_DEATH(LogCatalog({.files = {first, {.name = {2, 101}}}}, clock_), "a hole");
 }
 
 TEST_F(LogCatalogDeathTest, BlocksOfTheNewestFileFollowEachOther) {
-  EXPECT_DEATH(catalog_.Add({.file = {1, 0}, .at = {.position = 60}, .end = 100}), "C2");
+  EXPECT_DEATH(catalog_.Add({.file = {1, 0}, .at = {.position = 60}, .end = 100}),
+               "log_catalog/C2");
   AddFile(1, 1, 1);
   const int64_t second = start_;
   AddFile(2, 2, 2);
   const uint64_t end = 60 + (1 << 20);
-  EXPECT_DEATH(catalog_.Add({.file = {2, second}, .at = {.position = end}, .end = end}), "C2");
+  EXPECT_DEATH(catalog_.Add({.file = {2, second}, .at = {.position = end}, .end = end}),
+               "log_catalog/C2");
   EXPECT_DEATH(catalog_.Add({.file = {2, second}, .at = {.position = end + 1}, .end = end + 9}),
-               "C2");
-  EXPECT_DEATH(catalog_.Add({.file = {1, 0}, .at = {.position = end}, .end = end + 9}), "C2");
+               "log_catalog/C2");
+  EXPECT_DEATH(catalog_.Add({.file = {1, 0}, .at = {.position = end}, .end = end + 9}),
+               "log_catalog/C2");
 }
 
 TEST_F(LogCatalogDeathTest, AnIndexEndsWithItsFile) {
   AddFile(1, 1, 1);
   LogIndex index;
   index.Add({}, 2 << 20);
-  EXPECT_DEATH(catalog_.SetIndex({1, 0}, index), "C3");
+  EXPECT_DEATH(catalog_.SetIndex({1, 0}, index), "log_catalog/C3");
 }
 
 TEST_F(LogCatalogDeathTest, ANewBeginningVoidsAllThatWasBefore) {
   AddFile(1, 1, 10);
-  EXPECT_DEATH(catalog_.StartAnew(start_ - 1, Decree(10)), "C4");
+  EXPECT_DEATH(catalog_.StartAnew(start_ - 1, Decree(10)), "log_catalog/C4");
   catalog_.StartAnew(start_ + 60, Decree(10));
-  EXPECT_DEATH(catalog_.StartAnew(start_, Decree(10)), "C4");
+  EXPECT_DEATH(catalog_.StartAnew(start_, Decree(10)), "log_catalog/C4");
 }
 
 TEST_F(LogCatalogDeathTest, TheNewestFileStays) {
   AddFile(1, 1, 10);
-  EXPECT_DEATH(catalog_.DropOldest(1), "C5");
+  EXPECT_DEATH(catalog_.DropOldest(1), "log_catalog/C5");
   AddFile(2, 11, 20);
-  EXPECT_DEATH(catalog_.DropOldest(3), "C5");
+  EXPECT_DEATH(catalog_.DropOldest(3), "log_catalog/C5");
   EXPECT_EQ(catalog_.DropOldest(1).size(), 1u);
 }
 

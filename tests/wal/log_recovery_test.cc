@@ -214,7 +214,7 @@ TEST_F(LogRecoveryTest, WhatIsNotOursToJudgeIsNamedAndLeft) {
   EXPECT_THAT(w.Names(), ElementsAre("log.1.0"));
 }
 
-// ---- our own files: decision 9; B7 of tests/sim/known_bugs.md: a torn tail is cut, damage refused
+// ---- our own files (decision 9): a torn tail is cut, damage refused (tests/sim/known_bugs.md B7)
 
 TEST_F(LogRecoveryTest, B7_OwnTornTailIsCutAndKeptBeside) {
   const size_t content = TestLogBytes({{MakeMutation(1, 50)}}).size();

@@ -906,8 +906,8 @@ TEST(LogFolderDeathTest, CutsNoFileInItsFirstBlock) {
       (void)folder.Trim({{.name = "log.1.0", .content_bytes = content_bytes}});
     });
   };
-  EXPECT_DEATH(trim(0), "F4");
-  EXPECT_DEATH(trim(kFirstBlockBytes - 1), "F4");
+  EXPECT_DEATH(trim(0), "log_folder/F4");
+  EXPECT_DEATH(trim(kFirstBlockBytes - 1), "log_folder/F4");
 }
 
 }  // namespace

@@ -516,7 +516,7 @@ TEST(PrivateLogTest, ALogThatEndsBeforeItsValidStartBeginsThere) {
   EXPECT_THAT(w.ReplayedDecrees(), ElementsAre(2));
 }
 
-// B8 of tests/sim/known_bugs.md (a sync that failed is never repeated).
+// tests/sim/known_bugs.md B8: a sync that failed is never repeated.
 TEST(PrivateLogTest, B8_F17_AFailedSyncFencesTheLog) {
   LogWorld w;
   ASSERT_TRUE(w.Open().ok());
@@ -587,9 +587,10 @@ TEST(PrivateLogTest, TheUncommittedTailIsAppendedAnewAtOpen) {
 }
 
 // Random work, a crash at a random point, and what must hold then; some fall into the recovery.
-// Of tests/sim/known_bugs.md: F14 (unsynced writes lost at random, the last one torn), F15 (one
-// replica's share of it, by durability), F16 (crashes in file switches, drops and recovery), B9
-// (names lost that no directory sync covered), B10 (switches under load: no hole, a prefix).
+// Of tests/sim/known_bugs.md F14, F15, F16, B9 and B10, in this order: unsynced writes lost at
+// random, the last one torn; one replica's share of it, by durability; crashes in file switches,
+// drops and recovery; names lost that no directory sync covered; switches under load: no hole, a
+// prefix.
 struct Crashes {
   const char* name;
   Durability durability;
