@@ -102,14 +102,14 @@ bool MetaServer::State::AwaitsOtherCopies(const Partition& partition, ConfigType
          (!copies.have_all_told && Now() < partition.primary_deadline.value_or(start_ends));
 }
 
-// M1: the store first, then memory, then the answer.
+// meta_server/M1: the store first, then memory, then the answer.
 void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfiguration next,
                                            ConfigType cause, Endpoint node,
                                            std::optional<InboundRequest> request) {
   CHECK(!partition.pending) << Describe(next);
   CHECK(next.ballot == partition.config.ballot + 1 ||
         (partition.IsBehind() && next.ballot == partition.shown.ballot + 1))
-      << Describe(next);  // M2
+      << Describe(next);  // meta_server/M2
   partition.pending = next;
   int64_t incarnation = node.IsValid() ? state_.nodes[node].incarnation : 0;
   std::vector<MetaStore::Change> batch = {state_.ChangeOf(next)};
@@ -134,7 +134,8 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
 void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
                                       int64_t incarnation) {
   Partition& partition = *state_.FindPartition(next.pid);
-  CHECK(partition.pending == next) << "M1: " << Describe(next) << " is not what was stored";
+  CHECK(partition.pending == next)
+      << "meta_server/M1: " << Describe(next) << " is not what was stored";
   const PartitionId pid = next.pid;
   int32_t app_id = pid.app_id;
   Install(partition, std::move(next), cause, Now());

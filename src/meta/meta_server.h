@@ -3,12 +3,13 @@
 // Threads   Start, Stop, Overview, stats: any thread; everything else on one strand. Judgement is pure
 //           (cluster_state.h, failure_detector.h, partition_guardian.h).
 // Lifetime  Environment, Transport and MetaStore outlive it.
-// Promises  M1  A configuration is durable in the store before memory holds it and before anyone is
-//               told.
-//           M2  A partition's ballot rises by exactly one with each stored change of its members; where
-//               a server shows a larger one than is stored, to the one behind that.
-//           M3  A server is declared dead no earlier than one grace after its last beacon arrived;
-//               grace > lease.
+// Promises  meta_server/M1  A configuration is durable in the store before memory holds it and
+//               before anyone is told.
+//           meta_server/M2  A partition's ballot rises by exactly one with each stored change of
+//               its members; where a server shows a larger one than is stored, to the one behind
+//               that.
+//           meta_server/M3  A server is declared dead no earlier than one grace after its last
+//               beacon arrived; grace > lease.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -135,7 +135,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void ExpireNodes();
 
   // ---- changes of configurations ----
-  // M1: the store first, then memory, then the answer.
+  // meta_server/M1: the store first, then memory, then the answer.
   void StoreConfiguration(Partition& partition, PartitionConfiguration next, ConfigType cause,
                           Endpoint node, std::optional<InboundRequest> request);
   void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,

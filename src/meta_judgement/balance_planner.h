@@ -6,13 +6,13 @@
 //           primary has to move. Each move takes a partition of its own. Who was passed over by
 //           the guardian for any partition (it took no replica), or whose disks have less than a fifth
 //           left where another's have (a tenth where nobody's have), gets no new copies.
-// Promises  B1  Nothing is planned while anything else is wrong or under way: a partition that
-//               lacks a member, a member that is dead or not known to hold everything, a change. A
-//               server with a slow disk, or one that takes no writes, or called slow is left alone
-//               with all that it has a part in (the guardian moves primaries away from it); where
-//               most are, nothing is planned.
-//           B2  Carried out, each plan lowers a difference; when all differ by at most one there is
-//               nothing to do.
+// Promises  balance_planner/B1  Nothing is planned while anything else is wrong or under way: a
+//               partition that lacks a member, a member that is dead or not known to hold
+//               everything, a change. A server with a slow disk, or one that takes no writes, or
+//               called slow is left alone with all that it has a part in (the guardian moves
+//               primaries away from it); where most are, nothing is planned.
+//           balance_planner/B2  Carried out, each plan lowers a difference. When all differ by at
+//               most one there is nothing to do.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

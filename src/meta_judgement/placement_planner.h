@@ -1,8 +1,8 @@
 // PlacementPlanner chooses servers: who has least, counting what was proposed but has not happened
 // yet. Pure.
 //
-// Promises  B1  After n choices from equal servers, the numbers of primaries (and of replicas)
-//               differ by at most one.
+// Promises  placement_planner/B1  After n choices from equal servers, the numbers of primaries (and
+//               of replicas) differ by at most one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

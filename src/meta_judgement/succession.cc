@@ -59,7 +59,7 @@ Succession::Choice Succession::OfSecondaries(const Partition& partition) {
   if (may_tell_more && IsStillTime(partition)) return {};
   if (HoldsMore(partition, partition.former_primary, longest))
     return {.leader = partition.former_primary};
-  if (longest.IsValid() && partition.short_copies.contains(longest))  // P2
+  if (longest.IsValid() && partition.short_copies.contains(longest))  // succession/P2
     return {.reason =
                 "the copies of all members that are there end before what was committed: "
                 "their disks were put back; an administrator must name who leads"};
@@ -183,12 +183,13 @@ Endpoint Succession::LastOne(const Partition& partition) {
   const PartitionConfiguration& config = partition.config;
   Candidate last = CandidateOf(config.pid, config.last_drops.back());
   if (config.last_drops.size() == 1) {
-    const bool is_short = last.is_durable && last.prepared < partition.KnownCommitted();  // P2
+    // succession/P2
+    const bool is_short = last.is_durable && last.prepared < partition.KnownCommitted();
     return last.has_replica && !is_short ? last.endpoint : Endpoint{};
   }
   Candidate earlier = CandidateOf(config.pid, config.last_drops[config.last_drops.size() - 2]);
   if (last.has_replica && last.is_durable) return LongestDurable(partition, earlier, last);
-  if (!last.has_replica || !earlier.is_known) return {};  // P3
+  if (!last.has_replica || !earlier.is_known) return {};  // succession/P3
   // A restarted server has forgotten how much of what it holds was committed.
   const Decree known =
       std::max({partition.KnownCommitted(), earlier.committed, last.committed, earlier.prepared});

@@ -8,17 +8,20 @@
 //             whom nothing is known. Whoever has most.
 //           - OfLastDrops: nobody is a member any more ("DDD"). One of the last two who left.
 // Lifetime  The state and *next_look outlive it.
-// Promises  P1  Of secondaries none of which is intact nobody is chosen before every alive member has
-//               reported or one grace has passed; then the one with the largest (ballot of the last
-//               mutation, last prepared). The former primary wins ties. Where that one's disk may be
-//               an earlier copy of itself, the dead among them are waited for too, and so is the
-//               former primary, which leads where it holds more though it is no member any more. It is
-//               made a secondary again first, and asks the others before it serves.
-//           P2  Nobody is chosen by itself whose copy ends before what is stored to be committed,
-//               where logs are durable: every member went back, and an administrator must know.
-//           P3  No copy takes the place of the one that left last by itself unless that one reported
-//               a copy too: what was under way when an earlier one left, and all that followed, may
-//               have been acknowledged without it. The same goes for a partition that is forsaken
+// Promises  succession/P1  Of secondaries none of which is intact nobody is chosen before every
+//               alive member has reported or one grace has passed; then the one with the largest
+//               (ballot of the last mutation, last prepared). The former primary wins ties. Where
+//               that one's disk may be an earlier copy of itself, the dead among them are waited
+//               for too, and so is the former primary, which leads where it holds more though it is
+//               no member any more. It is made a secondary again first, and asks the others before
+//               it serves.
+//           succession/P2  Where logs are durable nobody is chosen by itself whose copy ends before
+//               what is stored to be committed: every member went back, and an administrator must
+//               know.
+//           succession/P3  No copy takes the place of the one that left last by itself unless that
+//               one reported a copy too: what was under way when an earlier one left, and all that
+//               followed, may have been acknowledged without it. The same goes for a partition that
+//               is forsaken
 //               (IsForsaken); an administrator names a leader.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

@@ -7,8 +7,9 @@
 //           keys keep their defaults.
 // Errors    Load: DataLoss names the key that can't be understood; nothing is guessed.
 // Threads   Strand-bound to its owner.
-// Promises  S1  ChangeOf(x), stored and loaded again, gives x.
-//           S2  A host name that the store knew for an address is written again with it.
+// Promises  cluster_state/S1  ChangeOf(x), stored and loaded again, gives x.
+//           cluster_state/S2  A host name that the store knew for an address is written again with
+//               it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,8 +1,8 @@
 // How one partition's configuration may change: the judgement over update requests, and the changes
 // the meta server makes itself. Pure.
 //
-// Shapes    Every change has ballot + 1 (M2). A removed node is appended to last_drops (the newest
-//           last, at most kLastDropsMax); a node that becomes a member leaves it.
+// Shapes    Every change has ballot + 1 (meta_server/M2). A removed node is appended to last_drops
+//           (the newest last, at most kLastDropsMax); a node that becomes a member leaves it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

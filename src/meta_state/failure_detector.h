@@ -2,9 +2,9 @@
 // (meta/STATE.md 3). Pure: every call is given the time.
 //
 // Threads   Strand-bound to its owner.
-// Promises  M3 of meta_server.h.
-//           F1  Expire(t) declares dead exactly those whose deadline is <= t; NextDeadline() is the
-//               earliest one left.
+// Promises  meta_server/M3.
+//           failure_detector/F1  Expire(t) declares dead exactly those whose deadline is <= t;
+//               NextDeadline() is the earliest one left.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -128,7 +128,7 @@ class JournalMetaStore::Journal {
     if (!appended.ok()) return failure_.ok() ? NotStored(appended) : failure_;
     failure_ = Accept(record.size(), changes);
     if (failure_.ok()) failure_ = RewriteWhenLong();
-    // None of those promises that nothing was stored (D1).
+    // None of those promises that nothing was stored (meta_store/D1).
     if (!failure_.ok()) failure_ = absl::DataLossError(failure_.message());
     return failure_;
   }

@@ -18,10 +18,12 @@
 //           one.
 // Lifetime  The Environment outlives it. Destroyed with commits on their way: they may or may not
 //           become durable.
-// Promises  D1, D2, D3 of meta_store.h. After the first sync that failed every Commit fails; what
-//           could not be appended is cut off before the next record.
-//           J1  What Load returned is durable: it was written again, for a sync that failed in an
-//               earlier life leaves bytes that can be read and never reach the disk.
+// Promises  Those of MetaStore (meta_store/D1, meta_store/D2, meta_store/D3). After the first sync
+//           that failed every Commit fails; what could not be appended is cut off before the next
+//           record.
+//           journal_meta_store/J1  What Load returned is durable: it was written again, for a sync
+//               that failed in an earlier life leaves bytes that can be read and never reach the
+//               disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

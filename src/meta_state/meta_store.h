@@ -3,12 +3,13 @@
 //
 // Threads   Load: once, before anything else; may wait for the disk. Commit, Look: on the owner's
 //           strand; they wait in a pool.
-// Promises  D1  done(OK): all changes of the batch are durable; done(ResourceExhausted): there was
-//               no space, done(Unavailable): it could not be written, and nothing of the batch is
-//               or will be stored, later ones may be; done(other error): the store stays failed,
-//               none may be assumed.
-//           D2  Batches that become durable do so in the order of Commit calls.
-//           D3  What is kToServe is stored while a part of the reserve is left that it fits into.
+// Promises  meta_store/D1  done(OK): all changes of the batch are durable. done(ResourceExhausted),
+//               there was no space, and done(Unavailable), it could not be written: nothing of the
+//               batch is or will be stored, and later batches may be. done(another error): the
+//               store stays failed, and nothing may be assumed of the batch.
+//           meta_store/D2  Batches that become durable do so in the order of Commit calls.
+//           meta_store/D3  What is kToServe is stored while a part of the reserve is left that it
+//               fits into.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -3,7 +3,7 @@
 // (meta/STATE.md 11.1).
 // Proposals under the stored ballot would be ignored for ever. Pure.
 //
-// Shapes    The next configuration's ballot is the largest shown + 1 (M2). Its members:
+// Shapes    The next configuration's ballot is the largest shown + 1 (meta_server/M2). Its members:
 //           - Somebody serves as primary under the largest ballot: the group is that one's. Only it
 //             knows who the others are, so it is asked to begin alone (no members, it is the only
 //             one of last_drops), and they learn what they lack.
@@ -15,7 +15,7 @@
 //             state (held_replica.h).
 //           - Nobody does, and somebody has not told: it waits. An outdated member must not lead.
 //           A role of primary is believed because it ends with the lease: whoever has it was not
-//           replaced, and nobody else is (M3).
+//           replaced, and nobody else is (meta_server/M3).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
