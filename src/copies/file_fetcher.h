@@ -9,8 +9,10 @@
 //           retries. Others: our disk.
 // Threads   Strand-bound; `done` comes on the strand, exactly once, never after Cancel. Files
 //           are written in the pool.
-// Promises  D1  done(OK): every file is complete, checked and durable, directories included.
-//           D2  Whatever the end, no file stays open, and none is closed on the strand.
+// Promises  file_fetcher/D1  done(OK): every file is complete, checked and durable, directories
+//               included.
+//           file_fetcher/D2  Whatever the end, no file stays open, and none is closed on the
+//               strand.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -62,7 +62,7 @@ absl::Status LearnedFiles::Damaged(const File& file, std::string_view what) cons
 }
 
 absl::StatusOr<LearnedFiles::Piece> LearnedFiles::Next() {
-  CHECK(!has_ended_) << "Y2";
+  CHECK(!has_ended_) << "learned_files/Y2";
   RETURN_IF_ERROR(error_);
   Piece piece;
   piece_bytes_ = 0;
@@ -106,7 +106,7 @@ absl::Status LearnedFiles::ReadOn(Piece* piece) {
   while (piece_bytes_ < kPieceBytes) {
     ASSIGN_OR_RETURN(const bool has_block, reader.Next(&block));
     if (!has_block) return EndFile(*file, reader);
-    CHECK(reader.position() > at_.position && reader.position() <= log.size) << "Y1";
+    CHECK(reader.position() > at_.position && reader.position() <= log.size) << "learned_files/Y1";
     at_.position = reader.position();
     at_.crc = reader.crc();
     for (MutationPtr& mutation : block.mutations) {

@@ -12,8 +12,8 @@
 // Memory    A piece, one chunk or block of LogReader, and what nothing has proven yet. No file
 //           stays open between pieces.
 // Invariants (CHECKs)
-//           Y1  no position falls, and none lies beyond its file's size
-//           Y2  nothing is given out after an error, or after the end
+//           learned_files/Y1  no position falls, and none lies beyond its file's size
+//           learned_files/Y2  nothing is given out after an error, or after the end
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

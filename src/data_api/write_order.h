@@ -5,10 +5,10 @@
 // Shapes    A write enters, begins, may settle, and leaves. Hash keys are told apart by a 64 bit
 //           hash: two that share it only wait needlessly.
 // Threads   Strand-bound; no clock, no I/O.
-// Promises  Q1  Writes to one hash key begin in the order they entered.
-//           Q2  While a decided write has begun and not settled, nothing else to its hash key
-//               begins; when it begins, nothing is between begin and leave.
-//           Q3  A hash key is forgotten only when nothing of it is left.
+// Promises  write_order/Q1  Writes to one hash key begin in the order they entered.
+//           write_order/Q2  While a decided write has begun and not settled, nothing else to its
+//               hash key begins; when it begins, nothing is between begin and leave.
+//           write_order/Q3  A hash key is forgotten only when nothing of it is left.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

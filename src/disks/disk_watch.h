@@ -6,11 +6,12 @@
 // Threads   Thread-safe, but for Start (before all else) and Stop (on the server's strand).
 //           HasSpace is one load.
 // Lifetime  Held by shared_ptr; the Environment outlives it.
-// Promises  H1  After the first report of "no space" HasSpace is false, and the reserve is given up
-//               as soon as the disk's pool comes to it. Who lacks open files or memory speaks against
-//               no disk: only a log that waits for them closes it to new writes, and says for what.
-//           H2  Within 3 s after space returned, and the logs that waited went on, HasSpace is true
-//               again.
+// Promises  disk_watch/H1  After the first report of "no space" HasSpace is false, and the reserve
+//               is given up as soon as the disk's pool comes to it. Who lacks open files or memory
+//               speaks against no disk: only a log that waits for them closes it to new writes, and
+//               says for what.
+//           disk_watch/H2  Within 3 s after space returned, and the logs that waited went on,
+//               HasSpace is true again.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -14,8 +14,8 @@
 //           kept.
 // Threads   Strand-bound, but for Counts: any thread.
 // Lifetime  Held by shared_ptr.
-// Promises  G1  What is removed had a name that no scan and no replica loads; a removal that was
-//               interrupted goes on under that name.
+// Promises  garbage_collector/G1  What is removed had a name that no scan and no replica loads; a
+//               removal that was interrupted goes on under that name.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -8,10 +8,11 @@
 //           the four.
 // Errors    NotFound: no such file. DataLoss: it can't be understood; the file stays as it is.
 // Threads   Load and Store wait for the disk.
-// Promises  N1  A crash at any moment leaves the old content or the new one, never something else.
-//           N2  Store(OK): the new one, if the name of what lay there before was durable. At an
-//               open it may not be, and content may be what a killed process wrote and never synced:
-//               Settle makes both durable.
+// Promises  init_info/N1  A crash at any moment leaves the old content or the new one, never
+//               something else.
+//           init_info/N2  After Store(OK) the new content is there, if the name of what lay there
+//               before was durable. At an open it may not be, and content may be what a killed
+//               process wrote and never synced: Settle makes both durable.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

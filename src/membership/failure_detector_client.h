@@ -10,8 +10,8 @@
 //           server of an older version does not count: then the next config sync tells. Such a one is
 //           followed where older_servers says so only: it can't say of which cluster it is.
 // Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
-// Promises  B1  on_lost follows each on_gained, before the next on_gained, and the term was over
-//               before it.
+// Promises  failure_detector_client/B1  Each on_gained is followed by one on_lost before the next
+//               on_gained. When on_lost comes the term is over.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

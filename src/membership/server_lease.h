@@ -5,8 +5,8 @@
 //           asks for exactly that one: a lease lost and regained before the replica heard of it
 //           does not count.
 // Threads   Thread-safe.
-// Promises  V1  Holds(term) is false for ever once that term was lost, and from its end on
-//               whatever timers do.
+// Promises  server_lease/V1  Holds(term) is false for ever once that term was lost, and from its
+//               end on whatever timers do.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

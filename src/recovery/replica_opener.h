@@ -4,11 +4,11 @@
 // Errors    DataLoss: the directory can't be understood or is incomplete; it shall be set aside.
 //           Others: the disk.
 // Threads   Waits for the disk: in its DiskPool. The log is bound to the strand given.
-// Promises  O1  What was replayed and is known committed is applied when Open returns, and durable
-//               in the log or in a checkpoint; what is above it is in `recovered.logged`, durable
-//               in the log.
-//           O2  A log with a hole never makes up for it: the replica stands before the hole and
-//               can only learn.
+// Promises  replica_opener/O1  What was replayed and is known committed is applied when Open
+//               returns, and durable in the log or in a checkpoint; what is above it is in
+//               `recovered.logged`, durable in the log.
+//           replica_opener/O2  A log with a hole never makes up for it: the replica stands before
+//               the hole and can only learn.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

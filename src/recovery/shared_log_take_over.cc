@@ -247,7 +247,7 @@ void SharedLogTakeOver::Append(PartitionId pid, const std::shared_ptr<Taker>& ta
   taker->opening->strand()->Post(
       [self = shared_from_this(), pid, taker, bytes, records = std::move(records)] {
         for (size_t i = 0; i < records.size(); ++i) {
-          const bool is_last = i + 1 == records.size();  // the log reports in order (L2)
+          const bool is_last = i + 1 == records.size();  // in order: private_log/L2
           // The log is the taker's: what it holds must not hold the taker.
           taker->opening->log().Append(
               records[i], [weak = self->weak_from_this(), pid, mine = std::weak_ptr<Taker>(taker),

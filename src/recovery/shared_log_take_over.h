@@ -11,9 +11,9 @@
 //           come back as after an unclean stop. A log that contradicts a replica's private log
 //           refuses the start as well. A replica's own errors are its own.
 // Threads   Strand-bound to the server's strand. `done` comes there.
-// Lifetime  Held by shared_ptr.
-// Promises  O3  A replica is done only when all it takes from the shared log is durable in its
-//               private log. Killed anywhere, the next start ends the same.
+// Lifetime  Held by shared_ptr. The host outlives it.
+// Promises  shared_log_take_over/O3  A replica is done only when all it takes from the shared log
+//               is durable in its private log. Killed anywhere, the next start ends the same.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

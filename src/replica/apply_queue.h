@@ -9,7 +9,7 @@
 // Threads   Strand-bound; the hooks are called on the strand.
 // Lifetime  Held by shared_ptr. After Abandon no hook is called; what was not applied is in the
 //           log.
-// Promises  E1  Decree order, each once; `on_applied` after the engine has it.
+// Promises  apply_queue/E1  Decree order, each once; `on_applied` after the engine has it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

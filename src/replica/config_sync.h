@@ -9,9 +9,11 @@
 //           know: it is asked for its tables before each report, and not told of others.
 // Answers   What a meta server asks that lost its state, whichever it is: also without a lease.
 // Threads   Strand-bound to the server's strand.
-// Promises  C1  An answer counts only in the lease term its request was sent in, and for a
-//               replica that answer leaves out only if that replica is still as it was reported.
-//           C2  What a request says was looked up after the answer came that numbered it.
+// Promises  config_sync/C1  An answer counts only in the lease term that its request was sent in.
+//               For a replica that it leaves out it counts only if that replica is still as it was
+//               reported.
+//           config_sync/C2  What a request says was looked up after the answer came that numbered
+//               it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

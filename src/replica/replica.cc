@@ -397,8 +397,8 @@ void Replica::RestartLogAt(Decree applied) {
 }
 
 void Replica::Append(LogAppend append) {
-  // The log reports in order (L2) and sequences ascend by one, so the callback need not carry its
-  // own: it stays small enough to need no memory.
+  // The log reports in order (private_log/L2) and sequences ascend by one, so the callback need not
+  // carry its own: it stays small enough to need no memory.
   if (appends_under_way_ == 0) next_logged_ = append.sequence;
   CHECK_EQ(append.sequence, next_logged_ + static_cast<uint64_t>(appends_under_way_)) << Tag();
   ++appends_under_way_;

@@ -14,12 +14,12 @@
 // Threads   Strand-bound: every method on strand(). Callbacks given to it run on the strand. A step
 //           off it ends the process.
 // Lifetime  Held by shared_ptr; the host outlives it. Destruction without Close is a crash.
-// Promises  P1  No client is answered kOk while the lease is not held; reads check it again
+// Promises  replica/P1  No client is answered kOk while the lease is not held; reads check it again
 //               after reading.
-//           P2  A mutation is applied in decree order, once; an answer to its client follows the
-//               apply.
-//           P3  INCR and CHECK_... are decided once, from a state that holds every earlier write
-//               to their hash key and all that an earlier primary may have committed.
+//           replica/P2  A mutation is applied in decree order, once; an answer to its client
+//               follows the apply.
+//           replica/P3  INCR and CHECK_... are decided once, from a state that holds every earlier
+//               write to their hash key and all that an earlier primary may have committed.
 // Parts     replica.cc the step loop and its effects · replica_learning.cc shipping and learning ·
 //           replica_maintenance.cc checkpoints, work in the pool, the end ·
 //           replica_compaction.cc compactions on request · replica_verifying.cc are copies equal ·

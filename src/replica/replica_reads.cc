@@ -192,7 +192,7 @@ bool Replica::IsPoolLate(ClientAnswer& responder) {
 
 void Replica::AnswerOne(ReadCall call, absl::StatusOr<Record> record, uint32_t now) {
   if (absl::IsDeadlineExceeded(record.status())) return call.responder.Drop();
-  // Checked again: what was read counts only if this server may still speak for the partition (P1).
+  // replica/P1, again: what was read counts only if this server may still speak for the partition.
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
   StorageError error = StorageError::kOk;
@@ -355,7 +355,7 @@ void Replica::ReadInPool(ReadCall call, ReadWork work, absl::AnyInvocable<void()
 
 void Replica::AnswerSeveral(ReadCall call, absl::StatusOr<std::optional<std::string>> body) {
   if (absl::IsDeadlineExceeded(body.status())) return call.responder.Drop();
-  // As after a single read: it counts only if this server may still speak for the partition (P1).
+  // replica/P1, as after a read: it counts only if this server may still speak for the partition.
   if (const ErrorCode gate = ReadGate(call.kind); gate != ErrorCode::kOk)
     return call.responder.Reply(gate);
   if (body.ok()) return Answer(std::move(call), **std::move(body));

@@ -5,9 +5,9 @@
 //           of the Environment.
 // Lifetime  Environment, Transport and EngineFactory outlive it. Destruction without Stop is a
 //           crash (nothing flushed).
-// Promises  P1  No client read or write is answered OK while the lease is lost; reads check it
-//           again after reading.
-//           P2  One damaged or slow replica or disk never stops another.
+// Promises  replica_server/P1  No client read or write is answered OK while the lease is lost;
+//               reads check it again after reading.
+//           replica_server/P2  One damaged or slow replica or disk never stops another.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

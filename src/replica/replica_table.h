@@ -5,13 +5,16 @@
 //           directory and is still reported, until meta lists it as garbage.
 // Threads   Strand-bound to the server's strand, except Find and OpenOf: any thread.
 // Lifetime  Held by shared_ptr. The host outlives it.
-// Promises  T1  Each directory is opened in its disk's pool, in the order of the Recovery; one that
-//               can't be understood is renamed <dir>.<µs>.err, and the others go on.
-//           T2  A replica is created only where the caller says that nothing can have been lost.
-//           T3  One that goes is made anew when its directory has durably lost its name. Where the
-//               renaming fails it is tried again (replica_places.h), and the new one may be made on
-//               another disk, as may that of one that can't be read; its own directory durably says
-//               which it replaces before it has its name. So the next start knows which counts.
+// Promises  replica_table/T1  Each directory is opened in its disk's pool, in the order of the
+//               Recovery; one that can't be understood is renamed <dir>.<µs>.err, and the others go
+//               on.
+//           replica_table/T2  A replica is created only where the caller says that nothing can have
+//               been lost.
+//           replica_table/T3  A replica that goes is made anew when its directory has durably lost
+//               its name. Where the renaming fails it is tried again (replica_places.h), and the
+//               new one may be made on another disk, as may that of one that can't be read. Its own
+//               directory durably says which it replaces before it has its name, so the next start
+//               knows which counts.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

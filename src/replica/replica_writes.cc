@@ -171,7 +171,8 @@ void Replica::LookAndDecide(ClientToken token, ClientWriteUnderWay& write) {
 void Replica::Decide(ClientToken token, ClientWriteUnderWay& write, absl::StatusOr<Record> record,
                      uint32_t now) {
   if (IsTooLate(write.deadline)) return DropWrite(token, write);
-  // As for reads: what was found counts only if this server may still speak for the partition (P1).
+  // replica/P1, as for reads: what was found counts only if this server may still speak for the
+  // partition.
   if (ReadGate(ReadKind::kPrimaryOnly) != ErrorCode::kOk) return LookAndDecide(token, write);
   if (record.ok()) return Order(token, write, *std::move(record), now);
   if (absl::IsNotFound(record.status())) return Order(token, write, std::nullopt, now);
@@ -220,7 +221,8 @@ void Replica::AnswerClient(const ClientReply& reply) {
   const auto it = clients_.find(reply.token);
   if (it == clients_.end()) return;
   if (reply.err != ErrorCode::kOk) return FinishWrite(reply.token, reply.err, {});
-  // Committed, but no longer ours to say so (P1): the client hears that the outcome is unknown.
+  // Committed, but no longer ours to say so (replica/P1): the client hears that the outcome is
+  // unknown.
   if (!HoldsLease()) return FinishWrite(reply.token, ErrorCode::kTimeout, {});
   std::string body =
       EncodeAnswer(it->second.code, it->second.outcome, pid_, reply.decree, server_name_);

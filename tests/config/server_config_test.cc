@@ -238,7 +238,8 @@ TEST(ServerConfigTest, ThePegasusClusterThatIsJoinedIsTheOneTheServerIsOf) {
   }
 }
 
-// A6: a member of 2.5 ends where a mutation lies too far behind what it knows to be committed.
+// replica/README.md A6: a member of 2.5 ends where a mutation lies too far behind what it knows to
+// be committed.
 TEST(ServerConfigTest, WhoJoinsAPegasusClusterPreparesNoFurtherAheadThanItsMembersTake) {
   const auto with = [](const char* theirs, const char* ours) {
     return Make(

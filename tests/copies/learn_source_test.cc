@@ -111,7 +111,7 @@ TEST_F(LearnSourceTest, EachFileIsNamedWithItsSizeAndChecksum) {
 }
 
 // One that was asked before, and got a checkpoint that was made meanwhile: a 2.5.0 learner ends where
-// that lies beyond what is said to be committed (replica/README.md, A10; sim seed 94, --older 1).
+// that lies beyond what is said to be committed (replica/README.md A10; sim seed 94, --older 1).
 TEST_F(LearnSourceTest, WhatACheckpointHoldsIsSaidToBeCommitted) {
   Apply(2);
   std::shared_ptr<void> share;

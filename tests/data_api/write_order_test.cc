@@ -90,7 +90,7 @@ TEST(WriteOrderTest, DroppedOnesAreToldInTheOrderTheyCame) {
   EXPECT_EQ(order.hash_keys(), 0u);
 }
 
-// Q1 and Q2 over random sequences, against a list a hash key.
+// write_order/Q1 and write_order/Q2 over random sequences, against a list a hash key.
 TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
   struct Write {
     WriteOrder::Token token;
@@ -131,11 +131,12 @@ TEST(WriteOrderTest, KeepsItsPromisesInAnyOrderOfEvents) {
       for (Write& write : all) {
         if (write.token == token) {
           write.begun = true;
-          ASSERT_TRUE(write.kind == kBlind || begun == 0) << "Q2: something is under way";
+          ASSERT_TRUE(write.kind == kBlind || begun == 0)
+              << "write_order/Q2: something is under way";
           break;
         }
-        ASSERT_TRUE(write.begun) << "Q1";
-        ASSERT_TRUE(write.kind == kBlind || write.settled) << "Q2";
+        ASSERT_TRUE(write.begun) << "write_order/Q1";
+        ASSERT_TRUE(write.kind == kBlind || write.settled) << "write_order/Q2";
         ++begun;
       }
     }

@@ -130,7 +130,8 @@ TEST_F(ClusterEntryTest, WithoutBeingToldNobodyJoinsAnOlderVersionsCluster) {
   EXPECT_EQ(server.server->lease().Left(server.node.Now()), absl::ZeroDuration());
 }
 
-// A13: a meta server of 2.5 ends where a report names a partition that it does not know.
+// replica/README.md A13: a meta server of 2.5 ends where a report names a partition that it does not
+// know.
 TEST_F(ClusterEntryTest, AMetaServerIsNotToldOfPartitionsThatItDoesNotKnow) {
   Server& server = AddServer();
   ASSERT_TRUE(MakePrimary(server));
