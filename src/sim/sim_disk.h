@@ -5,11 +5,11 @@
 //          some again, by the CrashMode. Writes tear at sectors of 512 bytes. Names (create,
 //          rename, remove, link) are changes of their directories and independent of the content:
 //          neither brings the other along.
-// Promises K1  A file's bytes survive every crash once its own sync, or a flush of the device that
-//              covers them, succeeded.
-//          K2  A name survives once its directory was synced after the change.
-//          K3  After a failed sync the bytes it was to cover look written and never become durable
-//              (Linux's ways).
+// Promises sim_disk/K1  A file's bytes survive every crash once its own sync, or a flush of the
+//              device that covers them, succeeded.
+//          sim_disk/K2  A name survives once its directory was synced after the change.
+//          sim_disk/K3  After a failed sync the bytes it was to cover look written and never become
+//              durable (Linux's ways).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -74,7 +74,7 @@ struct SimInode {
     uint64_t old_size = 0;
     uint64_t new_size = 0;
     bool in_place = false;  // within the durable size, by direct I/O: a device flush covers it
-    bool lost = false;      // a failed sync was to cover it (K3)
+    bool lost = false;      // a failed sync was to cover it (sim_disk/K3)
   };
   uint64_t number = 0;
   bool is_directory = false;

@@ -24,7 +24,7 @@ class SimStrand : public Strand {
   void Post(Task task) override {
     if (!life_->alive) return;
     SimWorld& world = node_.world();
-    // Strands of one loop interleave freely, but what is posted to one runs in order (S1).
+    // Strands of one loop interleave freely, but what is posted to one runs in order (strand/S1).
     Instant at = world.now() + absl::Nanoseconds(500 + world.random().Below(8000));
     last_ = std::max(last_, at);
     world.Schedule(last_, EventKind::kPost, &node_, life_->number, this, std::move(task));

@@ -13,9 +13,10 @@
 // Lifetime An Environment stays valid (though dead) until the world is gone, so objects of a dead
 //          life may be destroyed whenever the owner likes, best right after the crash and before
 //          the next Start.
-// Promises N1  A task of an ended life never runs; what it still holds is destroyed at the crash.
-//          N2  The monotonic clock never goes back, within a life or after; the wall clock may
-//              jump, and run at another rate.
+// Promises sim_environment/N1  A task of an ended life never runs; what it still holds is destroyed
+//              at the crash.
+//          sim_environment/N2  The monotonic clock never goes back, within a life or after; the
+//              wall clock may jump, and run at another rate.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

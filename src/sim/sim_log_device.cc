@@ -22,7 +22,7 @@ class SimLogDevice::File : public LogFile {
   const InodePtr& inode() const { return inode_; }
   bool failed() const { return failed_; }
   void Fail() { failed_ = true; }
-  Instant last_answer{0};  // V2: callbacks of one file keep the order of submission
+  Instant last_answer{0};  // log_device/V2: callbacks of one file keep the order of submission
 
  private:
   std::string path_;

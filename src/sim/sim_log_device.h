@@ -3,8 +3,8 @@
 // Flushes are shared by all files in place; a growing file gets a sync of its own. A crash may keep
 // a write in flight, lose it, or tear it.
 //
-// Promises Z1  As LogDevice's V1-V3; a Coverage that claims more than the file's synced size is
-//              taken at its word and simply not durable, as on a real disk.
+// Promises sim_log_device/Z1  As LogDevice. A Coverage that claims more than the file's synced size
+//              is taken at its word and simply not durable, as on a real disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

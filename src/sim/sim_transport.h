@@ -11,7 +11,7 @@
 //          connections, a machine without power says nothing.
 // Threads  One: the world's. Lifetime: the network outlives its transports; a transport may go
 //          before its calls end.
-// Promises As Transport's T1-T3.
+// Promises As Transport.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -6,8 +6,8 @@
 //          Equal times run in the order scheduled.
 // Units    World time starts at 1 s. Nodes see it through their own clocks (sim_environment.h).
 // Threads  One. Nothing here reads real time, an address or a hash's order to decide anything.
-// Promises W1  trace_hash() names the run: it folds in time, node, life and kind of every executed
-//              event.
+// Promises sim_world/W1  trace_hash() names the run: it folds in time, node, life and kind of every
+//              executed event.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -45,8 +45,8 @@ void Bounds::Note(Kept what, int64_t amount, const std::string& who) {
   const auto index = static_cast<size_t>(what);
   const int64_t bound = bounds_[index];
   if (amount > bound && most_[index] <= bound) {
-    violations_.push_back(
-        absl::StrCat("B: ", who, " keeps ", amount, " ", kNames[index], ", more than ", bound));
+    violations_.push_back(absl::StrCat("bounds/B1: ", who, " keeps ", amount, " ", kNames[index],
+                                       ", more than ", bound));
   }
   most_[index] = std::max(most_[index], amount);
 }

@@ -1,5 +1,7 @@
 // Bounds: the most that servers were seen to keep, in memory and on disk, and what they may. Looked
 // at all the time a run lasts, faults or not: what grows without end is seen before a machine is full.
+//
+// Demands  bounds/B1  Nobody keeps more of anything than it may.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -20,8 +20,8 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
   if (contents.size() <= index) contents.resize(index + 1);
   if (contents[index] == 0) contents[index] = checksum;
   if (contents[index] != checksum) {
-    violations_.push_back(absl::StrCat("C1/C3/I-08: ", Text(server), " applied to ", pid.ToString(),
-                                       " decree ", decree.value(),
+    violations_.push_back(absl::StrCat("checkers/C1, checkers/C3, checkers/C5: ", Text(server),
+                                       " applied to ", pid.ToString(), " decree ", decree.value(),
                                        " other content than a member before it"));
   }
   auto standing_at = partition.standing.find(server);
@@ -29,8 +29,9 @@ void CommitChecker::Applied(std::string_view server, PartitionId pid, Decree dec
     standing_at = partition.standing.emplace(server, Decree(0)).first;
   Decree& standing = standing_at->second;
   if (decree != standing + 1) {
-    violations_.push_back(absl::StrCat("C1: ", Text(server), " applied to ", pid.ToString(),
-                                       " decree ", decree.value(), " after ", standing.value()));
+    violations_.push_back(absl::StrCat("checkers/C1: ", Text(server), " applied to ",
+                                       pid.ToString(), " decree ", decree.value(), " after ",
+                                       standing.value()));
   }
   standing = decree;
   partition.max_applied = std::max(partition.max_applied, decree);
@@ -40,7 +41,7 @@ void CommitChecker::Opened(std::string_view server, PartitionId pid, Decree decr
   Partition& partition = partitions_[pid];
   partition.standing.insert_or_assign(std::string(server), decree);
   if (decree > partition.max_applied) {
-    violations_.push_back(absl::StrCat("C1: ", Text(server), " opened ", pid.ToString(),
+    violations_.push_back(absl::StrCat("checkers/C6: ", Text(server), " opened ", pid.ToString(),
                                        " at decree ", decree.value(), ", which nobody applied"));
   }
 }
@@ -53,7 +54,7 @@ Decree CommitChecker::max_applied(PartitionId pid) const {
 void PrimaryChecker::Prepared(PartitionId pid, Ballot ballot, Endpoint sender) {
   auto [it, is_first] = senders_.emplace(std::pair(pid, ballot), sender);
   if (!is_first && it->second != sender) {
-    violations_.push_back(absl::StrCat("C2: ", pid.ToString(), " ballot ", ballot.value(),
+    violations_.push_back(absl::StrCat("checkers/C2: ", pid.ToString(), " ballot ", ballot.value(),
                                        " was used by ", it->second.ToString(), " and by ",
                                        sender.ToString()));
     it->second = sender;
@@ -70,20 +71,20 @@ void PrimaryChecker::Answered(PartitionId pid, Endpoint server, Asked what, Inst
   if (it == primaries_.end() || !it->second.IsValid() || it->second == server) return;
   if (what == Asked::kWrite && ever_primaries_.contains({pid, server})) return;
   if (!reported_.insert({pid, server}).second) return;
-  violations_.push_back(
-      absl::StrFormat("C2: %s answered a client of %s at %.6f s, though %s was stored as primary",
-                      server.ToString(), pid.ToString(), static_cast<double>(now.nanos()) / 1e9,
-                      it->second.ToString()));
+  violations_.push_back(absl::StrFormat(
+      "checkers/C2: %s answered a client of %s at %.6f s, though %s was stored as primary",
+      server.ToString(), pid.ToString(), static_cast<double>(now.nanos()) / 1e9,
+      it->second.ToString()));
 }
 
 void BallotChecker::Stored(PartitionId pid, Ballot ballot) {
   auto [it, is_first] = stored_.emplace(pid, ballot);
   if (!is_first && ballot < it->second) {
-    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " fell from ",
+    violations_.push_back(absl::StrCat("checkers/C7: the ballot of ", pid.ToString(), " fell from ",
                                        it->second.value(), " to ", ballot.value()));
   } else if (!is_first && ballot > it->second + 1) {
-    violations_.push_back(absl::StrCat("I-06: the ballot of ", pid.ToString(), " leapt from ",
-                                       it->second.value(), " to ", ballot.value()));
+    violations_.push_back(absl::StrCat("checkers/C7: the ballot of ", pid.ToString(),
+                                       " leapt from ", it->second.value(), " to ", ballot.value()));
   }
   it->second = ballot;
 }
@@ -92,7 +93,7 @@ void BallotChecker::Used(PartitionId pid, Ballot ballot) {
   auto it = stored_.find(pid);
   if (it != stored_.end() && ballot <= it->second) return;
   if (!reported_.insert({pid, ballot}).second) return;
-  violations_.push_back(absl::StrCat("I-06: ", pid.ToString(), " ballot ", ballot.value(),
+  violations_.push_back(absl::StrCat("checkers/C7: ", pid.ToString(), " ballot ", ballot.value(),
                                      " was used before it was durable"));
 }
 
@@ -134,19 +135,19 @@ void CheckKey(std::string_view key, const std::vector<const Operation*>& operati
       continue;
     auto it = values.find(operation->value);
     if (it == values.end()) {
-      violations->push_back(absl::StrCat("C4: key ", Text(key), " read ", Quote(operation->value),
-                                         ", which nobody wrote"));
+      violations->push_back(absl::StrCat("checkers/C4: key ", Text(key), " read ",
+                                         Quote(operation->value), ", which nobody wrote"));
       continue;
     }
     Value& value = it->second;
     if (value.write != nullptr && value.write->outcome == Operation::Outcome::kRefused &&
         !value.was_read) {
-      violations->push_back(absl::StrCat("C4: key ", Text(key), " read ", Describe(value),
+      violations->push_back(absl::StrCat("checkers/C4: key ", Text(key), " read ", Describe(value),
                                          ", whose write was refused"));
     }
     if (value.write != nullptr && operation->returned < value.write->invoked) {
-      violations->push_back(
-          absl::StrCat("C4: key ", Text(key), " read ", Describe(value), " before it was written"));
+      violations->push_back(absl::StrCat("checkers/C4: key ", Text(key), " read ", Describe(value),
+                                         " before it was written"));
     }
     value.was_read = true;
     value.first_end = std::min(value.first_end, operation->returned);
@@ -160,11 +161,11 @@ void CheckKey(std::string_view key, const std::vector<const Operation*>& operati
     if (happened) (value.IsForward() ? forward : backward).push_back(&value);
   }
   auto clash = [&](const Value& a, const Value& b) {
-    violations->push_back(
-        absl::StrFormat("C4: key %s is not linearizable: %s was there from %.6f s to %.6f s, %s "
-                        "from %.6f s to %.6f s",
-                        Text(key), Describe(a), Seconds(a.first_end), Seconds(a.last_begin),
-                        Describe(b), Seconds(b.first_end), Seconds(b.last_begin)));
+    violations->push_back(absl::StrFormat(
+        "checkers/C4: key %s is not linearizable: %s was there from %.6f s to %.6f s, %s "
+        "from %.6f s to %.6f s",
+        Text(key), Describe(a), Seconds(a.first_end), Seconds(a.last_begin), Describe(b),
+        Seconds(b.first_end), Seconds(b.last_begin)));
   };
   std::sort(forward.begin(), forward.end(),
             [](const Value* a, const Value* b) { return a->first_end < b->first_end; });

@@ -3,19 +3,19 @@
 // can see what they did.
 //
 //   CommitChecker
-//     C1    within a ballot, what a secondary commits is a prefix of what its primary commits
-//     C3    what was committed before is a prefix of what a new primary commits
-//     I-08  members that applied the same decree applied the same content
-//     I-09  no engine stands at a decree that nobody applied
+//     checkers/C1  within a ballot, what a secondary commits is a prefix of what its primary commits
+//     checkers/C3  what was committed before is a prefix of what a new primary commits
+//     checkers/C5  members that applied the same decree applied the same content
+//     checkers/C6  no engine stands at a decree that nobody applied
 //   PrimaryChecker
-//     C2    one primary at a time per partition: per ballot one sender of prepares, and nobody
-//           answers clients once another primary is stored
+//     checkers/C2  one primary at a time per partition: per ballot one sender of prepares, and
+//         nobody answers clients once another primary is stored
 //   BallotChecker
-//     I-06  ballots of a partition only rise by one, and are durable before they are used
-//   CheckLinearizable
-//     C4    an acknowledged write is never lost, a refused one never seen
+//     checkers/C7  ballots of a partition only rise, by one, and are durable before they are used
+//   CheckLinearizable, and of the whole data API data_checker.h
+//     checkers/C4  an acknowledged write is never lost, a refused one never seen
 //   CheckCounters
-//     C4    the same of increments: each acknowledged one counts once, an undecided one at most once
+//     checkers/C8  an acknowledged increment counts once, an undecided one at most once
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -65,8 +65,8 @@ class PrimaryChecker {
   // `primary` (invalid: none) is durable in the meta server's store.
   void Stored(PartitionId pid, Endpoint primary);
   // `server` answered a client of `pid` with OK. A write it committed as primary may wait for the
-  // engine (a full disk) and be answered when another leads; whether it was committed at all C4 and
-  // the histories judge.
+  // engine (a full disk) and be answered when another leads; whether it was committed at all is
+  // judged by checkers/C4 and the histories.
   enum class Asked : uint8_t { kRead, kWrite };
   void Answered(PartitionId pid, Endpoint server, Asked what, Instant now);
   const Violations& violations() const { return violations_; }

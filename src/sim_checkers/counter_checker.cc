@@ -23,8 +23,8 @@ int64_t CountBelow(const std::vector<Instant>& sorted, Instant limit) {
 void CheckCounter(const std::string& key, const std::vector<const Operation*>& operations,
                   Violations* violations) {
   const auto complain = [&](const Told& told, std::string_view what) {
-    violations->push_back(
-        absl::StrCat("C4: counter ", key, ": ", told.value, " ", std::string(what).c_str()));
+    violations->push_back(absl::StrCat("checkers/C8: counter ", key, ": ", told.value, " ",
+                                       std::string(what).c_str()));
   };
   std::vector<Told> all_told;
   std::vector<Instant> begins, ends;  // of those that may have happened; of those that have

@@ -178,7 +178,7 @@ int64_t WholeSeconds(Instant instant) { return instant.nanos() / 1000000000; }
 
 std::string Describe(const std::string& key, const std::string& what, const Search& search,
                      const std::vector<Step>& steps) {
-  std::string text = absl::StrCat("C4: key ", key, " ", what);
+  std::string text = absl::StrCat("checkers/C4: key ", key, " ", what);
   if (search.stuck() != nullptr) absl::StrAppend(&text, ": ", search.stuck()->ToString());
   absl::StrAppend(&text, "; its history:");
   for (const Step& step : steps) absl::StrAppend(&text, "\n    ", step.operation->ToString());
@@ -206,8 +206,8 @@ void CheckHashKey(const std::string& key, std::vector<Step> steps, const DataChe
   ++result->keys;
   if (steps.size() > kOperationsMax) {
     ++result->undecided_keys;
-    result->violations.push_back(
-        absl::StrCat("C4: key ", key, " has too many operations to check: ", steps.size()));
+    result->violations.push_back(absl::StrCat("checkers/C4: key ", key,
+                                              " has too many operations to check: ", steps.size()));
     return;
   }
   MarkSeen(&steps);

@@ -275,7 +275,7 @@ void SimCluster::NoteAnswer(const OutboundRequest& request, ErrorCode error,
   if (error == ErrorCode::kDiskInsufficient) {
     coverage_.Hit(Probe::kWriteRefusedByDisk);
     if (must_take_writes_)
-      Violate(absl::StrCat("H: a write to ", request.pid.ToString(),
+      Violate(absl::StrCat("sim_cluster/H1: a write to ", request.pid.ToString(),
                            " is refused for a full disk that should be left"));
   }
 }
@@ -393,7 +393,7 @@ RunReport SimCluster::Run() {
   bool is_whole =
       CreateTables() && world_.RunUntil([this] { return IsWhole(); }, absl::Seconds(60));
   if (!is_whole) {
-    Violate(absl::StrCat("H: new tables are not whole after 60 s:", WhatIsMissing()));
+    Violate(absl::StrCat("sim_cluster/H1: new tables are not whole after 60 s:", WhatIsMissing()));
   } else {
     StartWorkload();
     network_.weather = UsualWeather();

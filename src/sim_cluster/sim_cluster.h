@@ -10,7 +10,12 @@
 //          members are equal (decree and content), nobody learns, dropped tables are gone, no
 //          configuration changes for 10 s, and disks are not fuller than they may be; then that
 //          what nobody needs leaves the disks.
-// Promises W2  Equal options give equal runs: the same trace_hash, the same report.
+// Promises sim_cluster/W2  Equal options give equal runs: the same trace_hash, the same report.
+// Demands  Besides those of checkers.h and bounds.h:
+//          sim_cluster/H1  What failed heals within 60 s, as Shapes says. A full disk, or a want of
+//              descriptors, memory or permission, costs nothing else. The meta server says that its
+//              state went back exactly when it did.
+//          sim_cluster/V1  When one copy was changed, the verification sets no other one aside.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -149,7 +149,7 @@ void SimCluster::JudgeFullDisk(const Server& full) {
     if (!IsWanted(pid)) continue;
     if (config.IsMember(full.endpoint) || !config.primary.IsValid() ||
         config.MemberCount() < members)
-      Violate(absl::StrCat("H: ", full.name, "'s disk was filled at least ",
+      Violate(absl::StrCat("sim_cluster/H1: ", full.name, "'s disk was filled at least ",
                            absl::FormatDuration(kFullDiskLeft), " ago, and of [", pid.ToString(),
                            "] the primary is ", config.primary.ToString(), ", members ",
                            config.MemberCount(),
@@ -268,7 +268,7 @@ void SimCluster::FailCallsForWant(Server& server, DiskTrouble trouble, absl::Dur
         };
         for (const std::string& directory : SetAsideAsFailed(server.node->disk()))
           if (!before.contains(directory) && !is_log(directory))
-            Violate(absl::StrCat("H: ", server.name, " fenced ", directory,
+            Violate(absl::StrCat("sim_cluster/H1: ", server.name, " fenced ", directory,
                                  " for want of descriptors, memory or permission"));
       });
 }

@@ -252,8 +252,8 @@ void SimCluster::AwaitHealth() {
   }
   if (IsLeftToOperator()) return;
   if (!learners.empty())
-    Violate(absl::StrCat("H: 60 s after all faults ended somebody learns:", learners));
-  Violate(absl::StrCat("H: 60 s after all faults ended ",
+    Violate(absl::StrCat("sim_cluster/H1: 60 s after all faults ended somebody learns:", learners));
+  Violate(absl::StrCat("sim_cluster/H1: 60 s after all faults ended ",
                        !IsWhole()                ? "members are missing:"
                        : !is_verified            ? "not every key can be read and written:"
                        : !DroppedTablesAreGone() ? "a dropped table is still there:"
@@ -336,7 +336,8 @@ void SimCluster::AwaitTidiness() {
   const Instant begin = world_.now();
   while (!is_tidy() && world_.now() - begin < kHealthLimit) world_.RunFor(absl::Milliseconds(500));
   if (!left_over.empty())
-    Violate(absl::StrCat("H: what nobody needs is still there after 60 s:", left_over));
+    Violate(
+        absl::StrCat("sim_cluster/H1: what nobody needs is still there after 60 s:", left_over));
 }
 
 }  // namespace arion::sim

@@ -41,8 +41,9 @@ void SimCluster::StartMeta() {
       },
       [this](const absl::Status& why) {
         if (is_meta_disk_full_ && LacksSpace(why) && !meta_.node->disk().is_in_trouble())
-          Violate(absl::StrCat("H: a failover is not stored though a full disk was provided for: ",
-                               why.message()));
+          Violate(absl::StrCat(
+              "sim_cluster/H1: a failover is not stored though a full disk was provided for: ",
+              why.message()));
       });
   absl::Status status = StartMetaServer(env);
   if (!status.ok() && meta_.node->disk().is_in_trouble()) {

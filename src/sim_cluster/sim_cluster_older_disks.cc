@@ -255,8 +255,9 @@ void SimCluster::CheckItIsSaid(bool went_back) {
         std::any_of(overview.warnings.begin(), overview.warnings.end(),
                     [](const ClusterWarning& one) { return one.kind == "state_went_back"; });
     if (is_said == went_back) return;
-    Violate(went_back ? "H: the meta server's state went back, and it does not say so"
-                      : "H: the meta server says that its state went back, and it did not");
+    Violate(went_back
+                ? "sim_cluster/H1: the meta server's state went back, and it does not say so"
+                : "sim_cluster/H1: the meta server says that its state went back, and it did not");
   });
 }
 

@@ -87,7 +87,7 @@ void SimCluster::WatchWhoIsSetAside(Server& server) {
                  [this, &server = *other, before = SetAsideAsFailed(other->node->disk())] {
                    for (const std::string& directory : SetAsideAsFailed(server.node->disk()))
                      if (!before.contains(directory))
-                       Violate(absl::StrCat("V: ", server.name, " set ", directory,
+                       Violate(absl::StrCat("sim_cluster/V1: ", server.name, " set ", directory,
                                             " aside, though another copy was changed"));
                  });
   }

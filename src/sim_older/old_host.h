@@ -42,7 +42,8 @@ struct OldHost {
   EngineFactory& engines;
   SimRandom& random;
   const OldServerOptions options;
-  // "A6 replica2 1.0: ...": by that row of replica/README.md a process of 2.5.0 has ended.
+  // "replica/README.md A6: ...": by that row a process of 2.5.0 has ended. So it says what breaks a
+  // rule of replica/OLDER.md.
   std::function<void(std::string)> violate;
   OldStore* store = nullptr;  // null: what its replicas have stays in memory
   bool is_connected = false;

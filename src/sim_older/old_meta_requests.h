@@ -13,7 +13,7 @@ template <class T>
 std::optional<T> OldMetaServer::Take(const InboundRequest& request) const {
   absl::StatusOr<T> decoded = DecodeWrapped<T>(request.body);
   if (decoded.ok()) return *std::move(decoded);
-  violate_(absl::StrCat("A1: ", request.header.name, " does not decode"));
+  violate_(absl::StrCat("replica/README.md A1: ", request.header.name, " does not decode"));
   return std::nullopt;
 }
 

@@ -68,7 +68,8 @@ bool OldMetaServer::IsLeftToPerson(PartitionId pid) const {
 
 void OldMetaServer::Handle(InboundRequest request) {
   if (request.header.pid.app_id > 0)
-    return violate_(absl::StrCat("A15: ", request.header.name, " with a partition"));
+    return violate_(
+        absl::StrCat("replica/README.md A15: ", request.header.name, " with a partition"));
   if (HandleServer(request) || HandleTable(request) || HandleQuery(request)) return;
   request.responder.Reply(ErrorCode::kHandlerNotFound);
 }
@@ -78,7 +79,7 @@ bool OldMetaServer::HandleServer(InboundRequest& request) {
   const bool is_internal =
       name == kRpcBeacon || name == kRpcConfigSync || name == kRpcUpdateConfiguration;
   if (is_internal && request.header.thread_hash != 0)
-    violate_(absl::StrCat("0.2: ", name, " on a partition's thread"));
+    violate_(absl::StrCat("replica/OLDER.md 2: ", name, " on a partition's thread"));
   if (name == kRpcBeacon) {
     if (const auto beacon = Take<BeaconMessage>(request)) OnBeacon(request, *beacon);
   } else if (name == kRpcConfigSync) {
@@ -97,7 +98,8 @@ bool OldMetaServer::HandleServer(InboundRequest& request) {
 // ---- nodes ----
 
 void OldMetaServer::OnBeacon(InboundRequest& request, const BeaconMessage& beacon) {
-  if (beacon.hp_from_node || beacon.hp_to_node) violate_("0.5: a beacon with host names");
+  if (beacon.hp_from_node || beacon.hp_to_node)
+    violate_("replica/OLDER.md 4: a beacon with host names");
   OldNode& node = state_.nodes[beacon.from_node];
   last_beacons_[beacon.from_node] = Now();
   if (!std::exchange(node.is_alive, true)) node.is_collected = false;
@@ -141,10 +143,10 @@ bool OldMetaServer::IsBeingUpdated(Endpoint node) const {
 }
 
 void OldMetaServer::OnSync(InboundRequest& request, const ConfigSyncRequest& sync) {
-  // A reader that does not know a field can't skip what is no plain type (0, row 12).
+  // A reader that does not know a field can't skip what is no plain type (replica/OLDER.md 3).
   if (sync.hp_node || (sync.missing_replicas && !sync.missing_replicas->empty()) ||
       (sync.slow_members && !sync.slow_members->empty()))
-    violate_("0.12: a config sync with what 2.5.0 can't skip");
+    violate_("replica/OLDER.md 3: a config sync with what 2.5.0 can't skip");
   ConfigSyncResponse response;
   const auto node = state_.nodes.find(sync.node);
   if (node == state_.nodes.end()) {
@@ -178,11 +180,11 @@ std::vector<ReplicaInfo> OldMetaServer::Collect(Endpoint node,
   for (const ReplicaInfo& report : stored) {
     OldPartition* partition = state_.Find(report.pid);
     if (partition == nullptr) {
-      violate_(absl::StrCat("A13: a config sync names ", report.pid.ToString()));
+      violate_(absl::StrCat("replica/README.md A13: a config sync names ", report.pid.ToString()));
       continue;
     }
     if (!told.insert(report.pid).second)
-      violate_(absl::StrCat("3.6: a config sync names ", report.pid.ToString(), " twice"));
+      violate_(absl::StrCat("a config sync names ", report.pid.ToString(), " twice"));
     partition->reports[node] = report;
     const AppInfo& info = state_.tables.at(report.pid.app_id).info;
     const bool is_useful = info.status == AppStatus::kDropped
@@ -233,7 +235,7 @@ void OldMetaServer::OnUpdate(InboundRequest request, const ConfigurationUpdateRe
   // ends by what its own servers say, too, and whoever asked asks again.
   if (partition != nullptr && !is_first_life_ && NamesUnknown(update)) return;
   if (partition == nullptr || NamesUnknown(update))
-    return violate_(absl::StrCat("A13: an update of ", pid.ToString(), " by ",
+    return violate_(absl::StrCat("replica/README.md A13: an update of ", pid.ToString(), " by ",
                                  request.header.from.ToString(), " about ",
                                  update.node.ToString()));
   const auto answer = [&request](ErrorCode error, const PartitionConfiguration& config) {
@@ -324,7 +326,7 @@ void OldMetaServer::OnWritten(PartitionId pid) {
   const OldPartition& partition = *state_.Find(pid);
   if (table.info.status != AppStatus::kAvailable) return GoOn(table);
   // It died while this was written. (2.5.0 cancels what is being written, and may store two
-  // configurations of one ballot: T-36.)
+  // configurations of one ballot: tests/sim/known_bugs.md T-36.)
   if (const Endpoint primary = partition.config.primary;
       primary.IsValid() && !state_.IsAlive(primary))
     return WriteWithoutPrimary(partition);

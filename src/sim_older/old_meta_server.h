@@ -4,9 +4,9 @@
 //
 // Shapes    Its state is where ours is, in ours' form (meta_store.h stands in for ZooKeeper). Of Arion's
 //           fields, ids from 1000 on, it reads none and sends none. What its process would not survive
-//           (replica/README.md, A1 to A21) is told by `violate`, led by the row.
+//           (replica/README.md A1 to A21) is told by `violate`, led by the row.
 // Threads   One strand. Lifetime: environment, transport and store outlive it.
-// Promises  M1 of meta_server.h.
+// Promises  meta_server/M1.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

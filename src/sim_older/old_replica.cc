@@ -29,13 +29,13 @@ OldReplica::OldReplica(OldHost& host, OldStored& stored)
 
 OldReplica::~OldReplica() = default;
 
-void OldReplica::Abort(std::string_view row, std::string_view what) const {
+void OldReplica::Abort(std::string_view rule, std::string_view what) const {
   host_.violate(
-      absl::StrCat(Text(row), ": [", pid().ToString(), " ", ballot().value(), "] ", Text(what)));
+      absl::StrCat(Text(rule), ": [", pid().ToString(), " ", ballot().value(), "] ", Text(what)));
 }
 
-bool OldReplica::Fails(std::string_view row, const OldPrepareList::Fault& fault) const {
-  if (fault) Abort(row, *fault);
+bool OldReplica::Fails(std::string_view rule, const OldPrepareList::Fault& fault) const {
+  if (fault) Abort(rule, *fault);
   return fault.has_value();
 }
 
@@ -68,10 +68,10 @@ void OldReplica::Replay() {
     if (old != nullptr && old->mutation->ballot > m->ballot) continue;
     if (m->last_committed > list_.max()) {
       list_.Reset(m->last_committed);
-    } else if (!CommitHard("replay", m->last_committed)) {
+    } else if (!CommitHard("pacifica/PROTOCOL.md 10.2", m->last_committed)) {
       return;
     }
-    if (Fails("replay", list_.Put({.mutation = m, .is_logged = true}))) return;
+    if (Fails("pacifica/PROTOCOL.md 10.2", list_.Put({.mutation = m, .is_logged = true}))) return;
   }
   list_.CommitSoft(applied_, [](Entry&) {});
   if (list_.committed() < applied_) list_.Truncate(applied_);
@@ -120,11 +120,11 @@ bool OldReplica::MayBecome(PartitionStatus to, Ballot ballot) {
   if (role_ == kError || ballot < this->ballot()) return false;
   if (ballot == this->ballot() && !MayKeepBallot(to)) return false;
   if (role_ == kPrimary && to == kPotentialSecondary) {
-    Abort("1.2", "a primary is to learn");
+    Abort("pacifica/PROTOCOL.md 1.4", "a primary is to learn");
     return false;
   }
   if (role_ == kPotentialSecondary && to == kPrimary) {
-    Abort("1.2", "a learner is to lead");
+    Abort("pacifica/PROTOCOL.md 1.4", "a learner is to lead");
     return false;
   }
   return role_ != kInactive || is_transient_ || (to != kPrimary && to != kSecondary);
@@ -193,7 +193,7 @@ void OldReplica::OnSynced(const ConfigurationUpdateRequest& entry) {
   if (const auto deny = entry.info.envs.find("replica.deny_client_request");
       deny != entry.info.envs.end() &&
       std::count(deny->second.begin(), deny->second.end(), '*') != 1)
-    Abort("A20", deny->second);
+    Abort("replica/README.md A20", deny->second);
   stored_.app = entry.info;
   stored_.app.version.reset();
   if (host_.store != nullptr) host_.store->StoreApp(stored_);
@@ -266,13 +266,13 @@ void OldReplica::OnLogged(const MutationPtr& mutation) {
                                         .last_committed_decree_in_prepare_list = list_.committed(),
                                         .receive_timestamp = 0,
                                         .response_timestamp = 0}));
-  CommitHard("A6", mutation->last_committed);
+  CommitHard("replica/README.md A6", mutation->last_committed);
 }
 
 // ---- engine ----
 
-bool OldReplica::CommitHard(std::string_view row, Decree through) {
-  return !Fails(row, list_.CommitHard(through, [this](Entry& entry) { Apply(entry); }));
+bool OldReplica::CommitHard(std::string_view rule, Decree through) {
+  return !Fails(rule, list_.CommitHard(through, [this](Entry& entry) { Apply(entry); }));
 }
 
 void OldReplica::CommitReady() {
@@ -288,7 +288,8 @@ void OldReplica::Apply(Entry& entry) {
   if (role_ == kError || decree <= applied_) return;
   if (decree != applied_ + 1) {
     if (role_ != kInactive)
-      Abort("1.5.6", absl::StrCat("decree ", decree.value(), " applied behind ", applied_.value()));
+      Abort("pacifica/PROTOCOL.md 3.6",
+            absl::StrCat("decree ", decree.value(), " applied behind ", applied_.value()));
     return;
   }
   ApplyNow(entry);
@@ -317,9 +318,10 @@ void OldReplica::ApplyNow(Entry& entry) {
   const absl::StatusOr<MutationOperations> operations =
       MutationOperations::Decode(m, *engine_, ReadTier::kAll);
   if (!operations.ok())
-    return Abort("1.5.6", absl::StrCat("nothing to apply: ", operations.status().ToString()));
+    return Abort("pacifica/PROTOCOL.md 3.6",
+                 absl::StrCat("nothing to apply: ", operations.status().ToString()));
   const absl::Status status = engine_->Apply(m.decree, m.timestamp_us, operations->ops());
-  if (!status.ok()) return Abort("1.5.6", status.ToString());
+  if (!status.ok()) return Abort("pacifica/PROTOCOL.md 3.6", status.ToString());
   applied_ = m.decree;
   const bool may_answer = role_ == kPrimary && host_.HoldsLease();
   for (size_t i = 0; i < entry.clients.size() && may_answer; ++i)
@@ -376,7 +378,7 @@ void OldReplica::OnPrepare(const PrepareRequest& request, Responder responder) {
       return answer(ErrorCode::kInvalidState);
   }
   if (request.config.status != role_)
-    return Abort("A6",
+    return Abort("replica/README.md A6",
                  absl::StrCat("a prepare for a ", Text(PartitionStatusName(request.config.status)),
                               " to a ", Text(PartitionStatusName(role_))));
   if (m->decree <= list_.committed()) return answer(ErrorCode::kOk);
@@ -386,10 +388,13 @@ void OldReplica::OnPrepare(const PrepareRequest& request, Responder responder) {
     waiting_.emplace(std::pair(m->ballot, m->decree), std::move(responder));
     return;
   }
-  if (!CommitHard("A6", m->last_committed) || Fails("A6", list_.Put({.mutation = m}))) return;
+  if (!CommitHard("replica/README.md A6", m->last_committed) ||
+      Fails("replica/README.md A6", list_.Put({.mutation = m})))
+    return;
   if (m->decree > list_.committed() + host_.options.list_span_max)
-    return Abort("A6", absl::StrCat("decree ", m->decree.value(), " is far ahead of ",
-                                    list_.committed().value()));
+    return Abort(
+        "replica/README.md A6",
+        absl::StrCat("decree ", m->decree.value(), " is far ahead of ", list_.committed().value()));
   waiting_.emplace(std::pair(m->ballot, m->decree), std::move(responder));
   Append(m);
 }
@@ -417,7 +422,7 @@ void OldReplica::OnGroupCheck(const GroupCheckRequest& request, Responder respon
     case kInactive:
       break;
     case kSecondary:
-      if (!CommitHard("A8", request.last_committed_decree)) return;
+      if (!CommitHard("replica/README.md A8", request.last_committed_decree)) return;
       break;
     case kPotentialSecondary:
       Learn(config.learner_signature);
@@ -425,21 +430,22 @@ void OldReplica::OnGroupCheck(const GroupCheckRequest& request, Responder respon
     case kError:
       return refuse(ErrorCode::kInvalidState);
     default:
-      return Abort("A8", "a group check to a primary");
+      return Abort("replica/README.md A8", "a group check to a primary");
   }
   refuse(ErrorCode::kOk);
 }
 
 void OldReplica::OnAddLearner(const GroupCheckRequest& request) {
   const ReplicaConfiguration& config = request.config;
-  if (config.status != kPotentialSecondary) return Abort("A9", "add learner, of another role");
+  if (config.status != kPotentialSecondary)
+    return Abort("replica/README.md A9", "add learner, of another role");
   if (config.ballot < ballot()) return;
   if (config.ballot == ballot() && !MayKeepBallot(config.status)) return;
   if (Adopt(config)) Learn(config.learner_signature);
 }
 
 void OldReplica::OnRemove(const ReplicaConfiguration& config) {
-  if (config.status != kInactive) return Abort("A9", "remove, of another role");
+  if (config.status != kInactive) return Abort("replica/README.md A9", "remove, of another role");
   if (config.ballot < ballot() || (config.ballot == ballot() && role_ == kPotentialSecondary))
     return;
   if (config.ballot == ballot()) return BecomeInactive(false);

@@ -2,10 +2,9 @@
 // roles, two-phase commit, learning on either side, restart. It knows nothing of what is ours: no
 // field of an id from 1000 on is read or sent.
 //
-// Shapes    Where a process of 2.5.0 would end (replica/README.md, A1 to A21), or a message breaks
+// Shapes    Where a process of 2.5.0 would end (replica/README.md A1 to A21), or a message breaks
 //           the rules of replica/OLDER.md 2, it says so by OldHost::violate with the row, and takes
-//           the message for lost.
-//           Otherwise it is as good as 2.5.0 can be; a bug of it that
+//           the message for lost. Otherwise it is as good as 2.5.0 can be; a bug of it that
 //           loses data by itself it does not do:
 //             - it looks at its lease whenever it answers a client;
 //             - a primary that restarted in place serves no reads before it has committed what it held;
@@ -97,9 +96,9 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   void LeavePrimary();
   void ForgetClients();
   void TakeOffice();
-  // The process of 2.5.0 ended here.
-  void Abort(std::string_view row, std::string_view what) const;
-  bool Fails(std::string_view row, const OldPrepareList::Fault& fault) const;
+  // The process of 2.5.0 ended here, by a row of that table, or by a section of a document.
+  void Abort(std::string_view rule, std::string_view what) const;
+  bool Fails(std::string_view rule, const OldPrepareList::Fault& fault) const;
 
   // ---- log and engine ----
   void Append(MutationPtr mutation);
@@ -107,7 +106,7 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   void OnLogged(const MutationPtr& mutation);
   void Apply(Entry& entry);
   void ApplyNow(Entry& entry);
-  bool CommitHard(std::string_view row, Decree through);
+  bool CommitHard(std::string_view rule, Decree through);
   void CommitReady();
   void Replay();
   void Checkpoint();

@@ -140,7 +140,8 @@ void OldReplica::Learn(int64_t signature) {
     list_.Truncate(applied_);
   } else if (phase_ == LearnerStatus::kWithPrepare) {
     if (durable_ + 1 < prepare_start_)
-      return Abort("A10", "what was learned is not durable, and prepares are acknowledged");
+      return Abort("replica/README.md A10",
+                   "what was learned is not durable, and prepares are acknowledged");
     for (Decree d = applied_ + 1; d <= list_.committed(); ++d) {
       Entry* missing = list_.Find(d);
       if (missing == nullptr) return FailLearning("what was committed is not in the list");
@@ -204,7 +205,7 @@ bool OldReplica::IsSound(const LearnResponse& response) const {
     if (response.type == LearnType::kApp &&
         ParentDirectory(file) != ParentDirectory(state.files.front()))
       odd = "files of several directories";
-  if (!odd.empty()) Abort("A10", odd);
+  if (!odd.empty()) Abort("replica/README.md A10", odd);
   return odd.empty();
 }
 
@@ -214,7 +215,7 @@ void OldReplica::OnLearnAnswer(const RpcResult& result) {
   if (auto decoded = DecodeWrapped<LearnResponse>(result.body); decoded.ok())
     *response = *std::move(decoded);
   else
-    return Abort("A2", View(decoded.status().message()));
+    return Abort("replica/README.md A2", View(decoded.status().message()));
   if (response->err == ErrorCode::kInactiveState || response->err == ErrorCode::kInconsistentState)
     return After(kRoundRetryDelay, [round = round_](OldReplica& r) {
       if (r.round_ == round) r.EndRound();
@@ -235,7 +236,7 @@ void OldReplica::OnLearnAnswer(const RpcResult& result) {
 
 void OldReplica::LearnCache(const LearnResponse& response) {
   const auto carried = ParseMutations(pid(), response.state.meta.bytes);
-  if (!carried.ok()) return Abort("A5", View(carried.status().message()));
+  if (!carried.ok()) return Abort("replica/README.md A5", View(carried.status().message()));
   phase_ = LearnerStatus::kWithPrepareTransient;
   prepare_start_ = response.prepare_start_decree;
   // What is in the log from before is void; what is being written falls behind that.
@@ -256,13 +257,13 @@ void OldReplica::LearnCache(const LearnResponse& response) {
     if (old != nullptr && old->mutation->ballot > m->ballot) continue;
     stored_.log.Append({m});
     if (m->decree >= prepare_start_)
-      Abort("A10", absl::StrCat("it carries decree ", m->decree.value(), ", and prepares from ",
-                                prepare_start_.value()));
-    if (!CommitHard("A10", m->last_committed) ||
-        Fails("A10", list_.Put({.mutation = m, .is_logged = true})))
+      Abort("replica/README.md A10", absl::StrCat("it carries decree ", m->decree.value(),
+                                                  ", and prepares from ", prepare_start_.value()));
+    if (!CommitHard("replica/README.md A10", m->last_committed) ||
+        Fails("replica/README.md A10", list_.Put({.mutation = m, .is_logged = true})))
       return FailLearning("odd");
   }
-  if (!CommitHard("A10", prepare_start_ - 1)) return FailLearning("odd");
+  if (!CommitHard("replica/README.md A10", prepare_start_ - 1)) return FailLearning("odd");
   phase_ = LearnerStatus::kWithPrepare;
   After(absl::Milliseconds(host_.random.Between(1, 300)), [round = round_](OldReplica& r) {
     if (r.round_ != round) return;
@@ -305,14 +306,15 @@ void OldReplica::CopyNext(std::shared_ptr<LearnResponse> response, size_t file, 
                  return self->FailLearning("no size of a file");
                if (sizes->file_list != std::vector<std::string>{response->state.files[file]} ||
                    sizes->size_list.size() != 1)
-                 return self->Abort("A18", "sizes of other files");
+                 return self->Abort("replica/README.md A18", "sizes of other files");
                self->CopyFile(response, file, sizes->size_list[0], 0, round);
              });
 }
 
 void OldReplica::CopyFile(std::shared_ptr<LearnResponse> response, size_t file, int64_t size,
                           int64_t offset, uint64_t round) {
-  if (size <= 0) return Abort("A18", absl::StrCat(response->state.files[file], " of ", size));
+  if (size <= 0)
+    return Abort("replica/README.md A18", absl::StrCat(response->state.files[file], " of ", size));
   const int64_t length = std::min(size - offset, kBlockBytes);
   CopyRequest request{.source = response->learnee,
                       .source_dir = response->base_local_dir,
@@ -333,8 +335,9 @@ void OldReplica::CopyFile(std::shared_ptr<LearnResponse> response, size_t file, 
         if (result.error != ErrorCode::kOk || !copy.ok() || copy->error != ErrorCode::kOk)
           return self->FailLearning("no content of a file");
         if (copy->size != length || static_cast<int64_t>(copy->file_content.bytes.size()) != length)
-          return self->Abort("A18", absl::StrCat("said ", copy->size, " bytes, sent ",
-                                                 copy->file_content.bytes.size()));
+          return self->Abort(
+              "replica/README.md A18",
+              absl::StrCat("said ", copy->size, " bytes, sent ", copy->file_content.bytes.size()));
         if (!self->WriteLearned(response->state.files[file], offset, copy->file_content.bytes))
           return self->FailLearning("its disk");
         if (offset + length < size)
@@ -368,8 +371,9 @@ void OldReplica::InstallCheckpoint(const LearnResponse& response) {
   engine_ = *std::move(opened);
   applied_ = durable_ = engine_->last_applied();
   if (applied_ != response.state.to_decree_included)
-    Abort("A10", absl::StrCat("a checkpoint at ", applied_.value(), ", said to be at ",
-                              response.state.to_decree_included.value()));
+    Abort("replica/README.md A10",
+          absl::StrCat("a checkpoint at ", applied_.value(), ", said to be at ",
+                       response.state.to_decree_included.value()));
   list_.Reset(applied_);
   EndRound();
 }
@@ -381,7 +385,7 @@ void OldReplica::ApplyLearned(const MutationPtr& mutation) {
 
 void OldReplica::LearnLog(const LearnResponse& response) {
   const auto buffered = ParseMutations(pid(), response.state.meta.bytes);
-  if (!buffered.ok()) return Abort("A5", View(buffered.status().message()));
+  if (!buffered.ok()) return Abort("replica/README.md A5", View(buffered.status().message()));
   if (response.state.files.empty()) {
     // As a replay: the larger ballot counts.
     OldPrepareList list(host_.options.list_span_max);
@@ -393,9 +397,10 @@ void OldReplica::LearnLog(const LearnResponse& response) {
       if (old != nullptr && old->mutation->ballot > m->ballot) continue;
       if (m->last_committed > list.max())
         list.Reset(m->last_committed);
-      else if (Fails("A10", list.CommitHard(m->last_committed, apply)))
+      else if (Fails("replica/README.md A10", list.CommitHard(m->last_committed, apply)))
         return FailLearning("odd");
-      if (Fails("A10", list.Put({.mutation = m, .is_logged = true}))) return FailLearning("odd");
+      if (Fails("replica/README.md A10", list.Put({.mutation = m, .is_logged = true})))
+        return FailLearning("odd");
     }
     list.CommitSoft(response.state.to_decree_included, apply);
   } else if (!LearnLogFiles(response)) {
@@ -453,7 +458,8 @@ void OldReplica::SendCompletion() {
         self->is_round_running_ = false;
         if (result.error != ErrorCode::kOk) return self->FailLearning("not heard");
         const auto answer = DecodeWrapped<LearnNotifyResponse>(result.body);
-        if (!answer.ok()) return self->Abort("A2", View(answer.status().message()));
+        if (!answer.ok())
+          return self->Abort("replica/README.md A2", View(answer.status().message()));
         if (answer->err == ErrorCode::kInactiveState)
           return self->After(kRoundRetryDelay, [signature](OldReplica& r) {
             if (r.signature_ == signature) r.Learn(signature);

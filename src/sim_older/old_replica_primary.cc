@@ -117,7 +117,9 @@ void OldReplica::Start(MutationPtr mutation, std::vector<Client> clients) {
   m.last_committed = list_.committed();
   m.log_offset = -1;
   auto ordered = std::make_shared<const Mutation>(std::move(m));
-  if (Fails("1.5.3", list_.Put({.mutation = ordered, .clients = std::move(clients)}))) return;
+  if (Fails("pacifica/PROTOCOL.md 3.2",
+            list_.Put({.mutation = ordered, .clients = std::move(clients)})))
+    return;
   SendToAll(*list_.Find(ordered->decree));
   Append(std::move(ordered));
 }
@@ -164,17 +166,19 @@ void OldReplica::OnPrepareAnswer(Endpoint to, PartitionStatus role, const Mutati
   ErrorCode err = result.error;
   if (err == ErrorCode::kOk) {
     const absl::StatusOr<PrepareAck> ack = DecodeWrapped<PrepareAck>(result.body);
-    if (!ack.ok()) return Abort("A2", View(ack.status().message()));
+    if (!ack.ok()) return Abort("replica/README.md A2", View(ack.status().message()));
     err = ack->err;
     if (err == ErrorCode::kOk &&
         (ack->ballot != mutation->ballot || ack->decree != mutation->decree))
-      return Abort("A7", absl::StrCat(to.ToString(), " acknowledged ", ack->ballot.value(), ".",
-                                      ack->decree.value(), " for ", mutation->ballot.value(), ".",
-                                      mutation->decree.value()));
+      return Abort("replica/README.md A7",
+                   absl::StrCat(to.ToString(), " acknowledged ", ack->ballot.value(), ".",
+                                ack->decree.value(), " for ", mutation->ballot.value(), ".",
+                                mutation->decree.value()));
   }
   if (err == ErrorCode::kOk) {
     if (role == kSecondary && !config_.IsSecondary(to))
-      return Abort("A7", absl::StrCat(to.ToString(), " acknowledged, and is no member"));
+      return Abort("replica/README.md A7",
+                   absl::StrCat(to.ToString(), " acknowledged, and is no member"));
     (role == kSecondary ? entry->secondaries : entry->learners).erase(to);
     return CommitReady();
   }
@@ -191,7 +195,8 @@ void OldReplica::OnPrepareAnswer(Endpoint to, PartitionStatus role, const Mutati
 void OldReplica::OnRemoteFailure(Endpoint node, PartitionStatus role) {
   if (role != kSecondary) return ForgetLearner(node);
   if (!config_.IsSecondary(node))
-    return Abort("A21", absl::StrCat(node.ToString(), " failed, and is no member"));
+    return Abort("replica/README.md A21",
+                 absl::StrCat(node.ToString(), " failed, and is no member"));
   PartitionConfiguration wanted = config_;
   std::erase(wanted.secondaries, node);
   UpdateConfiguration(ConfigType::kDowngradeToInactive, node, std::move(wanted));
@@ -240,7 +245,7 @@ void OldReplica::OnGroupAnswer(Endpoint from, PartitionStatus role, Ballot ballo
   if (role_ != kPrimary || ballot != this->ballot() || !is_known) return;
   if (result.error != ErrorCode::kOk) return OnRemoteFailure(from, role);
   const absl::StatusOr<GroupCheckResponse> answer = DecodeWrapped<GroupCheckResponse>(result.body);
-  if (!answer.ok()) return Abort("A2", View(answer.status().message()));
+  if (!answer.ok()) return Abort("replica/README.md A2", View(answer.status().message()));
   if (answer->err != ErrorCode::kOk) return OnRemoteFailure(from, role);
   if (role == kPotentialSecondary && answer->learner_status == LearnerStatus::kSucceeded &&
       answer->learner_signature == sessions_[from].signature)
@@ -260,13 +265,14 @@ void OldReplica::OnProposal(const ConfigurationUpdateRequest& request) {
   if (!host_.is_connected || config.ballot < ballot() || IsUpdating() || role_ == kError) return;
   const auto type = static_cast<int32_t>(request.type);
   if (type < 1 || type > 8 || request.type == ConfigType::kUpgradeToSecondary)
-    return Abort("A11", absl::StrCat("a proposal of type ", type));
+    return Abort("replica/README.md A11", absl::StrCat("a proposal of type ", type));
   if (config.ballot > ballot() && !Adopt(config)) return;
   const bool is_for_self =
       request.type == ConfigType::kAssignPrimary || request.type == ConfigType::kUpgradeToPrimary;
   if (is_for_self) {
     if (request.node != host_.self())
-      return Abort("A11", absl::StrCat("to lead, told instead of ", request.node.ToString()));
+      return Abort("replica/README.md A11",
+                   absl::StrCat("to lead, told instead of ", request.node.ToString()));
     const bool may_lead = request.type == ConfigType::kUpgradeToPrimary
                               ? role_ == kSecondary
                               : role_ != kPotentialSecondary;
@@ -278,14 +284,16 @@ void OldReplica::OnProposal(const ConfigurationUpdateRequest& request) {
   }
   if (role_ != kPrimary) return;
   if (config.primary != config_.primary || config.secondaries != config_.secondaries)
-    return Abort("A11", "the members of a proposal are others, or in another order");
+    return Abort("replica/README.md A11",
+                 "the members of a proposal are others, or in another order");
   PartitionConfiguration wanted = config_;
   switch (request.type) {
     case ConfigType::kAddSecondary:
     case ConfigType::kAddSecondaryForLoadBalance:
       return AddSecondary(request);
     case ConfigType::kDowngradeToSecondary:
-      if (request.node != host_.self()) return Abort("A11", "another one is to step down");
+      if (request.node != host_.self())
+        return Abort("replica/README.md A11", "another one is to step down");
       wanted.primary = Endpoint{};
       wanted.secondaries.push_back(host_.self());
       break;
@@ -297,7 +305,8 @@ void OldReplica::OnProposal(const ConfigurationUpdateRequest& request) {
 }
 
 void OldReplica::AddSecondary(const ConfigurationUpdateRequest& request) {
-  if (config_.IsMember(request.node)) return Abort("A11", "who is to be added is a member");
+  if (config_.IsMember(request.node))
+    return Abort("replica/README.md A11", "who is to be added is a member");
   const auto others = static_cast<int32_t>(config_.secondaries.size() + sessions_.size());
   const int32_t factor = config_.max_replica_count;
   const int32_t most = request.type == ConfigType::kAddSecondary ? factor - 1 : factor;
@@ -336,7 +345,7 @@ void OldReplica::OnUpdateAnswer(uint64_t serial, const RpcResult& result) {
   ConfigurationUpdateResponse answer{.err = result.error};
   if (result.error == ErrorCode::kOk) {
     const auto decoded = DecodeWrapped<ConfigurationUpdateResponse>(result.body);
-    if (!decoded.ok()) return Abort("A2", View(decoded.status().message()));
+    if (!decoded.ok()) return Abort("replica/README.md A2", View(decoded.status().message()));
     answer = *decoded;
   }
   if (!host_.is_connected ||
@@ -351,7 +360,7 @@ void OldReplica::OnUpdateAnswer(uint64_t serial, const RpcResult& result) {
   if (answer.err == ErrorCode::kOk &&
       (truth.primary != request.config.primary || truth.secondaries != request.config.secondaries ||
        truth.max_replica_count != request.config.max_replica_count))
-    Abort("A12", "an update is accepted with other members, or in another order");
+    Abort("replica/README.md A12", "an update is accepted with other members, or in another order");
   is_forced_ = request.type == ConfigType::kPrimaryForceUpdateBallot &&
                !truth.secondaries.empty() && !host_.options.waits_when_forced;
   Adopt(truth);

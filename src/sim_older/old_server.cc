@@ -102,10 +102,11 @@ void OldServer::SendBeacon() {
 }
 
 void OldServer::OnBeaconAnswer(Instant sent, const RpcResult& result) {
-  if (result.error == ErrorCode::kForwardToOthers) return host_.violate("A14: a beacon's answer");
+  if (result.error == ErrorCode::kForwardToOthers)
+    return host_.violate("replica/README.md A14: a beacon's answer");
   if (result.error != ErrorCode::kOk) return;
   const absl::StatusOr<BeaconAck> ack = DecodeWrapped<BeaconAck>(result.body);
-  if (!ack.ok()) return host_.violate("A2: a beacon's answer");
+  if (!ack.ok()) return host_.violate("replica/README.md A2: a beacon's answer");
   if (!ack->is_master || !ack->allowed || sent <= acknowledged_) return;
   acknowledged_ = sent;
   if (host_.env.clock().Now() - sent > host_.options.lease) return;
@@ -152,7 +153,7 @@ void OldServer::OnSynced(const RpcResult& result) {
   if (result.error != ErrorCode::kOk)
     return is_connecting_ ? ScheduleSync(kSyncRetryDelay) : void();
   const absl::StatusOr<ConfigSyncResponse> answer = DecodeWrapped<ConfigSyncResponse>(result.body);
-  if (!answer.ok()) return host_.violate("A2: a config sync's answer");
+  if (!answer.ok()) return host_.violate("replica/README.md A2: a config sync's answer");
   if (answer->err != ErrorCode::kOk) return ScheduleSync(kBusyDelay);
   host_.is_connected = true;
   is_connecting_ = false;
@@ -238,7 +239,8 @@ bool OldServer::HandleData(InboundRequest& request) {
   if (pid.app_id <= 0) return false;
   const std::optional<WriteCode> write = FindWriteCode(request.header.name);
   const bool is_data = request.header.name.starts_with("RPC_RRDB_");
-  if (!is_data) host_.violate(absl::StrCat("0.1: ", request.header.name, " with a partition"));
+  if (!is_data)
+    host_.violate(absl::StrCat("replica/OLDER.md 2: ", request.header.name, " with a partition"));
   OldReplica* replica = Find(pid);
   if (request.header.name == kRpcClearScanner) return true;
   if (replica == nullptr) {
@@ -255,13 +257,14 @@ template <class T>
 std::optional<T> OldServer::Take(const InboundRequest& request) const {
   absl::StatusOr<T> argument = DecodeWrapped<T>(request.body);
   if (argument.ok()) return *std::move(argument);
-  host_.violate(absl::StrCat("A1: ", request.header.name, ": ", argument.status().ToString()));
+  host_.violate(absl::StrCat("replica/README.md A1: ", request.header.name, ": ",
+                             argument.status().ToString()));
   return std::nullopt;
 }
 
 bool OldServer::IsHeaderSound(const InboundRequest& request, PartitionId pid) const {
   if (request.header.thread_hash == pid.thread_hash()) return true;
-  host_.violate(absl::StrCat("0.2: ", request.header.name, " of ", pid.ToString(),
+  host_.violate(absl::StrCat("replica/OLDER.md 2: ", request.header.name, " of ", pid.ToString(),
                              " on the thread of another partition"));
   return false;
 }
@@ -271,7 +274,7 @@ bool OldServer::HandlePeer(InboundRequest& request) {
   if (name == kRpcPrepare) {
     absl::StatusOr<PrepareRequest> prepare = DecodePrepare(request.body);
     if (!prepare.ok()) {
-      host_.violate(absl::StrCat("A5, A6: ", prepare.status().ToString()));
+      host_.violate(absl::StrCat("replica/README.md A5, A6: ", prepare.status().ToString()));
       return true;
     }
     if (!IsHeaderSound(request, prepare->pid)) return true;
@@ -375,7 +378,8 @@ GetFileSizeResponse OldServer::Sizes(const GetFileSizeRequest& request) {
 
 CopyResponse OldServer::Copy(const CopyRequest& request) {
   if (request.offset < 0 || request.size < 0 || request.size > (64 << 20))
-    host_.violate(absl::StrCat("A18: asked for ", request.size, " bytes at ", request.offset));
+    host_.violate(absl::StrCat("replica/README.md A18: asked for ", request.size, " bytes at ",
+                               request.offset));
   const auto content = Content(request.source_dir, request.file_name);
   if (!content) return {.error = ErrorCode::kFileOperationFailed};
   const auto offset = static_cast<size_t>(request.offset);

@@ -2,7 +2,7 @@
 // process (tests/older): beacons, config syncs, its replicas, and the files they hand out. It speaks as
 // 2.5.0 only, so that clusters of both versions can be tried (replica/OLDER.md).
 //
-// Shapes    What its process would not survive (replica/README.md, A1 to A21) is told by `violate`,
+// Shapes    What its process would not survive (replica/README.md A1 to A21) is told by `violate`,
 //           led by the row; so is a header that breaks the rules for messages between servers
 //           (replica/OLDER.md 2).
 // Threads   One strand. Lifetime: environment, transport, engines and disk outlive it; when a life

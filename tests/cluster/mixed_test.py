@@ -203,7 +203,7 @@ class Mixed(unittest.TestCase):
         with thft.connect(server.address) as connection:
             connection.sendall(rdsn.frame("RPC_PREPARE", b"none", self.cluster.meta.address))
             self.assertEqual(server.process.wait(timeout=30 * harness.PATIENCE), server.OLDER_ENDS_WITH)
-        self.assertIn(server.OLDER_ENDS + "A5", server.logged())
+        self.assertIn(server.OLDER_ENDS + "replica/README.md A5", server.logged())
         self.assertEqual(len(self.cluster.reports()), 1)
         os.remove(server.log)  # this once
 

@@ -6,7 +6,7 @@
 //             and give it back.
 // Exit codes  0 stopped by SIGTERM or SIGINT · 1 could not start · 2 command line · 70: what it heard,
 //             or found on its disk, would have ended a process of 2.5.0. Standard error says which row
-//             of src/replica/README.md (A1 to A21) it was, as "2.5.0 would end here: ...".
+//             of src/replica/README.md A1 to A21 it was, as "2.5.0 would end here: ...".
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_cat.h>
 #include <absl/time/clock.h>

@@ -121,8 +121,8 @@ TEST_F(DiskFullTest, AMemberWhoseLogWaitsIsLeftOutNotLost) {
   ExpectEverythingIsReadAt(a());
   b().node.disk().SetFreeBytes(100 * kMiB);
   ASSERT_TRUE(AddSecondary(a(), b()));
-  ExpectHealed(
-      world_.now());  // b may be a member a moment before its server knows that there is room (H2)
+  // disk_watch/H2: b may be a member a moment before its server knows that there is room.
+  ExpectHealed(world_.now());
   world_.RunFor(absl::Seconds(12));
   EXPECT_GE(Snapshot(b()).last_applied, last_decree_);
   ExpectNothingSetAside();

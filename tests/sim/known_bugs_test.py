@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds tests/sim/known_bugs.md and invariants.md to the tree: T-01 to T-60, F1 to F25 and B1 to B15 stand in the one once,
-I-01 to I-30 in the other, each with a place that exists or a reason.
+"""Holds tests/sim/known_bugs.md and invariants.md to the tree: each number stands in its table once and in
+order, with a place that exists or a reason.
 
-  known_bugs_test.py           0: they do, and nothing that serves waits for a name (T-58)
+  known_bugs_test.py           0: they do, and nothing that serves waits for a name (known_bugs.md T-58)
 """
 import os
 import re
@@ -22,7 +22,7 @@ def wrong_place(place):
         return None if re.search(r'(?<!\w)%s(?!\w)' % re.escape(name), file.read()) else 'not in that file'
 
 
-# T-58: a name that is resolved can hang for 30 s: here, called from the configuration before anything serves, and by the
+# known_bugs.md T-58: a name that is resolved can hang for 30 s: here, called from the configuration before anything serves, and by the
 # threads that a NameBook keeps for nothing else.
 RESOLVES = {'src/env/named_address.cc'}
 CALLS = {'src/env/named_address.h', 'src/config/config_value.cc', 'src/config/name_book.h', 'src/config/name_book.cc', 'src/main/replica_process.cc'}
@@ -62,7 +62,7 @@ def main():
     mistakes, without = judge('known_bugs.md', bugs)
     of_invariants, without_too = judge('invariants.md', invariants)
     mistakes += of_invariants
-    mistakes += ['T-58: %s resolves names' % path for path in places_that_resolve_names()]
+    mistakes += ['tests/sim/known_bugs.md T-58: %s resolves names' % path for path in places_that_resolve_names()]
     print('%d numbers, %d with a reason only' % (len(bugs) + len(invariants), without + without_too))
     print('\n'.join(mistakes))
     return 1 if mistakes else 0

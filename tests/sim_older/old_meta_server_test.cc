@@ -1,5 +1,5 @@
 // The stand-in for a meta server of 2.5.0 answers as that does, and tells of what its process would not
-// survive: the rows of src/replica/README.md (A1 to A21) that concern it.
+// survive: of the rows src/replica/README.md A1 to A21 those that concern it.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_older/old_meta_server.h"
 
@@ -180,9 +180,11 @@ TEST_F(OldMetaServerTest, WhatItsProcessWouldNotSurviveIsTold) {
   Say(a_, {.name = "RPC_RRDB_RRDB_GET", .pid = kPid});
   sync = {.node = kA, .missing_replicas = {{kPid}}};
   Say(a_, {.name = kRpcConfigSync, .body = EncodeWrapped(sync)});
-  EXPECT_THAT(violations_, ElementsAre(StartsWith("A1: "), StartsWith("A13: an update"),
-                                       StartsWith("A13: a config sync"), StartsWith("A15: "),
-                                       StartsWith("0.12: ")));
+  EXPECT_THAT(violations_, ElementsAre(StartsWith("replica/README.md A1: "),
+                                       StartsWith("replica/README.md A13: an update"),
+                                       StartsWith("replica/README.md A13: a config sync"),
+                                       StartsWith("replica/README.md A15: "),
+                                       StartsWith("replica/OLDER.md 3: ")));
 }
 
 }  // namespace

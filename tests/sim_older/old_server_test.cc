@@ -1,5 +1,5 @@
 // The stand-in for a server of 2.5.0 tells of what its process would not survive: each row of
-// A1 to A21 (replica/README.md) that concerns a replica server, sent to it by a peer that breaks
+// replica/README.md A1 to A21 that concerns a replica server, sent to it by a peer that breaks
 // the rules.
 // SPDX-License-Identifier: Apache-2.0
 #include "sim_older/old_server.h"
@@ -159,39 +159,42 @@ TEST_F(OldServerTest, WhoFollowsTheRulesEndsNobody) {
 
 TEST_F(OldServerTest, MessagesThatDoNotDecode) {
   Say(kRpcGroupCheck, "\x0c");
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A1: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A1: ")));
 }
 
 TEST_F(OldServerTest, HeadersOfServersBearNoPartitionAndItsThread) {
   Say(kRpcLearn, EncodeWrapped(LearnRequest{.pid = kPid}), kPid);
   Say(kRpcLearn, EncodeWrapped(LearnRequest{.pid = kPid}), {}, 1);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("0.1: "), StartsWith("0.2: ")));
+  EXPECT_THAT(fatal_,
+              ElementsAre(StartsWith("replica/OLDER.md 2: "), StartsWith("replica/OLDER.md 2: ")));
 }
 
 TEST_F(OldServerTest, PreparesOfAnotherRoleOrAboveAHole) {
   BecomeMember();
   Prepare(4, 1, 0, kPotentialSecondary);
   Prepare(4, 3, 2, kSecondary);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A6: "), StartsWith("A6: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A6: "),
+                                  StartsWith("replica/README.md A6: ")));
 }
 
 TEST_F(OldServerTest, GroupChecksBeyondTheLogOrToAPrimary) {
   BecomeMember();
   CheckGroup(4, kSecondary, 1);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A8: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A8: ")));
 }
 
 TEST_F(OldServerTest, AGroupCheckToAPrimary) {
   Lead();
   CheckGroup(1, kSecondary, 0);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A8: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A8: ")));
 }
 
 TEST_F(OldServerTest, AddingAndRemovingBearTheirRoles) {
   BecomeMember();
   CheckGroup(4, kSecondary, 0, 0, kRpcAddLearner);
   Say(kRpcRemoveReplica, EncodeWrapped(Config(5, kSecondary)));
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A9: "), StartsWith("A9: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A9: "),
+                                  StartsWith("replica/README.md A9: ")));
 }
 
 TEST_F(OldServerTest, LearnAnswersThatBreakTheRules) {
@@ -201,7 +204,9 @@ TEST_F(OldServerTest, LearnAnswersThatBreakTheRules) {
   beyond.state.files = {"checkpoint.9/records"};
   beyond.state.to_decree_included = Decree(9);
   LearnFrom(beyond);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A10: "), StartsWith("A10: "), StartsWith("A10: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A10: "),
+                                  StartsWith("replica/README.md A10: "),
+                                  StartsWith("replica/README.md A10: ")));
 }
 
 TEST_F(OldServerTest, FilesThatAreEmpty) {
@@ -215,7 +220,7 @@ TEST_F(OldServerTest, FilesThatAreEmpty) {
   response.state.files = {"checkpoint.9/records"};
   response.state.to_decree_included = Decree(9);
   LearnFrom(response);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A18: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A18: ")));
 }
 
 TEST_F(OldServerTest, ProposalsOfAnotherNodeTypeOrOrder) {
@@ -223,14 +228,16 @@ TEST_F(OldServerTest, ProposalsOfAnotherNodeTypeOrOrder) {
   Propose(ConfigType::kAssignPrimary, kPeer);
   Propose(ConfigType::kUpgradeToSecondary, kPeer);
   Propose(ConfigType::kAddSecondary, kPeer, {kMeta});
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A11: "), StartsWith("A11: "), StartsWith("A11: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A11: "),
+                                  StartsWith("replica/README.md A11: "),
+                                  StartsWith("replica/README.md A11: ")));
 }
 
 TEST_F(OldServerTest, AnUpdateThatIsAcceptedWithOtherMembers) {
   synced_ = {.pid = kPid, .max_replica_count = 3};
   spoils_update_ = true;
   Propose(ConfigType::kAssignPrimary, kOld);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A12: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A12: ")));
 }
 
 TEST_F(OldServerTest, AnAcknowledgementForAnotherDecree) {
@@ -247,7 +254,7 @@ TEST_F(OldServerTest, AnAcknowledgementForAnotherDecree) {
   };
   Propose(ConfigType::kDowngradeToInactive, kMeta, {kPeer});  // it hears of its new member
   Say(kRpcPut, EncodeWrapped(UpdateRequest{.key = Blob(std::string("\0\1hk", 4))}), kPid);
-  EXPECT_THAT(fatal_, ElementsAre(StartsWith("A7: ")));
+  EXPECT_THAT(fatal_, ElementsAre(StartsWith("replica/README.md A7: ")));
 }
 
 }  // namespace
