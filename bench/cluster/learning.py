@@ -11,7 +11,7 @@ from their logs, as is cheaper. The load is an open loop
 at that rate, half reads, half writes; its latencies count from when an operation was meant to start. "before" is measured with
 all three members, right before the kill; a write waits for the learner too. Beside them the p99 of each stage of a write in the servers, so
 that it shows which of them a copy makes slow. At the end a closed loop, with all three servers and with one killed, says what
-rate is left without it (goal G14 of bench/RESULTS.md: 0.8); here the three share one machine, so that the two gain its part of the processor.
+rate is left without it (bench/RESULTS.md G14: 0.8); here the three share one machine, so that the two gain its part of the processor.
 SPDX-License-Identifier: Apache-2.0
 """
 

@@ -488,7 +488,7 @@ class FailingDisk(DiskFaults):
         harness.wait_for("no write waits for it any more", lambda: self.roles_of_victim()[1] == 0, 30)
         left = time.monotonic() - begin
         print(f"slow disk: marked after {marked:.1f} s, primaries moved after {moved:.1f} s, members left after {left:.1f} s "
-              "(goals of G12: 5, 10, 15 s)", flush=True)
+              "(goals, bench/RESULTS.md G12: 5, 10, 15 s)", flush=True)
         self.wait_written(500)
         self.assertEqual(self.roles_of_victim(), (0, 0), "it stays away while its disk is slow")
         self.disk.rules()

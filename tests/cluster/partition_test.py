@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Networks that break between real processes (network.py), under a load whose history is checked: every record is a
 linearizable register, nothing acknowledged is lost, writes go on within 15 s where a fault leaves enough servers connected,
-and every partition has all its members within 60 s of the last fault. F8 to F13: tests/sim/known_bugs.md.
+and every partition has all its members within 60 s of the last fault.
 
     tests/cluster/partition_test.py [--all] [--rounds N]
 
@@ -27,7 +27,7 @@ import network
 import register_history
 
 ROUNDS = 3
-RESUMES_SECONDS = 15  # F9, F10: judged by hand only, a build server may be busy
+RESUMES_SECONDS = 15  # judged by hand only, a build server may be busy
 HEALS_SECONDS = 60
 OPERATIONS_MIN = 1000  # of a case; with less it proves nothing
 SEED = int(os.environ.get("ARION_SEED", random.randrange(1 << 30)))
@@ -173,7 +173,7 @@ class Partition(unittest.TestCase):
     # What a build server runs.
 
     def test_1_a_primary_whose_prepares_reach_one_secondary_no_more(self):
-        """F10: what comes back passes."""
+        """tests/sim/known_bugs.md F10: what comes back passes."""
         victim = self.primary_with_partitions()
         begin = time.monotonic()
         self.network.cut(victim.name, self.others(victim)[0].name)
@@ -194,7 +194,7 @@ class Partition(unittest.TestCase):
 
     @by_hand
     def test_3_a_primary_cut_off_from_the_meta_server_alone(self):
-        """F8: clients and secondaries still reach it."""
+        """tests/sim/known_bugs.md F8: clients and secondaries still reach it."""
         victim = self.primary_with_partitions()
         begin = time.monotonic()
         self.network.cut_both(victim.name, "meta1")
@@ -206,7 +206,7 @@ class Partition(unittest.TestCase):
 
     @by_hand
     def test_4_a_primary_and_one_secondary_cut_off_from_each_other(self):
-        """F9."""
+        """tests/sim/known_bugs.md F9."""
         victim = self.primary_with_partitions()
         begin = time.monotonic()
         self.network.cut_both(victim.name, self.others(victim)[0].name)
@@ -216,7 +216,7 @@ class Partition(unittest.TestCase):
 
     @by_hand
     def test_5_two_servers_cut_off_from_the_rest_again_and_again(self):
-        """F12: meta and one server on one side, the two others and the client on the other."""
+        """tests/sim/known_bugs.md F12: meta and one server on one side, the two others and the client on the other."""
         for _ in range(ROUNDS):
             left = self.primary_with_partitions()
             for server in self.others(left):
@@ -228,7 +228,7 @@ class Partition(unittest.TestCase):
 
     @by_hand
     def test_6_links_cut_one_after_the_other_and_healed(self):
-        """F13."""
+        """tests/sim/known_bugs.md F13."""
         chance = random.Random(SEED)
         print(f"ARION_SEED={SEED}", flush=True)
         names = [server.name for server in self.cluster.servers()]
@@ -241,7 +241,7 @@ class Partition(unittest.TestCase):
 
     @by_hand
     def test_7_bad_weather(self):
-        """F11: 5 % lost, 2 % twice, 5 % out of order, 20 ms later, on every link."""
+        """tests/sim/known_bugs.md F11: 5 % lost, 2 % twice, 5 % out of order, 20 ms later, on every link."""
         self.network.disturb(loss=0.05, double=0.02, reorder=0.05, delay=0.02)
         time.sleep(30 * harness.PATIENCE)
         self.resumes(time.monotonic())

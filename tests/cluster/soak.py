@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Goals G16 and G20 of bench/RESULTS.md, by hand: does anything grow, or go wrong, in a long time?
+"""Goals bench/RESULTS.md G16 and G20, by hand: does anything grow, or go wrong, in a long time?
 
-    tests/cluster/soak.py --minutes 60            # G20: mixed load, verified, and a fault a minute
-    tests/cluster/soak.py --hostile --minutes 10  # G16: random bytes on 200 connections beside other clients
+    tests/cluster/soak.py --minutes 60            # mixed load, verified, and a fault a minute
+    tests/cluster/soak.py --hostile --minutes 10  # random bytes on 200 connections beside other clients
 
-G20: one meta and three replica servers; two of these and the meta server are killed, stopped, frozen in turn; the third one
+The first: one meta and three replica servers; two of these and the meta server are killed, stopped, frozen in turn; the third one
 is never, and neither is its clients' process: of it memory, descriptors, threads and the space of logs are read each ten
 seconds, after a tenth of the time. The slope is the least squares' one. Memory also without what is meant to fill up: the
 block cache (8 MiB here) and the records that no file holds yet. Log files of 1 MiB are full after some minutes, and can be dropped.

@@ -1,5 +1,5 @@
-// crash_test: constructs the crash states of the private log's workloads and judges each (goal G8
-// of bench/RESULTS.md; tests/crash/README.md). The last line says how many there were.
+// crash_test: constructs the crash states of the private log's workloads and judges each (goal:
+// bench/RESULTS.md G8; tests/crash/README.md). The last line says how many there were.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_format.h>
 #include <absl/strings/str_split.h>

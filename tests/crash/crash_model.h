@@ -5,11 +5,12 @@
 //           from what lay there; the size, grown as far as the kept sectors; the size, grown to
 //           the end; a truncation; a name. A crash keeps any subset of the atoms, applied in the
 //           order of the operations; names and content are independent.
-// Promises  R1  A change of a file is durable once that file's own sync, begun after the change
-//               completed, succeeded; a direct write to a place that was written and synced before
-//               also once a flush of the device, begun after it completed, succeeded.
-//           R2  A name is durable once its directory was synced.
-//           R3  What a failed sync or flush was to cover never becomes durable (it may be there).
+// Promises  crash_model/R1  A change of a file is durable once that file's own sync, begun after
+//               the change completed, succeeded; a direct write to a place that was written and
+//               synced before also once a flush of the device, begun after it completed, succeeded.
+//           crash_model/R2  A name is durable once its directory was synced.
+//           crash_model/R3  What a failed sync or flush was to cover never becomes durable (it may
+//               be there).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every acceptance test A-01 to A-32, scenario S-1 to S-21 and vector G-1 to G-9 of legacy/FORMAT.md 7 to 9 stands in
+"""Every acceptance test, scenario and vector, legacy/FORMAT.md A-01 to A-32, S-1 to S-21 and G-1 to G-9, stands in
 the name of a test; and every test that README.md's "Line by line" names is there.
 
   acceptance_names_test.py [--list]      --list: which test shows which

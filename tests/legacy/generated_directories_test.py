@@ -6,7 +6,7 @@
 
 For each seed: the model starts on a directory; so does our server; both must stand at the same decrees
 with the same rows. Then the old version (the model) starts on what our server left, once with the shared
-log still there and once without it: the same again (S-9, A-24 with the model in place of the binary).
+log still there and once without it: the same again (legacy/FORMAT.md S-9, A-24 with the model in place of the binary).
 """
 import json
 import os

@@ -151,7 +151,7 @@ TEST_F(TakeOverTest, A13_S18_WhatIsVoidDoesNotComeBack) {
   old_.AddReplica(k21, {.ballot = Ballot(3), .offset_in_shared_log = first + 1});
   Open();
   ExpectState(k21, 2, {3}, 7);
-  EXPECT_EQ(old_.InfoOf(k21).ballot, Ballot(7)) << "E-40: the ballot counts";
+  EXPECT_EQ(old_.InfoOf(k21).ballot, Ballot(7)) << "the ballot counts";
   old_.Crash(sim::CrashMode::kProcess);
   EXPECT_EQ(old_.StateFromPrivateLog(k21).rows.at(JoinRawKey("h", RowOf(1))), ValueOf(3, 1));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""By hand, goal G19 of bench/RESULTS.md: from 2.3 to ours and back, again and again, under load, with kill -9 at random
+"""By hand, bench/RESULTS.md G19: from 2.3 to ours and back, again and again, under load, with kill -9 at random
 points; the model of the old version stands for its binary.
 
   ARION_BUILD=build tests/legacy/upgrade_and_back.py [--kills=200 --seed=N]
@@ -85,7 +85,7 @@ class UpgradeAndBack(old_clusters_test.UnderLoad):
         return log.save(os.path.join(directory, 'plog'))
 
     def start_as_2_3(self):
-        """{partition: its best replica}; every member then has what that one has, as after it learned (A-25)."""
+        """{partition: its best replica}; every member then has what that one has, as after it learned (legacy/FORMAT.md A-25)."""
         directories = {server.name: self.reps_of(server) for server in self.cluster.replicas}
         engines = [os.path.join(path, 'data', 'rdb') for found in directories.values() for path in found.values()]
         rows, meta = old_clusters_test.rows_as_older_rocksdb_reads(engines)
