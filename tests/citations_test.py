@@ -31,7 +31,7 @@ OUTSIDE = re.compile(r"(?<![\w/])(?:shared/)?spec/[\w./*-]*\.md\b|(?<![\w/])(?:p
 FIXTURES = re.compile(r"shared/spec/fixtures|shared/fixtures|spec/fixtures/mlogtool\.py")
 
 # Files that name such documents because they judge names.
-JUDGES = ("tests/citations_test.py", "tests/layers_test.py")
+JUDGES = ("tests/citations_test.py", "tests/layers_test.py", "tests/tags_test.py")
 
 TEXTS = (".h", ".cc", ".py", ".md", ".txt", ".cmake", ".sh", ".ini", ".go", ".java", ".js", ".html", ".patch", ".in")
 
