@@ -33,7 +33,7 @@ NUMBERED = r"[A-Z]{1,2}-?\d{1,2}(?!\w)"
 NUMBERS = rf"{NUMBERED}(?:(?:, | and | to ){NUMBERED})*"
 ROW = re.compile(rf"^\| ({NUMBERS}) \|", re.MULTILINE)
 CITES_ROWS = re.compile(rf"((?:\.\./)*(?:[\w-]+/)*[\w-]+\.md)`?(?: {LIST},)? ({NUMBERS})")
-BARE = re.compile(rf"(?<![\w./-]){NUMBERED}|(?<=\")[A-Z](?=: )")
+BARE = re.compile(rf"(?<![\w./-]){NUMBERED}|(?<=\")[A-Z](?=: )|(?<=^# )\d+(?:\.\d+)+(?=: )")
 
 TOP_COMMENT = re.compile(r"(?://[^\n]*\n)+")
 C_LIKE = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|`[^`]*`|(?<![0-9A-Fa-f])\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
@@ -185,6 +185,7 @@ class TheNetHolds(unittest.TestCase):
             self.assertEqual(len(self.check(text)), 1, text)
         for name in ("src/wal/README.md", "tests/x.py", "tests/sim/mutants/x.patch", "tests/pacifica/scenarios/x.txt", "tools/dev/x"):
             self.assertEqual(len(self.check("# W1", name)), 1, name)
+        self.assertEqual(len(self.check("# 1.5.6: a", "tests/pacifica/scenarios/x.txt")), 1)
         self.assertEqual(len(self.check('a = f"W1: {b}"\n', "tests/x.py")), 1)
         self.assertEqual(len(self.check("C1–C4", "src/wal/README.md")), 2)
 

@@ -20,7 +20,7 @@ constexpr int64_t kWindowNanos = 10'000'000'000;
 constexpr std::array<std::pair<std::string_view, double>, 5> kQuantiles = {
     {{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}, {"p999", 0.999}}};
 
-// The arguments of 4.3; an empty set lets everything pass.
+// The arguments of a request; an empty set lets everything pass.
 struct Selection {
   std::set<std::string> fields, types, ids, metrics;
   std::vector<std::pair<std::string, std::string>> attributes;  // one of them is enough

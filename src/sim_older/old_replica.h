@@ -86,7 +86,7 @@ class OldReplica : public std::enable_shared_from_this<OldReplica> {
   };
 
   // ---- roles ----
-  // By the table of 1.2; false: refused.
+  // By the table of pacifica/PROTOCOL.md 1.4; false: refused.
   bool ChangeRole(PartitionStatus to, Ballot ballot, Endpoint primary);
   bool MayBecome(PartitionStatus to, Ballot ballot);
   bool MayKeepBallot(PartitionStatus to) const;

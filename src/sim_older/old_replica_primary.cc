@@ -64,7 +64,7 @@ void OldReplica::TakeOffice() {
   StartQueued();
 }
 
-// Whatever it was, under this ballot and without its time (1.5.9).
+// Whatever it was, under this ballot and without its time.
 void OldReplica::PrepareAgain() {
   const Decree last = list_.max();
   for (Decree d = list_.committed() + 1; d <= last; ++d) {

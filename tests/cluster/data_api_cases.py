@@ -858,7 +858,7 @@ def _(t, h):
     other.close()
 
 
-# ---- what is refused whole (7.2) ----
+# ---- what is refused whole ----
 
 @case("any", "a partition that is not there, an app id that is none")
 def _(t, h):
