@@ -14,24 +14,24 @@
 //               leaves the configuration first (a write, ballot + 1). Only then somebody is
 //               upgraded.
 //           partition_guardian/P2  While a member kept running only such a member is upgraded.
-//               Otherwise who follows is Succession's choice (meta/succession.h), or nobody. A
+//               Otherwise who follows is Succession's choice (meta_judgement/succession.h), or nobody. A
 //               primary whose copy may be older is judged by what it reported since its present
 //               configuration was stored: before, it may have led, and written, meanwhile.
 //           partition_guardian/P3  A member on a slow disk is not primary where another may be, and
 //               is taken out where enough others stay; it comes back when its disk is fast again.
 //               The same goes for a member whose acknowledgements its primary calls slow
-//               (replica/peer_pace.h), a few at a time; another server takes its place at once. It
+//               (copies/peer_pace.h), a few at a time; another server takes its place at once. It
 //               is primary of nothing while most others call it slow. Where most servers are slow
 //               nobody is moved. Nor is a server with a wrong wall clock primary where another may
 //               be. One that stops is not.
 //           partition_guardian/P4  A member on a disk that takes no writes leaves its group where
-//               those that stay are enough for writes (meta/full_disks.h); a primary hands over
+//               those that stay are enough for writes (meta_judgement/full_disks.h); a primary hands over
 //               before. Where they are not enough, another copy is made first if there is a place
 //               for it. The member comes back when its disk takes writes again.
 //           partition_guardian/P5  At level freezed only a primary that must go leaves (a write);
 //               else nothing is done. Below that level nothing is done at all.
 //           partition_guardian/P6  Where a server knows a larger ballot than is stored, nothing is
-//               done but to catch up (meta/stale_configuration.h).
+//               done but to catch up (meta_state/stale_configuration.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -3,8 +3,8 @@
 //
 // Shapes    A server never knows a larger ballot of a partition, or a later description of a table,
 //           than is stored: it is told only what is (meta_server/M1). Where one does, the state went
-//           back. The ballots are caught up at once (meta/stale_configuration.h), so that it was so
-//           is remembered for a day, in memory. Tables that are not stored: meta/unknown_tables.h.
+//           back. The ballots are caught up at once (meta_state/stale_configuration.h), so that it was so
+//           is remembered for a day, in memory. Tables that are not stored: meta_state/unknown_tables.h.
 //           What nobody can know: a description that no running server knows, since they keep no
 //           environments on disk; and what was dropped and removed everywhere.
 // SPDX-License-Identifier: Apache-2.0

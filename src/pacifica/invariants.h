@@ -10,7 +10,7 @@
 //     (checked where acks are made)
 // invariants/R5  prepared - committed <= mutations_in_flight_max at a primary in new work, and at
 //     most prepare_list_span_max anywhere, unless recovered from a longer log
-//     (the first is where Primary proposes; the simulator holds the second, sim/bounds.h)
+//     (the first is where Primary proposes; the simulator holds the second, sim_checkers/bounds.h)
 // invariants/R6  the members of a configuration are distinct, and no learner is a member
 // invariants/R7  the ballots of what the engine is handed never fall within one history (checked
 //     where it is handed, ReplicaState::Hand)

@@ -9,7 +9,7 @@
 
 #include <filesystem>
 
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

@@ -410,7 +410,7 @@ TEST(ServerConfigTest, LogPlacementAndItsDirectoryBelongTogether) {
       MakeReplica("log_placement = home\nlog_home_directory = /fast\n");
   ASSERT_TRUE(config.ok()) << config.status();
   EXPECT_EQ(config->replica.layout.log_home_directory, "/fast");
-  EXPECT_EQ(MakeReplica("log_placement = data\n")->replica.log_home_directory, "");
+  EXPECT_EQ(MakeReplica("log_placement = data\n")->replica.layout.log_home_directory, "");
   EXPECT_EQ(ErrorOf(MakeReplica("log_placement = home\n")),
             "a.ini:3: log_placement = home, but no log_home_directory; write one into "
             "[arion.replica]");

@@ -7,7 +7,7 @@
 #include "base/crc.h"
 #include "posix/posix_file_system.h"
 #include "rpc/thrift_codec.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

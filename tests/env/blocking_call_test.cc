@@ -6,7 +6,7 @@
 #include "env/loop_thread.h"
 #include "posix/posix_file_system.h"
 #include "posix/posix_log_device.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

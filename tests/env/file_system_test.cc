@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "posix/posix_file_system.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

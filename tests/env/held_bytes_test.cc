@@ -10,7 +10,7 @@
 #include <csignal>
 
 #include "posix/posix_file_system.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

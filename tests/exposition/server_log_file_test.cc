@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

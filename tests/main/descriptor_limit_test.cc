@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
-#include "tests/env/no_descriptor_left.h"
+#include "tests/support/no_descriptor_left.h"
 
 namespace arion {
 namespace {

@@ -12,8 +12,8 @@
 #include "disks/init_info.h"
 #include "posix/posix_clock.h"
 #include "posix/posix_file_system.h"
-#include "tests/env/temp_directory.h"
 #include "tests/support/fixtures.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

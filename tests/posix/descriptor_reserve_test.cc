@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "posix/posix_environment.h"
-#include "tests/env/no_descriptor_left.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/no_descriptor_left.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

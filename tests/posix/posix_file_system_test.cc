@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

@@ -30,8 +30,8 @@
 #include "posix/event_loops.h"
 #include "posix/posix_file_system.h"
 #include "posix/posix_log_file.h"
-#include "tests/env/temp_directory.h"
 #include "tests/support/refused_calls.h"
+#include "tests/support/temp_directory.h"
 
 namespace arion {
 namespace {

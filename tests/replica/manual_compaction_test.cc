@@ -1,11 +1,10 @@
 // When a compaction that was asked for begins, and what is told of it. SPDX-License-Identifier: Apache-2.0
-#include "replica/manual_compaction.h"
+#include "replica/compaction_slots.h"
 
 #include <gtest/gtest.h>
 
 #include "data_api/compaction_wishes.h"
 #include "messages/table_environments.h"
-#include "replica/compaction_slots.h"
 #include "tests/replica/server_world.h"
 
 namespace arion {

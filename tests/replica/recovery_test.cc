@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "disks/log_place.h"
+#include "recovery/log_replay_stats.h"
 #include "recovery/recovery_plan.h"
 #include "recovery/recovery_progress.h"
 #include "recovery/recovery_text.h"

@@ -16,7 +16,7 @@
 
 #include "decrees/log_replay.h"
 #include "posix/posix_environment.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 #include "tests/wal/log_dump.h"
 #include "tests/wal/log_world.h"
 #include "wal/private_log.h"

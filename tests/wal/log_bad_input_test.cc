@@ -9,7 +9,7 @@
 #include <map>
 
 #include "posix/posix_environment.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 #include "tests/wal/log_world.h"
 #include "tests/wal/memory_file.h"
 #include "wal/log_identity.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "posix/posix_environment.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 #include "wal/private_log.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <future>
 
 #include "posix/posix_environment.h"
-#include "tests/env/no_descriptor_left.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/no_descriptor_left.h"
+#include "tests/support/temp_directory.h"
 #include "tests/wal/log_world.h"
 #include "wal/log_recovery.h"
 #include "wal/private_log.h"

@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "posix/posix_file_system.h"
-#include "tests/env/temp_directory.h"
+#include "tests/support/temp_directory.h"
 #include "tests/wal/log_dump.h"
 
 namespace arion {

@@ -165,8 +165,9 @@ void ShrinkAndTell(uint64_t seed) {
 }
 
 void Tell(const RunReport& report) {
-  if (FLAGS_hashes) printf("%llu %016llx\n", static_cast<unsigned long long>(running_seed),
-                           static_cast<unsigned long long>(report.trace_hash));
+  if (FLAGS_hashes)
+    printf("%llu %016llx\n", static_cast<unsigned long long>(running_seed),
+           static_cast<unsigned long long>(report.trace_hash));
   if (FLAGS_verbose || !report.violations.empty()) printf("%s\n", report.Summary().c_str());
   for (const std::string& violation : report.violations)
     printf("  VIOLATION %s\n", violation.c_str());
