@@ -185,7 +185,7 @@ class Node:
             "cluster_name = onebox",
             f"listen = {self.address}",
             f"meta_servers = {self.box.meta_address}",
-            f"log_directory = {self.log_directory}",
+            f"text_log_directory = {self.log_directory}",
             "lease = 2s",
             "grace = 3s",
             "",
@@ -195,8 +195,8 @@ class Node:
                 "[arion.meta]",
                 f"meta_data_dir = {self.data_directories()[0]}",
                 "guardian_interval = 1s",
-                "replica_assign_delay_for_dropouts = 10s",
-                "max_successive_unstable_restarts = 0",
+                "lost_member_wait = 10s",
+                "unstable_restarts_max = 0",
             ]
         else:
             disks = ",".join(f"disk{i + 1}:{path}" for i, path in enumerate(self.data_directories()))

@@ -314,12 +314,12 @@ void AddServerCommands(RemoteCommands& commands, LiveSettings& settings, const C
     if (words.size() > 1)
       return CommandError("one level: info, warning or error; none: as at the start");
     const absl::Status set =
-        words.empty() ? settings.Reset("log_level")
-                      : settings.Set("log_level", words[0] == "LOG_LEVEL_INFO"      ? "info"
-                                                  : words[0] == "LOG_LEVEL_WARNING" ? "warning"
-                                                  : words[0] == "LOG_LEVEL_ERROR"   ? "error"
-                                                                                    : words[0]);
-    return set.ok() ? absl::StrCat("OK, current level is ", settings.Find("log_level")->value)
+        words.empty() ? settings.Reset("text_log_level")
+                      : settings.Set("text_log_level", words[0] == "LOG_LEVEL_INFO"      ? "info"
+                                                       : words[0] == "LOG_LEVEL_WARNING" ? "warning"
+                                                       : words[0] == "LOG_LEVEL_ERROR"   ? "error"
+                                                                                       : words[0]);
+    return set.ok() ? absl::StrCat("OK, current level is ", settings.Find("text_log_level")->value)
                     : CommandError(View(set.message()));
   };
   commands.Add("reset-log-start-level", "[info | warning | error]",
@@ -347,10 +347,10 @@ void AddServerPages(PageServer& pages, LiveSettings& settings, int64_t started_u
 }
 
 void AddMetaCommands(RemoteCommands& commands, LiveSettings& settings, MetaServer& server) {
-  commands.AddSetting("meta.live_percentage", settings, "node_live_percentage_threshold_for_update",
-                      "", "below this share of living servers nothing is reconfigured");
-  commands.AddSetting("meta.lb.assign_delay_ms", settings, "replica_assign_delay_for_dropouts",
-                      "ms", "how long a lost member is waited for");
+  commands.AddSetting("meta.live_percentage", settings, "live_servers_percent_min", "",
+                      "below this share of living servers nothing is reconfigured");
+  commands.AddSetting("meta.lb.assign_delay_ms", settings, "lost_member_wait", "ms",
+                      "how long a lost member is waited for");
   commands.AddSetting("meta.lb.only_move_primary", settings, "balance_only_moves_primaries", "",
                       "primaries change places for balance, no copy is made");
   commands.Add(

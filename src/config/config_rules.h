@@ -3,6 +3,7 @@
 #pragma once
 
 #include <absl/status/status.h>
+#include <absl/types/span.h>
 
 #include <cstdint>
 #include <optional>
@@ -37,7 +38,16 @@ struct Rule {
   Apply apply;
 };
 
+// All of them, by section.
 const std::vector<Rule>& Rules();
+absl::Span<const Rule> ServerRules();   // of [arion.server]
+absl::Span<const Rule> MetaRules();     // of [arion.meta]
+absl::Span<const Rule> ReplicaRules();  // of [arion.replica]
+
+// What the key is called now; `key` itself where it was never renamed. Former names go on working: a file or
+// flag that has one is told the new one, once.
+std::string_view CurrentName(std::string_view key);
+std::vector<std::string_view> FormerNames();
 
 // ---- of keys that older versions have in the same shape ----
 

@@ -36,7 +36,7 @@ LiveSettings::LiveSettings(ServerKind kind, const ServerConfig& config)
                 .key = std::string(setting.key),
                 .help = std::string(setting.help),
                 .default_value = std::string(setting.default_text),
-                .is_changeable = setting.is_changeable};
+                .is_changeable = setting.is_changeable()};
     const auto it = given.find(entry.key);
     entry.at_start = entry.value = it == given.end() ? entry.default_value : it->second.value;
     if (it != given.end()) entry.origin = it->second.origin;
@@ -58,14 +58,16 @@ std::vector<LiveSettings::Entry> LiveSettings::Entries() const {
   return entries_;
 }
 
-std::optional<LiveSettings::Entry> LiveSettings::Find(std::string_view key) const {
+std::optional<LiveSettings::Entry> LiveSettings::Find(std::string_view name) const {
+  const std::string_view key = CurrentName(name);
   const std::lock_guard lock(mutex_);
   for (const Entry& entry : entries_)
     if (entry.key == key) return entry;
   return std::nullopt;
 }
 
-absl::Status LiveSettings::Set(std::string_view key, std::string_view value) {
+absl::Status LiveSettings::Set(std::string_view name, std::string_view value) {
+  const std::string_view key = CurrentName(name);
   const std::lock_guard lock(mutex_);
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& known) { return known.key == key; });

@@ -94,11 +94,21 @@ absl::Status ApplyOlder(ServerKind kind, const IniFile& file, Draft& draft) {
   return absl::OkStatus();
 }
 
+void WarnOfFormerName(const std::string& written, std::string_view current, Draft& draft) {
+  draft.config.warnings.push_back(
+      absl::StrCat(written, " is called ", Text(current), " now; the former name still works"));
+}
+
 absl::Status ApplyOurs(const IniFile& file, Draft& draft,
                        std::map<std::string, std::string>* origins) {
-  for (const IniEntry& entry : file.entries()) {
-    if (!IsOurs(entry.section)) continue;
+  for (const IniEntry& written : file.entries()) {
+    if (!IsOurs(written.section)) continue;
+    IniEntry entry = written;
+    entry.key = CurrentName(written.key);
     std::string origin = OriginOf(file, entry);
+    if (entry.key != written.key)
+      WarnOfFormerName(absl::StrCat(origin, ": [", written.section, "] ", written.key), entry.key,
+                       draft);
     bool section_known = false;
     const Rule* found = nullptr;
     for (const Rule& rule : Rules()) {
@@ -123,7 +133,14 @@ absl::Status ApplyOurs(const IniFile& file, Draft& draft,
 
 absl::Status ApplyFlags(const std::map<std::string, std::string>& flags, Draft& draft,
                         std::map<std::string, std::string>* origins) {
-  for (const auto& [key, value] : flags) {
+  for (const auto& [written, value] : flags) {
+    const std::string key(CurrentName(written));
+    if (key != written) {
+      if (flags.contains(key))
+        return absl::InvalidArgumentError(
+            absl::StrCat("--", written, " and --", key, " are one setting; remove one of them"));
+      WarnOfFormerName(absl::StrCat("--", written), key, draft);
+    }
     for (const Rule& rule : Rules()) {
       if (rule.setting.key != key) continue;
       std::string origin = absl::StrCat("--", key);
@@ -224,7 +241,7 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
     return absl::InvalidArgumentError(absl::StrCat(
         at("prepare_list_capacity"),
         ": prepare_list_capacity = ", config.replica.prepare_list_capacity,
-        " is not above max_mutations_in_flight = ", config.replica.max_mutations_in_flight,
+        " is not above mutations_in_flight_max = ", config.replica.max_mutations_in_flight,
         "; raise it"));
   }
   // A member of 2.5 ends its process where a mutation lies further behind what it knows to be committed.
@@ -240,10 +257,8 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
   }
   if (config.meta.min_allowed_replica_count > config.meta.max_allowed_replica_count) {
     return absl::InvalidArgumentError(absl::StrCat(
-        at("min_allowed_replica_count"),
-        ": min_allowed_replica_count = ", config.meta.min_allowed_replica_count,
-        " is above max_allowed_replica_count = ", config.meta.max_allowed_replica_count,
-        "; lower it"));
+        at("replica_count_min"), ": replica_count_min = ", config.meta.min_allowed_replica_count,
+        " is above replica_count_max = ", config.meta.max_allowed_replica_count, "; lower it"));
   }
   const bool is_home = config.log_placement == ServerConfig::LogPlacement::kHome;
   if (is_home && config.replica.layout.log_home_directory.empty()) {

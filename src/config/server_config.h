@@ -83,7 +83,12 @@ struct Setting {
   std::string_view key;
   std::string_view help;
   std::string_view default_text;
-  bool is_changeable = false;  // in operation (live_settings.h)
+  // kChangeable: also while the server runs (live_settings.h). kAdvanced: its default suits nearly everybody.
+  static constexpr uint8_t kChangeable = 1, kAdvanced = 2;
+  uint8_t marks = 0;
+
+  bool is_changeable() const { return (marks & kChangeable) != 0; }
+  bool is_advanced() const { return (marks & kAdvanced) != 0; }
 };
 const std::vector<Setting>& Settings();
 

@@ -10,6 +10,7 @@
 #include "base/program_output.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "config/config_rules.h"
 #include "config/server_config.h"
 
 DEFINE_string(config, "", "configuration file (INI); required");
@@ -33,6 +34,12 @@ void DefineSettingFlags() {
     gflags::FlagRegisterer(flag.key.c_str(), flag.help.c_str(), "src/config/server_config.cc",
                            &flag.current, &flag.initial);
   }
+  for (const std::string_view former : FormerNames()) {
+    FlagStorage& flag = storage->emplace_back(FlagStorage{
+        std::string(former), absl::StrCat("former name of --", Text(CurrentName(former))), "", ""});
+    gflags::FlagRegisterer(flag.key.c_str(), flag.help.c_str(), "src/config/server_config.cc",
+                           &flag.current, &flag.initial);
+  }
 }
 
 // By section; the log library's flags are left to --helpfull.
@@ -40,9 +47,9 @@ void PrintHelp(const std::string& program) {
   constexpr int kHelpColumn = 44;
   std::printf(
       "%s --config FILE [--<key>=<value> ...]\n\nEach key of the configuration file's [arion.*] "
-      "sections is also a flag, which overrides it. Those marked (changeable) can be changed "
-      "while the\nserver runs: arion_shell, config set. --helpfull lists the log's flags too, "
-      "--version says which\nbuild this is.\n",
+      "sections is also a flag, which overrides it. Keys marked\n(changeable) can be changed while "
+      "the server runs: arion_shell, config set. Keys marked (advanced) have a\ndefault that suits "
+      "nearly everybody. --helpfull lists the text log's flags too, --version prints the build.\n",
       program.c_str());
   std::string_view section;
   for (const Setting& setting : Settings()) {
@@ -58,8 +65,9 @@ void PrintHelp(const std::string& program) {
     } else {
       std::printf("%-*s ", kHelpColumn, flag.c_str());
     }
-    std::printf("%s%s\n", std::string(setting.help).c_str(),
-                setting.is_changeable ? " (changeable)" : "");
+    std::printf("%s%s%s\n", std::string(setting.help).c_str(),
+                setting.is_changeable() ? " (changeable)" : "",
+                setting.is_advanced() ? " (advanced)" : "");
   }
   std::printf(
       "\nSignals: SIGTERM or SIGINT stops the server cleanly, a second one at once (exit code "
@@ -93,10 +101,12 @@ absl::StatusOr<ServerCommandLine> ParseServerCommandLine(int* argc, char*** argv
     return absl::InvalidArgumentError("no configuration; write --config FILE");
   ServerCommandLine command_line;
   command_line.config_path = FLAGS_config;
-  for (const Setting& setting : Settings()) {
+  std::vector<std::string_view> names = FormerNames();
+  for (const Setting& setting : Settings()) names.push_back(setting.key);
+  for (const std::string_view name : names) {
     gflags::CommandLineFlagInfo info =
-        gflags::GetCommandLineFlagInfoOrDie(std::string(setting.key).c_str());
-    if (!info.is_default) command_line.settings[std::string(setting.key)] = info.current_value;
+        gflags::GetCommandLineFlagInfoOrDie(std::string(name).c_str());
+    if (!info.is_default) command_line.settings[std::string(name)] = info.current_value;
   }
   return command_line;
 }

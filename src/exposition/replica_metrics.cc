@@ -162,7 +162,7 @@ std::vector<CountFamily<ReplicaCount>> ReplicaFamilies() {
             "abnormal_{use}_requests"),
        "use",
        {{kSlowReads, "read"}, {kSlowWrites, "write"}}},
-      {Info("oversized_writes_total", "Writes refused for their size (max_allowed_write_size).",
+      {Info("oversized_writes_total", "Writes refused for their size (write_size_max).",
             "write_size_exceed_threshold_requests"),
        nullptr,
        {{kOversizedWrites}}},

@@ -126,7 +126,7 @@ absl::Status CheckLogHome(const ServerConfig& config) {
 absl::Status CheckLogDirectory(ServerConfig* config) {
   if (config->log_directory.empty()) return absl::OkStatus();
   const absl::Status status =
-      CheckDirectory("configuration", "log_directory", config->log_directory);
+      CheckDirectory("configuration", "text_log_directory", config->log_directory);
   if (!absl::IsUnavailable(status)) return status;
   config->warnings.push_back(
       absl::StrCat(status.message(), "; the log goes to standard error until the next start"));

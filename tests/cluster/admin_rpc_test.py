@@ -206,10 +206,10 @@ class AdminRpcTest(harness.ClusterTest):
         harness.wait_for("a slow request", slow_ones)
 
         log = next(server for server in self.cluster.replicas if server.address == address)
-        page(address, "/updateConfig", log_level="error")
+        page(address, "/updateConfig", text_log_level="error")
         page(address, "/updateConfig", slow_request_after="2ms")  # a warning, which is not logged
         self.assertNotIn('becomes "2ms"', "".join(log.last_lines(50)))
-        page(address, "/updateConfig", log_level="info")
+        page(address, "/updateConfig", text_log_level="info")
         page(address, "/updateConfig", slow_request_after="DEFAULT")
         harness.wait_for("the log's level to be back", lambda: 'slow_request_after becomes' in "".join(log.last_lines(50)))
 

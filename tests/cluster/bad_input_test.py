@@ -252,7 +252,7 @@ class BadConfiguration(unittest.TestCase):
         self.check([f"data_dirs = d:{self.data}", "durabilty = os"], 5, '"os"', "did you mean durability?")
 
     def test_a_bad_number(self):
-        self.check([f"data_dirs = d:{self.data}", "max_mutations_in_flight = many"], 5, '"many"', "write one between 1 and")
+        self.check([f"data_dirs = d:{self.data}", "mutations_in_flight_max = many"], 5, '"many"', "write one between 1 and")
 
     def test_a_bad_address(self):
         self.check([f"data_dirs = d:{self.data}", "[arion.server]", "meta_servers = 127.0.0.1"], 6, '"127.0.0.1"',

@@ -84,7 +84,7 @@ class Server:
                  f"grace = {3 * PATIENCE:g}s"]
         if self.role == "meta":
             lines += ["[arion.meta]", f"meta_data_dir = {self.data_directories()[0]}", "guardian_interval = 1s",
-                      "replica_assign_delay_for_dropouts = 10s", "max_successive_unstable_restarts = 0"]
+                      "lost_member_wait = 10s", "unstable_restarts_max = 0"]
         else:
             disks = ",".join(f"d{i}:{path}" for i, path in enumerate(self.data_directories()))
             settings = {"beacon_interval": "500ms", "config_sync_interval": "3s", "block_cache_size": "64 MiB",

@@ -86,7 +86,7 @@ class Host(unittest.TestCase):
         for server in cluster.servers():
             server.write_config()
             os.makedirs(os.path.join(server.directory, "logs"))
-            server.start(flags=[f"--log_directory={server.directory}/logs"],
+            server.start(flags=[f"--text_log_directory={server.directory}/logs"],
                          preexec=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))  # as nohup does
         for server in cluster.servers():
             cluster.wait_listening(server)
@@ -303,7 +303,7 @@ class Host(unittest.TestCase):
         harness.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", directory])
         self.addCleanup(harness.run, ["umount", "-l", directory])
         self.addCleanup(cluster.meta.kill)
-        cluster.meta.start(flags=[f"--log_directory={directory}"])
+        cluster.meta.start(flags=[f"--text_log_directory={directory}"])
         cluster.wait_listening(cluster.meta)
         cluster.replicas[0].start()
         harness.wait_for("the server is known", lambda: cluster.alive() == 1)
@@ -335,7 +335,7 @@ class Host(unittest.TestCase):
             harness.run(["mount", "-t", "tmpfs", "-o", "ro", "none", directory])
             self.addCleanup(harness.run, ["umount", "-l", directory])
             self.addCleanup(server.kill)
-            server.start(flags=[f"--log_directory={directory}"])
+            server.start(flags=[f"--text_log_directory={directory}"])
         for server in cluster.servers():
             cluster.wait_listening(server)
             harness.wait_for("its log says where it is", lambda server=server: re.search(
@@ -349,7 +349,7 @@ class Host(unittest.TestCase):
         for second in range(10):
             with open(os.path.join(directory, f"arion_meta.log.INFO.20200101-00000{second}.1"), "w"):
                 pass
-        cluster.meta.start(flags=[f"--log_directory={directory}", "--log_files_max=4"])
+        cluster.meta.start(flags=[f"--text_log_directory={directory}", "--text_log_files_max=4"])
         cluster.wait_listening(cluster.meta)
         harness.wait_for("four files are left", lambda: len(glob.glob(f"{directory}/arion_meta.log.INFO.*")) == 4)
         self.assertFalse(os.path.exists(f"{directory}/arion_meta.log.INFO.20200101-000006.1"))

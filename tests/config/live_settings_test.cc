@@ -44,7 +44,7 @@ TEST(LiveSettingsTest, AChangeableOneIsChangedToldAndReset) {
   EXPECT_TRUE(settings.Set("slow_request_after", "7ms").ok());
   EXPECT_EQ(settings.Find("slow_request_after")->value, "7ms");
   EXPECT_EQ(settings.Find("slow_request_after")->at_start, "50ms");
-  EXPECT_TRUE(settings.Set("log_level", "warning").ok());
+  EXPECT_TRUE(settings.Set("text_log_level", "warning").ok());
   EXPECT_TRUE(settings.Reset("slow_request_after").ok());
   EXPECT_EQ(told, (std::vector<absl::Duration>{absl::Milliseconds(7), absl::Milliseconds(7),
                                                absl::Milliseconds(50)}));
@@ -70,7 +70,7 @@ TEST(LiveSettingsTest, WhatCannotBeIsRefusedAndChangesNothing) {
   EXPECT_TRUE(absl::IsNotFound(settings.Set("slow_request_aftr", "7ms")));
   EXPECT_TRUE(absl::IsFailedPrecondition(settings.Set("durability", "os")));
   EXPECT_TRUE(absl::IsInvalidArgument(settings.Set("slow_request_after", "soon")));
-  EXPECT_TRUE(absl::IsInvalidArgument(settings.Set("log_level", "loud\n\"")));
+  EXPECT_TRUE(absl::IsInvalidArgument(settings.Set("text_log_level", "loud\n\"")));
   EXPECT_EQ(settings.Find("durability")->value, "fsync");
   EXPECT_EQ(settings.Find("slow_request_after")->value, "100ms");
 }
@@ -78,10 +78,10 @@ TEST(LiveSettingsTest, WhatCannotBeIsRefusedAndChangesNothing) {
 TEST(LiveSettingsTest, WhatHoldsBetweenSettingsHoldsAfterAChange) {
   const auto file = IniFile::Parse("[arion.meta]\nmeta_data_dir = /m\n", "a.ini");
   LiveSettings settings(ServerKind::kMeta, *MakeServerConfig(ServerKind::kMeta, *file, {}));
-  const absl::Status refused = settings.Set("min_allowed_replica_count", "9");
+  const absl::Status refused = settings.Set("replica_count_min", "9");
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
-  EXPECT_TRUE(settings.Set("max_allowed_replica_count", "9").ok());
-  EXPECT_TRUE(settings.Set("min_allowed_replica_count", "9").ok());
+  EXPECT_TRUE(settings.Set("replica_count_max", "9").ok());
+  EXPECT_TRUE(settings.Set("replica_count_min", "9").ok());
 }
 
 TEST(RemoteCommandsTest, AreNamedShownSetAndRefused) {

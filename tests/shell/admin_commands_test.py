@@ -115,17 +115,17 @@ class AdminCommandsTest(harness.ClusterTest):
         self.one('remote_command -l "" help', exit_code=2)
         self.one('config set slow_request_after 7ms -n ""', exit_code=2)
         differing = self.one("config --diff -t meta")["settings"]
-        changed = [row for row in differing if row["key"] == "node_live_percentage_threshold_for_update"]
+        changed = [row for row in differing if row["key"] == "live_servers_percent_min"]
         self.assertEqual([(row["value"], row["at_start"], row["origin"]) for row in changed],
                          [("40", "50", "changed in operation")])
         self.assertEqual(self.one("config set slow_request_after 7ms -t replica")["changed"], 4)
         self.assertEqual({row["value"] for row in self.one("config slow_request_after -t replica")["settings"]}, {"7ms"})
         self.assertEqual(self.one("config set slow_request_after DEFAULT")["changed"], 4)
         self.assertIn("can't be changed", self.one("config set durability os", exit_code=1)["error"])
-        self.assertIn("did you mean log_level?", self.one("config set log_levle info", exit_code=1)["error"])
-        self.assertIn("write info, warning or error", self.one("config set log_level loud", exit_code=1)["error"])
-        self.shell("server-config meta node_live_percentage_threshold_for_update set DEFAULT")
-        self.assertEqual(self.one("server-config meta node_live_percentage_threshold_for_update get")["settings"][0]["value"],
+        self.assertIn("did you mean text_log_level?", self.one("config set log_levle info", exit_code=1)["error"])
+        self.assertIn("write info, warning or error", self.one("config set text_log_level loud", exit_code=1)["error"])
+        self.shell("server-config meta live_servers_percent_min set DEFAULT")
+        self.assertEqual(self.one("server-config meta live_servers_percent_min get")["settings"][0]["value"],
                          "50")
 
     def test_what_tables_and_servers_do_is_counted(self):

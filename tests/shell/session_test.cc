@@ -191,10 +191,10 @@ TEST(SessionTest, ASettingThatReachedNobodyIsNotSet) {
       {{kRpcListNodes, [&](const std::string&) {
           return EncodeWrapped(ListNodesResponse{.infos = {{NodeStatus::kUnalive, dead}}});
         }}});
-  for (const std::string command : {"config set log_level info -t replica", "flush_log -t replica",
+  for (const std::string command : {"config set text_log_level info -t replica", "flush_log -t replica",
                                     "remote_command -t replica help"})
     EXPECT_EQ(Say(meta, command).first, ExitCode::kFailed) << command;
-  EXPECT_EQ(Say(meta, "config set log_level info -n ,").first, ExitCode::kUsage);
+  EXPECT_EQ(Say(meta, "config set text_log_level info -n ,").first, ExitCode::kUsage);
 }
 
 // Its partitions are whole all the time: a member that loads stays one.

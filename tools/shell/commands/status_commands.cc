@@ -46,7 +46,7 @@ std::string DoneAbout(const Overview& overview, const TableState& table,
   if (overview.alive() < wanted)
     return absl::StrCat("it waits for a server: ", overview.alive(), " are alive, ", wanted,
                         " are needed");
-  return "a member is brought up, or waited for (replica_assign_delay_for_dropouts)";
+  return "a member is brought up, or waited for (lost_member_wait)";
 }
 
 std::string WrongWith(const TableState& table, const PartitionConfiguration& partition) {

@@ -365,7 +365,7 @@ func remoteCommands(ctx context.Context, meta, replica string) error {
 				return fmt.Errorf("%s of %s: %q, %v", command, address, answer, err)
 			}
 		}
-		answer, err := client.Call(ctx, "config-set", []string{"log_level", "info"})
+		answer, err := client.Call(ctx, "config-set", []string{"text_log_level", "info"})
 		if err != nil || !strings.Contains(answer, "OK") {
 			return fmt.Errorf("config-set of %s: %q, %v", address, answer, err)
 		}
