@@ -138,7 +138,7 @@ absl::Status SetVerifyInterval(Draft& draft, std::string_view value, const std::
     draft.config.replica.verify_interval = absl::ZeroDuration();
     return absl::OkStatus();
   }
-  return SetInterval<kReplica, &R::verify_interval>(draft, value, {});
+  return SetInterval<kReplica, &ReplicaServerOptions::verify_interval>(draft, value, {});
 }
 
 constexpr uint8_t kChangeable = Setting::kChangeable, kAdvanced = Setting::kAdvanced;

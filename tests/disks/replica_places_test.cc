@@ -5,7 +5,6 @@
 
 #include "disks/disk_layout.h"
 #include "disks/disk_watch.h"
-#include "engine/memory_engine.h"
 #include "replica/replica_options.h"
 #include "sim/sim_environment.h"
 #include "sim/sim_transport.h"
@@ -80,7 +79,6 @@ class ReplicaPlacesTest : public testing::Test {
   sim::SimEnvironment& machine_ = node_.Start();
   WatchedEnvironment env_{machine_};
   sim::SimTransport transport_{network_, node_, *Endpoint::Parse("10.0.0.1:34801")};
-  MemoryEngineFactory engines_{env_};
   StrandPtr strand_ = machine_.NewStrand("server");
   std::shared_ptr<const ServerDisks> disks_ = MakeDisks();
   std::shared_ptr<ReplicaPlaces> places_;
