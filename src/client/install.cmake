@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 # One archive of the folders the client stands on, so that users name one library. Linked from it is only what is used.
 set(objects)
-foreach(folder base messages env metrics rpc client)
+foreach(folder base messages env posix rpc client)
   list(APPEND objects $<TARGET_OBJECTS:arion_${folder}>)
 endforeach()
 add_library(arion_client_package STATIC ${objects})

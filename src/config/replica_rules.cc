@@ -3,6 +3,8 @@
 #include <absl/strings/str_split.h>
 
 #include "config/rule_setters.h"
+#include "legacy/shared_log_options.h"
+#include "recovery/recovery_plan.h"
 
 namespace arion {
 namespace {
