@@ -169,7 +169,8 @@ Instant SimNode::WhenReached(Instant due, EventKind kind, const Strand* strand) 
 }
 
 void SimNode::PauseFor(absl::Duration duration) {
-  paused_until_ = world_.now() + duration;
+  const Instant until = std::exchange(paused_until_, world_.now() + duration);
+  if (paused_until_ < until) world_.WakeEarlier(*this);
   anchor_world_ = std::min(anchor_world_, world_.now());
 }
 

@@ -48,9 +48,9 @@ TimerId SimWorld::Schedule(Instant at, EventKind kind, SimNode* node, uint32_t l
   event.node = node;
   event.life = life;
   event.kind = kind;
-  event.has_lagged = false;
+  event.has_lagged = event.is_paused = false;
   if (kind == EventKind::kTimer && node != nullptr) event.due = node->NowAt(std::max(at, now_));
-  Enqueue({std::max(at, now_).nanos(), next_sequence_++, slot});
+  Enqueue(std::max(at, now_), slot);
   return static_cast<uint64_t>(event.generation) << 32 | slot;
 }
 
@@ -73,6 +73,21 @@ void SimWorld::DropTasksOf(const SimNode* node, uint32_t life) {
     Task task = std::move(slots_[i].task);
     slots_[i].task = nullptr;
   }
+}
+
+void SimWorld::WakeEarlier(const SimNode& node) {
+  std::vector<uint32_t> slots;
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot)
+    if (slots_[slot].node == &node && slots_[slot].is_paused) slots.push_back(slot);
+  std::sort(slots.begin(), slots.end(),
+            [this](uint32_t a, uint32_t b) { return slots_[a].sequence < slots_[b].sequence; });
+  // Their former entries are met later, and do not count.
+  for (const uint32_t slot : slots) Enqueue(node.paused_until(), slot);
+}
+
+void SimWorld::Enqueue(Instant at, uint32_t slot) {
+  slots_[slot].sequence = next_sequence_;
+  Enqueue({at.nanos(), next_sequence_++, slot});
 }
 
 void SimWorld::Enqueue(const Entry& entry) {
@@ -111,6 +126,7 @@ void SimWorld::BringNearer() {
 
 void SimWorld::BringNearer(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
+    if (slots_[entry.slot].sequence != entry.sequence) continue;
     if (slots_[entry.slot].task) {
       near_.push(entry);
     } else {
@@ -140,6 +156,7 @@ bool SimWorld::RunOne() {
     const Entry entry = near_.top();
     near_.pop();
     Event& event = slots_[entry.slot];
+    if (event.sequence != entry.sequence) continue;
     SimNode* node = event.node;
     if (!event.task || (node != nullptr && !node->IsLife(event.life))) {
       Task dropped = std::move(event.task);
@@ -148,17 +165,19 @@ bool SimWorld::RunOne() {
     }
     if (node != nullptr && node->paused_until().nanos() > entry.at) {
       // Popped in order of time: a fresh sequence number keeps that order when the pause ends.
-      Enqueue({node->paused_until().nanos(), next_sequence_++, entry.slot});
+      event.is_paused = true;
+      Enqueue(node->paused_until(), entry.slot);
       continue;
     }
+    event.is_paused = false;
     if (const absl::Duration left = LeftOf(event, Instant(entry.at)); left > absl::ZeroDuration()) {
-      Enqueue({(Instant(entry.at) + left).nanos(), next_sequence_++, entry.slot});
+      Enqueue(Instant(entry.at) + left, entry.slot);
       continue;
     }
     if (node != nullptr && node->Lags(Instant(entry.at)) &&
         !std::exchange(event.has_lagged, true)) {
       const Instant later = node->WhenReached(Instant(entry.at), event.kind, event.strand);
-      Enqueue({later.nanos(), next_sequence_++, entry.slot});
+      Enqueue(later, entry.slot);
       continue;
     }
     now_ = Instant(entry.at);

@@ -74,6 +74,8 @@ class SimWorld {
   TimerId Schedule(Instant at, EventKind kind, SimNode* node, uint32_t life, const Strand* strand,
                    Task&& task);
   void Cancel(TimerId id);
+  // What waits for the end of a pause of this node, which now ends earlier.
+  void WakeEarlier(const SimNode& node);
   // Destroys the tasks of a life that ended.
   void DropTasksOf(const SimNode* node, uint32_t life);
   const Strand* current_strand() const { return current_strand_; }
@@ -90,6 +92,8 @@ class SimWorld {
     uint32_t generation = 1;
     EventKind kind = EventKind::kPost;
     bool has_lagged = false;  // its time is when its node gets to it
+    bool is_paused = false;   // it waits for its node's pause to end
+    uint64_t sequence = 0;    // of the entry that counts
     Instant due{0};           // of a node's timer: by the node's clock
   };
   struct Entry {
@@ -100,6 +104,7 @@ class SimWorld {
       return at != other.at ? at > other.at : sequence > other.sequence;
     }
   };
+  void Enqueue(Instant at, uint32_t slot);
   void Enqueue(const Entry& entry);
   // Moves the next later events that are still wanted to where they are put in order.
   void BringNearer();

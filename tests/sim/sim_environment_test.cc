@@ -68,6 +68,26 @@ TEST(SimNode, APausedNodeDoesNothingAndThenGoesOnInOrder) {
   EXPECT_EQ(ran, (std::vector<int>{1, 2}));
 }
 
+TEST(SimNode, APauseThatIsCutShortKeepsNothingThatItHeld) {
+  SimWorld world(1);
+  SimNode& node = world.AddNode("a");
+  SimEnvironment& env = node.Start();
+  StrandPtr strand = env.NewStrand("s");
+  std::vector<int> ran;
+  for (const int seconds : {3, 2, 1, 8})
+    strand->PostAfter(absl::Seconds(seconds), [&, seconds] { ran.push_back(seconds); });
+  const TimerId cancelled = strand->PostAfter(absl::Seconds(4), [&] { ran.push_back(4); });
+  node.PauseFor(absl::Seconds(10));
+  world.RunFor(absl::Seconds(5));
+  strand->Cancel(cancelled);
+  strand->Post([&] { ran.push_back(5); });
+  node.PauseFor(absl::Seconds(1));
+  world.RunFor(absl::Milliseconds(1500));
+  EXPECT_EQ(ran, (std::vector<int>{1, 2, 3, 5}));
+  world.RunFor(absl::Seconds(10));
+  EXPECT_EQ(ran, (std::vector<int>{1, 2, 3, 5, 8}));
+}
+
 TEST(SimNode, AMachineThatIsPausedFromOutsideKnowsNothingOfIt) {
   SimWorld world(1);
   SimNode& node = world.AddNode("a");
