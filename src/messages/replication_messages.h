@@ -91,13 +91,17 @@ struct GroupCheckRequest {
   std::optional<HostPort> hp_node;
   // Arion's: of a primary whose term has begun; who holds that much lacks nothing of before.
   std::optional<Decree> last_prepared_decree;
+  // Arion's: in a question of the roll call, in place of last_committed_decree, which an older version
+  // commits up to, whatever it holds.
+  std::optional<Decree> committed_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.app), v(2, s.node), v(3, s.config), v(4, s.last_committed_decree),
         v(5, s.confirmed_decree);
     v(6, s.child_gpid), v(7, s.meta_split_status), v(8, s.hp_node);
-    v(1002, s.last_prepared_decree);
+    v(1002, s.last_prepared_decree), v(1003, s.committed_decree);
   }
+  Decree committed() const { return committed_decree.value_or(last_committed_decree); }
   bool operator==(const GroupCheckRequest&) const = default;
 };
 

@@ -46,6 +46,8 @@ void GroupCheck::Send(Endpoint to, PartitionStatus role, int64_t signature) {
   send.request.config.committed_ballot = s_.list.BallotOf(s_.list.last_committed());
   send.request.confirmed_decree = -1;
   if (primary_.IsOpen()) send.request.last_prepared_decree = s_.list.last_prepared();
+  if (!primary_.IsOpen() && role == PartitionStatus::kSecondary)
+    send.request.committed_decree = std::exchange(send.request.last_committed_decree, Decree(0));
   send.timeout = s_.options.rpc_timeout;
   s_.effects.send.push_back(std::move(send));
 }

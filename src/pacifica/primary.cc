@@ -177,6 +177,12 @@ void Primary::TakeOffice(Term term) {
   StartQueued();
 }
 
+void Primary::PrepareAgainFor(Endpoint member, Decree known) {
+  CHECK(s_.role == PartitionStatus::kPrimary && !is_open_);
+  for (Decree d = known + 1; d <= s_.list.last_committed(); ++d)
+    dispatch_.Send(member, 0, UnderBallot(*s_.list.Find(d)->mutation, s_.ballot, known));
+}
+
 void Primary::Open() {
   CHECK(s_.role == PartitionStatus::kPrimary && !is_open_);
   is_open_ = true;

@@ -37,6 +37,8 @@ class Primary {
   // ---- the term ----
   enum class Term { kNew, kResumed };  // resumed: the same ballot after a pause
   void TakeOffice(Term term);
+  // Before: a member gets what is committed behind `known` once more, under this ballot.
+  void PrepareAgainFor(Endpoint member, Decree known);
   // replica_core/P7: everybody was heard. What former terms left is prepared again, new work starts.
   void Open();
   bool IsOpen() const { return is_open_; }

@@ -18,6 +18,13 @@ MutationPtr MakeEmptyWrite(PartitionId pid, Ballot ballot, Decree decree, Decree
   return std::make_shared<const Mutation>(std::move(empty));
 }
 
+MutationPtr UnderBallot(Mutation mutation, Ballot ballot, Decree last_committed) {
+  mutation.ballot = ballot;
+  mutation.last_committed = last_committed;
+  mutation.log_offset = -1;
+  return std::make_shared<const Mutation>(std::move(mutation));
+}
+
 std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, Ballot ballot) {
   std::vector<Reproposal> again;
   for (Decree d = list.last_committed() + 1; d <= list.last_prepared(); ++d) {
@@ -27,13 +34,9 @@ std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, B
           {MakeEmptyWrite(pid, ballot, d, list.last_committed()), Reproposal::Origin::kHole});
       continue;
     }
-    CHECK_LE(entry->mutation->ballot, ballot) << "invariants/R15: of a term that is yet to come";
-    Mutation copy = *entry->mutation;
-    copy.ballot = ballot;
-    copy.last_committed = list.last_committed();
-    copy.log_offset = -1;
-    again.push_back(
-        {std::make_shared<const Mutation>(std::move(copy)), Reproposal::Origin::kPrepared});
+    CHECK_LE(entry->mutation->ballot, ballot) << "R15: of a term that is yet to come";
+    again.push_back({UnderBallot(*entry->mutation, ballot, list.last_committed()),
+                     Reproposal::Origin::kPrepared});
   }
   CHECK_EQ(static_cast<int64_t>(again.size()), list.last_prepared() - list.last_committed())
       << "a decree is left out";

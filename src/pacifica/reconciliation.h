@@ -23,6 +23,8 @@ struct Reproposal {
 // For every decree in (last_committed, last_prepared], in order.
 std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, Ballot ballot);
 
+// The same once more.
+MutationPtr UnderBallot(Mutation mutation, Ballot ballot, Decree last_committed);
 MutationPtr MakeEmptyWrite(PartitionId pid, Ballot ballot, Decree decree, Decree last_committed);
 
 }  // namespace arion

@@ -184,6 +184,9 @@ void ReplicaCore::Parts::HearMember(const GroupCheckAnswered& event) {
   const GroupCheckResponse& answer = event.response;
   const RollCall::Verdict verdict = roll_call.OnAnswer(event.from, answer);
   if (verdict == RollCall::Verdict::kFine) return;
+  if (verdict == RollCall::Verdict::kIsFarBehind) return reconfiguration.RemoveMember(event.from);
+  if (verdict == RollCall::Verdict::kIsBehind)
+    return primary.PrepareAgainFor(event.from, answer.last_committed_decree_in_prepare_list);
   if (verdict == RollCall::Verdict::kProvesMore) ++s.times_older;
   const std::string why = absl::StrCat(
       "gives way: ", event.from.ToString(), " holds ",
@@ -360,6 +363,8 @@ void ReplicaCore::Parts::On(const PrepareAcked& event) {
   }
   const PrepareDispatch::Verdict verdict = primary.OnPrepareAnswer(event);
   if (verdict.outcome == PrepareDispatch::Outcome::kUnknown) ++s.counters.stale_messages;
+  if (verdict.outcome == PrepareDispatch::Outcome::kAcked)
+    roll_call.OnPreparedAgain(verdict.node, verdict.decree);
   const bool is_silent = verdict.outcome == PrepareDispatch::Outcome::kTimedOut;
   if (verdict.outcome != PrepareDispatch::Outcome::kFailed && !is_silent) return;
   if (s.configuration.IsSecondary(verdict.node)) {
@@ -402,8 +407,10 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
       response.is_split_stopped = true;  // no secondary here ever begins one
     s.Reply(event.token, std::move(response));
   };
+  const Decree committed = event.request.committed();
   if (config.pid != s.options.pid || !IsPossible(config.ballot) ||
-      !IsPossible(event.request.last_committed_decree) || config.committed_ballot > config.ballot) {
+      !IsPossible(event.request.last_committed_decree) || !IsPossible(committed) ||
+      config.committed_ballot > config.ballot) {
     ++s.counters.odd_messages;
     return answer(ErrorCode::kInvalidData);
   }
@@ -415,16 +422,15 @@ void ReplicaCore::Parts::On(const GroupCheckReceived& event) {
       roles.AdoptAssigned(config, "group check") == TransitionVerdict::kRefuse) {
     return answer(ErrorCode::kInvalidState);
   }
-  if (s.role == kSecondary &&
-      secondary.LearnCommitted(event.request.last_committed_decree, config.committed_ballot) ==
-          Secondary::Verdict::kLostEntries) {
+  if (s.role == kSecondary && secondary.LearnCommitted(committed, config.committed_ballot) ==
+                                  Secondary::Verdict::kLostEntries) {
     ++s.counters.lost_entries;
     ++s.times_older;
     roles.BecomeInactive(Inactivity::kRemoved, "committed decrees are missing here");
     return answer(ErrorCode::kInvalidState);
   }
   const Decree held = event.request.last_prepared_decree.value_or(kInvalidDecree);
-  if (held >= event.request.last_committed_decree) secondary.NotePrimaryHolds(held);
+  if (held >= committed) secondary.NotePrimaryHolds(held);
   if (s.role == kPotentialSecondary) learner.OnInvitation(config.learner_signature);
   answer(ErrorCode::kOk);
 }

@@ -28,7 +28,7 @@ void RollCall::Begin(Start start) {
                   [this](const auto& entry) { return !s_.configuration.IsSecondary(entry.first); });
   }
   // The first question is the group check that each configuration begins with.
-  for (auto& [node, asked] : awaited_) asked = {s_.now + kFirstDelay, kFirstDelay};
+  for (auto& [node, asked] : awaited_) asked = {s_.now + kFirstDelay, kFirstDelay, {}};
   has_begun_ = true;
 }
 
@@ -61,6 +61,17 @@ bool RollCall::HoldsMore(const GroupCheckResponse& answer) const {
   return std::tuple(theirs, prepared) > std::tuple(ours, s_.list.last_prepared());
 }
 
+// An earlier primary may have prepared again, for some of its members, what is committed here. Who got
+// a part of that holds a decree under a smaller ballot than the one before, and can't commit it.
+bool RollCall::MayHoldLaterVersions(const GroupCheckResponse& answer) const {
+  const Decree first = answer.last_committed_decree_in_prepare_list + 1;
+  if (first > s_.list.last_committed()) return false;
+  if (!answer.last_mutation_ballot) return true;
+  std::optional<Ballot> ours = s_.list.BallotOf(first);
+  if (!ours) ours = s_.list.BallotOf(s_.list.last_committed());
+  return ours && *answer.last_mutation_ballot > *ours;
+}
+
 RollCall::Verdict RollCall::OnAnswer(Endpoint from, const GroupCheckResponse& answer) {
   const bool is_answer = answer.pid == s_.options.pid && answer.err == ErrorCode::kOk;
   if (!awaited_.contains(from) || !is_answer) return Verdict::kFine;
@@ -72,8 +83,21 @@ RollCall::Verdict RollCall::OnAnswer(Endpoint from, const GroupCheckResponse& an
   }
   if (committed > s_.list.last_prepared()) return Verdict::kProvesMore;
   if (!s_.is_proven && HoldsMore(answer)) return Verdict::kHoldsMore;
+  std::set<Decree>& lacks = awaited_.at(from).lacks;
+  if (!lacks.empty()) return Verdict::kFine;
+  if (MayHoldLaterVersions(answer)) {
+    if (s_.list.Find(committed + 1) == nullptr) return Verdict::kIsFarBehind;
+    for (Decree d = committed + 1; d <= s_.list.last_committed(); ++d) lacks.insert(d);
+    return Verdict::kIsBehind;
+  }
   awaited_.erase(from);
   return Verdict::kFine;
+}
+
+void RollCall::OnPreparedAgain(Endpoint node, Decree decree) {
+  const auto it = awaited_.find(node);
+  if (it != awaited_.end() && it->second.lacks.erase(decree) > 0 && it->second.lacks.empty())
+    awaited_.erase(it);
 }
 
 std::vector<Endpoint> RollCall::TakeDue() {

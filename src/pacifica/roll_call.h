@@ -21,6 +21,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "pacifica/replica_state.h"
@@ -42,10 +43,14 @@ class RollCall {
 
   enum class Verdict {
     kFine,
-    kHoldsMore,   // a member holds what this one may lack
-    kProvesMore,  // a member has committed what this one lacks
+    kHoldsMore,  // a member holds what this one may lack
+    kIsBehind,   // what it does not know to be committed is prepared again for it, then it is heard
+    kIsFarBehind,  // the same, and that is no more in the list: it is to learn
+    kProvesMore,   // a member has committed what this one lacks
   };
   Verdict OnAnswer(Endpoint from, const GroupCheckResponse& answer);
+  // It logged that decree, which was prepared again for it.
+  void OnPreparedAgain(Endpoint node, Decree decree);
   // To be asked again now.
   std::vector<Endpoint> TakeDue();
   // Whose time is over.
@@ -59,9 +64,11 @@ class RollCall {
   struct Asked {
     Instant again_at;
     absl::Duration delay;
+    std::set<Decree> lacks;  // what was prepared again for it, and it has not logged yet
   };
   absl::Duration Patience() const;
   bool HoldsMore(const GroupCheckResponse& answer) const;
+  bool MayHoldLaterVersions(const GroupCheckResponse& answer) const;
 
   ReplicaState& s_;
   bool has_begun_ = false;

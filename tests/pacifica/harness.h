@@ -689,7 +689,7 @@ class Harness {
            return GroupCheckAnswered{e.to, ballot, ErrorCode::kOk,
                                      std::get<GroupCheckResponse>(r.body)};
          });
-    return "group check committed=" + std::to_string(e.request.last_committed_decree.value());
+    return "group check committed=" + std::to_string(e.request.committed().value());
   }
   std::string SendOne(char name, const SendAddLearner& e, Endpoint* to) {
     *to = e.to;

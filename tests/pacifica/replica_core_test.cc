@@ -91,8 +91,13 @@ class ReplicaCoreTest : public testing::Test {
   }
   Effects BecomePrimary() {
     TakeOffice();
-    Hear(kA, {});
-    return Hear(kC, {});
+    Hear(kA, Knows(11));
+    return Hear(kC, Knows(11));
+  }
+  static GroupCheckResponse Knows(int64_t committed) {
+    GroupCheckResponse says;
+    says.last_committed_decree_in_prepare_list = Decree(committed);
+    return says;
   }
   Effects Invite(int64_t signature) {
     AddLearnerReceived invitation;
@@ -184,6 +189,49 @@ TEST_F(ReplicaCoreTest, ATailLongerThanTheListIsPreparedAgain) {
     Step(Logged{append.sequence});
   }
   EXPECT_TRUE(Write(10).append.empty()) << "waits until the tail is committed";
+}
+
+TEST_F(ReplicaCoreTest, AQuestionMakesAnOlderVersionCommitNothing) {
+  const Effects asked = TakeOffice();
+  const auto* question = Sent<SendGroupCheck>(asked);
+  ASSERT_NE(question, nullptr);
+  EXPECT_EQ(question->request.last_committed_decree, Decree(0));
+  EXPECT_EQ(question->request.committed(), Decree(11));
+  EXPECT_EQ(question->request.last_prepared_decree, std::nullopt);
+}
+
+TEST_F(ReplicaCoreTest, WhatAnOlderVersionDoesNotKnowToBeCommittedIsPreparedForItAgain) {
+  recovered_.last_applied = recovered_.last_durable = Decree(10);
+  recovered_.logged = {MakeMutation(7, 11, 10, "k"), MakeMutation(7, 12, 11, "l")};
+  Open();
+  TakeOffice();
+  Hear(kA, Knows(11));
+  const Effects heard = Hear(kC, Knows(10));
+  const auto* prepare = Sent<SendPrepare>(heard);
+  ASSERT_NE(prepare, nullptr);
+  EXPECT_EQ(prepare->to, kC);
+  EXPECT_EQ(prepare->request.mutation->ballot, Ballot(8));
+  EXPECT_EQ(prepare->request.mutation->decree, Decree(11));
+  EXPECT_EQ(prepare->request.mutation->last_committed, Decree(10));
+  EXPECT_EQ(heard.send.size(), 1u);
+  EXPECT_TRUE(heard.append.empty()) << "its term has not begun";
+  EXPECT_TRUE(Hear(kC, Knows(10)).send.empty()) << "once";
+  PrepareAcked acked{.from = kC, .serial = prepare->serial};
+  acked.ack.ballot = Ballot(8);
+  acked.ack.decree = Decree(11);
+  const Effects opened = Step(acked);
+  ASSERT_EQ(opened.append.size(), 1u);
+  EXPECT_EQ(opened.append.front().mutation->decree, Decree(12));
+  EXPECT_EQ(opened.append.front().mutation->last_committed, Decree(11));
+}
+
+TEST_F(ReplicaCoreTest, WhatIsNoMoreInTheListAnOlderVersionIsToLearn) {
+  TakeOffice();
+  const Effects heard = Hear(kC, Knows(10));
+  const auto* update = Sent<SendConfigurationUpdate>(heard);
+  ASSERT_NE(update, nullptr);
+  EXPECT_EQ(update->request.type, ConfigType::kDowngradeToInactive);
+  EXPECT_EQ(update->request.node, kC);
 }
 
 TEST_F(ReplicaCoreTest, FullQueuesRefuseWrites) {

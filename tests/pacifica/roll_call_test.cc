@@ -99,6 +99,27 @@ TEST_F(RollCallTest, AnOlderServerTellsWhatIsCommitted) {
   EXPECT_EQ(roll_call_.OnAnswer(kC, older), RollCall::Verdict::kProvesMore);
 }
 
+TEST_F(RollCallTest, WhoMayHoldLaterVersionsOfWhatIsCommittedIsHeardWhenItHasThese) {
+  s_.list.CommitThrough(Decree(10));
+  EXPECT_EQ(HearB(Holds(8, 10, 9)), RollCall::Verdict::kIsBehind);
+  EXPECT_EQ(HearB(Holds(8, 10, 9)), RollCall::Verdict::kFine) << "that is under way";
+  EXPECT_EQ(roll_call_.OnAnswer(kC, Holds(7, 10, 9)), RollCall::Verdict::kFine) << "it holds none";
+  roll_call_.OnPreparedAgain(kC, Decree(10));
+  EXPECT_FALSE(roll_call_.IsOver());
+  roll_call_.OnPreparedAgain(kB, Decree(10));
+  EXPECT_TRUE(roll_call_.IsOver());
+}
+
+TEST_F(RollCallTest, AnOlderServerMayAlwaysHoldLaterVersions) {
+  s_.list.CommitThrough(Decree(10));
+  GroupCheckResponse older;
+  older.pid = kTestPid;
+  older.last_committed_decree_in_prepare_list = Decree(8);
+  EXPECT_EQ(HearB(older), RollCall::Verdict::kIsFarBehind) << "9 is no more in the list";
+  older.last_committed_decree_in_prepare_list = Decree(9);
+  EXPECT_EQ(HearB(older), RollCall::Verdict::kIsBehind);
+}
+
 TEST_F(RollCallTest, NumbersNobodyReachesAreNoAnswer) {
   EXPECT_EQ(HearB(Holds(7, 10, int64_t{1} << 62)), RollCall::Verdict::kProvesMore);
   EXPECT_EQ(HearB(Holds(7, 10, -5)), RollCall::Verdict::kFine);
