@@ -34,7 +34,8 @@ void CheckPromises(const ReplicaState& s, LearnerStatus phase) {
       CHECK_EQ(prepare->request.mutation->ballot, s.ballot)
           << "replica_core/P4: prepared for another ballot";
     } else if (const auto* check = std::get_if<SendGroupCheck>(&envelope)) {
-      CHECK_EQ(check->request.config.ballot, s.ballot) << "replica_core/P4: a group of another ballot";
+      CHECK_EQ(check->request.config.ballot, s.ballot)
+          << "replica_core/P4: a group of another ballot";
       CHECK_LE(check->request.committed(), s.list.last_committed())
           << "replica_core/P3: told what is not committed";
     } else if (const auto* wish = std::get_if<SendConfigurationUpdate>(&envelope)) {

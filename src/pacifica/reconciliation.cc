@@ -34,7 +34,7 @@ std::vector<Reproposal> ProposeAgain(const PrepareList& list, PartitionId pid, B
           {MakeEmptyWrite(pid, ballot, d, list.last_committed()), Reproposal::Origin::kHole});
       continue;
     }
-    CHECK_LE(entry->mutation->ballot, ballot) << "R15: of a term that is yet to come";
+    CHECK_LE(entry->mutation->ballot, ballot) << "invariants/R15: of a term that is yet to come";
     again.push_back({UnderBallot(*entry->mutation, ballot, list.last_committed()),
                      Reproposal::Origin::kPrepared});
   }
