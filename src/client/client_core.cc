@@ -20,7 +20,7 @@ ClientCore::ClientCore(const ClusterClientOptions& options)
 
 void ClientCore::Run(Work work) {
   if (IsMine()) return work(*client_, *admin_);
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_stopping_) return;  // it is dropped behind the lock: that may call back
   strand_->Post([client = client_.get(), admin = admin_.get(), work = std::move(work)]() mutable {
     work(*client, *admin);
@@ -29,14 +29,14 @@ void ClientCore::Run(Work work) {
 
 void ClientCore::Start(const std::string& table, ClusterClient::OperationPtr operation) {
   if (IsMine()) return client_->Start(table, std::move(operation));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (is_stopping_) return;
   client_->StartLater(table, std::move(operation));
 }
 
 void ClientCore::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (std::exchange(is_stopping_, true)) return;
   }
   transport_->Stop();

@@ -12,10 +12,10 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "base/mutex.h"
 #include "client/cluster_client.h"
 #include "client/table_admin.h"
 #include "posix/posix_environment.h"
@@ -40,8 +40,8 @@ class ClientCore {
   void Stop();
 
  private:
-  std::mutex mutex_;  // guards what Stop takes away from threads that are not the core's
-  bool is_stopping_ = false;
+  Mutex mutex_;  // guards what Stop takes away from threads that are not the core's
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> is_stopped_ = false;
   std::thread::id thread_;
   std::unique_ptr<PosixEnvironment> environment_;

@@ -45,7 +45,7 @@ ClientCore& ClientRuntime::NearestCore() {
 }
 
 const std::string& ClientRuntime::Keep(std::string_view text) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return *kept_.emplace(text).first;
 }
 

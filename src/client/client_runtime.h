@@ -12,7 +12,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "client/client_core.h"
 #include "posix/posix_clock.h"
 
@@ -90,8 +90,8 @@ class ClientRuntime {
  private:
   const PosixClock clock_;
   std::vector<std::unique_ptr<ClientCore>> cores_;
-  std::mutex mutex_;
-  std::set<std::string, std::less<>> kept_;  // guarded by mutex_
+  Mutex mutex_;
+  std::set<std::string, std::less<>> kept_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arion/row_range.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "env/loop_thread.h"
 
 namespace arion {
@@ -38,18 +37,19 @@ class RowRange::State {
   // Where an answer lands; it may outlive the range.
   struct Inbox {
     void Put(Batch b) {
-      std::lock_guard lock(mutex);
+      const MutexLock lock(mutex);
       batch = std::move(b);
-      arrived.notify_one();
+      arrived.NotifyOne();
     }
     Batch Wait() {
-      std::unique_lock lock(mutex);
-      arrived.wait(lock, [this] { return batch.has_value(); });
+      MutexLock lock(mutex);
+      arrived.Wait(mutex,
+                   [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) { return batch.has_value(); });
       return *std::exchange(batch, std::nullopt);
     }
-    std::mutex mutex;
-    std::condition_variable arrived;
-    std::optional<Batch> batch;  // guarded by mutex
+    Mutex mutex;
+    ConditionVariable arrived;
+    std::optional<Batch> batch ABSL_GUARDED_BY(mutex);
   };
 
   void Ask() {

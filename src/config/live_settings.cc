@@ -54,13 +54,13 @@ LiveSettings::LiveSettings(ServerKind kind, const ServerConfig& config)
 }
 
 std::vector<LiveSettings::Entry> LiveSettings::Entries() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return entries_;
 }
 
 std::optional<LiveSettings::Entry> LiveSettings::Find(std::string_view name) const {
   const std::string_view key = CurrentName(name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Entry& entry : entries_)
     if (entry.key == key) return entry;
   return std::nullopt;
@@ -68,7 +68,7 @@ std::optional<LiveSettings::Entry> LiveSettings::Find(std::string_view name) con
 
 absl::Status LiveSettings::Set(std::string_view name, std::string_view value) {
   const std::string_view key = CurrentName(name);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto entry = std::find_if(entries_.begin(), entries_.end(),
                                   [&](const Entry& known) { return known.key == key; });
   if (entry == entries_.end()) return NoSuchKey(key);

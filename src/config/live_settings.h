@@ -8,15 +8,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "config/server_config.h"
 
 namespace arion {
@@ -46,7 +45,7 @@ class LiveSettings {
  private:
   const ServerKind kind_;
   std::function<void(const ServerConfig&)> changed_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   ServerConfig config_ ABSL_GUARDED_BY(mutex_);
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 
 namespace arion {
 namespace {
@@ -37,7 +36,7 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   }
 
   void Start(Changed changed) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     changed_ = std::move(changed);
     Tell();
     for (size_t i = 0; i < entries_.size(); ++i)
@@ -46,15 +45,15 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   }
 
   void Stop() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopped_ = true;
-    woken_.notify_all();
+    woken_.NotifyAll();
   }
 
   void LookUpSoon() {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++asked_;
-    woken_.notify_all();
+    woken_.NotifyAll();
   }
 
  private:
@@ -64,14 +63,14 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   };
 
   void Follow(size_t i) {
-    const NamedAddress name = entries_[i].name;
     std::string said;  // why it has none, as it was logged
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
+    const NamedAddress name = entries_[i].name;
     while (!is_stopped_) {
       const uint64_t asked = asked_;
-      lock.unlock();
+      lock.Unlock();
       absl::StatusOr<std::vector<Endpoint>> found = look_up_(name);
-      lock.lock();
+      lock.Lock();
       if (is_stopped_) return;
       if (found.ok()) {
         said.clear();
@@ -80,12 +79,16 @@ class NameBook::State : public std::enable_shared_from_this<State> {
         LOG(WARNING) << "meta_servers: " << why << ": tried until it can"
                      << (entries_[i].now.empty() ? "" : ", meanwhile " + Text(entries_[i].now));
       }
-      woken_.wait_for(lock, kBetweenLookups, [this] { return is_stopped_; });
-      if (said.empty()) woken_.wait(lock, [&] { return is_stopped_ || asked_ != asked; });
+      woken_.WaitFor(mutex_, kBetweenLookups,
+                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_stopped_; });
+      if (said.empty())
+        woken_.Wait(mutex_, [this, asked]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return is_stopped_ || asked_ != asked;
+        });
     }
   }
 
-  void Take(size_t i, std::vector<Endpoint> found) {
+  void Take(size_t i, std::vector<Endpoint> found) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     Entry& entry = entries_[i];
     if (found == entry.now) return;
     LOG(INFO) << "meta_servers: " << entry.name.ToString() << " is at " << Text(found)
@@ -94,7 +97,7 @@ class NameBook::State : public std::enable_shared_from_this<State> {
     Tell();
   }
 
-  void Tell() {
+  void Tell() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<Endpoint> all;
     for (const Entry& entry : entries_)
       for (const Endpoint endpoint : entry.now)
@@ -103,12 +106,12 @@ class NameBook::State : public std::enable_shared_from_this<State> {
   }
 
   const LookUp look_up_;
-  Changed changed_;  // set by Start
-  std::mutex mutex_;
-  std::condition_variable woken_;
-  std::vector<Entry> entries_;  // their number and names are fixed; the rest guarded by mutex_
-  uint64_t asked_ = 0;          // guarded by mutex_
-  bool is_stopped_ = false;     // guarded by mutex_
+  Changed changed_ ABSL_GUARDED_BY(mutex_);  // set by Start
+  Mutex mutex_;
+  ConditionVariable woken_;
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mutex_);  // one a name, and no more
+  uint64_t asked_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 NameBook::NameBook(const std::vector<NamedAddress>& names, LookUp look_up)

@@ -63,14 +63,17 @@ absl::Duration CopyThrottle::Bucket::Take(double bytes, Instant now) {
 }
 
 CopyThrottle::CopyThrottle(CopyLimits limits, size_t disks, ForegroundWait foreground_wait)
-    : limits_(limits), foreground_wait_(std::move(foreground_wait)), disks_(disks) {
+    : foreground_wait_(std::move(foreground_wait)),
+      disk_count_(disks),
+      limits_(limits),
+      disks_(disks) {
   server_.SetRate(static_cast<double>(limits.server));
   for (Disk& disk : disks_) disk.bucket.SetRate(static_cast<double>(limits.disk));
 }
 
 absl::Duration CopyThrottle::Take(size_t index, uint64_t bytes, Instant now) {
   const Waits waits = foreground_wait_(index);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Disk& disk = disks_[index];
   if (now - disk.granted_until > kBreak)
     Begin(disk, waits, now);
@@ -85,9 +88,9 @@ absl::Duration CopyThrottle::Take(size_t index, uint64_t bytes, Instant now) {
 }
 
 void CopyThrottle::OnSecond(Instant now) {
-  for (size_t i = 0; i < disks_.size(); ++i) {
+  for (size_t i = 0; i < disk_count_; ++i) {
     const Waits waits = foreground_wait_(i);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Disk& disk = disks_[i];
     if (now - disk.granted_until <= kBreak) continue;
     Average(waits, &disk.calm);
@@ -132,19 +135,19 @@ void CopyThrottle::Reconsider(Disk& disk, const Waits& waits, Instant now) const
 }
 
 void CopyThrottle::SetLimits(CopyLimits limits) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   limits_ = limits;
   server_.SetRate(static_cast<double>(limits.server));
   for (Disk& disk : disks_) disk.bucket.SetRate(static_cast<double>(limits.disk));
 }
 
 double CopyThrottle::PaceOf(size_t disk) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return disks_[disk].bucket.rate();
 }
 
 int64_t CopyThrottle::BytesOf(size_t disk) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return disks_[disk].bytes;
 }
 

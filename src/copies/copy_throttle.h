@@ -18,15 +18,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/time/time.h>
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <vector>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -91,9 +90,10 @@ class CopyThrottle {
   void Reconsider(Disk& disk, const Waits& waits, Instant now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  CopyLimits limits_ ABSL_GUARDED_BY(mutex_);
   const ForegroundWait foreground_wait_;
-  mutable std::mutex mutex_;
+  const size_t disk_count_;
+  mutable Mutex mutex_;
+  CopyLimits limits_ ABSL_GUARDED_BY(mutex_);
   Bucket server_ ABSL_GUARDED_BY(mutex_);
   std::vector<Disk> disks_ ABSL_GUARDED_BY(mutex_);
 };

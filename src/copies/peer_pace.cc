@@ -8,7 +8,7 @@
 namespace arion {
 
 void PeerPace::OnAck(Endpoint peer, absl::Duration took) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Peer& known = peers_[peer];
   ++known.acks[LatencyBuckets::BucketOf(
       static_cast<uint64_t>(std::max<int64_t>(absl::ToInt64Nanoseconds(took), 0)))];
@@ -26,7 +26,7 @@ absl::Duration PeerPace::TakeP99(Peer& peer) {
 }
 
 bool PeerPace::OnSecond(Instant now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::map<Endpoint, absl::Duration> p99s;
   const auto has_enough = [](const auto& entry) { return entry.second.count >= kAcksMin; };
   // Alone there is nothing to compare with: what came is kept for the next look.
@@ -75,7 +75,7 @@ bool PeerPace::Judge(Endpoint endpoint, Peer& peer, absl::Duration p99, absl::Du
 }
 
 std::vector<Endpoint> PeerPace::Slow() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<Endpoint> slow;
   for (const auto& [endpoint, peer] : peers_)
     if (peer.is_slow) slow.push_back(endpoint);

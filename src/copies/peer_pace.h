@@ -11,18 +11,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/time/time.h>
 
 #include <array>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/instant.h"
 #include "base/latency_buckets.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -59,7 +58,7 @@ class PeerPace {
   bool Judge(Endpoint endpoint, Peer& peer, absl::Duration p99, absl::Duration others, Instant now);
 
   const Options options_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<Endpoint, Peer> peers_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -39,7 +39,7 @@ std::shared_ptr<void> ServedFiles::Share(std::string directory, Names names,
   const auto shared = std::make_shared<Shared>();
   shared->names = std::move(names);
   shared->hold = std::move(hold);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   directories_[directory].push_back(shared);
   // The share's last owner takes the entry out again.
   return std::shared_ptr<void>(shared.get(),
@@ -51,7 +51,7 @@ std::shared_ptr<void> ServedFiles::Share(std::string directory, Names names,
 
 void ServedFiles::Unshare(const std::string& directory, const Shared* shared) {
   std::shared_ptr<const Shared> last;  // its hold is released outside the lock
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = directories_.find(directory);
   if (it == directories_.end()) return;
   auto& shares = it->second;
@@ -64,14 +64,14 @@ void ServedFiles::Unshare(const std::string& directory, const Shared* shared) {
 }
 
 bool ServedFiles::Serves(const std::string& directory) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return directories_.contains(directory);
 }
 
 std::shared_ptr<const ServedFiles::Shared> ServedFiles::Find(const std::string& directory,
                                                              const std::string& name) const {
   if (!IsSafeRelativeName(name)) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = directories_.find(directory);
   if (it == directories_.end()) return nullptr;
   for (const auto& share : it->second)
@@ -83,7 +83,7 @@ GetFileSizeResponse ServedFiles::Sizes(const GetFileSizeRequest& request) const 
   GetFileSizeResponse response;
   std::vector<std::string> names = request.file_list;
   if (names.empty()) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (const auto it = directories_.find(request.source_dir); it != directories_.end())
       for (const auto& share : it->second)
         for (const auto& [name, size] : share->names) names.push_back(name);
@@ -102,14 +102,14 @@ GetFileSizeResponse ServedFiles::Sizes(const GetFileSizeRequest& request) const 
 absl::StatusOr<std::shared_ptr<const ReadableFile>> ServedFiles::Open(
     const Shared& shared, const CopyRequest& request) const {
   {
-    const std::lock_guard lock(shared.mutex);
+    const MutexLock lock(shared.mutex);
     if (const auto it = shared.open.find(request.file_name); it != shared.open.end())
       return it->second;
   }
   ASSIGN_OR_RETURN(std::shared_ptr<const ReadableFile> file,
                    files_.OpenForRead(JoinPath(request.source_dir, request.file_name)));
   file->Expect(ReadableFile::Access::kRandom, 0, 0);  // only what is paid for
-  const std::lock_guard lock(shared.mutex);
+  const MutexLock lock(shared.mutex);
   // Only a few: a learner copies one file after the other.
   if (shared.open.size() >= kOpenFilesMax) shared.open.clear();
   return shared.open.try_emplace(request.file_name, std::move(file)).first->second;

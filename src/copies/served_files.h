@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "env/file_system.h"
 #include "messages/replication_messages.h"
 #include "rpc/transport.h"
@@ -45,8 +45,9 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
   struct Shared {
     Names names;
     std::shared_ptr<void> hold;
-    mutable std::mutex mutex = {};
-    mutable std::map<std::string, std::shared_ptr<const ReadableFile>> open = {};  // guarded by it
+    mutable Mutex mutex = {};
+    mutable std::map<std::string, std::shared_ptr<const ReadableFile>> open
+        ABSL_GUARDED_BY(mutex) = {};
   };
   // The file that is asked for; nullptr: that part of it is not served.
   std::shared_ptr<const ReadableFile> FileFor(const CopyRequest& request, ErrorCode* refusal) const;
@@ -57,9 +58,9 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
   void Unshare(const std::string& directory, const Shared* shared);
 
   FileSystem& files_;
-  mutable std::mutex mutex_;
-  std::map<std::string, std::vector<std::shared_ptr<const Shared>>>
-      directories_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, std::vector<std::shared_ptr<const Shared>>> directories_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 // A relative path without empty, "." or ".." parts.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 
 namespace arion {
@@ -45,7 +46,7 @@ struct DiskWatch::Disk {
   bool said_slow = false;
 
   std::atomic<bool> has_space{true};
-  mutable std::mutex mutex;
+  mutable Mutex mutex;
   DiskHealth health ABSL_GUARDED_BY(mutex);
   Want lacks ABSL_GUARDED_BY(mutex) = Want::kSpace;  // while it has no space: what that is
   bool said_full ABSL_GUARDED_BY(mutex) = false;
@@ -79,7 +80,7 @@ void DiskWatch::Start(const std::vector<bool>& is_readable) {
     if (is_readable[i]) {
       disk.flushes.store(FlushesOf(disk.directory.path), std::memory_order_release);
     } else {
-      std::lock_guard lock(disk.mutex);
+      const MutexLock lock(disk.mutex);
       disk.health.OnIoError();
     }
   }
@@ -128,7 +129,7 @@ void DiskWatch::LookAt(size_t index) {
   const bool gives_up = std::exchange(disk.gives_up_reserve, false);
   uint64_t growth = 0;
   if (!gives_up && disk.keeps_reserve) {
-    std::lock_guard lock(disk.mutex);
+    const MutexLock lock(disk.mutex);
     growth = disk.health.ReserveGrowth();
   }
   env_.disk_pool(disk.directory.path).Submit([self = shared_from_this(), index, gives_up, growth] {
@@ -152,7 +153,7 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
     LOG(WARNING) << "disk " << disk.directory.tag << ": how much space it has is "
                  << (sight.space.ok() ? "known again" : "not known: ") << sight.space.status();
   {
-    std::lock_guard lock(disk.mutex);
+    const MutexLock lock(disk.mutex);
     disk.health.OnReserve(sight.reserve.ok() ? *sight.reserve : 0);
     const bool had_space = disk.health.has_space();
     if (sight.space.ok()) disk.health.OnSpace(*sight.space);
@@ -165,9 +166,8 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
 }
 
 void DiskWatch::SayStateOf(Disk& disk) {
-  std::lock_guard lock(disk.mutex);
-  const DiskHealth& health = disk.health;
-  const bool is_full = !health.has_space();
+  const MutexLock lock(disk.mutex);
+  const bool is_full = !disk.health.has_space();
   disk.has_space.store(!is_full, std::memory_order_release);
   if (is_full == disk.said_full) return;
   disk.said_full = is_full;
@@ -180,19 +180,19 @@ void DiskWatch::SayStateOf(Disk& disk) {
                  << "; new writes are refused, reads go on";
   else if (is_full)
     LOG(WARNING) << "disk " << disk.directory.tag << " (" << disk.directory.path
-                 << ") lacks space: " << MiB(health.space().available_bytes)
-                 << " available, the bound is " << MiB(health.available_bytes_min())
+                 << ") lacks space: " << MiB(disk.health.space().available_bytes)
+                 << " available, the bound is " << MiB(disk.health.available_bytes_min())
                  << "; new writes are refused, reads go on";
   else
     LOG(INFO) << "disk " << disk.directory.tag
-              << " has space again: " << MiB(health.space().available_bytes)
+              << " has space again: " << MiB(disk.health.space().available_bytes)
               << " available; writes are taken";
 }
 
 void DiskWatch::JudgeFlushes(size_t index) {
   Disk& disk = *disks_[index];
   const FlushWatch& flushes = *disk.flushes.load();
-  std::unique_lock lock(disk.mutex);
+  MutexLock lock(disk.mutex);
   disk.health.OnSecond(env_.clock().Now(), flushes.answers(), flushes.queued());
   if (disk.health.is_slow() == disk.said_slow) return;
   disk.said_slow = disk.health.is_slow();
@@ -203,14 +203,14 @@ void DiskWatch::JudgeFlushes(size_t index) {
   else
     LOG(INFO) << "disk " << disk.directory.tag << " is as fast as usual again: p99 of a flush "
               << absl::Nanoseconds(disk.health.sync_p99_nanos());
-  lock.unlock();
+  lock.Unlock();
   if (on_changed_) on_changed_();
 }
 
 std::vector<std::string> DiskWatch::SlowTags() const {
   std::vector<std::string> tags;
   for (const auto& disk : disks_) {
-    std::lock_guard lock(disk->mutex);
+    const MutexLock lock(disk->mutex);
     if (disk->health.is_slow()) tags.push_back(disk->directory.tag);
   }
   return tags;
@@ -220,14 +220,13 @@ std::vector<DiskReport> DiskWatch::Reports() const {
   std::vector<DiskReport> reports;
   for (const auto& disk : disks_) {
     if (disk->flushes.load(std::memory_order_acquire) == nullptr) continue;
-    std::lock_guard lock(disk->mutex);
-    const DiskHealth& health = disk->health;
-    DiskReport& report =
-        reports.emplace_back(DiskReport{.tag = disk->directory.tag,
-                                        .total_bytes = Signed(health.space().total_bytes),
-                                        .available_bytes = Signed(health.space().available_bytes),
-                                        .available_bytes_min = Signed(health.available_bytes_min()),
-                                        .takes_no_writes = !health.has_space()});
+    const MutexLock lock(disk->mutex);
+    DiskReport& report = reports.emplace_back(
+        DiskReport{.tag = disk->directory.tag,
+                   .total_bytes = Signed(disk->health.space().total_bytes),
+                   .available_bytes = Signed(disk->health.space().available_bytes),
+                   .available_bytes_min = Signed(disk->health.available_bytes_min()),
+                   .takes_no_writes = !disk->health.has_space()});
     if (report.takes_no_writes) report.lacks = static_cast<int32_t>(disk->lacks);
   }
   return reports;
@@ -238,7 +237,7 @@ bool DiskWatch::HasSpace(size_t disk) const {
 }
 
 DiskStatus DiskWatch::StateOf(size_t disk) const {
-  std::lock_guard lock(disks_[disk]->mutex);
+  const MutexLock lock(disks_[disk]->mutex);
   return disks_[disk]->health.state();
 }
 
@@ -255,21 +254,21 @@ std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
   std::vector<DiskSnapshot> all;
   const Instant now = env_.clock().Now();
   for (const auto& disk : disks_) {
-    std::lock_guard lock(disk->mutex);
-    const DiskHealth& health = disk->health;
+    const MutexLock lock(disk->mutex);
     all.push_back({.tag = disk->directory.tag,
                    .path = disk->directory.path,
-                   .state = health.state(),
+                   .state = disk->health.state(),
                    .lacks = disk->lacks,
-                   .is_slow = health.is_slow(),
-                   .slow_for = health.is_slow() ? now - health.slow_since() : absl::ZeroDuration(),
-                   .sync_p99 = absl::Nanoseconds(health.sync_p99_nanos()),
-                   .total_bytes = health.space().total_bytes,
-                   .available_bytes = health.space().available_bytes,
-                   .available_bytes_min = health.available_bytes_min(),
-                   .reserve_bytes = health.reserve_bytes(),
-                   .io_errors = health.io_errors(),
-                   .logs_waiting = health.logs_waiting()});
+                   .is_slow = disk->health.is_slow(),
+                   .slow_for = disk->health.is_slow() ? now - disk->health.slow_since()
+                                                      : absl::ZeroDuration(),
+                   .sync_p99 = absl::Nanoseconds(disk->health.sync_p99_nanos()),
+                   .total_bytes = disk->health.space().total_bytes,
+                   .available_bytes = disk->health.space().available_bytes,
+                   .available_bytes_min = disk->health.available_bytes_min(),
+                   .reserve_bytes = disk->health.reserve_bytes(),
+                   .io_errors = disk->health.io_errors(),
+                   .logs_waiting = disk->health.logs_waiting()});
     const FlushWatch* flushes = disk->flushes.load(std::memory_order_acquire);
     if (flushes != nullptr) all.back().log_method = flushes->device().method();
   }
@@ -282,7 +281,7 @@ void DiskWatch::OnNoSpace(size_t index, const absl::Status& why) {
   if (WantOf(why) != Want::kSpace) return;
   Disk& disk = *disks_[index];
   {
-    std::lock_guard lock(disk.mutex);
+    const MutexLock lock(disk.mutex);
     disk.health.OnNoSpace();
     disk.lacks = Want::kSpace;
   }
@@ -301,7 +300,7 @@ void DiskWatch::GiveUpReserve(size_t index) {
 
 void DiskWatch::OnIoError(size_t index, const std::string& why) {
   Disk& disk = *disks_[index];
-  std::lock_guard lock(disk.mutex);
+  const MutexLock lock(disk.mutex);
   const bool is_first = disk.health.io_errors() == 0;
   disk.health.OnIoError();
   LOG_IF(ERROR, is_first) << "disk " << disk.directory.tag << " (" << disk.directory.path
@@ -314,7 +313,7 @@ std::shared_ptr<void> DiskWatch::LogWaits(size_t index, const absl::Status& why)
   Disk& disk = *disks_[index];
   const Want want = WantOf(why);
   {
-    std::lock_guard lock(disk.mutex);
+    const MutexLock lock(disk.mutex);
     if (disk.health.has_space() || want == Want::kSpace) disk.lacks = want;
     disk.health.OnLogWaits();
   }
@@ -324,7 +323,7 @@ std::shared_ptr<void> DiskWatch::LogWaits(size_t index, const absl::Status& why)
 }
 
 void DiskWatch::OnLogGoesOn(size_t index) {
-  std::lock_guard lock(disks_[index]->mutex);
+  const MutexLock lock(disks_[index]->mutex);
   disks_[index]->health.OnLogGoesOn();
 }
 

@@ -15,13 +15,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
 
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 

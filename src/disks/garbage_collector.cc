@@ -230,14 +230,14 @@ void GarbageCollector::OnListed(size_t index, const absl::StatusOr<std::vector<E
   }
   place.seen = std::move(seen);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     counts_[index] = count;
   }
   if (!place.is_removing) RemoveNext(index);
 }
 
 std::vector<GarbageCollector::Count> GarbageCollector::Counts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return counts_;
 }
 

@@ -19,18 +19,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/status/statusor.h>
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "disks/disk_layout.h"
 
 namespace arion {
@@ -100,7 +99,7 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
   TimerId timer_ = kNoTimer;
   bool is_stopped_ = false;
 
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<Count> counts_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -57,7 +57,7 @@ int64_t OpenFilesToStart(int64_t replicas) {
 
 OpenFileBudget::OpenFileBudget(Look look, int64_t found)
     : look_(std::move(look)), found_(found), replicas_(found) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   limit_ = look_().limit;
   shares_ = SharesNow();
 }
@@ -74,13 +74,13 @@ void OpenFileBudget::OnChanged(std::function<void(const OpenFileShares&)> change
 }
 
 void OpenFileBudget::SetReplicas(int64_t replicas) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   replicas_ = replicas;
 }
 
 bool OpenFileBudget::OnSecond(Instant now) {
   const Sight sight = look_();
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (sight.limit != std::exchange(limit_, sight.limit))
     LOG(INFO) << "open files: the limit is " << limit_ << " now";
   if (sight.is_met) met_ = now;
@@ -101,7 +101,7 @@ bool OpenFileBudget::OnSecond(Instant now) {
   const int64_t max = is_short ? std::min(replicas_, next.replicas_max) : next.replicas_max;
   const bool tells = max != std::exchange(told_max_, max);
   const int64_t replicas = replicas_;
-  lock.unlock();
+  lock.Unlock();
   if (is_short && !was_short)
     LOG(WARNING) << "open files: the limit of " << next.limit << " is reached, with " << replicas
                  << " replicas: caches of open files shrink, logs make no spares, new replicas go "
@@ -112,27 +112,27 @@ bool OpenFileBudget::OnSecond(Instant now) {
 }
 
 OpenFileShares OpenFileBudget::shares() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return shares_;
 }
 
 int64_t OpenFileBudget::replicas() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return replicas_;
 }
 
 int64_t OpenFileBudget::replicas_max() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_short_ ? std::min(replicas_, shares_.replicas_max) : shares_.replicas_max;
 }
 
 bool OpenFileBudget::is_short() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return is_short_;
 }
 
 std::string OpenFileBudget::Refusal() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return absl::StrCat("open files: the limit of ", limit_, " carries ", shares_.replicas_max,
                       " replicas, and ", replicas_,
                       " are here; raise it: LimitNOFILE= of the service, or ulimit -n");

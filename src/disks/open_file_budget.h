@@ -11,14 +11,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -69,13 +67,13 @@ class OpenFileBudget {
   const Look look_;
   const int64_t found_;
   std::function<void(const OpenFileShares&)> changed_;
-  mutable std::mutex mutex_;
-  int64_t replicas_;
-  int64_t limit_ = 0;
-  bool is_short_ = false;
-  Instant met_;  // when the limit was met last
-  OpenFileShares shares_;
-  int64_t told_max_ = -1;
+  mutable Mutex mutex_;
+  int64_t replicas_ ABSL_GUARDED_BY(mutex_);
+  int64_t limit_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool is_short_ ABSL_GUARDED_BY(mutex_) = false;
+  Instant met_ ABSL_GUARDED_BY(mutex_);  // when the limit was met last
+  OpenFileShares shares_ ABSL_GUARDED_BY(mutex_);
+  int64_t told_max_ ABSL_GUARDED_BY(mutex_) = -1;
 };
 
 }  // namespace arion

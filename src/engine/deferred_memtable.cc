@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/deferred_memtable.h"
 
-#include <absl/base/thread_annotations.h>
-#include <absl/synchronization/mutex.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -15,6 +12,7 @@
 
 #include "base/coding.h"
 #include "base/log.h"
+#include "base/mutex.h"
 
 namespace arion {
 namespace {
@@ -35,7 +33,7 @@ class DeferredMemtable : public MemTableRep {
     return handle;
   }
   void Insert(KeyHandle handle) override {
-    const absl::MutexLock lock(&mutex_);
+    const MutexLock lock(mutex_);
     // The first at once: it makes last_place_, and a sealed memtable must not take memory any more.
     if (last_place_ == nullptr) return PutIn(handle);
     waiting_.push_back({BeginningOf(allocated_), allocated_, handle});
@@ -82,7 +80,7 @@ class DeferredMemtable : public MemTableRep {
   // With every record in its place.
   MemTableRep& All() const {
     if (anything_waits_.load(std::memory_order_acquire)) {
-      const absl::MutexLock lock(&mutex_);
+      const MutexLock lock(mutex_);
       PutInSorted(sorted_.size());
       Sort();
       PutInSorted(sorted_.size());
@@ -111,7 +109,7 @@ class DeferredMemtable : public MemTableRep {
   const std::unique_ptr<MemTableRep> places_;
   char* allocated_ = nullptr;  // by Allocate, for the Insert that follows
   mutable std::atomic<bool> anything_waits_{false};
-  mutable absl::Mutex mutex_;
+  mutable Mutex mutex_;
   mutable std::vector<Waiting> waiting_ ABSL_GUARDED_BY(mutex_);
   mutable std::vector<Waiting> sorted_ ABSL_GUARDED_BY(mutex_);  // largest first
   mutable void* last_place_ ABSL_GUARDED_BY(mutex_) = nullptr;   // the skip list's

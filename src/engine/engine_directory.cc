@@ -71,7 +71,7 @@ absl::Status EngineDirectory::Prepare() {
   }
   RETURN_IF_ERROR(FinishInstall());
   ASSIGN_OR_RETURN(std::vector<std::string> names, files_.List(path_));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   checkpoints_.clear();
   for (const std::string& name : names) {
     if (std::optional<Decree> decree = DecreeOf(kCheckpointPrefix, name)) {
@@ -84,7 +84,7 @@ absl::Status EngineDirectory::Prepare() {
 }
 
 Decree EngineDirectory::newest() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return checkpoints_.empty() ? Decree(0) : checkpoints_.rbegin()->first;
 }
 
@@ -96,7 +96,7 @@ absl::StatusOr<std::string> EngineDirectory::MakeRoomForCheckpoint() {
 
 absl::Status EngineDirectory::AddCheckpoint(const std::string& temporary_path, Decree decree) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (checkpoints_.contains(decree)) return files_.RemoveAll(temporary_path);
   }
   RETURN_IF_ERROR(files_.SyncDirectory(temporary_path));
@@ -106,7 +106,7 @@ absl::Status EngineDirectory::AddCheckpoint(const std::string& temporary_path, D
   RETURN_IF_ERROR(files_.Rename(temporary_path, path));
   RETURN_IF_ERROR(files_.SyncDirectory(path_));
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     checkpoints_[decree];
   }
   return RemoveOldCheckpoints();
@@ -116,7 +116,7 @@ absl::Status EngineDirectory::RemoveOldCheckpoints() {
   std::vector<Decree> old;
   {
     // Forgotten under the lock, removed outside: nobody can take hold of one that is going away.
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     size_t surplus = checkpoints_.size() - std::min(checkpoints_.size(), options_.checkpoints_kept);
     for (auto it = checkpoints_.begin(); surplus > 0; --surplus) {
       if (it->second.expired()) {
@@ -136,7 +136,7 @@ absl::Status EngineDirectory::RemoveOldCheckpoints() {
 absl::StatusOr<Engine::CheckpointFiles> EngineDirectory::HoldNewest(std::shared_ptr<void>* hold) {
   Engine::CheckpointFiles checkpoint;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (checkpoints_.empty()) return absl::NotFoundError(absl::StrCat(path_, " has no checkpoint"));
     auto& [decree, holder] = *checkpoints_.rbegin();
     *hold = holder.lock();

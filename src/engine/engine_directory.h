@@ -13,18 +13,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "env/file_system.h"
 
@@ -67,7 +66,7 @@ class EngineDirectory {
   FileSystem& files_;
   const std::string path_;
   const Options options_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<Decree, std::weak_ptr<void>> checkpoints_
       ABSL_GUARDED_BY(mutex_);  // with who holds them
 };

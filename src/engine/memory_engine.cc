@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/memory_engine.h"
 
-#include <absl/base/thread_annotations.h>
-
 #include <algorithm>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <utility>
 
 #include "base/coding.h"
 #include "base/crc.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "engine/engine_directory.h"
@@ -143,7 +141,7 @@ class MemoryEngine;
 
 // Those of one factory, by directory.
 struct MemoryEngineFactory::OpenOnes {
-  std::mutex mutex;
+  Mutex mutex;
   std::map<std::string, MemoryEngine*> engines ABSL_GUARDED_BY(mutex);
 };
 
@@ -158,21 +156,21 @@ class MemoryEngine : public Engine {
                    {.content = kContent, .checkpoints_kept = checkpoints_kept}) {}
 
   ~MemoryEngine() override {
-    const std::lock_guard lock(open_->mutex);
+    const MutexLock lock(open_->mutex);
     const auto it = open_->engines.find(directory_.path());
     if (it != open_->engines.end() && it->second == this) open_->engines.erase(it);
   }
 
   absl::Status Open() {
     {
-      const std::lock_guard lock(open_->mutex);
+      const MutexLock lock(open_->mutex);
       open_->engines[directory_.path()] = this;
     }
     RETURN_IF_ERROR(directory_.Prepare());
     ASSIGN_OR_RETURN(const bool has_records, IsThere(files_, records_path()));
     if (has_records) {
       ASSIGN_OR_RETURN(Records records, LoadRecords(files_, records_path()));
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       records_ = std::move(records);
       last_flushed_ = records_.decree;
     }
@@ -186,17 +184,17 @@ class MemoryEngine : public Engine {
   }
 
   Decree last_applied() const override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return records_.decree;
   }
   Decree last_flushed() const override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return last_flushed_;
   }
   Decree last_durable() const override { return directory_.newest(); }
 
   absl::Status Apply(Decree decree, int64_t timestamp_us, absl::Span<const WriteOp> ops) override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     CHECK_EQ(decree, records_.decree + 1);
     if (records_.by_key.use_count() > 1)
       records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
@@ -216,18 +214,18 @@ class MemoryEngine : public Engine {
   }
 
   absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now, ReadTier tier) const override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return MapView::Find(*records_.by_key, raw_key, now);
   }
 
   std::shared_ptr<const EngineView> View() const override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return std::make_shared<MapView>(records_.by_key);
   }
 
   std::optional<std::string> ChangeSilently(const std::string& from,
                                             std::optional<std::string> value) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (records_.by_key.use_count() > 1)
       records_.by_key = std::make_shared<RecordMap>(*records_.by_key);
     RecordMap& by_key = *records_.by_key;
@@ -266,7 +264,7 @@ class MemoryEngine : public Engine {
   }
 
   uint64_t size_bytes() const override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     uint64_t bytes = 0;
     for (const auto& [key, record] : *records_.by_key) bytes += key.size() + record.value.size();
     return bytes;
@@ -297,7 +295,7 @@ class MemoryEngine : public Engine {
   absl::StatusOr<Flushed> FlushUpTo() {
     Flushed flushed;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       DropExpired();
       flushed = {.decree = records_.decree, .bytes = EncodeRecords(records_)};
     }
@@ -307,7 +305,7 @@ class MemoryEngine : public Engine {
       has_durable_name_.store(true);
     }
     RETURN_IF_ERROR(WriteFileDurably(files_, records_path(), flushed.bytes));
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     last_flushed_ = flushed.decree;
     return flushed;
   }
@@ -318,7 +316,7 @@ class MemoryEngine : public Engine {
   EngineDirectory directory_;
   std::atomic<int64_t> last_compacted_ms_{0};
   std::atomic<bool> has_durable_name_{false};
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   Records records_ ABSL_GUARDED_BY(mutex_);
   Decree last_flushed_ ABSL_GUARDED_BY(mutex_){0};
 };
@@ -329,14 +327,14 @@ MemoryEngineFactory::MemoryEngineFactory(Environment& environment, MemoryEngineO
 std::optional<std::string> MemoryEngineFactory::ChangeSilently(const std::string& data_directory,
                                                                const std::string& from,
                                                                std::optional<std::string> value) {
-  const std::lock_guard lock(open_->mutex);
+  const MutexLock lock(open_->mutex);
   const auto it = open_->engines.find(data_directory);
   if (it == open_->engines.end()) return std::nullopt;
   return it->second->ChangeSilently(from, std::move(value));
 }
 
 std::vector<std::string> MemoryEngineFactory::OpenDirectories() const {
-  const std::lock_guard lock(open_->mutex);
+  const MutexLock lock(open_->mutex);
   std::vector<std::string> directories;
   for (const auto& [directory, engine] : open_->engines) directories.push_back(directory);
   return directories;

@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "base/value_schema.h"
 #include "engine/engine_directory.h"
@@ -266,11 +265,11 @@ class RocksdbEngine : public Engine {
     std::atomic<bool> failed{false};       // and will never again
 
     void Notify() {
-      std::lock_guard lock(mutex);
-      changed.notify_all();
+      const MutexLock lock(mutex);
+      changed.NotifyAll();
     }
-    std::mutex mutex;
-    std::condition_variable changed;  // a flush ended, or never will
+    Mutex mutex;
+    ConditionVariable changed;  // a flush ended, or never will
   };
 
   // A step ends with a file of the level that holds most, so that none is written twice. Empty: at
@@ -343,8 +342,8 @@ class RocksdbEngine : public Engine {
     };
     for (int i = 0; i < kTries && !is_over(); ++i) {
       if (i > 0) RETURN_IF_ERROR(database_->BeginFlush());
-      std::unique_lock lock(watcher_->mutex);
-      watcher_->changed.wait_for(lock, kAgain, is_over);
+      MutexLock lock(watcher_->mutex);
+      watcher_->changed.WaitFor(watcher_->mutex, kAgain, is_over);
     }
     if (last_flushed() >= target) return absl::OkStatus();
     const std::string text =
@@ -359,7 +358,7 @@ class RocksdbEngine : public Engine {
     if (watcher_->failed.load())
       return absl::DataLossError(absl::StrCat(directory_.path(), ": RocksDB has failed"));
     if (!watcher_->lacks_space.load()) return absl::OkStatus();
-    std::lock_guard lock(resume_mutex_);  // Apply and Flush may both come
+    const MutexLock lock(resume_mutex_);  // Apply and Flush may both come
     if (!watcher_->lacks_space.load()) return absl::OkStatus();
     // Before, not after: the flush that Resume starts may fail again at once.
     watcher_->lacks_space.store(false);
@@ -406,7 +405,7 @@ class RocksdbEngine : public Engine {
   ValueSchema schema_ = ValueSchema::kV1;
   rocksdb::WriteOptions write_options_;
   rocksdb::WriteBatch batch_;  // Apply's, reused
-  std::mutex resume_mutex_;
+  Mutex resume_mutex_;
   std::atomic<Decree> last_applied_{Decree(0)};
   std::atomic<Decree> last_flushed_{Decree(0)};
   std::atomic<int64_t> last_compacted_ms_{0};

@@ -105,7 +105,7 @@ std::shared_ptr<rocksdb::EventListener> RocksdbMeter::Listener() const {
 }
 
 void RocksdbMeter::Watch(std::shared_ptr<const Database> database) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   database_ = std::move(database);
 }
 
@@ -118,7 +118,7 @@ std::array<uint64_t, kEngineCounts> RocksdbMeter::Counts() const {
 
 EngineFigures RocksdbMeter::Read() const {
   EngineFigures figures{.counts = Counts()};
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (database_ == nullptr) return figures;
   rocksdb::DB& db = database_->db();
   rocksdb::ColumnFamilyHandle* const records = database_->data();

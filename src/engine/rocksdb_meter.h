@@ -7,15 +7,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/statistics.h>
 
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "engine/engine_figures.h"
 #include "engine/rocksdb_database.h"
 
@@ -39,7 +38,7 @@ class RocksdbMeter : public EngineMeter {
   class Jobs;
 
   const std::shared_ptr<Book> book_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::shared_ptr<const Database> database_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -89,7 +89,7 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(Environ
     path = ParentDirectory(path);
     device = files.DeviceOf(path);
   }
-  std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   Disk& disk = disks[device.value_or(UINT64_MAX)];
   if (disk.env == nullptr) {
     disk.files = std::make_shared<RocksdbFileSystem>(environment, path);
@@ -100,13 +100,13 @@ RocksdbEngineFactory::Shared::Disk& RocksdbEngineFactory::Shared::DiskOf(Environ
 }
 
 void RocksdbEngineFactory::Shared::Limited::Begin(rocksdb::DB* db, int open_files_max) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   db_ = db;
   open_files_max_ = open_files_max;
 }
 
 void RocksdbEngineFactory::Shared::Limited::SetOpenFilesMax(int open_files_max) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (db_ == nullptr || open_files_max == open_files_max_) return;
   open_files_max_ = open_files_max;
   // The table cache has its new size, also where the OPTIONS file could not be written: nothing reads
@@ -117,13 +117,13 @@ void RocksdbEngineFactory::Shared::Limited::SetOpenFilesMax(int open_files_max) 
 }
 
 void RocksdbEngineFactory::Shared::Limited::End() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   db_ = nullptr;
 }
 
 std::shared_ptr<RocksdbEngineFactory::Shared::Limited> RocksdbEngineFactory::Shared::NewLimited() {
   auto made = std::make_shared<Limited>();
-  const std::lock_guard lock(mutex);
+  const MutexLock lock(mutex);
   std::erase_if(limited, [](const auto& one) { return one.expired(); });
   limited.push_back(made);
   return made;
@@ -133,7 +133,7 @@ void RocksdbEngineFactory::Shared::SetOpenFilesMax(int max) {
   open_files_max.store(max);
   std::vector<std::weak_ptr<Limited>> all;
   {
-    const std::lock_guard lock(mutex);
+    const MutexLock lock(mutex);
     all = limited;
   }
   for (const std::weak_ptr<Limited>& one : all)

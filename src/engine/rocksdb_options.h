@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <rocksdb/cache.h>
 #include <rocksdb/listener.h>
 #include <rocksdb/options.h>
@@ -14,10 +13,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/value_schema.h"
 #include "engine/rocksdb_engine.h"
 #include "engine/rocksdb_file_system.h"
@@ -45,14 +44,14 @@ struct RocksdbEngineFactory::Shared {
     void End();
 
    private:
-    std::mutex mutex_;
+    Mutex mutex_;
     rocksdb::DB* db_ ABSL_GUARDED_BY(mutex_) = nullptr;
     int open_files_max_ ABSL_GUARDED_BY(mutex_) = 0;
   };
   std::shared_ptr<Limited> NewLimited();
   void SetOpenFilesMax(int open_files_max);  // of those there are, and of those to come
 
-  std::mutex mutex;
+  Mutex mutex;
   std::map<uint64_t, Disk> disks ABSL_GUARDED_BY(mutex);  // by device; they stay where they are
   std::vector<std::weak_ptr<Limited>> limited ABSL_GUARDED_BY(mutex);
   std::atomic<int> open_files_max{-1};

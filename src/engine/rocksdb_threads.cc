@@ -21,12 +21,12 @@ constexpr std::chrono::seconds kGivesWayMax(10);
 }  // namespace
 
 DiskThreads::Opening::Opening(DiskThreads& threads) : compactions_(threads.pools_[Priority::LOW]) {
-  const std::lock_guard lock(compactions_.mutex);
+  const MutexLock lock(compactions_.mutex);
   ++compactions_.openings;
 }
 
 DiskThreads::Opening::~Opening() {
-  const std::lock_guard lock(compactions_.mutex);
+  const MutexLock lock(compactions_.mutex);
   --compactions_.openings;
   compactions_.opened_at = Clock::now();
 }
@@ -34,9 +34,9 @@ DiskThreads::Opening::~Opening() {
 DiskThreads::~DiskThreads() {
   for (Pool& pool : pools_) {
     {
-      const std::lock_guard lock(pool.mutex);
+      const MutexLock lock(pool.mutex);
       pool.ends = true;
-      pool.changed.notify_all();
+      pool.changed.NotifyAll();
     }
     for (std::thread& thread : pool.threads) thread.join();
   }
@@ -50,26 +50,28 @@ bool DiskThreads::Pool::GivesWay() const {
 
 void DiskThreads::Run(Pool& pool, const char* name) {
   ComeLast(name);
-  std::unique_lock lock(pool.mutex);
+  MutexLock lock(pool.mutex);
   while (true) {
-    pool.changed.wait(lock, [&] { return pool.ends || !pool.jobs.empty(); });
+    pool.changed.Wait(pool.mutex, [&pool]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool.mutex) {
+      return pool.ends || !pool.jobs.empty();
+    });
     if (pool.ends) return;
     if (pool.GivesWay()) {
-      pool.changed.wait_for(lock, kCalmAfterOpening);
+      pool.changed.WaitOnceFor(pool.mutex, kCalmAfterOpening);
       continue;
     }
     const Job job = pool.jobs.front();
     pool.jobs.pop_front();
-    lock.unlock();
+    lock.Unlock();
     job.work(job.argument);
-    lock.lock();
+    lock.Lock();
   }
 }
 
 absl::Status DiskThreads::Start() {
   for (const Priority priority : {Priority::HIGH, Priority::LOW}) {
     Pool& pool = pools_[priority];
-    const std::lock_guard lock(pool.mutex);
+    const MutexLock lock(pool.mutex);
     if (pool.threads.empty()) RETURN_IF_ERROR(StartOne(pool));
   }
   return absl::OkStatus();
@@ -99,17 +101,17 @@ void DiskThreads::StartMore(Pool& pool) {
 void DiskThreads::Schedule(void (*work)(void*), void* argument, Priority priority, void* tag,
                            void (*unscheduled)(void*)) {
   Pool& pool = pools_[priority];
-  const std::lock_guard lock(pool.mutex);
+  const MutexLock lock(pool.mutex);
   pool.jobs.push_back({work, argument, tag, unscheduled, Clock::now()});
   StartMore(pool);
-  pool.changed.notify_one();
+  pool.changed.NotifyOne();
 }
 
 int DiskThreads::UnSchedule(void* tag, Priority priority) {
   Pool& pool = pools_[priority];
   std::vector<Job> dropped;
   {
-    const std::lock_guard lock(pool.mutex);
+    const MutexLock lock(pool.mutex);
     std::deque<Job> kept;
     for (const Job& job : pool.jobs) {
       if (job.tag == tag)
@@ -126,7 +128,7 @@ int DiskThreads::UnSchedule(void* tag, Priority priority) {
 
 unsigned int DiskThreads::GetThreadPoolQueueLen(Priority priority) const {
   const Pool& pool = pools_[priority];
-  const std::lock_guard lock(pool.mutex);
+  const MutexLock lock(pool.mutex);
   return static_cast<unsigned int>(pool.jobs.size());
 }
 
@@ -136,13 +138,13 @@ void DiskThreads::SetBackgroundThreads(int count, Priority priority) {
 
 int DiskThreads::GetBackgroundThreads(Priority priority) {
   Pool& pool = pools_[priority];
-  const std::lock_guard lock(pool.mutex);
+  const MutexLock lock(pool.mutex);
   return static_cast<int>(pool.limit);
 }
 
 void DiskThreads::IncBackgroundThreadsIfNeeded(int count, Priority priority) {
   Pool& pool = pools_[priority];
-  const std::lock_guard lock(pool.mutex);
+  const MutexLock lock(pool.mutex);
   pool.limit = std::max(pool.limit, static_cast<size_t>(std::max(count, 0)));
   if (!pool.jobs.empty()) StartMore(pool);
 }

@@ -13,12 +13,12 @@
 
 #include <array>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -74,20 +74,20 @@ class DiskThreads : public rocksdb::EnvWrapper {
     Clock::time_point scheduled;
   };
   struct Pool {
-    mutable std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<Job> jobs;              // guarded by mutex, as the rest
-    std::vector<std::thread> threads;  // never fewer than there were
-    size_t limit = 0;
-    bool ends = false;
-    size_t openings = 0;            // work waits for these
-    Clock::time_point opened_at{};  // when the last of them ended
+    mutable Mutex mutex;
+    ConditionVariable changed;
+    std::deque<Job> jobs ABSL_GUARDED_BY(mutex);
+    std::vector<std::thread> threads ABSL_GUARDED_BY(mutex);  // never fewer than there were
+    size_t limit ABSL_GUARDED_BY(mutex) = 0;
+    bool ends ABSL_GUARDED_BY(mutex) = false;
+    size_t openings ABSL_GUARDED_BY(mutex) = 0;            // work waits for these
+    Clock::time_point opened_at ABSL_GUARDED_BY(mutex){};  // when the last of them ended
 
-    bool GivesWay() const;
+    bool GivesWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   };
   static void Run(Pool& pool, const char* name);
-  absl::Status StartOne(Pool& pool);
-  void StartMore(Pool& pool);
+  absl::Status StartOne(Pool& pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool.mutex);
+  void StartMore(Pool& pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool.mutex);
 
   std::array<Pool, Priority::TOTAL> pools_;
 };

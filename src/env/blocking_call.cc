@@ -31,19 +31,19 @@ void CallRecord::Changed() {
 
 void CallRecord::Enter(std::string_view step, std::string_view path) {
   Changed();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   step_ = step;
   path_ = path;
 }
 
 void CallRecord::Leave() {
   Changed();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   step_.clear();
 }
 
 std::string CallRecord::Now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return step_.empty() ? std::string() : step_ + " " + path_;
 }
 

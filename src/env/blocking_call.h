@@ -8,11 +8,11 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 
 #include "base/counter.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -29,8 +29,9 @@ class CallRecord {
   void Changed();
 
   std::atomic<int64_t> changed_nanos_{0};
-  mutable std::mutex mutex_;
-  std::string step_, path_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::string step_ ABSL_GUARDED_BY(mutex_);
+  std::string path_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The calling thread's calls go to `record` while this lives.

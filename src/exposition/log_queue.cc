@@ -16,47 +16,49 @@ LogQueue::LogQueue(size_t bytes_max, std::function<bool(const LogText&)> write,
 }
 
 void LogQueue::Push(LogText line) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (bytes_ + line.text.size() > bytes_max_) return dropped_.Add();
   bytes_ += line.text.size();
   lines_.push_back(std::move(line));
-  if (lines_.size() == 1) changed_.notify_all();
+  if (lines_.size() == 1) changed_.NotifyAll();
 }
 
 void LogQueue::Flush(absl::Duration at_most) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   if (thread_ == std::this_thread::get_id()) return;
-  changed_.wait_for(lock, absl::ToChronoNanoseconds(at_most),
-                    [this] { return lines_.empty() && is_idle_; });
+  changed_.WaitFor(
+      mutex_, absl::ToChronoNanoseconds(at_most),
+      [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return lines_.empty() && is_idle_; });
 }
 
 void LogQueue::Run() {
   int64_t dropped_said = 0;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   thread_ = std::this_thread::get_id();
   for (;;) {
-    changed_.wait(lock, [this] { return !lines_.empty(); });
+    changed_.Wait(mutex_,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !lines_.empty(); });
     is_idle_ = false;
     bool flows = true;
     while (!lines_.empty()) {
       const LogText line = std::move(lines_.front());
       lines_.pop_front();
-      lock.unlock();
+      lock.Unlock();
       if (!write_(line)) {
         dropped_.Add();
         flows = false;
       }
-      lock.lock();
+      lock.Lock();
       bytes_ -= line.text.size();
     }
     is_idle_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (!flows) continue;  // what was said of it would be dropped, and so on for ever
     const int64_t dropped = dropped_.value() - std::exchange(dropped_said, dropped_.value());
     if (dropped == 0) continue;
-    lock.unlock();
+    lock.Unlock();
     on_dropped_(dropped);
-    lock.lock();
+    lock.Lock();
   }
 }
 

@@ -12,16 +12,15 @@
 
 #include <absl/time/time.h>
 
-#include <condition_variable>
 #include <cstdint>
 #include <ctime>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "base/counter.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -51,12 +50,12 @@ class LogQueue {
   const std::function<bool(const LogText&)> write_;
   const std::function<void(int64_t)> on_dropped_;
   Counter dropped_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<LogText> lines_;  // guarded by mutex_, as all below
-  size_t bytes_ = 0;           // of lines_ and of what is being written
-  bool is_idle_ = true;        // nothing is being written
-  std::thread::id thread_;
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<LogText> lines_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;     // of lines_ and of what is being written
+  bool is_idle_ ABSL_GUARDED_BY(mutex_) = true;  // nothing is being written
+  std::thread::id thread_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

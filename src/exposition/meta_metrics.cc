@@ -54,7 +54,7 @@ MetaMetrics::MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clo
        .help = "Since the figures of servers, partitions and tables were made; it grows where the "
                "meta server does not answer."},
       MetricKind::kGauge, {}, [this] {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         return absl::ToDoubleSeconds(clock_.Now() - latest_at_);
       }));
   for (size_t i = 0; i < kPartitionHealths; ++i) {
@@ -176,14 +176,14 @@ std::shared_ptr<const ClusterOverview> MetaMetrics::Refresh() {
     answer->set_value(std::make_shared<const ClusterOverview>(std::move(overview)));
   });
   if (arrived.wait_for(kRefreshMax) != std::future_status::ready) return nullptr;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   latest_ = arrived.get();
   latest_at_ = clock_.Now();
   return latest_;
 }
 
 std::shared_ptr<const ClusterOverview> MetaMetrics::Latest() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return latest_;
 }
 

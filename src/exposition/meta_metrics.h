@@ -8,9 +8,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/mutex.h"
 #include "env/clock.h"
 #include "exposition/process_metrics.h"
 #include "meta/meta_server.h"
@@ -35,9 +35,9 @@ class MetaMetrics {
   MetaServer& server_;
   const Clock& clock_;
   const AddWarnings add_warnings_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<const ClusterOverview> latest_;  // guarded by mutex_
-  Instant latest_at_;                              // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const ClusterOverview> latest_ ABSL_GUARDED_BY(mutex_);
+  Instant latest_at_ ABSL_GUARDED_BY(mutex_);
   MetricRegistrations held_;
 };
 

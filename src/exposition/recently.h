@@ -6,9 +6,9 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
+#include "base/mutex.h"
 #include "env/clock.h"
 
 namespace arion {
@@ -21,7 +21,7 @@ class Recently {
 
   std::shared_ptr<const T> Read() {
     constexpr absl::Duration kMoment = absl::Milliseconds(100);
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const Instant now = clock_.Now();
     if (value_ == nullptr || now - asked_at_ > kMoment) {
       value_ = std::make_shared<const T>(ask_());
@@ -33,9 +33,9 @@ class Recently {
  private:
   const Clock& clock_;
   const std::function<T()> ask_;
-  std::mutex mutex_;
-  Instant asked_at_;                // guarded by mutex_
-  std::shared_ptr<const T> value_;  // guarded by mutex_
+  Mutex mutex_;
+  Instant asked_at_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const T> value_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

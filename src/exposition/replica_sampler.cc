@@ -32,23 +32,24 @@ ReplicaSampler::ReplicaSampler(const RequestBook& book, const Clock& clock)
 
 ReplicaSampler::~ReplicaSampler() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_ending_ = true;
   }
-  ends_.notify_all();
+  ends_.NotifyAll();
   thread_.join();
 }
 
 void ReplicaSampler::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!is_ending_) {
-    lock.unlock();
+    lock.Unlock();
     auto sample = std::make_shared<const Sample>(Take(nullptr));
-    lock.lock();
+    lock.Lock();
     samples_.push_back(std::move(sample));
     while (samples_.size() > 1 && samples_.back()->at - samples_[1]->at >= kWindow - kSlack)
       samples_.pop_front();
-    ends_.wait_for(lock, kEvery, [this] { return is_ending_; });
+    ends_.WaitFor(mutex_, kEvery,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_ending_; });
   }
 }
 
@@ -67,12 +68,12 @@ ReplicaSampler::Sample ReplicaSampler::Take(const Sample* engines) const {
 }
 
 ReplicaSampler::SamplePtr ReplicaSampler::Latest() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return samples_.back();
 }
 
 ReplicaSampler::SamplePtr ReplicaSampler::TenSecondsAgo() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return samples_.front();
 }
 

@@ -8,16 +8,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "env/clock.h"
 #include "stats/request_stats.h"
 
@@ -56,10 +55,10 @@ class ReplicaSampler {
 
   const RequestBook& book_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable ends_;  // with mutex_
-  bool is_ending_ = false;        // guarded by mutex_, as the rest
-  std::deque<SamplePtr> samples_;
+  mutable Mutex mutex_;
+  ConditionVariable ends_;  // with mutex_
+  bool is_ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<SamplePtr> samples_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -3,14 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -25,16 +24,16 @@ struct SharedLogStats {
 
   // A line for each replica that blocks.
   void SetBlocking(std::vector<std::string> lines) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     blocking_ = std::move(lines);
   }
   std::vector<std::string> Blocking() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return blocking_;
   }
 
  private:
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::vector<std::string> blocking_ ABSL_GUARDED_BY(mutex_);
 };
 

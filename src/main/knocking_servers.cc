@@ -31,7 +31,7 @@ void KnockingServers::Note(const ClusterIdentity& ours, Endpoint server, uint64_
                            Instant now) {
   const uint32_t id = ClusterIdentity::IdOf(tag);
   if (id == 0 || id == ours.id() || !ours.HasNameOf(tag)) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(knocks_, [&](const auto& knock) { return now - knock.second.at > kKnockedFor; });
   if (knocks_.size() >= kKnockersMax) return;
   const bool is_new = knocks_.insert_or_assign(server, Knock{id, now}).second;
@@ -46,7 +46,7 @@ void KnockingServers::Note(const ClusterIdentity& ours, Endpoint server, uint64_
 
 std::set<Endpoint> KnockingServers::Since(const ClusterIdentity& ours, Instant now) const {
   std::set<Endpoint> servers;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [server, knock] : knocks_)
     if (now - knock.at <= kKnockedFor && knock.cluster_id != ours.id()) servers.insert(server);
   return servers;

@@ -11,7 +11,6 @@
 #include <absl/time/time.h>
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "base/cluster_identity.h"
 #include "base/ids.h"
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "meta_state/cluster_warning.h"
 
 namespace arion {
@@ -47,8 +47,8 @@ class KnockingServers {
     uint32_t cluster_id = 0;
     Instant at;
   };
-  mutable std::mutex mutex_;
-  std::map<Endpoint, Knock> knocks_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<Endpoint, Knock> knocks_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "admin/server_pages.h"
 #include "base/cluster_identity.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "config/name_book.h"
 #include "config/server_config.h"
@@ -84,20 +84,20 @@ class LateRefusal {
   explicit LateRefusal(ReplicaServer& server) {
     server.OnRefused([this](const absl::Status& status) {
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         status_ = status;
       }
       kill(getpid(), SIGTERM);
     });
   }
   absl::Status status() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return status_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  absl::Status status_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 HttpResponse AnswerCheckpoint(ReplicaServer& server, const HttpRequest& request) {

@@ -16,7 +16,7 @@ constexpr size_t kNamedMax = 20;
 }  // namespace
 
 void JoinNotes::SetWaiting(std::vector<std::string> why) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const bool is_new = state_ != State::kWaiting || waiting_ != why;
   state_ = State::kWaiting;
   waiting_ = std::move(why);
@@ -26,7 +26,7 @@ void JoinNotes::SetWaiting(std::vector<std::string> why) {
 }
 
 void JoinNotes::SetJoined(Endpoint meta_server) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   state_ = State::kJoined;
   meta_server_ = meta_server;
   waiting_.clear();
@@ -35,7 +35,7 @@ void JoinNotes::SetJoined(Endpoint meta_server) {
 void JoinNotes::SetListing(const ClusterListing& listing) {
   auto obstacles = ObstaclesIn(listing);
   auto lines = ObstacleLines(listing, obstacles);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (lines != lines_)
     for (const std::string& line : lines)
       LOG(WARNING) << line << ": no new copy of it is taken here, which Arion can't do yet";
@@ -44,7 +44,7 @@ void JoinNotes::SetListing(const ClusterListing& listing) {
 }
 
 void JoinNotes::SetUnreported(std::vector<PartitionId> unreported) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (unreported != unreported_ && !unreported.empty())
     LOG(WARNING) << unreported.size() << " replicas here are of no table of the meta server's ("
                  << NamedList(unreported, kNamedMax, [](PartitionId pid) { return pid.ToString(); })
@@ -53,18 +53,18 @@ void JoinNotes::SetUnreported(std::vector<PartitionId> unreported) {
 }
 
 std::optional<Obstacle> JoinNotes::ObstacleOf(int32_t app_id) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = obstacles_.find(app_id);
   return found == obstacles_.end() ? std::nullopt : std::optional(found->second);
 }
 
 size_t JoinNotes::obstacles() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return obstacles_.size() + waiting_.size();
 }
 
 std::string JoinNotes::Text() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (state_ == State::kNotAsked) return "this server joins no older version's cluster\n";
   std::string text;
   if (state_ == State::kJoined)

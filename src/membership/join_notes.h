@@ -5,15 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "membership/join_tolerance.h"
 
 namespace arion {
@@ -36,7 +34,7 @@ class JoinNotes {
 
  private:
   enum class State { kNotAsked, kWaiting, kJoined };
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNotAsked;
   Endpoint meta_server_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> waiting_ ABSL_GUARDED_BY(mutex_);

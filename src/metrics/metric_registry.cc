@@ -26,10 +26,10 @@ MetricInfo LatencyInfo(std::string name, std::string help) {
 
 MetricRegistry::Registration MetricRegistry::AddEntry(Entry entry) {
   CHECK(!entry.info.name.empty());
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto at = entries_.insert(entries_.end(), std::move(entry));
   return Registration([this, at] {
-    std::lock_guard removing(mutex_);
+    const MutexLock removing(mutex_);
     entries_.erase(at);
   });
 }
@@ -106,7 +106,7 @@ void MetricRegistry::ReadInto(const Entry& entry, MetricLevel level,
 
 std::vector<MetricFamily> MetricRegistry::Read(MetricLevel level, const Choice& is_wanted) const {
   std::map<std::string, MetricFamily> by_name;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Entry& entry : entries_) {
     if (is_wanted && !is_wanted(entry.info)) continue;
     auto [at, is_new] = by_name.try_emplace(entry.info.name);

@@ -17,7 +17,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <variant>
@@ -25,6 +24,7 @@
 
 #include "base/counter.h"
 #include "base/histogram.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -137,8 +137,8 @@ class MetricRegistry {
   Registration AddEntry(Entry entry);
   static void ReadInto(const Entry& entry, MetricLevel level, std::vector<MetricSample>* samples);
 
-  mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

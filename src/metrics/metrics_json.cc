@@ -255,7 +255,7 @@ MetricRegistry::Choice FamiliesFor(const QueryArguments& arguments) {
 Histogram::Snapshot MetricsJson::Recent(const MetricFamily& family, const MetricSample& sample,
                                         int64_t unix_nanos) {
   const Histogram::Snapshot& now = sample.histogram;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Window& window = windows_[family.info.name][sample.labels];
   if (!Continues(now, window.newer) || !Continues(now, window.older)) window = {};
   Histogram::Snapshot recent = now.Since(window.older);
@@ -268,7 +268,7 @@ Histogram::Snapshot MetricsJson::Recent(const MetricFamily& family, const Metric
 
 // A reading has all samples of its families; so whoever has more windows has some of what is gone.
 void MetricsJson::ForgetGone(const MetricFamily& family) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto of_family = windows_.find(family.info.name);
   if (of_family == windows_.end() || of_family->second.size() <= family.samples.size()) return;
   std::set<MetricLabels> there;
@@ -278,7 +278,7 @@ void MetricsJson::ForgetGone(const MetricFamily& family) {
 }
 
 size_t MetricsJson::windows() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   size_t all = 0;
   for (const auto& [name, of_family] : windows_) all += of_family.size();
   return all;

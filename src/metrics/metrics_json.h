@@ -16,13 +16,13 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/mutex.h"
 #include "metrics/metric_registry.h"
 
 namespace arion {
@@ -65,8 +65,8 @@ class MetricsJson {
   void ForgetGone(const MetricFamily& family);
 
   const ServerIdentity identity_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Windows> windows_;  // by the families' names; guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<std::string, Windows> windows_ ABSL_GUARDED_BY(mutex_);  // by the families' names
 };
 
 }  // namespace arion

@@ -39,7 +39,7 @@ int DescriptorReserve::Open(const std::string& path, int flags, mode_t mode) {
 
 int DescriptorReserve::Close(int fd) {
   if (!is_whole()) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // Its number stays taken all the while.
     if (!held_.empty() && held_.size() < wanted_ && ::dup3(held_.front(), fd, O_CLOEXEC) == fd) {
       held_.push_back(fd);
@@ -53,7 +53,7 @@ int DescriptorReserve::Close(int fd) {
 }
 
 void DescriptorReserve::Refill() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   while (held_.size() < wanted_) {
     const int fd = OpenNothing();
     if (fd < 0) break;
@@ -63,7 +63,7 @@ void DescriptorReserve::Refill() {
 }
 
 bool DescriptorReserve::GiveUpOne() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (held_.empty()) return false;
   is_whole_.store(false, std::memory_order_release);
   ::close(held_.back());

@@ -12,9 +12,10 @@
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -49,8 +50,8 @@ class DescriptorReserve {
   std::atomic<bool> is_whole_{false};
   std::atomic<bool> scarce_{false};
   std::atomic<int64_t> wants_{0};
-  std::mutex mutex_;
-  std::vector<int> held_;  // guarded by mutex_
+  Mutex mutex_;
+  std::vector<int> held_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

@@ -40,7 +40,7 @@ PosixDiskPool::~PosixDiskPool() {
 void PosixDiskPool::Submit(Task work) {
   stats_.queued.Add(1);
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     queue_.push_back({std::move(work), Clock::now()});
   }
   ::sem_post(&available_);
@@ -65,10 +65,10 @@ void PosixDiskPool::Run(Worker& self, Priority priority) {
   const CallRecordMark mark(&self.call);
   while (true) {
     while (::sem_wait(&available_) != 0) CHECK_EQ(errno, EINTR);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (next_ == queue_.size()) return;  // the pool is being destroyed
     Waiting next = TakeNext();
-    lock.unlock();
+    lock.Unlock();
     const Clock::time_point begun = Clock::now();
     stats_.queued.Add(-1);
     stats_.busy.Add(1);

@@ -13,13 +13,13 @@
 #include <chrono>
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/counter.h"
 #include "base/histogram.h"
+#include "base/mutex.h"
 #include "env/blocking_call.h"
 #include "env/environment.h"
 #include "env/stuck_work.h"
@@ -60,13 +60,14 @@ class PosixDiskPool : public DiskPool {
     std::atomic<int64_t> busy_since_nanos{0};  // 0: idle
   };
   void Run(Worker& self, Priority priority);
-  Waiting TakeNext();  // with mutex_ held, and not all taken
+  // Not all may be taken.
+  Waiting TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   ::sem_t available_;  // one for each task that waits; at the end one for each thread
-  std::mutex mutex_;
-  // Guarded by mutex_. The queue keeps its memory: a task that waits allocates nothing.
-  std::vector<Waiting> queue_;
-  size_t next_ = 0;  // of queue_; what lies before it was taken
+  Mutex mutex_;
+  // The queue keeps its memory: a task that waits allocates nothing.
+  std::vector<Waiting> queue_ ABSL_GUARDED_BY(mutex_);
+  size_t next_ ABSL_GUARDED_BY(mutex_) = 0;  // of queue_; what lies before it was taken
   PoolStats stats_;
   std::deque<Worker> workers_;  // each stays where it is
 };

@@ -15,13 +15,13 @@ namespace {
 class KernelRandom : public Random {
  public:
   uint64_t Next() override {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (next_ == numbers_.size()) Refill();
     return numbers_[next_++];
   }
 
  private:
-  void Refill() {
+  void Refill() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     char* to = reinterpret_cast<char*>(numbers_.data());
     size_t wanted = sizeof(numbers_);
     for (size_t got = 0; got < wanted;) {
@@ -32,9 +32,9 @@ class KernelRandom : public Random {
     next_ = 0;
   }
 
-  std::mutex mutex_;
-  std::array<uint64_t, 64> numbers_;  // guarded by mutex_
-  size_t next_ = numbers_.size();     // guarded by mutex_
+  Mutex mutex_;
+  std::array<uint64_t, 64> numbers_ ABSL_GUARDED_BY(mutex_);
+  size_t next_ ABSL_GUARDED_BY(mutex_) = numbers_.size();
 };
 
 PosixEnvironmentOptions WithReserve(PosixEnvironmentOptions options) {
@@ -61,7 +61,7 @@ DiskPool& PosixEnvironment::flush_pool(const std::string& path) { return *Device
 
 LogDevice& PosixEnvironment::log_device(const std::string& path) {
   Device& device = DeviceOf(path);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   // One loop serves the log, too: to wake another thread costs as much as the write. Several must
   // not wait for one's long turn.
   if (device.log == nullptr)
@@ -73,13 +73,13 @@ LogDevice& PosixEnvironment::log_device(const std::string& path) {
 // A path's device is asked for once, and never under the lock: that may wait for the disk. A loop
 // thread must not wait: for a path nobody asked for yet it takes the nearest known directory above.
 PosixEnvironment::Device& PosixEnvironment::DeviceOf(const std::string& path) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto known = device_of_path_.find(path);
   if (known == device_of_path_.end() && OnLoopThread()) known = NearestKnownAbove(path);
   if (known == device_of_path_.end()) {
-    lock.unlock();
+    lock.Unlock();
     const absl::StatusOr<uint64_t> device = files_.DeviceOf(path);
-    lock.lock();
+    lock.Lock();
     // A disk that vanished between its check and now: its work fails by itself, in a pool of its
     // own.
     known = device_of_path_.emplace(path, device.ok() ? *device : UINT64_MAX).first;
@@ -120,7 +120,7 @@ const PosixDiskPool& PosixEnvironment::flush_pool_of(const std::string& path) {
 
 std::vector<StuckWork> PosixEnvironment::StuckInPools(absl::Duration limit) {
   std::vector<StuckWork> stuck;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [number, device] : devices_) {
     for (const PosixDiskPool* pool : {device->pool.get(), device->bulk.get(), device->flush.get()})
       for (StuckWork& work : pool->Stuck(limit, device->path)) stuck.push_back(std::move(work));

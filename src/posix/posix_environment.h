@@ -8,8 +8,8 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "env/environment.h"
 #include "posix/event_loops.h"
 #include "posix/posix_clock.h"
@@ -63,17 +63,18 @@ class PosixEnvironment : public Environment {
     std::unique_ptr<PosixDiskPool> flush;
   };
   Device& DeviceOf(const std::string& path);
-  std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path);
+  std::map<std::string, uint64_t>::iterator NearestKnownAbove(const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const PosixEnvironmentOptions options_;
   const PosixClock clock_;
   PosixFileSystem files_;
   std::unique_ptr<Random> random_;
   EventLoops loops_;
-  std::mutex mutex_;
-  std::map<std::string, uint64_t> device_of_path_;  // guarded by mutex_
-  std::map<uint64_t, std::unique_ptr<Device>>
-      devices_;  // guarded by mutex_; a Device stays where it is
+  Mutex mutex_;
+  std::map<std::string, uint64_t> device_of_path_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, std::unique_ptr<Device>> devices_
+      ABSL_GUARDED_BY(mutex_);  // a Device stays where it is
 };
 
 }  // namespace arion

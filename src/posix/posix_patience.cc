@@ -1,37 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "posix/posix_patience.h"
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace arion {
 
 std::vector<bool> RunWithPatience(std::vector<std::function<void()>> jobs,
                                   absl::Duration patience) {
   struct Shared {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::vector<bool> done;  // guarded by mutex, as `missing`
-    size_t missing = 0;
+    Mutex mutex;
+    ConditionVariable changed;
+    std::vector<bool> done ABSL_GUARDED_BY(mutex);
+    size_t missing ABSL_GUARDED_BY(mutex) = 0;
   };
   const auto shared = std::make_shared<Shared>();
-  shared->done.resize(jobs.size());
-  shared->missing = jobs.size();
+  {
+    const MutexLock lock(shared->mutex);
+    shared->done.resize(jobs.size());
+    shared->missing = jobs.size();
+  }
   for (size_t i = 0; i < jobs.size(); ++i)
     std::thread([shared, i, job = std::move(jobs[i])]() mutable {
       job();
       job = nullptr;
-      const std::lock_guard lock(shared->mutex);
+      const MutexLock lock(shared->mutex);
       shared->done[i] = true;
       --shared->missing;
-      shared->changed.notify_all();
+      shared->changed.NotifyAll();
     }).detach();
-  std::unique_lock lock(shared->mutex);
-  shared->changed.wait_for(lock, absl::ToChronoNanoseconds(patience),
-                           [&] { return shared->missing == 0; });
+  MutexLock lock(shared->mutex);
+  shared->changed.WaitFor(
+      shared->mutex, absl::ToChronoNanoseconds(patience),
+      [&shared]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(shared->mutex) { return shared->missing == 0; });
   return shared->done;
 }
 

@@ -95,25 +95,26 @@ PosixWatchdog::PosixWatchdog(PosixEnvironment& environment, absl::Duration limit
 
 PosixWatchdog::~PosixWatchdog() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     is_stopping_ = true;
   }
-  wake_.notify_all();
+  wake_.NotifyAll();
   thread_.join();
 }
 
 std::vector<StuckWork> PosixWatchdog::Stuck() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stuck_;
 }
 
 void PosixWatchdog::Run() {
   const auto period = absl::ToChronoNanoseconds(std::min(absl::Seconds(1), limit_ / 4));
-  std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, period, [this] { return is_stopping_; })) {
-    lock.unlock();
+  MutexLock lock(mutex_);
+  while (!wake_.WaitFor(mutex_, period,
+                        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return is_stopping_; })) {
+    lock.Unlock();
     Look();
-    lock.lock();
+    lock.Lock();
   }
 }
 
@@ -123,7 +124,7 @@ void PosixWatchdog::Look() {
   Tell(stuck);
   stats_->stuck_now.Set(static_cast<int64_t>(stuck.size()));
   AskLoops();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   stuck_ = std::move(stuck);
 }
 

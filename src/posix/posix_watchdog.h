@@ -8,10 +8,8 @@
 
 #include <absl/time/time.h>
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
@@ -19,6 +17,7 @@
 
 #include "base/counter.h"
 #include "base/histogram.h"
+#include "base/mutex.h"
 #include "env/stuck_work.h"
 #include "posix/posix_environment.h"
 
@@ -54,10 +53,10 @@ class PosixWatchdog {
   const std::shared_ptr<WatchdogStats> stats_ = std::make_shared<WatchdogStats>();
   std::vector<std::shared_ptr<Loop>> loops_;
   std::set<std::string> told_;  // `where` of those told of and still stuck
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
-  bool is_stopping_ = false;      // guarded by mutex_
-  std::vector<StuckWork> stuck_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  ConditionVariable wake_;
+  bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<StuckWork> stuck_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

@@ -47,20 +47,20 @@ void RecoveryTicket::Enter(RecoveryStep step, Instant now) {
 }
 
 void RecoveryProgress::Begin(std::vector<std::string> disk_tags, Instant now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   has_begun_ = true;
   begun_ = now;
   for (std::string& tag : disk_tags) disks_.push_back({.tag = std::move(tag)});
 }
 
 void RecoveryProgress::Expect(PartitionId pid, size_t disk) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   replicas_[pid] = {.disk = disk, .ticket = std::make_shared<RecoveryTicket>()};
 }
 
 void RecoveryProgress::Listed(size_t disk, const std::map<PartitionId, uint64_t>& log_bytes,
                               Instant now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   disks_.at(disk).is_listed = true;
   if (log_bytes.empty()) disks_[disk].ended = now;
   for (const auto& [pid, bytes] : log_bytes)
@@ -68,7 +68,7 @@ void RecoveryProgress::Listed(size_t disk, const std::map<PartitionId, uint64_t>
 }
 
 void RecoveryProgress::End(PartitionId pid, RecoveryStep step, Instant now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = replicas_.find(pid);
   if (it == replicas_.end() || it->second.ended) return;
   Replica& replica = it->second;
@@ -82,7 +82,7 @@ void RecoveryProgress::End(PartitionId pid, RecoveryStep step, Instant now) {
 }
 
 std::shared_ptr<RecoveryTicket> RecoveryProgress::TicketOf(PartitionId pid) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = replicas_.find(pid);
   return it == replicas_.end() || it->second.ended ? std::make_shared<RecoveryTicket>()
                                                    : it->second.ticket;
@@ -110,7 +110,7 @@ RecoveryReport::Replica RecoveryProgress::Describe(PartitionId pid, const Replic
 }
 
 RecoveryReport RecoveryProgress::Report(Instant now) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   RecoveryReport report{.phase = Phase::kNotStarted};
   if (!has_begun_) return report;
   for (const Disk& disk : disks_) {

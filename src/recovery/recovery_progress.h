@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +21,7 @@
 
 #include "base/ids.h"
 #include "base/instant.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -106,14 +106,15 @@ class RecoveryProgress {
     bool is_listed = false;
     std::optional<Instant> ended;
   };
-  RecoveryReport::Replica Describe(PartitionId pid, const Replica& replica, Instant now) const;
+  RecoveryReport::Replica Describe(PartitionId pid, const Replica& replica, Instant now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  bool has_begun_ = false;  // guarded by mutex_, as the rest
-  Instant begun_;
-  std::optional<Instant> first_served_;
-  std::vector<Disk> disks_;
-  std::map<PartitionId, Replica> replicas_;
+  mutable Mutex mutex_;
+  bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;
+  Instant begun_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Instant> first_served_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Disk> disks_ ABSL_GUARDED_BY(mutex_);
+  std::map<PartitionId, Replica> replicas_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

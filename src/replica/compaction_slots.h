@@ -6,15 +6,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -39,7 +38,7 @@ class CompactionSlots : public std::enable_shared_from_this<CompactionSlots> {
 
  private:
   std::function<void()> on_changed_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<size_t, int> of_disk_ ABSL_GUARDED_BY(mutex_);
   std::map<int32_t, int> of_table_ ABSL_GUARDED_BY(mutex_);
   Counts counts_ ABSL_GUARDED_BY(mutex_);

@@ -4,7 +4,6 @@
 #include <absl/strings/str_replace.h>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "base/log.h"
@@ -43,14 +42,14 @@ ReplicaTable::ReplicaTable(std::shared_ptr<const ReplicaHost> host, StrandPtr st
       refusals_([](const std::string& line) { LOG(ERROR) << line; }) {}
 
 std::optional<ReplicaTable::Route> ReplicaTable::Find(PartitionId pid) const {
-  const std::shared_lock lock(routes_mutex_);
+  const ReaderLock lock(routes_mutex_);
   const auto it = routes_.find(pid);
   if (it == routes_.end()) return std::nullopt;
   return it->second;
 }
 
 std::vector<std::shared_ptr<Replica>> ReplicaTable::OpenOf(int32_t app_id) const {
-  const std::shared_lock lock(routes_mutex_);
+  const ReaderLock lock(routes_mutex_);
   std::vector<std::shared_ptr<Replica>> open;
   for (auto it = routes_.lower_bound({app_id, 0}); it != routes_.end(); ++it) {
     if (it->first.app_id != app_id) break;
@@ -61,13 +60,13 @@ std::vector<std::shared_ptr<Replica>> ReplicaTable::OpenOf(int32_t app_id) const
 
 void ReplicaTable::SetPhase(PartitionId pid, Slot& slot, Phase phase) {
   slot.phase = phase;
-  const std::unique_lock lock(routes_mutex_);
+  const WriterLock lock(routes_mutex_);
   routes_[pid] = {.phase = phase, .replica = phase == Phase::kOpen ? slot.replica : nullptr};
 }
 
 void ReplicaTable::Erase(PartitionId pid) {
   slots_.erase(pid);
-  const std::unique_lock lock(routes_mutex_);
+  const WriterLock lock(routes_mutex_);
   routes_.erase(pid);
 }
 
@@ -476,7 +475,7 @@ void ReplicaTable::StepDown(Instant until, absl::AnyInvocable<void()> done) {
 }
 
 void ReplicaTable::AwaitSuccessors(Instant until, absl::AnyInvocable<void()> done) {
-  constexpr absl::Duration kPause = absl::Milliseconds(10);
+  static constexpr absl::Duration kPause = absl::Milliseconds(10);
   Gather<bool>(&Replica::HoldsOffice, [this, until, done = std::move(done)](
                                           std::map<PartitionId, bool> holds) mutable {
     const bool waits =

@@ -26,10 +26,10 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "base/repeated_lines.h"
 #include "disks/replica_directory.h"
 #include "disks/replica_places.h"
@@ -171,8 +171,8 @@ class ReplicaTable : public std::enable_shared_from_this<ReplicaTable> {
   RepeatedLines refusals_;  // why replicas are not made here: the meta server asks for each, always
   absl::AnyInvocable<void(absl::Status)> all_closed_;
 
-  mutable std::shared_mutex routes_mutex_;
-  std::map<PartitionId, Route> routes_;  // guarded by routes_mutex_
+  mutable SharedMutex routes_mutex_;
+  std::map<PartitionId, Route> routes_ ABSL_GUARDED_BY(routes_mutex_);
 };
 
 }  // namespace arion

@@ -129,7 +129,7 @@ void AsioConnection::Send(std::string header, ReplyBody body) {
   const bool is_large = body.size() >= kWriteAtOnceBytes;
   bool schedule;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_ || given_up_) return;
     const size_t queued = queued_bytes_.load();
     if (queued > kBehindFactor * host_->options().queued_bytes_max * Factor() &&
@@ -152,7 +152,7 @@ bool AsioConnection::SendCall(uint64_t call, absl::Duration timeout, std::string
                               std::string body) {
   bool schedule;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (closed_) return false;
     deadlines_.Add(call, timeout, Now());
     schedule = QueueLocked(std::move(header), std::move(body));
@@ -186,11 +186,11 @@ void AsioConnection::Flush() {
 }
 
 AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
-  std::lock_guard writing(write_mutex_);
+  const MutexLock writing(write_mutex_);
   if (closed_ || !established_ || waiting_to_write_) return Written::kMoreLater;
   while (true) {
     if (first_piece_ == writing_.size()) {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       flush_scheduled_ = false;
       writing_ = outbox_.Take();
       first_piece_ = piece_offset_ = 0;
@@ -244,7 +244,7 @@ void AsioConnection::WaitToWrite() {
   socket_.async_wait(tcp::socket::wait_write,
                      [self = shared_from_this()](const std::error_code& failed) {
                        {
-                         std::lock_guard writing(self->write_mutex_);
+                         const MutexLock writing(self->write_mutex_);
                          self->waiting_to_write_ = false;
                        }
                        if (!failed) self->Flush();
@@ -523,7 +523,7 @@ void AsioConnection::Tick(Instant now) {
   if (outgoing_) {
     std::vector<uint64_t> due;
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       due = deadlines_.TakeDue(now, [&](uint64_t call) { return host_->calls().IsOver(call); });
     }
     for (uint64_t call : due)
@@ -568,8 +568,8 @@ void AsioConnection::Close(std::string_view why) {
   std::vector<uint64_t> calls;
   {
     // Whoever writes on another loop has counted what it wrote before the rest is struck off.
-    std::lock_guard writing(write_mutex_);
-    std::lock_guard lock(mutex_);
+    const MutexLock writing(write_mutex_);
+    const MutexLock lock(mutex_);
     if (closed_.exchange(true)) return;
     outbox_.Take();
     calls = deadlines_.TakeAll();

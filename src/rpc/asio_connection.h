@@ -11,11 +11,11 @@
 #include <asio/ip/tcp.hpp>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/mutex.h"
 #include "rpc/asio_transport.h"
 #include "rpc/byte_stream.h"
 #include "rpc/call_deadlines.h"
@@ -125,7 +125,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   bool Overloaded() const;
   bool IsTooFarBehind(size_t queued, Instant now) const;
   void CountBacklog(size_t before, size_t after);
-  bool QueueLocked(std::string header, ReplyBody body);
+  bool QueueLocked(std::string header, ReplyBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Established();
   void Read();
   void OnRead(const std::error_code& error, size_t n);
@@ -141,7 +141,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   void Flush();
   enum class Written { kAll, kMoreLater, kFailed };
   Written WriteOut(std::error_code* error);
-  size_t WriteSome(std::error_code* error);
+  size_t WriteSome(std::error_code* error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   void WaitToWrite();
   void OnAllWritten();
   bool OnOwnLoop() const { return host_->current_context() == &context_; }
@@ -164,17 +164,17 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   std::atomic<size_t> usual_answer_bytes_ = kUsualAtFirst;
   std::atomic<bool> paused_ = false;  // frames wait in the parser until the queues shrink
 
-  std::mutex mutex_;
-  Outbox outbox_;                 // guarded by mutex_
-  CallDeadlines deadlines_;       // guarded by mutex_
-  bool flush_scheduled_ = false;  // guarded by mutex_
-  bool given_up_ = false;         // guarded by mutex_; too far behind: about to be closed
+  Mutex mutex_;
+  Outbox outbox_ ABSL_GUARDED_BY(mutex_);
+  CallDeadlines deadlines_ ABSL_GUARDED_BY(mutex_);
+  bool flush_scheduled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool given_up_ ABSL_GUARDED_BY(mutex_) = false;  // too far behind: about to be closed
 
-  std::mutex write_mutex_;         // taken before mutex_; also held while the socket is closed
-  bool waiting_to_write_ = false;  // guarded by write_mutex_, like what follows
-  std::vector<Outbox::Piece> writing_;
-  size_t first_piece_ = 0;   // of writing_
-  size_t piece_offset_ = 0;  // in the first piece, if that is bytes
+  Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);  // also held while the socket is closed
+  bool waiting_to_write_ ABSL_GUARDED_BY(write_mutex_) = false;
+  std::vector<Outbox::Piece> writing_ ABSL_GUARDED_BY(write_mutex_);
+  size_t first_piece_ ABSL_GUARDED_BY(write_mutex_) = 0;   // of writing_
+  size_t piece_offset_ ABSL_GUARDED_BY(write_mutex_) = 0;  // in the first piece, if that is bytes
 
   std::atomic<bool> established_ = false;
   std::atomic<bool> tell_when_written_ = false;  // a session or our last words wait for it

@@ -6,11 +6,11 @@
 #include <asio/steady_timer.hpp>
 #include <atomic>
 #include <map>
-#include <mutex>
 #include <set>
 #include <utility>
 
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/status.h"
 #include "posix/posix_clock.h"
 #include "rpc/asio_connection.h"
@@ -128,9 +128,9 @@ class AsioTransport::Hub : public ConnectionHost, public std::enable_shared_from
   std::unique_ptr<asio::steady_timer> accept_pause_;     // on loop 0
   std::shared_ptr<BeaconSocket> beacons_;
 
-  std::mutex mutex_;
-  std::map<PeerLane, std::shared_ptr<AsioConnection>> outgoing_;  // guarded by mutex_
-  std::map<Endpoint, Pause> pauses_;                              // guarded by mutex_
+  Mutex mutex_;
+  std::map<PeerLane, std::shared_ptr<AsioConnection>> outgoing_ ABSL_GUARDED_BY(mutex_);
+  std::map<Endpoint, Pause> pauses_ ABSL_GUARDED_BY(mutex_);
 };
 
 // Hub.
@@ -255,7 +255,7 @@ void AsioTransport::Hub::PauseAccepting(std::string_view why) {
 }
 
 std::shared_ptr<AsioConnection> AsioTransport::Hub::OutgoingTo(Endpoint to, Lane lane) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (stopping_ || !to.IsValid()) return nullptr;
   std::shared_ptr<AsioConnection>& connection = outgoing_[{to, lane}];
   if (connection != nullptr && !connection->closed()) return connection;
@@ -323,18 +323,18 @@ void AsioTransport::Hub::Closed(const std::shared_ptr<AsioConnection>& connectio
   if (loop_states_[connection->loop()]->SetOf(*connection).erase(connection) > 0)
     stats_.connections.Add(-1);
   if (!connection->outgoing()) return;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto at = outgoing_.find({connection->peer(), connection->lane()});
   if (at != outgoing_.end() && at->second == connection) outgoing_.erase(at);
 }
 
 void AsioTransport::Hub::Connected(Endpoint peer) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   pauses_.erase(peer);
 }
 
 void AsioTransport::Hub::ConnectFailed(Endpoint peer) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto [at, first] = pauses_.emplace(peer, Pause{.next = options_.reconnect_pause});
   at->second.until = Now() + at->second.next;
   at->second.next = std::min(2 * at->second.next, options_.reconnect_pause_max);
@@ -379,7 +379,7 @@ void AsioTransport::Hub::TickAll(const ConnectionSet& connections, Instant now) 
 
 void AsioTransport::Hub::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (stopping_.exchange(true)) return;
   }
   loops_->RunOnEach([this](int loop) {

@@ -13,32 +13,32 @@ void OlderServers::SetPolicy(Policy policy) {
 }
 
 void OlderServers::SetMetaServers(const std::vector<Endpoint>& servers) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   meta_servers_ = {servers.begin(), servers.end()};
 }
 
 void OlderServers::SetListed(const std::vector<Endpoint>& servers) {
   const auto end = servers.begin() + static_cast<ptrdiff_t>(std::min(servers.size(), kServersMax));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   named_ = {servers.begin(), end};
   are_listed_.store(true, std::memory_order_release);
 }
 
 void OlderServers::Introduce(Endpoint server) {
   if (!server.IsValid()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (named_.size() < kServersMax) named_.insert(server);
 }
 
 bool OlderServers::Knows(Endpoint server) const {
   if (!are_let_in()) return false;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return meta_servers_.contains(server) || named_.contains(server);
 }
 
 void OlderServers::NoteHeard(Endpoint server) {
   const Instant now = clock_.Now();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   heard_[server] = now;
   if (heard_.size() > kServersMax)
     std::erase_if(heard_, [&](const auto& entry) { return now - entry.second > kHeardFor; });
@@ -47,7 +47,7 @@ void OlderServers::NoteHeard(Endpoint server) {
 std::vector<Endpoint> OlderServers::Heard() const {
   const Instant now = clock_.Now();
   std::vector<Endpoint> servers;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const auto& [server, at] : heard_)
     if (now - at <= kHeardFor) servers.push_back(server);
   return servers;
@@ -57,7 +57,7 @@ void OlderServers::NoteStranger() {
   if (!are_let_in() || !ask_) return;
   {
     const Instant now = clock_.Now();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (now < next_ask_) return;
     next_ask_ = now + kStrangerPause;
   }

@@ -20,18 +20,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/time/time.h>
 
 #include <atomic>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <set>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "env/clock.h"
 
 namespace arion {
@@ -72,7 +71,7 @@ class OlderServers {
   std::atomic<bool> are_listed_{false};
   const Clock& clock_;
   std::function<void()> ask_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::set<Endpoint> meta_servers_ ABSL_GUARDED_BY(mutex_);
   std::set<Endpoint> named_ ABSL_GUARDED_BY(mutex_);
   std::map<Endpoint, Instant> heard_ ABSL_GUARDED_BY(mutex_);

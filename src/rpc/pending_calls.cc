@@ -18,7 +18,7 @@ bool IsAckOf(std::string_view ack, std::string_view name) {
 
 void PendingCalls::Add(uint64_t id, std::string name, StrandPtr reply_on, Done done) {
   Shard& shard = ShardOf(id);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   shard.calls.emplace(id, Call{std::move(name), std::move(reply_on), std::move(done)});
 }
 
@@ -27,7 +27,7 @@ bool PendingCalls::FinishIf(uint64_t id, RpcResult result, Accepts accepts) {
   Call call;
   {
     Shard& shard = ShardOf(id);
-    std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     auto at = shard.calls.find(id);
     if (at == shard.calls.end() || !accepts(at->second)) return false;
     call = std::move(at->second);
@@ -50,7 +50,7 @@ bool PendingCalls::FinishNamed(uint64_t id, std::string_view ack_name, RpcResult
 
 bool PendingCalls::IsOver(uint64_t id) const {
   const Shard& shard = ShardOf(id);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   return !shard.calls.contains(id);
 }
 

@@ -9,10 +9,10 @@
 #include <absl/functional/any_invocable.h>
 
 #include <array>
-#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "env/strand.h"
 #include "rpc/transport.h"
 
@@ -36,8 +36,8 @@ class PendingCalls {
     Done done;
   };
   struct Shard {
-    mutable std::mutex mutex;
-    absl::flat_hash_map<uint64_t, Call> calls;  // guarded by mutex
+    mutable Mutex mutex;
+    absl::flat_hash_map<uint64_t, Call> calls ABSL_GUARDED_BY(mutex);
   };
   static constexpr size_t kShards = 16;
   Shard& ShardOf(uint64_t id) { return shards_[id % kShards]; }

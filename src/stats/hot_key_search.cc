@@ -37,7 +37,7 @@ DetectHotkeyResponse HotKeySearch::Answer(const DetectHotkeyRequest& request,
                                           const std::vector<HotKeys::Hot>& top, Instant now) {
   const char* const name = request.type == HotkeyType::kRead ? "READ" : "WRITE";
   const std::pair key(request.pid, request.type);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::erase_if(searches_, [&](const auto& entry) {
     return entry.second.found.empty() && now - entry.second.begun > kPatience;
   });

@@ -8,15 +8,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "messages/tool_messages.h"
 #include "stats/hot_keys.h"
 
@@ -40,7 +38,7 @@ class HotKeySearch {
     Instant begun;
     std::string found;  // empty: not yet
   };
-  std::mutex mutex_;
+  Mutex mutex_;
   std::map<std::pair<PartitionId, HotkeyType>, Search> searches_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -34,7 +34,7 @@ void HotKeys::Sample(KeyUse use, std::string_view hash_key, Instant now) {
   // The next one at a random distance: a fixed one would miss keys that come at a fixed beat.
   random_ ^= random_ << 13, random_ ^= random_ >> 7, random_ ^= random_ << 17;
   until_sample_ = 1 + static_cast<uint32_t>(random_ % (2 * kSampledOfRequests - 1));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Turn(now);
   uses_[static_cast<size_t>(use)].now.Add(hash_key.substr(0, kKeyBytesMax));
 }
@@ -54,7 +54,7 @@ void HotKeys::Turn(Instant now) {
 
 std::vector<HotKeys::Hot> HotKeys::Top(size_t keys_max, Instant now) const {
   std::vector<Hot> top;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (begun_ == Instant() || now - begun_ >= 2 * kWindow) return top;  // nothing lately
   const double seconds = std::max(
       1.0, absl::ToDoubleSeconds(now - begun_ + (has_before_ ? kWindow : absl::ZeroDuration())));

@@ -13,12 +13,12 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 
 namespace arion {
 
@@ -70,14 +70,14 @@ class HotKeys {
     KeySketch now, before;
   };
   void Sample(KeyUse use, std::string_view hash_key, Instant now);
-  void Turn(Instant now);
+  void Turn(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   uint32_t until_sample_ = 1;
   uint64_t random_;
-  mutable std::mutex mutex_;
-  std::array<Use, 2> uses_;  // guarded by mutex_
-  Instant begun_;            // of this window; guarded by mutex_
-  bool has_before_ = false;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::array<Use, 2> uses_ ABSL_GUARDED_BY(mutex_);
+  Instant begun_ ABSL_GUARDED_BY(mutex_);  // of this window
+  bool has_before_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace arion

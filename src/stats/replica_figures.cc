@@ -14,13 +14,13 @@ void AddTo(const std::array<uint64_t, N>& more, std::array<uint64_t, N>* sums) {
 }  // namespace
 
 void ReplicaFigures::SetPlace(std::string disk_tag, std::shared_ptr<const LogGauges> log) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   disk_ = std::move(disk_tag);
   log_ = std::move(log);
 }
 
 void ReplicaFigures::SetEngine(std::shared_ptr<const EngineMeter> engine) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (engine == engine_) return;
   if (engine_ != nullptr) AddTo(engine_->Counts(), &earlier_engines_);
   engine_ = std::move(engine);
@@ -52,7 +52,7 @@ ReplicaFigures::Now ReplicaFigures::Read(Instant now) const {
   read.uncommitted = since(uncommitted_since_.load(kRelaxed));
   const int64_t applied = applied_.load(kRelaxed);
   read.unapplied = std::max<int64_t>(0, committed_.load(kRelaxed) - applied);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   read.disk = disk_;
   if (log_ != nullptr) {
     read.log_files = log_->files.value();
@@ -69,7 +69,7 @@ ReplicaFigures::Counts ReplicaFigures::ReadCounts() const {
 }
 
 ReplicaFigures::EngineTotals ReplicaFigures::ReadEngineCounts() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EngineTotals totals = earlier_engines_;
   if (engine_ != nullptr) AddTo(engine_->Counts(), &totals);
   return totals;
@@ -79,7 +79,7 @@ EngineFigures ReplicaFigures::ReadEngine() const {
   std::shared_ptr<const EngineMeter> engine;
   EngineTotals earlier;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     engine = engine_;
     earlier = earlier_engines_;
   }

@@ -9,11 +9,11 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "engine/engine_figures.h"
 #include "messages/configuration.h"
 #include "pacifica/invariants.h"
@@ -90,11 +90,11 @@ class ReplicaFigures {
   std::atomic<int64_t> committed_{0};
   std::atomic<int64_t> applied_{0};
 
-  mutable std::mutex mutex_;
-  std::string disk_;                           // guarded by mutex_, as the rest
-  std::shared_ptr<const LogGauges> log_;       // may be null
-  std::shared_ptr<const EngineMeter> engine_;  // may be null
-  EngineTotals earlier_engines_{};
+  mutable Mutex mutex_;
+  std::string disk_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const LogGauges> log_ ABSL_GUARDED_BY(mutex_);       // may be null
+  std::shared_ptr<const EngineMeter> engine_ ABSL_GUARDED_BY(mutex_);  // may be null
+  EngineTotals earlier_engines_ ABSL_GUARDED_BY(mutex_){};
 };
 
 }  // namespace arion

@@ -124,7 +124,7 @@ void RequestBook::Sums::Add(const RequestStats& stats) {
 
 std::shared_ptr<RequestStats> RequestBook::Open(PartitionId pid, const std::string& table) {
   auto stats = std::make_shared<RequestStats>(static_cast<uint64_t>(pid.packed()));
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   TableEntry& entry = tables_[pid.app_id];
   entry.name = table;
   entry.partitions[pid.index] = stats;
@@ -133,12 +133,12 @@ std::shared_ptr<RequestStats> RequestBook::Open(PartitionId pid, const std::stri
 }
 
 void RequestBook::Rename(int32_t app_id, const std::string& table) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   tables_[app_id].name = table;
 }
 
 void RequestBook::Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   TableEntry& entry = tables_[pid.app_id];
   entry.gone.Add(*stats);
   const auto it = entry.partitions.find(pid.index);
@@ -146,7 +146,7 @@ void RequestBook::Close(PartitionId pid, const std::shared_ptr<RequestStats>& st
 }
 
 void RequestBook::ForgetGone(Instant now) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (auto it = tables_.begin(); it != tables_.end();) {
     TableEntry& entry = it->second;
     if (!entry.partitions.empty())
@@ -160,7 +160,7 @@ void RequestBook::ForgetGone(Instant now) {
 }
 
 std::vector<RequestBook::Member> RequestBook::Members() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return MembersLocked();
 }
 
@@ -186,7 +186,7 @@ std::vector<RequestBook::Row> RequestBook::Read(Level level) const {
   };
   std::vector<Member> members;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     members = MembersLocked();
     if (level == Level::kServer) row_of("", kWholeTable).Add(forgotten_);
     for (const auto& [app_id, entry] : tables_)

@@ -17,7 +17,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +27,7 @@
 #include "base/ids.h"
 #include "base/instant.h"
 #include "base/latency_buckets.h"
+#include "base/mutex.h"
 #include "stats/hot_keys.h"
 #include "stats/replica_figures.h"
 
@@ -181,11 +181,11 @@ class RequestBook {
     std::optional<Instant> empty_since;  // as ForgetGone saw it
   };
 
-  std::vector<Member> MembersLocked() const;
+  std::vector<Member> MembersLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  mutable std::mutex mutex_;
-  std::map<int32_t, TableEntry> tables_;  // guarded by mutex_
-  Sums forgotten_;                        // of tables; guarded by mutex_
+  mutable Mutex mutex_;
+  std::map<int32_t, TableEntry> tables_ ABSL_GUARDED_BY(mutex_);
+  Sums forgotten_ ABSL_GUARDED_BY(mutex_);  // of tables
 };
 
 }  // namespace arion

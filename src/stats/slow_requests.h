@@ -9,13 +9,13 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error_code.h"
 #include "base/ids.h"
+#include "base/mutex.h"
 #include "stats/request_stats.h"
 
 namespace arion {
@@ -42,20 +42,20 @@ class SlowRequests {
   void SetKeptFrom(absl::Duration least) { kept_from_nanos_ = absl::ToInt64Nanoseconds(least); }
 
   void Add(SlowRequest request) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (last_.size() == kKept) last_.pop_front();
     last_.push_back(std::move(request));
   }
   // Oldest first.
   std::vector<SlowRequest> Last() const {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     return {last_.begin(), last_.end()};
   }
 
  private:
   std::atomic<int64_t> kept_from_nanos_{0};
-  mutable std::mutex mutex_;
-  std::deque<SlowRequest> last_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::deque<SlowRequest> last_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

@@ -6,17 +6,17 @@
 namespace arion {
 
 std::shared_ptr<void> VerificationBook::TryTake() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (running_ >= kAtOnce) return nullptr;
   ++running_;
   return {this, [self = shared_from_this()](void*) {
-            const std::lock_guard lock(self->mutex_);
+            const MutexLock lock(self->mutex_);
             --self->running_;
           }};
 }
 
 void VerificationBook::Ended(PartitionId pid, const VerifyReplicasResponse& result) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   entries_[pid] = {.last = result, .is_present = true};
   const auto kind = static_cast<size_t>(result.verdict);
   if (kind < counts_.ended.size()) ++counts_.ended[kind];
@@ -24,25 +24,25 @@ void VerificationBook::Ended(PartitionId pid, const VerifyReplicasResponse& resu
 }
 
 VerifyReplicasResponse VerificationBook::Last(PartitionId pid) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = entries_.find(pid);
   return it == entries_.end() ? VerifyReplicasResponse() : it->second.last;
 }
 
 void VerificationBook::NotPrimaryAnyMore(PartitionId pid) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto it = entries_.find(pid); it != entries_.end()) it->second.is_present = false;
 }
 
 std::optional<ContentVerdictKind> VerificationBook::VerdictOf(PartitionId pid) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto it = entries_.find(pid);
   if (it == entries_.end() || !it->second.is_present) return std::nullopt;
   return it->second.last.verdict;
 }
 
 VerificationBook::Counts VerificationBook::Now() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Counts counts = counts_;
   counts.set_aside = set_aside_.value();
   counts.undecided_now = std::count_if(entries_.begin(), entries_.end(), [](const auto& entry) {

@@ -4,7 +4,6 @@
 // Threads   Thread-safe. SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
 #include <absl/time/time.h>
 
 #include <array>
@@ -12,10 +11,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include "base/counter.h"
+#include "base/mutex.h"
 #include "messages/verification_messages.h"
 
 namespace arion {
@@ -57,7 +56,7 @@ class VerificationBook : public std::enable_shared_from_this<VerificationBook> {
   };
   std::atomic<int64_t> interval_seconds_{0};
   Counter set_aside_;
-  mutable std::mutex mutex_;
+  mutable Mutex mutex_;
   std::map<PartitionId, Entry> entries_ ABSL_GUARDED_BY(mutex_);
   Counts counts_ ABSL_GUARDED_BY(mutex_);
   int running_ ABSL_GUARDED_BY(mutex_) = 0;

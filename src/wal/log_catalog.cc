@@ -45,7 +45,7 @@ void LogCatalog::CheckIsNext(const DurableBlock& block) const {
 }
 
 void LogCatalog::Add(const DurableBlock& block) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CheckIsNext(block);
   std::vector<LogFileEntry>& files = content_.files;
   if (block.at.position == 0) {
@@ -65,7 +65,7 @@ void LogCatalog::Add(const DurableBlock& block) {
 }
 
 void LogCatalog::StartAnew(int64_t valid_start_offset, Decree max_decree) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CHECK_GE(valid_start_offset, content_.valid_start_offset) << "log_catalog/C4";
   if (!content_.files.empty())
     CHECK_GE(valid_start_offset, content_.files.back().end_offset()) << "log_catalog/C4";
@@ -74,7 +74,7 @@ void LogCatalog::StartAnew(int64_t valid_start_offset, Decree max_decree) {
 }
 
 std::vector<std::string> LogCatalog::DropOldest(size_t count) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   CHECK(count == 0 || count < content_.files.size())
       << "log_catalog/C5: " << count << " files dropped";
   const auto end = content_.files.begin() + static_cast<ptrdiff_t>(count);
@@ -90,13 +90,13 @@ std::vector<std::string> LogCatalog::DropOldest(size_t count) {
 }
 
 bool LogCatalog::Covers(Decree first) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return first > RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree);
 }
 
 size_t LogCatalog::CountUnneeded(const LogNeeds& needs, const LogReserve& reserve) const {
   const int64_t now = clock_.WallMicros() / 1000000;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return CountDroppable(content_.files, needs, reserve, content_.valid_start_offset, now);
 }
 
@@ -112,7 +112,7 @@ size_t LogCatalog::FirstFileFor(Decree first) const {
 }
 
 ReplayWork LogCatalog::WorkAbove(Decree applied) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t i = FirstFileFor(applied + 1);
   if (i == content_.files.size() || content_.max_decree <= applied) return {};
   const LogFileEntry& file = content_.files[i];
@@ -133,18 +133,18 @@ size_t LogCatalog::Find(int64_t index) const {
 }
 
 bool LogCatalog::Holds(const LogFileName& file) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return Find(file.index) < content_.files.size();
 }
 
 std::optional<LogFileEntry> LogCatalog::Newest() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (content_.files.empty()) return std::nullopt;
   return content_.files.back();
 }
 
 std::vector<std::string> LogCatalog::FileNames() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const LogFileEntry& file : content_.files) names.push_back(file.file_name);
   return names;
@@ -165,7 +165,7 @@ LogCatalog::Piece LogCatalog::PieceOf(const LogFileEntry& file, LogIndex::Entry 
 }
 
 absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::Begin(Decree first) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (first <= RetainedAbove(content_.files, content_.valid_start_offset, content_.max_decree))
     return absl::OutOfRangeError(
         absl::StrCat("decree ", first.value(), " was dropped from the log"));
@@ -178,7 +178,7 @@ absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::Begin(Decree first)
 
 absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::After(const Piece& piece) const {
   if (piece.name.index == piece.last_file) return std::nullopt;
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t next = Find(piece.name.index + 1);
   if (next == content_.files.size())
     return absl::OutOfRangeError(
@@ -191,13 +191,13 @@ absl::StatusOr<std::optional<LogCatalog::Piece>> LogCatalog::After(const Piece& 
 }
 
 LogIndex LogCatalog::IndexOf(const LogFileName& file) const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t found = Find(file.index);
   return found == content_.files.size() ? LogIndex{} : content_.files[found].index;
 }
 
 void LogCatalog::SetIndex(const LogFileName& file, LogIndex index) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const size_t found = Find(file.index);
   if (found == content_.files.size()) return;
   CHECK_LE(index.end(), content_.files[found].content_bytes) << "log_catalog/C3";

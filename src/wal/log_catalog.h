@@ -17,13 +17,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/mutex.h"
 #include "env/clock.h"
 #include "wal/log_gauges.h"
 #include "wal/log_index.h"
@@ -89,19 +89,19 @@ class LogCatalog {
 
  private:
   // Of what `block` adds: log_catalog/C1 and log_catalog/C2.
-  void CheckIsNext(const DurableBlock& block) const;
+  void CheckIsNext(const DurableBlock& block) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Of the newest file; gauges.
-  void Check() const;
+  void Check() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Where the file with this index of its name is in files; files.size(): it is not there.
-  size_t Find(int64_t index) const;
+  size_t Find(int64_t index) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // Index in files of where decrees >= first begin; files.size(): nowhere.
-  size_t FirstFileFor(Decree first) const;
+  size_t FirstFileFor(Decree first) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Piece PieceOf(const LogFileEntry& file, LogIndex::Entry from, int64_t valid_start_offset,
                 int64_t last_file) const;
 
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  Content content_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  Content content_ ABSL_GUARDED_BY(mutex_);
   const std::shared_ptr<LogGauges> gauges_ = std::make_shared<LogGauges>();
 };
 

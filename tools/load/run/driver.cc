@@ -31,7 +31,7 @@ Driver::Driver(World world, Next next, DriverOptions options)
 }
 
 void Driver::Begin() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   begin_ = world_.clock.Now();
 }
 
@@ -67,7 +67,7 @@ void Driver::EndAt(Instant now) {
 }
 
 Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const Instant now = world_.clock.Now();
   if (HasEnded(now) || room_[lane] == 0) return nullptr;
   Instant intended = now;
@@ -97,46 +97,46 @@ Driver::UnderWayPtr Driver::TakeNext(size_t lane) {
 }
 
 Instant Driver::NextStart() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (HasEnded(world_.clock.Now()) || !options_.pacing) return Instant::InfiniteFuture();
   const bool has_room = std::any_of(room_.begin(), room_.end(), [](int64_t r) { return r > 0; });
   return has_room ? begin_ + options_.pacing->StartOf(started_) : Instant::InfiniteFuture();
 }
 
 void Driver::Stop() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   EndAt(world_.clock.Now());
 }
 
 bool Driver::IsIdle() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return HasEnded(world_.clock.Now()) && under_way_ == 0;
 }
 
 std::optional<Instant> Driver::ended_at() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return ended_at_;
 }
 
 int64_t Driver::started() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return started_;
 }
 
 absl::Duration Driver::Delay() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!options_.pacing || ended_at_) return absl::ZeroDuration();
   return std::max(absl::ZeroDuration(),
                   world_.clock.Now() - (begin_ + options_.pacing->StartOf(started_)));
 }
 
 Driver::Lateness Driver::lateness() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return lateness_;
 }
 
 int64_t Driver::Behind() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!options_.pacing) return 0;
   const absl::Duration now = world_.clock.Now() - begin_;
   const int64_t meant = std::min(
@@ -289,11 +289,11 @@ void Driver::End(const UnderWayPtr& work, const absl::Status& status) {
                              status);
   const size_t lane = work->lane;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ++room_[lane];
   }
   LaunchOn(lane);
-  std::lock_guard lock(mutex_);  // the last touch of this
+  const MutexLock lock(mutex_);  // the last touch of this
   --under_way_;
 }
 

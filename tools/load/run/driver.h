@@ -19,10 +19,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/mutex.h"
 #include "env/clock.h"
 #include "tools/load/run/measurements.h"
 #include "tools/load/run/pacing.h"
@@ -85,8 +85,8 @@ class Driver {
 
   void LaunchOn(size_t lane);
   UnderWayPtr TakeNext(size_t lane);
-  bool HasEnded(Instant now);
-  void EndAt(Instant now);
+  bool HasEnded(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndAt(Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Start(const UnderWayPtr& work);
   void StartRead(const UnderWayPtr& work);
   void StartPut(const UnderWayPtr& work);
@@ -112,13 +112,13 @@ class Driver {
   const DriverOptions options_;
 
   std::atomic<size_t> next_lane_ = 0;
-  std::mutex mutex_;  // guards all below
-  Instant begin_;
-  int64_t started_ = 0;
-  Lateness lateness_;
-  std::optional<Instant> ended_at_;
-  std::vector<int64_t> room_;  // by lane: threads that are free
-  int64_t under_way_ = 0;
+  Mutex mutex_;
+  Instant begin_ ABSL_GUARDED_BY(mutex_);
+  int64_t started_ ABSL_GUARDED_BY(mutex_) = 0;
+  Lateness lateness_ ABSL_GUARDED_BY(mutex_);
+  std::optional<Instant> ended_at_ ABSL_GUARDED_BY(mutex_);
+  std::vector<int64_t> room_ ABSL_GUARDED_BY(mutex_);  // by lane: threads that are free
+  int64_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace arion::load

@@ -41,7 +41,7 @@ Measurements::Measurements(size_t slots) {
 
 void Measurements::Record(size_t slot, const Sample& sample, const absl::Status& status) {
   Slot& mine = *slots_[slot];
-  std::lock_guard lock(mine.mutex);
+  const MutexLock lock(mine.mutex);
   KindTally& kind = mine.tally.kinds[static_cast<size_t>(sample.kind)];
   if (!status.ok() && !absl::IsNotFound(status)) {
     ++kind.errors[status.code()];
@@ -58,7 +58,7 @@ Tally Measurements::Take() {
   for (const std::unique_ptr<Slot>& slot : slots_) {
     Tally taken;
     {
-      std::lock_guard lock(slot->mutex);
+      const MutexLock lock(slot->mutex);
       std::swap(taken, slot->tally);
     }
     all.Add(taken);

@@ -13,10 +13,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "tools/load/run/latency_histogram.h"
 #include "tools/load/workload/workload.h"
 
@@ -59,8 +59,8 @@ class Measurements {
 
  private:
   struct Slot {
-    std::mutex mutex;
-    Tally tally;  // guarded by mutex
+    Mutex mutex;
+    Tally tally ABSL_GUARDED_BY(mutex);
   };
   std::vector<std::unique_ptr<Slot>> slots_;
 };

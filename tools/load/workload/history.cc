@@ -48,7 +48,7 @@ void History::Add(const Entry& entry) {
     out.Null();
   }
   out.EndObject();
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!status_.ok()) return;
   errno = 0;
   file_.write(buffer.GetString(), static_cast<std::streamsize>(buffer.GetSize()));
@@ -58,7 +58,7 @@ void History::Add(const Entry& entry) {
 }
 
 absl::Status History::Close() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   errno = 0;
   if (status_.ok() && !file_.flush()) {
     status_ = absl::UnavailableError(absl::StrCat("can't write ", path_, ": ", strerror(errno)));

@@ -14,12 +14,12 @@
 
 #include <cstdint>
 #include <fstream>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "tools/load/workload/operations.h"
 
 namespace arion::load {
@@ -43,9 +43,9 @@ class History {
 
  private:
   const std::string path_;
-  std::mutex mutex_;
-  std::ofstream file_;   // guarded by mutex_
-  absl::Status status_;  // guarded by mutex_
+  Mutex mutex_;
+  std::ofstream file_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion::load

@@ -21,7 +21,7 @@ std::string_view NameOf(Violation::Type type) {
 
 void Ledger::WriteBegins(const Write& write, Instant now) {
   Shard& shard = ShardOf(write.record);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   Candidate candidate{.sequence = write.sequence, .began = now, .means = write.means};
   // TTLs count whole seconds of a wall clock: one may end up to a second early.
   if (write.ttl != absl::InfiniteDuration())
@@ -32,7 +32,7 @@ void Ledger::WriteBegins(const Write& write, Instant now) {
 void Ledger::WriteEnds(int64_t record, int64_t sequence, WriteOutcome outcome, Instant now) {
   if (outcome == WriteOutcome::kUnknown) return;
   Shard& shard = ShardOf(record);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   Record& entry = shard.records[record];
   auto candidate = std::find_if(entry.candidates.begin(), entry.candidates.end(),
                                 [&](const Candidate& c) { return c.sequence == sequence; });
@@ -47,13 +47,13 @@ void Ledger::WriteEnds(int64_t record, int64_t sequence, WriteOutcome outcome, I
 
 void Ledger::ReadBegins(int64_t record, Instant now) {
   Shard& shard = ShardOf(record);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   shard.records[record].reads.push_back(now);
 }
 
 void Ledger::ReadEnds(const Read& read, std::optional<std::string_view> value, Instant now) {
   Shard& shard = ShardOf(read.record);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   Record& record = shard.records[read.record];
   ++shard.verdict.reads;
   if (read.time == ReadTime::kAfterRun) record.is_checked = true;
@@ -80,7 +80,7 @@ void Ledger::ReadEnds(const Read& read, std::optional<std::string_view> value, I
 
 void Ledger::ReadEndsWithout(const Read& read) {
   Shard& shard = ShardOf(read.record);
-  std::lock_guard lock(shard.mutex);
+  const MutexLock lock(shard.mutex);
   EndRead(shard.records[read.record], read.began);
 }
 
@@ -158,7 +158,7 @@ bool Ledger::IsWritten(const Record& record) {
 std::vector<int64_t> Ledger::Records() const {
   std::vector<int64_t> records;
   for (const Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     for (const auto& [number, record] : shard.records) {
       if (IsWritten(record)) records.push_back(number);
     }
@@ -170,7 +170,7 @@ std::vector<int64_t> Ledger::Records() const {
 Ledger::Verdict Ledger::verdict() const {
   Verdict all;
   for (const Shard& shard : shards_) {
-    std::lock_guard lock(shard.mutex);
+    const MutexLock lock(shard.mutex);
     all.reads += shard.verdict.reads;
     for (const auto& [number, record] : shard.records)
       if (IsWritten(record) && !record.is_checked) ++all.unchecked;

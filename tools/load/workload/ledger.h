@@ -18,12 +18,12 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/instant.h"
+#include "base/mutex.h"
 #include "tools/load/workload/value_codec.h"
 
 namespace arion::load {
@@ -95,9 +95,9 @@ class Ledger {
     bool is_checked = false;     // a read after the run was judged
   };
   struct Shard {
-    mutable std::mutex mutex;
-    absl::flat_hash_map<int64_t, Record> records;  // guarded by mutex, as all below
-    Verdict verdict;
+    mutable Mutex mutex;
+    absl::flat_hash_map<int64_t, Record> records ABSL_GUARDED_BY(mutex);
+    Verdict verdict ABSL_GUARDED_BY(mutex);
   };
   static constexpr int64_t kBefore = -1;
   static constexpr Instant kLongAgo = Instant(INT64_MIN);
@@ -110,8 +110,8 @@ class Ledger {
   static void EndRead(Record& record, Instant began);
   bool Fits(const Candidate& candidate, const std::optional<Stamp>& stamp, Instant now) const;
   void Judge(Shard& shard, Record& record, const Read& read, const std::optional<Stamp>& stamp,
-             Instant now);
-  static void Note(Shard& shard, Violation violation);
+             Instant now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
+  static void Note(Shard& shard, Violation violation) ABSL_EXCLUSIVE_LOCKS_REQUIRED(shard.mutex);
 
   const uint64_t run_;
   std::array<Shard, kShards> shards_;

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 
+#include "base/mutex.h"
 #include "base/status.h"
 #include "tools/shell/arguments.h"
 #include "tools/shell/progress.h"
@@ -30,41 +29,48 @@ class Writes {
   ~Writes() { AwaitAll(); }
 
   void Begin() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return under_way_ < at_once_; });
+    MutexLock lock(mutex_);
+    changed_.Wait(mutex_,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return under_way_ < at_once_; });
     ++under_way_;
   }
   enum class Effect { kWritten, kSkipped };
   void End(const absl::StatusOr<Effect>& effect) {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     --under_way_;
     if (!effect.ok()) {
       if (first_error_.ok()) first_error_ = effect.status();
     } else {
       ++(*effect == Effect::kWritten ? written_ : skipped_);
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   void AwaitAll() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return under_way_ == 0; });
+    MutexLock lock(mutex_);
+    changed_.Wait(mutex_,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return under_way_ == 0; });
   }
-  absl::Status first_error() const { return Locked(first_error_); }
-  int64_t written() const { return Locked(written_); }
-  int64_t skipped() const { return Locked(skipped_); }
+  absl::Status first_error() const {
+    const MutexLock lock(mutex_);
+    return first_error_;
+  }
+  int64_t written() const {
+    const MutexLock lock(mutex_);
+    return written_;
+  }
+  int64_t skipped() const {
+    const MutexLock lock(mutex_);
+    return skipped_;
+  }
 
  private:
-  template <class T>
-  T Locked(const T& value) const {
-    const std::lock_guard lock(mutex_);
-    return value;
-  }
   const int at_once_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  int under_way_ = 0;  // guarded by mutex_, as the rest
-  int64_t written_ = 0, skipped_ = 0;
-  absl::Status first_error_;
+  mutable Mutex mutex_;
+  ConditionVariable changed_;
+  int under_way_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t written_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t skipped_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status first_error_ ABSL_GUARDED_BY(mutex_);
 };
 
 // How many records pass the filters; nullopt: Ctrl-C.
