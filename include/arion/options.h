@@ -1,10 +1,15 @@
-// What operations take and give: options structs for designated initialisers, checks, filters, rows.
+// What operations take and return: options, keys, filters, checks and rows, as plain structs for
+// designated initialisers.
 //
-// Shapes    Keys and values are any bytes. Hash key <= 65534 bytes, and not empty where the operation
-//           works on several records of one hash key. Views in arguments need to live only until the
-//           call returns, asynchronous calls included.
-// Units     A TTL counts from the call, by the caller's clock, in whole seconds (rounded up); it ends
-//           in 2084 at the latest. InfiniteDuration: never expires (or the table's own default).
+//   table->Put("user1", "name", "Ann", {.ttl = absl::Hours(24), .timeout = absl::Seconds(1)});
+//   table->MultiGet("user1", {.range = {.start = "a", .stop = "m"}, .count_max = 100});
+//
+// Shapes    Keys and values are any bytes. Hash key <= 65534 bytes, and not empty where the
+//           operation works on several records of one hash key. Views in arguments need to live
+//           only until the call returns, asynchronous calls included.
+// Units     A TTL counts from the call, by the caller's clock, in whole seconds (rounded up). It
+//           must be above zero and end in 2084 at the latest. InfiniteDuration: the record never
+//           expires, or after the table's own default TTL.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,125 +27,175 @@
 namespace arion {
 inline namespace client_v1 {
 
+// The longest hash key. Sort keys and values are bounded by the size of a request only.
 inline constexpr size_t kHashKeyLimitBytes = 65534;
 
 // In every options struct: `timeout` of this operation, all its retries included; none: the client's.
 
+// Options of reads. Here and in all options below, `timeout` bounds the operation with all its
+// retries; without a value the client's own timeout counts.
 struct ReadOptions {
   std::optional<absl::Duration> timeout = {};
-  // When the primary has not answered after this long, a secondary is asked too, and the first answer
-  // counts: it may be older than what was acknowledged.
+  // When the primary has not answered after this long, a secondary is asked too, and the first good
+  // answer counts. A secondary's answer may be older than what was acknowledged: set this only
+  // where stale data are acceptable. Infinite: no secondary is asked.
   absl::Duration backup_after = absl::InfiniteDuration();
 };
 
+// Options of removes.
 struct WriteOptions {
   std::optional<absl::Duration> timeout = {};
-  std::optional<WriteRetries> write_retries = {};  // none: the client's
-};
-
-struct PutOptions {
-  absl::Duration ttl = absl::InfiniteDuration();
-  std::optional<absl::Duration> timeout = {};
+  // No value: as ClientOptions::write_retries.
   std::optional<WriteRetries> write_retries = {};
 };
 
+// Options of writes that store values.
+struct PutOptions {
+  // The lifetime of each record written.
+  absl::Duration ttl = absl::InfiniteDuration();
+  std::optional<absl::Duration> timeout = {};
+  // No value: as ClientOptions::write_retries.
+  std::optional<WriteRetries> write_retries = {};
+};
+
+// Options of Incr. It has no `write_retries`: it is never sent again once it may have happened.
 struct IncrOptions {
-  std::optional<absl::Duration> ttl = {};  // none: the record keeps what it has
+  // The record's new lifetime. No value: the record keeps the expiry time it has.
+  std::optional<absl::Duration> ttl = {};
   std::optional<absl::Duration> timeout = {};
 };
 
 // ---- keys, records ----
 
+// Names a record. The hash key chooses the partition; within a hash key records are ordered by sort
+// key. An empty hash key is allowed here: then the sort key chooses the partition.
 struct Key {
   std::string_view hash_key;
   std::string_view sort_key;
 };
 
+// A record to be written, with its whole key.
 struct RowToPut {
   std::string_view hash_key;
   std::string_view sort_key;
   std::string_view value;
 };
 
-struct SortKeyValue {  // to be put under a hash key given beside
+// A record to be written under a hash key that is given beside it.
+struct SortKeyValue {
   std::string_view sort_key;
   std::string_view value;
 };
 
-struct Row {  // that was read
+// A record that was read. It owns its bytes.
+struct Row {
   std::string hash_key;
   std::string sort_key;
+  // Empty where the options say Values::kOmit.
   std::string value;
-  std::optional<absl::Time> expires;  // only where it was asked for: InfiniteFuture = never
+  // When the record expires; InfiniteFuture: never. Present only in scans with
+  // ExpiryTimes::kReturn.
+  std::optional<absl::Time> expires;
 };
 
 // ---- which records, and what of them ----
 
+// Whether a bound itself belongs to the range.
 enum class Bound { kInclusive, kExclusive };
 
+// The sort keys between two bounds, compared as unsigned bytes. The default is all of them.
 struct SortKeyRange {
+  // Empty: from the first sort key.
   std::string_view start = {};
-  std::string_view stop = {};  // empty: to the last one
+  // Empty: to the last sort key, whatever stop_bound says.
+  std::string_view stop = {};
   Bound start_bound = Bound::kInclusive;
   Bound stop_bound = Bound::kExclusive;
 };
 
+// Which keys pass. The server filters, so that other rows do not travel. A prefix of sort keys in
+// Scan narrows the range that is read; all other filters read every record in the range.
 struct KeyFilter {
+  // Where in the key `pattern` must occur.
   enum class Match { kAll, kAnywhere, kPrefix, kPostfix };
   Match match = Match::kAll;
-  std::string_view pattern = {};  // empty: all pass
+  // Any bytes, compared as they are. Empty: every key passes.
+  std::string_view pattern = {};
 
   static KeyFilter Anywhere(std::string_view pattern) { return {Match::kAnywhere, pattern}; }
   static KeyFilter Prefix(std::string_view pattern) { return {Match::kPrefix, pattern}; }
   static KeyFilter Postfix(std::string_view pattern) { return {Match::kPostfix, pattern}; }
 };
 
-enum class Values { kReturn, kOmit };  // kOmit: keys only, values come back empty
+// Whether values are returned. kOmit: only keys travel; values come back empty.
+enum class Values { kReturn, kOmit };
+// Whether Row::expires is filled.
 enum class ExpiryTimes { kReturn, kOmit };
 
+// Options of MultiGet and MultiGetKeys: which records of one hash key, and how many of them.
 struct MultiGetOptions {
+  // `range`, `sort_key_filter` and `from` have no meaning in MultiGetKeys.
   SortKeyRange range = {};
   KeyFilter sort_key_filter = {};
-  int32_t count_max = 0;  // 0: the server's limit
-  int32_t bytes_max =
-      0;  // of sort keys and values; the row that crosses it is still there. 0: the server's
+  // At most this many rows. 0: the server's own limit, which holds in any case.
+  int32_t count_max = 0;
+  // At most this many bytes of sort keys and values. The row that crosses the limit is still
+  // returned. 0: the server's own limit.
+  int32_t bytes_max = 0;
+  // Which end of the range fills the limits first.
   enum class From { kStart, kStop };
-  From from = From::kStart;  // which rows fit into the limits; their order is ascending in any case
+  // kStop returns the last rows that fit. The rows are in ascending order in any case.
+  From from = From::kStart;
   Values values = Values::kReturn;
   std::optional<absl::Duration> timeout = {};
-  absl::Duration backup_after = absl::InfiniteDuration();  // ReadOptions
+  // As ReadOptions::backup_after.
+  absl::Duration backup_after = absl::InfiniteDuration();
 };
 
+// One answer of bounded size.
 struct MultiGetResult {
-  std::vector<Row> rows;    // by sort key
-  bool is_complete = true;  // false: a limit was met, there may be more
+  // Ascending by sort key. Of MultiGetKeys: in the order of the keys asked for.
+  std::vector<Row> rows;
+  // False: a limit was met, and there may be more rows in the range.
+  bool is_complete = true;
 };
 
-struct ScanOptions {  // of one hash key
+// Options of Scan and Count: the records of one hash key.
+struct ScanOptions {
   SortKeyRange range = {};
   KeyFilter sort_key_filter = {};
   Values values = Values::kReturn;
   ExpiryTimes expiry_times = ExpiryTimes::kOmit;
-  int32_t batch_size = 0;                      // rows an answer; 0: the server's limit
-  std::optional<absl::Duration> timeout = {};  // of each batch
+  // At most this many rows in one answer. 0: the server's own limit.
+  int32_t batch_size = 0;
+  // Of each batch, not of the whole scan.
+  std::optional<absl::Duration> timeout = {};
 };
 
-struct TableScanOptions {  // of a whole table: partition by partition, in each by raw key
+// Options of ScanTable and CountTable: all records of a table. They come partition by partition,
+// and within a partition in the order of their raw keys (the hash key's length, hash key, sort
+// key).
+struct TableScanOptions {
   KeyFilter hash_key_filter = {};
   KeyFilter sort_key_filter = {};
   Values values = Values::kReturn;
   ExpiryTimes expiry_times = ExpiryTimes::kOmit;
   int32_t batch_size = 0;
   std::optional<absl::Duration> timeout = {};
-  // Only part `part` of `parts`: together they are the whole table, no row twice.
+  // Reads only the part with this number, 0 <= part < parts. All parts together are the whole
+  // table, and no record is in two of them. A part is a set of partitions, so more parts than
+  // partitions leave some parts empty.
   int32_t part = 0;
   int32_t parts = 1;
 };
 
 // ---- conditional writes ----
 
-// What a value is tested for. A missing record passes kNone, kNotExist and kNotExistOrEmpty only.
-// Numbers are decimal, 0x... or 0...; a value or operand that is none is InvalidArgument.
+// What the value of a record is tested for before a conditional write. A record that is missing
+// passes kNone, kNotExist and kNotExistOrEmpty only.
+//
+// Numbers are decimal, hexadecimal (0x...) or octal (0...). A value or an operand that is not a
+// number makes the operation InvalidArgument. The values of the enumerators travel on the wire.
 struct Check {
   enum class Type : int32_t {
     kNone = 0,
@@ -163,30 +218,38 @@ struct Check {
     kNumberGreater,
   };
   Type type = Type::kNone;
-  std::string_view operand = {};  // from kContains on
+  // Used by kContains and all that follow it.
+  std::string_view operand = {};
 
   static Check NotExist() { return {Type::kNotExist, {}}; }
   static Check Exist() { return {Type::kExist, {}}; }
   static Check Equals(std::string_view value) { return {Type::kBytesEqual, value}; }
 };
 
+// Whether CheckOutcome::value is filled.
 enum class CheckedValue { kReturn, kOmit };
 
+// "If the record `check_sort_key` passes `check`, write this one." Atomic: no other write to the
+// hash key comes between the check and the write.
 struct CheckedSet {
   std::string_view hash_key = {};
   std::string_view check_sort_key = {};
   Check check = {};
-  std::optional<std::string_view> set_sort_key = {};  // none: the checked one
+  // The record that is written. No value: the one that was checked.
+  std::optional<std::string_view> set_sort_key = {};
+  // Its new value and lifetime.
   std::string_view set_value = {};
   absl::Duration ttl = absl::InfiniteDuration();
   CheckedValue checked_value = CheckedValue::kOmit;
   std::optional<absl::Duration> timeout = {};
 };
 
+// One change of CheckAndMutate. Make it with Put or Remove.
 struct SortKeyMutation {
   enum class Kind { kPut, kRemove };
   Kind kind = Kind::kPut;
   std::string_view sort_key = {};
+  // Of Kind::kPut only, as `ttl`.
   std::string_view value = {};
   absl::Duration ttl = absl::InfiniteDuration();
 
@@ -197,19 +260,24 @@ struct SortKeyMutation {
   static SortKeyMutation Remove(std::string_view sort_key) { return {Kind::kRemove, sort_key, {}}; }
 };
 
+// "If the record `check_sort_key` passes `check`, make these changes." Atomic as CheckedSet.
 struct CheckedMutations {
   std::string_view hash_key = {};
   std::string_view check_sort_key = {};
   Check check = {};
-  std::vector<SortKeyMutation> mutations = {};  // all or none, in this order
+  // At least one. All of them are made, in this order, or none.
+  std::vector<SortKeyMutation> mutations = {};
   CheckedValue checked_value = CheckedValue::kOmit;
   std::optional<absl::Duration> timeout = {};
 };
 
+// What a conditional write came to.
 struct CheckOutcome {
-  bool is_passed = false;  // false: nothing was written
-  std::optional<std::string>
-      value;  // CheckedValue::kReturn: before the write; none: no such record
+  // False: the check did not pass and nothing was written.
+  bool is_passed = false;
+  // The checked record's value before the write. Present with CheckedValue::kReturn if the record
+  // existed.
+  std::optional<std::string> value;
 };
 
 }  // namespace client_v1

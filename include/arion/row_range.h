@@ -5,12 +5,13 @@
 //     Use(row->sort_key, row->value);
 //   }
 //
-// Shapes    A row at most once, also when a server moved or forgot the scan; rows written meanwhile
-//           may be there or not.
+// Shapes    A row comes at most once, also when a server moved or forgot the scan. Rows that are
+//           written while the scan runs may be there or not.
 // Errors    As Table. An error is an element of its own, and the last.
-// Threads   One at a time; never in a callback. It waits in begin() and ++.
-// Lifetime  Goes through once. May outlive its Table; not deeper than its Client: then it ends in
-//           DeadlineExceeded. Dropped early, it tells the server so.
+// Threads   For one thread at a time, and never in a callback: begin() and ++ wait for the server.
+// Lifetime  Can be iterated once. May outlive its Table. It may outlive its Client too: then it
+//           ends in DeadlineExceeded. A range that is destroyed early tells the server to forget
+//           the scan.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -24,13 +25,17 @@
 namespace arion {
 inline namespace client_v1 {
 
+// A single-pass range for `for` loops. Move-only; it must not be moved while it is iterated,
+// because iterators point to it.
 class RowRange {
  public:
+  // Takes over a scan that has not been asked yet. Nothing is sent before begin().
   explicit RowRange(std::unique_ptr<AsyncScan> scan);
   ~RowRange();
   RowRange(RowRange&&) noexcept;
   RowRange& operator=(RowRange&&) noexcept;
 
+  // An input iterator: all copies advance together. An element may be moved from.
   class iterator {
    public:
     using iterator_category = std::input_iterator_tag;
@@ -52,16 +57,19 @@ class RowRange {
    private:
     friend class RowRange;
     explicit iterator(RowRange* range) : range_(range) {}
-    RowRange* range_ = nullptr;  // nullptr: the end
+    // nullptr: the end.
+    RowRange* range_ = nullptr;
   };
 
-  iterator begin();  // once
+  // Waits for the first batch. To be called once.
+  iterator begin();
   iterator end() { return iterator(); }
 
  private:
   class State;
   absl::StatusOr<Row>* Current();
-  bool Advance();  // false: the end
+  // Makes the next row current, and waits where it is not here yet. False: the end.
+  bool Advance();
 
   std::unique_ptr<State> state_;
 };
