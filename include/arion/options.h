@@ -30,8 +30,6 @@ inline namespace client_v1 {
 // The longest hash key. Sort keys and values are bounded by the size of a request only.
 inline constexpr size_t kHashKeyLimitBytes = 65534;
 
-// In every options struct: `timeout` of this operation, all its retries included; none: the client's.
-
 // Options of reads. Here and in all options below, `timeout` bounds the operation with all its
 // retries; without a value the client's own timeout counts.
 struct ReadOptions {
@@ -113,8 +111,7 @@ struct SortKeyRange {
   Bound stop_bound = Bound::kExclusive;
 };
 
-// Which keys pass. The server filters, so that other rows do not travel. A prefix of sort keys in
-// Scan narrows the range that is read; all other filters read every record in the range.
+// Which keys pass. The server filters, so rows that do not pass do not travel.
 struct KeyFilter {
   // Where in the key `pattern` must occur.
   enum class Match { kAll, kAnywhere, kPrefix, kPostfix };

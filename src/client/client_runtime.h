@@ -1,7 +1,8 @@
-// ClientRuntime: a client's cores, and where an operation goes: what routed_table.h and admin_client.cc
-// wrap.
+// ClientRuntime: a client's cores, and which of them takes an operation. RoutedTable and
+// AdminClient wrap it.
 //
-// Threads   Thread-safe, but for Stop: no callback thread.
+// Threads   Thread-safe, but for Stop: not on a callback's thread.
+// Lifetime  RoutedTables share it, so it may outlive the Client, which stops it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -25,29 +26,37 @@
 
 namespace arion {
 
+// Makes `threads` cores and spreads the callers' threads over them.
 class ClientRuntime {
  public:
-  // InvalidArgument: a meta server's address is none, or there is none.
+  // Reads "IPv4:port" texts. InvalidArgument: one of them is not an address, or there is none.
   static absl::StatusOr<std::vector<Endpoint>> ParseEndpoints(
       const std::vector<std::string>& texts);
 
+  // Starts the cores. threads >= 1.
   ClientRuntime(const ClusterClientOptions& options, int threads);
   ~ClientRuntime() { Stop(); }
 
-  // On a callback's thread its core; else the calling thread's, always the same.
+  // The core an operation of the calling thread goes to. On a callback's thread: the core it
+  // belongs to. On any other thread: always the same core, chosen round robin as threads first
+  // appear.
   ClientCore& NearestCore();
+  // The wall clock that expiry times count by.
   const Clock& clock() const { return clock_; }
-  // The same text, for as long as this lives.
+  // A copy of `text` that lives as long as this. The same text yields the same string. Names of
+  // tables are kept, so that an operation can refer to its table without a copy.
   const std::string& Keep(std::string_view text);
-  // Joins the threads, then drops everything under way.
+  // Joins the threads, then drops everything under way. Work handed in later is dropped too.
   void Stop();
 
+  // The outcome of an operation that was dropped.
   static absl::Status Closed() {
     return absl::DeadlineExceededError(
         "the client was closed; a write may or may not have happened");
   }
-  // A callback that is called exactly once: by its operation, or with Closed() (`count` of it, where
-  // it takes a vector) when it is dropped.
+  // A callback that is called exactly once: by its operation, or with Closed() by the destructor
+  // when the operation is dropped. Where T is a vector, it then holds `count` times Closed().
+  // Move-only.
   template <class T>
   class Once {
    public:
@@ -91,6 +100,7 @@ class ClientRuntime {
   const PosixClock clock_;
   std::vector<std::unique_ptr<ClientCore>> cores_;
   Mutex mutex_;
+  // Guarded by mutex_. A set, because its strings stay where they are.
   std::set<std::string, std::less<>> kept_ ABSL_GUARDED_BY(mutex_);
 };
 

@@ -1,11 +1,11 @@
-// ClusterClient: the client's core: routes operations to primaries, follows them when they move,
-// retries. The simulator uses it as it is; users have it behind include/arion/client.h.
+// ClusterClient: the client's core. It routes operations to primaries, follows them when they move,
+// and retries. The simulator uses it as it is; users have it behind include/arion/client.h.
 //
 // Shapes    Keys and values are any bytes; hash key <= 65534 bytes; ttl_seconds 0 = never expires.
 // Errors    Of a write: OK; DeadlineExceeded = undecided; anything else = refused. Of a read:
 //           NotFound: no such record; DeadlineExceeded: no answer. Both: NotFound also for a table
 //           that does not exist; InvalidArgument, ResourceExhausted, PermissionDenied, Unavailable
-//           as in include/arion/client.h.
+//           as in include/arion/table.h.
 // Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, never
 //           inline, unless this is destroyed first.
 // Promises  cluster_client/K3  A write whose status is neither OK nor DeadlineExceeded has not
@@ -41,40 +41,60 @@
 
 namespace arion {
 
+// How a client behaves. The meta servers are not empty.
 struct ClusterClientOptions {
   std::vector<Endpoint> meta_servers;
-  absl::Duration timeout = absl::Seconds(5);  // of one operation, retries included
-  // After it, where another attempt may follow, one begins beside that which says nothing: at once
-  // where another server is the primary by now, ever less often where it is the same.
+  // Of one operation, retries included.
+  absl::Duration timeout = absl::Seconds(5);
+  // How long one attempt may stay silent before the route is looked up again, where another attempt
+  // may follow. If another server is the primary by then, it is asked at once, beside the silent
+  // attempt. The same server is asked again after this long, then after twice as long each time;
+  // for a write these pauses begin at twice this value.
   absl::Duration attempt_timeout = absl::Milliseconds(1500);
+  // For writes whose AskOptions do not say.
   WriteRetries write_retries = WriteRetries::kAlways;
+  // Between attempts that were refused for the moment.
   RetryPause pause;
-  std::string admin_token;  // of who changes tables; empty: none
+  // Authenticates those who change tables; empty: no token is sent.
+  std::string admin_token;
 };
 
-// What one question asks beside; none: as the client's options say.
+// What one question may decide for itself. No value: as the client's options say.
 struct AskOptions {
   std::optional<absl::Duration> timeout;
   std::optional<WriteRetries> write_retries;
-  // A read that the primary has not answered after this long is put to a secondary too.
+  // A read that the primary has not answered after this long is sent to a secondary too. Infinite:
+  // never. Ignored for writes.
   absl::Duration backup_after = absl::InfiniteDuration();
 };
 
+// One client's view of one cluster: routes of every table it was asked for, and the operations
+// under way. Held by shared_ptr; callbacks of its own work hold it weakly, so the last owner may
+// drop it at any time on its strand.
+//
+// An operation ends when an attempt is answered, when it is refused for good, or at its deadline.
+// Its life: Start, Advance (is the primary known?), Send, OnAnswer, and back to Advance after a
+// pause.
 class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
  public:
+  // Called once with the outcome.
   using StatusCallback = absl::AnyInvocable<void(absl::Status)>;
   using ValueCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
-  using TtlCallback = absl::AnyInvocable<void(absl::StatusOr<int32_t>)>;  // -1: never expires
+  // Seconds; -1: the record never expires.
+  using TtlCallback = absl::AnyInvocable<void(absl::StatusOr<int32_t>)>;
   // The answer's body, or why there is none.
   using BodyCallback = absl::AnyInvocable<void(absl::StatusOr<std::string>)>;
 
-  // `environment` and `transport` outlive it.
+  // `environment` and `transport` outlive it. `strand` is where all of it runs.
   static std::shared_ptr<ClusterClient> Create(Environment& environment, Transport& transport,
                                                StrandPtr strand, ClusterClientOptions options);
   ~ClusterClient();
 
-  // Learns the table's partitions; NotFound: there is no such table.
+  // Asks a meta server for the table's partitions, even if they are known. NotFound: there is no
+  // such table.
   void OpenTable(const std::string& table, StatusCallback done);
+  // Typed operations on one record. InvalidArgument: the hash key is over 65534 bytes, or the TTL
+  // is below zero; nothing was sent. `table` is the table's name.
   void Put(const std::string& table, std::string_view hash_key, std::string_view sort_key,
            std::string_view value, int32_t ttl_seconds, StatusCallback done);
   void Remove(const std::string& table, std::string_view hash_key, std::string_view sort_key,
@@ -84,35 +104,40 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   void Ttl(const std::string& table, std::string_view hash_key, std::string_view sort_key,
            TtlCallback done);
 
-  // Any data request. One that is decided from what is there is never sent again once it may have
-  // happened, whatever the options say.
+  // Any data request. A request that the server decides from what it holds (INCR, CHECK_AND_SET,
+  // CHECK_AND_MUTATE) is never sent again once it may have happened, whatever the options say.
   void Ask(const std::string& table, Question question, const AskOptions& options,
            BodyCallback done) {
     Start(table, Prepare(std::move(question), options, std::move(done)));
   }
+  // The same for a body that is encoded already. `name` is the RPC code; it says whether this is a
+  // read.
   void Ask(const std::string& table, const char* name, std::string body, uint64_t partition_hash,
            BodyCallback done);
-  // The same in two steps. Prepare and StartLater may be called on any thread; `table` then lives
+  // Ask in two steps, so that another thread can do the first. Prepare may be called on any thread;
+  // Start on the strand. StartLater may be called on any thread and posts Start; `table` then lives
   // until the operation has started.
   struct Operation;
   using OperationPtr = std::shared_ptr<Operation>;
   static OperationPtr Prepare(Question question, const AskOptions& options, BodyCallback done);
   void Start(const std::string& table, OperationPtr operation);
   void StartLater(const std::string& table, OperationPtr operation);
-  // The same, of a request that is never answered; lost where its server is not known.
+  // Sends a request that is never answered. It is dropped where the partition's primary is not
+  // known.
   void Tell(const std::string& table, const char* name, std::string body, uint64_t partition_hash);
   const StrandPtr& strand() const { return strand_; }
-  // When what is asked now with `options` ends, and how long that is from now. An endless timeout
-  // is a year, which clocks and timers can count.
+  // When an operation that is asked now with `options` ends. Endless timeouts count as one year,
+  // which clocks and timers can express; negative ones as zero.
   Instant Deadline(const AskOptions& options) const {
     constexpr absl::Duration kYear = absl::Hours(365 * 24);
     const absl::Duration timeout = options.timeout.value_or(options_.timeout);
     return environment_.clock().Now() + std::clamp(timeout, absl::ZeroDuration(), kYear);
   }
+  // Below zero after the deadline.
   absl::Duration TimeLeft(Instant deadline) const { return deadline - environment_.clock().Now(); }
-  // 0: the table's partitions are not known now.
+  // 0: the table's partitions are not known now. Nothing is asked.
   int32_t PartitionCount(const std::string& table);
-  // How many partitions the table has, asked for only when that is not known.
+  // How many partitions the table has. A meta server is asked only where that is not known.
   void LearnPartitionCount(const std::string& table, const AskOptions& options,
                            absl::AnyInvocable<void(absl::StatusOr<int32_t>)> done);
 
@@ -122,15 +147,19 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   ClusterClient(Environment& environment, Transport& transport, StrandPtr strand,
                 ClusterClientOptions options);
 
+  // Makes the table's entry where there is none yet. It stays where it is.
   Table& TableNamed(const std::string& name);
   void AskOfKey(const std::string& table, Question (*ask)(std::string raw_key),
                 std::string_view hash_key, std::string_view sort_key, BodyCallback done);
+  // The steps of an operation. Each may end it.
   void Advance(const OperationPtr& operation);
   void Send(const OperationPtr& operation, TableRouter::Route route);
   OutboundRequest RequestOf(const Operation& operation, PartitionId pid,
                             absl::Duration timeout) const;
   void OnAnswer(const OperationPtr& operation, int attempt, const TableRouter::Route& asked,
                 RpcResult result);
+  // Silence: an operation whose server has not answered within attempt_timeout looks for its route
+  // anew.
   void Watch(const OperationPtr& operation);
   void Unwatch(Operation& operation);
   void WatchLater();
@@ -138,11 +167,13 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   void AskSecondaryLater(const OperationPtr& operation);
   void AskSecondary(const OperationPtr& operation);
   void RetryLater(const OperationPtr& operation, const RetryPause& limits);
+  // Routes: one question to the meta servers serves all operations of a table that wait for it.
   void WaitForRoutes(const OperationPtr& operation);
   void Refresh(Table& table);
   void OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> answer);
   void Forget(const OperationPtr& operation, const TableRouter::Route& asked,
               AttemptVerdict::Routes routes);
+  // The ends of an operation. Refuse and Expire turn into DeadlineExceeded what may have happened.
   void Refuse(const OperationPtr& operation, absl::Status why);
   void Expire(const OperationPtr& operation);
   void Finish(const OperationPtr& operation, absl::StatusOr<std::string> body);
@@ -152,14 +183,17 @@ class ClusterClient : public std::enable_shared_from_this<ClusterClient> {
   const StrandPtr strand_;
   const ClusterClientOptions options_;
   const std::shared_ptr<MetaCaller> meta_;
-  std::map<std::string, std::unique_ptr<Table>> tables_;  // a Table stays where it is
+  // By name. A Table stays where it is: operations point to it.
+  std::map<std::string, std::unique_ptr<Table>> tables_;
   struct Watched {
     Instant until;
     OperationPtr operation;
   };
   using WatchList = std::list<Watched>;
-  WatchList watched_;               // whose servers have said nothing yet; in the order of `until`
-  TimerId watch_timer_ = kNoTimer;  // one for all of them
+  // Operations whose servers have said nothing yet, ascending by `until`.
+  WatchList watched_;
+  // One timer for all of them.
+  TimerId watch_timer_ = kNoTimer;
 };
 
 }  // namespace arion

@@ -1,12 +1,15 @@
 // MetaCaller: asks the meta servers, whichever of them leads.
 //
-// Errors   DeadlineExceeded: no meta server answered in time. Other RPC-level refusals as
-//          StatusOfMetaError. An answer's own `err` is left to the caller, but for "ask another"
-//          and "not active yet", which are followed here. A question whose attempt was not answered
-//          is sent again; where that is refused because the first was carried out (Again::kRefusal),
-//          a refusal says nothing, and is DeadlineExceeded too.
-// Threads  Strand-bound: call on the strand given; callbacks come back on it, each once, unless
-//          this is destroyed first.
+//   caller->Call<QueryConfigResponse>(kRpcQueryConfig, QueryConfigRequest{.app_name = "temp"},
+//       deadline, [](absl::StatusOr<QueryConfigResponse> answer) { ... });
+//
+// Errors    DeadlineExceeded: no meta server answered in time. Other RPC-level refusals as
+//           StatusOfMetaError. An answer's own `err` is left to the caller, but for "ask another"
+//           and "not active yet", which are followed here. A question whose attempt was not
+//           answered is sent again. Where a repetition is refused because the first attempt was
+//           carried out (Again::kRefusal), a refusal proves nothing, and is DeadlineExceeded too.
+// Threads   Strand-bound: call on the strand given; callbacks come back on it, each once, unless
+//           this is destroyed first.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -30,23 +33,33 @@
 
 namespace arion {
 
+// Whom to ask and how patiently.
 struct MetaCallerOptions {
-  std::vector<Endpoint> meta_servers;                    // at least one
-  absl::Duration attempt_timeout = absl::Seconds(1);     // of one server's answer
-  absl::Duration round_pause = absl::Milliseconds(200);  // after all of them were asked in vain
-  std::string admin_token;                               // goes with each question; empty: none
+  // At least one.
+  std::vector<Endpoint> meta_servers;
+  // For the answer of one server.
+  absl::Duration attempt_timeout = absl::Seconds(1);
+  // After every server was asked in vain.
+  absl::Duration round_pause = absl::Milliseconds(200);
+  // Goes with each question; empty: none.
+  std::string admin_token;
 };
 
+// Begins with the server that answered last, follows a server's hint at its leader, else goes
+// through the list round robin. It sends one attempt of a question at a time.
 class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
  public:
   // `environment` and `transport` outlive it.
   MetaCaller(Environment& environment, Transport& transport, StrandPtr strand,
              MetaCallerOptions options);
 
-  // What a question that was carried out is answered when it comes again.
+  // What the meta server answers to a question that it has carried out already: the same as the
+  // first time, or a refusal ("exists already").
   enum class Again { kTheSame, kRefusal };
 
-  // `deadline` bounds everything. `Response` has an ErrorCode `err`.
+  // Sends `request` under the RPC code `name`. `deadline` bounds all attempts together. `Response`
+  // has an ErrorCode `err`. `done` is not called before this returns unless the deadline has
+  // passed.
   template <class Response, class Request>
   void Call(const char* name, const Request& request, Instant deadline,
             absl::AnyInvocable<void(absl::StatusOr<Response>)> done,
@@ -73,8 +86,10 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
  private:
   struct Header {
     ErrorCode err = ErrorCode::kOk;
-    Endpoint leader;  // whom to ask instead, where the answer says so
+    // The server to ask instead, where the answer names it.
+    Endpoint leader;
   };
+  // One question under way.
   struct Question {
     std::string name;
     std::string body;
@@ -82,11 +97,14 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
     Again again = Again::kTheSame;
     std::function<absl::StatusOr<Header>(const std::string&)> parse;
     absl::AnyInvocable<void(absl::Status)> done;
+    // Attempts so far.
     int asked = 0;
+    // An attempt reached the network and was not answered.
     bool may_have_happened = false;
     std::string last_error = "not asked";
   };
 
+  // Where an answer of this type names the leader; only a configuration's query does.
   template <class Response>
   static Endpoint LeaderIn(const Response&) {
     return {};
@@ -100,6 +118,7 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   void Ask(Question question);
   void Send(std::shared_ptr<Question> question, Endpoint to);
   void OnAnswer(std::shared_ptr<Question> question, Endpoint from, const RpcResult& result);
+  // Whether a refusal may be the echo of an earlier attempt.
   static bool IsUndecided(const Question& question) {
     return question.may_have_happened && question.again == Again::kRefusal;
   }
@@ -109,7 +128,8 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   Transport& transport_;
   const StrandPtr strand_;
   const MetaCallerOptions options_;
-  size_t favourite_ = 0;  // who answered last
+  // The index of the server that answered last.
+  size_t favourite_ = 0;
 };
 
 }  // namespace arion

@@ -1,7 +1,10 @@
 // RoutedTable: the AsyncTable that users get. It checks and encodes on the caller's thread; routing
 // and retrying is the cores'.
 //
-// Threads   Thread-safe. Lifetime: holds the runtime, which the Client stops.
+// Errors    As arion/async_table.h. InvalidArgument also: a request over 60 MiB, more than a
+//           server's connection takes.
+// Threads   Thread-safe.
+// Lifetime  Holds the runtime, which the Client stops.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,8 +20,10 @@
 
 namespace arion {
 
+// One table of one client. The overrides promise what arion/async_table.h says.
 class RoutedTable : public AsyncTable {
  public:
+  // `name` is the table's; nothing is asked yet.
   RoutedTable(std::shared_ptr<ClientRuntime> runtime, std::string_view name)
       : runtime_(std::move(runtime)), name_(runtime_->Keep(name)) {}
 
@@ -59,12 +64,15 @@ class RoutedTable : public AsyncTable {
   void CountTable(const TableScanOptions& options, Callback<absl::StatusOr<int64_t>> done) override;
 
  private:
+  // Seconds since 2016, as expiry times count.
   uint32_t Now() const { return ExpiryNow(runtime_->clock()); }
-  // `read`: what the answer's bytes say.
+  // Sends the question, or reports through `done` why there is none. `read` turns the answer's
+  // bytes into the outcome.
   template <class T, class Read>
   void Ask(absl::StatusOr<Question> question, const AskOptions& options, Callback<T> done,
            Read read);
-  // `outcomes` of what was refused here; the others' questions are `writes`, in order.
+  // `outcomes` holds one status for each record: an error where it was refused here, OK where its
+  // question is the next of `writes`.
   void WriteAll(std::vector<absl::Status> outcomes, std::vector<Question> writes,
                 const AskOptions& options, Callback<std::vector<absl::Status>> done);
 

@@ -18,29 +18,36 @@
 
 namespace arion {
 
+// The routes of one table. It starts empty; Update fills it, Forget and ForgetAll drop what turned
+// out to be wrong.
 class TableRouter {
  public:
+  // Where a key's requests go.
   struct Route {
     PartitionId pid;
-    Endpoint primary;  // invalid: not known, ask the meta server
+    // Invalid: not known; ask the meta server.
+    Endpoint primary;
   };
 
   // Takes over a meta server's answer whose err is kOk. InvalidArgument: it contradicts itself;
   // nothing is changed. Another table id or partition count replaces everything.
   absl::Status Update(const QueryConfigResponse& answer);
+  // Whether the table's partition count is known. Single partitions may still have no primary.
   bool IsKnown() const { return !partitions_.empty(); }
   int32_t app_id() const { return app_id_; }
   int32_t partition_count() const { return static_cast<int32_t>(partitions_.size()); }
 
-  // IsKnown() holds.
+  // The partition that the hash falls into. IsKnown() holds.
   Route Find(uint64_t partition_hash) const;
-  // Empty where they are not known. 0 <= partition_index < partition_count().
+  // The partition's secondaries; empty where they are not known. 0 <= partition_index <
+  // partition_count(). Valid until the next change.
   const std::vector<Endpoint>& Secondaries(int32_t partition_index) const {
     return partitions_[partition_index].secondaries;
   }
-  // Its primary turned out to be none; the next answer's configuration is taken whatever its
-  // ballot.
+  // Drops a partition's configuration because its primary turned out to be wrong. The next answer's
+  // configuration is taken whatever its ballot. An index that does not exist is ignored.
   void Forget(int32_t partition_index);
+  // Drops every route. The table is no longer known.
   void ForgetAll() { partitions_.clear(); }
 
  private:

@@ -1,10 +1,11 @@
 // TableScan: a scan of one hash key, or of a table (or a part of it) partition by partition.
 //
-// Shapes    A record at most once. Where a server forgot the scan (it moved, restarted, waited too
-//           long), it goes on behind the last record.
-// Errors    As ClusterClient. Unavailable also: it was forgotten again and again. After an error it
-//           is not asked further.
-// Threads   As ClusterClient. Lifetime: does not hold the client; without it nothing is answered.
+// Shapes    A record comes at most once. Where a server forgot the scan (it moved, restarted,
+//           waited too long), the scan goes on behind the last record.
+// Errors    As ClusterClient. Unavailable also: it was forgotten again and again (more than ten
+//           times without a record between). After an error it is not asked further.
+// Threads   As ClusterClient.
+// Lifetime  It does not hold the client. When the client is gone, calls are not answered.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,59 +22,74 @@
 
 namespace arion {
 
+// Receives the outcome of one call.
 template <class T>
 using Answered = absl::AnyInvocable<void(absl::StatusOr<T>)>;
 
-// The partitions whose index is `part` modulo `parts`.
+// The partitions whose index is `part` modulo `parts`. 0 <= part < parts.
 struct ScanPart {
   int32_t part = 0;
   int32_t parts = 1;
 };
 
+// Create, then either Next until it yields no records, or Count once. Partitions are read from the
+// last one down to the first.
 class TableScan : public std::enable_shared_from_this<TableScan> {
  public:
-  // `request`: its bounds (of raw keys), filters, and what to return. Of one hash key: start_key
-  // holds it.
+  // `request` gives the bounds (raw keys), the filters, and what to return. Its start_key holds the
+  // hash key. `options` count for each request by itself.
   static std::shared_ptr<TableScan> OfHashKey(const std::shared_ptr<ClusterClient>& client,
                                               std::string table, GetScannerRequest request,
                                               AskOptions options = {});
+  // The bounds of `request` are ignored: each partition is read from its first to its last key.
   static std::shared_ptr<TableScan> OfTable(const std::shared_ptr<ClusterClient>& client,
                                             std::string table, GetScannerRequest request,
                                             AskOptions options = {}, ScanPart part = {});
 
-  // The next records, in each partition by key; none: the scan has ended. One call at a time.
+  // The next records, at least one, in each partition by key. No records: the scan has ended. One
+  // call at a time.
   void Next(Answered<std::vector<KeyValue>> done);
-  // How many records there are, to the end, without their bytes. Instead of Next.
+  // How many records the scan would return. Instead of Next, once. Unimplemented: the server can't
+  // only count.
   void Count(Answered<int64_t> done);
-  // The server may forget it, and a call under way is not answered. Not needed after the end.
+  // Tells the server to forget the scan. A call under way is then not answered. Not needed after
+  // the end.
   void Close();
 
  private:
   TableScan(const std::shared_ptr<ClusterClient>& client, std::string table,
             GetScannerRequest request, AskOptions options);
-  bool ChoosePartition(int32_t count);  // false: there is none left
+  // Moves on to the next partition of this part. False: none is left.
+  bool ChoosePartition(int32_t count);
   void Learn(Answered<std::vector<KeyValue>> done);
   void Ask(Question question, Answered<std::vector<KeyValue>> done);
+  // Opens the scan at request_.start_key.
   void Begin(Answered<std::vector<KeyValue>> done);
   void OnBatch(Answered<std::vector<KeyValue>> done, const absl::StatusOr<std::string>& body);
+  // Opens it again behind the last record, unless this happens too often.
   void OnForgotten(Answered<std::vector<KeyValue>> done);
 
   static constexpr int64_t kNotBegun = -2;
-  static constexpr int kForgottenMax = 10;  // without a record between
+  // How often in a row, without a record between.
+  static constexpr int kForgottenMax = 10;
 
   const std::weak_ptr<ClusterClient> client_;
   const std::string table_;
   const AskOptions options_;
-  GetScannerRequest request_;  // start_key moves on
+  // Its start_key moves on with each batch.
+  GetScannerRequest request_;
   uint64_t partition_hash_ = 0;
   bool is_of_table_ = false;
   ScanPart part_;
-  int32_t partition_ = -1;  // OfTable: the one under way; those of lower index follow
+  // OfTable: the partition under way; those of lower index follow. -1: not begun.
+  int32_t partition_ = -1;
   int64_t scan_id_ = kNotBegun;
   int forgotten_ = 0;
   bool is_closed_ = false;
-  int64_t counted_ = 0;               // in partitions that are through
-  int64_t counted_in_partition_ = 0;  // so far
+  // Records in the partitions that are through.
+  int64_t counted_ = 0;
+  // In the one under way. Lost when the server forgets the scan, which then counts anew.
+  int64_t counted_in_partition_ = 0;
 };
 
 }  // namespace arion
