@@ -1,12 +1,12 @@
-// The table a replica belongs to, as its directory remembers it: file .app-info
-// (engine/FORMAT.md 2.1).
+// The table a replica belongs to, as its directory remembers it: file .app-info (engine/FORMAT.md
+// 2.1).
 //
 // Shapes    08 00 00 DE AD BE EF 00, then Thrift-JSON:
 //           {"0":{"rec":{"1":{"i32":1},"2":{"str":"pegasus"}, … }}}, fields in id order,
 //           compact. Read tolerantly: absent fields keep their defaults, unknown ids are read
 //           over. Environments are not stored, except rocksdb.allow_ingest_behind.
-// Errors    NotFound: no such file. DataLoss: it can't be understood.
-// Threads   Load and Store wait for the disk; Store is atomic and durable.
+// Errors    NotFound: no such file. DataLoss: its content can't be understood.
+// Threads   Load and Store wait for the disk.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -21,12 +21,16 @@
 
 namespace arion {
 
+// The file's name, in the replica's directory.
 inline constexpr char kAppInfoName[] = ".app-info";
 
+// The file's bytes. Older versions read them too.
 std::string EncodeAppInfo(const AppInfo& info);
+// DataLoss: wrong magic number, no JSON, or a field of another type.
 absl::StatusOr<AppInfo> DecodeAppInfo(std::string_view bytes);
 
 absl::StatusOr<AppInfo> LoadAppInfo(FileSystem& files, const std::string& replica_directory);
+// Atomic and durable: after a crash the file has the old content or the new.
 absl::Status StoreAppInfo(FileSystem& files, const std::string& replica_directory,
                           const AppInfo& info);
 

@@ -1,8 +1,8 @@
-// DiskLayout: where the data of one server lie, as its operator configured it. ServerDisks: that layout with
-// the watch over its disks; what every part that works on them is given.
+// DiskLayout: where the data of one server lie, as its operator configured it. ServerDisks: that
+// layout with the watch over its disks; given to every part that works on them.
 //
-// Shapes    A data directory is named by its position in the list; behind the last one comes the log
-//           home, where there is one. That is also how DiskWatch numbers them.
+// Shapes    A data directory is named by its position in the list. The log home, where there is
+//           one, comes behind the last of them. DiskWatch numbers disks in the same way.
 // Threads   Immutable; `watch` is thread-safe by itself.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,30 +20,40 @@ namespace arion {
 
 class DiskWatch;
 
+// One configured data directory.
 struct DataDirectory {
+  // The operator's name for it, unique on the server.
   std::string tag;
-  std::string path;     // <configured path>/replica/reps
-  bool answers = true;  // false: already asked, in vain; not asked again
+  // <configured path>/replica/reps.
+  std::string path;
+  // False: the disk was asked before and did not answer. It is not asked again at this start.
+  bool answers = true;
 };
 
+// The configuration of a server's disks.
 struct DiskLayout {
   std::vector<DataDirectory> data_directories;
-  // Tags of those that may be empty although they, or others, were in use (known_directories.h).
+  // Tags of directories that may be empty although they, or others, were in use
+  // (known_directories.h).
   std::vector<std::string> new_data_directories;
-  std::string log_home_directory;  // empty: each log beside its data (log_place.h)
-  // Where an older version's shared log may lie; all are looked at (legacy/README.md).
+  // One directory for the logs of all replicas. Empty: each log lies beside its data (log_place.h).
+  std::string log_home_directory;
+  // Where an older version's shared log may lie. All of them are looked at (legacy/README.md).
   std::vector<std::string> shared_log_directories;
-  // Runs, at the start, what a disk that hangs would hold up, and says which of the jobs are done;
-  // a late one goes on. Unset: one after the other, however long.
+  // Used at the start: runs the jobs at once, one a disk, and says of each whether it ended in
+  // time. A job that is late goes on, so it must own what it uses. Unset: jobs run one after the
+  // other, however long that takes.
   std::function<std::vector<bool>(std::vector<std::function<void()>>)> ask_disks;
-  absl::Duration failed_directory_rest_max = absl::Minutes(5);  // directory_rest.h
+  // The longest rest of a directory whose replicas fail (directory_rest.h).
+  absl::Duration failed_directory_rest_max = absl::Minutes(5);
 
-  // Where the logs of the replicas in that data directory lie.
+  // The number of the disk with the logs of the replicas in that data directory.
   size_t LogDiskOf(size_t data_directory) const {
     return log_home_directory.empty() ? data_directory : data_directories.size();
   }
 };
 
+// What parts that work on disks are given. Shared and immutable; `env` outlives it.
 struct ServerDisks {
   Environment& env;
   DiskLayout layout;

@@ -1,17 +1,17 @@
 // GarbageCollector removes replicas' directories that were set aside, and data that learners set
 // aside, when they have been kept long enough: slowly, in the disks' pools.
 //
-// Shapes    What counts, in the data directories and the log home:
-//             <replica>.<us>.err   failed               <replica>.<us>.gar   not needed any more
-//             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
-//             <replica>/data.<us>.discarded             of a history that its group no longer has
-//           Age is counted from the name's microseconds, else from the last change. Everything
-//           else, .bak included, is left alone. Where room is short .gar are kept for ten
-//           minutes at most: what it gave to other servers is to make room. A disk that failed
-//           (IO_ERROR) is not touched. Wall clocks jump: besides, a directory goes only after this
-//           process has seen it for an hour, or as long as it is to be kept if that is shorter; and
-//           it goes whatever its name says once this process has seen it for as long as it is to be
-//           kept.
+// Shapes    What counts, in the data directories and the log home: <replica>.<us>.err   failed
+//           <replica>.<us>.gar   not needed any more <replica>.disk.migrate.tmp, .ori          an
+//           older version's moves between disks <replica>/data.<us>.discarded             of a
+//           history that its group no longer has Age counts from the name's microseconds, or else
+//           from the last change. Everything else, .bak included, is left alone. Where room is
+//           short .gar are kept for ten minutes at most, because giving replicas to other servers
+//           is to make room. A disk that failed (IO_ERROR) is not touched. Wall clocks jump.
+//           Therefore a directory goes only after this process has seen it for an hour, or as long
+//           as it is to be kept if that is shorter; and it goes whatever its name says once this
+//           process has seen it for as long as it is to be kept. While the time is not agreed upon
+//           (env/agreed_time.h) nothing is removed.
 // Threads   Strand-bound, but for Counts: any thread.
 // Lifetime  Held by shared_ptr.
 // Promises  garbage_collector/G1  What is removed had a name that no scan and no replica loads; a
@@ -35,6 +35,7 @@
 namespace arion {
 
 // How long what was set aside is kept, and how often it is looked for.
+// How long each kind is kept, and how often the disks are searched.
 struct GarbageOptions {
   absl::Duration interval = absl::Minutes(10);
   absl::Duration keep_failed = absl::Hours(7 * 24);
@@ -43,22 +44,30 @@ struct GarbageOptions {
   absl::Duration keep_move_source = absl::Hours(7 * 24);
 };
 
+// The kinds, in the order of the Shapes above.
 enum class GarbageKind { kFailed, kUnneeded, kMoveTarget, kMoveSource, kDiscarded };
+// What the name of a directory says.
 struct GarbageName {
   GarbageKind kind = GarbageKind::kFailed;
-  std::optional<int64_t> set_aside_us;  // unix
+  // Microseconds since 1970. No value: the name has none, as those of an older version's moves.
+  std::optional<int64_t> set_aside_us;
   bool operator==(const GarbageName&) const = default;
 };
-// `name`: relative to the data directory. nullopt: no garbage.
+// `name` is relative to the data directory, with one "/" for what lies in a replica's directory.
+// nullopt: no garbage.
 std::optional<GarbageName> ParseGarbageName(std::string_view name);
 
+// Life cycle: construct, Start, Stop. One removal at a time is under way on each disk, in slices of
+// at most 32 files or 256 MiB, with pauses between them.
 class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
  public:
   GarbageCollector(std::shared_ptr<const ServerDisks> disks, StrandPtr strand,
                    const GarbageOptions& options);
 
-  // By position of the data directories, then the log home. Looks at once, then periodically.
+  // Looks at once, then periodically. By position of the data directories, then the log home: false
+  // means that it is left alone.
   void Start(std::vector<bool> is_readable);
+  // No look or removal begins after this. What was removed in part goes on after the next start.
   void Stop();
 
   // What lay in each place at the last look.
@@ -69,27 +78,34 @@ class GarbageCollector : public std::enable_shared_from_this<GarbageCollector> {
     int64_t move_sources = 0;
     int64_t discarded = 0;
   };
+  // By position, as Start's argument.
   std::vector<Count> Counts() const;
 
  private:
   struct Entry {
-    std::string name;  // relative to the place
+    // Relative to the place.
+    std::string name;
     GarbageKind kind = GarbageKind::kFailed;
+    // Microseconds since 1970 from which its age counts.
     int64_t since_us = 0;
   };
   struct Place {
     std::string path;
     bool is_readable = false;
     bool is_removing = false;
-    std::map<std::string, Instant> seen;  // since when
-    std::set<std::string> due;            // names
+    // By name: when this process saw it first.
+    std::map<std::string, Instant> seen;
+    // Names that are to be removed.
+    std::set<std::string> due;
   };
 
+  // The steps: list each place in its pool, judge what is due, remove it slice by slice.
   void Look();
   void LookAt(size_t index);
   void OnListed(size_t index, const absl::StatusOr<std::vector<Entry>>& listed);
   void RemoveNext(size_t index);
   void RemoveSlice(size_t index, std::string path);
+  // How long that kind is kept now.
   absl::Duration KeepOf(GarbageKind kind, bool is_room_short) const;
 
   const std::shared_ptr<const ServerDisks> disks_;

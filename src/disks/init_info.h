@@ -28,26 +28,37 @@
 
 namespace arion {
 
+// The file's name, in the replica's directory.
 inline constexpr char kInitInfoName[] = ".init-info";
 
+// What a replica must know of itself before it reads its log.
 struct InitInfo {
-  Ballot ballot;                      // highest ballot this replica ever adopted
-  Decree durable;                     // an engine that stands below is incomplete
-  int64_t offset_in_shared_log = 0;   // shared-log records of this replica below it are void
-  int64_t offset_in_private_log = 0;  // private-log records below it are void
-  // The state is a learner's (Standing in pacifica/effects.h): after a crash it may only learn.
-  // Written as a fifth key, "arion_learner":1, only while it is so.
+  // The highest ballot this replica ever adopted.
+  Ballot ballot;
+  // An engine that stands below this decree is incomplete: data were lost.
+  Decree durable;
+  // Records of this replica below this offset of an older version's shared log are void.
+  int64_t offset_in_shared_log = 0;
+  // Records below this offset of the private log are void.
+  int64_t offset_in_private_log = 0;
+  // The state is a learner's (Standing in pacifica/effects.h): after a crash the replica may only
+  // learn. Written as a fifth key, "arion_learner":1, only while it is so.
   bool is_learner = false;
 
   bool operator==(const InitInfo&) const = default;
 };
 
+// The JSON without the blanks behind it.
 std::string EncodeInitInfo(const InitInfo& info);
+// DataLoss: not such an object, or a key is missing beside keys that are not known.
 absl::StatusOr<InitInfo> DecodeInitInfo(std::string_view bytes);
 
 absl::StatusOr<InitInfo> LoadInitInfo(FileSystem& files, const std::string& replica_directory);
+// Writes the sector in place where the file has its size, which costs one flush; else makes the
+// file anew. Durable when it returns OK, in the bounds of init_info/N2.
 absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directory,
                            const InitInfo& info);
+// Store, and then a sync of the directory: at an open, for a state that Load returned.
 absl::Status SettleInitInfo(FileSystem& files, const std::string& replica_directory,
                             const InitInfo& info);
 

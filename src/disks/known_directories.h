@@ -23,22 +23,27 @@
 
 namespace arion {
 
+// What one data directory holds.
 struct DirectoryLook {
   std::string path;
   bool is_blank = false;
-  std::optional<std::set<std::string>> known;  // nullopt: no server of ours wrote it down
-  std::set<PartitionId> replicas;              // that have a directory here, readable or not
-  std::set<PartitionId> set_aside;             // .err, .gar
+  // The paths it remembers. nullopt: no server of ours wrote them down.
+  std::optional<std::set<std::string>> known;
+  // Those that have a directory here, readable or not.
+  std::set<PartitionId> replicas;
+  // Those with a directory ending in .err or .gar.
+  std::set<PartitionId> set_aside;
 };
-// Changes nothing.
+// Lists the directory; changes nothing. A directory that is missing is blank, and no error.
 absl::StatusOr<DirectoryLook> LookAtDirectory(FileSystem& files, const std::string& path);
 
-// Why `blank` can't be taken for a new directory; empty: it can. `others`: the rest of the
-// server's. `shared_log`: where an older version's shared log lies, empty: nowhere.
+// Why `blank` can't be taken for a new directory, as text for the operator. Empty: it can.
+// `others`: all directories of the server (blank ones are passed over). `shared_log`: where an
+// older version's shared log lies; empty: nowhere.
 std::string WhyNotNew(const DirectoryLook& blank, absl::Span<const DirectoryLook> others,
                       const std::string& shared_log);
 
-// Durable; nothing is written where it says so already.
+// Writes `all` down in the directory, durably. Nothing is written where that is what it remembers.
 absl::Status RememberDirectories(FileSystem& files, const DirectoryLook& look,
                                  const std::set<std::string>& all);
 

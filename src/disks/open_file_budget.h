@@ -1,12 +1,12 @@
-// OpenFileBudget: how many replicas the process's limit of open files carries, and what else may have
-// what they leave. Drawn up anew as replicas come and go, and as the limit changes.
+// OpenFileBudget: how many replicas the process's limit of open files carries, and how what they
+// leave is shared. Drawn up anew as replicas come and go, and as the limit changes.
 //
-// Shapes    A replica has kFilesPerReplica of its own: its log's file and a spare, and what its engine
-//           keeps open beside tables. Its engine's tables get as many again at least. A quarter of the
-//           limit is for connections at least; what all this leaves is shared by tables and
-//           connections. Beyond replicas_max no replica is taken, but as many as a start found are
-//           carried on: each may leave its group for a moment and come back. Where the limit was met all the same, everybody gets the least
-//           until a while after.
+// Shapes    A replica has kFilesPerReplica files of its own: its log's file and a spare, and what
+//           its engine keeps open beside tables. Its engine's tables get kTablesMin more at least.
+//           A quarter of the limit is for connections at least; what all this leaves is shared by
+//           tables and connections. Beyond replicas_max no new replica is taken, but replicas that
+//           a start found are kept: each may leave its group for a moment and come back. When the
+//           limit was met all the same, everybody gets the least until 30 s after.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,45 +20,59 @@
 
 namespace arion {
 
+// What each kind of user may have.
 struct OpenFileShares {
+  // Of the process, as the system says.
   int64_t limit = 0;
   int64_t replicas_max = 0;
-  int64_t connections = 0;     // more wait until others close
-  int tables_per_engine = -1;  // a power of two, or -1: as many as it has
-  bool has_spares = true;      // of logs
+  // Connections beyond this wait until others close.
+  int64_t connections = 0;
+  // A power of two, or -1: as many as the engine has tables.
+  int tables_per_engine = -1;
+  // Whether logs make spare files.
+  bool has_spares = true;
   bool operator==(const OpenFileShares&) const = default;
 };
 
-// For that many replicas.
+// The shares with `replicas` replicas. Pure.
 OpenFileShares ShareOpenFiles(int64_t limit, int64_t replicas);
-// The least that a server with that many replicas can start with.
+// The least limit that a server with that many replicas can start with.
 int64_t OpenFilesToStart(int64_t replicas);
 
+// Life cycle: construct, OnChanged before other threads use it, then OnSecond once a second.
 class OpenFileBudget {
  public:
+  // What is seen of the process's open files.
   struct Sight {
     int64_t limit = 0;
-    bool is_met = false;  // somebody had to do without, or with what is held back
+    // Somebody had to do without since the last look, or lives on files that are held back for
+    // that.
+    bool is_met = false;
   };
-  // `look` is asked now and each second; `changed` hears of shares that differ from those before, on the
-  // thread that looked.
+  // Asked at construction and each second.
   using Look = std::function<Sight()>;
   // `found`: replicas that are here at the start.
   explicit OpenFileBudget(Look look, int64_t found = 0);
+  // `changed` is called by OnSecond, on its thread and without locks, with shares that differ from
+  // those before.
   void OnChanged(std::function<void(const OpenFileShares&)> changed);
 
-  // What is here and open, or about to be.
+  // How many replicas are open here, or about to be.
   void SetReplicas(int64_t replicas);
-  // Whether what the meta server is told differs now.
+  // Looks, and draws the shares up anew. True: replicas_max() differs from what it was after the
+  // last call, so the meta server is to be told.
   bool OnSecond(Instant now);
 
+  // As of the last OnSecond.
   OpenFileShares shares() const;
   int64_t replicas() const;
-  // How many this server has at most, new ones included.
+  // How many replicas this server may have, new ones included. While files are short: no more than
+  // it has.
   int64_t replicas_max() const;
   bool MayTakeReplica() const { return replicas() < replicas_max(); }
+  // The limit was met within the last 30 s.
   bool is_short() const;
-  // Why one more is not taken: "open files: ...", with the limit and the remedy.
+  // Why one more is not taken, with the limit and the remedy: "open files: ...".
   std::string Refusal() const;
 
  private:
@@ -71,7 +85,8 @@ class OpenFileBudget {
   int64_t replicas_ ABSL_GUARDED_BY(mutex_);
   int64_t limit_ ABSL_GUARDED_BY(mutex_) = 0;
   bool is_short_ ABSL_GUARDED_BY(mutex_) = false;
-  Instant met_ ABSL_GUARDED_BY(mutex_);  // when the limit was met last
+  // When the limit was met last; 0: never.
+  Instant met_ ABSL_GUARDED_BY(mutex_);
   OpenFileShares shares_ ABSL_GUARDED_BY(mutex_);
   int64_t told_max_ ABSL_GUARDED_BY(mutex_) = -1;
 };

@@ -1,11 +1,12 @@
-// ReplicaPlaces: where on this server's disks a new replica may lie, and the directories of former ones
-// that stand in its way.
+// ReplicaPlaces: where on this server's disks a new replica may lie, and the directories of former
+// ones that stand in its way.
 //
 // Shapes    A directory that is to go is renamed in its disk's pool, again every 5 s until that
-//           succeeds. Until then its name is taken: nothing is made there. Once a renaming has failed,
-//           a new replica may be made in another data directory, where it replaces this one; the same
-//           goes for what can't be read now (Ignore) and for data directories that can't be used.
-//           A data directory where many failed gets no new ones for a while (directory_rest.h).
+//           succeeds. Until then its name is taken: nothing is made there. Once a renaming has
+//           failed, a new replica may be made in another data directory, where it replaces this
+//           one. The same goes for directories that can't be read now (Ignore) and for data
+//           directories that can't be used. A data directory where many failed gets no new ones for
+//           a while (directory_rest.h).
 // Threads   Strand-bound to the server's strand.
 // Lifetime  Held by shared_ptr.
 // SPDX-License-Identifier: Apache-2.0
@@ -27,34 +28,41 @@
 
 namespace arion {
 
+// One for a server. It knows nothing of the replicas that are open.
 class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {
  public:
-  // `usable`: by position in the configured list of data directories.
+  // `usable`: by position in the configured list of data directories; fixed until the next start.
   ReplicaPlaces(std::shared_ptr<const ServerDisks> disks, StrandPtr strand,
                 std::vector<bool> usable);
 
+  // Where a new replica is to be made.
   struct Place {
     size_t data_directory = 0;
     std::string path;
-    std::vector<std::string> replaces;  // where else one of that name is, or may be
+    // Where else a directory of that name is, or may be; for NoteReplaced.
+    std::vector<std::string> replaces;
   };
-  // For a new replica whose directory is called `name`. `loads`: the replicas that are here, by data
-  // directory; what else speaks against one is known here. nullopt: none takes it.
+  // A place for a new replica whose directory is called `name`. `loads`: the replicas that are
+  // here, by data directory; its `usable` and `is_suspicious` are overwritten. nullopt: no
+  // directory can take it.
   std::optional<Place> Choose(const std::string& name, std::vector<DirectoryLoad> loads) const;
 
-  // A replica in that data directory failed.
+  // A replica in that data directory failed. Enough of them make the directory rest.
   void NoteFailure(size_t data_directory);
-  // Sets the directory of a former replica aside; `gone` when it has durably lost its name.
+  // Sets the directory of a former replica aside. `gone` runs on the strand when it has durably
+  // lost its name; after Stop it may never run.
   void Vacate(PartitionId pid, const std::string& path, SetAside why,
               absl::AnyInvocable<void()> gone);
-  // It is being set aside for the first time: a new one waits for how that ends.
+  // True while a directory of that partition is being set aside for the first time. A new replica
+  // of it waits until that has succeeded or failed.
   bool IsLeaving(PartitionId pid) const;
-  // A directory with a replica's name that can't be read now, and is left as it is.
+  // A directory with a replica's name that can't be read now. It is left as it is.
   void Ignore(const std::string& path);
   // What could not be set aside is not tried again.
   void Stop();
 
  private:
+  // A directory that is being set aside.
   struct Leaving {
     PartitionId pid;
     SetAside why = SetAside::kFailed;
@@ -69,9 +77,12 @@ class ReplicaPlaces : public std::enable_shared_from_this<ReplicaPlaces> {
   const std::shared_ptr<const ServerDisks> disks_;
   const StrandPtr strand_;
   const std::vector<bool> usable_;
-  std::vector<DirectoryRest> rests_;        // by data directory
-  std::map<std::string, Leaving> leaving_;  // by path
-  std::set<std::string> ignored_;           // paths
+  // By data directory.
+  std::vector<DirectoryRest> rests_;
+  // By path.
+  std::map<std::string, Leaving> leaving_;
+  // Paths.
+  std::set<std::string> ignored_;
   bool is_stopped_ = false;
 };
 
