@@ -1,17 +1,17 @@
 // GarbageCollector removes replicas' directories that were set aside, and data that learners set
 // aside, when they have been kept long enough: slowly, in the disks' pools.
 //
-// Shapes    What counts, in the data directories and the log home: <replica>.<us>.err   failed
-//           <replica>.<us>.gar   not needed any more <replica>.disk.migrate.tmp, .ori          an
-//           older version's moves between disks <replica>/data.<us>.discarded             of a
-//           history that its group no longer has Age counts from the name's microseconds, or else
-//           from the last change. Everything else, .bak included, is left alone. Where room is
-//           short .gar are kept for ten minutes at most, because giving replicas to other servers
-//           is to make room. A disk that failed (IO_ERROR) is not touched. Wall clocks jump.
-//           Therefore a directory goes only after this process has seen it for an hour, or as long
-//           as it is to be kept if that is shorter; and it goes whatever its name says once this
-//           process has seen it for as long as it is to be kept. While the time is not agreed upon
-//           (env/agreed_time.h) nothing is removed.
+// Shapes    What counts, in the data directories and the log home:
+//             <replica>.<us>.err   failed               <replica>.<us>.gar   not needed any more
+//             <replica>.disk.migrate.tmp, .ori          an older version's moves between disks
+//             <replica>/data.<us>.discarded             of a history that its group no longer has
+//           Age counts from the name's microseconds, or else from the last change. Everything else,
+//           .bak included, is left alone. Where room is short .gar are kept for ten minutes at
+//           most, because giving replicas to other servers is to make room. A disk that failed
+//           (IO_ERROR) is not touched. Wall clocks jump. Therefore a directory goes only after this
+//           process has seen it for an hour, or as long as it is to be kept if that is shorter; and
+//           it goes whatever its name says once this process has seen it for as long as it is to be
+//           kept. While the time is not agreed upon (env/agreed_time.h) nothing is removed.
 // Threads   Strand-bound, but for Counts: any thread.
 // Lifetime  Held by shared_ptr.
 // Promises  garbage_collector/G1  What is removed had a name that no scan and no replica loads; a
@@ -34,7 +34,6 @@
 
 namespace arion {
 
-// How long what was set aside is kept, and how often it is looked for.
 // How long each kind is kept, and how often the disks are searched.
 struct GarbageOptions {
   absl::Duration interval = absl::Minutes(10);

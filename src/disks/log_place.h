@@ -1,12 +1,13 @@
 // LogPlace: where a replica's private log lies: beside its data, or with all others in one
 // directory (log_placement = home; engine/FORMAT.md 1.4).
 //
-// Shapes    data  <replica directory>/{plog/,.arion-log} home  <log home>/<name of the replica
-//           directory>/{plog/,.arion-log,.arion-data} At home, the replica directory has a file
-//           .arion-log-home with that folder's path. It stays there as long as the replica's log
-//           does not lie beside it. The folder's .arion-data has the replica directory's path:
-//           several replicas may bear one name, one after the other or on different disks, and the
-//           folder belongs to the one that .arion-data names.
+// Shapes    data  <replica directory>/{plog/,.arion-log}
+//           home  <log home>/<name of the replica directory>/{plog/,.arion-log,.arion-data}
+//           At home, the replica directory has a file .arion-log-home with that folder's path. It
+//           stays there as long as the replica's log does not lie beside it. The folder's
+//           .arion-data has the replica directory's path: several replicas may bear one name, one
+//           after the other or on different disks, and the folder belongs to the one that
+//           .arion-data names.
 // Errors    FailedPrecondition: a log lies elsewhere than configured. It is never moved, passed
 //           over or begun anew: the message names both places and what to do. Unavailable: the log
 //           home lacks a log that was there; that is no damage, a disk may be missing. DataLoss:

@@ -2,11 +2,12 @@
 // is set aside (engine/FORMAT.md 1).
 //
 // Shapes    <data directory>/<app id>.<index>.<app type>/
-//           {.app-info,.init-info,.arion-log,plog/,data/,learn/} .arion-replaces  is in a directory
-//           that was made while another one of the same partition could not be read, or could not
-//           be set aside because its disk fails or is missing. It has such directories' paths, a
-//           line each. Names ending in .err .gar .tmp .ori .bak are never loaded. A directory that
-//           was set aside is called <name>.<µs since 1970>.<suffix>.
+//               {.app-info,.init-info,.arion-log,plog/,data/,learn/}
+//           .arion-replaces is in a directory that was made while another one of the same partition
+//           could not be read, or could not be set aside because its disk fails or is missing. It
+//           has such directories' paths, a line each.
+//           Names ending in .err .gar .tmp .ori .bak are never loaded. A directory that was set
+//           aside is called <name>.<µs since 1970>.<suffix>.
 // Errors    AlreadyExists: a partition lies in two directories; both are named.
 // Threads   What takes a FileSystem waits for the disk.
 // SPDX-License-Identifier: Apache-2.0
