@@ -13,9 +13,10 @@
 
 namespace arion {
 
+// A rule about one kind of key. Keys and patterns are any bytes, compared as they are.
 class KeyFilter {
  public:
-  // nullopt: there is no such type.
+  // `type` as a request has it (FilterType). nullopt: there is no such type.
   static std::optional<KeyFilter> Make(int32_t type, std::string pattern) {
     if (type < static_cast<int32_t>(FilterType::kNone) ||
         type > static_cast<int32_t>(FilterType::kPostfix))
@@ -23,7 +24,8 @@ class KeyFilter {
     return KeyFilter(static_cast<FilterType>(type), std::move(pattern));
   }
 
-  // A pattern longer than the key passes nothing, an empty one everything.
+  // Whether the read is about this key. A pattern longer than the key passes nothing, an empty one
+  // everything.
   bool Passes(std::string_view key) const {
     switch (type_) {
       case FilterType::kNone:
@@ -37,7 +39,7 @@ class KeyFilter {
     }
     return false;
   }
-  // What every key that passes begins with; empty: nothing is known.
+  // What every key that passes begins with; empty: nothing is known. Lives as long as the filter.
   std::string_view prefix() const {
     return type_ == FilterType::kPrefix ? std::string_view(pattern_) : std::string_view();
   }

@@ -1,14 +1,15 @@
 // MutationOperations: a mutation's updates decoded into what the engine applies.
 //
-// Shapes    Older logs and Pegasus primaries also hold INCR and CHECK_... undecided: they are
-//           decided from the engine, by the mutation's own timestamp, so that every replay agrees;
-//           without one (Pegasus prepared it again) nothing counts as expired. A DUPLICATE, in the
-//           log of a table that an older version's cluster is duplicated to, holds writes of that
-//           cluster: they are applied in order, under its time tag, up to the first of a code that
-//           can't be duplicated, as the older version does.
+// Shapes    Logs of older versions and Pegasus primaries also hold INCR and CHECK_... undecided.
+//           They are decided from the engine, by the mutation's own timestamp, so that every replay
+//           agrees. Without a timestamp (Pegasus prepared it again) nothing counts as expired. A
+//           DUPLICATE is in the log of a table that an older version's cluster is duplicated to. It
+//           holds writes of that cluster. They are applied in order, under its time tag, up to the
+//           first of a code that can't be duplicated, as the older version does.
 // Errors    InvalidArgument: an update's body does not decode, or a key is malformed.
 //           Unimplemented: an operation that is not applied; the replica must be fenced, since
 //           skipping it would lose data. Of the engine: its own.
+// Threads   Decode reads the engine only where something is undecided. Immutable afterwards.
 // Lifetime  Owns the bytes its operations point to.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -24,15 +25,18 @@
 
 namespace arion {
 
+// The changes of one mutation, for Engine::Apply.
 class MutationOperations {
  public:
-  // `engine` stands at the decree before the mutation's; what is undecided is read by `tier`
-  // (Unavailable: ask with kAll, in the disk's pool).
+  // `engine` stands at the decree before the mutation's. What is undecided is read by `tier`.
+  // Unavailable: the record is not in memory; call again with kAll, in the disk's pool.
   static absl::StatusOr<MutationOperations> Decode(const Mutation& mutation, const Engine& engine,
                                                    ReadTier tier);
+  // In the order of the updates. Valid as long as this lives and is not moved from.
   absl::Span<const WriteOp> ops() const { return ops_; }
 
  private:
+  // Decodes one update: a plain one, one that the engine must decide, or another cluster's.
   absl::Status Take(const Mutation& mutation, const Update& update, const Engine& engine,
                     ReadTier tier);
   absl::Status TakeUndecided(const Mutation& mutation, const Update& update, const Engine& engine,
@@ -46,9 +50,11 @@ class MutationOperations {
     UpdateRequest request;
     uint64_t time_tag;
   };
-  std::vector<Kept> kept_;  // never grows once ops_ points into it
+  // Never grows once ops_ points into it.
+  std::vector<Kept> kept_;
   std::vector<WriteOp> ops_;
-  uint64_t time_tag_ = 0;  // of what is added
+  // Of what is added now; 0: none.
+  uint64_t time_tag_ = 0;
 };
 
 }  // namespace arion

@@ -1,5 +1,9 @@
-// What reads of several records answer (rpc/PROTOCOL.md 6), from a view of the
-// engine; no threads, no replica.
+// What reads of several records answer (rpc/PROTOCOL.md 6), from a view of the engine; no threads,
+// no replica.
+//
+//   std::optional<MultiGetResponse> answer;
+//   for (ReadPlace place; !answer;)  // each turn in a task of its own, so that others get theirs
+//     ASSIGN_OR_RETURN(answer, MultiGet(view, request, terms, ReadTier::kAll, &rows, &place));
 //
 // Errors    Of the engine: its status. Of the request: the answer's `error`.
 // Threads   A view, a cursor: one thread at a time. They wait for the disk, but for MultiGet and
@@ -30,12 +34,17 @@
 
 namespace arion {
 
+// The most that one call may do. A client's own limits count where they are smaller.
 struct ReadLimits {
-  int64_t multi_get_records = 3000;  // examined in a turn: returned, expired or filtered out
-  int64_t count_records = 10'000;    // the same, of one turn
-  int64_t scan_records = 1000;       // the same, of one batch
-  int64_t answer_bytes = 30 << 20;   // keys and values
-  // BATCH_GET is never partial, so it gets more room, and an error beyond.
+  // Records that MultiGet examines in a turn: returned, expired or filtered out.
+  int64_t multi_get_records = 3000;
+  // The same, of one turn of CountSortKeys.
+  int64_t count_records = 10'000;
+  // The same, of one batch of a scan.
+  int64_t scan_records = 1000;
+  // Bytes of keys and values in an answer. The record that crosses the limit is still returned.
+  int64_t answer_bytes = 30 << 20;
+  // BATCH_GET is never partial, so it gets more room; beyond that its `error` is kIncomplete.
   int64_t batch_get_bytes = 256 << 20;
 };
 
@@ -48,33 +57,45 @@ struct ReadTally {
 // What holds for one read.
 struct ReadTerms {
   PartitionId pid;
-  std::string server;  // for the answer
-  uint32_t now = 0;    // for expiry
-  const Clock& clock;  // for `deadline`
-  Instant deadline;    // of one call, one turn; a little late is fine
+  // This server's address, for the answer.
+  std::string server;
+  // The time by which records expire, in seconds since 2016.
+  uint32_t now = 0;
+  // For `deadline`.
+  const Clock& clock;
+  // Of one call, that is one turn. It may be passed by a little.
+  Instant deadline;
   ReadLimits limits;
-  ReadTally* tally = nullptr;  // of walks; nullptr: nobody asks
+  // Counts what walks leave out. nullptr: nobody asks.
+  ReadTally* tally = nullptr;
 };
 
 // Where the next turn of a read goes on. A new one is the beginning.
 struct ReadPlace {
-  std::string key;                  // the first that was not examined; empty: none was
-  size_t point = 0;                 // the same, of the request's sort keys
-  int64_t count = 0;                // of the records before
-  std::optional<Instant> deadline;  // of the whole count
+  // The first key that was not examined; empty: none was.
+  std::string key;
+  // The same as a position among the request's sort keys.
+  size_t point = 0;
+  // Records that earlier turns counted.
+  int64_t count = 0;
+  // Of the whole count: the deadline of its first turn.
+  std::optional<Instant> deadline;
 };
 
-// nullopt: the turn is over, call again with the same view, request and place; give others a turn
-// before. Clients go on behind the last record that they got, so MultiGet is never incomplete
-// without one.
-// MultiGet's and NextBatch's `kvs` stay empty: what belongs there is added to `rows`.
+// Reads several records of one hash key: a range, or the sort keys that the request names.
+//
+// nullopt: the turn is over. Give others a turn, then call again with the same view, request and
+// place. Clients go on behind the last record that they got, so an answer is never incomplete
+// without one. The answer's `kvs` stays empty: what belongs there is added to `rows`.
 absl::StatusOr<std::optional<MultiGetResponse>> MultiGet(const EngineView& view,
                                                          const MultiGetRequest& request,
                                                          const ReadTerms& terms, ReadTier tier,
                                                          EncodedRows* rows, ReadPlace* place);
+// Reads the records that exist among the request's keys, in their order; all of them or none.
 absl::StatusOr<BatchGetResponse> BatchGet(const EngineView& view, const BatchGetRequest& request,
                                           const ReadTerms& terms, ReadTier tier);
-// The count is -1 where its first turn's deadline passed before the end.
+// Counts the records of a hash key. nullopt as MultiGet. The count is -1 where its first turn's
+// deadline passed before the end.
 absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& view,
                                                            std::string_view hash_key,
                                                            const ReadTerms& terms,
@@ -84,15 +105,18 @@ absl::StatusOr<std::optional<CountResponse>> CountSortKeys(const EngineView& vie
 // holds that view, which pins no memtable, and no iterator, which would pin all of its time.
 class ScanCursor {
  public:
-  // Which keys belong to the partition.
+  // Which keys belong to the partition, by the hash of the key.
   using Owns = std::function<bool(uint64_t partition_hash)>;
 
-  // nullptr: the request can't be right (kInvalidArgument).
+  // nullptr: the request can't be right (kInvalidArgument). `owns` is asked only where the request
+  // wants it checked; null: all keys belong.
   static std::unique_ptr<ScanCursor> Make(std::shared_ptr<const EngineView> view,
                                           const GetScannerRequest& request, Owns owns);
-  // The next batch. Its context_id is `next_id`, or kScanEnded when nothing is left.
+  // The next batch; its records are added to `rows`, in the order of raw keys. Its context_id is
+  // `next_id`, or kScanEnded when nothing is left. A batch may be empty before the end.
   absl::StatusOr<ScanResponse> NextBatch(const ReadTerms& terms, int64_t next_id,
                                          EncodedRows* rows);
+  // Of the last batch.
   size_t last_answer_bytes() const { return last_answer_bytes_; }
   bool ended() const { return ended_; }
 
@@ -102,7 +126,8 @@ class ScanCursor {
   bool Passes(std::string_view raw_key) const;
 
   const std::shared_ptr<const EngineView> view_;
-  KeyRange range_;  // what is left of it
+  // What is left to read.
+  KeyRange range_;
   bool ended_ = false;
   size_t last_answer_bytes_ = 0;
   const int32_t batch_size_;
@@ -111,7 +136,8 @@ class ScanCursor {
   const bool only_count_;
   const KeyFilter hash_filter_;
   const KeyFilter sort_filter_;
-  const Owns owns_;  // null: not checked
+  // Null: not checked.
+  const Owns owns_;
 };
 
 }  // namespace arion

@@ -1,10 +1,11 @@
 // ScannerTable: a replica's scans under way, by the ids clients continue them with.
 //
-// Shapes    An id is >= 0 and works once; each batch gets a new one. High bits: chosen by chance in
-//           each life of a replica, so that ids of other servers and lives are not found here.
+// Shapes    An id is >= 0 and works once; each batch gets a new one. Its high bits are chosen by
+//           chance in each life of a replica, so that ids of other servers and lives are not found
+//           here.
 // Threads   Strand-bound.
-// Promises  A scan not continued for kLifetime is dropped; of more than kScansMax the one unused
-//           for longest is.
+// Promises  A scan that is not continued for kLifetime is dropped. Of more than kScansMax scans the
+//           one unused for longest is dropped.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,21 +21,24 @@
 
 namespace arion {
 
+// Life cycle of a scan: NewId, Keep after its batch, Take when the client comes back with the id.
 class ScannerTable {
  public:
   static constexpr absl::Duration kLifetime = absl::Minutes(5);
   static constexpr size_t kScansMax = 1000;
 
-  // Before the first id.
+  // Before the first id. `chance`: any random number.
   void Seed(uint64_t chance) { life_ = static_cast<uint32_t>(chance) & 0x7fffffff; }
   bool is_seeded() const { return life_ >= 0; }
 
+  // An id that nobody has yet. It counts only once Keep is called with it.
   int64_t NewId() { return IdOf(next_++); }
+  // Holds the cursor until its id comes back.
   void Keep(int64_t id, std::unique_ptr<ScanCursor> cursor, Instant now) {
     scans_[SerialOf(id)] = {std::move(cursor), now};
     while (scans_.size() > kScansMax) scans_.erase(scans_.begin());
   }
-  // Null: unknown, used before, or expired.
+  // Takes the cursor out. Null: the id is unknown, was used before, or has expired.
   std::unique_ptr<ScanCursor> Take(int64_t id, Instant now) {
     DropUnused(now);
     const auto it = IsOurs(id) ? scans_.find(SerialOf(id)) : scans_.end();
@@ -43,14 +47,17 @@ class ScannerTable {
     scans_.erase(it);
     return cursor;
   }
+  // The client does not need it any more. Ids that are not known are ignored.
   void Forget(int64_t id) {
     if (IsOurs(id)) scans_.erase(SerialOf(id));
   }
-  // Later ids are of later use, so the first are the oldest.
+  // Drops the scans that were not continued in time. Later ids are of later use, so the first are
+  // the oldest.
   void DropUnused(Instant now) {
     while (!scans_.empty() && now - scans_.begin()->second.used >= kLifetime)
       scans_.erase(scans_.begin());
   }
+  // Drops all scans.
   void Clear() { scans_.clear(); }
   size_t size() const { return scans_.size(); }
 
@@ -59,6 +66,7 @@ class ScannerTable {
     std::unique_ptr<ScanCursor> cursor;
     Instant used;
   };
+  // An id's high 32 bits are the life's, its low 32 bits the low bits of a serial number.
   int64_t IdOf(uint64_t serial) const { return life_ << 32 | static_cast<uint32_t>(serial); }
   bool IsOurs(int64_t id) const { return id >= 0 && id >> 32 == life_; }
   // The newest serial with those low bits.

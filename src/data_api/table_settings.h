@@ -1,7 +1,10 @@
-// TableSettings: the table environments (messages/table_environments.h) that act on a replica,
-// as a replica uses them.
+// TableSettings: the table environments (messages/table_environments.h) that act on a replica, as a
+// replica uses them.
 //
-// Errors    A value that is not one counts as not set: the meta server has checked them.
+// Units     Limits per second are the whole table's; throttles take a partition's share
+//           (throttle.h).
+// Errors    A value that can't be read counts as not set: the meta server has checked them.
+// Threads   Immutable once made.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,31 +19,44 @@
 
 namespace arion {
 
+// The name of the environment stands above each field.
 struct TableSettings {
+  // Of the table; no environment.
   int32_t partition_count = 0;
-  uint32_t default_ttl_seconds = 0;      // default_ttl; 0 = none
-  bool validate_partition_hash = false;  // replica.split.validate_partition_hash
-  // replica.rocksdb_iteration_threshold_time_ms; 0 there: no limit.
+  // default_ttl; 0: none.
+  uint32_t default_ttl_seconds = 0;
+  // replica.split.validate_partition_hash
+  bool validate_partition_hash = false;
+  // replica.rocksdb_iteration_threshold_time_ms; 0 there means no limit.
   absl::Duration iteration_time_max = absl::Seconds(30);
-  absl::Duration slow_query = absl::InfiniteDuration();  // replica.slow_query_threshold
-  std::optional<DenyRule> deny;                          // replica.deny_client_request
-  ThrottleRule write_requests;                           // replica.write_throttling
-  ThrottleRule write_bytes;                              // replica.write_throttling_by_size
-  ThrottleRule read_requests;                            // replica.read_throttling
-  ThrottleRule backup_requests;                          // replica.backup_request_throttling
-  uint64_t read_bytes_max = 0;  // replica.read_throttling_by_size; 0 = no limit
-  CompactionWishes compaction;  // manual_compact.*
+  // replica.slow_query_threshold
+  absl::Duration slow_query = absl::InfiniteDuration();
+  // replica.deny_client_request
+  std::optional<DenyRule> deny;
+  // replica.write_throttling, write_throttling_by_size, read_throttling, backup_request_throttling
+  ThrottleRule write_requests;
+  ThrottleRule write_bytes;
+  ThrottleRule read_requests;
+  ThrottleRule backup_requests;
+  // replica.read_throttling_by_size, bytes a second; 0: no limit.
+  uint64_t read_bytes_max = 0;
+  // manual_compact.*
+  CompactionWishes compaction;
 
-  uint64_t disk_quota_bytes = 0;  // replica.disk_quota, of one replica; 0 = none
+  // replica.disk_quota, of one replica; 0: none.
+  uint64_t disk_quota_bytes = 0;
 
+  // What `app.envs` says. Keys that do not act on a replica are passed over.
   static TableSettings From(const AppInfo& app);
-  // Whether a key of this hash belongs into partition `index` (always, while that is not checked).
+  // Whether a key of this hash belongs into partition `index`. Always true while that is not
+  // checked.
   bool Owns(int32_t index, uint64_t partition_hash) const {
     return !validate_partition_hash || partition_count <= 0 ||
            static_cast<int64_t>(partition_hash & static_cast<uint64_t>(partition_count - 1)) ==
                index;
   }
-  // `expire_ts` of a put, with the table's default where it names none.
+  // The expiry of a put in seconds since 2016; 0: never. `expire_ts` is what the put names; where
+  // it names none, the table's default counts from `now`.
   uint32_t Expiry(int32_t expire_ts, uint32_t now) const {
     return expire_ts == 0 && default_ttl_seconds > 0 ? now + default_ttl_seconds
                                                      : static_cast<uint32_t>(expire_ts);

@@ -1,7 +1,8 @@
-// Throttles of one partition: its share of what its table may take each second
-// (rpc/PROTOCOL.md 7.3). Pure.
+// Throttles of one partition: its share of what its table may take each second (rpc/PROTOCOL.md
+// 7.3). Pure.
 //
 // Units     A table's limit N is N / partitions + 1 for each of them.
+// Threads   Not thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,33 +15,40 @@
 
 namespace arion {
 
-// Requests, or their bytes: what comes above a limit within a whole second is delayed, above
-// another refused. What is refused does not count.
+// Limits requests, or their bytes: what comes above one limit within a whole second is delayed,
+// above another refused. What is refused does not count.
 class RequestThrottle {
  public:
+  // What becomes of the request.
   enum class Verdict { kPass, kDelay, kReject };
   struct Decision {
     Verdict verdict = Verdict::kPass;
-    absl::Duration pause;  // before it goes on, or is answered
+    // How long to wait before it goes on (kDelay) or is answered (kReject).
+    absl::Duration pause;
   };
 
-  // Keeps what was counted in this second.
+  // `rule` is the table's. Keeps what was counted in this second.
   void Set(const ThrottleRule& rule, int32_t partition_count);
-  // `client_timeout` 0: unknown; else the pause is at most half of it.
+  // Judges and counts a request of `units` (1, or its bytes). `client_timeout` 0: unknown; else the
+  // pause is at most half of it.
   Decision Admit(uint64_t units, Instant now, absl::Duration client_timeout);
 
  private:
-  ThrottleRule rule_;  // this partition's share
+  // This partition's share.
+  ThrottleRule rule_;
   int64_t second_ = -1;
   uint64_t counted_ = 0;
 };
 
-// Bytes that answers take: nothing more is read while more was taken than came in; a second's worth
-// may gather.
+// Limits the bytes that answers take. Nothing more is read while more was taken than came in; a
+// second's worth may gather.
 class ByteBudget {
  public:
-  void Set(uint64_t bytes_per_second, int32_t partition_count);  // 0: no limit
+  // The table's limit; 0: no limit.
+  void Set(uint64_t bytes_per_second, int32_t partition_count);
+  // Whether reads are to be refused now.
   bool IsSpent(Instant now);
+  // An answer took this many bytes. The budget may go below zero.
   void Take(uint64_t bytes, Instant now);
 
  private:

@@ -1,6 +1,11 @@
 // WriteOperation: a client's write decoded, and what becomes of it: updates for the log and the
-// answer (rpc/PROTOCOL.md 5). INCR and CHECK_... are decided here, once, from the
-// record they look at; the log then holds plain puts and removes.
+// answer (rpc/PROTOCOL.md 5). INCR and CHECK_... are decided here, once, from the record they look
+// at; the log then holds plain puts and removes.
+//
+//   ASSIGN_OR_RETURN(WriteOperation write, WriteOperation::Decode(code, std::move(body)));
+//   if (!write.IsAcceptable()) return Answer(write.Refusal());
+//   std::optional<Record> record;  // read where write.NeedsRecord(), under write.record_key()
+//   WriteOutcome outcome = std::move(write).Decide(record, settings, now);
 //
 // Errors    InvalidArgument: the body does not decode. What decodes and can't be right is an
 //           outcome with an error and without updates.
@@ -28,12 +33,16 @@ namespace arion {
 // What a client is told of its write, and what is logged for it.
 struct WriteOutcome {
   StorageError error = StorageError::kOk;
-  std::vector<Update> updates;  // of one mutation; empty: nothing is written
-  int64_t number = 0;           // INCR: the new value; MULTI_REMOVE: the count
+  // Of one mutation, in this order. Empty: nothing is written.
+  std::vector<Update> updates;
+  // INCR: the new value. MULTI_REMOVE: how many sort keys it named.
+  int64_t number = 0;
+  // CHECK_...: whether the client wants the checked value, whether there was one, and the value.
   bool check_value_returned = false;
   bool check_value_exist = false;
   std::string check_value;
 };
+// The answer's body. `decree`: the mutation that holds the write.
 std::string EncodeAnswer(WriteCode code, const WriteOutcome& outcome, PartitionId pid,
                          Decree decree, const std::string& server);
 
@@ -42,24 +51,29 @@ inline bool IsClientWrite(WriteCode code) {
   return code >= WriteCode::kPut && code <= WriteCode::kCheckAndMutate;
 }
 
+// One request. Everything below hash_key needs IsAcceptable().
 class WriteOperation {
  public:
-  // IsClientWrite(code).
+  // IsClientWrite(code) holds. `body` is kept: it is logged as it came where that is possible.
   static absl::StatusOr<WriteOperation> Decode(WriteCode code, std::string body);
 
   WriteCode code() const { return code_; }
-  // Whether the form alone refuses it. Only an acceptable one has keys and is decided.
+  // False: the form alone refuses it (a key that is too long, an empty list, an unknown check).
+  // Such a write has no keys and is not decided.
   bool IsAcceptable() const { return is_acceptable_; }
+  // The outcome of a write that is not acceptable.
   WriteOutcome Refusal() const { return {.error = StorageError::kInvalidArgument}; }
+  // By which writes are ordered (write_order.h). Lives as long as this is not moved from.
   std::string_view hash_key() const;
-  // What its keys and values take once each key is whole: a short list under a long hash key grows.
+  // How much its keys and values take once each key is whole: a short list under a long hash key
+  // grows. At least the size of the body.
   uint64_t expanded_bytes() const;
 
-  // Whether the outcome depends on a record, and on which (a raw key).
+  // Whether the outcome depends on a record (INCR, CHECK_...), and which one (a raw key).
   bool NeedsRecord() const;
   std::string record_key() const;
-  // `record`: what is there at `now`, nullopt: nothing; not looked at unless needed. Ends this
-  // operation: its bytes go into the updates.
+  // `record`: what is there at `now`; nullopt: nothing. It is looked at only where NeedsRecord().
+  // `now`: seconds since 2016. Ends this operation: its bytes go into the updates.
   WriteOutcome Decide(const std::optional<Record>& record, const TableSettings& settings,
                       uint32_t now) &&;
 
@@ -70,13 +84,18 @@ class WriteOperation {
   WriteCode code_ = WriteCode::kPut;
   bool is_acceptable_ = true;
   Request request_;
-  std::string body_;  // as it came; what is logged as it is
+  // As it came; where possible it is what is logged.
+  std::string body_;
 };
 
-// The integers in values: all of `text`, with leading blanks and a sign; 0x: hexadecimal, 0: octal.
+// The number that `text` is, as a whole. Leading blanks and a sign are allowed; 0x: hexadecimal, 0:
+// octal. nullopt: it is none, or beyond int64.
 std::optional<int64_t> ParseInteger(std::string_view text);
 
+// What a check of CHECK_... says.
 enum class CheckResult { kPassed, kNotPassed, kNotAnInteger };
+// Checks the record's value (nullopt: there is no record) against `operand`. kNotAnInteger: an
+// integer check where the value or the operand is none.
 CheckResult CheckValue(CheckType type, const std::optional<Record>& record,
                        std::string_view operand);
 

@@ -1,6 +1,6 @@
-// WriteOrder: which client writes wait for which, by hash key. One that is decided from the record
-// it finds (INCR, CHECK_...) begins when every earlier write to its hash key has left, that is, was
-// applied or refused; and what comes behind it begins when its place in the log is settled.
+// WriteOrder: which client writes wait for which, by hash key. A write that is decided from the
+// record it finds (INCR, CHECK_...) begins when every earlier write to its hash key has left, that
+// is, was applied or refused. What comes behind it begins when its place in the log is settled.
 //
 // Shapes    A write enters, begins, may settle, and leaves. Hash keys are told apart by a 64 bit
 //           hash: two that share it only wait needlessly.
@@ -20,26 +20,33 @@
 
 namespace arion {
 
+// For each write: Enter; when TakeReady returns its token, begin it; Settle if it is kDecided;
+// Leave.
 class WriteOrder {
  public:
-  using Token = uint64_t;  // the caller's name for a write; rises from one to the next
+  // The caller's name for a write. It rises from one write to the next.
+  using Token = uint64_t;
   enum class Kind : uint8_t {
-    kBlind,    // its place in the log is settled when it begins
-    kDecided,  // only when Settle is called
+    // Its place in the log is settled when it begins.
+    kBlind,
+    // Its place in the log is settled only when Settle is called.
+    kDecided,
   };
 
-  // It waits, or is ready at once.
+  // The write waits from now on, or is ready at once.
   void Enter(uint64_t hash, Token token, Kind kind);
-  // The next write to begin, if one may: from now on it has begun.
+  // The next write to begin; nullopt: none may. From now on it has begun.
   std::optional<Token> TakeReady();
-  // The decided write that has begun stands in the log, or never will.
+  // The decided write of this hash that has begun stands in the log, or never will.
   void Settle(uint64_t hash);
-  // A write that has begun is applied, or will not be by this request. A decided one settled
+  // A write that has begun is applied, or will not be by this request. A decided one has settled
   // before.
   void Leave(uint64_t hash);
-  // Those that have not begun leave together; returned in the order they entered.
+  // Removes all writes that have not begun; returns them in the order they entered. Those that
+  // TakeReady has not returned yet but that are ready count as begun.
   std::vector<Token> DropWaiting();
 
+  // How many hash keys have writes here.
   size_t hash_keys() const { return keys_.size(); }
 
  private:
@@ -54,7 +61,8 @@ class WriteOrder {
   };
   void Promote(uint64_t hash, Key& key);
 
-  std::unordered_map<uint64_t, Key> keys_;  // never iterated to decide anything
+  // Never iterated to decide anything: its order is not the same in each run.
+  std::unordered_map<uint64_t, Key> keys_;
   std::deque<Token> ready_;
 };
 
