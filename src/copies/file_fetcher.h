@@ -1,14 +1,14 @@
 // FileFetcher copies a list of files from another server into a directory of its own, in checked
 // chunks.
 //
-// Shapes    Each file is checked by its length and, where the source named one, by the checksum
-//           of the whole file; a chunk by the crc32c that a source may send with it. Chunks go
-//           over Lane::kBulk. What an interrupted copy left in the target is taken over where it
-//           may be a piece of a file with a checksum, and removed elsewhere.
-// Errors    Unavailable: the source can't be reached, or what it sends stays damaged after the
-//           retries. Others: our disk.
-// Threads   Strand-bound; `done` comes on the strand, exactly once, never after Cancel. Files
-//           are written in the pool.
+// Shapes    Each file is checked by its length and, where the source named one, by the checksum of
+//           the whole file; a chunk by the crc32c that a source may send with it. Chunks go over
+//           Lane::kBulk. What an interrupted copy left in the target is taken over where it may be
+//           a piece of a file with a checksum, and removed elsewhere.
+// Errors    Unavailable: the source can't be reached, no longer has the files, or what it sends
+//           stays damaged after the retries. Others: our disk.
+// Threads   Strand-bound; `done` comes on the strand, exactly once, never after Cancel. Files are
+//           written in the pool.
 // Promises  file_fetcher/D1  done(OK): every file is complete, checked and durable, directories
 //               included.
 //           file_fetcher/D2  Whatever the end, no file stays open, and none is closed on the
@@ -35,52 +35,65 @@
 
 namespace arion {
 
+// One file of the list.
 struct FileToFetch {
-  std::string name;              // relative to both directories
-  std::optional<uint64_t> size;  // nullopt: what the source says when asked
+  // Relative to both directories.
+  std::string name;
+  // nullopt: what the source says when asked.
+  std::optional<uint64_t> size;
+  // Of the whole file; nullopt: the source named none.
   std::optional<uint32_t> crc32c;
 };
 
-// What of a file is here already.
+// How much of a file is here already, and the checksum of that.
 struct FilePiece {
   uint64_t bytes = 0;
   uint32_t crc = 0;
 };
 
+// What to copy, from where to where, and by which means.
 struct FetchPlan {
   Endpoint source;
   PartitionId pid;
   std::string source_directory;
   std::string source_disk_tag;
-  std::string target_directory;  // holds nothing else
+  // Holds nothing else: what is there and not wanted is removed.
+  std::string target_directory;
   std::string target_disk_tag;
   std::vector<FileToFetch> files;
-  std::string pool_path;  // exists, on the target's device
-  // Runs its work in that path's bulk pool, then the second with what came of it on the strand.
+  // A path that exists on the target's device.
+  std::string pool_path;
+  // Runs the first function in that path's bulk pool, then the second on the strand with its
+  // result.
   std::function<void(absl::AnyInvocable<absl::Status()>, absl::AnyInvocable<void(absl::Status)>)>
       in_pool;
+  // How the source encodes its messages.
   PeerGeneration generation = PeerGeneration::k25;
-  // When so many bytes may be asked for; empty: at once.
+  // How long to wait before so many bytes are asked for. Empty: never.
   std::function<absl::Duration(uint64_t bytes)> pace;
-  // Called on the strand for each answer that no correct source gives; may be empty.
+  // Called on the strand for each answer that no correct source gives. May be empty.
   std::function<void()> on_odd_answer;
 };
 
+// Held by shared_ptr. One copy: Start once; then either `done` comes, or Cancel is called, or it is
+// destroyed. After an error the target holds what came so far; a new fetcher takes that over.
 class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
  public:
   using Done = absl::AnyInvocable<void(const absl::Status&)>;
 
   FileFetcher(Environment& env, Transport& transport, StrandPtr strand, FetchPlan plan);
   ~FileFetcher();
+  // Begins. Files are copied one after the other, in chunks of 512 KiB.
   void Start(Done done);
-  // Nothing is reported any more, and no work in the pool begins; what is being written finishes and
-  // stays in the target directory.
+  // Ends the copy: `done` is not called, and no work in the pool begins. What is being written
+  // finishes and stays in the target directory.
   void Cancel() {
     done_ = nullptr;
     *cancelled_ = true;
   }
+  // Received and written so far.
   uint64_t bytes_fetched() const { return bytes_fetched_; }
-  // Of an earlier copy; they did not have to be fetched.
+  // Found in the target, from an earlier copy; they did not have to be fetched.
   uint64_t bytes_kept() const { return bytes_kept_; }
 
  private:
@@ -88,6 +101,7 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
     std::unique_ptr<WritableFile> file;
   };
   void InPool(absl::AnyInvocable<absl::Status()> work, absl::AnyInvocable<void()> then);
+  // The steps: prepare the target, ask for sizes, then for each file open, chunks, finish.
   void AskSizes();
   void OnSizes(const RpcResult& result);
   void NextFile();
@@ -104,7 +118,8 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   void FinishFile();
   void LetGoOfFile();
   void Finish(const absl::Status& status);
-  std::string Position() const;  // for messages
+  // Where the copy is, for messages.
+  std::string Position() const;
   bool is_cancelled() const { return done_ == nullptr; }
 
   Environment& env_;
@@ -113,16 +128,20 @@ class FileFetcher : public std::enable_shared_from_this<FileFetcher> {
   const FetchPlan plan_;
   Done done_;
   const std::shared_ptr<std::atomic<bool>> cancelled_ = std::make_shared<std::atomic<bool>>(false);
-  std::vector<uint64_t> sizes_;    // of plan_.files
-  std::vector<FilePiece> pieces_;  // of plan_.files
+  // Of plan_.files, as the next.
+  std::vector<uint64_t> sizes_;
+  std::vector<FilePiece> pieces_;
   size_t file_index_ = 0;
+  // Of the next chunk in the current file, and the checksum of what is before it.
   uint64_t offset_ = 0;
   uint32_t crc_ = 0;
-  int attempts_ = 0;  // of the current chunk
-  int outages_ = 0;   // of the current chunk
+  // Of the current chunk: how often it came damaged, and how often it did not come.
+  int attempts_ = 0;
+  int outages_ = 0;
   uint64_t bytes_fetched_ = 0;
   uint64_t bytes_kept_ = 0;
-  std::shared_ptr<OpenFile> open_ = std::make_shared<OpenFile>();  // the pool's
+  // Belongs to the pool.
+  std::shared_ptr<OpenFile> open_ = std::make_shared<OpenFile>();
   bool may_be_open_ = false;
 };
 

@@ -1,14 +1,13 @@
-// LearnSource: what a primary takes from its disk for a learner: a piece of the log, or the
-// newest checkpoint, whose files are then served while the learner is one.
+// LearnSource: what a primary takes from its disk for a learner: a piece of the log, or the newest
+// checkpoint, whose files are then served while the learner is one.
 //
-// Shapes    Files are named relative to the replica's `data` directory:
-//           checkpoint.<decree>/<name>. file_sizes and file_checksums (crc32c, 8 hex digits) are
-//           always sent. Table files never change: each is read for its checksum once, and not more
-//           than kSummedBytesMax for one request (of a large checkpoint the next one gets further).
-//           Learners of one checkpoint share the open files and the checksums.
+// Shapes    Files are named relative to the replica's `data` directory: checkpoint.<decree>/<name>.
+//           file_sizes and file_checksums (crc32c, 8 hex digits) are always sent. Table files never
+//           change. Each is read for its checksum once, and not more than kSummedBytesMax for one
+//           request; of a large checkpoint the next request gets further. Learners of one
+//           checkpoint share the open files and the checksums.
 // Threads   Strand-bound, except the Read functions: in the pool, one at a time.
-// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner
-//           out.
+// Lifetime  A checkpoint is held, and served, from KeepShare until KeepOnly leaves its learner out.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -28,10 +27,12 @@
 
 namespace arion {
 
-// Whether a learner that lacks this much of the log is brought up sooner by a checkpoint: the
-// replay of the log against the copy of the engine's files.
+// Whether a learner is brought up sooner by a checkpoint of `engine_bytes` than by a replay of the
+// log that takes `replay`. A copy counts as 1 s and 100 MiB a second.
 bool CheckpointIsCheaper(absl::Duration replay, uint64_t engine_bytes);
 
+// One for each replica. `Read` prepares an answer in the pool; KeepShare then keeps its files
+// served.
 class LearnSource {
  public:
   static constexpr uint64_t kSummedBytesMax = 512 << 20;
@@ -39,40 +40,47 @@ class LearnSource {
   LearnSource(FileSystem& files, std::shared_ptr<ServedFiles> served, PartitionId pid,
               std::string data_path, std::string disk_tag);
 
-  // What a piece of the log is meant to have. Who applies it keeps its loop for as long as it takes:
-  // kGentlePieceBytes while the learner gains on the group's writes, else kPieceBytes.
+  // How large a piece of the log is meant to be. Who applies it keeps its loop for as long as that
+  // takes: therefore kGentlePieceBytes while the learner gains on the group's writes, else
+  // kPieceBytes.
   static constexpr uint64_t kPieceBytes = 1 << 20;
   static constexpr uint64_t kGentlePieceBytes = 64 << 10;
+  // One of the two, for this learner now.
   uint64_t PieceBytes(Endpoint learner) const;
 
+  // What goes with an answer.
   struct Shipment {
-    std::shared_ptr<void> share;  // of a checkpoint: serves its files while it lives
-    absl::Status log_damage;      // DataLoss: why it is not the log
+    // Of a checkpoint: its files are served while this lives. Null: a piece of the log.
+    std::shared_ptr<void> share;
+    // DataLoss: why it is not the log, as was decided. OK otherwise.
+    absl::Status log_damage;
   };
-  // What `ship` says; the checkpoint also where the log can't be read, or turns out to lack what it
-  // was said to have (a log of an older version that somebody emptied says 0 in its first file's
-  // header, whatever decree comes first in it).
+  // Fills ship->response with what ship->what says. A checkpoint is also sent where the log can't
+  // be read, or turns out to lack what it was said to have. (A log of an older version that
+  // somebody emptied says 0 in its first file's header, whatever decree comes first in it.)
   absl::Status Read(PrivateLog& log, Engine& engine, uint64_t piece_bytes, ShipState* ship,
                     Shipment* shipment);
-  // Fills ship->response.state; reads more than piece_bytes where they prove nothing. OutOfRange:
-  // the log does not go back that far.
+  // Fills ship->response.state with a piece of the log. Reads more than piece_bytes where those
+  // prove nothing committed. OutOfRange: the log does not go back that far, or proves too little.
   absl::Status ReadLog(PrivateLog& log, uint64_t piece_bytes, ShipState* ship) const;
-  // Fills ship->response; *share serves the files while it lives. Makes a checkpoint when there is
-  // none that reaches ship->first. Unavailable: its checksums take longer than one request, or what
-  // is committed is not applied yet; ask again.
+  // Fills ship->response; *share serves the files while it lives. Makes a checkpoint where there is
+  // none that reaches ship->first. Unavailable: ask again; its checksums take longer than one
+  // request, or what is committed is not applied yet.
   absl::Status ReadCheckpoint(Engine& engine, ShipState* ship, std::shared_ptr<void>* share);
 
-  // How long this piece of the log may be kept back so that the learner still gains on the group's
+  // How long a piece of the log may be kept back so that the learner still gains on the group's
   // writes: kLogPauseMax where the last pieces brought it at least twice as far as the group went
   // meanwhile, else kLogPauseMin.
   static constexpr absl::Duration kLogPauseMin = absl::Milliseconds(50);
   static constexpr absl::Duration kLogPauseMax = absl::Seconds(1);
+  // One of the two. To be called once for each piece that is sent: it notes the learner's progress.
   absl::Duration LogPatience(Endpoint learner, const ShipState& ship);
 
+  // Serves the files for this learner, in place of what it had before.
   void KeepShare(Endpoint learner, std::shared_ptr<void> share) {
     shares_[learner] = std::move(share);
   }
-  // Learners that are none any more get nothing more.
+  // Forgets all who are not learners any more, with their files.
   void KeepOnly(absl::Span<const Endpoint> learners);
   // The engine's content was exchanged: a checkpoint of the same decree is another one now.
   void Forget() {
@@ -94,13 +102,14 @@ class LearnSource {
   const std::string disk_tag_;
   std::map<Endpoint, std::shared_ptr<void>> shares_;
   struct Progress {
-    Decree committed;  // when it got its last piece of the log
+    // The committed point when it got its last piece of the log.
+    Decree committed;
     bool is_gaining = true;
   };
   std::map<Endpoint, Progress> progress_;
-  // Of the table files of the checkpoint last shipped, by name.
+  // Checksums of the table files of the checkpoint last shipped, by name.
   std::map<std::string, Sum> tables_;
-  // Of the checkpoint last shipped.
+  // The checkpoint last shipped: the next learner of that decree shares it.
   std::weak_ptr<void> newest_share_;
   Decree newest_share_decree_ = kInvalidDecree;
 };

@@ -1,12 +1,13 @@
-// PeerPace: which other servers' acknowledgements of prepares stay far slower than the others', as
-// the primaries of this server see them.
+// PeerPace: which other servers acknowledge prepares far more slowly than the rest, as the
+// primaries of this server see them.
 //
-// Shapes    Once a second, for each peer with kAcksMin or more since it was last judged: its p99
-//           against the median of the other peers' (where there are two servers there is nothing to
-//           compare). It is late when it takes kNoticed and `ratio` times as long; in order below
-//           half of either. Late kLateSeconds times more often than not: slow. It is over after
-//           kCalm in which it was never late (a slow one that lost its roles is asked nothing any
-//           more), twice as long after each relapse within kRelapse, calm_max at most.
+// Shapes    Once a second each peer with kAcksMin or more acknowledgements since it was last judged
+//           is judged: its p99 against the median of the other peers'. (With one such peer there is
+//           nothing to compare.) A peer is late when its p99 is at least kNoticed and `ratio` times
+//           the median. It is in order below half of either bound. A peer that was late in
+//           kLateSeconds more of its judged seconds than it was in order is slow. That is over once
+//           it has not been late for kCalm (a slow one that lost its roles is asked nothing any
+//           more). The time doubles with each relapse within kRelapse, up to calm_max.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -25,8 +26,10 @@
 
 namespace arion {
 
+// One for a server.
 class PeerPace {
  public:
+  // A p99 below this is never late.
   static constexpr absl::Duration kNoticed = absl::Milliseconds(50);
   static constexpr uint64_t kAcksMin = 10;
   static constexpr int kLateSeconds = 8;
@@ -34,25 +37,32 @@ class PeerPace {
   static constexpr absl::Duration kRelapse = absl::Minutes(10);
 
   struct Options {
-    double ratio = 5;  // 0: nobody is ever called slow
+    // How many times the others' p99 is late; 0: nobody is ever called slow.
+    double ratio = 5;
     absl::Duration calm_max = absl::Minutes(16);
   };
   explicit PeerPace(Options options) : options_(options) {}
 
+  // A secondary acknowledged a prepare after `took`.
   void OnAck(Endpoint peer, absl::Duration took);
-  // Whether somebody has become slow, or is no longer.
+  // Judges; to be called once a second. True: somebody has become slow, or is no longer.
   bool OnSecond(Instant now);
+  // Who is slow now, in the order of addresses.
   std::vector<Endpoint> Slow() const;
 
  private:
   struct Peer {
     std::array<uint32_t, LatencyBuckets::kBuckets> acks{};
-    uint64_t count = 0;  // of them
+    // Of `acks`.
+    uint64_t count = 0;
+    // Seconds late minus seconds in order, from 0 to kLateSeconds.
     int lateness = 0;
     bool is_slow = false;
-    Instant late_at{0};  // the last time
+    // When it was late last.
+    Instant late_at{0};
     Instant calm_since{0};
-    absl::Duration calm;  // of a slow one: how long to be in order before it is none
+    // Of a slow one: how long it must not be late to be as the others again.
+    absl::Duration calm;
   };
   static absl::Duration TakeP99(Peer& peer);
   bool Judge(Endpoint endpoint, Peer& peer, absl::Duration p99, absl::Duration others, Instant now);

@@ -2,10 +2,12 @@
 // exactly the files that were handed out to a learner, and nothing else of the disk.
 //
 // Shapes    A file is named by the directory it was handed out with and its relative name. Sizes
-//           are those of the moment it was handed out; nothing beyond is served.
-//           A file is opened once for all who copy it from the same share.
-//           Where the kernel can hand a file's bytes to a socket, they do not pass through the
-//           process (env/held_bytes.h) and carry no checksum of their own: the file's counts.
+//           are those of the moment it was handed out; nothing beyond is served. A file is opened
+//           once for all who copy it from the same share. Where the kernel can hand a file's bytes
+//           to a socket, they do not pass through the process (env/held_bytes.h) and carry no
+//           checksum of their own: the file's counts.
+// Errors    In the answers: kObjectNotFound: not handed out; kHandleEof: beyond the file's size;
+//           kFileOperationFailed: the disk.
 // Threads   Thread-safe. Sizes, Read, Answer wait for the disk.
 // Lifetime  Files are served while the returned share lives; it keeps `hold` (a checkpoint's).
 // SPDX-License-Identifier: Apache-2.0
@@ -24,21 +26,26 @@
 
 namespace arion {
 
+// One for a server. Held by shared_ptr; shares may outlive it.
 class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
  public:
+  // The most that one request may ask for.
   static constexpr int32_t kReadBytesMax = 16 << 20;
 
   explicit ServedFiles(FileSystem& files) : files_(files) {}
 
-  // File name (relative to `directory`) -> size.
+  // File name (relative to `directory`) and size.
   using Names = std::map<std::string, uint64_t>;
+  // Serves these files of `directory` until the returned object, and all copies of it, are gone.
   std::shared_ptr<void> Share(std::string directory, Names names, std::shared_ptr<void> hold);
 
-  // True when something of `directory` is served: it exists then.
+  // Whether something of `directory` is served. Then the directory exists.
   bool Serves(const std::string& directory) const;
+  // The sizes of the files named; of all that are served from the directory if none is named.
   GetFileSizeResponse Sizes(const GetFileSizeRequest& request) const;
+  // The bytes asked for, all of them or an error, with their crc32c.
   CopyResponse Read(const CopyRequest& request) const;
-  // Read's, wrapped and encoded.
+  // What Read says, wrapped and encoded. Its bytes may be the file's own.
   ReplyBody Answer(const CopyRequest& request) const;
 
  private:
@@ -49,7 +56,7 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
     mutable std::map<std::string, std::shared_ptr<const ReadableFile>> open
         ABSL_GUARDED_BY(mutex) = {};
   };
-  // The file that is asked for; nullptr: that part of it is not served.
+  // The file that is asked for. nullptr: that part of it is not served, and *refusal says why.
   std::shared_ptr<const ReadableFile> FileFor(const CopyRequest& request, ErrorCode* refusal) const;
   absl::StatusOr<std::shared_ptr<const ReadableFile>> Open(const Shared& shared,
                                                            const CopyRequest& request) const;
@@ -63,7 +70,7 @@ class ServedFiles : public std::enable_shared_from_this<ServedFiles> {
       ABSL_GUARDED_BY(mutex_);
 };
 
-// A relative path without empty, "." or ".." parts.
+// Whether this is a relative path without empty, "." or ".." parts.
 bool IsSafeRelativeName(std::string_view name);
 
 }  // namespace arion
