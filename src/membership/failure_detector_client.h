@@ -1,14 +1,15 @@
-// FailureDetectorClient keeps this server's lease: beacons to the meta server that leads, and
-// the moment until which the server may act (pacifica/PROTOCOL.md 7).
+// FailureDetectorClient keeps this server's lease: beacons to the meta server that leads, and the
+// moment until which the server may act (pacifica/PROTOCOL.md 7).
 //
-// Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the
-//           lease; a leader's hint is followed at once, another meta server is tried after 1 s.
-//           A machine that was paused from outside for longer than a grace knows nothing of it: its
-//           clocks stood still with it. The answer to the first beacon after that tells: it counts
-//           how often this server was declared dead, and a death within a term ends the term. One
-//           that has started anew since counts a death of whoever leads nothing by what is stored. A
-//           server of an older version does not count: then the next config sync tells. Such a one is
-//           followed where older_servers says so only: it can't say of which cluster it is.
+// Shapes    The arithmetic is pacifica/lease.h's. An ack from a follower never extends the lease; a
+//           leader's hint is followed at once, another meta server is tried after 1 s. A machine
+//           that was paused from outside for longer than a grace does not notice: its clocks stood
+//           still with it. The answer to the first beacon after that tells it. The answer counts
+//           how often this server was declared dead, and a death within a term ends the term. A
+//           meta server that has started anew since counts a death of each server that leads
+//           nothing by what is stored. A meta server of an older version does not count; then the
+//           next config sync tells. Such a one is followed only where older_servers allows it,
+//           since it can't say of which cluster it is.
 // Threads   Strand-bound; callbacks come on the strand. What others read is in ServerLease.
 // Promises  failure_detector_client/B1  Each on_gained is followed by one on_lost before the next
 //               on_gained. When on_lost comes the term is over.
@@ -33,21 +34,29 @@
 
 namespace arion {
 
+// The meta servers may be empty until SetMetaServers.
 struct FailureDetectorOptions {
   std::vector<Endpoint> meta_servers;
   absl::Duration beacon_interval;
+  // How long the server may act after it sent a beacon that was acknowledged.
   absl::Duration lease;
   PeerGeneration generation = PeerGeneration::k25;
-  std::shared_ptr<const OlderServers> older_servers;  // null: those of any version are let in
+  // Null: meta servers of any version are followed.
+  std::shared_ptr<const OlderServers> older_servers;
 };
 
+// One for a server. Start, then Events come and go, until Stop.
 class FailureDetectorClient : public std::enable_shared_from_this<FailureDetectorClient> {
  public:
   struct Events {
-    absl::AnyInvocable<void()> on_gained;  // the first acknowledged beacon after a loss
+    // The first beacon after a loss was acknowledged: the server may act.
+    absl::AnyInvocable<void()> on_gained;
+    // The server may not act any more. The lease ended, was given up, or a death was told.
     absl::AnyInvocable<void()> on_lost;
-    absl::AnyInvocable<void()> on_thawed;              // the meta server changes members again
-    absl::AnyInvocable<void()> on_unanswered = [] {};  // a beacon was in vain
+    // The meta server changes members again.
+    absl::AnyInvocable<void()> on_thawed;
+    // A beacon was not answered.
+    absl::AnyInvocable<void()> on_unanswered = [] {};
   };
 
   FailureDetectorClient(Environment& env, Transport& transport, StrandPtr strand,
@@ -55,11 +64,12 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
                         Events events);
   // Sends beacons from now on, or from when there is a meta server to send them to.
   void Start();
-  // Where they are; not empty. The one that answers is kept as long as it does. Before Stop.
+  // Where the meta servers are; not empty. The one that answers is kept as long as it does. Before
+  // Stop.
   void SetMetaServers(std::vector<Endpoint> meta_servers);
-  // From now on beacons say that this server stops; the first of them goes out at once.
+  // From now on beacons say that this server stops. The first of them goes out at once.
   void SayStops();
-  // No more beacons; the lease is given up at once, without on_lost.
+  // No more beacons. The lease is given up at once, without on_lost.
   void Stop();
   bool is_connected() const { return is_connected_; }
 
@@ -69,10 +79,10 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
   void ScheduleBeacon(absl::Duration delay);
   void SendBeacon();
   void OnAck(Instant sent, Endpoint to, const RpcResult& result);
-  // Whether this server was declared dead since the last answer, or before the first one of a meta
-  // server that was not the one to grant this term.
+  // Whether this server was declared dead since the last answer, or before the first answer of a
+  // meta server other than the one that granted this term.
   bool WasDeclaredDead(const BeaconAck& ack);
-  // What most clocks show, at the middle of a beacon's way there and back.
+  // Takes the time that most clocks show, as of the middle of a beacon's way there and back.
   void NoteAgreed(std::optional<int64_t> wall_ms, Instant sent, Instant now);
   void TryAnother();
   void ArmLeaseTimer();
@@ -95,8 +105,10 @@ class FailureDetectorClient : public std::enable_shared_from_this<FailureDetecto
     int64_t meta_life = 0;
     int64_t count = 0;
   };
-  std::optional<Deaths> deaths_;  // as the last answer that counted them had it
-  bool is_meta_frozen_ = false;   // as the last answer had it
+  // As the last answer that counted them had it.
+  std::optional<Deaths> deaths_;
+  // As the last answer had it.
+  bool is_meta_frozen_ = false;
   bool is_connected_ = false;
   bool is_started_ = false;
   bool says_stops_ = false;

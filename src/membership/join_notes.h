@@ -1,5 +1,5 @@
-// JoinNotes: how far this server's joining of an older version's cluster is, and what is in the way: for
-// displays, and for who decides whether a proposal is followed.
+// JoinNotes: how far this server's joining of an older version's cluster is, and what is in the
+// way: for displays, and for those who decide whether a proposal is followed.
 //
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
@@ -16,21 +16,24 @@
 
 namespace arion {
 
+// One for a server. It also logs each new reason once.
 class JoinNotes {
  public:
-  // It does not take part yet, and why; empty: nothing is in the way.
+  // The server does not take part yet; `why` has a line for each reason.
   void SetWaiting(std::vector<std::string> why);
-  // It takes part.
+  // The server takes part, admitted with this meta server.
   void SetJoined(Endpoint meta_server);
   // What the meta server lists, while this server takes part.
   void SetListing(const ClusterListing& listing);
-  // Partitions that are here and that an older version's meta server does not know: it is not told.
+  // Partitions that are here and that an older version's meta server does not know. It is not told.
   void SetUnreported(std::vector<PartitionId> unreported);
 
+  // Why no new copy of that table is taken; nullopt: nothing is in the way.
   std::optional<Obstacle> ObstacleOf(int32_t app_id) const;
-  // What it waits for, and tables of which no new copy is taken.
+  // How many reasons to wait, and tables of which no new copy is taken, there are.
   size_t obstacles() const;
-  std::string Text() const;  // a line each; of a server that joins nothing: one that says so
+  // A line for each; of a server that joins nothing: one line that says so.
+  std::string Text() const;
 
  private:
   enum class State { kNotAsked, kWaiting, kJoined };
@@ -38,7 +41,8 @@ class JoinNotes {
   State state_ ABSL_GUARDED_BY(mutex_) = State::kNotAsked;
   Endpoint meta_server_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
-  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);  // of obstacles_
+  // Of obstacles_.
+  std::vector<std::string> lines_ ABSL_GUARDED_BY(mutex_);
   std::map<int32_t, Obstacle> obstacles_ ABSL_GUARDED_BY(mutex_);
   std::vector<PartitionId> unreported_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,4 +1,5 @@
-// LogReplayStats: what was read of private logs, and applied, when replicas were opened; since the server's start.
+// LogReplayStats: what was read of private logs, and applied, when replicas were opened; since the
+// server's start.
 //
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
@@ -8,12 +9,15 @@
 
 namespace arion {
 
+// One for a server; shown as metrics.
 struct LogReplayStats {
+  // Logs replayed, the mutations and bytes read from them, and the time that took.
   Counter logs;
   Counter mutations;
   Counter bytes;
   Counter nanos;
-  Counter warmed_keys;  // read into the cache because they were read before the restart
+  // Records that were read into the cache because they were read before the restart.
+  Counter warmed_keys;
 };
 
 }  // namespace arion

@@ -25,73 +25,105 @@
 
 namespace arion {
 
+// What is being done with a replica. Steps come in this order; kReplay and kCheckpoint may be left
+// out.
 enum class RecoveryStep : uint8_t {
-  kWaiting,     // for its turn
-  kEngine,      // the engine is opened
-  kReplay,      // its log is read, checked and applied
-  kCheckpoint,  // what was applied is written, and .init-info
-  kServing,     // open; from here on it answers as its role allows
+  // It waits for its turn.
+  kWaiting,
+  // Its engine is opened.
+  kEngine,
+  // Its log is read, checked and applied.
+  kReplay,
+  // What was applied is written, and .init-info.
+  kCheckpoint,
+  // It is open. From here on it answers as its role allows.
+  kServing,
   kFailed,
 };
 constexpr size_t kRecoverySteps = 6;
 
-// One replica's.
+// Where the opening of one replica writes down how far it is.
 class RecoveryTicket {
  public:
+  // The step begins now; the one before has ended.
   void Enter(RecoveryStep step, Instant now);
+  // Of its log, so far.
   void SetBytesRead(uint64_t bytes) { bytes_read_.store(bytes, std::memory_order_relaxed); }
 
  private:
   friend class RecoveryProgress;
   std::atomic<RecoveryStep> step_{RecoveryStep::kWaiting};
   std::atomic<int64_t> since_nanos_{0};
-  std::array<std::atomic<int64_t>, kRecoverySteps> nanos_{};  // spent in each step
+  // Spent in each step that has ended.
+  std::array<std::atomic<int64_t>, kRecoverySteps> nanos_{};
   std::atomic<uint64_t> bytes_read_{0};
 };
 
-// What a moment of it looks like.
+// What the recovery looks like at one moment.
 struct RecoveryReport {
+  // kListing: logs are being measured and nothing has begun yet.
   enum class Phase : uint8_t { kNotStarted, kListing, kRecovering, kDone } phase;
+  // Replicas by state, and bytes of their logs. `done` are those that serve.
   struct Totals {
     size_t replicas = 0, done = 0, failed = 0, under_way = 0;
     uint64_t bytes = 0, bytes_done = 0;
   };
+  // The same of one data directory.
   struct Disk : Totals {
     std::string tag;
     bool is_listed = false;
-    absl::Duration ended_after;  // 0: not yet
+    // Since the beginning; 0: not yet.
+    absl::Duration ended_after;
   };
+  // One replica.
   struct Replica {
     PartitionId pid;
     std::string disk;
     RecoveryStep step = RecoveryStep::kWaiting;
+    // How long it has been in its present step.
     absl::Duration step_for;
     uint64_t bytes = 0, bytes_done = 0;
-    absl::Duration in_engine, in_replay, in_checkpoint;  // ended steps
-    absl::Duration ended_after;                          // 0: not yet
+    // Time in steps that have ended.
+    absl::Duration in_engine, in_replay, in_checkpoint;
+    // Since the beginning; 0: not yet.
+    absl::Duration ended_after;
+    // Without the present step.
     absl::Duration took() const { return in_engine + in_replay + in_checkpoint; }
   };
+  // Of the server.
   Totals all;
+  // Since the beginning, until now or until the last replica ended.
   absl::Duration elapsed;
   double bytes_per_second = 0;
-  std::optional<absl::Duration> remaining;  // by the rate so far
-  absl::Duration first_served_after;        // 0: none yet
+  // By the rate so far; nullopt: it can't be told yet.
+  std::optional<absl::Duration> remaining;
+  // Since the beginning; 0: none serves yet.
+  absl::Duration first_served_after;
+  // Sums over all replicas.
   absl::Duration in_engine, in_replay, in_checkpoint;
   std::vector<Disk> disks;
-  std::vector<Replica> under_way;  // the longest first
-  std::optional<Replica> slowest;  // of those under way by time, else the one that ended last
+  // Those that have been under way for longest come first.
+  std::vector<Replica> under_way;
+  // The one that has been under way for longest; if none is under way, the one that ended last.
+  std::optional<Replica> slowest;
 };
 
+// One start of one server.
 class RecoveryProgress {
  public:
-  // In the order of calls: Begin, then for each disk Listed, then Enter of each replica.
+  // Calls come in this order: Begin; Expect for each replica; Listed for each disk; End for each
+  // replica. Disks are named by position in `disk_tags`.
   void Begin(std::vector<std::string> disk_tags, Instant now);
   void Expect(PartitionId pid, size_t disk);
+  // The disk's logs were measured: their sizes by replica.
   void Listed(size_t disk, const std::map<PartitionId, uint64_t>& log_bytes, Instant now);
+  // `step`: kServing or kFailed. Only the first End of a replica counts.
   void End(PartitionId pid, RecoveryStep step, Instant now);
 
-  // Of a replica that was not expected: a ticket nobody reads.
+  // Where to write a replica's steps. Of one that was not expected, or has ended: a ticket nobody
+  // reads.
   std::shared_ptr<RecoveryTicket> TicketOf(PartitionId pid) const;
+  // What it looks like now. Holds the lock for as long as it takes to read all tickets.
   RecoveryReport Report(Instant now) const;
 
  private:
@@ -110,6 +142,7 @@ class RecoveryProgress {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
+  // Guarded by mutex_, as the rest.
   bool has_begun_ ABSL_GUARDED_BY(mutex_) = false;
   Instant begun_ ABSL_GUARDED_BY(mutex_);
   std::optional<Instant> first_served_ ABSL_GUARDED_BY(mutex_);

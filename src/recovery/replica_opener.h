@@ -30,40 +30,49 @@
 
 namespace arion {
 
-// What all openings of one server share.
+// What all openings of one server share. It outlives them.
 struct OpeningHost {
   std::shared_ptr<const ServerDisks> disks;
   EngineFactory& engines;
   LogOpener open_log;
-  PrivateLogOptions log;  // of each log; its own place, partition and offsets are filled in
+  // Of each log; its own place, partition and offsets are filled in.
+  PrivateLogOptions log;
   std::shared_ptr<RecoveryProgress> progress = std::make_shared<RecoveryProgress>();
   std::shared_ptr<LogReplayStats> replay = std::make_shared<LogReplayStats>();
   // The global offset behind an older version's shared log; 0: there is none (any more).
   std::shared_ptr<std::atomic<int64_t>> shared_log_end = std::make_shared<std::atomic<int64_t>>(0);
 
-  // What a replica's .init-info says of the shared log when its life begins anew: all of it is void.
+  // What a replica's .init-info says of the shared log when its life begins anew: all of it is
+  // void.
   int64_t SharedLogEnd() const { return shared_log_end->load(); }
 };
 
+// What a Replica starts from. It owns the engine and the log.
 struct OpenedReplica {
   PartitionId pid;
   std::string directory;
-  size_t disk = 0;  // position in the server's data directories
+  // Position among the server's data directories.
+  size_t disk = 0;
   AppInfo app;
   InitInfo info;
   std::shared_ptr<Engine> engine;
   std::unique_ptr<PrivateLog> log;
+  // The protocol's state: watermarks, and what the log holds above the engine.
   RecoveredState recovered;
-  bool log_is_void = false;  // `info` says so already: StartAnew before anything is appended
+  // `info` says already that the log is void: call StartAnew before anything is appended.
+  bool log_is_void = false;
 };
 
+// The folders of the engine and of a copy under way in a replica's directory.
 std::string DataPathOf(const std::string& replica_directory);
 std::string LearnPathOf(const std::string& replica_directory);
 
-// A whole directory with an empty replica, durable, or nothing.
+// Makes the directory of an empty replica. It is whole and durable, or it is not there.
 absl::Status CreateReplicaDirectory(const OpeningHost& host, const FoundReplica& replica);
 
+// Whether the directory was found at the start or has just been made by CreateReplicaDirectory.
 enum class Origin { kFound, kJustCreated };
+// Begin and Finish of a ReplicaOpening, with nothing between. `strand`: the replica's.
 absl::StatusOr<OpenedReplica> OpenReplica(const OpeningHost& host, StrandPtr strand,
                                           const FoundReplica& found, Origin origin);
 
@@ -73,16 +82,17 @@ absl::StatusOr<OpenedReplica> OpenReplica(const OpeningHost& host, StrandPtr str
 // Threads   Each call in the disk's pool, one at a time; what `log` does stays strand-bound.
 class ReplicaOpening {
  public:
+  // Opens the engine and replays the private log.
   static absl::StatusOr<std::unique_ptr<ReplicaOpening>> Begin(const OpeningHost& host,
                                                                StrandPtr strand,
                                                                const FoundReplica& found,
                                                                Origin origin);
   ~ReplicaOpening();
 
-  // Records of the shared log, in its order. What is to be appended to the private log, in this
-  // order, goes to *append; it is replayed already.
+  // Takes records of the shared log, in its order. What is to be appended to the private log goes
+  // to *append, in this order; it is replayed already.
   absl::Status TakeOver(const std::vector<MutationPtr>& records, std::vector<MutationPtr>* append);
-  // Once everything appended is durable.
+  // Ends the opening; to be called once everything appended is durable.
   absl::StatusOr<OpenedReplica> Finish();
 
   PartitionId pid() const { return opened_.pid; }
@@ -91,7 +101,8 @@ class ReplicaOpening {
   PrivateLog& log() { return *opened_.log; }
   const TakeOverPlanner& planner() const { return planner_; }
   int64_t valid_start_in_shared_log() const { return opened_.info.offset_in_shared_log; }
-  // Records of it may be missing in the shared log: it comes back as after an unclean stop.
+  // Records of this replica may be missing in the shared log: it comes back as after an unclean
+  // stop.
   void MarkIncomplete() { is_incomplete_ = true; }
 
  private:
@@ -109,7 +120,8 @@ class ReplicaOpening {
   std::shared_ptr<RecoveryTicket> ticket_;
   std::unique_ptr<Replay> replay_;
   ReplaySummary summary_;
-  int64_t taken_ = 0;  // from the shared log
+  // Records from the shared log.
+  int64_t taken_ = 0;
   bool is_incomplete_ = false;
 };
 

@@ -1,15 +1,15 @@
 // SharedLogTakeOver: while replicas open on an older version's data, hands each of them what only
 // the shared log has (legacy/FORMAT.md 3).
 //
-// Shapes    A pass begins when every replica that was expected has joined or failed to open: the
-//           log is read once, in the pool of its disk, a piece ahead of what is handled; each
+// Shapes    A pass begins when every replica that was expected has joined or failed to open. The
+//           log is read once, in the pool of its disk, a piece ahead of what is handled. Each
 //           replica gets its records in its own disk's pool, appends what it lacks to its private
 //           log, and is done when that is durable and the log was read to its end, whatever the
-//           others do. Replicas that come later (theirs was full, or slow) share another pass.
+//           others do. Replicas that come later (their disk was full, or slow) share another pass.
 // Errors    A log that is damaged or can't be read refuses the start (on_refused) and changes
-//           nothing; with DamagedSharedLog::kSetAside what can be read counts, and the replicas concerned
-//           come back as after an unclean stop. A log that contradicts a replica's private log
-//           refuses the start as well. A replica's own errors are its own.
+//           nothing. With DamagedSharedLog::kSetAside what can be read counts, and the replicas
+//           concerned come back as after an unclean stop. A log that contradicts a replica's
+//           private log refuses the start as well. A replica's own errors are its own.
 // Threads   Strand-bound to the server's strand. `done` comes there.
 // Lifetime  Held by shared_ptr. The host outlives it.
 // Promises  shared_log_take_over/O3  A replica is done only when all it takes from the shared log
@@ -35,29 +35,38 @@
 
 namespace arion {
 
+// One start of one server. Start, then Join or GiveUp for each replica; passes follow by
+// themselves.
 class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver> {
  public:
+  // The opened replica, or why it could not be opened.
   using Done = absl::AnyInvocable<void(absl::StatusOr<OpenedReplica>)>;
+  // Both are called on the strand.
   struct Events {
+    // The server must not start; nothing was changed.
     std::function<void(const absl::Status&)> on_refused;
-    std::function<void()> on_read;  // the first pass reached the end of the log
+    // The first pass reached the end of the log.
+    std::function<void()> on_read;
   };
   SharedLogTakeOver(std::shared_ptr<const OpeningHost> host, StrandPtr strand,
                     SharedLogCatalog catalog, std::shared_ptr<SharedLogStats> stats,
                     DamagedSharedLog damaged, Events events);
 
-  // Those that Start waits for: each Joins or is Given up.
+  // `expected`: the replicas that the first pass waits for. Each of them joins or is given up.
   void Start(std::set<PartitionId> expected);
   // True until this replica was done once.
   bool Needs(PartitionId pid) const { return !done_.contains(pid); }
+  // The replica is open and takes part in the next pass. `done` comes on the strand.
   void Join(std::unique_ptr<ReplicaOpening> opening, Done done);
+  // The replica could not be opened; nobody waits for it any more.
   void GiveUp(PartitionId pid);
-  // Nothing more is read; who waits is done with Aborted once its log is quiet.
+  // Nothing more is read. A replica that waits is done with Aborted once its log is quiet.
   void Stop();
 
   const SharedLogCatalog& catalog() const { return catalog_; }
-  // After on_read.
+  // By replica, the largest decree in the newest log file. Known after on_read.
   const std::map<PartitionId, Decree>& max_of_newest() const { return max_of_newest_; }
+  // Places where the log was damaged and what followed was left out (DamagedSharedLog::kSetAside).
   const std::vector<SharedLogReader::Damage>& damages() const { return damages_; }
 
  private:
@@ -66,9 +75,12 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
     std::shared_ptr<ReplicaOpening> opening;
     Done done;
     std::deque<std::vector<MutationPtr>> batches;
-    bool is_working = false;  // a batch is in the pool
-    int64_t appends = 0;      // batches whose appends are not durable yet
-    absl::Status status;      // its own failure
+    // A batch of it is in the pool.
+    bool is_working = false;
+    // Batches whose appends are not durable yet.
+    int64_t appends = 0;
+    // Its own failure.
+    absl::Status status;
     bool is_incomplete = false;
   };
   struct Pass;
@@ -96,10 +108,14 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
   Events events_;
   std::set<PartitionId> expected_;
   std::set<PartitionId> done_;
-  std::map<PartitionId, std::shared_ptr<Taker>> waiting_;  // for the next pass
-  std::map<PartitionId, std::shared_ptr<Taker>> takers_;   // of this pass
-  std::set<std::shared_ptr<Taker>> ending_;                // failed; their logs come to rest
-  std::shared_ptr<Pass> pass_;                             // while it reads
+  // For the next pass.
+  std::map<PartitionId, std::shared_ptr<Taker>> waiting_;
+  // Of this pass.
+  std::map<PartitionId, std::shared_ptr<Taker>> takers_;
+  // They failed; their logs come to rest.
+  std::set<std::shared_ptr<Taker>> ending_;
+  // While it reads.
+  std::shared_ptr<Pass> pass_;
   bool was_read_ = false;
   bool is_stopped_ = false;
   uint64_t bytes_in_flight_ = 0;
