@@ -1,9 +1,9 @@
-// HotKeys knows which hash keys of one replica are asked for most, by sampling: about every 32nd
+// HotKeys knows which hash keys of one replica are asked for most, by sampling. About every 32nd
 // request is counted in a sketch of the 16 keys that seem most frequent (space-saving), one for
 // reads and one for writes, each for a window of time and the one before.
 //
-// Shapes    A count is an upper estimate: it may be too large by the smallest count of a full
-//           sketch. Keys are kept up to kKeyBytesMax bytes.
+// Shapes    A sketch's count is an upper estimate: it may be too large by the smallest count of a
+//           full sketch. Keys are kept up to kKeyBytesMax bytes.
 // Threads   Note on the replica's strand. Its lock is taken for sampled requests only. The rest is
 //           thread-safe.
 // SPDX-License-Identifier: Apache-2.0
@@ -22,47 +22,61 @@
 
 namespace arion {
 
+// What a key was asked for.
 enum class KeyUse : uint8_t { kRead, kWrite };
 
+// The most frequent of a stream of keys, in bounded memory.
 class KeySketch {
  public:
   static constexpr size_t kKeysMax = 16;
   struct Entry {
     std::string key;
     uint64_t count = 0;
-    uint64_t error = 0;  // the count may be too large by so many
+    // The count may be too large by so many.
+    uint64_t error = 0;
   };
 
+  // One more request for the key. Where the sketch is full, the rarest key gives way.
   void Add(std::string_view key);
   void Clear();
+  // All that was added since Clear.
   uint64_t total() const { return total_; }
-  const std::vector<Entry>& entries() const { return entries_; }  // in no order
+  // In no order.
+  const std::vector<Entry>& entries() const { return entries_; }
 
  private:
   std::vector<Entry> entries_;
   uint64_t total_ = 0;
 };
 
+// One replica's.
 class HotKeys {
  public:
+  // One in so many requests is counted, at random distances.
   static constexpr uint32_t kSampledOfRequests = 32;
   static constexpr absl::Duration kWindow = absl::Seconds(30);
   static constexpr size_t kKeyBytesMax = 256;
 
+  // A key that is asked for often.
   struct Hot {
     KeyUse use = KeyUse::kRead;
-    std::string key;        // the first kKeyBytesMax bytes of a longer one
-    double per_second = 0;  // requests, estimated
-    double share = 0;       // of the replica's reads or writes, 0..1
+    // Of a longer key the first kKeyBytesMax bytes.
+    std::string key;
+    // Requests, estimated.
+    double per_second = 0;
+    // Of the replica's reads or writes, 0 to 1.
+    double share = 0;
   };
 
+  // `seed` chooses which requests are sampled.
   explicit HotKeys(uint64_t seed) : random_(seed | 1) {}
 
+  // A request for the hash key arrived. Cheap: most calls only count down.
   void Note(KeyUse use, std::string_view hash_key, Instant now) {
     if (--until_sample_ > 0) return;
     Sample(use, hash_key, now);
   }
-  // The hottest of this window and the one before, hottest first.
+  // The hottest keys of this window and the one before, hottest first; at most `keys_max`.
   std::vector<Hot> Top(size_t keys_max, Instant now) const;
 
  private:
@@ -75,8 +89,10 @@ class HotKeys {
   uint32_t until_sample_ = 1;
   uint64_t random_;
   mutable Mutex mutex_;
+  // By KeyUse. Guarded by mutex_, as the rest.
   std::array<Use, 2> uses_ ABSL_GUARDED_BY(mutex_);
-  Instant begun_ ABSL_GUARDED_BY(mutex_);  // of this window
+  // When this window began.
+  Instant begun_ ABSL_GUARDED_BY(mutex_);
   bool has_before_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

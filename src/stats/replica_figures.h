@@ -1,4 +1,5 @@
-// ReplicaFigures: what one replica is, and what it has done besides answering clients, for displays.
+// ReplicaFigures: what one replica is, and what it has done besides answering clients, for
+// displays.
 //
 // Threads   Count, and all that is const: any thread. The rest: the replica's strand. Nothing here
 //           waits for a strand, and no strand for what reads here.
@@ -21,79 +22,98 @@
 
 namespace arion {
 
+// What is counted since the replica's directory was opened by this process.
 enum class ReplicaCount : uint8_t {
-  kDelayedReads,  // by a table's throttle
+  // Requests that a table's throttle delayed or rejected.
+  kDelayedReads,
   kDelayedWrites,
   kDelayedBackups,
   kRejectedReads,
   kRejectedWrites,
   kRejectedBackups,
-  kExpiredRecords,   // that reads met and left out
-  kFilteredRecords,  // likewise
+  // Records that reads met and left out, because they had expired or a filter did not pass them.
+  kExpiredRecords,
+  kFilteredRecords,
   kPreparesFailed,
   kGroupChecksFailed,
   kLearnings,
   kLearningsSucceeded,
   kLearningsFailed,
   kLearnRounds,
-  kLearnedFromMemory,  // rounds, by where the primary took its answer from
+  // Rounds of learning, by where the primary took its answer from.
+  kLearnedFromMemory,
   kLearnedFromLog,
   kLearnedFromFiles,
-  kLearnResets,  // its data were of a history that the group no longer has
+  // Its data were of a history that the group no longer has.
+  kLearnResets,
   kCopiedFiles,
   kCopiedBytes,
   kCopiesFailed,
-  kSlowReads,  // that took as long as those that /slow keeps
+  // Requests that took as long as those that /slow keeps.
+  kSlowReads,
   kSlowWrites,
-  kOversizedWrites,  // refused
-  kOddMessages,      // refused: no correct server sends them
+  // Refused.
+  kOversizedWrites,
+  // Refused, because no correct server sends them.
+  kOddMessages,
 };
 constexpr size_t kReplicaCounts = static_cast<size_t>(ReplicaCount::kOddMessages) + 1;
 
+// One replica's. Counts only rise.
 class ReplicaFigures {
  public:
   using Counts = std::array<uint64_t, kReplicaCounts>;
   using EngineTotals = std::array<uint64_t, kEngineCounts>;
 
+  // Adds to one counter.
   void Count(ReplicaCount what, uint64_t n = 1) {
     counts_[static_cast<size_t>(what)].fetch_add(n, std::memory_order_relaxed);
   }
 
   // ---- the strand ----
+  // Where the replica lies. `log`: its log's gauges; may be null.
   void SetPlace(std::string disk_tag, std::shared_ptr<const LogGauges> log);
-  // What its earlier engines counted is kept.
+  // The engine whose figures count from now on. What earlier engines counted is kept.
   void SetEngine(std::shared_ptr<const EngineMeter> engine);
-  // After each step.
+  // To be called after each step of the replica.
   void Note(const Watermarks& marks, Instant now);
 
-  // ---- any thread ----
-  // Of one moment each, not all of the same.
+  // What the replica is. The fields are of one moment each, not all of the same.
   struct Now {
     PartitionStatus role = PartitionStatus::kInactive;
+    // How long it has had this role.
     absl::Duration in_role;
-    int64_t unapplied = 0;       // mutations committed and not applied
-    absl::Duration uncommitted;  // for so long no more was committed, while something waits for it
+    // Mutations that are committed and not applied.
+    int64_t unapplied = 0;
+    // How long nothing more has been committed while something waits for it. 0: all is committed.
+    absl::Duration uncommitted;
     std::string disk;
     int64_t log_files = 0;
     int64_t log_bytes = 0;
   };
   Now Read(Instant now) const;
+  // By ReplicaCount.
   Counts ReadCounts() const;
+  // The engines' counters, all engines of this replica added up.
   EngineTotals ReadEngineCounts() const;
-  EngineFigures ReadEngine() const;  // may wait a moment for the engine
+  // The same with the engine's gauges. It may wait a moment for the engine.
+  EngineFigures ReadEngine() const;
 
  private:
   std::array<std::atomic<uint64_t>, kReplicaCounts> counts_{};
   std::atomic<PartitionStatus> role_{PartitionStatus::kInactive};
-  std::atomic<int64_t> role_since_{0};         // nanoseconds; 0: never noted
-  std::atomic<int64_t> uncommitted_since_{0};  // 0: all is committed
+  // In nanoseconds; 0: never noted.
+  std::atomic<int64_t> role_since_{0};
+  // 0: all is committed.
+  std::atomic<int64_t> uncommitted_since_{0};
   std::atomic<int64_t> committed_{0};
   std::atomic<int64_t> applied_{0};
 
   mutable Mutex mutex_;
+  // Guarded by mutex_, as the rest. `log_` and `engine_` may be null.
   std::string disk_ ABSL_GUARDED_BY(mutex_);
-  std::shared_ptr<const LogGauges> log_ ABSL_GUARDED_BY(mutex_);       // may be null
-  std::shared_ptr<const EngineMeter> engine_ ABSL_GUARDED_BY(mutex_);  // may be null
+  std::shared_ptr<const LogGauges> log_ ABSL_GUARDED_BY(mutex_);
+  std::shared_ptr<const EngineMeter> engine_ ABSL_GUARDED_BY(mutex_);
   EngineTotals earlier_engines_ ABSL_GUARDED_BY(mutex_){};
 };
 

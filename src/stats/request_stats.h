@@ -1,12 +1,12 @@
 // RequestStats counts what clients ask of one replica: how often, how long, how many bytes, which
-// errors, for writes what the time went into, and which keys are hot; beside it stands what the
+// errors, for writes what the time went into, and which keys are hot. Beside it stands what the
 // replica does otherwise (replica_figures.h). RequestBook holds those of one server, by table.
 //
 // Units     Nanoseconds, bytes.
 // Threads   RequestStats: the replica's strand counts, any thread reads. RequestBook: thread-safe.
-// Lifetime  Held by shared_ptr; what a replica counted stays in its table's sums when it goes, and in
-//           the server's when the table is forgotten: kKeep after its last replica here went, so
-//           that who reads now and then sees what that counted last.
+// Lifetime  Held by shared_ptr. What a replica counted stays in its table's sums when it goes, and
+//           in the server's when the table is forgotten. That is kKeep after its last replica here
+//           went, so that who reads now and then sees what it counted last.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -33,6 +33,7 @@
 
 namespace arion {
 
+// What clients ask. Writes come last (IsWrite).
 enum class RequestKind : uint8_t {
   kGet,
   kTtl,
@@ -49,48 +50,63 @@ enum class RequestKind : uint8_t {
   kCheckAndMutate,
 };
 constexpr size_t kRequestKinds = 13;
-std::string_view RequestKindName(RequestKind kind);  // "multi_get"
+// As metrics have it: "multi_get".
+std::string_view RequestKindName(RequestKind kind);
 constexpr bool IsWrite(RequestKind kind) { return kind >= RequestKind::kPut; }
 
 // What a write's time goes into, one after the other; together they are all of it.
 enum class WriteStage : uint8_t {
-  kQueue,  // from its arrival until its mutation is given to the log: the loop's queue, throttles,
-           // other writes to its hash key, the mutations before it
-  kLogAppend,  // until the log's write begins
-  kLogSync,    // until it is durable here
-  kReplicate,  // until every member has it
-  kApply,      // until the engine has it
-  kReply,      // until the answer is handed to the connection
+  // From its arrival until its mutation is given to the log: the loop's queue, throttles, other
+  // writes to its hash key, the mutations before it.
+  kQueue,
+  // Until the log's write begins.
+  kLogAppend,
+  // Until it is durable here.
+  kLogSync,
+  // Until every member has it.
+  kReplicate,
+  // Until the engine has it.
+  kApply,
+  // Until the answer is handed to the connection.
+  kReply,
 };
 constexpr size_t kWriteStages = 6;
-std::string_view WriteStageName(WriteStage stage);  // "log_append"
+// As metrics have it: "log_append".
+std::string_view WriteStageName(WriteStage stage);
 
-// Requests are billed by pieces of this size: reads by their answers, writes as they come; a begun
-// piece counts.
+// Requests are billed by pieces of this size: reads by their answers, writes as they come. A begun
+// piece counts; a request that failed costs nothing.
 constexpr uint64_t kCapacityUnitBytes = 4096;
 
+// By WriteStage.
 using StageNanos = std::array<int64_t, kWriteStages>;
 
+// One replica's. Memory for a kind of request is taken when the first one comes.
 class RequestStats {
  public:
-  // What was answered that way; kTimeout stands for what was not answered at all.
+  // Of one kind of request.
   struct Totals {
     LatencyBuckets::Totals latency;
     uint64_t asked_bytes = 0;
     uint64_t answered_bytes = 0;
     uint64_t capacity_units = 0;
+    // Requests by their error; kTimeout stands for those that were not answered at all.
     std::map<ErrorCode, uint64_t> errors;
   };
-  using ByKind = std::map<RequestKind, Totals>;  // those that occurred
+  // Only the kinds that occurred.
+  using ByKind = std::map<RequestKind, Totals>;
   using ByStage = std::array<LatencyBuckets::Totals, kWriteStages>;
 
+  // `seed` chooses which requests HotKeys samples.
   explicit RequestStats(uint64_t seed) : hot_keys_(seed) {}
   RequestStats(const RequestStats&) = delete;
   RequestStats& operator=(const RequestStats&) = delete;
   ~RequestStats();
 
+  // A request was answered with `error`, `nanos` after it came.
   void Answered(RequestKind kind, ErrorCode error, int64_t nanos, uint64_t asked_bytes,
                 uint64_t answered_bytes);
+  // A write was answered, and its stages are known.
   void Staged(const StageNanos& stages);
 
   HotKeys& hot_keys() { return hot_keys_; }
@@ -98,9 +114,10 @@ class RequestStats {
   ReplicaFigures& figures() { return figures_; }
   const ReplicaFigures& figures() const { return figures_; }
 
+  // Adds what was counted so far.
   void AddTo(ByKind* by_kind) const;
   void AddTo(ByStage* by_stage) const;
-  // What AddTo would add, but for latencies and errors: for who asks often.
+  // What AddTo would add, but for latencies and errors; for those who ask often.
   struct Load {
     uint64_t requests = 0;
     uint64_t asked_bytes = 0;
@@ -122,18 +139,22 @@ class RequestStats {
   };
   using Stages = std::array<LatencyBuckets, kWriteStages>;
 
-  // Made when first needed, and then for good.
+  // Made when first needed, and then kept.
   std::array<std::atomic<Operation*>, kRequestKinds> operations_{};
   std::atomic<Stages*> stages_{nullptr};
   HotKeys hot_keys_;
   ReplicaFigures figures_;
 };
 
+// What a server counts, by partition, by table and in all.
 class RequestBook {
  public:
+  // How long a table without replicas is kept.
   static constexpr absl::Duration kKeep = absl::Minutes(10);
 
+  // How finely Read tells replicas apart.
   enum class Level : uint8_t { kServer, kTable, kPartition };
+  // What several replicas counted together.
   struct Sums {
     RequestStats::ByKind by_kind;
     RequestStats::ByStage by_stage;
@@ -143,27 +164,31 @@ class RequestBook {
     void Add(const Sums& more);
     void Add(const RequestStats& stats);
   };
+  // One line of Read.
   struct Row : Sums {
-    std::string table;  // kServer: "", of one row
-    PartitionId pid;    // kServer, kTable: 0.-1
+    // Of kServer: empty; there is one row.
+    std::string table;
+    // Of kServer and kTable: 0.-1.
+    PartitionId pid;
   };
 
-  // What a replica of that partition counts from now on.
+  // What a new replica of that partition counts with from now on.
   std::shared_ptr<RequestStats> Open(PartitionId pid, const std::string& table);
+  // The table has another name from now on.
   void Rename(int32_t app_id, const std::string& table);
-  // The replica is gone.
+  // The replica is gone. Its counts go to its table's sums.
   void Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats);
-  // Forgets the tables whose time has come; called now and then.
+  // Forgets the tables whose time has come. To be called now and then.
   void ForgetGone(Instant now);
 
-  // Tables in the order of their names.
+  // Ordered by table name, then partition. Tables of one name are one row.
   std::vector<Row> Read(Level level) const;
   struct Member {
     std::string table;
     PartitionId pid;
     std::shared_ptr<const RequestStats> stats;
   };
-  // Those that are open, by partition.
+  // The replicas that are open, by partition.
   std::vector<Member> Members() const;
   struct HotKey {
     std::string table;
@@ -176,16 +201,20 @@ class RequestBook {
  private:
   struct TableEntry {
     std::string name;
-    Sums gone;  // of replicas that are gone
+    // Of replicas that are gone.
+    Sums gone;
     std::map<int32_t, std::shared_ptr<RequestStats>> partitions;
-    std::optional<Instant> empty_since;  // as ForgetGone saw it
+    // As ForgetGone saw it.
+    std::optional<Instant> empty_since;
   };
 
   std::vector<Member> MembersLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   mutable Mutex mutex_;
+  // By table id. Guarded by mutex_, as the rest.
   std::map<int32_t, TableEntry> tables_ ABSL_GUARDED_BY(mutex_);
-  Sums forgotten_ ABSL_GUARDED_BY(mutex_);  // of tables
+  // Of tables that were forgotten.
+  Sums forgotten_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

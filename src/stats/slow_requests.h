@@ -1,5 +1,7 @@
 // SlowRequests keeps the last requests of one server that took long, and where a write's time went.
 //
+//   if (took >= slow.kept_from()) slow.Add({...});
+//
 // Threads   Thread-safe; Add is rare.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,8 +22,10 @@
 
 namespace arion {
 
+// One request.
 struct SlowRequest {
-  int64_t ended_at_us = 0;  // wall clock
+  // Wall clock, since 1970.
+  int64_t ended_at_us = 0;
   PartitionId pid;
   std::string table;
   RequestKind kind = RequestKind::kGet;
@@ -30,17 +34,20 @@ struct SlowRequest {
   uint64_t asked_bytes = 0;
   uint64_t answered_bytes = 0;
   ErrorCode error = ErrorCode::kOk;
-  std::optional<StageNanos> stages;  // of writes that were logged
+  // Of writes that were logged.
+  std::optional<StageNanos> stages;
 };
 
+// A ring of the last kKept.
 class SlowRequests {
  public:
   static constexpr size_t kKept = 512;
 
-  // Requests that take as long are to be added.
+  // Requests that take this long or longer are to be added; callers compare.
   absl::Duration kept_from() const { return absl::Nanoseconds(kept_from_nanos_.load()); }
   void SetKeptFrom(absl::Duration least) { kept_from_nanos_ = absl::ToInt64Nanoseconds(least); }
 
+  // Drops the oldest where there are kKept.
   void Add(SlowRequest request) {
     const MutexLock lock(mutex_);
     if (last_.size() == kKept) last_.pop_front();
@@ -55,6 +62,7 @@ class SlowRequests {
  private:
   std::atomic<int64_t> kept_from_nanos_{0};
   mutable Mutex mutex_;
+  // Guarded by mutex_.
   std::deque<SlowRequest> last_ ABSL_GUARDED_BY(mutex_);
 };
 

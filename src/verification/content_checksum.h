@@ -12,10 +12,11 @@
 //             halves until a compaction drops them;
 //           - values' time tags and schema, which no client sees;
 //           - a record without a key (decrees), which no walk shows.
-//           Not left out: records that an older version's compactions stamped with a default TTL, or
-//           dropped by rules (user_specified_compaction): clients see that they differ.
+//           Not left out: records that an older version's compactions stamped with a default TTL,
+//           or dropped by rules (user_specified_compaction): clients see that they differ.
 // Errors    The view's: DataLoss where a block can't be read.
-// Threads   One at a time. SPDX-License-Identifier: Apache-2.0
+// Threads   One at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -28,31 +29,41 @@
 
 namespace arion {
 
+// One walk. Continue until IsDone, always with a view of the same decree; then read the sums.
 class ContentChecksum {
  public:
+  // When there are more ranges, neighbours are joined until half of them are left.
   static constexpr size_t kRangesMax = 256;
-  static constexpr size_t kRangeKeyBytesMax = 256;  // longer keys begin none
+  // Longer keys begin no range.
+  static constexpr size_t kRangeKeyBytesMax = 256;
 
+  // What the members of a verification have in common.
   struct Terms {
+    // Records that expire by then are left out; seconds since 2016.
     uint32_t expires_after = 0;
     int32_t partition_index = 0;
     int32_t partition_count = 1;
   };
+  // The records from `first` to the next range's first key, exclusive.
   struct Range {
-    std::string first;  // "": from the first key on
+    // Empty: from the first key on.
+    std::string first;
     int64_t records = 0;
     uint64_t sum = 0;
   };
 
   explicit ContentChecksum(Terms terms) : terms_(terms), ranges_(1) {}
 
-  // Goes on for about `bytes_max` of keys and values, and says how many they were.
+  // Goes on for about `bytes_max` of keys and values. Returns how many bytes it read, records that
+  // were left out included.
   absl::StatusOr<uint64_t> Continue(const EngineView& view, uint64_t bytes_max);
   bool IsDone() const { return is_done_; }
 
+  // So far. `sum` and `records` of two copies with the same content are equal; `bytes` may differ.
   int64_t records() const { return records_; }
   uint64_t sum() const { return sum_; }
   int64_t bytes() const { return bytes_; }
+  // Records that were met and not counted.
   int64_t left_out() const { return left_out_; }
   const std::vector<Range>& ranges() const { return ranges_; }
 
@@ -62,7 +73,8 @@ class ContentChecksum {
 
   const Terms terms_;
   std::vector<Range> ranges_;
-  int zeros_ = 0;  // that a range's first key's hash ends in
+  // How many zeros the hash of a range's first key ends in at least.
+  int zeros_ = 0;
   int64_t records_ = 0, bytes_ = 0, left_out_ = 0;
   uint64_t sum_ = 0;
   std::string next_;
