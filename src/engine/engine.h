@@ -1,11 +1,16 @@
 // Engine: what committed mutations are applied to; one replica's key-value data, with the decree it
 // stands at.
 //
+//   ASSIGN_OR_RETURN(std::unique_ptr<Engine> engine, factory.Open(data_directory));
+//   RETURN_IF_ERROR(engine->Apply(engine->last_applied() + 1, timestamp_us, ops));
+//   absl::StatusOr<Record> record = engine->Get(raw_key, ExpiryNow(clock), ReadTier::kAll);
+//   RETURN_IF_ERROR(engine->Close());
+//
 // Shapes    Raw key: base/raw_key.h. Expiry: seconds since 2016-01-01 UTC, 0 = never. A record
 //           whose 0 < expiry <= now does not exist.
-// Errors    DataLoss: the data is damaged or I/O failed, fence the replica. ResourceExhausted,
+// Errors    DataLoss: the data is damaged or I/O failed; fence the replica. ResourceExhausted,
 //           PermissionDenied: no space on the disk, or it was refused (IsRefusal); nothing changed,
-//           and the same may be asked again. Unavailable (cache-only tier, TryApply): would wait,
+//           and the same may be asked again. Unavailable (cache-only tier, TryApply): would wait;
 //           ask with kAll, or Apply, in the disk's pool.
 // Threads   TryApply on a strand, Apply in the disk's pool; one caller at a time. Reads: any
 //           thread, beside them. Flush, Checkpoint: in a pool of the disk's, one at a time, beside
@@ -36,46 +41,58 @@
 
 namespace arion {
 
+// One change of a mutation. The views live as long as the call that takes it.
 struct WriteOp {
   enum class Kind : uint8_t { kPut, kRemove };
   Kind kind = Kind::kPut;
-  std::string_view key;    // raw key
-  std::string_view value;  // user data
-  uint32_t expire_ts = 0;  // kept as at most kExpiryMax
+  // A raw key.
+  std::string_view key;
+  // User data, of kPut.
+  std::string_view value;
+  // Seconds since 2016; 0: never. Kept as at most kExpiryMax.
+  uint32_t expire_ts = 0;
   // A TimeTag, packed, of a write of another cluster; 0: the mutation's own.
   uint64_t time_tag = 0;
 };
-// 2084. Stored values with a larger one would look like those of another schema (value_schema.h).
+// 2084. Stored values with a larger expiry would look like those of another schema
+// (value_schema.h).
 inline constexpr uint32_t kExpiryMax = INT32_MAX;
 
+// A record that was read.
 struct Record {
-  std::string value;       // user data
-  uint32_t expire_ts = 0;  // 0 = never
+  std::string value;  // user data
+  // Seconds since 2016; 0: never.
+  uint32_t expire_ts = 0;
 };
 
+// kCacheOnly never waits for the disk; Unavailable where it would have to.
 enum class ReadTier { kCacheOnly, kAll };
 
-// Raw keys from `first` on, before `end`; no `end` (empty): to the last. An exclusive start k, or an
-// inclusive end k, is JustBehind(k).
+// Raw keys from `first` on, before `end`. An empty `end`: to the last key. For an exclusive start
+// k, or an inclusive end k, use JustBehind(k).
 struct KeyRange {
   std::string first;
   std::string end;
   bool IsEmpty() const { return !end.empty() && first >= end; }
 };
+// The smallest key that is larger than `key`.
 inline std::string JustBehind(std::string_view key) { return std::string(key).append(1, '\0'); }
 enum class Direction { kForward, kBackward };
 
-// A walk over the records of a range, expired ones included (who walks counts them). One thread at a
-// time. After a failure it is not valid and status() says why.
+// A walk over the records of a range, expired ones included (who walks counts them). One thread at
+// a time. After a failure it is not valid and status() says why.
 class RecordIterator {
  public:
   virtual ~RecordIterator() = default;
-  virtual void Next() = 0;  // while Valid(); in the direction of the walk
+  // To the next record in the direction of the walk. Valid() must hold.
+  virtual void Next() = 0;
   bool Valid() const { return is_valid_; }
-  // Of the present record, until Next().
+  // The present record. The views are valid until Next().
   std::string_view key() const { return key_; }
-  std::string_view value() const { return value_; }  // user data
+  // User data.
+  std::string_view value() const { return value_; }
   uint32_t expire_ts() const { return expire_ts_; }
+  // OK at the end of the range.
   const absl::Status& status() const { return status_; }
 
  protected:
@@ -88,97 +105,111 @@ class RecordIterator {
 };
 
 // The engine's content as it stood at one decree, whatever is applied since. Everything got from an
-// engine (views, iterators) goes before its Close.
+// engine (views, iterators) must be destroyed before its Close.
 class EngineView {
  public:
   virtual ~EngineView() = default;
   // As Engine::Get.
   virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,
                                      ReadTier tier) const = 0;
-  // At the range's first record, or with kBackward at its last. The view outlives it. Waits for the
-  // disk.
+  // Starts at the range's first record, or with kBackward at its last. The view outlives the walk.
+  // Waits for the disk.
   virtual std::unique_ptr<RecordIterator> Walk(KeyRange range, Direction direction) const = 0;
-  // Forward, beside those who read: what it reads takes no place in caches.
+  // A forward walk whose blocks take no place in caches: for work beside those who read.
   virtual std::unique_ptr<RecordIterator> WalkAside(KeyRange range) const {
     return Walk(std::move(range), Direction::kForward);
   }
 };
 
+// Life cycle  EngineFactory::Open, then everything below, then Close. An engine that is destroyed
+// without Close is what a crash would leave.
 class Engine {
  public:
   virtual ~Engine() = default;
 
+  // The decree of the last mutation applied.
   virtual Decree last_applied() const = 0;
-  virtual Decree last_flushed() const = 0;  // what a crash would leave
-  virtual Decree last_durable() const = 0;  // newest checkpoint
+  // What a crash would leave.
+  virtual Decree last_flushed() const = 0;
+  // The newest checkpoint's; 0: there is none.
+  virtual Decree last_durable() const = 0;
 
-  // Applies one mutation's operations in order (a later one on the same key wins); decree must be
-  // last_applied + 1. No ops: only the decree advances. `timestamp_us` goes into the values' time
-  // tags. Never reads a clock.
+  // Applies one mutation's operations in order (a later one on the same key wins). `decree` is
+  // last_applied + 1. Without operations only the decree advances. `timestamp_us` goes into the
+  // values' time tags. Never reads a clock.
   virtual absl::Status Apply(Decree decree, int64_t timestamp_us,
                              absl::Span<const WriteOp> ops) = 0;
-  // Apply of each in turn; an engine may do it in one step, which a crash leaves whole or not at
-  // all. For replay: what is applied so costs less.
+  // One mutation for ApplyAll.
   struct AppliedMutation {
     Decree decree;
     int64_t timestamp_us = 0;
     absl::Span<const WriteOp> ops;
   };
+  // Apply of each in turn. An engine may do it in one step, which a crash leaves whole or not at
+  // all. For replay: what is applied so costs less.
   virtual absl::Status ApplyAll(absl::Span<const AppliedMutation> mutations) {
     for (const AppliedMutation& m : mutations)
       RETURN_IF_ERROR(Apply(m.decree, m.timestamp_us, m.ops));
     return absl::OkStatus();
   }
-  // Apply where nothing may wait.
+  // Apply where nothing may wait. Unavailable: nothing was applied; call Apply in the disk's pool.
   virtual absl::Status TryApply(Decree decree, int64_t timestamp_us,
                                 absl::Span<const WriteOp> ops) {
     return Apply(decree, timestamp_us, ops);
   }
 
-  // NotFound: no such record at time `now` (seconds since 2016). Unavailable: see Errors.
+  // NotFound: there is no such record at time `now` (seconds since 2016).
   virtual absl::StatusOr<Record> Get(std::string_view raw_key, uint32_t now,
                                      ReadTier tier) const = 0;
 
-  // Whole mutations are in it or not at all. Holding one for long costs space.
+  // A view of what is applied now: whole mutations only. Holding one for long costs space.
   virtual std::shared_ptr<const EngineView> View() const = 0;
 
-  // Makes everything applied so far survive a crash.
+  // Makes everything applied before the call survive a crash.
   virtual absl::Status Flush() = 0;
-  // Flush, then a checkpoint that names last_applied at the time of the call; old ones are removed
-  // but for the newest `keep`. Returns its decree.
+  // Flushes, then makes a checkpoint that holds at least what was applied before the call. Old
+  // checkpoints are removed but for the newest few. Returns its decree.
   virtual absl::StatusOr<Decree> Checkpoint() = 0;
+  // A checkpoint as others may copy it.
   struct CheckpointFiles {
     Decree decree;
-    std::string directory;           // data/checkpoint.<decree>
-    std::vector<std::string> names;  // files directly in it, sorted, none empty
+    // data/checkpoint.<decree>
+    std::string directory;
+    // Files directly in it, sorted, none empty.
+    std::vector<std::string> names;
   };
-  // The newest checkpoint; NotFound when there is none. It stays while `hold` lives.
+  // The newest checkpoint; it stays while *hold lives. NotFound: there is none.
   virtual absl::StatusOr<CheckpointFiles> NewestCheckpoint(std::shared_ptr<void>* hold) = 0;
-  virtual uint64_t size_bytes() const = 0;  // estimate, for displays
-  // Of values that don't name their own.
+  // An estimate, for displays.
+  virtual uint64_t size_bytes() const = 0;
+  // How values that do not name their schema are stored.
   virtual ValueSchema data_version() const { return ValueSchema::kV1; }
-  virtual std::shared_ptr<const EngineMeter> meter() const { return nullptr; }  // may have none
+  // Its figures; nullptr: it has none.
+  virtual std::shared_ptr<const EngineMeter> meter() const { return nullptr; }
 
   // ---- compaction on request ----
+  // How a compaction on request is to work.
   struct CompactionTerms {
-    int target_level = -1;    // -1: as it comes; one beyond the last: the last
-    bool bottommost = false;  // what lies in the last level is written anew too
+    // -1: as it comes. A level beyond the last counts as the last.
+    int target_level = -1;
+    // Whether what lies in the last level is written anew too.
+    bool bottommost = false;
     bool operator==(const CompactionTerms&) const = default;
   };
-  // Merges what lies from raw key `from` on (empty: the first), a part of it that takes seconds,
-  // and says where the next part begins; empty: it was the last. Cancelled: once `cancelled` is true.
-  // In the disk's pool, beside everything else; one at a time.
+  // Merges what lies from raw key `from` on (empty: the first), a part of it that takes seconds.
+  // Returns where the next part begins; empty: this was the last. Cancelled: *cancelled became
+  // true. Called in the disk's pool, beside everything else, one at a time.
   virtual absl::StatusOr<std::string> CompactFrom(const std::string& /*from*/,
                                                   const CompactionTerms& /*terms*/,
                                                   std::atomic<bool>* /*cancelled*/) {
     return std::string();
   }
-  // When such a compaction last ended, in ms since 1970; 0: never. Noted, it survives a crash. As
-  // Flush.
+  // When such a compaction last ended, in ms since 1970; 0: never.
   virtual int64_t last_compacted_ms() const = 0;
+  // Notes that time; it survives a crash. Threads as Flush.
   virtual absl::Status NoteCompacted(int64_t unix_ms) = 0;
 
-  // Flushes and closes; no call may follow.
+  // Flushes and closes. No call may follow, not even after an error.
   virtual absl::Status Close() = 0;
 };
 
@@ -186,18 +217,21 @@ class Engine {
 class EngineFactory {
  public:
   virtual ~EngineFactory() = default;
-  // Opens <replica dir>/data, creating it when missing.
+  // Opens <replica dir>/data, creating it when it is missing. FailedPrecondition: the content is
+  // whole, but not this engine's to open.
   virtual absl::StatusOr<std::unique_ptr<Engine>> Open(const std::string& data_directory) = 0;
   // Makes the files of `checkpoint_directory` (complete, checked) the content of data_directory,
-  // whose engine is closed; what was there is removed only after the new content is durable.
+  // whose engine is closed. What was there is removed only after the new content is durable.
   // Repeatable after a crash.
   virtual absl::Status InstallCheckpoint(const std::string& checkpoint_directory, Decree decree,
                                          const std::string& data_directory) = 0;
-  // What all its engines hold in memory only. Beyond `bytes` they write it to files as records come
-  // in; 0: beyond what was configured. Thread-safe.
+  // Bounds what all its engines together hold in memory only. Beyond `bytes` they write it to files
+  // as records come in. 0: the configured bound. Thread-safe.
   virtual void LimitUnflushed(uint64_t /*bytes*/) {}
+  // What they hold in memory only now.
   virtual uint64_t unflushed_bytes() const { return 0; }
-  virtual std::string description() const = 0;  // "RocksDB 7.8.3 (debian build)"
+  // For the log and displays: "RocksDB 7.8.3 (debian build)".
+  virtual std::string description() const = 0;
 };
 
 }  // namespace arion

@@ -1,15 +1,15 @@
 // EngineDirectory: what lies beside an engine's content in a replica's `data` directory:
 // checkpoints, and a content being installed. Shared by the engines; knows names, not contents.
 //
-// Shapes   <data>/<content>               the engine's own files ("rdb", "memory")
-//          <data>/checkpoint.<decree>     a whole checkpoint; any other name with "checkpoint"
-//                                         in it is a left-over (engine/FORMAT.md 3)
-//          <data>/install.<decree>        a durable content that is to become <content>;
-//                                         install.tmp is not one yet
-// Threads  Thread-safe; everything but newest() waits for the disk.
-// Promises engine_directory/D1  A checkpoint directory appears whole and durable or not at all.
-//          engine_directory/D2  After InstallContent, a crash anywhere, and Prepare, <content> is
-//              the old or the new one.
+// Shapes    <data>/<content>               the engine's own files ("rdb", "memory")
+//           <data>/checkpoint.<decree>     a whole checkpoint; any other name with "checkpoint"
+//                                          in it is a left-over (engine/FORMAT.md 3)
+//           <data>/install.<decree>        a durable content that is to become <content>;
+//                                          install.tmp is not one yet
+// Threads   Thread-safe; everything but newest() waits for the disk.
+// Promises  engine_directory/D1  A checkpoint directory appears whole and durable or not at all.
+//           engine_directory/D2  After InstallContent, a crash anywhere, and Prepare, <content> is
+//               the old or the new one.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -29,8 +29,11 @@
 
 namespace arion {
 
+// Prepare first; then checkpoints as the engine makes them. InstallContent needs no Prepare before
+// it: it works on a directory whose engine is closed.
 class EngineDirectory {
  public:
+  // `content`: the name of the engine's own files.
   struct Options {
     std::string content = "rdb";
     size_t checkpoints_kept = 2;
@@ -38,24 +41,25 @@ class EngineDirectory {
   EngineDirectory(FileSystem& files, std::string path, Options options);
 
   const std::string& path() const { return path_; }
+  // Where the engine's own files lie.
   std::string content_path() const { return JoinPath(path_, options_.content); }
 
-  // Creates the directory, finishes an interrupted install, removes left-overs, finds the
+  // Creates the directory, finishes an interrupted install, removes left-overs, and finds the
   // checkpoints.
   absl::Status Prepare();
-  // Decree of the newest checkpoint; 0: none.
+  // The decree of the newest checkpoint; 0: there is none.
   Decree newest() const;
-  // Where to build the next checkpoint; nothing is there.
+  // A path at which to build the next checkpoint; nothing is there.
   absl::StatusOr<std::string> MakeRoomForCheckpoint();
   // The directory built at `temporary_path`, its files synced, becomes checkpoint.<decree>. Old
-  // ones that nobody holds are removed. Fine if that checkpoint exists.
+  // checkpoints that nobody holds are removed. No error where that checkpoint exists already.
   absl::Status AddCheckpoint(const std::string& temporary_path, Decree decree);
   // As Engine::NewestCheckpoint.
   absl::StatusOr<Engine::CheckpointFiles> HoldNewest(std::shared_ptr<void>* hold);
 
-  // `fill` writes the new content's files into the empty directory it is given. All files are
-  // synced here, the new content made durable, and then put in the place of the old one and its
-  // checkpoints.
+  // Replaces the content and its checkpoints. `fill` writes the new content's files into the empty
+  // directory it is given. They are synced here, made durable, and then put in the place of what
+  // was there.
   absl::Status InstallContent(Decree decree,
                               const std::function<absl::Status(const std::string&)>& fill);
 
@@ -73,6 +77,7 @@ class EngineDirectory {
 
 // Syncs every file in `directory`, then the directory.
 absl::Status SyncAllIn(FileSystem& files, const std::string& directory);
+// Copies the bytes; syncs nothing.
 absl::Status CopyFile(FileSystem& files, const std::string& from, const std::string& to);
 
 }  // namespace arion

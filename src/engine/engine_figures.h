@@ -10,50 +10,63 @@ namespace arion {
 
 // What is counted since the engine was opened.
 enum class EngineCount : uint8_t {
-  kCacheHits,     // blocks of files that the block cache had,
-  kCacheMisses,   // or lacked
-  kMemoryHits,    // gets answered by what is in no file yet,
-  kMemoryMisses,  // or not
-  kLevel0Hits,    // gets answered by a file of that level
+  // Blocks of files that the block cache had, or lacked.
+  kCacheHits,
+  kCacheMisses,
+  // Gets answered by what is in no file yet, or not.
+  kMemoryHits,
+  kMemoryMisses,
+  // Gets answered by a file of that level.
+  kLevel0Hits,
   kLevel1Hits,
   kDeeperHits,
-  kFilterNegatives,      // files that a filter spared a get,
-  kFilterPositives,      // or did not,
-  kFilterTruePositives,  // and the key was there
-  kSeekFilterChecks,     // files that a filter was asked about by a walk,
-  kSeekFilterNegatives,  // and spared it
+  // Files that a filter spared a get, or did not; kFilterTruePositives: it did not, and the key was
+  // there.
+  kFilterNegatives,
+  kFilterPositives,
+  kFilterTruePositives,
+  // Files that a walk asked a filter about, and that the filter spared it.
+  kSeekFilterChecks,
+  kSeekFilterNegatives,
   kFlushes,
   kFlushedBytes,
   kCompactions,
   kCompactionReadBytes,
   kCompactionWrittenBytes,
-  kWriteDelays,  // times that writes began to be slowed down,
-  kWriteStops,   // or to be held up altogether
+  // Times that writes began to be slowed down, or to be held up altogether.
+  kWriteDelays,
+  kWriteStops,
 };
 constexpr size_t kEngineCounts = static_cast<size_t>(EngineCount::kWriteStops) + 1;
 
+// What an engine looks like now. Estimates, but for the numbers of files.
 struct EngineFigures {
-  // Now. Estimates, but for the files.
-  uint64_t files = 0;  // of records
+  // Files of records.
+  uint64_t files = 0;
   uint64_t level0_files = 0;
   uint64_t file_bytes = 0;
-  uint64_t keys = 0;               // each put or remove counts until it is merged
-  uint64_t memory_bytes = 0;       // of what is in no file yet
-  uint64_t reader_bytes = 0;       // of files' indexes and filters, as far as they are in memory
-  uint64_t uncompacted_bytes = 0;  // that compactions have yet to rewrite
+  // Each put or remove counts until it is merged.
+  uint64_t keys = 0;
+  // Of what is in no file yet.
+  uint64_t memory_bytes = 0;
+  // Of files' indexes and filters, as far as they are in memory.
+  uint64_t reader_bytes = 0;
+  // What compactions have yet to rewrite.
+  uint64_t uncompacted_bytes = 0;
 
+  // By EngineCount.
   std::array<uint64_t, kEngineCounts> counts{};
   uint64_t count(EngineCount what) const { return counts[static_cast<size_t>(what)]; }
 };
 
-// Thread-safe, at any time: also beside the engine's Close, and behind its end, when what it last
+// Thread-safe, at any time: also beside the engine's Close, and after its end, when what it last
 // counted is left.
 class EngineMeter {
  public:
   virtual ~EngineMeter() = default;
   // May wait a moment for the engine: not on a strand.
   virtual EngineFigures Read() const = 0;
-  // Of these the counts alone; waits for nothing.
+  // The counts alone. Waits for nothing.
   virtual std::array<uint64_t, kEngineCounts> Counts() const = 0;
 };
 

@@ -1,4 +1,7 @@
-// What an engine's files cost their disk. Thread-safe. SPDX-License-Identifier: Apache-2.0
+// EngineIoStats: what an engine's files cost their disk.
+//
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "base/counter.h"
@@ -6,13 +9,16 @@
 
 namespace arion {
 
+// Of all engines on one disk, since the start.
 struct EngineIoStats {
   Counter reads;
   Counter read_bytes;
   Counter writes;
   Counter written_bytes;
-  Histogram sync_nanos;  // of files
-  Counter failures;      // calls the disk failed, or that found no space
+  // How long syncs of files took.
+  Histogram sync_nanos;
+  // Calls that the disk failed, or that found no space.
+  Counter failures;
 };
 
 }  // namespace arion

@@ -1,12 +1,12 @@
-// MemoryEngine: the engine of the simulator and of ThreadSanitizer builds: an ordered map that is
+// MemoryEngine: the engine of the simulator and of ThreadSanitizer builds. An ordered map that is
 // written whole, without what has expired for good (env/clock.h).
 //
-// Shapes   A `records` file, little-endian: "ARIONMEM" · i64 decree · u64 count · count x {u32 key
-//          bytes, u32 value bytes, u32 expiry, key, value} · u32 CRC-32C of all before.
-//          <data>/memory/records is what a crash leaves, <data>/checkpoint.<decree>/records a
-//          checkpoint.
-// Threads  As Engine.
-// Promises memory_engine/M1  Deterministic: equal calls at equal times leave equal files.
+// Shapes    A `records` file, little-endian: "ARIONMEM" · i64 decree · u64 count · count x {u32 key
+//           bytes, u32 value bytes, u32 expiry, key, value} · u32 CRC-32C of all before.
+//           <data>/memory/records is what a crash leaves, <data>/checkpoint.<decree>/records a
+//           checkpoint.
+// Threads   As Engine.
+// Promises  memory_engine/M1  Deterministic: equal calls at equal times leave equal files.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,10 +20,12 @@
 
 namespace arion {
 
+// Settings of all engines of a factory.
 struct MemoryEngineOptions {
   size_t checkpoints_kept = 2;
 };
 
+// Makes engines that hold all their records in memory.
 class MemoryEngineFactory : public EngineFactory {
  public:
   // `environment` outlives the factory and its engines.
@@ -34,12 +36,14 @@ class MemoryEngineFactory : public EngineFactory {
                                  const std::string& data_directory) override;
   std::string description() const override { return "in memory"; }
 
-  // As a fault below it would: the first record that never expires from raw key `from` on, or the
-  // very first, of the open engine of that directory gets this value, or is lost (nullopt); its
-  // decree stays, and nobody is told. The raw key; nullopt: there is none.
+  // Damages a record as a fault below the engine would, so that nobody is told. Chosen is the first
+  // record that never expires from raw key `from` on, or else the very first, of the open engine of
+  // that directory. It gets `value`, or is lost (nullopt); the engine's decree stays. Returns the
+  // raw key; nullopt: there is no such record.
   std::optional<std::string> ChangeSilently(const std::string& data_directory,
                                             const std::string& from,
                                             std::optional<std::string> value);
+  // The data directories of the engines that are open.
   std::vector<std::string> OpenDirectories() const;
 
   struct OpenOnes;

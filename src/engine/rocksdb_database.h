@@ -1,10 +1,12 @@
 // An open RocksDB database of one replica: its two column families, how it is opened, created and
 // checked. Included by the engine's .cc files alone: it names RocksDB's types.
 //
-// Errors   FromRocksdb's: Unavailable for Incomplete, ResourceExhausted for no space or descriptors,
-//          PermissionDenied for what the system does not permit (both say nothing of what the files
-//          hold), FailedPrecondition for what is whole but not ours to open, else DataLoss.
-// Threads  Thread-safe. SPDX-License-Identifier: Apache-2.0
+// Errors    FromRocksdb's: Unavailable for Incomplete, ResourceExhausted for no space or
+//           descriptors, PermissionDenied for what the system does not permit (both say nothing of
+//           what the files hold), FailedPrecondition for what is whole but not ours to open, else
+//           DataLoss.
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>
@@ -22,31 +24,37 @@
 
 namespace arion {
 
+// Keys of the meta family. Values are decimal numbers.
 inline constexpr char kDataVersionKey[] = "pegasus_data_version";
-inline constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";  // ms
+// In ms since 1970.
+inline constexpr char kManualCompactKey[] = "pegasus_last_manual_compact_finish_time";
 inline constexpr char kDecreeKey[] = "pegasus_last_flushed_decree";
 
 inline rocksdb::Slice ToSlice(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
+// RocksDB's status as ours; `step` leads the message.
 absl::Status FromRocksdb(const rocksdb::Status& status, std::string_view step);
 
-// Options for one database; without a stored OPTIONS file those of a new one.
+// Options for one database. Where it has no stored OPTIONS file, these are a new database's.
 struct DatabaseOptions {
-  std::shared_ptr<rocksdb::Env> env;  // db's
+  // That of `db`; held as long as the database.
+  std::shared_ptr<rocksdb::Env> env;
   rocksdb::DBOptions db;
   rocksdb::ColumnFamilyOptions data;
   rocksdb::ColumnFamilyOptions meta;
 };
 
+// Owns the database and its families' handles. Destruction closes it without a flush. Move-only.
 class Database {
  public:
   enum class Access { kReadWrite, kReadOnly };
+  // Opens what is at `path`; kReadOnly changes nothing there.
   static absl::StatusOr<Database> Open(const DatabaseOptions& options, const std::string& path,
                                        Access access);
   Database(Database&& other) noexcept;
   Database& operator=(Database&&) = delete;
   ~Database();
 
-  // After it no listener is called any more.
+  // Waits for flushes and compactions to end. Afterwards no listener is called any more.
   void StopBackgroundWork() { rocksdb::CancelAllBackgroundWork(db_.get(), /*wait=*/true); }
 
   rocksdb::DB& db() const { return *db_; }
@@ -55,7 +63,9 @@ class Database {
 
   // The number under `key` in the meta family, as far as it is on disk.
   absl::StatusOr<uint64_t> PersistedNumber(const char* key) const;
+  // The decree that a crash would leave.
   absl::StatusOr<Decree> PersistedDecree() const;
+  // Flushes both families together; BeginFlush does not wait for the end.
   absl::Status Flush() const { return Flush(true); }
   absl::Status BeginFlush() const { return Flush(false); }
 
@@ -63,19 +73,20 @@ class Database {
   Database() = default;
   absl::Status Flush(bool waits) const;
 
-  std::shared_ptr<rocksdb::Env> env_;  // ends last
+  // Ends last.
+  std::shared_ptr<rocksdb::Env> env_;
   std::unique_ptr<rocksdb::DB> db_;
   std::vector<rocksdb::ColumnFamilyHandle*> families_;
 };
 
-// OK if the database at `path` has the two families and no other.
+// OK: the database at `path` has the two families and no other.
 absl::Status CheckColumnFamilies(const rocksdb::DBOptions& options, const std::string& path);
 // Takes over what the database's own OPTIONS file decides.
 absl::Status AdoptOptionsFile(const std::string& path, DatabaseOptions* options);
-// What a checkpoint holds. Reads it as it is; nothing in it changes.
+// The decree of the checkpoint at `path`. Reads it as it is; nothing in it changes.
 absl::StatusOr<Decree> DecreeOfCheckpoint(std::shared_ptr<rocksdb::Env> env,
                                           const std::string& path);
-// A new database with nothing in it but its meta keys, all on disk.
+// Makes a new database with nothing in it but its meta keys, all on disk.
 absl::Status CreateDatabase(DatabaseOptions options, const std::string& path);
 
 }  // namespace arion

@@ -2,13 +2,14 @@
 // and the disk's numbers are the same for its files as for every other.
 //
 // Errors    RocksDB hears of a file's first failed write, write-back or sync from Sync and Close
-//           alone; what it appends after that goes nowhere. Its own writer, built with assertions
-//           as Debian's is, ends the process when it meets a file again that has failed an append.
-//           NotSupported for a link that is not permitted (then it copies), NoSpace for what else is
-//           refused (IsRefusal), PathNotFound for NotFound, else IOError.
+//           alone; what it appends after that goes nowhere. The reason: its own writer, built with
+//           assertions as Debian's is, ends the process when it meets a file again that has failed
+//           an append. NotSupported for a link that is not permitted (then it copies), NoSpace for
+//           what else is refused (IsRefusal), PathNotFound for NotFound, else IOError.
 // Shapes    What is written while a file grows goes to the disk in pieces (table_pace.h), one at a
 //           time, and flushes rest between them; but not where RocksDB stalls writes.
-// Threads   Thread-safe. Lifetime: the environment outlives it, it its files.
+// Threads   Thread-safe.
+// Lifetime  The environment outlives it; it outlives its files.
 // Promises  A file that lost a byte never syncs or closes well.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -27,16 +28,20 @@
 
 namespace arion {
 
+// One for a device. The overrides mean what RocksDB's FileSystem says; those that are not here are
+// not used.
 class RocksdbFileSystem : public rocksdb::FileSystem {
  public:
   // Of the disk that holds `path`.
   RocksdbFileSystem(Environment& environment, std::string path)
       : environment_(environment), files_(environment.files()), path_(std::move(path)) {}
 
+  // Of all files of this disk.
   const EngineIoStats& stats() const { return stats_; }
   const Clock& clock() const { return environment_.clock(); }
 
-  // After a piece of a flush that took `took`: leaves the disk to its logs for a while.
+  // After a piece of a flush that took `took`: sleeps for a while, and so leaves the disk to its
+  // logs.
   void RestAfterPiece(absl::Duration took);
 
   const char* Name() const override { return "arion"; }
@@ -78,7 +83,7 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
                                  Debug*) override;
   rocksdb::IOStatus IsDirectory(const std::string& path, const Options&, bool* is_directory,
                                 Debug*) override;
-  // For tests of RocksDB's own, and its logs, which are ours (rocksdb_log.h).
+  // For RocksDB's own tests, and its logs, which are ours (rocksdb_log.h).
   rocksdb::IOStatus GetTestDirectory(const Options&, std::string*, Debug*) override;
   rocksdb::IOStatus NewLogger(const std::string&, const Options&, std::shared_ptr<rocksdb::Logger>*,
                               Debug*) override;
@@ -91,7 +96,8 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
   const std::string path_;
   EngineIoStats stats_;
   TablePace pace_;
-  std::atomic<bool> copies_for_links_{false};  // that was said
+  // That links are not permitted here was logged.
+  std::atomic<bool> copies_for_links_{false};
 };
 
 }  // namespace arion

@@ -1,7 +1,9 @@
 // RocksdbLog: RocksDB's own messages, from warnings up, among the server's.
 //
 // RocksDB speaks at lesser levels in the middle of a write; those lines it drops unformatted.
-// Threads   Thread-safe. SPDX-License-Identifier: Apache-2.0
+//
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <rocksdb/env.h>
@@ -12,6 +14,7 @@
 
 namespace arion {
 
+// For DBOptions::info_log.
 class RocksdbLog : public rocksdb::Logger {
  public:
   // `name` leads each line.
@@ -20,14 +23,15 @@ class RocksdbLog : public rocksdb::Logger {
   using rocksdb::Logger::Logv;
   void Logv(rocksdb::InfoLogLevel level, const char* format, va_list arguments) override;
   void Logv(const char* format, va_list arguments) override;
-  void LogHeader(const char* format, va_list arguments) override {}  // its options, at each open
+  // Drops its options, which it would log at each open.
+  void LogHeader(const char* format, va_list arguments) override {}
 
  private:
   const std::string name_;
 };
 
-// RocksDB has one name for all that it may try again later, "No space left on device". Where what the
-// system said follows it and is something else, it goes.
+// RocksDB calls all that it may try again later "No space left on device". Where what the system
+// said follows that name and is something else, the name is taken out.
 std::string WithoutMisname(std::string text);
 
 }  // namespace arion

@@ -1,9 +1,10 @@
 // RocksdbMeter: the figures of one RocksDB database. Of RocksDB's some two hundred tickers it keeps
-// the few that displays name, as plain atomics: a database costs 200 bytes and no clock is read for
-// it, where RocksDB's own Statistics are 100 KiB a core.
+// the few that displays name, as plain atomics. So a database costs 200 bytes and no clock is read
+// for it, where RocksDB's own Statistics are 100 KiB a core.
 //
-// Lifetime  What Statistics() and Listener() give is part of the options the database is opened
-//           with; the meter is told of the database behind that, and before it goes.
+// Threads   As EngineMeter.
+// Lifetime  What Statistics() and Listener() return is part of the options the database is opened
+//           with. The meter is told of the database after that, and before the database goes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,13 +21,15 @@
 
 namespace arion {
 
+// Construct, open the database with Statistics() and Listener(), Watch(database), and at the end
+// Watch(nullptr).
 class RocksdbMeter : public EngineMeter {
  public:
   RocksdbMeter();
 
   std::shared_ptr<rocksdb::Statistics> Statistics() const;
   std::shared_ptr<rocksdb::EventListener> Listener() const;
-  // nullptr: it goes; waits for a Read under way.
+  // The database whose figures are read. nullptr: it goes; this waits for a Read under way.
   void Watch(std::shared_ptr<const Database> database);
 
   EngineFigures Read() const override;

@@ -28,18 +28,22 @@ inline constexpr char kMetaColumnFamily[] = "pegasus_meta_cf";
 
 // What a factory's engines share.
 struct RocksdbEngineFactory::Shared {
+  // One device.
   struct Disk {
     std::shared_ptr<RocksdbFileSystem> files;
-    std::shared_ptr<DiskThreads> env;  // with those files
+    // With those files.
+    std::shared_ptr<DiskThreads> env;
   };
-  // Of the device that holds `path`, or what of it there is.
+  // Of the device that holds `path`, or that part of the path which exists. Made at first use; it
+  // stays where it is.
   Disk& DiskOf(Environment& environment, std::string path);
 
-  // An open database whose number of open tables may be changed. Its engine ends it before the
-  // database.
+  // An open database whose number of open tables may be changed. Its engine calls End before the
+  // database goes.
   class Limited {
    public:
     void Begin(rocksdb::DB* db, int open_files_max);
+    // At once, if it is open now; else nothing happens.
     void SetOpenFilesMax(int open_files_max);
     void End();
 
@@ -48,11 +52,14 @@ struct RocksdbEngineFactory::Shared {
     rocksdb::DB* db_ ABSL_GUARDED_BY(mutex_) = nullptr;
     int open_files_max_ ABSL_GUARDED_BY(mutex_) = 0;
   };
+  // Registers one more; it counts as long as somebody holds it.
   std::shared_ptr<Limited> NewLimited();
-  void SetOpenFilesMax(int open_files_max);  // of those there are, and of those to come
+  // Of the databases there are, and of those to come.
+  void SetOpenFilesMax(int open_files_max);
 
   Mutex mutex;
-  std::map<uint64_t, Disk> disks ABSL_GUARDED_BY(mutex);  // by device; they stay where they are
+  // By device. They stay where they are.
+  std::map<uint64_t, Disk> disks ABSL_GUARDED_BY(mutex);
   std::vector<std::weak_ptr<Limited>> limited ABSL_GUARDED_BY(mutex);
   std::atomic<int> open_files_max{-1};
   std::shared_ptr<rocksdb::Cache> block_cache;
@@ -61,10 +68,13 @@ struct RocksdbEngineFactory::Shared {
 
 // What a compaction needs to know to drop expired records. Until `schema` is set it drops none.
 struct ExpiryRule {
-  std::function<uint32_t()> now;  // those that are expired for good (env/clock.h)
-  std::atomic<int> schema{-1};    // a ValueSchema
+  // Records with an expiry up to this are expired for good (env/clock.h); seconds since 2016.
+  std::function<uint32_t()> now;
+  // A ValueSchema; -1: not known yet.
+  std::atomic<int> schema{-1};
 };
 
+// Options of a new database, and of its two families.
 rocksdb::DBOptions MakeDbOptions(const RocksdbEngineOptions& options,
                                  const RocksdbEngineFactory::Shared& shared);
 rocksdb::ColumnFamilyOptions MakeDataOptions(const RocksdbEngineOptions& options,

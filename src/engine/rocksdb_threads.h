@@ -1,8 +1,10 @@
-// DiskThreads: RocksDB's environment with flush and compaction threads of its own, one a disk, so
-// that work which hangs on one disk holds up no other's. RocksDB's own are one set a process.
-// Compactions give way while databases are opened, which somebody waits for: a tenth of a second
-// longer, and ten seconds at most. All of them come last (posix/background_thread.h).
+// DiskThreads: RocksDB's environment with flush and compaction threads of its own, one set a disk,
+// so that work which hangs on one disk holds up no other's. (RocksDB's own threads are one set a
+// process.)
 //
+// Shapes    Compactions give way while databases are opened, since somebody waits for that, and for
+//           a tenth of a second longer. None waits for more than ten seconds. All threads have the
+//           lowest claim to the processor (posix/background_thread.h).
 // Threads   Thread-safe. Destruction waits for what runs.
 // Lifetime  Outlives the databases that use it.
 // SPDX-License-Identifier: Apache-2.0
@@ -22,6 +24,7 @@
 
 namespace arion {
 
+// The overrides mean what RocksDB's Env says.
 class DiskThreads : public rocksdb::EnvWrapper {
   struct Pool;
 
@@ -29,7 +32,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
   explicit DiskThreads(std::unique_ptr<rocksdb::Env> below) : EnvWrapper(std::move(below)) {}
   ~DiskThreads() override;
 
-  // A database that is being opened on this disk.
+  // Marks, as long as it lives, that a database is being opened on this disk.
   class Opening {
    public:
     explicit Opening(DiskThreads& threads);
@@ -41,8 +44,9 @@ class DiskThreads : public rocksdb::EnvWrapper {
     Pool& compactions_;
   };
 
-  // Before work is scheduled: one thread each for flushes and compactions, which make do with that
-  // where the system refuses more. ResourceExhausted: it refuses these; to be asked again.
+  // Starts one thread for flushes and one for compactions; to be called before work is scheduled.
+  // They make do with these where the system refuses more. ResourceExhausted: it refuses these; to
+  // be called again.
   absl::Status Start();
 
   const char* Name() const override { return "arion disk threads"; }
@@ -55,7 +59,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
   void SetBackgroundThreads(int count, Priority priority) override;
   int GetBackgroundThreads(Priority priority) override;
   void IncBackgroundThreadsIfNeeded(int count, Priority priority) override;
-  // For subcompactions, which are not asked for.
+  // For subcompactions, which are not used.
   int ReserveThreads(int, Priority) override { return 0; }
   int ReleaseThreads(int, Priority) override { return 0; }
   void LowerThreadPoolIOPriority(Priority) override {}
@@ -76,12 +80,16 @@ class DiskThreads : public rocksdb::EnvWrapper {
   struct Pool {
     mutable Mutex mutex;
     ConditionVariable changed;
+    // Guarded by mutex, as the rest.
     std::deque<Job> jobs ABSL_GUARDED_BY(mutex);
-    std::vector<std::thread> threads ABSL_GUARDED_BY(mutex);  // never fewer than there were
+    // Never fewer than there were.
+    std::vector<std::thread> threads ABSL_GUARDED_BY(mutex);
     size_t limit ABSL_GUARDED_BY(mutex) = 0;
     bool ends ABSL_GUARDED_BY(mutex) = false;
-    size_t openings ABSL_GUARDED_BY(mutex) = 0;            // work waits for these
-    Clock::time_point opened_at ABSL_GUARDED_BY(mutex){};  // when the last of them ended
+    // Openings under way, for which work waits.
+    size_t openings ABSL_GUARDED_BY(mutex) = 0;
+    // When the last of them ended.
+    Clock::time_point opened_at ABSL_GUARDED_BY(mutex){};
 
     bool GivesWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   };

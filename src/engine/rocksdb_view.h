@@ -1,5 +1,8 @@
-// Views of a RocksDB engine at one moment, and walks over them. Included by rocksdb_engine.cc alone:
-// it names RocksDB's types. SPDX-License-Identifier: Apache-2.0
+// Views of a RocksDB engine at one moment, and walks over them. Included by rocksdb_engine.cc
+// alone: it names RocksDB's types.
+//
+// Threads   As EngineView.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
@@ -11,12 +14,13 @@
 
 namespace arion {
 
-// The present record of `raw_key`, of the newest version or of the snapshot's (null: the newest);
-// as Engine::Get.
+// The record of `raw_key` at time `now`, of the newest version or of the snapshot's (null: the
+// newest); as Engine::Get.
 absl::StatusOr<Record> GetRecord(const Database& database, const rocksdb::Snapshot* snapshot,
                                  ValueSchema schema, std::string_view raw_key, uint32_t now,
                                  ReadTier tier);
 
+// Holds the database and a snapshot of it.
 class RocksdbView : public EngineView {
  public:
   RocksdbView(std::shared_ptr<Database> database, ValueSchema schema);

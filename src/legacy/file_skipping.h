@@ -14,12 +14,14 @@ namespace arion {
 // What one replica's private log holds for certain.
 struct PrivateLogReach {
   PartitionId pid;
+  // Everything up to here is in the private log and known to be committed.
   Decree committed_on_disk;
-  int64_t valid_start_offset = 0;  // the shared log is void for it before this
+  // Before this offset the shared log is void for the replica.
+  int64_t valid_start_offset = 0;
 };
 
-// The position of the first file to read: all older ones hold nothing for any of these replicas. The
-// newest is always read.
+// The position of the first file to read: all older ones hold nothing for any of these replicas.
+// The newest file is always read.
 size_t FirstFileToRead(absl::Span<const SharedLogFile> files,
                        absl::Span<const PrivateLogReach> replicas);
 

@@ -3,8 +3,9 @@
 // Shapes    A block is given out whole or not at all. The newest file may end in the middle of a
 //           block (legacy/FORMAT.md 2.1): that is its end, torn_tail() says where. An older one
 //           may, if the next one starts exactly there.
-// Errors    DataLoss: damaged, or files that do not join; names file, offset, and the replicas whose
-//           mutations may lie behind. Others: the disk. After an error only SkipDamaged goes on.
+// Errors    DataLoss: damaged, or files that do not join; names file, offset, and the replicas
+//           whose mutations may lie behind. Others: the disk. After an error only SkipDamaged goes
+//           on.
 // Threads   One thread; waits for the disk. Takes any bytes; holds one chunk or one block.
 // Lifetime  The FileSystem outlives it.
 // SPDX-License-Identifier: Apache-2.0
@@ -27,35 +28,43 @@
 
 namespace arion {
 
+// One pass over the log. Next until it returns false or fails.
 class SharedLogReader {
  public:
-  // `first`: position in catalog.files. chunk_bytes_max as LogReader's.
+  // `first`: the position in catalog.files to begin with. chunk_bytes_max as LogReader's.
   SharedLogReader(FileSystem& files, SharedLogCatalog catalog, size_t first,
                   size_t chunk_bytes_max = 4 << 20);
 
-  // Gives `sink` the mutations of the next blocks, at least one and then up to `bytes` of them.
-  // False: the log is at its end. Views last as long as the call.
+  // Gets one mutation. The view lasts as long as the call.
   using Sink = absl::FunctionRef<void(const MutationView&)>;
+  // Gives `sink` the mutations of the next blocks, at least one block and then up to `bytes` of
+  // them. False: the log is at its end.
   absl::StatusOr<bool> Next(uint64_t bytes, Sink sink);
 
-  // After DataLoss: leaves the rest of the damaged file out and goes on with the next one.
+  // What SkipDamaged left out.
   struct Damage {
     std::string path;
-    uint64_t position = 0;  // what lies from here on is left out
+    // What lies from here on in the file is left out.
+    uint64_t position = 0;
     std::string reason;
-    // Replicas whose mutations may be missing: after the decree seen last, up to and with the
-    // second (what the next file's header says); nullopt: nobody knows.
+    // Replicas whose mutations may be missing: after the first decree, which was seen last, up to
+    // and including the second, which the next file's header says; nullopt: nobody knows.
     std::map<PartitionId, std::pair<Decree, std::optional<Decree>>> concerned;
     std::string ToString() const;
   };
+  // After DataLoss: leaves the rest of the damaged file out and goes on with the next one.
   Damage SkipDamaged();
 
   const SharedLogCatalog& catalog() const { return catalog_; }
+  // So far, as `mutations`.
   uint64_t bytes_read() const { return bytes_read_; }
   int64_t mutations() const { return mutations_; }
-  int64_t end_offset() const { return end_offset_; }           // of the content read
-  const std::string& torn_tail() const { return torn_tail_; }  // empty: there is none
-  // The largest decree of each replica in the newest file, and what its header says of earlier ones.
+  // Of the content that was read, exclusive.
+  int64_t end_offset() const { return end_offset_; }
+  // Where the newest file ends in the middle of a block, as text; empty: it does not.
+  const std::string& torn_tail() const { return torn_tail_; }
+  // The largest decree of each replica in the newest file, and what its header says of earlier
+  // ones.
   const std::map<PartitionId, Decree>& max_of_newest() const { return max_of_newest_; }
 
  private:
@@ -72,7 +81,8 @@ class SharedLogReader {
   size_t at_;
   std::unique_ptr<ReadableFile> file_;
   std::unique_ptr<LogReader> reader_;
-  uint64_t asked_to_ = 0;  // of this file the disk reads ahead up to here
+  // Up to here the disk was asked to read this file ahead.
+  uint64_t asked_to_ = 0;
   LogBlockView block_;
   std::optional<int64_t> expected_start_;
   std::map<PartitionId, Decree> seen_;

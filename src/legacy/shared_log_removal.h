@@ -1,5 +1,8 @@
 // Taking files of a shared log out of the way, oldest first: whatever a crash leaves has no hole.
-// Waits for the disk. SPDX-License-Identifier: Apache-2.0
+//
+// Errors    As FileSystem. Both stop at the first failure.
+// Threads   They wait for the disk.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>
@@ -11,8 +14,8 @@
 
 namespace arion {
 
-// In this order, each durable before the next; stops at the first failure. *done counts those that
-// are gone for certain.
+// Removes the files in this order, each durably before the next. *done counts those that are gone
+// for certain.
 absl::Status RemoveSharedLogFiles(FileSystem& files, const std::string& directory,
                                   const std::vector<std::string>& names, size_t* done);
 // The same by renaming to <name>.set-aside (.set-aside.1, ... where that is taken).

@@ -1,5 +1,7 @@
 // SharedLogStats: an older version's shared log: what of it was taken over, what is left, and who
-// holds that back. Thread-safe.
+// holds that back.
+//
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,16 +15,22 @@
 
 namespace arion {
 
+// Written by the take-over and the collector; read by displays.
 struct SharedLogStats {
-  std::atomic<int64_t> files = 0;  // that are left
+  // Files that are left, and their bytes.
+  std::atomic<int64_t> files = 0;
   std::atomic<int64_t> bytes = 0;
+  // By the take-over, and how many mutations replicas took from that.
   std::atomic<int64_t> bytes_read = 0;
   std::atomic<int64_t> mutations_taken = 0;
-  std::atomic<int64_t> replicas_blocking = 0;  // its collection
-  std::atomic<int64_t> replicas_missing = 0;   // of these, in no data directory
-  std::atomic<int64_t> decrees_behind = 0;     // of these, the most
+  // How many replicas hold the collection back.
+  std::atomic<int64_t> replicas_blocking = 0;
+  // Of these, how many are in no data directory.
+  std::atomic<int64_t> replicas_missing = 0;
+  // Of these, the most that one has to flush.
+  std::atomic<int64_t> decrees_behind = 0;
 
-  // A line for each replica that blocks.
+  // A line for each replica that holds the log back.
   void SetBlocking(std::vector<std::string> lines) {
     const MutexLock lock(mutex_);
     blocking_ = std::move(lines);

@@ -1,11 +1,12 @@
 // TakeOverPlanner: what one replica takes from the shared log (legacy/FORMAT.md 3.2). Pure.
 //
-// Shapes    First every valid record of the private log (OnPrivate), then every record of the shared
-//           log (OnShared), each in log order. What is to be taken goes into the private log, in the
-//           order given, and to replay.
-//           The last kCompared committed decrees of the private log are compared: where the shared
-//           log has another record under the same ballot and decree, and knows it committed or has
-//           more for this replica, the two are not of one server (a committed decree has one value).
+// Shapes    First every valid record of the private log (OnPrivate), then every record of the
+//           shared log (OnShared), each in log order. What is to be taken goes into the private
+//           log, in the order given, and to replay. The last kCompared committed decrees of the
+//           private log are compared. Where the shared log has another record under the same ballot
+//           and decree, and knows it committed or has more for this replica, the two are not of one
+//           server (a committed decree has one value).
+// Threads   Not thread-safe.
 // Promises  Taking twice what was taken once takes nothing: the private log then has the record, or
 //           one of the same decree and a larger ballot.
 // SPDX-License-Identifier: Apache-2.0
@@ -24,38 +25,47 @@
 
 namespace arion {
 
-// Of what a record holds beside its ballot and decree: when it was written, and what. Never 0.
+// A mark of what a record holds beside its ballot and decree: when it was written, and what. Never
+// 0.
 uint64_t RecordMark(const Mutation& mutation);
 
-// What a reader asks before it hands a record on: false only where OnShared would take nothing and
-// learn nothing.
+// What a reader asks before it hands a record on. MayMatter is false only where OnShared would take
+// nothing and learn nothing.
 struct TakeOverFilter {
   Ballot max_ballot;
-  Decree first;  // below, the private log has all
+  // Below this the private log has all.
+  Decree first;
   int64_t valid_start_offset = 0;
   bool MayMatter(Ballot ballot, Decree decree, int64_t log_offset) const {
     return ballot > max_ballot || (log_offset >= valid_start_offset && decree >= first);
   }
 };
 
+// One replica's, for one start.
 class TakeOverPlanner {
  public:
   // Records of the shared log at offsets below `valid_start_offset` are void
   // (init_offset_in_shared_log); their ballots count all the same.
   explicit TakeOverPlanner(int64_t valid_start_offset) : valid_start_offset_(valid_start_offset) {}
 
+  // How many of the last committed decrees are compared.
   static constexpr int64_t kCompared = 64;
 
-  // mark: RecordMark, or 0: not to be compared.
+  // A valid record of the private log. `mark`: its RecordMark, or 0: it is not to be compared.
   void OnPrivate(Ballot ballot, Decree decree, Decree last_committed, uint64_t mark = 0);
 
+  // What becomes of a record of the shared log.
   enum class Verdict {
-    kVoid,   // written before this replica's present life
-    kKnown,  // the private log has it, or what replaced it
+    // It was written before this replica's present life.
+    kVoid,
+    // The private log has it, or what replaced it.
+    kKnown,
+    // The private log lacks it: append it.
     kTake,
-    kForeign,  // the logs contradict each other: nothing is taken any more
+    // The logs contradict each other: nothing is taken any more.
+    kForeign,
   };
-  // `mark` is asked only where it matters.
+  // A record of the shared log. `mark` is asked only where it matters.
   Verdict OnShared(Ballot ballot, Decree decree, Decree last_committed, int64_t log_offset,
                    absl::FunctionRef<uint64_t()> mark);
 
@@ -67,14 +77,16 @@ class TakeOverPlanner {
   };
   const std::optional<Contradiction>& contradiction() const { return contradiction_; }
 
-  // After the private log.
+  // For the shared log's reader. To be asked after the last OnPrivate.
   TakeOverFilter Filter() const;
 
+  // Of all records seen, void ones included.
   Ballot max_ballot() const { return max_ballot_; }
   // Everything up to here is known committed by what the private log holds: files of the shared log
   // with nothing newer need not be read.
   Decree committed_on_disk() const { return committed_; }
-  Decree max_shared() const { return max_shared_; }  // of the valid records seen
+  // Of the valid records of the shared log seen.
+  Decree max_shared() const { return max_shared_; }
 
  private:
   struct Compared {
@@ -89,10 +101,13 @@ class TakeOverPlanner {
   Ballot max_ballot_;
   Decree committed_{0};
   Decree max_shared_{0};
-  std::map<Decree, Ballot> tail_;  // above committed_: the largest ballot the private log has
-  Decree private_committed_{0};    // by the private log alone
+  // Above committed_: the largest ballot that the private log has.
+  std::map<Decree, Ballot> tail_;
+  // By the private log alone.
+  Decree private_committed_{0};
   std::map<Decree, Compared> compared_;
-  std::optional<Contradiction> suspect_;  // not known to be committed in the shared log too
+  // A contradiction, not yet known to be committed in the shared log too.
+  std::optional<Contradiction> suspect_;
   std::optional<Contradiction> contradiction_;
 };
 
