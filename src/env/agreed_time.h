@@ -1,11 +1,12 @@
-// AgreedTime: what the cluster agrees the wall clock says, as one server was told it last; so that one
-// wrong clock neither destroys a record nor serves it for too long.
+// AgreedTime: what the cluster agrees the wall clock says, as one server was told it last; so that
+// one wrong clock neither destroys a record nor serves it for too long.
 //
-// Shapes    The meta server compares the wall clocks that beacons carry (meta_state/cluster_clock.h) and
-//           answers with the time that most of them show. From then on the monotonic clock counts: the
-//           own wall clock may jump as it likes. Without any answer yet the own wall clock is all there
-//           is, for what may be wrong for a while (reads); for what can't be undone there is no time
-//           then, nor when the last answer is older than kFreshFor.
+// Shapes    The meta server compares the wall clocks that beacons carry
+//           (meta_state/cluster_clock.h) and answers with the time that most of them show. From
+//           then on the monotonic clock counts: the own wall clock may jump as it likes. Before the
+//           first answer the own wall clock is all there is, for what may be wrong for a while
+//           (reads). For what can't be undone there is no time then, nor when the last answer is
+//           older than kFreshFor.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,8 +21,10 @@
 
 namespace arion {
 
+// One server's; its Clock has it (Clock::agreed).
 class AgreedTime {
  public:
+  // How long an answer counts for what can't be undone.
   static constexpr absl::Duration kFreshFor = absl::Minutes(1);
 
   // Most clocks showed `wall_micros` (since 1970) at `at` of this server's monotonic clock.
@@ -32,11 +35,12 @@ class AgreedTime {
   // A new process begins (in the simulator).
   void Forget() { agreed_at_nanos_.store(kNever, std::memory_order_release); }
 
-  // nullopt: never agreed.
+  // The agreed time, in microseconds since 1970; nullopt: never agreed.
   std::optional<int64_t> WallMicros(Instant now) const {
     if (agreed_at_nanos_.load(std::memory_order_acquire) == kNever) return std::nullopt;
     return now.nanos() / 1000 + behind_micros_.load(std::memory_order_relaxed);
   }
+  // Whether the last answer is recent enough for what can't be undone.
   bool IsFresh(Instant now) const {
     const int64_t agreed_at = agreed_at_nanos_.load(std::memory_order_acquire);
     return agreed_at != kNever && now - Instant(agreed_at) < kFreshFor;
@@ -45,7 +49,8 @@ class AgreedTime {
  private:
   static constexpr int64_t kNever = INT64_MIN;
 
-  std::atomic<int64_t> behind_micros_{0};  // of the wall clock, the monotonic one
+  // How far the monotonic clock is behind the wall clock.
+  std::atomic<int64_t> behind_micros_{0};
   std::atomic<int64_t> agreed_at_nanos_{kNever};
 };
 

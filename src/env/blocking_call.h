@@ -1,6 +1,9 @@
 // BlockingCall: names the call that a thread may be waiting in, for as long as it lives. On a loop
-// thread it is a mistake: counted, and where ARION_CHECK_LOOP_THREADS is defined (builds with a
-// sanitizer) the process ends there.
+// thread such a call is a mistake. It is counted, and where ARION_CHECK_LOOP_THREADS is defined
+// (builds with a sanitizer) the process ends there.
+//
+//   const BlockingCall call("read", path_);
+//   const ssize_t n = pread(file_, to, bytes, offset);
 //
 // Threads   Each on its own thread; CallRecord::Now from any.
 // SPDX-License-Identifier: Apache-2.0
@@ -16,13 +19,15 @@
 
 namespace arion {
 
-// What one thread is in, if anything.
+// What one thread is in, if anything; for a watchdog (stuck_work.h).
 class CallRecord {
  public:
+  // The thread begins a call; Leave ends it. Calls do not nest.
   void Enter(std::string_view step, std::string_view path);
   void Leave();
-  std::string Now() const;  // "read /data/1/x", empty: in none
-  // When a call last began or ended, of the steady clock; 0: never.
+  // The call as text, "read /data/1/x"; empty: in none.
+  std::string Now() const;
+  // When a call last began or ended, by the steady clock; 0: never.
   int64_t changed_nanos() const { return changed_nanos_.load(std::memory_order_relaxed); }
 
  private:
@@ -43,6 +48,7 @@ class CallRecordMark {
   CallRecordMark& operator=(const CallRecordMark&) = delete;
 };
 
+// `step`: what is done; `path`: to which file.
 class BlockingCall {
  public:
   BlockingCall(std::string_view step, std::string_view path);
@@ -51,7 +57,7 @@ class BlockingCall {
   BlockingCall& operator=(const BlockingCall&) = delete;
 };
 
-// How many were made on loop threads.
+// How many blocking calls were made on loop threads, in this process.
 const Counter& BlockingCallsOnLoops();
 
 }  // namespace arion

@@ -1,8 +1,9 @@
-// DiskReserve: a file that only takes up room in a directory. Given up when the disk is full, so that
-// what must go on is finished: what is in flight, checkpoints and info files of replicas; failovers.
+// DiskReserve: a file that only takes up room in a directory. It is given up when the disk is full,
+// so that what must go on is finished: what is in flight, checkpoints and info files of replicas;
+// failovers.
 //
-// Shapes    <directory>/.arion-reserve, zeros really written, durable; after a crash it is as long as
-//           it is.
+// Shapes    <directory>/.arion-reserve, zeros really written, durable. After a crash it is as long
+//           as it was written.
 // Errors    As FileSystem.
 // Threads   Waits for the disk: in its DiskPool, one call at a time.
 // SPDX-License-Identifier: Apache-2.0
@@ -17,19 +18,23 @@
 
 namespace arion {
 
+// The file's name.
 inline constexpr char kReserveName[] = ".arion-reserve";
 
+// One directory's reserve. Who decides its size is disks/disk_health.h.
 class DiskReserve {
  public:
   DiskReserve(FileSystem& files, const std::string& directory);
 
-  // All return its size afterwards; 0: it is not there.
+  // All calls return the file's size afterwards; 0: it is not there.
   absl::StatusOr<uint64_t> Size() const;
-  // Makes it longer, by at most kGrowthBytesMax at a time, and syncs that, so that nobody waits long
-  // behind it. Where that fails it is as long as before.
+  // GrowBy makes it longer, by at most this much at a time, and syncs that, so that nobody waits
+  // long behind it. Where it fails the file is as long as before.
   static constexpr uint64_t kGrowthBytesMax = 4 << 20;
   absl::StatusOr<uint64_t> GrowBy(uint64_t bytes);
+  // Makes it shorter; to nothing at most.
   absl::StatusOr<uint64_t> ShrinkBy(uint64_t bytes);
+  // Makes all its room free.
   absl::StatusOr<uint64_t> GiveUp();
 
  private:

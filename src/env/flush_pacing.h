@@ -1,10 +1,11 @@
 // FlushPacing says when a device's next flush should begin.
 //
-// Whoever hears that its write is durable writes the next. Did a flush begin with the first of
-// these, the others would wait for the flush after it: a closed loop falls into two halves that
-// take turns, and each record waits for two flushes. So after a flush that took long the next waits
-// a little for as many writes as there were. Where flushes are quick it begins at once.
-// Pure; one thread.
+// Whoever hears that its write is durable writes the next one. If a flush began with the first of
+// these, the others would have to wait for the flush after it: a closed loop falls into two halves
+// that take turns, and each record waits for two flushes. So after a flush that took long the next
+// one waits a little for as many writes as there were. Where flushes are quick it begins at once.
+//
+// Threads   One thread. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,6 +15,7 @@
 
 namespace arion {
 
+// One device's. Times are nanoseconds of one monotonic clock.
 class FlushPacing {
  public:
   // A flush that took `took_nanos` and covered `covered` writes ended; `waiting` others are written
@@ -25,7 +27,7 @@ class FlushPacing {
         typical_nanos_ < kSlowNanos ? 0 : now_nanos + std::min(typical_nanos_ / 6, kWaitNanosMax);
   }
 
-  // When a flush for `waiting` writes should begin; in the past: now.
+  // When a flush for `waiting` writes should begin; a time in the past means now.
   int64_t BeginAt(size_t waiting) const { return waiting >= expected_ ? 0 : wait_until_; }
 
  private:

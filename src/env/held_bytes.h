@@ -2,8 +2,8 @@
 // socket without being copied to the process and without any further wait for the disk.
 //
 // Units     Bytes.
-// Threads   One at a time. MoveTo never waits, Read neither: everything is there. The process
-//           ignores SIGPIPE.
+// Threads   One at a time. MoveTo and Read never wait: everything is there. The process ignores
+//           SIGPIPE.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,25 +16,29 @@
 
 namespace arion {
 
+// Made by ReadableFile::Hold. It owns a pipe, so each one costs a descriptor.
 class HeldBytes {
  public:
-  // Fills a pipe from `file`, waiting for the disk. nullptr: not all `n` bytes could be taken that
-  // way; reading them tells why, or does it.
+  // Fills a pipe from the open `file`; waits for the disk. nullptr: not all `n` bytes could be
+  // taken in that way; reading them tells why, or works.
   static std::unique_ptr<HeldBytes> Take(int file, uint64_t offset, size_t n);
   ~HeldBytes();
   HeldBytes(const HeldBytes&) = delete;
   HeldBytes& operator=(const HeldBytes&) = delete;
 
-  size_t size() const { return size_; }  // what has not gone yet
-  // Some of it goes to a non-blocking socket; returns how many bytes, or -1 and errno as write does.
+  // What has not gone yet.
+  size_t size() const { return size_; }
+  // Moves some of it to a non-blocking socket; returns how many bytes, or -1 and errno as write
+  // does.
   ssize_t MoveTo(int socket);
-  // The rest, for whoever has no socket.
+  // Takes the rest, for whoever has no socket.
   std::string Read();
 
  private:
   HeldBytes(int pipe, size_t size) : pipe_(pipe), size_(size) {}
 
-  const int pipe_;  // its reading end
+  // The pipe's reading end.
+  const int pipe_;
   size_t size_;
 };
 

@@ -1,6 +1,9 @@
 // LogDevice: writes log blocks to one device and says when they are durable. One per device
 // (st_dev), shared by all replicas whose logs lie there.
 //
+//   device.Write({.file = file, .offset = end, .buffer = std::move(block), .reply_on = strand,
+//                 .done = [](absl::Status status, AlignedBuffer buffer) { ... }});
+//
 // Shapes    A write is one block of one file, already aligned where the file asks for it. At most
 //           one write per file is in flight: the log above submits the next after the previous
 //           one's callback (decision 9).
@@ -36,7 +39,7 @@
 
 namespace arion {
 
-// A buffer aligned for direct I/O that grows; bytes [0, size) are the block(s) to write.
+// A buffer aligned for direct I/O that grows; bytes [0, size) are the block(s) to write. Move-only.
 class AlignedBuffer {
  public:
   static constexpr size_t kAlignment = 4096;
@@ -46,9 +49,12 @@ class AlignedBuffer {
   AlignedBuffer& operator=(AlignedBuffer&& other) noexcept;
   ~AlignedBuffer();
 
+  // Makes room for at least that many bytes; the content stays.
   void Reserve(size_t capacity);
-  void Resize(size_t size);    // new bytes are zero
-  char* Extend(size_t bytes);  // by as many bytes, which the caller writes: where they begin
+  // New bytes are zero.
+  void Resize(size_t size);
+  // Makes it longer by `bytes`, which the caller writes; returns where they begin.
+  char* Extend(size_t bytes);
   char* data() { return data_; }
   const char* data() const { return data_; }
   size_t size() const { return size_; }
@@ -63,10 +69,13 @@ class AlignedBuffer {
 
 // How a write's bytes become durable.
 enum class Coverage {
-  kPrewritten,  // inside the written and synced part of the file: any flush of the device covers it
-  kGrowing,     // changes the file's size: needs the file's own fdatasync
+  // Inside the written and synced part of the file: any flush of the device covers them.
+  kPrewritten,
+  // They change the file's size: they need the file's own fdatasync.
+  kGrowing,
 };
 
+// An open log file; made by LogDevice::Open. Destruction closes it, which may wait for the disk.
 class LogFile {
  public:
   virtual ~LogFile() = default;
@@ -77,15 +86,22 @@ class LogFile {
 
 // What a device has done since it was made, for logs and to probe it. Thread-safe.
 struct LogDeviceStats {
-  Histogram append_nanos;       // from Write() to the moment its answer is posted
-  Histogram sync_nanos;         // a flush of the device, a file's own, or a write that carries one
-  Histogram records_per_write;  // mutations in a block
-  Histogram writes_per_sync;    // blocks that one flush made durable
+  // From Write() to the moment its answer is posted.
+  Histogram append_nanos;
+  // A flush of the device, a file's own, or a write that carries one.
+  Histogram sync_nanos;
+  // Mutations in a block.
+  Histogram records_per_write;
+  // Blocks that one flush made durable.
+  Histogram writes_per_sync;
   Counter writes;
-  Counter bytes;  // written for blocks, rewritten pages and padding included
+  // Written for blocks, rewritten pages and padding included.
+  Counter bytes;
   Counter syncs;
-  Counter failures;  // writes and syncs that ended with an error
-  Gauge queued;      // Write() was called, the answer not yet posted
+  // Writes and syncs that ended with an error.
+  Counter failures;
+  // Writes that were submitted and whose answers are not posted yet.
+  Gauge queued;
 };
 
 // What the logs of one disk hold ready beyond what they wrote: spares, dropped files that will be
@@ -94,7 +110,8 @@ struct LogDeviceStats {
 class ZerosAhead {
  public:
   explicit ZerosAhead(uint64_t bytes_max) : bytes_max_(bytes_max) {}
-  bool Take(uint64_t bytes);  // false: that would be too many
+  // False: that would be too many.
+  bool Take(uint64_t bytes);
   void GiveBack(uint64_t bytes) { bytes_.fetch_sub(bytes, std::memory_order_relaxed); }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
@@ -103,10 +120,11 @@ class ZerosAhead {
   std::atomic<uint64_t> bytes_{0};
 };
 
-// A part of ZerosAhead, given back at its end.
+// A part of ZerosAhead; it is given back by the destructor. Move-only.
 class ZerosTaken {
  public:
-  ZerosTaken() = default;  // nothing can be taken
+  // Nothing can be taken.
+  ZerosTaken() = default;
   explicit ZerosTaken(std::shared_ptr<ZerosAhead> from) : from_(std::move(from)) {}
   ZerosTaken(ZerosTaken&& other) noexcept
       : from_(other.from_), bytes_(std::exchange(other.bytes_, 0)) {}
@@ -118,11 +136,13 @@ class ZerosTaken {
   }
   ~ZerosTaken() { ShrinkTo(0); }
 
+  // Takes more. False: nothing more was taken.
   bool Take(uint64_t more) {
     if (from_ == nullptr || !from_->Take(more)) return false;
     bytes_ += more;
     return true;
   }
+  // Gives back what is beyond `bytes`.
   void ShrinkTo(uint64_t bytes) {
     if (bytes < bytes_) from_->GiveBack(std::exchange(bytes_, bytes) - bytes);
   }
@@ -132,44 +152,53 @@ class ZerosTaken {
   uint64_t bytes_ = 0;
 };
 
+// One per device; Environment::log_device has it.
 class LogDevice {
  public:
+  // One block to write.
   struct WriteRequest {
     std::shared_ptr<LogFile> file;
     uint64_t offset = 0;
-    AlignedBuffer buffer;  // given back to the callback for reuse
-    uint32_t records = 0;  // mutations in it, for the statistics
+    // It is given back to the callback for reuse.
+    AlignedBuffer buffer;
+    // Mutations in it, for the statistics.
+    uint32_t records = 0;
     Coverage coverage = Coverage::kGrowing;
     Durability durability = Durability::kFsync;
+    // The strand on which `done` runs.
     StrandPtr reply_on;
     absl::AnyInvocable<void(absl::Status, AlignedBuffer)> done;
   };
 
+  // What logs may hold ready by default.
   static constexpr uint64_t kZerosAheadBytesMax = uint64_t{8} << 30;
   LogDevice() : LogDevice(kZerosAheadBytesMax) {}
   explicit LogDevice(uint64_t zeros_ahead_bytes_max)
       : zeros_ahead_(std::make_shared<ZerosAhead>(zeros_ahead_bytes_max)) {}
   virtual ~LogDevice() = default;
+  // Submits a write. Never waits, never calls back inline.
   virtual void Write(WriteRequest request) = 0;
 
-  // The rest waits for the disk.
-  // Opens for writing; creates when missing. `direct` asks for direct I/O where the file system has
-  // it.
+  // Opens for writing; creates the file when it is missing. `direct` asks for direct I/O where the
+  // file system has it. This and the next three wait for the disk.
   virtual absl::StatusOr<std::shared_ptr<LogFile>> Open(const std::string& path, bool direct) = 0;
   // Fills [from, to) with zeros, sets the size to at least `to`, and syncs. Not while a write is in
   // flight there.
   virtual absl::Status FillWithZeros(LogFile& file, uint64_t from, uint64_t to) = 0;
   // Cuts to `size` and syncs.
   virtual absl::Status TruncateAndSync(LogFile& file, uint64_t size) = 0;
+  // Makes what was written to the file durable.
   virtual absl::Status Sync(LogFile& file) = 0;
-  // What the banner and metrics name: "io_uring, O_DIRECT, one flush per disk", "pwrite +
+  // How it writes, for the banner and metrics: "io_uring, O_DIRECT, one flush per disk", "pwrite +
   // fdatasync", "simulated".
   virtual std::string method() const = 0;
   virtual const LogDeviceStats& stats() const = 0;
   // The process has hardly a descriptor left, or will have: logs make no spares.
   virtual bool LacksOpenFiles() const { return false; }
-  // Writes that do not move, in threads of its own, if it has any (posix_disk_pool.h).
+  // Writes that have not moved for longer than the duration given, in threads of its own, if it has
+  // any (posix_disk_pool.h).
   virtual std::vector<StuckWork> Stuck(absl::Duration, const std::string&) const { return {}; }
+  // Shared by the device's logs.
   const std::shared_ptr<ZerosAhead>& zeros_ahead() const { return zeros_ahead_; }
 
  private:

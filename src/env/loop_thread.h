@@ -1,9 +1,13 @@
 // Whether the calling thread runs an event loop: what may wait for a disk or a lock checks that it
-// does not. Thread-safe. SPDX-License-Identifier: Apache-2.0
+// does not.
+//
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace arion {
 
+// Of the calling thread.
 bool OnLoopThread();
 
 // Marks the calling thread for as long as it lives. For event loops only.

@@ -1,8 +1,9 @@
-// NamedAddress: an address as people write it: a name or an IPv4 address, and a port. A name is looked
-// up by the system's resolver, which may take long.
+// NamedAddress: an address as people write it: a name or an IPv4 address, and a port. A name is
+// looked up by the system's resolver, which may take long.
 //
-// Errors    InvalidArgument: what is wrong and, after "; ", what to write. LookUp: Unavailable where the
-//           name may have an address later, FailedPrecondition where it has such as can't be used.
+// Errors    InvalidArgument: what is wrong and, after "; ", what to write. LookUp: Unavailable
+//           where the name may have an address later, FailedPrecondition where its addresses can't
+//           be used.
 // Threads   Thread-safe. LookUp waits for the network.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,16 +19,19 @@
 
 namespace arion {
 
+// A host that need not exist.
 struct NamedAddress {
   std::string host;
   uint16_t port = 0;
+  // host:port, as ParseNamedAddress reads it.
   std::string ToString() const;
   friend bool operator==(const NamedAddress&, const NamedAddress&) = default;
 };
 
-// "127.0.0.1:34601", "name:34601".
+// Reads "127.0.0.1:34601" or "name:34601".
 absl::StatusOr<NamedAddress> ParseNamedAddress(std::string_view text);
-// Whether it is an IPv6 address, perhaps with brackets, a port, or the length of a range behind it.
+// Whether the text is an IPv6 address, perhaps with brackets, a port, or the length of a range
+// behind it.
 bool IsIpv6(std::string_view text);
 
 // All IPv4 addresses that it has now; at least one.

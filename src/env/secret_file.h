@@ -1,7 +1,7 @@
 // A secret that programs are given in a file, which nobody else may read.
 //
-// Errors    FailedPrecondition: it can't be read; others than owner and group may read it, or its group
-//           may write it; its first line is no secret. No error shows any of it.
+// Errors    FailedPrecondition: it can't be read; others than owner and group may read it, or its
+//           group may write it; its first line is no secret. No error shows any of it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,6 +11,7 @@
 
 namespace arion {
 
+// The bounds of a secret's length.
 constexpr size_t kSecretBytesMin = 16;
 constexpr size_t kSecretBytesMax = 1024;
 

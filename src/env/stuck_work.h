@@ -8,11 +8,16 @@
 
 namespace arion {
 
+// For the log and a page; text for people.
 struct StuckWork {
-  std::string where;   // "loop 0", "pool of /data/1, thread 2"
-  std::string what;    // the call and its path, or that there is none
-  absl::Duration age;  // since it last moved
-  std::string stack;   // of a loop; one line a frame; empty: not known
+  // "loop 0", "pool of /data/1, thread 2".
+  std::string where;
+  // The call and its path, or that there is none.
+  std::string what;
+  // Since it last moved.
+  absl::Duration age;
+  // Of a loop: one line a frame. Empty: not known.
+  std::string stack;
 };
 
 }  // namespace arion
