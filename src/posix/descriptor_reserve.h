@@ -1,7 +1,8 @@
-// DescriptorReserve: a few descriptors of the process that are held for what must not wait where its
-// limit of open files is reached: the next file of a log, the sync of a name, a small file's rewriting.
+// DescriptorReserve: a few descriptors of the process that are held for what must not wait where
+// its limit of open files is reached: the next file of a log, the sync of a name, a small file's
+// rewriting.
 //
-// Shapes    Open gives a held one up where the limit is reached; Close keeps the descriptor that it
+// Shapes    Open gives a held one up where the limit is reached. Close keeps the descriptor that it
 //           ends while the reserve lacks one, so what left it comes back before others can take it.
 // Threads   Thread-safe. Open may wait for a disk.
 // Lifetime  Held by shared_ptr by all whose files it opens.
@@ -19,6 +20,7 @@
 
 namespace arion {
 
+// One for a process.
 class DescriptorReserve {
  public:
   // Holds as many of `wanted` as the limit leaves.
@@ -27,23 +29,24 @@ class DescriptorReserve {
   DescriptorReserve(const DescriptorReserve&) = delete;
   DescriptorReserve& operator=(const DescriptorReserve&) = delete;
 
-  // open(2): -1 and errno where the limit is reached and nothing is held any more, too.
+  // open(2). It returns -1 and errno where the limit is reached and nothing is held any more.
   int Open(const std::string& path, int flags, mode_t mode);
-  // close(2).
+  // close(2), for descriptors that Open returned.
   int Close(int fd);
   // False: the limit was reached, and what was given up is not back yet.
   bool is_whole() const { return is_whole_.load(std::memory_order_acquire); }
-  // What could do without a descriptor shall: none is left, or somebody knows that few will be.
+  // Whether those who can do without a descriptor should: none is left, or somebody knows that few
+  // will be.
   bool is_scarce() const { return !is_whole() || scarce_.load(std::memory_order_relaxed); }
   void SetScarce(bool scarce) { scarce_.store(scarce, std::memory_order_relaxed); }
   // Takes back what it lacks, if the limit leaves it.
   void Refill();
-  // How often the limit was met, by those too who open elsewhere and say so.
+  // How often the limit was met, also by those who open elsewhere and report it with NoteWant.
   int64_t wants() const { return wants_.load(std::memory_order_relaxed); }
   void NoteWant() { wants_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  // Whether there was one to give up.
+  // False: there was none to give up.
   bool GiveUpOne();
 
   const size_t wanted_;

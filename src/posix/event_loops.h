@@ -21,23 +21,27 @@ class io_context;
 
 namespace arion {
 
+// The threads start in the constructor and end in Stop, or at last in the destructor.
 class EventLoops {
  public:
-  // `name`: of the threads, with a number behind.
+  // `name`: of the threads, with a number behind it.
   explicit EventLoops(int threads, std::string_view name = "loop");
   ~EventLoops();
   EventLoops(const EventLoops&) = delete;
   EventLoops& operator=(const EventLoops&) = delete;
 
+  // Loops are numbered from 0 to size() - 1.
   int size() const;
+  // For sockets and timers of that loop.
   asio::io_context& context(int loop);
   // Of the loop that the calling thread runs; nullptr: it runs none of these.
   asio::io_context* current_context() const;
   // A strand on the loop with the fewest living strands. `name` shows in diagnostics.
   StrandPtr NewStrand(std::string_view name);
-  // Runs `work(loop)` on each loop's thread and waits for all; on the calling thread once the loops
-  // are stopped.
+  // Runs `work(loop)` on each loop's thread and waits for all. Once the loops are stopped it runs
+  // on the calling thread.
   void RunOnEach(const std::function<void(int loop)>& work);
+  // Lets the tasks under way end and joins the threads.
   void Stop();
 
  private:

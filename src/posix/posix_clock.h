@@ -1,4 +1,6 @@
-// PosixClock: monotonic time for Now, CLOCK_REALTIME for WallMicros. Thread-safe.
+// PosixClock: monotonic time for Now, CLOCK_REALTIME for WallMicros.
+//
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -8,10 +10,12 @@
 
 namespace arion {
 
+// The real Clock.
 class PosixClock : public Clock {
  public:
-  // Time the machine was suspended counts with CLOCK_BOOTTIME and does not with CLOCK_MONOTONIC.
-  // Who holds a lease must count it; who waits out another's must not, for it heard nobody then.
+  // Time the machine was suspended counts with CLOCK_BOOTTIME and does not with CLOCK_MONOTONIC. A
+  // server that holds a lease must count it. One that waits out another's must not, for it heard
+  // nobody then.
   explicit PosixClock(clockid_t monotonic = CLOCK_MONOTONIC) : monotonic_(monotonic) {}
 
   Instant Now() const override;

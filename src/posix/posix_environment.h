@@ -19,16 +19,20 @@
 
 namespace arion {
 
+// How many threads there are, and how logs are written.
 struct PosixEnvironmentOptions {
   int event_loop_threads = 2;
   int disk_threads_per_device = 4;
   int bulk_threads_per_device = 2;
   int flush_threads_per_device = 2;
   LogDeviceOptions log_device;
-  size_t descriptors_held = 0;        // of descriptor_reserve.h
-  clockid_t clock = CLOCK_MONOTONIC;  // of posix_clock.h
+  // Of descriptor_reserve.h; 0: none.
+  size_t descriptors_held = 0;
+  // Of posix_clock.h.
+  clockid_t clock = CLOCK_MONOTONIC;
 };
 
+// Pools and log devices are made when the first path on their device is asked for, and stay.
 class PosixEnvironment : public Environment {
  public:
   explicit PosixEnvironment(PosixEnvironmentOptions options);
@@ -43,22 +47,29 @@ class PosixEnvironment : public Environment {
   DiskPool& bulk_pool(const std::string& path) override;
   DiskPool& flush_pool(const std::string& path) override;
 
+  // For the transport and the watchdog.
   EventLoops& loops() { return loops_; }
+  // The process's reserve of descriptors.
   DescriptorReserve& descriptors() { return *options_.log_device.descriptors; }
   // The very pools of the functions above, for displays.
   const PosixDiskPool& pool_of(const std::string& path);
   const PosixDiskPool& bulk_pool_of(const std::string& path);
   const PosixDiskPool& flush_pool_of(const std::string& path);
-  // PosixDiskPool::Stuck of all pools, the log devices' too. Waits for no disk.
+  // PosixDiskPool::Stuck of all pools, and what is stuck in log devices' threads. Waits for no
+  // disk.
   std::vector<StuckWork> StuckInPools(absl::Duration limit);
   // Nothing runs on any strand after it returned; work in disk pools goes on.
   void StopLoops() { loops_.Stop(); }
 
  private:
+  // What one device has.
   struct Device {
-    std::string path;                     // the first that was asked for
-    std::unique_ptr<LogDevice> log;       // null until somebody writes a log there
-    std::unique_ptr<PosixDiskPool> pool;  // these end first: their work uses the log device
+    // The first that was asked for.
+    std::string path;
+    // Null until somebody writes a log there.
+    std::unique_ptr<LogDevice> log;
+    // Pools end before the log device: their work uses it.
+    std::unique_ptr<PosixDiskPool> pool;
     std::unique_ptr<PosixDiskPool> bulk;
     std::unique_ptr<PosixDiskPool> flush;
   };

@@ -19,14 +19,16 @@ namespace arion {
 // caller's to say.
 absl::Status PosixError(int error, std::string_view step, std::string_view path);
 
-// What keeps this process from `path`, and the remedy: "; " and whose it is, or what is above it
-// where it can't be seen or a name in it is what was refused. "": nothing of it can be seen.
+// What keeps this process from `path`, and the remedy, as text to append to a message: "; " and
+// whose the file is, or what is above it where it can't be seen or a name in it is what was
+// refused. Empty: nothing of it can be seen.
 std::string WhoIsRefused(std::string_view path);
 
+// One for a process.
 class PosixFileSystem : public FileSystem {
  public:
-  // `reserve`: for what is written, listed, locked and synced; null: there is none. What is only read,
-  // as an engine's tables are for long, never takes of it.
+  // `reserve`: for what is written, listed, locked and synced; null: there is none. What is only
+  // read, as an engine's tables are for long, never takes of it.
   explicit PosixFileSystem(std::shared_ptr<DescriptorReserve> reserve = nullptr)
       : reserve_(std::move(reserve)) {}
 

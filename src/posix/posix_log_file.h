@@ -23,14 +23,19 @@ struct PendingWrite {
   LogDevice::WriteRequest request;
   absl::Status status;
   int64_t begun_nanos = 0;
-  int64_t step_begun_nanos = 0;  // the write's first part, later its own sync
+  // The write's first part, later its own sync.
+  int64_t step_begun_nanos = 0;
+  // In a list of the device's.
   PendingWrite* next = nullptr;
   Stage stage = Stage::kWriting;
-  bool carries_flush = false;  // RWF_DSYNC
+  // RWF_DSYNC.
+  bool carries_flush = false;
   size_t done_bytes = 0;
-  size_t place = 0;  // among those in flight
+  // Among those in flight.
+  size_t place = 0;
 };
 
+// Owns the descriptor.
 class PosixLogFile : public LogFile {
  public:
   PosixLogFile(int fd, std::string path, size_t alignment,
@@ -49,7 +54,7 @@ class PosixLogFile : public LogFile {
   bool has_failed() const { return failed_.load(std::memory_order_acquire); }
   void Fail() { failed_.store(true, std::memory_order_release); }
 
-  // A file has one write at a time, so it keeps the memory for it.
+  // The memory for a write. A file has one write at a time, so it keeps that memory between them.
   std::unique_ptr<PendingWrite> TakePending() {
     std::unique_ptr<PendingWrite> kept(pending_.exchange(nullptr, std::memory_order_acq_rel));
     return kept != nullptr ? std::move(kept) : std::make_unique<PendingWrite>();
@@ -63,23 +68,28 @@ class PosixLogFile : public LogFile {
   const int fd_;
   const std::string path_;
   const size_t alignment_;
-  const std::shared_ptr<DescriptorReserve> descriptors_;  // may be null
+  // May be null.
+  const std::shared_ptr<DescriptorReserve> descriptors_;
   std::atomic<bool> failed_{false};
   std::atomic<PendingWrite*> pending_{nullptr};
 };
 
 // What makes a completed write durable.
 enum class NextStep {
-  kNone,         // nothing more: page cache suffices, or the write carried RWF_DSYNC
-  kOwnSync,      // this file's fdatasync
-  kDeviceFlush,  // any fdatasync on the device that starts now or later
+  // Nothing more: page cache suffices, or the write carried RWF_DSYNC.
+  kNone,
+  // This file's fdatasync.
+  kOwnSync,
+  // Any fdatasync on the device that starts now or later.
+  kDeviceFlush,
 };
 
-// One flush of the disk makes every direct overwrite that was completed before it durable,
+// Whether one flush of the disk makes every direct overwrite that was completed before it durable,
 // whichever file of the file system it is asked through. `mounts`: /proc/self/mountinfo; `device`:
 // "major:minor".
 bool OneFlushCoversAll(std::istream& mounts, std::string_view device);
 
+// What both devices share; Write is the subclasses'.
 class PosixLogDevice : public LogDevice {
  public:
   PosixLogDevice(const std::string& path_on_device, const LogDeviceOptions& options);
@@ -101,25 +111,25 @@ class PosixLogDevice : public LogDevice {
   // Why the request can't be written at all; OK otherwise.
   static absl::Status Refusal(const WriteRequest& request);
   // The status of a write or sync that ended with `error` (an errno). Fails the file unless a write
-  // lacks space. A write that carries a flush can't say which of the two found no space; written
-  // whole again, it does not matter.
+  // lacks space. A write that carries a flush can't say which of the two found no space; since it
+  // is written whole again, that does not matter.
   static absl::Status WriteFailed(const PendingWrite& write, int error);
   static absl::Status SyncFailed(PosixLogFile& file, int error);
   // Nanoseconds of no particular beginning, for the statistics.
   static int64_t NowNanos();
   // A request becomes a pending write; counts it.
   std::unique_ptr<PendingWrite> Begin(WriteRequest request);
-  // Posts the callback.
+  // Counts the end and posts the callback.
   void Finish(std::unique_ptr<PendingWrite> write, absl::Status status);
   // A sync that made `writes` durable (or failed to) has ended.
   void CountSync(int64_t begun_nanos, size_t writes, bool ok);
 
   static NextStep StepAfter(const PendingWrite& write);
-  // The write can be durable only by a flush of its own, which RWF_DSYNC gives it.
+  // Whether the write can be durable only by a flush of its own, which RWF_DSYNC gives it.
   bool NeedsDsync(const WriteRequest& request) const;
   bool shared_flush() const { return flush_fd_ >= 0; }
-  // Whose fdatasync is the shared flush: a file that is never written. No log's, whose changed time
-  // an ext4 without a journal would write first.
+  // The file whose fdatasync is the shared flush: one that is never written. It is no log's, whose
+  // changed time an ext4 without a journal would write first.
   int flush_fd() const { return flush_fd_; }
 
   LogDeviceStats stats_;
@@ -127,15 +137,18 @@ class PosixLogDevice : public LogDevice {
  private:
   int OpenFile(const std::string& path, int flags) const;
 
-  const int flush_fd_;                                    // -1: a flush covers its own file only
-  const std::shared_ptr<DescriptorReserve> descriptors_;  // may be null
+  // -1: a flush covers its own file only.
+  const int flush_fd_;
+  // May be null.
+  const std::shared_ptr<DescriptorReserve> descriptors_;
 };
 
-// `why` is why threads and nothing better, for its method(); empty: that was asked for.
+// `why`: why threads and nothing better, for its method(); empty: that was asked for.
 std::unique_ptr<LogDevice> NewThreadedLogDevice(const std::string& path_on_device,
                                                 const LogDeviceOptions& options,
                                                 std::string_view why = {});
-// Unavailable: the kernel refuses io_uring or a part of it that the device needs, and which.
+// Unavailable: the kernel refuses io_uring or a part of it that the device needs; the message says
+// which.
 absl::StatusOr<std::unique_ptr<LogDevice>> NewUringLogDevice(const std::string& path_on_device,
                                                              const LogDeviceOptions& options,
                                                              EventLoops* loop);

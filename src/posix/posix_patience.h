@@ -1,7 +1,7 @@
 // RunWithPatience: asks disks something without waiting for one that hangs.
 //
-// Threads   Each job runs on a thread of its own, at once; one that is too late goes on behind the
-//           caller's back, so it shares nothing with the caller but what it holds.
+// Threads   Each job runs on a thread of its own, at once. One that is too late goes on after the
+//           call has returned, so it shares nothing with the caller but what it holds.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

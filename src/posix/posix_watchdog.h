@@ -23,12 +23,16 @@
 
 namespace arion {
 
+// Figures since the start. Thread-safe.
 struct WatchdogStats {
-  Histogram loop_lag_nanos;  // from asking a loop for a turn to that turn
-  Counter stuck;             // loops and works found stuck, each once
+  // From asking a loop for a turn to that turn.
+  Histogram loop_lag_nanos;
+  // Loops and works found stuck, each once.
+  Counter stuck;
   Gauge stuck_now;
 };
 
+// It starts in the constructor and ends in the destructor.
 class PosixWatchdog {
  public:
   // What takes longer than `limit` is stuck.
@@ -52,9 +56,11 @@ class PosixWatchdog {
   const absl::Duration limit_;
   const std::shared_ptr<WatchdogStats> stats_ = std::make_shared<WatchdogStats>();
   std::vector<std::shared_ptr<Loop>> loops_;
-  std::set<std::string> told_;  // `where` of those told of and still stuck
+  // `where` of those that were logged and are still stuck.
+  std::set<std::string> told_;
   mutable Mutex mutex_;
   ConditionVariable wake_;
+  // Guarded by mutex_, as stuck_.
   bool is_stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<StuckWork> stuck_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;

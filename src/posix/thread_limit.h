@@ -1,6 +1,6 @@
 // What it means that the system makes no thread: a refusal, as of memory, that may pass. A server
-// makes its own at its start; what libraries make later, and would end the process for, is asked
-// for before.
+// makes its own threads at its start. What libraries make later, and would end the process for, is
+// asked for before.
 //
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
@@ -12,10 +12,11 @@
 
 namespace arion {
 
-// ResourceExhausted, with the limit and the remedy, for what std::thread throws.
+// What std::thread throws, as ResourceExhausted with the limit and the remedy.
 absl::Status ThreadRefused(const std::system_error& error);
 
-// Whether so many can be made now: they are.
+// OK: that many threads could be made just now; they were, and are gone. ResourceExhausted: not so
+// many.
 absl::Status TryThreads(int count);
 
 }  // namespace arion
