@@ -1,5 +1,6 @@
-// An administrator's token travels beside a request's argument, in the same anonymous struct, as field
-// 1000: who knows nothing of it passes it over. SPDX-License-Identifier: Apache-2.0
+// An administrator's token travels beside a request's argument, in the same anonymous struct, as
+// field 1000. A reader that knows nothing of it passes it over.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -7,8 +8,9 @@
 
 namespace arion {
 
-// `wrapped` is what EncodeWrapped made.
+// Adds the token to `wrapped`, which EncodeWrapped made. Once for each request.
 void AddAdminToken(std::string_view token, std::string* wrapped);
-std::string AdminTokenOf(std::string_view wrapped);  // empty: there is none, or it can't be read
+// The token of a wrapped argument; empty: there is none, or it can't be read.
+std::string AdminTokenOf(std::string_view wrapped);
 
 }  // namespace arion

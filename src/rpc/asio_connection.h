@@ -2,8 +2,8 @@
 //
 // Threads   Lives on one event loop: its socket and parser belong to that thread. Send, SendCall
 //           and closed are thread-safe. What is sent is written by the loop that sends it, at the
-//           end of its turn, so that an answer wakes no other loop. Lifetime: its host holds it
-//           until Closed; a read or write under way holds it too.
+//           end of its turn, so that an answer wakes no other loop.
+// Lifetime  Its host holds it until Closed; a read or write under way holds it too.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,24 +27,30 @@ namespace arion {
 
 class AsioConnection;
 
-// What a connection needs of the transport it belongs to. The four reports come on the thread of
-// its loop.
+// What a connection needs of the transport it belongs to. Started, Closed, Connected and
+// ConnectFailed come on the thread of its loop.
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
+  // The connection lives from now on, and is to be held.
   virtual void Started(const std::shared_ptr<AsioConnection>& connection) = 0;
+  // It is closed; nothing more comes of it.
   virtual void Closed(const std::shared_ptr<AsioConnection>& connection) = 0;
+  // An opened connection has reached its peer, or could not reach it.
   virtual void Connected(Endpoint peer) = 0;
   virtual void ConnectFailed(Endpoint peer) = 0;
 
-  virtual const RequestHandler* handler() const = 0;            // nullptr: none
-  virtual const ByteSessionFactory* byte_sessions() const = 0;  // nullptr: none
+  // nullptr: there is none.
+  virtual const RequestHandler* handler() const = 0;
+  // nullptr: there is none.
+  virtual const ByteSessionFactory* byte_sessions() const = 0;
   virtual const AsioTransportOptions& options() const = 0;
   virtual PendingCalls& calls() = 0;
   virtual TransportStats& stats() = 0;
   virtual Endpoint local() const = 0;
+  // No connection is opened any more.
   virtual bool stopping() const = 0;
-  // Of the calling thread, if it runs one of the transport's loops.
+  // That of the calling thread, if it runs one of the transport's loops; else nullptr.
   virtual asio::io_context* current_context() const = 0;
 };
 
@@ -52,8 +58,11 @@ class ConnectionHost {
 // (rpc/PROTOCOL.md 2.6).
 Checksums ChecksumsFor(std::string_view rpc_name);
 
+// Construct; StartAccepted or StartConnect on the loop; then Tick now and then, until Close. That
+// comes from the host, the peer, an error or a limit (asio_transport/W2).
 class AsioConnection : public ByteStream, public std::enable_shared_from_this<AsioConnection> {
  public:
+  // An accepted connection.
   AsioConnection(std::shared_ptr<ConnectionHost> host, int loop, asio::io_context& context,
                  asio::ip::tcp::socket socket)
       : host_(std::move(host)),
@@ -61,6 +70,7 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
         context_(context),
         socket_(std::move(socket)),
         parser_(FrameParser::Expect::kAny) {}
+  // A connection to be opened to a server.
   AsioConnection(std::shared_ptr<ConnectionHost> host, int loop, asio::io_context& context,
                  Endpoint peer, Lane lane)
       : host_(std::move(host)),
@@ -80,12 +90,14 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
 
   // Any thread.
   bool closed() const { return closed_.load(); }
+  // Queues one message. Dropped where the connection is closed.
   void Send(std::string header, ReplyBody body);
-  // Like Send; `call` fails when it is not answered in time or the connection closes. False: closed
-  // already.
+  // As Send, for a message that is to be answered. `call` fails when it is not answered in time or
+  // the connection closes. False: it is closed already, and nothing was queued.
   bool SendCall(uint64_t call, absl::Duration timeout, std::string header, std::string body);
 
-  // ByteStream, of a connection that speaks another protocol. Post: any thread.
+  // ByteStream, of a connection that speaks another protocol. Post: any thread; the rest on the
+  // loop.
   void Post(Task task) override;
   void Write(std::string bytes, Task sent) override;
   void WriteLast(std::string bytes) override { SayFarewell(std::move(bytes)); }
@@ -95,19 +107,23 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   // Beyond so many times a limit connections are closed even if their peers read.
   static constexpr size_t kHardFactor = 4;
 
-  // The loop's thread.
+  // On the loop's thread, as all that follows.
   void StartAccepted();
   void StartConnect();
+  // Called every 20 ms where calls may be due, else twice a second: ends calls that are due, and
+  // judges whether the peer still moves.
   void Tick(Instant now);
-  // Since when it took nothing, or sent no whole frame.
+  // Since when it has taken nothing, or has sent no whole frame.
   Instant rests_since() const { return std::min(last_progress_.load(), frame_began_); }
+  // Closes it now. `why` is for the log; calls under way fail.
   void Close(std::string_view why);
 
  private:
   // Counts a request as unanswered until its responder is used or dropped.
   struct Unanswered {
     Unanswered(std::weak_ptr<AsioConnection> c, size_t b) : connection(std::move(c)), bytes(b) {}
-    Unanswered(Unanswered&&) = default;  // what is left counts nothing
+    // What was moved from counts nothing.
+    Unanswered(Unanswered&&) = default;
     ~Unanswered() {
       if (auto open = connection.lock()) open->Answered(bytes);
     }
@@ -115,10 +131,13 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
     size_t bytes;
   };
 
-  static constexpr size_t kServerFactor = 4;      // how much more a server may have queued
-  static constexpr size_t kFreeBytes = 64 << 10;  // queued, or of a frame, before they count
+  // How much more a server may have queued.
+  static constexpr size_t kServerFactor = 4;
+  // Bytes queued, or of a frame under way, that count in no sum.
+  static constexpr size_t kFreeBytes = 64 << 10;
 
-  // Of who was not answered yet: 256 requests of a client may wait, more when answers were small.
+  // What an answer is expected to take before there was one: 256 requests of a client may then
+  // wait, more when answers turn out small.
   static constexpr size_t kUsualAtFirst = 256 << 10;
 
   size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
@@ -157,43 +176,62 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   const Lane lane_ = Lane::kData;
   const bool outgoing_ = false;
   std::atomic<bool> peer_is_server_ = false;
-  std::atomic<bool> closed_ = false;  // set with mutex_ held
+  // Set with mutex_ held.
+  std::atomic<bool> closed_ = false;
   std::atomic<size_t> queued_bytes_ = 0;
   std::atomic<size_t> unanswered_bytes_ = 0;
   std::atomic<size_t> unanswered_requests_ = 0;
   std::atomic<size_t> usual_answer_bytes_ = kUsualAtFirst;
-  std::atomic<bool> paused_ = false;  // frames wait in the parser until the queues shrink
+  // Frames wait in the parser until the queues shrink.
+  std::atomic<bool> paused_ = false;
 
   Mutex mutex_;
+  // Guarded by mutex_, as the next three.
   Outbox outbox_ ABSL_GUARDED_BY(mutex_);
   CallDeadlines deadlines_ ABSL_GUARDED_BY(mutex_);
   bool flush_scheduled_ ABSL_GUARDED_BY(mutex_) = false;
-  bool given_up_ ABSL_GUARDED_BY(mutex_) = false;  // too far behind: about to be closed
+  // It is too far behind, and about to be closed.
+  bool given_up_ ABSL_GUARDED_BY(mutex_) = false;
 
-  Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);  // also held while the socket is closed
+  // Taken before mutex_; also held while the socket is closed.
+  Mutex write_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  // Guarded by write_mutex_, like the next three.
   bool waiting_to_write_ ABSL_GUARDED_BY(write_mutex_) = false;
   std::vector<Outbox::Piece> writing_ ABSL_GUARDED_BY(write_mutex_);
-  size_t first_piece_ ABSL_GUARDED_BY(write_mutex_) = 0;   // of writing_
-  size_t piece_offset_ ABSL_GUARDED_BY(write_mutex_) = 0;  // in the first piece, if that is bytes
+  // Of writing_.
+  size_t first_piece_ ABSL_GUARDED_BY(write_mutex_) = 0;
+  // In the first piece, if that is bytes.
+  size_t piece_offset_ ABSL_GUARDED_BY(write_mutex_) = 0;
 
   std::atomic<bool> established_ = false;
-  std::atomic<bool> tell_when_written_ = false;  // a session or our last words wait for it
-  std::atomic<Instant> last_progress_;           // of writing
+  // A session or our last words wait for it.
+  std::atomic<bool> tell_when_written_ = false;
+  // Of writing.
+  std::atomic<Instant> last_progress_;
 
-  // The loop's thread.
+  // From here on: the loop's thread.
   bool reading_ = false;
-  bool goes_on_ = false;                  // more frames lie in the parser, for the next turn
-  bool farewell_ = false;                 // only our last words are still to be sent
-  std::shared_ptr<ByteSession> session_;  // takes the peer's bytes instead of the parser's frames
+  // More frames lie in the parser, for the next turn.
+  bool goes_on_ = false;
+  // Only our last words are still to be sent.
+  bool farewell_ = false;
+  // Takes the peer's bytes instead of the parser's frames.
+  std::shared_ptr<ByteSession> session_;
   bool session_paused_ = false;
-  Task session_sent_;  // runs once everything is written
+  // Runs once everything is written.
+  Task session_sent_;
   size_t room_bytes_ = 0;
   Instant started_;
-  Instant last_heard_;                               // of a session
-  size_t half_frame_bytes_ = 0;                      // as counted in the sum of all
-  Instant frame_began_ = Instant::InfiniteFuture();  // with it; or there is none
-  bool heard_ = false;                               // something came since the last tick
-  Instant last_moved_;  // when a tick last found no frame under way, or more of it
+  // Of a session.
+  Instant last_heard_;
+  // As counted in the sum of all connections.
+  size_t half_frame_bytes_ = 0;
+  // The frame under way; InfiniteFuture: there is none.
+  Instant frame_began_ = Instant::InfiniteFuture();
+  // Something came since the last tick.
+  bool heard_ = false;
+  // When a tick last found no frame under way, or more of it.
+  Instant last_moved_;
 };
 
 }  // namespace arion

@@ -40,49 +40,68 @@
 
 namespace arion {
 
+// How one transport listens, and what it bears. The defaults fit a server.
 struct AsioTransportOptions {
-  std::optional<Endpoint>
-      listen;  // nullopt: a pure client. ip 0 listens on every address; port 0 takes a free one
-  std::optional<Endpoint> advertised;  // what peers call us; nullopt: `listen`
-  RpcGate* gate = nullptr;             // outlives the transport; nullptr: everything passes
-  // Limits of asio_transport/W2, for one connection. Servers (by port and code of their requests)
-  // may have four times as much.
+  // nullopt: a pure client. ip 0 listens on every address; port 0 takes a free one.
+  std::optional<Endpoint> listen;
+  // What peers call us; nullopt: `listen`.
+  std::optional<Endpoint> advertised;
+  // Outlives the transport. nullptr: everything passes.
+  RpcGate* gate = nullptr;
+  // Limits of asio_transport/W2, for one connection. Servers (known by the port and the codes of
+  // their requests) may have four times as much.
   size_t queued_bytes_max = 64 << 20;
   size_t unanswered_bytes_max = 64 << 20;
   size_t unanswered_requests_max = 4096;
-  // Of all accepted connections together, what each has queued above 64 KiB: beyond, those are
-  // paused; of those with more than 1 MiB, beyond twice as much who takes nothing for
-  // behind_timeout is closed, and beyond four times as much whoever took nothing for longest. So
-  // much of half frames, too: beyond it goes who sent no whole one for longest.
+  // A limit of all accepted connections together. It counts what each has queued above 64 KiB.
+  // Beyond it, those connections are paused. Of those with more than 1 MiB, beyond twice the limit
+  // the ones that take nothing for behind_timeout are closed, and beyond four times the limit the
+  // one that took nothing for longest. The same limit holds for half frames: beyond it goes the one
+  // that sent no whole frame for longest.
   size_t backlog_bytes_max = 256 << 20;
-  // Accepted and opened ones; more wait in the kernel until others close.
+  // Accepted and opened ones. More wait in the kernel until others close.
   int64_t connections_max = INT64_MAX;
+  // How long a connection may take nothing of what is queued for it.
   absl::Duration stall_timeout = absl::Seconds(30);
-  absl::Duration behind_timeout = absl::Seconds(5);  // the same, of who has twice a limit queued
+  // The same, of a connection that has twice a limit queued.
+  absl::Duration behind_timeout = absl::Seconds(5);
   absl::Duration connect_timeout = absl::Seconds(3);
-  // Pause after a failed connect; doubles up to the second value.
+  // The pause after a failed connect; it doubles up to the second value.
   absl::Duration reconnect_pause = absl::Milliseconds(50);
   absl::Duration reconnect_pause_max = absl::Seconds(1);
 };
 
+// Figures of one transport. Counters are since its start. Thread-safe.
 struct TransportStats {
-  Gauge connections;       // open now, both ways
-  Gauge backlog_bytes;     // answers that clients do not take, above 64 KiB each
-  Gauge half_frame_bytes;  // of frames that are not whole yet, above 64 KiB each
-  Counter pauses;          // a connection's requests were left unread until it took its answers
-  Counter closed_slow;     // connections closed because they took too little for too long
-  Counter accept_stops;    // accepting paused: at the limit of connections, or out of descriptors
-  Counter accepted;        // connections, since the start
+  // Open now, both ways.
+  Gauge connections;
+  // Answers that clients do not take, above 64 KiB each.
+  Gauge backlog_bytes;
+  // Of frames that are not whole yet, above 64 KiB each.
+  Gauge half_frame_bytes;
+  // How often a connection's requests were left unread until it took its answers.
+  Counter pauses;
+  // Connections closed because they took too little for too long.
+  Counter closed_slow;
+  // How often accepting paused: at the limit of connections, or out of descriptors.
+  Counter accept_stops;
+  // Connections.
+  Counter accepted;
   Counter received_bytes;
   Counter sent_bytes;
-  Counter broken_frames;  // connection closed: what came was no frame, or half a one for long, or
-                          // half a one where all of them were too much
-  Counter calls;          // requests sent to other servers that want an answer,
+  // Connections closed because what came was no frame, or half a one for long, or half a one where
+  // all of them were too much.
+  Counter broken_frames;
+  // Requests sent to other servers that want an answer, and those of them that timed out.
+  Counter calls;
   Counter calls_timed_out;
 };
 
+// Life cycle: construct, SetHandler, SetByteSessions, Listen (servers), then calls and requests,
+// Stop.
 class AsioTransport : public Transport {
  public:
+  // Connections are spread over `loops`.
   AsioTransport(EventLoops* loops, AsioTransportOptions options);
   ~AsioTransport() override;
 
@@ -93,13 +112,14 @@ class AsioTransport : public Transport {
 
   Endpoint local() const override;
   void SetHandler(RequestHandler handler) override;
-  // Who takes over a connection whose first bytes are HTTP; without one it is answered 404.
+  // Who takes over a connection whose first bytes are HTTP. Without it such a connection is
+  // answered 404.
   void SetByteSessions(ByteSessionFactory factory);
   void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
             absl::AnyInvocable<void(RpcResult)> done) override;
   void SendOneWay(Endpoint to, OutboundRequest request) override;
 
-  // As connections_max; those that are open stay.
+  // Sets connections_max anew. Connections that are open stay.
   void LimitConnections(int64_t max);
 
   const TransportStats& stats() const;

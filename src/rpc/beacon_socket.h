@@ -1,7 +1,9 @@
 // BeaconSocket: beacons over UDP (rpc/PROTOCOL.md 1.2): one frame a datagram, answered to the
 // header's `from`.
 //
-// Threads   Its loop's thread. SPDX-License-Identifier: Apache-2.0
+// Threads   Its loop's thread.
+// Lifetime  Held by shared_ptr; its host may go first, then nothing is answered.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>
@@ -15,13 +17,16 @@
 
 namespace arion {
 
+// One bound socket. What is no beacon, or is broken, is dropped without an answer.
 class BeaconSocket : public std::enable_shared_from_this<BeaconSocket> {
  public:
   BeaconSocket(std::shared_ptr<ConnectionHost> host, asio::io_context& context,
                asio::ip::udp::socket socket)
       : host_(host), context_(context), socket_(std::move(socket)) {}
 
+  // Takes datagrams from now on, one after the other.
   void Receive();
+  // Closes the socket.
   void Stop();
 
  private:

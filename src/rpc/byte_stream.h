@@ -17,13 +17,17 @@
 
 namespace arion {
 
+// The connection, as a session uses it.
 class ByteStream {
  public:
   virtual ~ByteStream() = default;
+  // Runs `task` on the connection's loop.
   virtual void Post(Task task) = 0;
-  // Without effect on a closed connection. `sent` runs once the kernel has taken all bytes.
+  // Queues bytes; without effect on a closed connection. `sent` runs once the kernel has taken all
+  // bytes.
   virtual void Write(std::string bytes, Task sent) = 0;
-  // The last bytes: OnBytes does not come any more, and the connection closes once they are sent.
+  // Queues the last bytes. OnBytes does not come any more, and the connection closes once they are
+  // sent.
   virtual void WriteLast(std::string bytes) = 0;
   // While paused the peer's bytes stay in the kernel, but for what was read already.
   virtual void PauseReading() = 0;
@@ -31,12 +35,15 @@ class ByteStream {
   virtual Endpoint peer() const = 0;
 };
 
+// The other protocol's end of the connection. Destroyed when the connection is closed.
 class ByteSession {
  public:
   virtual ~ByteSession() = default;
+  // The peer's next bytes, in order, in pieces of any size.
   virtual void OnBytes(std::string_view bytes) = 0;
 };
 
+// Makes the session of a new connection, on its loop.
 using ByteSessionFactory =
     std::function<std::shared_ptr<ByteSession>(std::weak_ptr<ByteStream> stream)>;
 

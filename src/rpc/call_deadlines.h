@@ -1,6 +1,8 @@
 // CallDeadlines: when the calls of one connection time out. Calls with the same timeout expire in
-// the order they were made, so each timeout has a queue and no call has a timer. Guarded by its
-// owner's mutex. SPDX-License-Identifier: Apache-2.0
+// the order they were made, so each timeout has a queue and no call has a timer.
+//
+// Threads   Guarded by its owner's mutex.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/time/time.h>
@@ -14,14 +16,17 @@
 
 namespace arion {
 
+// Calls are never taken out when they are answered; they are forgotten when their queue comes to
+// them.
 class CallDeadlines {
  public:
+  // `call` times out `timeout` after now. `now` does not fall from call to call.
   void Add(uint64_t call, absl::Duration timeout, Instant now) {
     queues_[timeout].push_back({now + timeout, call});
   }
 
-  // Takes out and returns the calls that are due. Calls for which `is_over(call)` are forgotten
-  // when they come first.
+  // Takes out and returns the calls that are due. Calls for which `is_over(call)` holds are
+  // forgotten when they come first in their queue; a due call may be over too.
   template <class IsOver>
   std::vector<uint64_t> TakeDue(Instant now, IsOver is_over) {
     std::vector<uint64_t> due;
@@ -40,6 +45,7 @@ class CallDeadlines {
     return due;
   }
 
+  // Takes out and returns all, over or not.
   std::vector<uint64_t> TakeAll() {
     std::vector<uint64_t> all;
     for (const auto& [timeout, queue] : queues_) {

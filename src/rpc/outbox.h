@@ -1,6 +1,8 @@
 // Outbox: the bytes one connection has still to send, in few pieces, so that one system call takes
-// many messages. Small messages are put together; large bodies, and pieces of files, stay where they
-// are. Strand-bound or guarded by its owner's mutex.
+// many messages. Small messages are put together; large bodies, and pieces of files, stay where
+// they are.
+//
+// Threads   Strand-bound or guarded by its owner's mutex.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,15 +16,17 @@
 
 namespace arion {
 
+// Append at its end; Take when the connection can write.
 class Outbox {
  public:
-  // One or the other.
+  // Bytes, or a piece of a file: one or the other.
   struct Piece {
     std::string bytes;
     std::unique_ptr<HeldBytes> held = nullptr;
     size_t size() const { return held ? held->size() : bytes.size(); }
   };
 
+  // One message.
   void Append(std::string header, std::string body) {
     Append(std::move(header));
     if (!body.empty()) Append(std::move(body));
@@ -45,9 +49,11 @@ class Outbox {
   bool empty() const { return pieces_.empty(); }
 
  private:
+  // From this size on bytes are a piece of their own.
   static constexpr size_t kLargeBytes = 16 << 10;
   static constexpr size_t kPieceBytesMax = 64 << 10;
-  static constexpr size_t kRoomBytes = 4 << 10;  // at first, for what is put together
+  // At first, for what is put together.
+  static constexpr size_t kRoomBytes = 4 << 10;
 
   std::vector<Piece> pieces_;
 };

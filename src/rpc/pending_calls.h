@@ -1,7 +1,8 @@
 // PendingCalls: the calls of one transport that wait for their answer, by id. Answers are matched
 // over the whole process, whatever connection they come on (rpc/PROTOCOL.md 2.5).
 //
-// Threads   Thread-safe. Promises: `done` runs at most once, on its strand.
+// Threads   Thread-safe.
+// Promises  `done` runs at most once, on its strand.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -18,15 +19,19 @@
 
 namespace arion {
 
+// A call is added before it is sent, and finished by its answer, its deadline or its connection's
+// end, whichever comes first.
 class PendingCalls {
  public:
   using Done = absl::AnyInvocable<void(RpcResult)>;
 
+  // `id` is new. `name`: the request's.
   void Add(uint64_t id, std::string name, StrandPtr reply_on, Done done);
   // Ends the call. False: it waits no longer.
   bool Finish(uint64_t id, RpcResult result);
-  // The same for an answer from outside: it must also carry the call's name with _ACK.
+  // The same for an answer from outside, which must also carry the call's name with _ACK.
   bool FinishNamed(uint64_t id, std::string_view ack_name, RpcResult result);
+  // Whether it waits no longer.
   bool IsOver(uint64_t id) const;
 
  private:
@@ -35,6 +40,7 @@ class PendingCalls {
     StrandPtr reply_on;
     Done done;
   };
+  // Many locks instead of one: calls and answers come on all loops.
   struct Shard {
     mutable Mutex mutex;
     absl::flat_hash_map<uint64_t, Call> calls ABSL_GUARDED_BY(mutex);

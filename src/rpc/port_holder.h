@@ -7,7 +7,7 @@
 
 namespace arion {
 
-// "pid 4711 (arion_replica)"; "a process of another user", "an outgoing connection of ..." or ""
+// "pid 4711 (arion_replica)"; "a process of another user", "an outgoing connection of ..."; or ""
 // when nobody is found.
 std::string DescribePortHolder(uint16_t port);
 

@@ -1,8 +1,11 @@
 // Messages as bytes: the Thrift binary protocol with its six raw types (rpc/PROTOCOL.md 3).
 //
+//   std::string body = EncodeWrapped(QueryConfigRequest{.app_name = "temp"});
+//   ASSIGN_OR_RETURN(QueryConfigResponse answer, DecodeWrapped<QueryConfigResponse>(result.body));
+//
 // Errors    InvalidArgument: what does not decode, with the struct's name. Known ids of another
 //           type are skipped; unknown fields are skipped by their announced type; nothing allocates
-//           more than the input's size.
+//           much more than the input's size (thrift_reader.h).
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -33,17 +36,19 @@ std::string EncodeWrapped(const T& value, PeerGeneration generation = PeerGenera
 // What becomes of host_port twins (messages/fields.h) after decoding. kKeep is for echoing them and
 // for tests.
 enum class HostPortTwins { kEmpty, kKeep };
+// The value of a wrapped argument or result. What follows its end byte is not looked at.
 template <class T>
 absl::StatusOr<T> DecodeWrapped(std::string_view bytes,
                                 HostPortTwins twins = HostPortTwins::kEmpty);
 
-// RPC_PREPARE's three parts. Decode checks that pid and ballot agree in all of them. DataLoss: the
-// mutation is not one (unknown code, cut short); PreparePid still tells whom to answer
-// ERR_INVALID_DATA for.
+// RPC_PREPARE's three parts.
 std::string EncodePrepare(const PrepareRequest& request,
                           PeerGeneration generation = PeerGeneration::kNone);
+// Checks that pid and ballot agree in all of them. DataLoss: the mutation can't be read (unknown
+// code, cut short).
 absl::StatusOr<PrepareRequest> DecodePrepare(std::string_view bytes,
                                              HostPortTwins twins = HostPortTwins::kEmpty);
+// After such a DataLoss: the partition for which ERR_INVALID_DATA is to be answered.
 absl::StatusOr<PartitionId> PreparePid(std::string_view bytes);
 
 // The meta struct of THFT header version 1 (rpc/PROTOCOL.md 2.2), not wrapped.

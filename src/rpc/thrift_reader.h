@@ -1,6 +1,7 @@
 // Bytes as a struct's fields. In thrift_codec.cc only.
 //
-// Errors    Throws TException on anything that can't be read; the functions of thrift_codec.h catch it.
+// Errors    Throws TException on anything that can't be read; the functions of thrift_codec.h catch
+//           it.
 // Threads   One.
 // Promises  Never reads behind the end; allocates at most kMemoryFloor + kMemoryPerByte for each
 //           byte that arrived; nests at most kSkipDepthMax deep in what it skips.
@@ -26,6 +27,7 @@ using apache::thrift::protocol::TProtocolException;
 using apache::thrift::transport::TTransportException;
 using apache::thrift::transport::TVirtualTransport;
 
+// Of values of unknown fields. Known structs nest as deep as they are declared.
 constexpr int kSkipDepthMax = 32;
 // Decoded objects may take this much memory: an element of a list can be one byte on the wire and a
 // struct here.
@@ -43,9 +45,11 @@ class ByteSource : public TVirtualTransport<ByteSource> {
     return n;
   }
   uint32_t read(uint8_t* to, uint32_t n) { return readAll(to, n); }
+  // The next n bytes; they are views of the input.
   ABSL_ATTRIBUTE_ALWAYS_INLINE std::string_view Take(size_t n) {
     if (n > rest_.size()) CutShort();
-    const std::string_view bytes(rest_.data(), n);  // substr() would check again, in a call
+    // substr() would check again, in a call.
+    const std::string_view bytes(rest_.data(), n);
     rest_.remove_prefix(n);
     return bytes;
   }
@@ -62,6 +66,7 @@ class ByteSource : public TVirtualTransport<ByteSource> {
 // A type as it arrives: libthrift's TType can't hold every byte.
 using TypeByte = int8_t;
 
+// Reads one message. `bytes` outlive it.
 class Reader {
  public:
   Reader(std::string_view bytes, HostPortTwins twins)
@@ -70,6 +75,7 @@ class Reader {
         memory_left_(kMemoryFloor + bytes.size() * kMemoryPerByte),
         twins_(twins) {}
 
+  // A value in its wrapper.
   template <class T>
   T Wrapped() {
     TypeByte type;
@@ -81,8 +87,11 @@ class Reader {
     source_.Take(1);
     return value;
   }
+  // What was not read.
   std::string_view rest() const { return source_.rest(); }
 
+  // The fields of a struct that is not wrapped, up to its end byte. Fields that are missing keep
+  // what *v has.
   template <class T>
   void Struct(T* v) {
     StructFields fields{*this};
@@ -195,6 +204,7 @@ class Reader {
       Refuse("count beyond the end");
     return static_cast<size_t>(count);
   }
+  // Takes `bytes` from the memory that is left for decoded objects.
   void Charge(size_t bytes) {
     if (bytes > memory_left_) Refuse("too many tiny elements");
     memory_left_ -= bytes;
@@ -290,6 +300,7 @@ class Reader {
     }
   }
 
+  // Passes over values of any type.
   void SkipElements(TypeByte type, size_t count, int depth) {
     for (size_t i = 0; i < count; ++i) Skip(type, depth + 1);
   }

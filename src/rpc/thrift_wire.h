@@ -36,6 +36,8 @@ inline std::shared_ptr<apache::thrift::TConfiguration> Unlimited() {
   return configuration;
 }
 
+// Traits of C++ types: strong integers, vectors, maps, sets, optional fields, host_port twins,
+// addresses.
 template <class T>
 struct Is : std::false_type {};
 template <class Tag>

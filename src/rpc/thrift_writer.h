@@ -23,7 +23,7 @@ using apache::thrift::protocol::TBinaryProtocolT;
 using apache::thrift::transport::TVirtualTransport;
 
 // The transport below libthrift's protocol when writing: a string, to which numbers go many at a
-// time; all has arrived when the sink is gone. TMemoryBuffer would cost a copy a message.
+// time. All has arrived when the sink is destroyed. (TMemoryBuffer would cost a copy a message.)
 class ByteSink : public TVirtualTransport<ByteSink> {
  public:
   explicit ByteSink(std::string* out) : TVirtualTransport<ByteSink>(Unlimited()), out_(out) {}
@@ -46,6 +46,7 @@ class ByteSink : public TVirtualTransport<ByteSink> {
   size_t used_ = 0;
 };
 
+// Writes one message behind what *out holds. *out is complete once the writer is destroyed.
 class Writer {
  public:
   Writer(std::string* out, PeerGeneration generation)
@@ -53,6 +54,7 @@ class Writer {
         protocol_(std::shared_ptr<ByteSink>(std::shared_ptr<void>(), &sink_)),
         generation_(generation) {}
 
+  // A value in its wrapper.
   template <class T>
   void Wrapped(const T& value, int16_t field_id) {
     protocol_.writeFieldBegin("", WireType<T>(), field_id);

@@ -1,5 +1,13 @@
 // Transport: sends and receives the protocol's messages; knows framing, nothing of their meaning.
 //
+//   transport.SetHandler([](InboundRequest request) {                       // before Listen
+//     strand->Post([request = std::move(request)]() mutable {
+//       request.responder.Reply(ErrorCode::kOk, EncodeWrapped(answer));
+//     });
+//   });
+//   transport.Call(peer, {.name = kRpcQueryConfig, .body = EncodeWrapped(question)}, strand,
+//                  [](RpcResult result) { ... });                           // on the strand, once
+//
 // Shapes    `body` is always the *wrapped* argument or result: an anonymous struct with one field
 //           (id 0 or 1), as it lies in a THFT args struct, an RDSN body, and a mutation's update
 //           (rpc/PROTOCOL.md 3.1). RPC_PREPARE's body is three parts (8.1 there). Encode/decode:
@@ -35,30 +43,41 @@
 
 namespace arion {
 
+// How a message came: from a client of either Thrift version, or from a server.
 enum class Framing : uint8_t { kThriftV0, kThriftV1, kRdsn };
 
+// What a request says beside its argument.
 struct RequestHeader {
-  std::string name;  // RPC code, at most 47 characters
-  PartitionId pid;   // 0.0 in server-to-server messages
-  // 0 or unreal for some clients (rpc/PROTOCOL.md 2.1): never a reason to drop by itself, see
-  // timeout_is_real
+  // The RPC code, at most 47 characters.
+  std::string name;
+  // 0.0 in server-to-server messages.
+  PartitionId pid;
+  // 0 or unreal for some clients (rpc/PROTOCOL.md 2.1): never a reason to drop a request by itself.
+  // See timeout_is_real.
   int32_t timeout_ms = 0;
-  bool timeout_is_real = false;  // RDSN and THFT v1
+  // RDSN and THFT v1.
+  bool timeout_is_real = false;
   int32_t thread_hash = 0;
   uint64_t partition_hash = 0;
+  // The client also asked the primary, or will: a secondary may answer this read.
   bool is_backup_request = false;
-  bool forward_supported = false;  // RDSN bit 10: the caller follows an RPC-level kForwardToOthers
-  Endpoint from;                   // RDSN: header's; THFT: the connection's remote address
+  // RDSN bit 10: the caller follows an RPC-level kForwardToOthers.
+  bool forward_supported = false;
+  // RDSN: the header's; THFT: the connection's remote address.
+  Endpoint from;
   Framing framing = Framing::kRdsn;
 };
 
-// An answer's bytes; a piece of a file in their middle needs not pass through the process.
+// An answer's bytes. A piece of a file in their middle need not pass through the process.
+// Move-only.
 struct ReplyBody {
+  // That piece, and the bytes behind it.
   struct Piece {
     std::unique_ptr<HeldBytes> held;
     std::string behind;
   };
-  std::string bytes;  // all of them, or those before the piece
+  // All of them, or those before the piece.
+  std::string bytes;
   std::unique_ptr<Piece> piece = nullptr;
 
   ReplyBody() = default;
@@ -70,7 +89,7 @@ struct ReplyBody {
   size_t size() const {
     return bytes.size() + (piece ? piece->held->size() + piece->behind.size() : 0);
   }
-  // For who wants them in one.
+  // For those who want them in one string.
   operator std::string() && {  // NOLINT
     if (piece) bytes += piece->held->Read() + piece->behind;
     piece = nullptr;
@@ -78,6 +97,7 @@ struct ReplyBody {
   }
 };
 
+// The right to answer one request, from any thread. Move-only.
 class Responder {
  public:
   using Function = absl::AnyInvocable<void(ErrorCode, ReplyBody body) &&>;
@@ -86,56 +106,71 @@ class Responder {
   Responder(Responder&&) = default;
   Responder& operator=(Responder&&) = default;
 
-  // `body` is empty when `error` is not kOk. Error names unsafe for the framing are mapped
-  // (SafeForThriftClients).
+  // Answers; a second call does nothing. `body` is empty when `error` is not kOk. Error names that
+  // are unsafe for the framing are mapped (SafeForThriftClients).
   void Reply(ErrorCode error, ReplyBody body = {}) {
     if (!function_) return;
     Function function = std::move(function_);
     function_ = nullptr;
     std::move(function)(error, std::move(body));
   }
+  // Whether it has not answered yet.
   bool pending() const { return static_cast<bool>(function_); }
 
  private:
   Function function_ = nullptr;
 };
 
+// A request as the handler gets it.
 struct InboundRequest {
   RequestHeader header;
-  std::string body;  // wrapped argument
+  // The wrapped argument.
+  std::string body;
   Responder responder;
 };
+// Called on a loop's thread for each request; must not block.
 using RequestHandler = std::function<void(InboundRequest)>;
 
 // Messages of different lanes never stand in each other's way: each lane has connections of its
 // own.
 enum class Lane : uint8_t { kData, kBulk, kBeacon };
 
+// A request to be sent.
 struct OutboundRequest {
   std::string name;
   std::string body;
-  PartitionId pid;  // set only for client data RPCs
+  // Set only for client data RPCs.
+  PartitionId pid;
   int32_t thread_hash = 0;
   uint64_t partition_hash = 0;
+  // Of Call; SendOneWay ignores it.
   absl::Duration timeout = absl::Seconds(5);
   Lane lane = Lane::kData;
-  bool is_backup_request = false;  // a read that a secondary may answer
+  // A read that a secondary may answer.
+  bool is_backup_request = false;
 };
 
+// How a call ended.
 struct RpcResult {
   ErrorCode error = ErrorCode::kOk;
   std::string body = {};
-  bool was_never_sent = false;  // of a kNetworkFailure: no byte of the call has left, nor will
+  // Of a kNetworkFailure: no byte of the call has left, nor will.
+  bool was_never_sent = false;
 };
 
+// AsioTransport is the real one; the simulator has its own.
 class Transport {
  public:
   virtual ~Transport() = default;
-  virtual Endpoint local() const = 0;  // where this server listens; a pure client: port <= 1023
-  // Before the first request arrives. Requests whose name has no handler get kHandlerNotFound.
+  // Where this server listens; of a pure client: port <= 1023.
+  virtual Endpoint local() const = 0;
+  // To be called before the first request arrives. The handler answers requests whose name it does
+  // not know with kHandlerNotFound.
   virtual void SetHandler(RequestHandler handler) = 0;
+  // Sends a request and waits for its answer, request.timeout at most.
   virtual void Call(Endpoint to, OutboundRequest request, StrandPtr reply_on,
                     absl::AnyInvocable<void(RpcResult)> done) = 0;
+  // Sends a request that is not answered. It may be lost without notice.
   virtual void SendOneWay(Endpoint to, OutboundRequest request) = 0;
 };
 
