@@ -10,6 +10,7 @@
 
 namespace arion {
 
+// A type of its own, so that the codec can tell bytes from text. Converts from and to strings.
 struct Blob {
   std::string bytes;
 

@@ -1,4 +1,11 @@
 // Fixed-width integers in byte strings, both byte orders. Readers never read past the end.
+//
+//   ByteReader reader(bytes);
+//   const auto length = reader.Big<uint16_t>();
+//   const std::string_view key = reader.Bytes(length);
+//   if (!reader.ok()) return absl::DataLossError("cut short");
+//
+// Threads   Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,6 +30,7 @@ T ByteSwap(T v) {
   if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(static_cast<uint64_t>(v)));
 }
 
+// Load and Store need sizeof(T) bytes at the pointer, at any alignment.
 template <class T>
 void StoreLittle(T v, char* to) {
   std::memcpy(to, &v, sizeof(T));
@@ -55,8 +63,8 @@ void AppendBig(T v, std::string* out) {
   out->append(buffer, sizeof(T));
 }
 
-// Reads from the front of a byte string; after the first read past the end every read fails and
-// yields zero.
+// Reads from the front of a byte string. After the first read past the end every read fails and
+// yields zero, so ok() needs to be asked only once, at the end.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
@@ -71,6 +79,7 @@ class ByteReader {
     std::string_view b = Bytes(sizeof(T));
     return ok_ ? LoadBig<T>(b.data()) : T{};
   }
+  // The next n bytes, as views of the input.
   std::string_view Bytes(size_t n) {
     if (!ok_ || n > rest_.size()) {
       ok_ = false;
@@ -81,6 +90,7 @@ class ByteReader {
     return b;
   }
   bool ok() const { return ok_; }
+  // What was not read.
   std::string_view rest() const { return rest_; }
 
  private:

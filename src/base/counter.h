@@ -1,4 +1,5 @@
-// Counter: a number that only rises; counted anywhere, read by displays.
+// Counter: a number that only rises; counted anywhere, read by displays. Gauge: one that goes up
+// and down.
 //
 // Threads   Thread-safe; nothing is ordered by it.
 // SPDX-License-Identifier: Apache-2.0
@@ -9,6 +10,7 @@
 
 namespace arion {
 
+// It rises, and begins at 0 with the process.
 class Counter {
  public:
   void Add(int64_t n = 1) { value_.fetch_add(n, std::memory_order_relaxed); }
@@ -18,7 +20,7 @@ class Counter {
   std::atomic<int64_t> value_{0};
 };
 
-// A number that goes up and down.
+// A number of the moment.
 class Gauge {
  public:
   void Set(int64_t value) { value_.store(value, std::memory_order_relaxed); }

@@ -1,4 +1,6 @@
-// Checksums of the formats. Thread-safe.
+// Checksums of the formats.
+//
+// Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

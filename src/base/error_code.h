@@ -9,6 +9,8 @@
 
 namespace arion {
 
+// In the order of the protocol's list; the names are ERR_ and the words in capitals. Which of them
+// a client may try again is client/retry_policy.h's to say.
 enum class ErrorCode : int32_t {
   kOk = 0,
   kUnknown,
@@ -102,14 +104,17 @@ enum class ErrorCode : int32_t {
 constexpr int kErrorCodeCount = static_cast<int>(ErrorCode::kNotMatched) + 1;
 static_assert(kErrorCodeCount == 88);
 
-std::string_view ErrorCodeName(ErrorCode code);      // "ERR_OK"
-ErrorCode ErrorCodeFromName(std::string_view name);  // unknown names: kUnknown
+// "ERR_OK"; "ERR_UNKNOWN" for a number out of the list.
+std::string_view ErrorCodeName(ErrorCode code);
+// Unknown names: kUnknown.
+ErrorCode ErrorCodeFromName(std::string_view name);
 // The nearest name that every THFT client knows: 0..77 without 51, 61, 62, 63, 65
 // (rpc/PROTOCOL.md 4.3).
 ErrorCode SafeForThriftClients(ErrorCode code);
 std::ostream& operator<<(std::ostream& out, ErrorCode code);
 
-// Storage status integers inside data responses (rpc/PROTOCOL.md 4.5).
+// Storage status integers inside data responses (rpc/PROTOCOL.md 4.5). They are answers of the
+// engine; the call itself succeeded.
 enum class StorageError : int32_t {
   kOk = 0,
   kNotFound = 1,

@@ -15,18 +15,22 @@
 
 namespace arion {
 
+// About 15 KiB each; where there are thousands use LatencyBuckets.
 class Histogram {
  public:
-  static constexpr int kSubBucketBits = 5;  // 32 buckets an octave
+  // 32 buckets an octave.
+  static constexpr int kSubBucketBits = 5;
   static constexpr size_t kBuckets = (63 - kSubBucketBits + 1) << kSubBucketBits;
 
+  // What was recorded up to one moment, or between two.
   struct Snapshot {
     uint64_t count = 0;
     uint64_t sum = 0;
-    uint64_t max = 0;  // of all values ever recorded, also in a difference
+    // Of all values ever recorded, also in a difference.
+    uint64_t max = 0;
     std::vector<uint64_t> buckets;
 
-    // The smallest bucket end that `quantile` (0..1) of the values do not exceed; 0 when empty.
+    // The smallest bucket end that `quantile` (0 to 1) of the values do not exceed; 0 when empty.
     uint64_t Quantile(double quantile) const;
     double Mean() const {
       return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
@@ -35,11 +39,15 @@ class Histogram {
     Snapshot Since(const Snapshot& before) const;
   };
 
+  // One more value.
   void Record(uint64_t value);
+  // A copy of the counts: allocates, so for displays and once a second.
   Snapshot Read() const;
 
+  // The bucket that `value` falls into.
   static size_t BucketOf(uint64_t value);
-  static uint64_t LargestOf(size_t bucket);  // the largest value that falls into it
+  // The largest value that falls into it.
+  static uint64_t LargestOf(size_t bucket);
 
  private:
   std::array<std::atomic<uint64_t>, kBuckets> buckets_{};

@@ -1,4 +1,8 @@
-// A point of monotonic time. Wall clocks never decide anything (decision 15).
+// Instant: a point of monotonic time. Wall clocks never decide anything (decision 15).
+//
+// Units     Nanoseconds since an arbitrary start of this process (or simulation), so it means
+//           nothing to another process.
+// Threads   Immutable after construction.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,12 +13,12 @@
 
 namespace arion {
 
-// Nanoseconds since an arbitrary start of this process (or simulation). Immutable after
-// construction.
+// Differences are absl::Durations. Instant() is often used for "never".
 class Instant {
  public:
   constexpr Instant() = default;
   constexpr explicit Instant(int64_t nanos) : nanos_(nanos) {}
+  // Later than all others; adding to it changes nothing.
   static constexpr Instant InfiniteFuture() { return Instant(INT64_MAX); }
 
   constexpr int64_t nanos() const { return nanos_; }

@@ -18,7 +18,7 @@
 
 namespace arion {
 
-// Counts what one thread does; any thread reads it.
+// A number that one thread (or strand) counts and any thread reads. Add is no locked instruction.
 class OwnedCounter {
  public:
   void Add(uint64_t n = 1) {
@@ -30,10 +30,13 @@ class OwnedCounter {
   std::atomic<uint64_t> value_{0};
 };
 
+// 1.6 KiB each.
 class LatencyBuckets {
  public:
-  static constexpr int kFirstBits = 10;  // below 2^10 ns: one bucket
-  static constexpr int kLastBits = 34;   // from 2^34 ns on: one bucket
+  // Below 2^10 ns: one bucket.
+  static constexpr int kFirstBits = 10;
+  // From 2^34 ns on: one bucket.
+  static constexpr int kLastBits = 34;
   static constexpr int kSubBucketBits = 3;
   static constexpr size_t kBuckets = ((kLastBits - kFirstBits) << kSubBucketBits) + 2;
 
@@ -49,14 +52,17 @@ class LatencyBuckets {
     Histogram::Snapshot AsSnapshot() const;
   };
 
+  // One more time. Negative ones count as 0.
   void Record(int64_t nanos) {
     const auto value = static_cast<uint64_t>(std::max<int64_t>(nanos, 0));
     buckets_[BucketOf(value)].Add();
     sum_.Add(value);
     if (value > max_.load(std::memory_order_relaxed)) max_.store(value, std::memory_order_relaxed);
   }
+  // Adds what was recorded so far.
   void AddTo(Totals* totals) const;
 
+  // The bucket that a time falls into.
   static size_t BucketOf(uint64_t nanos) {
     if (nanos < uint64_t{1} << kFirstBits) return 0;
     const int octave = std::bit_width(nanos) - 1;
@@ -65,7 +71,8 @@ class LatencyBuckets {
     return 1 + (static_cast<size_t>(octave - kFirstBits) << kSubBucketBits) +
            static_cast<size_t>(part);
   }
-  static uint64_t LargestOf(size_t bucket);  // the largest value that falls into it
+  // The largest time that falls into it.
+  static uint64_t LargestOf(size_t bucket);
 
  private:
   std::array<OwnedCounter, kBuckets> buckets_;

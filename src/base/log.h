@@ -3,8 +3,8 @@
 //
 // CHECK states an invariant: when it fails we are wrong, and the process stops before it spreads.
 // Nothing that came from a network or a disk may reach one unchecked. A log line marks a change of
-// state, once, led by [partition ballot decree] where there is one. SPDX-License-Identifier:
-// Apache-2.0
+// state, once, led by [partition ballot decree] where there is one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <glog/logging.h>

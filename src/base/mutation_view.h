@@ -1,7 +1,8 @@
 // MutationView: a mutation's raw form (base/mutation.h), checked, nothing copied. Smaller than the
-// smallest mutation.
+// smallest mutation, so a list of views costs less than the bytes they point to.
 //
-// Lifetime  Points into the bytes it was taken from. Threads: pure.
+// Threads   Pure.
+// Lifetime  Points into the bytes it was taken from.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -16,6 +17,7 @@
 
 namespace arion {
 
+// Made by TakeMutationView; a default one may only be assigned to.
 class MutationView {
  public:
   PartitionId pid() const { return {Load<int32_t>(8), Load<int32_t>(12)}; }
@@ -23,10 +25,13 @@ class MutationView {
   Decree decree() const { return Decree(Load<int64_t>(24)); }
   int64_t log_offset() const { return Load<int64_t>(32); }
   Decree last_committed() const { return Decree(Load<int64_t>(40)); }
-  size_t size() const { return size_; }  // of the raw form
+  // Of the raw form.
+  size_t size() const { return size_; }
 
+  // A copy that owns its bytes.
   Mutation ToMutation() const;
-  void CopyTo(Mutation* mutation) const;  // replaces it
+  // The same into *mutation, whose content is replaced and whose memory is used again.
+  void CopyTo(Mutation* mutation) const;
 
  private:
   friend absl::Status TakeMutationView(std::string_view* bytes, MutationView* view);
@@ -37,8 +42,10 @@ class MutationView {
 
   const char* raw_ = nullptr;
   size_t size_ = 0;
-  uint32_t data_at_ = 0;                      // where the updates' data begin
-  WriteCode first_code_ = WriteCode::kEmpty;  // of the first update
+  // Where the updates' data begin.
+  uint32_t data_at_ = 0;
+  // Of the first update.
+  WriteCode first_code_ = WriteCode::kEmpty;
 };
 static_assert(sizeof(MutationView) < kMutationHeaderBytes / 2);
 

@@ -11,7 +11,7 @@
 
 namespace arion {
 
-// `to_text`: a string of an item.
+// At most `max` items are named. `to_text` makes a string of one item.
 template <class Items, class ToText>
 std::string NamedList(const Items& items, size_t max, ToText to_text) {
   std::vector<std::string> names;

@@ -8,6 +8,7 @@
 namespace arion {
 
 // The name of `known` nearest to `name` if it is near enough to be a slip of the hand; else empty.
+// It is a view into `known`.
 std::string_view NearestName(std::string_view name, const std::vector<std::string_view>& known);
 
 }  // namespace arion

@@ -1,4 +1,7 @@
-// What std::visit takes: a lambda for each alternative. SPDX-License-Identifier: Apache-2.0
+// Overloaded: what std::visit takes: a lambda for each alternative.
+//
+//   std::visit(Overloaded{[](const Put& put) { ... }, [](const Remove& remove) { ... }}, request);
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace arion {

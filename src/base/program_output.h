@@ -12,16 +12,18 @@
 
 namespace arion {
 
-// At the beginning of main. When the program ends, by a return, exit() or a library's, standard
-// output is flushed and closed. What it did not take, whoever wrote it, is said on standard error
-// and makes the exit code `exit_code`. A reader that has gone (EPIPE) is not told, nor is standard
-// output that was closed before and never written.
+// To be called at the beginning of main. When the program ends, by a return, exit() or a library's,
+// standard output is flushed and closed. What it did not take, whoever wrote it, is reported on
+// standard error and makes the exit code `exit_code`. Not reported: a reader that has gone (EPIPE),
+// and standard output that was closed before and never written.
 void CheckStandardOutputAtExit(int exit_code);
 
-// Written and flushed. FailedPrecondition: with the reason; who gets it tells it.
+// Writes to standard output and flushes. FailedPrecondition, with the reason; the caller reports
+// it.
 absl::Status PrintOut(std::string_view text);
 
-// In place of what the file held. FailedPrecondition: with its name and the reason; it may hold a part.
+// Replaces what the file held. FailedPrecondition: with its name and the reason; the file may hold
+// a part.
 absl::Status WriteOutputFile(const std::string& path, std::string_view text);
 
 }  // namespace arion

@@ -12,14 +12,16 @@
 
 namespace arion {
 
+// The longest hash key. 65535 in the length field marks no raw key.
 constexpr size_t kHashKeyBytesMax = 65534;
 
+// Views into the raw key.
 struct KeyParts {
   std::string_view hash_key;
   std::string_view sort_key;
 };
 
-// hash_key.size() <= kHashKeyBytesMax.
+// Makes a raw key. hash_key.size() <= kHashKeyBytesMax.
 std::string JoinRawKey(std::string_view hash_key, std::string_view sort_key);
 // nullopt: shorter than two bytes or than its own length field says, or a hash key of 65535 bytes.
 std::optional<KeyParts> SplitRawKey(std::string_view raw_key);

@@ -1,9 +1,9 @@
-// RepeatedLines: what would be logged again and again, as for each of many partitions at each look of
-// the meta server. A condition is said when it begins, every ten minutes while it lasts, with how
-// often it was met since, and when it was not met for a minute.
+// RepeatedLines: what would be logged again and again, for example for each of many partitions at
+// each look of the meta server. A condition is logged when it begins, every ten minutes while it
+// lasts (with how often it was met since), and when it was not met for a minute.
 //
-// Shapes    A condition is its text, without whom it concerns: there are few. Each line names one of
-//           whom it concerns.
+// Shapes    A condition is its text, without the name of what it concerns: there are few. Each line
+//           names one of those it concerns.
 // Threads   One.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -19,20 +19,23 @@
 
 namespace arion {
 
+// The conditions of one part of a server.
 class RepeatedLines {
  public:
   using Say = std::function<void(const std::string& line)>;
   // `say` gets each line that is to be logged.
   explicit RepeatedLines(Say say) : say_(std::move(say)) {}
 
+  // The condition holds now, of `whom` for one.
   void Met(Instant now, std::string_view condition, std::string_view whom);
-  // Now and then, for what has ended.
+  // To be called now and then, for conditions that have ended.
   void Look(Instant now);
 
  private:
   struct Entry {
     Instant began, said, met;
-    int64_t times = 0;  // since it began
+    // Since it began.
+    int64_t times = 0;
   };
 
   const Say say_;

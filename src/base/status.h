@@ -1,5 +1,11 @@
-// absl::Status helpers. Debian's Abseil has its own string_view: Text() carries a std::string_view
-// over.
+// absl::Status helpers. Debian's Abseil has its own string_view: Text() and View() carry one over
+// to the other.
+//
+//   absl::StatusOr<size_t> CountLines(FileSystem& files, const std::string& path) {
+//     ASSIGN_OR_RETURN(const std::string text, ReadFile(files, path));   // returns on an error
+//     RETURN_IF_ERROR(CheckText(text));
+//     return std::count(text.begin(), text.end(), '\n');
+//   }
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -27,6 +33,7 @@ inline absl::Status Annotate(const absl::Status& status, std::string_view step) 
 
 }  // namespace arion
 
+// Returns the status of `expr` from this function unless it is OK.
 #define RETURN_IF_ERROR(expr)                                         \
   do {                                                                \
     if (absl::Status _status = (expr); !_status.ok()) return _status; \
@@ -34,6 +41,8 @@ inline absl::Status Annotate(const absl::Status& status, std::string_view step) 
 
 #define ARION_CONCAT_INNER(a, b) a##b
 #define ARION_CONCAT(a, b) ARION_CONCAT_INNER(a, b)
+// Assigns the value of a StatusOr to `lhs`, which may declare a variable, or returns its status. It
+// is more than one statement: in an `if` it needs braces.
 #define ASSIGN_OR_RETURN(lhs, expr) \
   ASSIGN_OR_RETURN_IMPL(ARION_CONCAT(_statusor_, __LINE__), lhs, expr)
 #define ASSIGN_OR_RETURN_IMPL(name, lhs, expr) \

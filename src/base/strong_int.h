@@ -1,8 +1,10 @@
 // StrongInt<Tag> is an int64_t that does not mix with other ints: Decree + Ballot does not compile.
 //
-// Sums and differences end at int64's ends instead of overflowing: numbers off the network may be any.
+// Sums and differences end at int64's ends instead of overflowing: numbers off the network may be
+// any.
 //
-// Immutable after construction, except by ++. SPDX-License-Identifier: Apache-2.0
+// Threads   Immutable after construction, except by ++.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <compare>
@@ -13,6 +15,7 @@
 
 namespace arion {
 
+// `Tag` is any type of its own; it need not be complete. The difference of two is a plain int64_t.
 template <class Tag>
 class StrongInt {
  public:

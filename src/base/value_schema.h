@@ -16,6 +16,7 @@
 
 namespace arion {
 
+// How values are stored; see Shapes.
 enum class ValueSchema : uint8_t { kV0 = 0, kV1 = 1, kV2 = 2 };
 
 // When and where a value was written: 56 bits microseconds, 7 bits cluster, 1 bit deleted.
@@ -36,19 +37,25 @@ struct TimeTag {
   }
 };
 
+// A stored value, taken apart. The user data is a view.
 struct StoredValue {
-  uint32_t expire_ts = 0;  // seconds since 2016, 0 = never
-  TimeTag time_tag;        // zero in v0
+  // Seconds since 2016; 0: never.
+  uint32_t expire_ts = 0;
+  // Zero in v0.
+  TimeTag time_tag;
   std::string_view user_data;
 };
 
-// Writes what precedes the user data; the value is header + user data.
+// The room that StoreValueHeader needs.
 constexpr size_t kValueHeaderBytesMax = 13;
+// Writes what precedes the user data to `to`, and returns how many bytes that are. The value is
+// header + user data.
 size_t StoreValueHeader(ValueSchema schema, uint32_t expire_ts, TimeTag time_tag, char* to);
 std::string EncodeValue(ValueSchema schema, const StoredValue& value);
 // `schema`: the database's, for values that don't name their own. The result points into `bytes`.
 absl::StatusOr<StoredValue> ParseValue(ValueSchema schema, std::string_view bytes);
 
+// Both in seconds since 2016.
 inline bool IsExpired(uint32_t expire_ts, uint32_t now) {
   return expire_ts != 0 && expire_ts <= now;
 }

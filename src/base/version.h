@@ -6,8 +6,9 @@
 
 namespace arion {
 
-extern const std::string_view kVersion;  // "0.1.0"
-extern const std::string_view
-    kCommit;  // "3ea0b61", with "+" when the tree had changes; "unknown" outside git
+// "0.1.0"
+extern const std::string_view kVersion;
+// "3ea0b61", with "+" when the tree had changes; "unknown" outside git.
+extern const std::string_view kCommit;
 
 }  // namespace arion

@@ -56,7 +56,7 @@ inline std::optional<int64_t> WallForGood(const Clock& clock) {
   if (!agreed || !clock.agreed().IsFresh(now)) return std::nullopt;
   return std::min(*agreed, clock.WallMicros()) - kMarginMicros;
 }
-// Records with an expiry up to this, in seconds since 2016, may be destroyed; 0: none.
+// Records whose expiry is at most this; 0: none.
 inline uint32_t ExpiredForGood(const Clock& clock) {
   const int64_t seconds = WallForGood(clock).value_or(0) / 1000000 - kExpiryEpochUnixSeconds;
   return static_cast<uint32_t>(std::max<int64_t>(seconds, 0));
