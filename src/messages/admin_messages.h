@@ -1,5 +1,9 @@
 // What administrators' tools say to the meta server, beside creating, dropping and listing
-// (meta_messages.h): rpc/PROTOCOL.md 7.2. SPDX-License-Identifier: Apache-2.0
+// (meta_messages.h): rpc/PROTOCOL.md 7.2. One request and its answer after the other.
+//
+// Shapes    Fields that only Arion knows have ids from 1000 on; Pegasus passes them over.
+// Errors    In `err`; `hint_message` has the reason, for a person.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>
@@ -9,6 +13,7 @@
 
 namespace arion {
 
+// RPC codes. Those with ARION in their name are Arion's own.
 inline constexpr char kRpcUpdateAppEnv[] = "RPC_CM_UPDATE_APP_ENV";
 inline constexpr char kRpcRecallApp[] = "RPC_CM_RECALL_APP";
 inline constexpr char kRpcRenameApp[] = "RPC_CM_RENAME_APP";
@@ -25,13 +30,18 @@ inline constexpr char kRpcSetAtomicIdempotent[] = "RPC_CM_SET_ATOMIC_IDEMPOTENT"
 inline constexpr char kRpcStartManualCompact[] = "RPC_CM_START_MANUAL_COMPACT";
 inline constexpr char kRpcQueryManualCompact[] = "RPC_CM_QUERY_MANUAL_COMPACT_STATUS";
 
+// What is done with environments.
 enum class EnvOperation : int32_t { kInvalid = 0, kSet = 1, kDelete = 2, kClear = 3 };
+// RPC_CM_UPDATE_APP_ENV: changes a table's environments (messages/table_environments.h).
 struct UpdateAppEnvRequest {
   std::string app_name;
   EnvOperation op = EnvOperation::kInvalid;
-  std::optional<std::vector<std::string>> keys;    // set, delete
-  std::optional<std::vector<std::string>> values;  // set
-  std::optional<std::string> clear_prefix;         // clear; empty = everything
+  // Of kSet and kDelete.
+  std::optional<std::vector<std::string>> keys;
+  // Of kSet; as many as `keys`.
+  std::optional<std::vector<std::string>> values;
+  // Of kClear: which keys go; empty: all of them.
+  std::optional<std::string> clear_prefix;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.app_name), v(2, s.op), v(3, s.keys), v(4, s.values), v(5, s.clear_prefix);
@@ -50,15 +60,18 @@ struct HintResponse {
 };
 using UpdateAppEnvResponse = HintResponse;
 
+// RPC_CM_RECALL_APP: brings a dropped table back while its data are kept.
 struct RecallAppRequest {
   int32_t app_id = 0;
-  std::string new_app_name;  // empty = as it was
+  // Empty: the name it had.
+  std::string new_app_name;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.app_id), v(2, s.new_app_name);
   }
   bool operator==(const RecallAppRequest&) const = default;
 };
+// `info`: the table as it is now.
 struct RecallAppResponse {
   ErrorCode err = ErrorCode::kOk;
   AppInfo info;
@@ -68,6 +81,7 @@ struct RecallAppResponse {
   }
   bool operator==(const RecallAppResponse&) const = default;
 };
+// RPC_CM_RENAME_APP.
 struct RenameAppRequest {
   std::string old_app_name;
   std::string new_app_name;
@@ -79,6 +93,7 @@ struct RenameAppRequest {
 };
 using RenameAppResponse = HintResponse;
 
+// RPC_CM_CONTROL_META: sets how much the meta server does by itself. kInvalid only asks for it.
 struct ControlMetaRequest {
   FunctionLevel level = FunctionLevel::kInvalid;
   template <class S, class V>
@@ -87,6 +102,7 @@ struct ControlMetaRequest {
   }
   bool operator==(const ControlMetaRequest&) const = default;
 };
+// `old_level`: the level before the request.
 struct ControlMetaResponse {
   ErrorCode err = ErrorCode::kOk;
   FunctionLevel old_level = FunctionLevel::kInvalid;
@@ -97,9 +113,12 @@ struct ControlMetaResponse {
   bool operator==(const ControlMetaResponse&) const = default;
 };
 
+// One step of a plan.
 struct ProposedAction {
-  Endpoint target;  // who is asked; invalid = the primary of that moment
-  Endpoint node;    // whom it is about
+  // The server that is to act; invalid: the primary at that moment.
+  Endpoint target;
+  // The server that it is about.
+  Endpoint node;
   ConfigType type = ConfigType::kInvalid;
   std::optional<HostPort> hp_target;
   std::optional<HostPort> hp_node;
@@ -109,11 +128,13 @@ struct ProposedAction {
   }
   bool operator==(const ProposedAction&) const = default;
 };
+// RPC_CM_PROPOSE_BALANCER: asks for changes of one partition's members.
 struct ProposeBalancerRequest {
   PartitionId pid;
   std::vector<ProposedAction> actions;
   std::optional<bool> force;
-  std::optional<int32_t> balance_type;  // informative
+  // For information only.
+  std::optional<int32_t> balance_type;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.actions), v(3, s.force), v(4, s.balance_type);
@@ -129,24 +150,29 @@ struct ProposeBalancerResponse {
   bool operator==(const ProposeBalancerResponse&) const = default;
 };
 
+// RPC_CM_DDD_DIAGNOSE: asks which partitions can't get a primary, and why.
 struct DddDiagnoseRequest {
-  PartitionId pid{-1, -1};  // (-1, -1) = all, (app, -1) = one table
+  // (-1, -1): all partitions; (app, -1): those of one table.
+  PartitionId pid{-1, -1};
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid);
   }
   bool operator==(const DddDiagnoseRequest&) const = default;
 };
+// A server that had a copy of such a partition, and what is known of that copy.
 struct DddNode {
   Endpoint node;
   int64_t drop_time_ms = 0;
   bool is_alive = false;
   bool is_collected = false;
-  Ballot ballot;  // -1 = unknown, or it has no such replica; so are the decrees
+  // -1: not known, or it has no such replica. The same goes for the decrees.
+  Ballot ballot;
   Decree last_committed_decree;
   Decree last_prepared_decree;
   std::optional<HostPort> hp_node;
-  std::optional<bool> is_ballot_of_data;  // Arion's: of the last mutation, not of what it was told
+  // Arion's: `ballot` is that of the last mutation, not of the last configuration it was told.
+  std::optional<bool> is_ballot_of_data;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.drop_time_ms), v(3, s.is_alive), v(4, s.is_collected), v(5, s.ballot);
@@ -155,9 +181,11 @@ struct DddNode {
   }
   bool operator==(const DddNode&) const = default;
 };
+// A partition without a primary.
 struct DddPartition {
   PartitionConfiguration config;
   std::vector<DddNode> dropped;
+  // For a person.
   std::string reason;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -175,12 +203,16 @@ struct DddDiagnoseResponse {
   bool operator==(const DddDiagnoseResponse&) const = default;
 };
 
+// RPC_CM_START_RECOVERY: an empty meta server learns the cluster's tables from its replica servers.
 struct StartRecoveryRequest {
-  std::vector<Endpoint> recovery_nodes;  // replica servers to ask
+  // The replica servers to ask.
+  std::vector<Endpoint> recovery_nodes;
+  // Servers that do not answer are left out instead of failing the request.
   bool skip_bad_nodes = false;
-  bool skip_lost_partitions = false;  // those that nobody has are made anew, empty
+  // Partitions that nobody has are made anew, empty.
+  bool skip_lost_partitions = false;
   std::optional<std::vector<HostPort>> hp_recovery_nodes;
-  // Arion's extension: what the meta server of before knew of its tables, of the dropped ones too.
+  // Arion's extension: what the earlier meta server knew of its tables, of the dropped ones too.
   std::optional<std::vector<AppInfo>> known_tables;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -189,9 +221,10 @@ struct StartRecoveryRequest {
   }
   bool operator==(const StartRecoveryRequest&) const = default;
 };
-using StartRecoveryResponse = HintResponse;  // the hint: what is doubtful, a line each
+// The hint: what is doubtful, a line each.
+using StartRecoveryResponse = HintResponse;
 
-// Arion's own: a dead server that comes back no more is shown no more.
+// RPC_ARION_FORGET_SERVER, Arion's own: a dead server that will not come back is no longer shown.
 struct ForgetServerRequest {
   Endpoint node;
   template <class S, class V>
@@ -200,9 +233,10 @@ struct ForgetServerRequest {
   }
   bool operator==(const ForgetServerRequest&) const = default;
 };
-using ForgetServerResponse = HintResponse;  // the hint: why not
+// The hint: why not.
+using ForgetServerResponse = HintResponse;
 
-// get_max_replica_count, get_atomic_idempotent, query of a compaction
+// Used by get_max_replica_count, get_atomic_idempotent and the query of a compaction.
 struct TableNameRequest {
   std::string app_name;
   template <class S, class V>
@@ -211,6 +245,7 @@ struct TableNameRequest {
   }
   bool operator==(const TableNameRequest&) const = default;
 };
+// RPC_CM_SET_MAX_REPLICA_COUNT: how many copies each partition of the table is to have.
 struct SetMaxReplicaCountRequest {
   std::string app_name;
   int32_t max_replica_count = 0;
@@ -220,9 +255,11 @@ struct SetMaxReplicaCountRequest {
   }
   bool operator==(const SetMaxReplicaCountRequest&) const = default;
 };
+// Answers to both the get and the set.
 struct MaxReplicaCountResponse {
   ErrorCode err = ErrorCode::kOk;
-  int32_t max_replica_count = 0;  // set: the one before; 0 on error
+  // Of a set: the count before it. 0 on an error.
+  int32_t max_replica_count = 0;
   std::string hint_message;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -230,6 +267,7 @@ struct MaxReplicaCountResponse {
   }
   bool operator==(const MaxReplicaCountResponse&) const = default;
 };
+// RPC_CM_SET_ATOMIC_IDEMPOTENT. Arion always logs what an atomic write came to.
 struct SetAtomicIdempotentRequest {
   std::string app_name;
   bool atomic_idempotent = false;
@@ -239,9 +277,11 @@ struct SetAtomicIdempotentRequest {
   }
   bool operator==(const SetAtomicIdempotentRequest&) const = default;
 };
+// Answers to both the get and the set.
 struct AtomicIdempotentResponse {
   ErrorCode err = ErrorCode::kOk;
-  bool atomic_idempotent = false;  // set: the value before
+  // Of a set: the value before it.
+  bool atomic_idempotent = false;
   std::string hint_message;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -250,12 +290,18 @@ struct AtomicIdempotentResponse {
   bool operator==(const AtomicIdempotentResponse&) const = default;
 };
 
+// RPC_CM_START_MANUAL_COMPACT: compacts all replicas of a table.
 struct StartManualCompactRequest {
   std::string app_name;
-  std::optional<int64_t> trigger_time;       // unix seconds; not set = now
-  std::optional<int32_t> target_level;       // -1 = whatever fits
-  std::optional<bool> bottommost;            // the last level is written anew too
-  std::optional<int32_t> max_running_count;  // of this table on each server; 0 = stays as it is
+  // Unix seconds; not set: now.
+  std::optional<int64_t> trigger_time;
+  // -1: whatever fits.
+  std::optional<int32_t> target_level;
+  // Whether the last level is written anew too.
+  std::optional<bool> bottommost;
+  // How many replicas of this table may compact at once on each server; 0: the setting stays as it
+  // is.
+  std::optional<int32_t> max_running_count;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.app_name), v(2, s.trigger_time), v(3, s.target_level), v(4, s.bottommost),
@@ -264,10 +310,12 @@ struct StartManualCompactRequest {
   bool operator==(const StartManualCompactRequest&) const = default;
 };
 using StartManualCompactResponse = HintResponse;
+// The answer to RPC_CM_QUERY_MANUAL_COMPACT_STATUS.
 struct QueryManualCompactResponse {
   ErrorCode err = ErrorCode::kOk;
   std::string hint_message;
-  std::optional<int32_t> progress;  // percent
+  // Percent.
+  std::optional<int32_t> progress;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.hint_message), v(3, s.progress);
@@ -275,20 +323,25 @@ struct QueryManualCompactResponse {
   bool operator==(const QueryManualCompactResponse&) const = default;
 };
 
-// What an older version's meta server is asked before a server joins its cluster.
+// RPC_CM_QUERY_BACKUP_POLICY: what an older version's meta server is asked before a server joins
+// its cluster.
 struct QueryBackupPolicyRequest {
-  std::vector<std::string> policy_names;  // empty = all
-  int32_t backup_info_count = 0;          // of each policy, at most
+  // Empty: all.
+  std::vector<std::string> policy_names;
+  // Of each policy, at most.
+  int32_t backup_info_count = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.policy_names), v(2, s.backup_info_count);
   }
   bool operator==(const QueryBackupPolicyRequest&) const = default;
 };
+// One backup of a policy.
 struct BackupEntry {
   int64_t backup_id = 0;
   int64_t start_time_ms = 0;
-  int64_t end_time_ms = 0;  // 0 = it runs
+  // 0: it runs.
+  int64_t end_time_ms = 0;
   std::set<int32_t> app_ids;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -296,6 +349,7 @@ struct BackupEntry {
   }
   bool operator==(const BackupEntry&) const = default;
 };
+// A backup that is repeated.
 struct BackupPolicy {
   std::string policy_name;
   std::string backup_provider_type;
@@ -315,7 +369,8 @@ struct BackupPolicy {
 struct QueryBackupPolicyResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<BackupPolicy> policies;
-  std::vector<std::vector<BackupEntry>> backup_infos;  // by policy, newest first
+  // By policy, newest first.
+  std::vector<std::vector<BackupEntry>> backup_infos;
   std::optional<std::string> hint_message;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -324,7 +379,8 @@ struct QueryBackupPolicyResponse {
   bool operator==(const QueryBackupPolicyResponse&) const = default;
 };
 
-// Answers of what Arion does not do, by the id of their text; all other fields are left out.
+// The answer to requests for what Arion does not do. Older versions have the text under different
+// ids, so one of the three is set; all other fields are left out.
 struct DisabledResponse {
   ErrorCode err = ErrorCode::kOperationDisabled;
   std::optional<std::string> hint_at_2, hint_at_4, hint_at_7;

@@ -11,6 +11,7 @@
 
 namespace arion {
 
+// RPC codes.
 inline constexpr char kRpcPut[] = "RPC_RRDB_RRDB_PUT";
 inline constexpr char kRpcRemove[] = "RPC_RRDB_RRDB_REMOVE";
 inline constexpr char kRpcMultiPut[] = "RPC_RRDB_RRDB_MULTI_PUT";
@@ -25,25 +26,32 @@ inline constexpr char kRpcSortKeyCount[] = "RPC_RRDB_RRDB_SORTKEY_COUNT";
 inline constexpr char kRpcTtl[] = "RPC_RRDB_RRDB_TTL";
 inline constexpr char kRpcGetScanner[] = "RPC_RRDB_RRDB_GET_SCANNER";
 inline constexpr char kRpcScan[] = "RPC_RRDB_RRDB_SCAN";
-inline constexpr char kRpcClearScanner[] = "RPC_RRDB_RRDB_CLEAR_SCANNER";  // never answered
+// Never answered.
+inline constexpr char kRpcClearScanner[] = "RPC_RRDB_RRDB_CLEAR_SCANNER";
 
 // PUT; also what every atomic operation becomes in the log.
 struct UpdateRequest {
-  Blob key;  // raw key
+  // A raw key.
+  Blob key;
   Blob value;
-  int32_t expire_ts_seconds = 0;  // absolute, seconds since 2016; 0 = never
+  // Absolute, seconds since 2016; 0: never.
+  int32_t expire_ts_seconds = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.key), v(2, s.value), v(3, s.expire_ts_seconds);
   }
   bool operator==(const UpdateRequest&) const = default;
 };
-// PUT and REMOVE. (REMOVE's argument, like GET's and TTL's, is a bare Blob: the raw key.)
+// The answer to PUT and REMOVE. (REMOVE's argument, like GET's and TTL's, is a bare Blob: the raw
+// key.)
 struct UpdateResponse {
-  int32_t error = 0;  // StorageError
+  // A StorageError.
+  int32_t error = 0;
   int32_t app_id = 0;
   int32_t partition_index = 0;
+  // The mutation that holds the write; -1: nothing was written.
   int64_t decree = -1;
+  // The answering server's address, for people.
   std::string server;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -65,7 +73,8 @@ struct ReadResponse {
 };
 struct TtlResponse {
   int32_t error = 0;
-  int32_t ttl_seconds = 0;  // -1: no TTL
+  // -1: no TTL.
+  int32_t ttl_seconds = 0;
   int32_t app_id = 0;
   int32_t partition_index = 0;
   std::string server;
@@ -80,13 +89,15 @@ struct TtlResponse {
 struct KeyValue {
   Blob key;
   Blob value;
-  std::optional<int32_t> expire_ts_seconds;  // only scans that ask for it
+  // Only in scans that ask for it.
+  std::optional<int32_t> expire_ts_seconds;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.key), v(2, s.value), v(3, s.expire_ts_seconds);
   }
   bool operator==(const KeyValue&) const = default;
 };
+// A key of BATCH_GET.
 struct FullKey {
   Blob hash_key;
   Blob sort_key;
@@ -96,6 +107,7 @@ struct FullKey {
   }
   bool operator==(const FullKey&) const = default;
 };
+// A record of BATCH_GET's answer.
 struct FullData {
   Blob hash_key;
   Blob sort_key;
@@ -113,17 +125,20 @@ struct FullData {
 struct MultiPutRequest {
   Blob hash_key;
   std::vector<KeyValue> kvs;
-  int32_t expire_ts_seconds = 0;  // of all; that of each is ignored
+  // Of all records; that of each is ignored.
+  int32_t expire_ts_seconds = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.hash_key), v(2, s.kvs), v(3, s.expire_ts_seconds);
   }
   bool operator==(const MultiPutRequest&) const = default;
 };
+// MULTI_REMOVE.
 struct MultiRemoveRequest {
   Blob hash_key;
   std::vector<Blob> sort_keys;
-  int64_t max_count = 0;  // means nothing
+  // Has no meaning.
+  int64_t max_count = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.hash_key), v(2, s.sort_keys), v(3, s.max_count);
@@ -132,7 +147,8 @@ struct MultiRemoveRequest {
 };
 struct MultiRemoveResponse {
   int32_t error = 0;
-  int64_t count = 0;  // of sort keys in the request, whether they existed or not
+  // How many sort keys the request had, whether they existed or not.
+  int64_t count = 0;
   int32_t app_id = 0;
   int32_t partition_index = 0;
   int64_t decree = -1;
@@ -144,16 +160,20 @@ struct MultiRemoveResponse {
   }
   bool operator==(const MultiRemoveResponse&) const = default;
 };
+// INCR. The record's value is a decimal number; a missing one counts as 0.
 struct IncrRequest {
-  Blob key;  // raw key
+  // A raw key.
+  Blob key;
   int64_t increment = 0;
-  int32_t expire_ts_seconds = 0;  // 0: keep what is; negative: none
+  // 0: the record keeps its expiry; negative: it never expires.
+  int32_t expire_ts_seconds = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.key), v(2, s.increment), v(3, s.expire_ts_seconds);
   }
   bool operator==(const IncrRequest&) const = default;
 };
+// `new_value`: the sum; on an overflow the value before.
 struct IncrResponse {
   int32_t error = 0;
   int64_t new_value = 0;
@@ -190,15 +210,19 @@ enum class CheckType : int32_t {
   kIntGreaterOrEqual,
   kIntGreater,
 };
+// CHECK_AND_SET: writes one record if another, or the same, passes a check.
 struct CheckAndSetRequest {
   Blob hash_key;
   Blob check_sort_key;
-  int32_t check_type = 0;  // CheckType
+  // A CheckType.
+  int32_t check_type = 0;
   Blob check_operand;
-  bool set_diff_sort_key = false;  // false: the checked key is set
+  // False: the checked record is written.
+  bool set_diff_sort_key = false;
   Blob set_sort_key;
   Blob set_value;
   int32_t set_expire_ts_seconds = 0;
+  // Whether the answer is to hold the checked value.
   bool return_check_value = false;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -208,6 +232,7 @@ struct CheckAndSetRequest {
   }
   bool operator==(const CheckAndSetRequest&) const = default;
 };
+// One change of CHECK_AND_MUTATE.
 struct Mutate {
   static constexpr int32_t kPut = 0;
   static constexpr int32_t kDelete = 1;
@@ -221,10 +246,12 @@ struct Mutate {
   }
   bool operator==(const Mutate&) const = default;
 };
+// CHECK_AND_MUTATE: makes several changes under one hash key if a record passes a check.
 struct CheckAndMutateRequest {
   Blob hash_key;
   Blob check_sort_key;
-  int32_t check_type = 0;  // CheckType
+  // A CheckType.
+  int32_t check_type = 0;
   Blob check_operand;
   std::vector<Mutate> mutate_list;
   bool return_check_value = false;
@@ -235,10 +262,13 @@ struct CheckAndMutateRequest {
   }
   bool operator==(const CheckAndMutateRequest&) const = default;
 };
-// CHECK_AND_SET and CHECK_AND_MUTATE. The check_value fields tell the value before the write.
+// The answer to CHECK_AND_SET and CHECK_AND_MUTATE. `error` kTryAgain: the check did not pass. The
+// check_value fields tell the value before the write.
 struct CheckResponse {
   int32_t error = 0;
+  // False: it was not asked for.
   bool check_value_returned = false;
+  // False: there was no such record.
   bool check_value_exist = false;
   Blob check_value;
   int32_t app_id = 0;
@@ -255,20 +285,27 @@ struct CheckResponse {
 
 // ---- reads ----
 
-// Which keys pass (MultiGetRequest::sort_key_filter_type and its like). An empty pattern passes all.
+// Which keys pass (MultiGetRequest::sort_key_filter_type and its like). An empty pattern passes
+// all.
 enum class FilterType : int32_t { kNone = 0, kAnywhere, kPrefix, kPostfix };
+// MULTI_GET.
 struct MultiGetRequest {
   Blob hash_key;
-  std::vector<Blob> sort_keys;  // not empty: these, and the range is ignored
-  int32_t max_kv_count = 0;     // <= 0: the server's limit
+  // Not empty: these are read, and the range is ignored.
+  std::vector<Blob> sort_keys;
+  // <= 0: the server's limit. The same goes for max_kv_size, in bytes.
+  int32_t max_kv_count = 0;
   int32_t max_kv_size = 0;
   bool no_value = false;
   Blob start_sort_key;
-  Blob stop_sort_key;  // empty: to the last sort key
+  // Empty: to the last sort key.
+  Blob stop_sort_key;
   bool start_inclusive = false;
   bool stop_inclusive = false;
-  int32_t sort_key_filter_type = 0;  // FilterType
+  // A FilterType.
+  int32_t sort_key_filter_type = 0;
   Blob sort_key_filter_pattern;
+  // The limits are filled from the range's end. Rows are ascending in any case.
   bool reverse = false;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -279,6 +316,7 @@ struct MultiGetRequest {
   }
   bool operator==(const MultiGetRequest&) const = default;
 };
+// `error` kIncomplete: a limit was met; there may be more.
 struct MultiGetResponse {
   int32_t error = 0;
   std::vector<KeyValue> kvs;
@@ -291,6 +329,7 @@ struct MultiGetResponse {
   }
   bool operator==(const MultiGetResponse&) const = default;
 };
+// BATCH_GET: records of one partition, of any hash keys.
 struct BatchGetRequest {
   std::vector<FullKey> keys;
   template <class S, class V>
@@ -299,6 +338,7 @@ struct BatchGetRequest {
   }
   bool operator==(const BatchGetRequest&) const = default;
 };
+// Only the records that exist, in the order of the keys.
 struct BatchGetResponse {
   int32_t error = 0;
   std::vector<FullData> data;
@@ -311,10 +351,11 @@ struct BatchGetResponse {
   }
   bool operator==(const BatchGetResponse&) const = default;
 };
-// SORTKEY_COUNT; its argument is a bare Blob: the hash key.
+// The answer to SORTKEY_COUNT, whose argument is a bare Blob: the hash key.
 struct CountResponse {
   int32_t error = 0;
-  int64_t count = 0;  // -1: not done in time
+  // -1: not done in time.
+  int64_t count = 0;
   int32_t app_id = 0;
   int32_t partition_index = 0;
   std::string server;
@@ -324,20 +365,27 @@ struct CountResponse {
   }
   bool operator==(const CountResponse&) const = default;
 };
+// GET_SCANNER: opens a scan of one partition and gets its first batch.
 struct GetScannerRequest {
-  Blob start_key;  // raw key
+  // Raw keys.
+  Blob start_key;
   Blob stop_key;
   bool start_inclusive = false;
   bool stop_inclusive = false;
-  int32_t batch_size = 0;  // <= 0: the server's limit
+  // <= 0: the server's limit.
+  int32_t batch_size = 0;
   bool no_value = false;
-  int32_t hash_key_filter_type = 0;  // FilterType
+  // A FilterType, as sort_key_filter_type.
+  int32_t hash_key_filter_type = 0;
   Blob hash_key_filter_pattern;
-  int32_t sort_key_filter_type = 0;  // FilterType
+  int32_t sort_key_filter_type = 0;
   Blob sort_key_filter_pattern;
-  std::optional<bool> validate_partition_hash;  // absent: true
+  // Whether keys of other partitions are left out. Absent: true.
+  std::optional<bool> validate_partition_hash;
   std::optional<bool> return_expire_ts;
+  // The scan is of the whole partition.
   std::optional<bool> full_scan;
+  // Records are counted and not returned.
   std::optional<bool> only_return_count;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -349,6 +397,7 @@ struct GetScannerRequest {
   }
   bool operator==(const GetScannerRequest&) const = default;
 };
+// SCAN: the next batch.
 struct ScanRequest {
   int64_t context_id = 0;
   template <class S, class V>
@@ -357,17 +406,19 @@ struct ScanRequest {
   }
   bool operator==(const ScanRequest&) const = default;
 };
-// The scan has ended; clients spin on any other id that comes with nothing.
+// The scan has ended. Clients ask again and again with any other id that comes without records.
 inline constexpr int64_t kScanEnded = -1;
-// GET_SCANNER and SCAN.
+// The answer to GET_SCANNER and SCAN. `error` kNotFound: the scan's id is not known (any more).
 struct ScanResponse {
   int32_t error = 0;
   std::vector<KeyValue> kvs;
-  int64_t context_id = kScanEnded;  // >= 0: SCAN with it gets the next part, once
+  // >= 0: SCAN with it gets the next batch. It works once.
+  int64_t context_id = kScanEnded;
   int32_t app_id = 0;
   int32_t partition_index = 0;
   std::string server;
-  std::optional<int32_t> kv_count;  // only_return_count: how many there were instead of kvs
+  // With only_return_count: how many records there were, instead of `kvs`.
+  std::optional<int32_t> kv_count;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.error), v(2, s.kvs), v(3, s.context_id), v(4, s.app_id), v(5, s.partition_index);

@@ -1,4 +1,7 @@
 // Tables, partitions and who serves them (rpc/PROTOCOL.md 7).
+//
+// Shapes    The values of enumerators travel on the wire. An unknown one is read as the value that
+//           promises least (rpc/thrift_wire.h).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,6 +9,7 @@
 
 namespace arion {
 
+// What a server is in a partition. kPotentialSecondary is a learner.
 enum class PartitionStatus : int32_t {
   kInvalid = 0,
   kInactive = 1,
@@ -15,6 +19,7 @@ enum class PartitionStatus : int32_t {
   kPotentialSecondary = 5,
   kSplit = 6,
 };
+// The kinds of changes of a configuration.
 enum class ConfigType : int32_t {
   kInvalid = 0,
   kAssignPrimary = 1,
@@ -29,6 +34,7 @@ enum class ConfigType : int32_t {
   kDropPartition = 10,
   kRegisterChild = 11,
 };
+// The states of a table.
 enum class AppStatus : int32_t {
   kInvalid = 0,
   kAvailable = 1,
@@ -43,22 +49,26 @@ enum class AppStatus : int32_t {
 // A table ("app" on the wire).
 struct AppInfo {
   AppStatus status = AppStatus::kInvalid;
-  std::string app_type;  // "pegasus"
+  // "pegasus".
+  std::string app_type;
   std::string app_name;
   int32_t app_id = 0;
   int32_t partition_count = 0;
   std::map<std::string, std::string> envs;
   bool is_stateful = false;
   int32_t max_replica_count = 0;
+  // Unix seconds: until when a dropped table is kept, when the table was made, when it was dropped;
+  // 0: not so.
   int64_t expire_second = 0;
   int64_t create_second = 0;
   int64_t drop_second = 0;
   bool duplicating = false;
   int32_t init_partition_count = -1;
   bool is_bulk_loading = false;
-  std::optional<bool> atomic_idempotent;  // generation 26
+  // Generation 26.
+  std::optional<bool> atomic_idempotent;
   // Arion's extension: rises with each change of this description, so that an older one that
-  // arrives late is known for it. Absent: never changed, or a Pegasus meta server's.
+  // arrives late can be told from it. Absent: never changed, or a Pegasus meta server's.
   std::optional<int64_t> version;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -71,15 +81,20 @@ struct AppInfo {
   bool operator==(const AppInfo&) const = default;
 };
 
+// Who serves a partition, under one ballot. Only the meta server makes one.
 struct PartitionConfiguration {
   PartitionId pid;
   Ballot ballot;
   int32_t max_replica_count = 0;
-  Endpoint primary;                   // invalid = none
-  std::vector<Endpoint> secondaries;  // order is kept
-  std::vector<Endpoint> last_drops;   // oldest first, at most 3
+  // Invalid: there is none.
+  Endpoint primary;
+  // Their order is kept.
+  std::vector<Endpoint> secondaries;
+  // Servers that left last, oldest first, at most 3.
+  std::vector<Endpoint> last_drops;
   Decree last_committed_decree;
-  int32_t partition_flags = 0;  // bit 0: dropped
+  // Bit 0: dropped.
+  int32_t partition_flags = 0;
   std::optional<HostPort> hp_primary;
   std::optional<std::vector<HostPort>> hp_secondaries;
   std::optional<std::vector<HostPort>> hp_last_drops;
@@ -96,10 +111,12 @@ struct PartitionConfiguration {
     return node.IsValid() && (node == primary || IsSecondary(node));
   }
   size_t MemberCount() const { return (primary.IsValid() ? 1 : 0) + secondaries.size(); }
-  // The role `node` has in this configuration: kPrimary, kSecondary or kInactive.
+  // The role of `node` in this configuration: kPrimary, kSecondary or kInactive.
   PartitionStatus RoleOf(Endpoint node) const;
 };
-std::string_view PartitionStatusName(PartitionStatus status);  // "primary"
-std::string_view AppStatusName(AppStatus status);              // "AS_AVAILABLE"
+// "primary"
+std::string_view PartitionStatusName(PartitionStatus status);
+// "AS_AVAILABLE"
+std::string_view AppStatusName(AppStatus status);
 
 }  // namespace arion

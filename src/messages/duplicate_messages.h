@@ -1,5 +1,6 @@
-// What a cluster sends to another one that it duplicates a table to, and what stands in that one's logs:
-// RPC_RRDB_RRDB_DUPLICATE (messages/README.md). SPDX-License-Identifier: Apache-2.0
+// What a cluster sends to another one that it duplicates a table to, and what stands in that one's
+// logs: RPC_RRDB_RRDB_DUPLICATE (messages/README.md). Arion only reads it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -12,11 +13,15 @@ namespace arion {
 
 // A write of the source cluster. Up to 2.3 the request is one such entry itself.
 struct DuplicateEntry {
+  // When the source cluster ordered it; goes into the value's time tag, with cluster_id.
   std::optional<int64_t> timestamp_us;
-  std::optional<Blob> task_code;    // its name; a raw type, written as a Blob is
-  std::optional<Blob> raw_message;  // the write's body, as in its log
+  // The name of its code; a raw type, written as a Blob is.
+  std::optional<Blob> task_code;
+  // The write's body, as in its log.
+  std::optional<Blob> raw_message;
   std::optional<int8_t> cluster_id;
-  std::optional<bool> verify_timetag;  // no released version sets it
+  // No released version sets it.
+  std::optional<bool> verify_timetag;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.timestamp_us), v(2, s.task_code), v(3, s.raw_message), v(4, s.cluster_id),
@@ -25,6 +30,7 @@ struct DuplicateEntry {
   bool operator==(const DuplicateEntry&) const = default;
 };
 
+// Applied in order.
 struct DuplicateRequest {
   std::vector<DuplicateEntry> entries;
   template <class S, class V>

@@ -9,13 +9,16 @@
 
 namespace arion {
 
+// kFreezed: it changes no configuration. kSteady: it replaces members that fail. kLively: it also
+// balances.
 enum class FunctionLevel : int32_t {
   kStopped = 100,
   kBlind = 200,
   kFreezed = 300,
   kSteady = 400,
   kLively = 500,
-  kInvalid = 10000,  // only asks
+  // In a request: only asks for the level.
+  kInvalid = 10000,
 };
 
 constexpr std::pair<std::string_view, FunctionLevel> kFunctionLevels[] = {
@@ -24,6 +27,7 @@ constexpr std::pair<std::string_view, FunctionLevel> kFunctionLevels[] = {
     {"lively", FunctionLevel::kLively},
 };
 
+// "lively"; "invalid" for any other value.
 constexpr std::string_view FunctionLevelName(FunctionLevel level) {
   for (const auto& [name, known] : kFunctionLevels)
     if (known == level) return name;

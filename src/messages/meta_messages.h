@@ -1,5 +1,8 @@
-// What replica servers, clients and tools say to the meta server (rpc/PROTOCOL.md 7,
-// 8.5 and 8.6). SPDX-License-Identifier: Apache-2.0
+// What replica servers, clients and tools say to the meta server (rpc/PROTOCOL.md 7, 8.5 and 8.6).
+//
+// Shapes    Fields that only Arion knows have ids from 1000 on (rpc/PROTOCOL.md 3.6); Pegasus
+//           passes them over.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "messages/configuration.h"
@@ -7,6 +10,7 @@
 
 namespace arion {
 
+// RPC codes.
 inline constexpr char kRpcQueryConfig[] = "RPC_CM_QUERY_PARTITION_CONFIG_BY_INDEX";
 inline constexpr char kRpcCreateApp[] = "RPC_CM_CREATE_APP";
 inline constexpr char kRpcDropApp[] = "RPC_CM_DROP_APP";
@@ -20,24 +24,30 @@ inline constexpr char kRpcDuplicationSync[] = "RPC_CM_DUPLICATION_SYNC";
 inline constexpr char kRpcConfigProposal[] = "RPC_CONFIG_PROPOSAL";
 inline constexpr char kRpcTableChanged[] = "RPC_ARION_TABLE_CHANGED";
 
-// Bits of arion_caps.
+// A bit of arion_caps.
 inline constexpr int64_t kCapsTellsDurability = 2;
 
+// RPC_FD_FAILURE_DETECTOR_PING: a server is alive, and asks for its lease.
 struct BeaconMessage {
-  int64_t time = 0;  // opaque to the meta server, echoed
+  // Opaque to the meta server, echoed.
+  int64_t time = 0;
   Endpoint from_node;
   Endpoint to_node;
-  std::optional<int64_t> start_time;  // ms of process start (wall); larger = restarted
+  // Milliseconds, wall clock, of the process's start. A larger one says: restarted.
+  std::optional<int64_t> start_time;
   std::optional<HostPort> hp_from_node;
   std::optional<HostPort> hp_to_node;
   // Arion's extensions (rpc/PROTOCOL.md 3.6). The message must stay below 1000 bytes with its
   // header.
   std::optional<int64_t> arion_caps;
   std::optional<std::string> arion_version;
-  std::optional<int64_t> wall_ms;  // the sender's wall clock, unix
-  // Drawn when the process begins: names it also where the wall clock was set back since the last.
+  // The sender's wall clock, unix.
+  std::optional<int64_t> wall_ms;
+  // Drawn when the process begins. It names the process also where the wall clock was set back
+  // since.
   std::optional<int64_t> process_id;
-  std::optional<bool> stops;  // the sender has begun to stop: it wants to lead nothing any more
+  // The sender has begun to stop: it wants to lead nothing any more.
+  std::optional<bool> stops;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.time), v(2, s.from_node), v(3, s.to_node), v(4, s.start_time), v(5, s.hp_from_node),
@@ -47,22 +57,26 @@ struct BeaconMessage {
   }
   bool operator==(const BeaconMessage&) const = default;
 };
+// The answer.
 struct BeaconAck {
   int64_t time = 0;
   Endpoint this_node;
   Endpoint primary_node;
+  // Whether the answering meta server leads; if not, primary_node is the one that does.
   bool is_master = false;
+  // False: the sender may take no part. Arion's meta server always says true.
   bool allowed = false;
   std::optional<HostPort> hp_this_node;
   std::optional<HostPort> hp_primary_node;
   // Arion's extensions.
   std::optional<int64_t> arion_caps;
   // Names the life of the meta server that answers, and counts how often it has declared the sender
-  // dead in it: whoever thinks that it held its lease all the while is told that its clock stood
-  // still (membership/failure_detector_client.h).
+  // dead in it. A server that believes it held its lease all the while learns by it that its clock
+  // stood still (membership/failure_detector_client.h).
   std::optional<int64_t> arion_meta_life;
   std::optional<int64_t> arion_deaths;
-  std::optional<bool> arion_is_frozen;  // it changes no members now
+  // It changes no members now.
+  std::optional<bool> arion_is_frozen;
   // What most wall clocks show, unix; 0: they don't agree; absent: an older meta server's.
   std::optional<int64_t> agreed_wall_ms;
   template <class S, class V>
@@ -75,16 +89,18 @@ struct BeaconAck {
   bool operator==(const BeaconAck&) const = default;
 };
 
-// Proposal: `config` is the current one. Update: the wanted one, ballot = current + 1.
+// A change of a partition's configuration. From the meta server, as a proposal: `config` is the
+// current one. To it, as an update: the wanted one, with ballot = current + 1.
 struct ConfigurationUpdateRequest {
   AppInfo info;
   PartitionConfiguration config;
   ConfigType type = ConfigType::kInvalid;
   Endpoint node;
-  Endpoint host_node;  // config sync: the asking node
+  // In a config sync: the asking node.
+  Endpoint host_node;
   std::optional<int32_t> meta_split_status;
   std::optional<HostPort> hp_node;
-  // Arion's, of an update by which a primary leaves its office: it may lack what a member holds
+  // Arion's, of an update by which a primary gives up its role: it may lack what a member holds
   // (pacifica/roll_call.h).
   std::optional<bool> holds_less;
   template <class S, class V>
@@ -95,6 +111,7 @@ struct ConfigurationUpdateRequest {
   }
   bool operator==(const ConfigurationUpdateRequest&) const = default;
 };
+// `config`: the configuration that holds now, accepted or not.
 struct ConfigurationUpdateResponse {
   ErrorCode err = ErrorCode::kOk;
   PartitionConfiguration config;
@@ -105,7 +122,9 @@ struct ConfigurationUpdateResponse {
   bool operator==(const ConfigurationUpdateResponse&) const = default;
 };
 
+// How far a replica is with a compaction on request.
 enum class ManualCompactStatus : int32_t { kIdle = 0, kQueuing = 1, kRunning = 2, kFinished = 3 };
+// What a server says of one replica.
 struct ReplicaInfo {
   PartitionId pid;
   Ballot ballot;
@@ -115,18 +134,22 @@ struct ReplicaInfo {
   Decree last_durable_decree;
   std::string app_type;
   std::string disk_tag;
-  std::optional<int32_t> manual_compact_status;  // a ManualCompactStatus
+  // A ManualCompactStatus.
+  std::optional<int32_t> manual_compact_status;
   // Arion's extensions (rpc/PROTOCOL.md 3.6; decisions 5 and 28).
   std::optional<int8_t> durability;
-  std::optional<bool> unclean;  // the last stop was not clean, or something was cut from the log
-  std::optional<bool> loading;  // found on disk, not serving yet
+  // The last stop was not clean, or something was cut from the log.
+  std::optional<bool> unclean;
+  // Found on disk, not serving yet.
+  std::optional<bool> loading;
   std::optional<Ballot> last_mutation_ballot;
   // How often it was shown, since it was opened, to lack what its group had committed.
   std::optional<int64_t> times_older;
-  // Nothing has shown since its process began that its disk is not older than it was; it has written
-  // nothing either.
+  // Nothing has shown since its process began that its disk is not older than it was. It has
+  // written nothing either.
   std::optional<bool> is_unproven;
-  std::optional<int64_t> table_version;  // of the table's description that it acts on
+  // Of the table's description that it acts on.
+  std::optional<int64_t> table_version;
   // A primary's, if it verified its copies: a ContentVerdictKind (verification_messages.h).
   std::optional<int32_t> content_verdict;
   template <class S, class V>
@@ -140,6 +163,7 @@ struct ReplicaInfo {
   }
   bool operator==(const ReplicaInfo&) const = default;
 };
+// Of Pegasus servers; not used.
 struct ReplicaServerInfo {
   std::map<std::string, std::string> geo_tags;
   int64_t total_capacity_mb = 0;
@@ -149,15 +173,18 @@ struct ReplicaServerInfo {
   }
   bool operator==(const ReplicaServerInfo&) const = default;
 };
+// The tag of the disk where the logs of all replicas lie.
 inline constexpr char kLogHomeTag[] = "log_home";
 
 // Arion's: what a server says of one of its disks, that of a data directory or of the log home.
 struct DiskReport {
   std::string tag;
-  int64_t total_bytes = 0, available_bytes = 0;  // 0: not known
-  int64_t available_bytes_min = 0;               // below it new writes are refused
+  // 0: not known.
+  int64_t total_bytes = 0, available_bytes = 0;
+  // Below this new writes are refused.
+  int64_t available_bytes_min = 0;
   bool takes_no_writes = false;
-  // Of what that is for want: a Want (env/file_system.h), none where it can't be written at all.
+  // What it wants for, as a Want (env/file_system.h). Absent where it can't be written at all.
   std::optional<int32_t> lacks;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -167,25 +194,31 @@ struct DiskReport {
   bool operator==(const DiskReport&) const = default;
 };
 
+// RPC_CM_CONFIG_SYNC: a replica server reports what it has, and asks what it should have.
 struct ConfigSyncRequest {
   Endpoint node;
   std::optional<std::vector<ReplicaInfo>> stored_replicas;
-  std::optional<ReplicaServerInfo> info;  // never sent; skipping it as unknown would do as well
+  // Never sent; skipping it as unknown would do as well.
+  std::optional<ReplicaServerInfo> info;
   std::optional<HostPort> hp_node;
-  // tags of configured disks that can't be read (decision 28)
+  // Tags of configured disks that can't be read (decision 28).
   std::optional<std::vector<std::string>> unreadable_disks;
-  // Arion's: in an older shared log, but in none of the data directories; are they needed?
+  // Arion's: replicas in an older shared log that are in none of the data directories: are they
+  // needed?
   std::optional<std::vector<PartitionId>> missing_replicas;
-  // tags; kLogHomeTag: where the logs of all disks lie
+  // Tags; kLogHomeTag: where the logs of all disks lie.
   std::optional<std::vector<std::string>> slow_disks;
-  // servers whose acknowledgements stay far slower than others'
+  // Servers whose acknowledgements stay far slower than others'.
   std::optional<std::vector<Endpoint>> slow_members;
-  // Arion's: the next_number of the last answer; 0: none gave one. Absent: the sender knows none.
+  // Arion's: the next_number of the last answer; 0: none gave one. Absent: the sender does not
+  // number.
   std::optional<int64_t> number;
-  // Arion's: how many replicas the limit of open files carries, and that limit. Absent: no word.
+  // Arion's: how many replicas the limit of open files carries, and that limit. Absent: nothing is
+  // said.
   std::optional<int64_t> replicas_max;
   std::optional<int64_t> open_files_max;
-  std::optional<std::vector<DiskReport>> disks;  // Arion's: all that can be read
+  // Arion's: all that can be read.
+  std::optional<std::vector<DiskReport>> disks;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.stored_replicas), v(3, s.info), v(4, s.hp_node),
@@ -195,13 +228,16 @@ struct ConfigSyncRequest {
   }
   bool operator==(const ConfigSyncRequest&) const = default;
 };
+// `partitions`: configurations of which the server is a member. `gc_replicas`: replicas it need not
+// keep.
 struct ConfigSyncResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<ConfigurationUpdateRequest> partitions;
   std::optional<std::vector<ReplicaInfo>> gc_replicas;
-  std::optional<std::vector<PartitionId>> unneeded_replicas;  // Arion's: of missing_replicas
-  // Arion's: what the next request must carry. kInvalidVersion: this one did not, nothing of it
-  // counts.
+  // Arion's: of missing_replicas.
+  std::optional<std::vector<PartitionId>> unneeded_replicas;
+  // Arion's: what the next request must carry. With kInvalidVersion: this request did not carry it,
+  // and nothing of it counts.
   std::optional<int64_t> next_number;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -211,8 +247,8 @@ struct ConfigSyncResponse {
   bool operator==(const ConfigSyncResponse&) const = default;
 };
 
-// Every Pegasus replica server sends it every 10 s, also when nothing is duplicated; Arion answers
-// kOk and an empty map.
+// RPC_CM_DUPLICATION_SYNC. Every Pegasus replica server sends it every 10 s, also when nothing is
+// duplicated; Arion answers kOk and an empty map.
 struct DuplicationConfirmEntry {
   int32_t dupid = 0;
   int64_t confirmed_decree = 0;
@@ -235,12 +271,14 @@ struct DuplicationSyncRequest {
   }
   bool operator==(const DuplicationSyncRequest&) const = default;
 };
+// A duplication, as a Pegasus meta server answers it.
 struct DuplicationEntry {
   int32_t dupid = 0;
   int32_t status = 0;
   std::string remote;
   int64_t create_ts = 0;
-  std::optional<std::map<int32_t, int64_t>> progress;  // partition -> confirmed decree
+  // Partition -> confirmed decree.
+  std::optional<std::map<int32_t, int64_t>> progress;
   std::optional<int32_t> fail_mode;
   std::optional<std::string> remote_app_name;
   std::optional<int32_t> remote_replica_count;
@@ -254,7 +292,7 @@ struct DuplicationEntry {
 };
 struct DuplicationSyncResponse {
   ErrorCode err = ErrorCode::kOk;
-  // table id -> duplication id -> entry
+  // Table id -> duplication id -> entry.
   std::map<int32_t, std::map<int32_t, DuplicationEntry>> dup_map;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -263,8 +301,8 @@ struct DuplicationSyncResponse {
   bool operator==(const DuplicationSyncResponse&) const = default;
 };
 
-// Arion's own: the meta server tells a server that has replicas of a table what the table is like
-// now, and repeats it until it is answered.
+// RPC_ARION_TABLE_CHANGED, Arion's own: the meta server tells a server that has replicas of a table
+// what the table is like now, and repeats it until it is answered.
 struct TableChangedRequest {
   AppInfo info;
   template <class S, class V>
@@ -282,20 +320,24 @@ struct TableChangedResponse {
   bool operator==(const TableChangedResponse&) const = default;
 };
 
+// RPC_CM_QUERY_PARTITION_CONFIG_BY_INDEX: clients ask where a table's partitions are.
 struct QueryConfigRequest {
   std::string app_name;
-  std::vector<int32_t> partition_indices;  // empty = all
+  // Empty: all.
+  std::vector<int32_t> partition_indices;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.app_name), v(2, s.partition_indices);
   }
   bool operator==(const QueryConfigRequest&) const = default;
 };
+// The answer. With kForwardToOthers the leader is the primary of its only partition.
 struct QueryConfigResponse {
   ErrorCode err = ErrorCode::kOk;
   int32_t app_id = 0;
   int32_t partition_count = 0;
-  bool is_stateful = false;  // true exactly when err is kOk
+  // True exactly when err is kOk.
+  bool is_stateful = false;
   std::vector<PartitionConfiguration> partitions;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -304,9 +346,11 @@ struct QueryConfigResponse {
   bool operator==(const QueryConfigResponse&) const = default;
 };
 
+// What a new table is to be like.
 struct CreateAppOptions {
   int32_t partition_count = 0;
   int32_t replica_count = 0;
+  // A table of this name that is just like this one (type, counts, environments) is no error.
   bool success_if_exist = false;
   std::string app_type;
   bool is_stateful = false;
@@ -320,6 +364,7 @@ struct CreateAppOptions {
   }
   bool operator==(const CreateAppOptions&) const = default;
 };
+// RPC_CM_CREATE_APP.
 struct CreateAppRequest {
   std::string app_name;
   CreateAppOptions options;
@@ -338,8 +383,10 @@ struct CreateAppResponse {
   }
   bool operator==(const CreateAppResponse&) const = default;
 };
+// How a table is dropped.
 struct DropAppOptions {
   bool success_if_not_exist = false;
+  // How long its data are kept for a recall. Absent: as the meta server is configured.
   std::optional<int64_t> reserve_seconds;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -347,6 +394,7 @@ struct DropAppOptions {
   }
   bool operator==(const DropAppOptions&) const = default;
 };
+// RPC_CM_DROP_APP.
 struct DropAppRequest {
   std::string app_name;
   DropAppOptions options;
@@ -364,8 +412,10 @@ struct DropAppResponse {
   }
   bool operator==(const DropAppResponse&) const = default;
 };
+// RPC_CM_LIST_APPS.
 struct ListAppsRequest {
-  AppStatus status = AppStatus::kInvalid;  // kInvalid = all
+  // kInvalid: all.
+  AppStatus status = AppStatus::kInvalid;
   std::optional<std::string> app_name_pattern;
   std::optional<int32_t> match_type;
   template <class S, class V>
@@ -384,6 +434,7 @@ struct ListAppsResponse {
   }
   bool operator==(const ListAppsResponse&) const = default;
 };
+// Whether the meta server counts a server as alive.
 enum class NodeStatus : int32_t { kInvalid = 0, kAlive = 1, kUnalive = 2 };
 struct NodeInfo {
   NodeStatus status = NodeStatus::kInvalid;
@@ -395,8 +446,10 @@ struct NodeInfo {
   }
   bool operator==(const NodeInfo&) const = default;
 };
+// RPC_CM_LIST_NODES.
 struct ListNodesRequest {
-  NodeStatus status = NodeStatus::kInvalid;  // kInvalid = all
+  // kInvalid: all.
+  NodeStatus status = NodeStatus::kInvalid;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.status);
@@ -412,16 +465,19 @@ struct ListNodesResponse {
   }
   bool operator==(const ListNodesResponse&) const = default;
 };
+// RPC_CM_CLUSTER_INFO.
 struct ClusterInfoRequest {
   template <class S, class V>
   static void Fields(S&, V&) {}
   bool operator==(const ClusterInfoRequest&) const = default;
 };
+// Pairs of texts, for people.
 struct ClusterInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<std::string> keys;
   std::vector<std::string> values;
-  std::optional<int64_t> arion_caps;  // a kCaps...; absent: an older version's (Pegasus')
+  // Bits kCaps...; absent: an older version's (Pegasus') meta server.
+  std::optional<int64_t> arion_caps;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.keys), v(3, s.values), v(1000, s.arion_caps);

@@ -1,4 +1,8 @@
-// What the members of a partition say to each other (rpc/PROTOCOL.md 8).
+// What the members of a partition say to each other (rpc/PROTOCOL.md 8). The protocol itself:
+// pacifica/PROTOCOL.md.
+//
+// Shapes    Fields that only Arion knows have ids from 1000 on (rpc/PROTOCOL.md 3.6); Pegasus
+//           passes them over.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -7,6 +11,7 @@
 
 namespace arion {
 
+// RPC codes.
 inline constexpr char kRpcPrepare[] = "RPC_PREPARE";
 inline constexpr char kRpcGroupCheck[] = "RPC_GROUP_CHECK";
 inline constexpr char kRpcLearn[] = "RPC_LEARN";
@@ -16,6 +21,7 @@ inline constexpr char kRpcRemoveReplica[] = "RPC_REMOVE_REPLICA";
 inline constexpr char kRpcGetFileSize[] = "RPC_NFS_GET_FILE_SIZE";
 inline constexpr char kRpcCopyFile[] = "RPC_NFS_COPY";
 
+// How far a learner is.
 enum class LearnerStatus : int32_t {
   kInvalid = 0,
   kWithoutPrepare = 1,
@@ -24,20 +30,28 @@ enum class LearnerStatus : int32_t {
   kSucceeded = 4,
   kFailed = 5,
 };
+// Where the primary took its answer from: its prepare list, a checkpoint, its log.
 enum class LearnType : int32_t { kInvalid = 0, kCache = 1, kApp = 2, kLog = 3 };
+// What the disk of a replica is good for.
 enum class DiskStatus : int32_t { kNormal = 0, kSpaceInsufficient = 1, kIoError = 2 };
 
+// What the receiver of a message is in its partition.
 struct ReplicaConfiguration {
   PartitionId pid;
   Ballot ballot;
   Endpoint primary;
-  PartitionStatus status = PartitionStatus::kInvalid;  // the receiver's role
-  int64_t learner_signature = 0;                       // 0 = none
+  // The receiver's role.
+  PartitionStatus status = PartitionStatus::kInvalid;
+  // Names a learner's session; 0: none.
+  int64_t learner_signature = 0;
+  // Of splits in Pegasus; Arion leaves both false.
   bool pop_all = false;
   bool split_sync_to_child = false;
   std::optional<HostPort> hp_primary;
-  std::optional<int64_t> arion_caps;  // Arion's extension (rpc/PROTOCOL.md 3.6)
-  // Arion's: of the last decree that this message calls committed; absent: the sender can't tell.
+  // Arion's extension (rpc/PROTOCOL.md 3.6).
+  std::optional<int64_t> arion_caps;
+  // Arion's: the ballot of the last decree that this message calls committed. Absent: the sender
+  // can't tell.
   std::optional<Ballot> committed_ballot;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -49,13 +63,14 @@ struct ReplicaConfiguration {
   bool operator==(const ReplicaConfiguration&) const = default;
 };
 
-// RPC_PREPARE's body: gpid wrapped, configuration wrapped, raw mutation.
+// RPC_PREPARE. Its body has three parts: gpid wrapped, configuration wrapped, raw mutation.
 struct PrepareRequest {
   PartitionId pid;
   ReplicaConfiguration config;
   MutationPtr mutation;
 };
 
+// A member's answer to a prepare: kOk once the mutation is in its log.
 struct PrepareAck {
   PartitionId pid;
   ErrorCode err = ErrorCode::kOk;
@@ -63,12 +78,13 @@ struct PrepareAck {
   Decree decree;
   Decree last_committed_decree_in_app;
   Decree last_committed_decree_in_prepare_list;
-  std::optional<int64_t> receive_timestamp;   // ns
-  std::optional<int64_t> response_timestamp;  // ns
-  // Arion's extensions (rpc/PROTOCOL.md 3.6).
-  // a Durability: where the mutation was when this ack was sent
+  // Nanoseconds, as response_timestamp.
+  std::optional<int64_t> receive_timestamp;
+  std::optional<int64_t> response_timestamp;
+  // Arion's: a Durability, where the mutation was when this ack was sent.
   std::optional<int8_t> durability;
-  std::optional<Decree> synced_decree;  // everything up to here is on stable storage
+  // Arion's: everything up to here is on stable storage.
+  std::optional<Decree> synced_decree;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.err), v(3, s.ballot), v(4, s.decree), v(5, s.last_committed_decree_in_app);
@@ -79,17 +95,21 @@ struct PrepareAck {
   bool operator==(const PrepareAck&) const = default;
 };
 
-// RPC_GROUP_CHECK and RPC_LEARN_ADD_LEARNER.
+// RPC_GROUP_CHECK, a primary's periodic word to its members, and RPC_LEARN_ADD_LEARNER, which makes
+// a learner.
 struct GroupCheckRequest {
   AppInfo app;
-  Endpoint node;  // receiver
+  // The receiver.
+  Endpoint node;
   ReplicaConfiguration config;
   Decree last_committed_decree;
-  std::optional<int64_t> confirmed_decree;  // -1: no duplication; a learner is not told
+  // -1: no duplication. A learner is not told.
+  std::optional<int64_t> confirmed_decree;
   std::optional<PartitionId> child_gpid;
   std::optional<int32_t> meta_split_status;
   std::optional<HostPort> hp_node;
-  // Arion's: of a primary whose term has begun; who holds that much lacks nothing of before.
+  // Arion's: of a primary whose term has begun. A member that holds that much lacks nothing from
+  // before the term.
   std::optional<Decree> last_prepared_decree;
   // Arion's: in a question of the roll call, in place of last_committed_decree, which an older version
   // commits up to, whatever it holds.
@@ -105,7 +125,7 @@ struct GroupCheckRequest {
   bool operator==(const GroupCheckRequest&) const = default;
 };
 
-// Also the argument of RPC_LEARN_COMPLETION_NOTIFY.
+// The answer; also the argument of RPC_LEARN_COMPLETION_NOTIFY.
 struct GroupCheckResponse {
   PartitionId pid;
   ErrorCode err = ErrorCode::kOk;
@@ -113,7 +133,8 @@ struct GroupCheckResponse {
   Decree last_committed_decree_in_prepare_list;
   LearnerStatus learner_status = LearnerStatus::kInvalid;
   int64_t learner_signature = 0;
-  Endpoint node;  // responder
+  // The responder.
+  Endpoint node;
   std::optional<bool> is_split_stopped;
   DiskStatus disk_status = DiskStatus::kNormal;
   std::optional<HostPort> hp_node;
@@ -131,6 +152,7 @@ struct GroupCheckResponse {
   bool operator==(const GroupCheckResponse&) const = default;
 };
 
+// RPC_LEARN: a learner asks its primary for what it lacks.
 struct LearnRequest {
   PartitionId pid;
   Endpoint learner;
@@ -138,9 +160,11 @@ struct LearnRequest {
   Decree last_committed_decree_in_app;
   Decree last_committed_decree_in_prepare_list;
   Blob app_specific_learn_request;
-  std::optional<int64_t> max_gced_decree;  // 0: log complete, -1: no log
+  // 0: its log is complete; -1: it has no log.
+  std::optional<int64_t> max_gced_decree;
   std::optional<HostPort> hp_learner;
-  std::optional<int32_t> checksum_type;  // generation 26 only
+  // Generation 26 only.
+  std::optional<int32_t> checksum_type;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.pid), v(2, s.learner), v(3, s.signature), v(4, s.last_committed_decree_in_app);
@@ -151,14 +175,17 @@ struct LearnRequest {
   bool operator==(const LearnRequest&) const = default;
 };
 
+// What a learner gets.
 struct LearnState {
   int64_t from_decree_excluded = 0;
   Decree to_decree_included;
-  Blob meta;                       // LT_CACHE, LT_LOG: raw mutations back to back
-  std::vector<std::string> files;  // relative to base_local_dir
+  // LT_CACHE, LT_LOG: raw mutations back to back.
+  Blob meta;
+  // Relative to base_local_dir; to be copied (RPC_NFS_COPY).
+  std::vector<std::string> files;
   std::optional<Decree> learn_start_decree;
   std::optional<std::vector<int64_t>> file_sizes;
-  // crc32c, 8 hex digits, between Arion servers
+  // crc32c, 8 hex digits, between Arion servers.
   std::optional<std::vector<std::string>> file_checksums;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -168,11 +195,13 @@ struct LearnState {
   bool operator==(const LearnState&) const = default;
 };
 
+// The primary's answer.
 struct LearnResponse {
   ErrorCode err = ErrorCode::kOk;
   ReplicaConfiguration config;
   Decree last_committed_decree;
-  Decree prepare_start_decree;  // -1: not decided
+  // From here on the learner gets prepares; -1: not decided.
+  Decree prepare_start_decree;
   LearnType type = LearnType::kInvalid;
   LearnState state;
   Endpoint learnee;
@@ -180,7 +209,7 @@ struct LearnResponse {
   std::optional<std::string> replica_disk_tag;
   std::optional<HostPort> hp_learnee;
   // Arion's, with kCache: all from prepare_start_decree on is prepared after this answer. An older
-  // version's primary does so after the first one of a session only.
+  // version's primary does so after the first answer of a session only.
   std::optional<bool> prepares_all_after;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -192,6 +221,7 @@ struct LearnResponse {
   bool operator==(const LearnResponse&) const = default;
 };
 
+// The answer to RPC_LEARN_COMPLETION_NOTIFY.
 struct LearnNotifyResponse {
   PartitionId pid;
   ErrorCode err = ErrorCode::kOk;
@@ -203,6 +233,7 @@ struct LearnNotifyResponse {
   bool operator==(const LearnNotifyResponse&) const = default;
 };
 
+// RPC_NFS_GET_FILE_SIZE: asks for the sizes of files to copy.
 struct GetFileSizeRequest {
   Endpoint source;
   std::string dst_dir;
@@ -221,7 +252,8 @@ struct GetFileSizeRequest {
   bool operator==(const GetFileSizeRequest&) const = default;
 };
 struct GetFileSizeResponse {
-  int32_t error = 0;  // position in the error list
+  // The position in the error list (base/error_code.h).
+  int32_t error = 0;
   std::vector<std::string> file_list;
   std::vector<int64_t> size_list;
   template <class S, class V>
@@ -230,6 +262,7 @@ struct GetFileSizeResponse {
   }
   bool operator==(const GetFileSizeResponse&) const = default;
 };
+// RPC_NFS_COPY: asks for a piece of a file.
 struct CopyRequest {
   Endpoint source;
   std::string source_dir;
@@ -255,7 +288,8 @@ struct CopyResponse {
   Blob file_content;
   int64_t offset = 0;
   int32_t size = 0;
-  std::optional<int32_t> crc32c;  // of file_content; Arion's extension
+  // Of file_content; Arion's extension.
+  std::optional<int32_t> crc32c;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.error), v(2, s.file_content), v(3, s.offset), v(4, s.size), v(1001, s.crc32c);

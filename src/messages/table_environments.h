@@ -1,5 +1,5 @@
-// Table environments (rpc/PROTOCOL.md 7.3): the keys that act here, and how their values are
-// read. The meta server refuses what doesn't parse, replicas act on what does. Pure.
+// Table environments (rpc/PROTOCOL.md 7.3): the keys that act here, and how their values are read.
+// The meta server refuses what doesn't parse, replicas act on what does. Pure.
 //
 // Errors    InvalidArgument with what was expected; for a person.
 // SPDX-License-Identifier: Apache-2.0
@@ -16,6 +16,7 @@
 
 namespace arion {
 
+// Keys. data_api/table_settings.h and data_api/compaction_wishes.h say what they do.
 inline constexpr char kEnvDefaultTtl[] = "default_ttl";
 inline constexpr char kEnvValidatePartitionHash[] = "replica.split.validate_partition_hash";
 inline constexpr char kEnvIterationTime[] = "replica.rocksdb_iteration_threshold_time_ms";
@@ -26,9 +27,11 @@ inline constexpr char kEnvWriteThrottlingBySize[] = "replica.write_throttling_by
 inline constexpr char kEnvReadThrottling[] = "replica.read_throttling";
 inline constexpr char kEnvReadThrottlingBySize[] = "replica.read_throttling_by_size";
 inline constexpr char kEnvBackupThrottling[] = "replica.backup_request_throttling";
-// Arion's own: bytes of data one replica may have on its disk; beyond, writes but removes are refused.
+// Arion's own: bytes of data one replica may have on its disk. Beyond it writes except removes are
+// refused.
 inline constexpr char kEnvDiskQuota[] = "replica.disk_quota";
-inline constexpr char kEnvBusinessInfo[] = "business.info";  // a remark, for people
+// A remark, for people.
+inline constexpr char kEnvBusinessInfo[] = "business.info";
 inline constexpr char kEnvCompactDisabled[] = "manual_compact.disabled";
 inline constexpr char kEnvCompactRunningMax[] = "manual_compact.max_concurrent_running_count";
 inline constexpr char kEnvCompactOnce[] = "manual_compact.once.trigger_time";
@@ -40,9 +43,11 @@ inline constexpr char kEnvCompactDailyLevel[] = "manual_compact.periodic.target_
 inline constexpr char kEnvCompactDailyBottommost[] =
     "manual_compact.periodic.bottommost_level_compaction";
 
-// Of a whole table, each second; 0: no such limit.
+// Limits of a whole table, each second; 0: no such limit.
 struct ThrottleRule {
   uint64_t delay_above = 0;
+  // How long a request above `delay_above` waits, and one above `reject_above` before it is
+  // refused.
   absl::Duration delay;
   uint64_t reject_above = 0;
   absl::Duration reject_delay;
@@ -56,10 +61,13 @@ absl::StatusOr<uint64_t> ParseReadBytesLimit(std::string_view text);
 // "500M", "20G", a number of bytes; 0: no quota.
 absl::StatusOr<uint64_t> ParseDiskQuota(std::string_view text);
 
+// Which requests of clients are refused, and how.
 struct DenyRule {
   enum class How : uint8_t {
-    kSilently,      // "timeout": no answer
-    kInvalidState,  // "reconfig": clients ask for the configuration again
+    // "timeout": no answer.
+    kSilently,
+    // "reconfig": clients ask for the configuration again.
+    kInvalidState,
   };
   How how = How::kSilently;
   bool reads = false;
@@ -76,15 +84,17 @@ absl::StatusOr<bool> ParseBottommost(std::string_view text);
 // -1, or a level from 1 on.
 absl::StatusOr<int64_t> ParseTargetLevel(std::string_view text);
 
+// An integer, first <= result <= last.
 absl::StatusOr<int64_t> ParseWithin(std::string_view text, int64_t first, int64_t last);
+// "true" or "false".
 absl::StatusOr<bool> ParseBool(std::string_view text);
 
-// Whether a value may be given to a key. InvalidArgument: it takes other values, and which.
-// Unimplemented: Pegasus acts on that key, Arion does not. NotFound: nobody knows it.
+// OK: the value may be given to the key. InvalidArgument: the key takes other values, and which.
+// Unimplemented: Pegasus acts on that key, Arion does not. NotFound: the key is not known.
 absl::Status CheckTableEnvironment(std::string_view key, std::string_view value);
 // All keys that act, in their order.
 std::vector<std::string_view> ActingTableEnvironments();
-// A value each of them takes, for completion and usage texts.
+// A value that the key takes, for completion and usage texts.
 std::string_view ExampleOf(std::string_view key);
 
 }  // namespace arion

@@ -1,5 +1,6 @@
-// What tools, recovering meta servers and secured clients ask of any server
-// (rpc/PROTOCOL.md 9 and 2.7). SPDX-License-Identifier: Apache-2.0
+// What tools, recovering meta servers and secured clients ask of any server (rpc/PROTOCOL.md 9 and
+// 2.7).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>
@@ -8,7 +9,8 @@
 
 namespace arion {
 
-inline constexpr char kRpcCommand[] = "RPC_CLI_CLI_CALL";  // answer: a bare string
+// RPC codes. The answer to this one is a bare string.
+inline constexpr char kRpcCommand[] = "RPC_CLI_CLI_CALL";
 inline constexpr char kRpcNegotiation[] = "RPC_NEGOTIATION";
 inline constexpr char kRpcQueryAppInfo[] = "RPC_QUERY_APP_INFO";
 inline constexpr char kRpcQueryReplicaInfo[] = "RPC_QUERY_REPLICA_INFO";
@@ -27,6 +29,7 @@ struct CommandRequest {
   bool operator==(const CommandRequest&) const = default;
 };
 
+// Steps of authentication in Pegasus.
 enum class NegotiationStatus : int32_t {
   kInvalid = 0,
   kListMechanisms = 1,
@@ -40,6 +43,7 @@ enum class NegotiationStatus : int32_t {
   kAuthDisabled = 9,
   kAuthFailed = 10,
 };
+// RPC_NEGOTIATION: a secured client's first message. Arion answers kAuthDisabled.
 struct NegotiationRequest {
   NegotiationStatus status = NegotiationStatus::kInvalid;
   Blob msg;
@@ -59,6 +63,7 @@ struct NegotiationResponse {
   bool operator==(const NegotiationResponse&) const = default;
 };
 
+// RPC_QUERY_PN_DECREE: asks for the last decree of a replica.
 struct QueryDecreeRequest {
   PartitionId pid;
   Endpoint node;
@@ -78,6 +83,7 @@ struct QueryDecreeResponse {
   }
   bool operator==(const QueryDecreeResponse&) const = default;
 };
+// RPC_QUERY_REPLICA_INFO: a recovering meta server asks for all replicas of a server.
 struct QueryReplicaInfoRequest {
   Endpoint node;
   std::optional<HostPort> hp_node;
@@ -90,7 +96,7 @@ struct QueryReplicaInfoRequest {
 struct QueryReplicaInfoResponse {
   ErrorCode err = ErrorCode::kOk;
   std::vector<ReplicaInfo> replicas;
-  // Arion's extension: tags of configured disks that can't be read (decision 28)
+  // Arion's extension: tags of configured disks that can't be read (decision 28).
   std::optional<std::vector<std::string>> unreadable_disks;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -98,6 +104,7 @@ struct QueryReplicaInfoResponse {
   }
   bool operator==(const QueryReplicaInfoResponse&) const = default;
 };
+// RPC_QUERY_APP_INFO: a recovering meta server asks for the tables a server has replicas of.
 struct QueryAppInfoRequest {
   Endpoint meta_server;
   std::optional<HostPort> hp_meta_server;
@@ -117,9 +124,11 @@ struct QueryAppInfoResponse {
   bool operator==(const QueryAppInfoResponse&) const = default;
 };
 
+// RPC_QUERY_DISK_INFO: asks for a server's disks and the replicas on them.
 struct QueryDiskInfoRequest {
   Endpoint node;
-  std::string app_name;  // empty = all tables
+  // Empty: all tables.
+  std::string app_name;
   std::optional<HostPort> hp_node;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -127,12 +136,14 @@ struct QueryDiskInfoRequest {
   }
   bool operator==(const QueryDiskInfoRequest&) const = default;
 };
+// One data directory.
 struct DiskInfo {
   std::string tag;
   std::string full_dir;
   int64_t disk_capacity_mb = 0;
   int64_t disk_available_mb = 0;
-  std::map<int32_t, std::set<PartitionId>> holding_primary_replicas;  // by table
+  // By table.
+  std::map<int32_t, std::set<PartitionId>> holding_primary_replicas;
   std::map<int32_t, std::set<PartitionId>> holding_secondary_replicas;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -153,8 +164,10 @@ struct QueryDiskInfoResponse {
   bool operator==(const QueryDiskInfoResponse&) const = default;
 };
 
+// Whether keys are sought that are read, or written.
 enum class HotkeyType : int32_t { kRead = 0, kWrite = 1 };
 enum class DetectAction : int32_t { kStart = 0, kStop = 1, kQuery = 2 };
+// RPC_DETECT_HOTKEY (stats/hot_key_search.h).
 struct DetectHotkeyRequest {
   HotkeyType type = HotkeyType::kRead;
   DetectAction action = DetectAction::kStart;
@@ -168,7 +181,8 @@ struct DetectHotkeyRequest {
 struct DetectHotkeyResponse {
   ErrorCode err = ErrorCode::kOk;
   std::optional<std::string> err_hint;
-  std::optional<std::string> hotkey_result;  // escaped
+  // Escaped.
+  std::optional<std::string> hotkey_result;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.err), v(2, s.err_hint), v(3, s.hotkey_result);

@@ -13,27 +13,37 @@
 
 namespace arion {
 
-inline constexpr char kRpcCountContent[] = "RPC_ARION_COUNT_CONTENT";      // primary to members
-inline constexpr char kRpcVerifyReplicas[] = "RPC_ARION_VERIFY_REPLICAS";  // tools to primaries
+// From a primary to its members.
+inline constexpr char kRpcCountContent[] = "RPC_ARION_COUNT_CONTENT";
+// From tools to primaries.
+inline constexpr char kRpcVerifyReplicas[] = "RPC_ARION_VERIFY_REPLICAS";
 
 // How far a member's count of its content is.
 enum class CountState : int32_t {
   kInvalid = 0,
-  kWaiting = 1,  // for the decree
+  // For the decree.
+  kWaiting = 1,
   kCounting = 2,
   kDone = 3,
-  kMissed = 4,   // it has applied more already
-  kRefused = 5,  // `why` says what hinders it
-  kSettled = 6,  // it has heard the verdict
+  // It has applied more already.
+  kMissed = 4,
+  // `why` says what hinders it.
+  kRefused = 5,
+  // It has heard the verdict.
+  kSettled = 6,
 };
+// What comes of the counts (verification/content_verdict.h).
 enum class ContentVerdictKind : int32_t {
-  kUnverified = 0,  // not all of them were counted
+  // Not all of them were counted.
+  kUnverified = 0,
   kEqual = 1,
-  kMajority = 2,   // most agree; the others set themselves aside
-  kUndecided = 3,  // some differ, and no majority says which is right
+  // Most agree; the others set themselves aside.
+  kMajority = 2,
+  // Some differ, and no majority says which is right.
+  kUndecided = 3,
 };
 
-// Keys from `first` on, up to the next one's.
+// The records with keys from `first` on, up to the next range's first, exclusive.
 struct KeyRangeSum {
   std::string first;
   int64_t records = 0;
@@ -51,12 +61,15 @@ struct CountContentRequest {
   Ballot ballot;
   Endpoint primary;
   int64_t run = 0;
-  Decree decree;    // what is counted is the content at it
-  int64_t now = 0;  // seconds since 2016, by the primary's clock
+  // What is counted is the content at this decree.
+  Decree decree;
+  // Seconds since 2016, by the primary's clock.
+  int64_t now = 0;
   // Seconds: what expires so soon after `now` is left out, and a count takes no longer.
   int64_t margin = 0;
   std::optional<ContentVerdictKind> verdict;
-  std::optional<int64_t> records;  // what most have; of kEqual and kMajority
+  // What most have; of kEqual and kMajority.
+  std::optional<int64_t> records;
   std::optional<int64_t> sum;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -65,16 +78,21 @@ struct CountContentRequest {
   }
   bool operator==(const CountContentRequest&) const = default;
 };
+// How far the count is.
 struct CountContentResponse {
   ErrorCode err = ErrorCode::kOk;
   CountState state = CountState::kInvalid;
-  std::string why;       // of kRefused
-  int64_t bytes = 0;     // counted so far
-  int64_t of_bytes = 0;  // about so many there are
+  // Of kRefused.
+  std::string why;
+  // Counted so far.
+  int64_t bytes = 0;
+  // About how many there are.
+  int64_t of_bytes = 0;
   // Of kDone.
   int64_t records = 0;
   int64_t sum = 0;
-  int64_t left_out = 0;  // records that may differ without a fault
+  // Records that may differ without a fault.
+  int64_t left_out = 0;
   std::optional<std::vector<KeyRangeSum>> ranges;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -84,7 +102,9 @@ struct CountContentResponse {
   bool operator==(const CountContentResponse&) const = default;
 };
 
+// Whether to begin one, or only to ask for the last one.
 enum class VerifyAction : int32_t { kStart = 0, kQuery = 1 };
+// RPC_ARION_VERIFY_REPLICAS.
 struct VerifyReplicasRequest {
   PartitionId pid;
   VerifyAction action = VerifyAction::kQuery;
@@ -97,41 +117,54 @@ struct VerifyReplicasRequest {
 // What one member's copy is like.
 struct VerifiedMember {
   Endpoint node;
-  std::string problem;  // why it was not counted; empty: it was
+  // Why it was not counted; empty: it was.
+  std::string problem;
   int64_t records = 0;
   int64_t sum = 0;
   int64_t left_out = 0;
-  bool differs = false;  // from most of them
+  // From most of them.
+  bool differs = false;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.node), v(2, s.problem), v(3, s.records), v(4, s.sum), v(5, s.left_out), v(6, s.differs);
   }
   bool operator==(const VerifiedMember&) const = default;
 };
+// Where copies differ.
 struct DifferingRange {
-  std::string first;             // raw keys; "": from the first
-  std::string end;               // the first one behind it; "": to the last
-  std::vector<int64_t> records;  // by member
+  // Raw keys; empty: from the first one.
+  std::string first;
+  // The first key behind the range; empty: to the last one.
+  std::string end;
+  // By member.
+  std::vector<int64_t> records;
   template <class S, class V>
   static void Fields(S& s, V& v) {
     v(1, s.first), v(2, s.end), v(3, s.records);
   }
   bool operator==(const DifferingRange&) const = default;
 };
+// Of the last verification of a partition.
 enum class VerificationState : int32_t { kNever = 0, kRunning = 1, kDone = 2 };
+// The state of a verification and the result of the last one.
 struct VerifyReplicasResponse {
   ErrorCode err = ErrorCode::kOk;
-  std::string hint;  // of an error
+  // Of an error.
+  std::string hint;
   VerificationState state = VerificationState::kNever;
-  int32_t percent = 0;  // while it runs
-  // Of the last one that is done.
+  // While it runs.
+  int32_t percent = 0;
+  // From here on: of the last one that is done.
   int64_t run = 0;
-  int64_t ended_ms = 0;  // since 1970
+  // Since 1970.
+  int64_t ended_ms = 0;
   Decree decree;
   ContentVerdictKind verdict = ContentVerdictKind::kUnverified;
-  std::string why;  // of kUnverified
+  // Of kUnverified.
+  std::string why;
   std::vector<VerifiedMember> members;
-  std::vector<DifferingRange> ranges;  // the first few
+  // The first few; ranges_differing says how many there are.
+  std::vector<DifferingRange> ranges;
   int64_t ranges_differing = 0;
   template <class S, class V>
   static void Fields(S& s, V& v) {
