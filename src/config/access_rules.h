@@ -13,17 +13,21 @@
 
 namespace arion {
 
+// IPv4 addresses from `first` to `last`, both inclusive.
 struct AddressRange {
   uint32_t first = 0;
   uint32_t last = 0;
   bool Contains(uint32_t ip) const { return ip >= first && ip <= last; }
 };
-// "10.1.0.0/16, 127.0.0.1": commas between.
+// Reads "10.1.0.0/16, 127.0.0.1": with commas between.
 absl::StatusOr<std::vector<AddressRange>> ParseAddressRanges(std::string_view text);
 
+// What admin/access_control.h goes by.
 struct AccessRules {
-  std::vector<AddressRange> admin_addresses;  // empty: from everywhere
-  std::string admin_token;                    // empty: none is asked for
+  // Empty: from everywhere.
+  std::vector<AddressRange> admin_addresses;
+  // Empty: none is asked for.
+  std::string admin_token;
 };
 
 }  // namespace arion

@@ -1,4 +1,5 @@
-// What each of our keys of a configuration file does (config/older_config_rules.h: older versions').
+// What each of our keys of a configuration file does (config/older_config_rules.h: older
+// versions').
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,7 +16,7 @@
 
 namespace arion {
 
-// What is read before it can be put together.
+// A ServerConfig in the making, and what is read before it can be put together.
 struct Draft {
   ServerConfig config;
   std::optional<uint16_t> older_port;
@@ -23,13 +24,17 @@ struct Draft {
   // Older versions keep log files in reserve only when both are set.
   std::optional<uint64_t> older_reserve_bytes;
   std::optional<int64_t> older_reserve_seconds;
-  std::string older_no_disks_origin;  // "file:line" of an empty list of data directories
-  std::vector<std::string> older_shared_log_homes;  // <home>/replica/slog
+  // "file:line" of an empty list of data directories.
+  std::string older_no_disks_origin;
+  // <home>/replica/slog
+  std::vector<std::string> older_shared_log_homes;
 };
 
 // The origin of what is changed while the server runs.
 inline constexpr char kInOperation[] = "a change in operation";
 
+// Takes one value over into the draft. InvalidArgument: what is wrong; what to write. `origin`:
+// where the value was set, for messages.
 using Apply = absl::Status (*)(Draft& draft, std::string_view value, const std::string& origin);
 
 // One of our keys.
@@ -38,7 +43,7 @@ struct Rule {
   Apply apply;
 };
 
-// All of them, by section.
+// All of our keys, by section.
 const std::vector<Rule>& Rules();
 absl::Span<const Rule> ServerRules();   // of [arion.server]
 absl::Span<const Rule> MetaRules();     // of [arion.meta]
@@ -51,6 +56,7 @@ std::vector<std::string_view> FormerNames();
 
 // ---- of keys that older versions have in the same shape ----
 
+// Bounds of values.
 constexpr int64_t kReplicaCountMax = 15;
 constexpr int64_t kWriteBytesMin = 1024, kWriteBytesMax = 256 << 20;
 
@@ -60,6 +66,7 @@ absl::Status SetDisks(Draft& draft, std::string_view value, const std::string& o
 absl::Status SetMetaDataDirectory(Draft& draft, std::string_view value, const std::string& origin);
 absl::Status SetRecovery(Draft& draft, std::string_view value, const std::string& origin);
 absl::Status SetFunctionLevel(Draft& draft, std::string_view value, const std::string& origin);
-void SetMinReplicaCount(Draft& draft, int64_t number);  // 0: a majority
+// 0: a majority.
+void SetMinReplicaCount(Draft& draft, int64_t number);
 
 }  // namespace arion

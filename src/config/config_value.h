@@ -1,5 +1,8 @@
-// One configuration value, from text. Errors: InvalidArgument that says what is wrong and, after ";
-// ", what to write. SPDX-License-Identifier: Apache-2.0
+// One configuration value, from text.
+//
+// Errors    InvalidArgument that says what is wrong and, after "; ", what to write.
+// Threads   Pure, but for ParseAddress and ParseListenAddress, which wait for the network.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -16,17 +19,21 @@
 
 namespace arion {
 
+// first <= result <= last.
 absl::StatusOr<int64_t> ParseInteger(std::string_view text, int64_t first, int64_t last);
-absl::StatusOr<bool> ParseSwitch(std::string_view text);              // true, false
-absl::StatusOr<absl::Duration> ParseInterval(std::string_view text);  // "9s", "500ms"; positive
-absl::StatusOr<uint64_t> ParseSize(std::string_view text);            // "32 MiB", "512K", "1048576"
+// true, false.
+absl::StatusOr<bool> ParseSwitch(std::string_view text);
+// "9s", "500ms"; positive.
+absl::StatusOr<absl::Duration> ParseInterval(std::string_view text);
+// Bytes: "32 MiB", "512K", "1048576".
+absl::StatusOr<uint64_t> ParseSize(std::string_view text);
 // With commas between; names are not looked up.
 absl::StatusOr<std::vector<NamedAddress>> ParseNamedAddresses(std::string_view text);
 // Looked up. Unavailable: a name that may have an address later.
 absl::StatusOr<Endpoint> ParseAddress(std::string_view text);
-// The same; "0.0.0.0:34601", every address of this machine, as well.
+// The same; "0.0.0.0:34601", every address of this machine, is allowed too.
 absl::StatusOr<Endpoint> ParseListenAddress(std::string_view text);
-absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(
-    std::string_view text);  // "tag:path,..."
+// "tag:path,..."
+absl::StatusOr<std::vector<std::pair<std::string, std::string>>> ParseDisks(std::string_view text);
 
 }  // namespace arion

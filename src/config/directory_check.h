@@ -1,5 +1,8 @@
 // CheckDirectory: is a configured directory there and ours to write? Asked before anything is
-// started. SPDX-License-Identifier: Apache-2.0
+// started.
+//
+// Threads   They wait for the disk.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>

@@ -16,22 +16,26 @@
 
 namespace arion {
 
+// One key.
 struct IniEntry {
   std::string section;
   std::string key;
   std::string value;
+  // From 1.
   int line = 0;
 };
 
+// All entries of one file, as they stand there: a key may be there twice.
 class IniFile {
  public:
   // `name` is what messages call the file.
   static absl::StatusOr<IniFile> Parse(std::string_view content, std::string_view name);
-  // Reads `path`. NotFound, PermissionDenied: with the path and what to do.
+  // Reads and parses `path`. NotFound, PermissionDenied: with the path and what to do.
   static absl::StatusOr<IniFile> Load(const std::string& path);
 
   const std::string& name() const { return name_; }
-  const std::vector<IniEntry>& entries() const { return entries_; }  // in file order
+  // In the order of the file.
+  const std::vector<IniEntry>& entries() const { return entries_; }
 
  private:
   std::string name_;

@@ -20,26 +20,33 @@
 
 namespace arion {
 
+// One for a server program; remote commands and pages change it.
 class LiveSettings {
  public:
-  // Of one key; `value` is as somebody wrote it, or the default.
+  // One key; `value` is as somebody wrote it, or the default.
   struct Entry {
     std::string section, key, help, default_value;
     bool is_changeable = false;
     std::string at_start;
-    std::string origin;  // of at_start: "file:line", "--key"; empty: the default
-    std::string value;   // now
+    // Of at_start: "file:line", "--key"; empty: the default.
+    std::string origin;
+    // As it is now.
+    std::string value;
   };
 
   LiveSettings(ServerKind kind, const ServerConfig& config);
 
-  // Runs on each change, with its lock held: one after the other.
+  // `changed` gets the whole configuration after each change, with a lock held: one call after the
+  // other. It must not call this.
   void OnChange(std::function<void(const ServerConfig&)> changed) { changed_ = std::move(changed); }
 
+  // All keys of this kind of server.
   std::vector<Entry> Entries() const;
+  // nullopt: there is no such key.
   std::optional<Entry> Find(std::string_view key) const;
+  // Checks the value, alone and together with the others, then makes the change.
   absl::Status Set(std::string_view key, std::string_view value);
-  // As at the start.
+  // Sets the value of the start.
   absl::Status Reset(std::string_view key);
 
  private:

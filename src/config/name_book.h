@@ -1,9 +1,10 @@
-// NameBook: where the servers that were named are now. Each name is looked up on a thread of its own
-// until it has an address, and anew when somebody asks for it, as one does whose connection failed:
-// a resolver that is not up yet, or a name that nobody knows yet, holds nobody and hides no other.
+// NameBook: where the servers that were named are now. Each name is looked up on a thread of its
+// own until it has an address, and anew when somebody asks for it, as after a failed connection. So
+// a resolver that is not up yet, or a name that nobody knows yet, holds nobody up and hides no
+// other name.
 //
-// Shapes    A name stands for all the IPv4 addresses that it has. What a name had stays until it has
-//           others; a lookup that fails takes nothing away.
+// Shapes    A name stands for all the IPv4 addresses that it has. What a name had stays until it
+//           has others; a lookup that fails takes nothing away.
 // Threads   Thread-safe. `changed` runs on a thread of a name, one at a time; it does not call the
 //           book.
 // Lifetime  A lookup may take long: the threads outlive the book.
@@ -22,22 +23,25 @@
 
 namespace arion {
 
+// Life cycle: construct, Start, LookUpSoon as often as wanted, Stop (or the destructor).
 class NameBook {
  public:
+  // Waits for the network; env/named_address.h has the real one.
   using LookUp = std::function<absl::StatusOr<std::vector<Endpoint>>(const NamedAddress&)>;
-  // All that is known now, in the order of the names; never empty.
+  // Gets all that is known now, in the order of the names; never empty.
   using Changed = std::function<void(const std::vector<Endpoint>&)>;
 
   NameBook(const std::vector<NamedAddress>& names, LookUp look_up);
   ~NameBook();
   NameBook(const NameBook&) = delete;
 
-  // Once. What is a number is told at once, on this thread.
+  // To be called once. Addresses that are given as numbers are reported at once, on this thread.
   void Start(Changed changed);
   // `changed` does not run any more.
   void Stop();
 
-  // Any thread, as often as one likes: a name is looked up once a second at most.
+  // Looks all names up again. Any thread, as often as one likes: a name is looked up once a second
+  // at most.
   void LookUpSoon();
 
  private:

@@ -1,5 +1,6 @@
-// What an Apache Pegasus configuration's keys do that mean something here. Whatever number 2.5.0
-// takes is taken: what lies outside of what we can do acts as the nearest that does, with a warning.
+// What those keys of an Apache Pegasus configuration do that mean something here. Whatever number
+// 2.5.0 takes is taken: a number outside of what we can do acts as the nearest that we can, with a
+// warning.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -12,11 +13,14 @@
 
 namespace arion {
 
+// One of their keys.
 struct OlderRule {
-  std::string_view section;  // a section of that name, or "" for any
+  // A section of that name, or "" for any.
+  std::string_view section;
   std::string_view key;
   Apply apply;
-  std::optional<ServerKind> only = {};  // whose it is; the other does not look at its value
+  // The kind of server that the key is for; the other does not look at its value.
+  std::optional<ServerKind> only = {};
 };
 
 // `kind` decides which port counts.

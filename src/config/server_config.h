@@ -31,45 +31,62 @@
 
 namespace arion {
 
+// The two server programs.
 enum class ServerKind { kMeta, kReplica };
 
+// One data directory as it was configured.
 struct ConfiguredDisk {
   std::string tag;
-  std::string path;    // as configured; replicas lie in <path>/replica/reps
-  std::string origin;  // "file:line" or "--data_dirs", for messages
+  // As configured; replicas lie in <path>/replica/reps.
+  std::string path;
+  // "file:line" or "--data_dirs", for messages.
+  std::string origin;
 };
 
+// Everything a server program starts with. Fields have the defaults of their keys.
 struct ServerConfig {
   std::string cluster_name = "onebox";
-  Endpoint listen;      // ip 0: every address of this machine
-  Endpoint advertised;  // what others reach this server by
+  // ip 0: every address of this machine.
+  Endpoint listen;
+  // What others reach this server by.
+  Endpoint advertised;
   std::vector<NamedAddress> meta_servers;
   // Servers of this Apache Pegasus cluster, which name no cluster, are let in; empty: none are.
   std::string join_pegasus_cluster;
   AccessRules access;
-  int32_t threads = 0;        // event loops; 0: as many as there are cores
-  std::string log_directory;  // empty: standard error
+  // Event loops; 0: one for each core, at most 8.
+  int32_t threads = 0;
+  // Of the text log; empty: standard error.
+  std::string log_directory;
   enum class LogLevel { kInfo, kWarning, kError } log_level = LogLevel::kInfo;
   int32_t log_file_size_mb = 64;
-  int32_t log_files_max = 16;                          // of each severity
-  absl::Duration stop_time_max = absl::Minutes(2);     // of a clean stop
-  absl::Duration disk_answer_max = absl::Seconds(10);  // at the start
-  absl::Duration stuck_after = absl::Seconds(10);      // a loop, or a disk's work
+  // Of each severity.
+  int32_t log_files_max = 16;
+  // Of a clean stop.
+  absl::Duration stop_time_max = absl::Minutes(2);
+  // At the start: how long a disk may take to answer.
+  absl::Duration disk_answer_max = absl::Seconds(10);
+  // How long a loop, or a disk's work, may not move before it counts as stuck.
+  absl::Duration stuck_after = absl::Seconds(10);
 
   MetaServerOptions meta;
   std::string meta_data_directory;
   std::string meta_data_directory_origin;
   uint64_t meta_disk_reserve_bytes = 64 << 20;
 
-  ReplicaServerOptions replica;  // data_directories filled from disks
+  // Its data_directories are filled from `disks`.
+  ReplicaServerOptions replica;
   LogDeviceOptions log_device;
   enum class LogPlacement { kData, kHome } log_placement = LogPlacement::kData;
-  std::string log_home_directory_origin;  // "file:line" or the flag; the directory is in `replica`
+  // "file:line" or the flag; the directory is in `replica`.
+  std::string log_home_directory_origin;
   std::vector<ConfiguredDisk> disks;
-  uint64_t block_cache_bytes = 0;   // 0: the engine's default
-  uint64_t write_buffer_bytes = 0;  // 0: the engine's default
+  // 0: the engine's default; the same goes for write_buffer_bytes.
+  uint64_t block_cache_bytes = 0;
+  uint64_t write_buffer_bytes = 0;
 
-  std::vector<std::string> warnings;  // one line each
+  // One line each.
+  std::vector<std::string> warnings;
   // What was written somewhere, by key; older versions' keys too.
   struct Given {
     std::string section, value, origin;
@@ -90,14 +107,16 @@ struct Setting {
   bool is_changeable() const { return (marks & kChangeable) != 0; }
   bool is_advanced() const { return (marks & kAdvanced) != 0; }
 };
+// All of our keys, by section.
 const std::vector<Setting>& Settings();
 
-// What no single key can tell. `origins`: where each key of ours was set; `otherwise` for the rest.
+// Checks what no single key can tell. `origins`: where each key of ours was set; `otherwise` for
+// the rest.
 absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
                            const std::map<std::string, std::string>& origins,
                            const ServerConfig& config);
 
-// `flags`: key -> value given on the command line.
+// Puts the configuration together. `flags`: key -> value given on the command line.
 absl::StatusOr<ServerConfig> MakeServerConfig(ServerKind kind, const IniFile& file,
                                               const std::map<std::string, std::string>& flags);
 

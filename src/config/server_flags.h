@@ -11,9 +11,11 @@
 
 namespace arion {
 
+// What the command line says.
 struct ServerCommandLine {
   std::string config_path;
-  std::map<std::string, std::string> settings;  // key -> value of the flags given
+  // Key -> value of the flags given.
+  std::map<std::string, std::string> settings;
 };
 
 // --help and --version end the process. InvalidArgument: a word that is no flag, or no --config.

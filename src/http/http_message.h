@@ -11,13 +11,19 @@
 
 namespace arion {
 
+// A request that was read as a whole.
 struct HttpRequest {
-  std::string method;                                          // GET, HEAD, POST
-  std::string path;                                            // decoded, without arguments
-  std::vector<std::pair<std::string, std::string>> arguments;  // decoded, in order
-  std::vector<std::pair<std::string, std::string>> headers;    // names in lower case
+  // GET, HEAD, POST.
+  std::string method;
+  // Decoded, without arguments.
+  std::string path;
+  // Of the URL; decoded, in order.
+  std::vector<std::pair<std::string, std::string>> arguments;
+  // Names in lower case.
+  std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
-  Endpoint peer;  // who asks
+  // Where the request came from.
+  Endpoint peer;
 
   // The first header of that (lower case) name; empty if there is none.
   std::string_view Header(std::string_view name) const {
@@ -27,11 +33,13 @@ struct HttpRequest {
   }
 };
 
+// An answer; by default 200 with text.
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;
-  std::vector<std::pair<std::string, std::string>> headers;  // besides type, length, connection
+  // Besides type, length, connection.
+  std::vector<std::pair<std::string, std::string>> headers;
 };
 
 }  // namespace arion

@@ -1,8 +1,8 @@
 // HttpSession: one connection that speaks HTTP: requests one after the other, answers in their
 // order.
 //
-// Shapes    While a page is made nothing is read: what a client sends ahead stays bounded. A request
-//           that can't be read is answered once, and the connection closes.
+// Shapes    While a page is made nothing is read: what a client sends ahead stays bounded. A
+//           request that can't be read is answered once, and the connection closes.
 // Threads   Strand-bound (the connection's loop thread).
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -20,10 +20,12 @@
 
 namespace arion {
 
-// Takes a request and answers it once, later, on any thread.
+// Answers one request, once, from any thread.
 using HttpAnswer = absl::AnyInvocable<void(HttpResponse) &&>;
+// Takes a request; it may answer it later. Called on the connection's loop, so it must not block.
 using HttpHandler = std::function<void(HttpRequest, HttpAnswer)>;
 
+// Made by PageServer::Sessions for each connection.
 class HttpSession : public ByteSession, public std::enable_shared_from_this<HttpSession> {
  public:
   HttpSession(std::weak_ptr<ByteStream> stream, HttpHandler handler)
@@ -40,16 +42,20 @@ class HttpSession : public ByteSession, public std::enable_shared_from_this<Http
   const std::weak_ptr<ByteStream> stream_;
   const HttpHandler handler_;
   HttpRequestParser parser_;
-  std::string waiting_;  // bytes behind the request that is being answered
-  bool busy_ = false;    // until the answer has left
+  // Bytes behind the request that is being answered.
+  std::string waiting_;
+  // Until the answer has left.
+  bool busy_ = false;
   bool keep_alive_ = false;
   bool head_only_ = false;
   bool ended_ = false;
 };
 
-// The bytes of an answer.
+// Whether the connection stays open after the answer.
 enum class HttpConnection { kKeep, kClose };
+// kOnlyLength: the answer to a HEAD.
 enum class HttpBody { kSend, kOnlyLength };
+// The bytes of an answer.
 std::string HttpResponseBytes(const HttpResponse& response, HttpConnection connection,
                               HttpBody body);
 

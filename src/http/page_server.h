@@ -1,9 +1,15 @@
 // PageServer: pages on the RPC port. A connection whose first bytes are HTTP becomes a session of
 // it; each path has one page.
 //
+//   PageServer pages(pool);
+//   pages.Add("/version", "which build this is", [](const HttpRequest&) {
+//     return HttpResponse{.body = "0.1.0\n"};
+//   });
+//   transport.SetByteSessions(pages.Sessions());
+//
 // Shapes    `/` lists the pages. An unknown path is answered 404, a method other than GET, HEAD and
-//           POST 405, more requests at once than kHttpRequestsMax 503.
-//           A page changes something only when it is posted to; GET and HEAD are questions.
+//           POST 405, more requests at once than kHttpRequestsMax 503. A page changes something
+//           only when it is posted to; GET and HEAD are questions.
 // Threads   Pages run in the pool given, several at a time, and may wait; never on a loop. Add
 //           before the first request; Sessions is thread-safe.
 // Lifetime  The pool outlives the last request: stop the transport, then destroy the pool (which
@@ -22,22 +28,25 @@
 
 namespace arion {
 
+// Requests that are being answered, or wait for it, on all connections.
 constexpr int kHttpRequestsMax = 64;
 
+// Answers a request; it may wait.
 using Page = std::function<HttpResponse(const HttpRequest&)>;
 
+// One for a server program.
 class PageServer {
  public:
   explicit PageServer(DiskPool& pool);
 
-  // `help`: one line, for the list; empty: not listed. A path is added once.
   // kAlways: a GET changes something too (older tools ask so), and passes the guard.
   enum class Changes { kWhenPosted, kAlways };
+  // Adds the page of `path`, once. `help`: one line for the list; empty: it is not listed.
   void Add(std::string path, std::string help, Page page, Changes changes = Changes::kWhenPosted);
-  // Asked before a page answers anything but GET and HEAD; what it returns is the answer then. Before
-  // the first request.
+  // `refuse` is asked before a page answers anything but GET and HEAD; what it returns is the
+  // answer then. To be set before the first request.
   void SetGuard(std::function<std::optional<HttpResponse>(const HttpRequest&)> refuse);
-  // What the transport makes of a connection that speaks HTTP.
+  // For AsioTransport::SetByteSessions.
   ByteSessionFactory Sessions();
 
  private:

@@ -1,7 +1,7 @@
 // HttpRequestParser: bytes to requests, by libhttp-parser. Its one door.
 //
-// Shapes    HTTP/1.0 and 1.1, bodies by length or in chunks. Limits: kHeadBytesMax for request line
-//           and headers, kBodyBytesMax for the body.
+// Shapes    HTTP/1.0 and 1.1, bodies by length or in chunks. Limits: kHttpHeadBytesMax for request
+//           line and headers, kHttpBodyBytesMax for the body.
 // Errors    Any bytes: a request that can't be read ends in kBad with the status to answer (400,
 //           413, 414, 431); the parser yields nothing more then.
 // Threads   Strand-bound (a connection's loop thread).
@@ -20,18 +20,24 @@ namespace arion {
 constexpr size_t kHttpHeadBytesMax = 16 << 10;
 constexpr size_t kHttpBodyBytesMax = 64 << 10;
 
+// Feed until kRequest, Take, and so on.
 class HttpRequestParser {
  public:
+  // What Feed came to.
   enum class Result {
-    kNeedMore,  // everything was taken
-    kRequest,   // one request is whole: Take it before the next Feed
-    kBad,       // answer bad_status() and close
+    // Everything was taken.
+    kNeedMore,
+    // One request is whole: Take it before the next Feed.
+    kRequest,
+    // Answer bad_status() and close.
+    kBad,
   };
   HttpRequestParser();
   ~HttpRequestParser();
 
   // Takes bytes from the front of `bytes`, at most to the end of a request.
   Result Feed(std::string_view* bytes);
+  // The request that is whole.
   HttpRequest Take();
   // Of the request that was taken last.
   bool keep_alive() const;

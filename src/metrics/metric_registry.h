@@ -1,6 +1,10 @@
 // MetricRegistry: gives names to what is counted elsewhere. Instruments (base/counter.h,
 // base/histogram.h) live with those who count; here stands how they are called on /metrics.
 //
+//   Counter written;
+//   auto held = registry.Add({.name = "log_bytes_total", .help = "Bytes written."},
+//                            {{"disk", tag}}, written);  // `held` goes before `written`
+//
 // Shapes    A family is one name with one help text, kind and scale; its samples differ in labels.
 //           Names are lower case with the base unit and, for counters, `_total` at the end
 //           (Prometheus' customs); the exposition puts `arion_` in front.
@@ -28,6 +32,7 @@
 
 namespace arion {
 
+// Names and values, in the order they are shown.
 using MetricLabels = std::vector<std::pair<std::string, std::string>>;
 
 enum class MetricKind { kCounter, kGauge, kHistogram };
@@ -35,19 +40,23 @@ enum class MetricKind { kCounter, kGauge, kHistogram };
 // Sources that can say more than a table's sums say each partition's when asked.
 enum class MetricLevel { kTable, kPartition };
 
-// What a family is called in the old versions' JSON (decision 27); empty: as here.
-// A label's name in braces stands for its value: "{operation}_latency_ns".
+// What a family is called in the old versions' JSON (decision 27); an empty name: as here. A
+// label's name in braces stands for its value: "{operation}_latency_ns".
 struct OldMetricName {
   std::string name;
-  double per_unit = 1;              // how many of the source's unit make one of the old name's
-  std::vector<std::string> labels;  // that Prometheus does not get
+  // How many of the source's unit make one of the old name's.
+  double per_unit = 1;
+  // Labels that Prometheus does not get.
+  std::vector<std::string> labels;
 };
 
+// What holds for a whole family.
 struct MetricInfo {
   std::string name;
   std::string help;
+  // How many of the source's unit make one of the shown unit.
   double per_unit = 1;
-  // Histograms: upper ends of the exposed buckets, ascending, in the source's unit.
+  // Of histograms: upper ends of the exposed buckets, ascending, in the source's unit.
   std::vector<uint64_t> bounds;
   OldMetricName old;
   // Not for Prometheus, which sums up by itself what older versions count by server.
@@ -56,22 +65,25 @@ struct MetricInfo {
 
 // Bounds 1, 2, 5, 10, 20, ... from `first` (a power of ten) up to at most `last`.
 std::vector<uint64_t> OneTwoFiveBounds(uint64_t first, uint64_t last);
-// For durations counted in nanoseconds: 10 us to 10 s, exposed in seconds.
+// For durations counted in nanoseconds: bounds from 10 us to 10 s, exposed in seconds.
 MetricInfo LatencyInfo(std::string name, std::string help);
 
-// One reading of one family.
+// One reading of one family with one set of labels.
 struct MetricSample {
   MetricLabels labels;
-  double value = 0;               // counters and gauges, in the source's unit
-  Histogram::Snapshot histogram;  // histograms
+  // Of counters and gauges, in the source's unit.
+  double value = 0;
+  // Of histograms.
+  Histogram::Snapshot histogram;
 };
+// A family as it was read.
 struct MetricFamily {
   MetricInfo info;
   MetricKind kind = MetricKind::kGauge;
   std::vector<MetricSample> samples;
 };
 
-// A number of a set that changes: one row of a CallbackTable.
+// One row of a table whose rows come and go.
 struct LabeledValue {
   MetricLabels labels;
   double value = 0;
@@ -82,9 +94,11 @@ struct LabeledHistogram {
   Histogram::Snapshot histogram;
 };
 
+// One for a process.
 class MetricRegistry {
  public:
-  // Takes its metric out of the registry when it goes.
+  // Takes its metric out of the registry when it is destroyed. It waits for a reading that is under
+  // way. Move-only.
   class Registration {
    public:
     Registration() = default;
@@ -106,7 +120,8 @@ class MetricRegistry {
   using LevelTable = std::function<std::vector<LabeledValue>(MetricLevel)>;
   using HistogramTable = std::function<std::vector<LabeledHistogram>(MetricLevel)>;
 
-  // The same name may be added again with other labels; help, units and bounds are the first one's.
+  // Adds one sample of a family. The same name may be added again with other labels; help, units
+  // and bounds are the first one's.
   [[nodiscard]] Registration Add(MetricInfo info, MetricLabels labels, const Counter& counter);
   [[nodiscard]] Registration Add(MetricInfo info, MetricLabels labels, const Gauge& gauge);
   [[nodiscard]] Registration Add(MetricInfo info, MetricLabels labels, const Histogram& histogram);
@@ -121,7 +136,8 @@ class MetricRegistry {
 
   // Which families are wanted; the others are not asked.
   using Choice = std::function<bool(const MetricInfo&)>;
-  // Ordered by name; samples in the order of registration. Without a choice: every family.
+  // Reads all wanted families, ordered by name; samples in the order of registration. Without a
+  // choice: every family.
   std::vector<MetricFamily> Read(MetricLevel level = MetricLevel::kTable,
                                  const Choice& is_wanted = nullptr) const;
 
@@ -138,6 +154,7 @@ class MetricRegistry {
   static void ReadInto(const Entry& entry, MetricLevel level, std::vector<MetricSample>* samples);
 
   mutable Mutex mutex_;
+  // Guarded by mutex_.
   std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 

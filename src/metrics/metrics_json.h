@@ -27,9 +27,11 @@
 
 namespace arion {
 
+// Of the server whose metrics these are; its entity in the JSON.
 struct ServerIdentity {
   std::string cluster;
-  std::string role;  // meta, replica
+  // meta, replica.
+  std::string role;
   std::string host;
   uint16_t port = 0;
 };
@@ -40,15 +42,18 @@ using QueryArguments = std::vector<std::pair<std::string, std::string>>;
 // The families that an answer to these arguments needs; perhaps a few more.
 MetricRegistry::Choice FamiliesFor(const QueryArguments& arguments);
 
+// It remembers readings of histograms, since percentiles are of the last ten to twenty seconds.
 class MetricsJson {
  public:
   explicit MetricsJson(ServerIdentity identity) : identity_(std::move(identity)) {}
 
+  // The JSON of what was read. `unix_nanos`: now.
   absl::StatusOr<std::string> Write(const std::vector<MetricFamily>& families,
                                     const QueryArguments& arguments, int64_t unix_nanos);
-  // How many samples have a reading that their next percentiles are of: of each family no more
-  // than it had samples when it was read last.
+  // How many samples have a reading that their next percentiles are of: of each family no more than
+  // it had samples when it was read last.
   size_t windows() const;
+  // The JSON of a refusal.
   static std::string ErrorText(const absl::Status& status);
 
  private:
@@ -66,7 +71,8 @@ class MetricsJson {
 
   const ServerIdentity identity_;
   mutable Mutex mutex_;
-  std::map<std::string, Windows> windows_ ABSL_GUARDED_BY(mutex_);  // by the families' names
+  // By the families' names. Guarded by mutex_.
+  std::map<std::string, Windows> windows_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace arion

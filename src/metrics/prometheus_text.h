@@ -1,6 +1,6 @@
 // What was read of a MetricRegistry as Prometheus' text format 0.0.4, each name behind `arion_`.
 //
-// A histogram's exposed bucket `le` counts the fine buckets that end at or below it; a value within
+// A histogram's exposed bucket `le` counts the fine buckets that end at or below it. A value within
 // 1/32 (of LatencyBuckets: 1/8) below a bound may stand in the next one. Sum and count are exact.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -13,8 +13,10 @@
 
 namespace arion {
 
+// The answer's Content-Type.
 constexpr std::string_view kPrometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
 
+// The whole text.
 std::string PrometheusText(const std::vector<MetricFamily>& families);
 
 }  // namespace arion

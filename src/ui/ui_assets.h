@@ -8,14 +8,17 @@
 
 namespace arion {
 
+// One file; all views live as long as the program.
 struct UiAsset {
-  std::string_view name;  // "app.js"
+  // "app.js"
+  std::string_view name;
   std::string_view content_type;
   std::string_view etag;
   std::string_view bytes;
   std::string_view gzipped;
 };
 
+// All of them.
 absl::Span<const UiAsset> UiAssets();
 
 }  // namespace arion

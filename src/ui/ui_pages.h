@@ -15,18 +15,22 @@ namespace arion {
 
 // What the page is told of its server once; nothing of it is secret.
 struct UiFacts {
-  std::string role;  // meta, replica
+  // meta, replica.
+  std::string role;
   std::string cluster;
   std::string address;
   std::string version;
   std::string commit;
-  std::string durability;                 // of a replica server
-  std::vector<std::string> meta_servers;  // "127.0.0.1:34601"
+  // Of a replica server.
+  std::string durability;
+  // As texts: "127.0.0.1:34601".
+  std::vector<std::string> meta_servers;
 };
 
-// One of the files: packed or not, or nothing if the browser has it already.
+// One of the files: packed or not, or nothing if the browser has it already (304).
 HttpResponse AnswerAsset(const UiAsset& asset, const HttpRequest& request);
 
+// Adds /ui and a page for each file.
 void AddUi(PageServer& pages, const UiFacts& facts);
 
 }  // namespace arion
