@@ -1,5 +1,5 @@
-// The meta server's pages of older versions : tables, servers, the cluster
-// and environments as JSON, all values texts; and a compaction asked for.
+// The meta server's pages that older versions have: tables, servers, the cluster and environments
+// as JSON, all values texts; and a page that asks for a compaction.
 //
 // Lifetime  The server outlives the last request.
 // SPDX-License-Identifier: Apache-2.0

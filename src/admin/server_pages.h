@@ -1,7 +1,7 @@
 // ServerPages: the pages of a server program, their threads, and what /metrics reads.
 //
-// Lifetime  Made before the transport listens. Stop comes after the transport has stopped and before
-//           what was registered goes.
+// Lifetime  Made before the transport listens. Stop comes after the transport has stopped and
+//           before what was registered goes.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -23,8 +23,11 @@
 
 namespace arion {
 
+// Owns the pages' threads, the registry, the live settings and the remote commands of one server
+// program.
 class ServerPages {
  public:
+  // Adds the pages and commands that both kinds of servers have.
   ServerPages(ServerKind kind, const ServerConfig& config, Environment& env,
               AsioTransport& transport, AccessControl& access);
 
@@ -35,7 +38,8 @@ class ServerPages {
   }
   LiveSettings& settings() { return settings_; }
   RemoteCommands& commands() { return commands_; }
-  // Runs before each reading of the registry, on a page's thread. Before the transport listens.
+  // `refresh` runs before each reading of the registry, on a page's thread. Before the transport
+  // listens.
   void BeforeReading(std::function<void()> refresh) { refresh_ = std::move(refresh); }
 
   // Waits for pages that are being made.

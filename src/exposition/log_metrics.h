@@ -1,5 +1,6 @@
-// What /metrics says of the logs, the engines' files and their disks. Label `disk` is the data directory's tag, or
-// log_home; tags that share a device share its log device's numbers, which stand once, under the tags joined.
+// What /metrics says of the logs, the engines' files and their disks. Label `disk` is the data
+// directory's tag, or log_home. Tags that share a device share its log device's numbers, which
+// stand once, under the tags joined.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,8 +16,8 @@
 
 namespace arion {
 
-// Times, sizes and failures of each device's log writes and flushes; `log_home` is a disk more where
-// it is not empty, tagged kLogHomeTag. The Environment outlives what is returned.
+// Times, sizes and failures of each device's log writes and flushes. `log_home` is a disk more
+// where it is not empty, tagged kLogHomeTag. The Environment outlives what is returned.
 MetricRegistrations RegisterLogDevices(MetricRegistry& registry, Environment& env,
                                        std::vector<ConfiguredDisk> disks,
                                        const std::string& log_home);

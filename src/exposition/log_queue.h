@@ -1,7 +1,7 @@
 // LogQueue: lines of the log on their way to a file or to standard error. Whoever logs puts a line
 // into a bounded buffer and goes on; a thread of its own writes. What a full buffer does not take
-// is dropped and counted, and the log says how much it was once it flows again: a disk or a reader
-// that stalls never holds a thread that serves.
+// is dropped and counted, and the log says how much it was once it flows again. So a disk or a
+// reader that stalls never holds up a thread that serves.
 //
 // Promises  log_queue/L1  Lines of one target keep their order.
 //           log_queue/L2  Push waits for nothing but a lock that nobody holds while it writes.
@@ -24,23 +24,28 @@
 
 namespace arion {
 
+// One line. `target` is a number that only `write` understands.
 struct LogText {
   int target = 0;
   time_t time = 0;
   std::string text;
 };
 
+// Its thread starts in the constructor and never ends.
 class LogQueue {
  public:
-  // `write`: whether the line was taken. `on_dropped`: so many were not, and all else has been
-  // written, and taken. Both on the queue's thread.
+  // `write` says whether the line was taken. `on_dropped` is told how many lines were not, once all
+  // else has been written, and taken. Both run on the queue's thread.
   LogQueue(size_t bytes_max, std::function<bool(const LogText&)> write,
            std::function<void(int64_t)> on_dropped);
   LogQueue(const LogQueue&) = delete;
 
+  // Takes the line, or drops it where the buffer has bytes_max.
   void Push(LogText line);
-  // Waits until what was pushed is written, at most so long; not on the queue's own thread.
+  // Waits until what was pushed is written, but not longer than given; not on the queue's own
+  // thread.
   void Flush(absl::Duration at_most);
+  // Lines dropped since the start.
   const Counter& dropped() const { return dropped_; }
 
  private:
@@ -52,9 +57,12 @@ class LogQueue {
   Counter dropped_;
   Mutex mutex_;
   ConditionVariable changed_;
+  // Guarded by mutex_, as all below.
   std::deque<LogText> lines_ ABSL_GUARDED_BY(mutex_);
-  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;     // of lines_ and of what is being written
-  bool is_idle_ ABSL_GUARDED_BY(mutex_) = true;  // nothing is being written
+  // Of lines_ and of what is being written.
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  // Nothing is being written.
+  bool is_idle_ ABSL_GUARDED_BY(mutex_) = true;
   std::thread::id thread_ ABSL_GUARDED_BY(mutex_);
 };
 

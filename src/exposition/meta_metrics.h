@@ -18,15 +18,16 @@
 
 namespace arion {
 
+// Registers the families in the constructor. For ServerPages::BeforeReading.
 class MetaMetrics {
  public:
-  // What is known beside the meta server's strand goes in at each reading. Any thread.
+  // Adds, at each reading, what is known outside the meta server's strand. Any thread.
   using AddWarnings = std::function<void(ClusterOverview*)>;
   MetaMetrics(MetricRegistry& registry, MetaServer& server, const Clock& clock,
               AddWarnings add_warnings);
 
-  // Waits up to a second; after that, the numbers stay those of the last time, their age says so,
-  // and the answer is nullptr.
+  // Waits up to a second for a new overview. nullptr: it did not come; then the numbers stay those
+  // of the last time, and their age says so.
   std::shared_ptr<const ClusterOverview> Refresh();
 
  private:
@@ -36,6 +37,7 @@ class MetaMetrics {
   const Clock& clock_;
   const AddWarnings add_warnings_;
   mutable Mutex mutex_;
+  // Guarded by mutex_, as latest_at_.
   std::shared_ptr<const ClusterOverview> latest_ ABSL_GUARDED_BY(mutex_);
   Instant latest_at_ ABSL_GUARDED_BY(mutex_);
   MetricRegistrations held_;

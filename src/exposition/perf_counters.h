@@ -1,6 +1,8 @@
-// The counters that shells, collectors and scripts of 2.5 and older ask a replica server for by name
-// are made from what /metrics has. Rates and `recent` ones are of the last
-// ten seconds. Those of what Arion does not do are not there: who asks takes them for 0.
+// The counters that shells, collectors and scripts of 2.5 and older ask a replica server for by
+// name are made from what /metrics has.
+//
+// Units     Rates and `recent` ones are of the last ten seconds.
+// Errors    Counters of what Arion does not do are left out: who asks takes them for 0.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,17 +16,22 @@
 
 namespace arion {
 
+// One of them.
 struct PerfCounter {
-  std::string name;  // "replica*app.pegasus*get_qps@2.1"
-  const char* type;  // NUMBER, VOLATILE_NUMBER, RATE
+  // "replica*app.pegasus*get_qps@2.1"
+  std::string name;
+  // NUMBER, VOLATILE_NUMBER, RATE.
+  const char* type;
   double value = 0;
 };
 
+// Which names are wanted; the others are not computed.
 using PerfCounterChoice = std::function<bool(const std::string& name)>;
 
+// One for a replica server.
 class PerfCounters {
  public:
-  // All outlive it.
+  // All arguments outlive it.
   PerfCounters(const ReplicaServer& server, const RocksdbEngineFactory& engines,
                const ReplicaSampler& sampler)
       : server_(server), engines_(engines), sampler_(sampler) {}
@@ -33,7 +40,7 @@ class PerfCounters {
   std::vector<PerfCounter> Read(const PerfCounterChoice& is_wanted) const;
 
  private:
-  // `open`: replicas that are.
+  // `open`: how many replicas are open.
   void ReadServer(const PerfCounterChoice& is_wanted, size_t open,
                   std::vector<PerfCounter>* out) const;
 

@@ -9,13 +9,16 @@
 
 namespace arion {
 
+// The metrics stay registered as long as these are held.
 using MetricRegistrations = std::vector<MetricRegistry::Registration>;
 
+// Memory of this process, from /proc; 0 where that can't be read.
 double ResidentBytes();
 double VirtualBytes();
 
+// Build, start time, CPU, memory, files and threads.
 MetricRegistrations RegisterProcess(MetricRegistry& registry);
-// `budget` outlives them.
+// The limit of open files and what it carries. `budget` outlives what is returned.
 MetricRegistrations RegisterOpenFiles(MetricRegistry& registry, const OpenFileBudget& budget);
 
 }  // namespace arion

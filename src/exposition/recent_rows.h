@@ -1,5 +1,9 @@
 // RecentRows: what a server's replicas counted, of one moment, for all families of one reading of
-// /metrics. Thread-safe. The book and the clock outlive it. SPDX-License-Identifier: Apache-2.0
+// /metrics.
+//
+// Threads   Thread-safe.
+// Lifetime  The book and the clock outlive it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>
@@ -13,6 +17,7 @@
 
 namespace arion {
 
+// Shared by all families, so that one reading asks the book once for each level.
 class RecentRows {
  public:
   using Rows = std::shared_ptr<const std::vector<RequestBook::Row>>;
@@ -21,6 +26,7 @@ class RecentRows {
         tables_(clock, [&book] { return book.Read(RequestBook::Level::kTable); }),
         partitions_(clock, [&book] { return book.Read(RequestBook::Level::kPartition); }) {}
 
+  // By table, or by partition.
   Rows Read(MetricLevel level) {
     return level == MetricLevel::kTable ? tables_.Read() : partitions_.Read();
   }
@@ -31,6 +37,7 @@ class RecentRows {
   Recently<std::vector<RequestBook::Row>> server_, tables_, partitions_;
 };
 
+// `table`, and `partition` for rows of one.
 inline MetricLabels LabelsOf(const RequestBook::Row& row) {
   MetricLabels labels = {{"table", row.table}};
   if (row.pid.index >= 0) labels.emplace_back("partition", row.pid.ToString());

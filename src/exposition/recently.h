@@ -1,5 +1,8 @@
-// Recently<T>: what all families of one reading of /metrics need, asked for once: kept for a moment.
-// Thread-safe. SPDX-License-Identifier: Apache-2.0
+// Recently<T>: what all families of one reading of /metrics need, asked for once and kept for a
+// moment.
+//
+// Threads   Thread-safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/time/time.h>
@@ -13,10 +16,11 @@
 
 namespace arion {
 
+// A value that is at most a tenth of a second old.
 template <class T>
 class Recently {
  public:
-  // `ask` and `clock` outlive it.
+  // `ask` is called with a lock held: one call at a time. The clock outlives this.
   Recently(const Clock& clock, std::function<T()> ask) : clock_(clock), ask_(std::move(ask)) {}
 
   std::shared_ptr<const T> Read() {
@@ -34,6 +38,7 @@ class Recently {
   const Clock& clock_;
   const std::function<T()> ask_;
   Mutex mutex_;
+  // Guarded by mutex_, as value_.
   Instant asked_at_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<const T> value_ ABSL_GUARDED_BY(mutex_);
 };

@@ -1,6 +1,8 @@
-// What /metrics says of a server's replicas besides their clients' requests: what they are, how they
-// replicate, learn and are throttled, what their engines hold and do; and of the server's lease.
-// By table, or by partition where that is asked for. No strand is asked, no disk waited for.
+// What /metrics says of a server's replicas besides their clients' requests: what they are, how
+// they replicate, learn and are throttled, what their engines hold and do; and of the server's
+// lease. By table, or by partition where that is asked for. No strand is asked, no disk waited for.
+//
+// Lifetime  What is given by reference outlives what is returned.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

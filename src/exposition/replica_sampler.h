@@ -1,10 +1,10 @@
-// ReplicaSampler: what every open replica's engine says of itself, and how much its clients had asked
-// for, every five seconds, by a thread of its own. Some of an engine's figures take a lock of the
-// engine's, and of 1,000 engines milliseconds: too much for a reading of /metrics. Two samples make
-// rates.
+// ReplicaSampler: what every open replica's engine says of itself, and how much its clients had
+// asked for, every five seconds, by a thread of its own. Some of an engine's figures take a lock of
+// the engine's, and of 1,000 engines milliseconds: too much for a reading of /metrics. Two samples
+// make rates.
 //
 // Threads   Thread-safe.
-// Lifetime  The book outlives it. Its end waits for a sample under way.
+// Lifetime  The book outlives it. Its destructor waits for a sample under way.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -22,19 +22,25 @@
 
 namespace arion {
 
+// One for a replica server. It begins with an empty sample and takes the next ones on its own
+// thread.
 class ReplicaSampler {
  public:
   struct Row {
     std::string table;
     PartitionId pid;
-    const void* life = nullptr;  // another where the replica was closed and opened again
+    // Another value where the replica was closed and opened again: then no rate can be made.
+    const void* life = nullptr;
     EngineFigures engine;
     RequestStats::LoadByKind loads{};
     ReplicaFigures::Counts counts{};
   };
+  // All open replicas at one moment.
   struct Sample {
     Instant at;
-    std::vector<Row> rows;  // by partition
+    // By partition.
+    std::vector<Row> rows;
+    // nullptr: the replica was not open.
     const Row* Find(PartitionId pid) const;
   };
   using SamplePtr = std::shared_ptr<const Sample>;
@@ -42,11 +48,12 @@ class ReplicaSampler {
   ReplicaSampler(const RequestBook& book, const Clock& clock);
   ~ReplicaSampler();
 
-  SamplePtr Latest() const;  // never null
-  // The latest that is ten seconds old; before there is one, the oldest.
+  // Never null.
+  SamplePtr Latest() const;
+  // The latest sample that is at least ten seconds old; before there is one, the oldest.
   SamplePtr TenSecondsAgo() const;
-  // What is cheap to ask, as it is now; the engines' figures are those of the latest sample, but of
-  // replicas opened since, which are asked.
+  // What is cheap to ask, as it is now. The engines' figures are those of the latest sample; only
+  // replicas opened since are asked.
   Sample Now() const;
 
  private:
@@ -56,7 +63,9 @@ class ReplicaSampler {
   const RequestBook& book_;
   const Clock& clock_;
   mutable Mutex mutex_;
-  ConditionVariable ends_;  // with mutex_
+  // With mutex_.
+  ConditionVariable ends_;
+  // Guarded by mutex_, as the rest.
   bool is_ending_ ABSL_GUARDED_BY(mutex_) = false;
   std::deque<SamplePtr> samples_ ABSL_GUARDED_BY(mutex_);
   std::thread thread_;

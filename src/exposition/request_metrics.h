@@ -14,13 +14,15 @@
 
 namespace arion {
 
+// Counts, times, bytes and errors by kind of request, and the stages of writes.
 MetricRegistrations RegisterRequests(MetricRegistry& registry,
                                      const std::shared_ptr<RecentRows>& recent);
 
-// JSON. Of one table (?table=t) or partition (?partition=2.1), at most ?limit=100.
-// /slow: newest first.
+// /slow as JSON, newest first. Of one table (?table=t) or partition (?partition=2.1), at most
+// ?limit=100.
 HttpResponse AnswerSlow(const SlowRequests& slow, const HttpRequest& request);
-// /hotkeys: hottest first. Keys are texts in which bytes that are not ASCII stand as \xhh.
+// /hotkeys as JSON, hottest first, with the same arguments. Keys are texts in which bytes that are
+// not ASCII stand as \xhh.
 HttpResponse AnswerHotKeys(const RequestBook& book, Instant now, const HttpRequest& request);
 
 }  // namespace arion

@@ -1,9 +1,9 @@
 // ServerLogFile: the files of one severity of the server's log, one after the other: a new one when
 // one is full, or when it is asked for. A file's name ends with the second in which it was opened,
-// or the first one after that of which there is none yet, so that no two openings meet.
+// or the first second after that of which there is no file yet, so that no two openings meet.
 //
 // Errors    A line is in the file as a whole or not at all. What can't be opened or written is
-//           tried anew with the next line, and told on standard error when that begins.
+//           tried anew with the next line, and reported on standard error when that begins.
 // Threads   One at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -15,9 +15,11 @@
 
 namespace arion {
 
+// Nothing is opened before the first line.
 class ServerLogFile {
  public:
-  // Opens files of `directory` whose names begin with `stem`; `link` there points to the newest.
+  // Opens files of `directory` whose names begin with `stem`; `link` there points to the newest. A
+  // file with `bytes_max` is full.
   ServerLogFile(std::string directory, std::string stem, std::string link, int64_t bytes_max);
   ~ServerLogFile();
   ServerLogFile(const ServerLogFile&) = delete;
@@ -30,7 +32,7 @@ class ServerLogFile {
   void OpenAnew();
 
  private:
-  // 0 or an errno.
+  // 0 or an errno, as Append.
   int Open(time_t time);
   int Append(std::string_view text);
   void SayFailed(int error) const;

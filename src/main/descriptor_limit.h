@@ -1,4 +1,5 @@
-// How many files the process may have open: the limit raised and judged before anything else is opened.
+// How many files the process may have open: the limit raised and judged before anything else is
+// opened.
 //
 // Errors    ResourceExhausted: too few to serve at all; names the limit, the need and the remedy.
 // SPDX-License-Identifier: Apache-2.0
@@ -20,17 +21,19 @@ namespace arion {
 // Of a server's limit, for what can't wait (posix/descriptor_reserve.h).
 inline constexpr size_t kDescriptorsHeld = 16;
 
-// Of the process, now; the soft limit is raised to the hard one before.
+// Raises the soft limit to the hard one, and returns it.
 int64_t RaiseDescriptorLimit();
 
 // OK, or too few for a server with so many replicas. Pure.
 absl::Status CheckDescriptorLimit(int64_t limit, int64_t replicas);
 
 // Raises the limit, counts the replicas in the data directories and checks it. Waits for the disks.
+// The limit, and the replicas that were counted.
 struct DescriptorLimit {
   int64_t limit = 0;
   int64_t replicas = 0;
 };
+// Raises the limit, counts the replicas in the data directories and checks it. Waits for the disks.
 absl::StatusOr<DescriptorLimit> TakeDescriptorLimit(FileSystem& files,
                                                     const std::vector<ConfiguredDisk>& disks);
 

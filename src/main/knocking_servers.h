@@ -1,8 +1,9 @@
-// KnockingServers: those that ask a meta server of the same cluster_name to join, and are refused since
-// they are of another cluster id. A meta server that lost its directory makes a new id and has no tables:
-// these servers are how it can know.
+// KnockingServers: servers that ask a meta server of the same cluster_name to join, and are refused
+// since they are of another cluster id. A meta server that lost its directory makes a new id and
+// has no tables; by these servers it can notice.
 //
-// Shapes    Remembered for kKnockedFor after the last time, kKnockersMax at most.
+// Shapes    A server is remembered for kKnockedFor after the last time, kKnockersMax servers at
+//           most.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,22 +24,24 @@
 
 namespace arion {
 
+// One for a meta server.
 class KnockingServers {
  public:
   static constexpr size_t kKnockersMax = 2000;
   static constexpr absl::Duration kKnockedFor = absl::Minutes(1);
 
-  // `tag` is a refused server's; nothing where its cluster_name is another.
+  // A server was refused; `tag` is its tag. Nothing is noted where its cluster_name is another.
   void Note(const ClusterIdentity& ours, Endpoint server, uint64_t tag, Instant now);
-  // Those of the last kKnockedFor, but for who is of our cluster since.
+  // The servers of the last kKnockedFor, without those that are of our cluster since.
   std::set<Endpoint> Since(const ClusterIdentity& ours, Instant now) const;
-  // Before the state is learned from `servers`: where one of them knocks, its id will be ours, and the
-  // one that was made here is forgotten. FailedPrecondition: servers live that took ours.
+  // To be called before the state is learned from `servers`. Where one of them knocks, the id that
+  // was made here is forgotten, so that theirs is learned. `alive`: how many servers live that took
+  // our id. FailedPrecondition: there are such servers.
   absl::Status LearnFrom(const std::set<Endpoint>& servers, size_t alive, Instant now,
                          ClusterIdentity* ours) const;
 
   enum class Tables { kNone, kSome };
-  // What it means for a meta server that has these tables; nullopt: nobody knocks.
+  // What the knocking means for a meta server that has such tables; nullopt: nobody knocks.
   std::optional<ClusterWarning> Warning(const ClusterIdentity& ours, Tables tables,
                                         Instant now) const;
 
@@ -48,6 +51,7 @@ class KnockingServers {
     Instant at;
   };
   mutable Mutex mutex_;
+  // Guarded by mutex_.
   std::map<Endpoint, Knock> knocks_ ABSL_GUARDED_BY(mutex_);
 };
 

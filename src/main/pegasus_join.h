@@ -24,12 +24,12 @@ MetricRegistrations RegisterOlderServers(MetricRegistry& registry, const OlderSe
 // join_obstacles. `server` outlives it.
 MetricRegistrations RegisterJoin(MetricRegistry& registry, const ReplicaServer& server);
 
-// A line of the log, if they are let in: at the start and every ten minutes.
+// Writes a line of the log, if older servers are let in: at the start and every ten minutes.
 class JoinReminder {
  public:
   JoinReminder(const OlderServers& older, std::string cluster_name)
       : older_(older), cluster_name_(std::move(cluster_name)) {}
-  // At the start, then once a minute. On one thread.
+  // To be called at the start, then once a minute, on one thread.
   void OnMinute();
 
  private:
@@ -38,7 +38,7 @@ class JoinReminder {
   int minutes_ = 0;
 };
 
-// Of a meta server; nullopt: none are let in.
+// Of a meta server; nullopt: no older servers are let in.
 std::optional<ClusterWarning> OlderServersNotice(const OlderServers& older,
                                                  const ClusterOverview& overview,
                                                  const std::string& cluster_name);

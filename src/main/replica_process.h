@@ -13,14 +13,16 @@
 
 namespace arion {
 
-// What a measurement (bench/cluster) or a test (tests/load) has replaced: each unset in the shipped
-// server. What these return outlives the server.
+// What a measurement (bench/cluster) or a test (tests/load) replaces. The shipped server leaves all
+// unset. What these functions return outlives the server.
 struct ReplicaVariant {
+  // The environment whose disks the server uses.
   std::function<Environment&(PosixEnvironment&, const ServerConfig&)> disks;
   LogOpener open_log;
   std::function<EngineFactory&(EngineFactory&)> engines;
 };
 
+// Runs until a signal or a failed start; returns the exit code (server_process.h).
 int RunReplicaServer(int argc, char** argv, const ReplicaVariant& variant = {});
 
 }  // namespace arion

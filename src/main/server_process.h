@@ -21,38 +21,42 @@
 
 namespace arion {
 
+// As above.
 constexpr int kExitOk = 0;
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitStoppedAtOnce = 143;
 
-// Command line and file to options; logging as configured. Wrong ones are said on standard error
-// and end the process with kExitUsage; a directory that is missing or refused may come, with its
-// disk or by a chown: kExitFailed, and the service manager tries again.
+// Command line and file to options; logging as configured. What is wrong is reported on standard
+// error and ends the process with kExitUsage. A directory that is missing or refused may still
+// come, with its disk or by a chown: then it is kExitFailed, and the service manager tries again.
 ServerConfig ConfigureServerOrExit(ServerKind kind, int* argc, char*** argv);
 
-// Before any other thread is made and any file is opened. A thread that the system refuses at the
-// start ends the process with kExitFailed, limit and remedy said. Signals wait for RunUntilStopped.
-// Of the standard streams those that are closed lead to /dev/null: a file of data that gets such a
-// number would get the lines of the log.
+// To be called before any other thread is made and any file is opened. Later a thread that the
+// system refuses at the start ends the process with kExitFailed, limit and remedy named. Signals
+// wait for RunUntilStopped. Standard streams that are closed lead to /dev/null from now on: a file
+// of data that got such a number would get the lines of the log.
 void PrepareProcess();
 
 // The number of event loops: as configured, or one a core and at most 8.
 int EventLoopThreads(const ServerConfig& config);
 
 using BannerLines = std::vector<std::pair<std::string, std::string>>;
+// The first lines of the log: program, build, settings, and `lines`.
 void LogBanner(std::string_view program, const ServerConfig& config, const BannerLines& lines);
 
 // Puts the line of the configuration that names the directory in front of a failed start's message.
 absl::Status WithOrigin(const absl::Status& status, const ServerConfig& config);
 
-// Says why on standard error and in the log; the exit code.
+// Says why on standard error and in the log; returns the exit code.
 int FailedToStart(const absl::Status& status);
 
-// Waits for the first signal to stop, opens log files anew for each SIGHUP or SIGUSR1 meanwhile, and runs
-// `on_minute`, now and then once a minute. Calls `stop` and waits until it says that it is done, but
-// not longer than `limit`: then the process ends at once, as if it were killed. Returns the exit code.
+// Called once when the stop has ended, with its result.
 using StopDone = std::function<void(absl::Status)>;
+// Waits for the first signal to stop. Meanwhile it opens log files anew for each SIGHUP or SIGUSR1,
+// and runs `on_minute` at once and then once a minute. Then it calls `stop` and waits until that is
+// done, but not longer than `limit`: then the process ends at once, as if it were killed. Returns
+// the exit code.
 int RunUntilStopped(std::string_view program, absl::Duration limit,
                     const std::function<void()>& on_minute,
                     const std::function<void(StopDone)>& stop);
