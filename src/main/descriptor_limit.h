@@ -27,7 +27,6 @@ int64_t RaiseDescriptorLimit();
 // OK, or too few for a server with so many replicas. Pure.
 absl::Status CheckDescriptorLimit(int64_t limit, int64_t replicas);
 
-// Raises the limit, counts the replicas in the data directories and checks it. Waits for the disks.
 // The limit, and the replicas that were counted.
 struct DescriptorLimit {
   int64_t limit = 0;
