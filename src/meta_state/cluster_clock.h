@@ -21,35 +21,39 @@
 
 namespace arion {
 
+// One for the meta server that leads. Note with each beacon; then ask.
 class ClusterClock {
  public:
   explicit ClusterClock(absl::Duration bound) : bound_(bound) {}
 
-  // `shown`, `ours`: wall clocks minus the meta server's monotonic one, now. `living`: servers.
+  // `shown`, `ours`: wall clocks minus the meta server's monotonic one, now. `living`: how many
+  // servers live.
   void Note(Endpoint node, absl::Duration shown, absl::Duration ours, size_t living);
-  // The same without a server's clock: it tells none.
+  // The same without a server's clock: the beacon tells none.
   void Note(absl::Duration ours, size_t living);
-  // It is dead, or began anew.
+  // The server is dead, or its process began anew.
   void Forget(Endpoint node);
-  // The meta server's own clocks went apart: what others showed before says nothing now.
+  // The meta server's own clocks went apart: what others showed before has no meaning now.
   void ForgetAll();
 
   // The agreed clock minus the meta server's monotonic one; nullopt: most clocks do not agree.
   std::optional<absl::Duration> agreed() const { return agreed_; }
-  // Its clock minus the agreed one; nullopt: one of them is not known.
+  // The server's clock minus the agreed one; nullopt: one of them is not known.
   std::optional<absl::Duration> OffsetOf(Endpoint node) const;
   std::optional<absl::Duration> OurOffset() const;
+  // Whether the server's clock is wrong; false where nothing is agreed.
   bool IsWrong(Endpoint node) const;
   bool AreWeWrong() const { return are_we_wrong_; }
   // How far the two clocks that differ most lie apart.
   absl::Duration Spread() const { return spread_; }
-  // Nothing is agreed because those that were heard differ, not because too few were.
+  // Nothing is agreed because the clocks that were heard differ, not because too few were heard.
   bool DoDiffer() const { return !agreed_ && spread_ > bound_; }
 
  private:
   struct Record {
     std::array<absl::Duration, 3> last{};
-    size_t count = 0;  // of those seen
+    // Of those seen.
+    size_t count = 0;
     bool is_wrong = false;
     absl::Duration shown() const;
   };

@@ -31,20 +31,25 @@ namespace arion {
 
 constexpr int32_t kPartitionCountMax = 65536;
 constexpr size_t kLastDropsMax = 3;
-// Beyond it a ballot is of a damaged or hostile message.
+// A ballot beyond this comes from a damaged or hostile message.
 constexpr Ballot kBallotMax{int64_t{1} << 61};
-// How long one that took no replica when it should, or failed to learn it, comes after all others.
+// How long a server that took no replica when it should, or failed to learn it, comes after all
+// others.
 constexpr absl::Duration kPassedOverFor = absl::Minutes(5);
 // How long it is shown that a server came back with older copies, or that the state went back.
 constexpr absl::Duration kOlderShownFor = absl::Hours(24);
-constexpr int32_t kPartitionDropped = 1;  // bit of PartitionConfiguration::partition_flags
+// A bit of PartitionConfiguration::partition_flags.
+constexpr int32_t kPartitionDropped = 1;
 
 // What was proposed for a partition and has not happened yet.
 struct Intent {
   ConfigType type = ConfigType::kInvalid;
-  Endpoint target;            // who is asked
-  Endpoint node;              // whom it is about
-  bool keeps_factor = false;  // a removal only while enough living members stay (a balancer's)
+  // The server that is asked to act.
+  Endpoint target;
+  // The server that it is about.
+  Endpoint node;
+  // Of a removal: it happens only while enough living members stay (a balancer's).
+  bool keeps_factor = false;
   bool SaysTheSame(const Intent& other) const {
     return type == other.type && target == other.target && node == other.node &&
            keeps_factor == other.keeps_factor;
@@ -56,18 +61,20 @@ struct Intent {
   bool learner_seen = false;
 };
 
-// A replica outside the configuration that could be taken back; the last of a list is the best.
+// A replica outside the configuration that could be taken back. The last of a list is the best.
 struct DroppedReplica {
   Endpoint node;
-  std::optional<Instant> at;  // nullopt: before this meta server's time
+  // nullopt: before this meta server's time.
+  std::optional<Instant> at;
   Ballot ballot;
   Decree committed;
   Decree prepared;
-  Decree held{0};  // what was known to be committed when it left: it held that
+  // What was known to be committed when it left: it held that.
+  Decree held{0};
 };
 
-// What a primary said last to be committed, so that copies that end before it are known to be older
-// ones. It is stored a moment later (ClusterState::ChangeOfCommitted).
+// What a primary last reported as committed, so that copies that end before it are known to be
+// older ones. It is stored a moment later (ClusterState::ChangeOfCommitted).
 struct ShownCommitted {
   Decree decree{0};
   // Reports up to this number may have been written before.
@@ -76,6 +83,7 @@ struct ShownCommitted {
 
 struct Node;
 
+// One partition: what is stored of it (`config`, `committed`), and what is known of it now.
 struct Partition {
   PartitionConfiguration config;
   ShownCommitted committed;
@@ -83,95 +91,123 @@ struct Partition {
   // What every member holds for certain.
   Decree KnownCommitted() const { return std::max(config.last_committed_decree, committed.decree); }
 
-  // -- Memory only.
-  std::optional<PartitionConfiguration> pending;  // being stored
+  // The configuration that is being stored.
+  std::optional<PartitionConfiguration> pending;
   std::optional<Intent> intent;
-  std::vector<Intent> planned;  // an administrator's or the balancer's, in this order, before cures
+  // An administrator's or the balancer's, in this order. They go before cures.
+  std::vector<Intent> planned;
   std::vector<DroppedReplica> dropped;
-  std::map<Endpoint, Instant> passed_over;  // whom others come before, until then
+  // Servers that come after all others, and until when.
+  std::map<Endpoint, Instant> passed_over;
   // Members whose present process is known to hold everything acknowledged: they kept running since
-  // they joined, or work under a primary that did (a clean stop alone proves nothing: the disk may
-  // be an older copy). The rest of the members are
-  // unknown, or suspects: their process began after an unclean stop (a replica says so only until
-  // it has a role again, hence it is remembered here).
+  // they joined, or work under a primary that did. (A clean stop alone proves nothing: the disk may
+  // be an older copy.) The other members are unknown, or suspects: their process began after an
+  // unclean stop. A replica says that only until it has a role again, hence it is remembered here.
   std::set<Endpoint> serving;
   std::set<Endpoint> suspects;
   // Servers whose copy was shown to lack what its group has committed, until they have learned it.
   std::set<Endpoint> older;
-  // Members whose durable copy ended, when they reported last, before what is known to be committed.
+  // Members whose durable copy ended, when they last reported, before what is known to be
+  // committed.
   std::set<Endpoint> short_copies;
   // Set while the configured primary's process is new: until then it may resume, afterwards another
   // takes over.
   std::optional<Instant> primary_deadline;
-  int32_t inactive_reports = 0;  // in a row, by a primary that should be one
+  // In a row, by a primary that should be one.
+  int32_t inactive_reports = 0;
   // Reports up to this number may have been written before `config` was stored.
   int64_t older_reports = 0;
   std::optional<Instant> headless_since;
-  Endpoint former_primary;  // wins ties
-  // The largest ballot that a server has reported, and who said to be primary under it, in a life
-  // that goes on.
+  // Wins ties.
+  Endpoint former_primary;
+  // The largest ballot that a server has reported, and which server said to be primary under it, in
+  // a process that still lives.
   struct Shown {
     Ballot ballot{-1};
     Endpoint primary;
   } shown;
-  // A server knows more than is stored (meta_state/stale_configuration.h).
+  // A server knows a larger ballot than is stored (meta_state/stale_configuration.h).
   bool IsBehind() const { return shown.ballot > config.ballot; }
 
-  // Whether what that server reported last was written when `config` was stored already.
+  // Whether the server's last report was written when `config` was stored already.
   bool IsSince(const Node& node) const;
 
   bool IsDropped() const { return (config.partition_flags & kPartitionDropped) != 0; }
 };
 
+// One table.
 struct Table {
   AppInfo info;
-  std::vector<Partition> partitions;  // by index
+  // By index.
+  std::vector<Partition> partitions;
 
-  // -- Memory only.
-  bool is_committed_unstored = false;  // what primaries said lies beyond what is stored of it
-  bool partitions_change = false;      // all of them are about to: no configuration is accepted
-  std::set<Endpoint> untold;           // servers that have not confirmed `info` as it is now
-  Instant tell_at;                     // when they are told (again)
+  // What primaries reported as committed lies beyond what is stored of it.
+  bool is_committed_unstored = false;
+  // All its partitions are about to change: no configuration is accepted.
+  bool partitions_change = false;
+  // Servers that have not confirmed `info` as it is now.
+  std::set<Endpoint> untold;
+  // When they are told (again).
+  Instant tell_at;
 };
 
+// One server, as its beacons and reports show it. Memory only.
 struct Node {
   bool alive = false;
-  int64_t incarnation = 0;   // counts the restarts that were noticed
-  bool is_stopping = false;  // it says so
-  bool is_older = false;     // its beacons are an older version's (Apache Pegasus')
-  bool collected = false;    // a config sync of its present connection has been received
+  // Counts the restarts that were noticed.
+  int64_t incarnation = 0;
+  // It says that it stops.
+  bool is_stopping = false;
+  // Its beacons are an older version's (Apache Pegasus').
+  bool is_older = false;
+  // A config sync of its present connection has been received.
+  bool collected = false;
   // The number of the one config sync that is read next; 0: none is given yet. A report that comes
-  // late, or again, has another, and so has one of a former process of it or of ours.
+  // late, or again, has another number, and so has one of a former process of the server or of
+  // ours.
   int64_t awaited_report = 0;
-  int64_t last_report = 0;  // the number of the one that was read last
+  // The number of the one that was read last.
+  int64_t last_report = 0;
   bool has_unreadable_disks = false;
   std::set<std::string> slow_disks;
-  Instant slow_since;             // while there are some
-  std::vector<DiskReport> disks;  // empty: it says nothing of them
-  Instant full_since;             // while one of them takes no writes
-  // Their tags, of those of which less than a tenth is left above the bound, and until 15 % are.
+  // While there are slow disks.
+  Instant slow_since;
+  // Empty: it says nothing of them.
+  std::vector<DiskReport> disks;
+  // While one of them takes no writes.
+  Instant full_since;
+  // Tags of disks of which less than a tenth is left above the bound, and until 15 % are.
   std::set<std::string> nearly_full;
-  std::optional<absl::Duration> clock_offset;  // its wall clock minus what most show
+  // Its wall clock minus what most show.
+  std::optional<absl::Duration> clock_offset;
   bool has_wrong_clock = false;
-  int64_t older_copies = 0;                     // that it came back with, within a day
-  Instant older_since;                          // when the last of them was found
-  std::map<int32_t, int32_t> unknown_tables;    // copies, by id, of tables that are not stored
-  std::set<Endpoint> slow_members;              // others whose acknowledgements it waits for
-  std::map<PartitionId, ReplicaInfo> replicas;  // as last reported
-  std::optional<int64_t> replicas_max;          // that its limit of open files carries
-  int64_t open_files_max = 0;                   // that limit
+  // How many older copies it came back with, within a day.
+  int64_t older_copies = 0;
+  // When the last of them was found.
+  Instant older_since;
+  // By id: how many copies it has of tables that are not stored.
+  std::map<int32_t, int32_t> unknown_tables;
+  // Other servers whose acknowledgements it waits for.
+  std::set<Endpoint> slow_members;
+  // As last reported.
+  std::map<PartitionId, ReplicaInfo> replicas;
+  // How many replicas its limit of open files carries.
+  std::optional<int64_t> replicas_max;
+  // That limit.
+  int64_t open_files_max = 0;
 
   // Its loaded replica of `pid`, or nullptr.
   const ReplicaInfo* LoadedReplica(PartitionId pid) const;
+  // It found a replica of `pid` on disk, which does not serve yet.
   bool IsLoading(PartitionId pid) const;
-  // Its replica of `pid` lies on a slow disk, or a new one might.
+  // Its replica of `pid` lies on a slow disk; or it has none, and a new one might.
   bool IsSlowFor(PartitionId pid) const;
   bool HasFullDisk() const;
   // Where its replica of `pid` lies, or a new one would be made, no writes are taken.
   bool IsFullFor(PartitionId pid) const;
-  // There it is nearly full.
+  // The same for a disk that is nearly full.
   bool IsNearlyFullFor(PartitionId pid) const;
-  // Or, for a new one, less than a fifth is left.
+  // The same; or, for a new one, less than a fifth is left.
   bool IsTightFor(PartitionId pid) const;
   // Its replica of `pid` lies on a disk that is nearly full.
   bool GivesAway(PartitionId pid) const;
@@ -179,8 +215,10 @@ struct Node {
 
 inline bool Partition::IsSince(const Node& node) const { return node.last_report > older_reports; }
 
+// How many servers must live for the meta server to change members.
 struct LivenessLimits {
-  int32_t min_live_node_count = 0;  // 0: min(3, servers - 1), at least 1
+  // 0: min(3, servers - 1), at least 1.
+  int32_t min_live_node_count = 0;
   int32_t live_percentage = 50;
 };
 
@@ -188,7 +226,8 @@ struct LivenessLimits {
 struct Clocks {
   bool agree = true;
   absl::Duration spread;
-  std::optional<absl::Duration> our_offset;  // the meta server's, from what most show
+  // The meta server's clock minus what most show.
+  std::optional<absl::Duration> our_offset;
   bool is_ours_wrong = false;
 };
 
@@ -196,9 +235,12 @@ struct Clocks {
 // (meta_state/state_went_back.h). Memory only.
 struct WentBack {
   Instant last_shown;
-  std::set<PartitionId> partitions;  // of which one knew a larger ballot than was stored
-  std::set<int32_t> tables;          // of which one knew a later description
-  std::set<Endpoint> servers;        // that showed it; empty: nothing did
+  // Partitions of which a server knew a larger ballot than was stored.
+  std::set<PartitionId> partitions;
+  // Tables of which a server knew a later description.
+  std::set<int32_t> tables;
+  // Servers that showed it; empty: nothing did.
+  std::set<Endpoint> servers;
 };
 
 // What was doubtful when the state was learned from replica servers. Memory only.
@@ -207,52 +249,63 @@ struct LearnedBack {
   std::vector<std::string> doubts;
 };
 
+// All that a meta server knows. Its owner changes it freely; what is to last is stored through
+// ChangeOf first.
 struct ClusterState {
   Clocks clocks;
   WentBack went_back;
   LearnedBack learned_back;
-  std::map<int32_t, Table> tables;  // dropped ones too
-  std::map<Endpoint, Node> nodes;   // alive and dead
+  // By id; dropped ones too.
+  std::map<int32_t, Table> tables;
+  // Alive and dead.
+  std::map<Endpoint, Node> nodes;
   std::map<Endpoint, HostPort> host_names;
-  std::set<Endpoint> listed;  // servers that sent beacons, as stored
-  // Of these, who has not reported since this meta server began: each may hold what nobody else does, also
-  // where what is stored names it nowhere, being an older copy. For a grace at most.
+  // Servers that sent beacons, as stored.
+  std::set<Endpoint> listed;
+  // Of these, the ones that have not reported since this meta server began. Each may hold what
+  // nobody else does, even where the stored state, being an older copy, does not name it. For a
+  // grace at most.
   std::set<Endpoint> awaited;
-  // No new table gets an id up to this: of tables that are being stored, and of those that are not
-  // stored but of which a server has replicas.
+  // No new table gets an id up to this: ids of tables that are being stored, and of tables that are
+  // not stored but of which a server has replicas.
   int32_t last_reserved_app_id = 0;
-  std::optional<FunctionLevel> function_level;  // that was set last; nullopt: never
+  // The level that was set last; nullopt: never.
+  std::optional<FunctionLevel> function_level;
 
+  // Reads what a MetaStore holds.
   static absl::StatusOr<ClusterState> Load(const std::map<std::string, std::string>& entries);
 
   Table* FindTable(int32_t app_id);
   const Table* FindTable(int32_t app_id) const;
-  // Not the dropped ones; those under recall by the name that they get.
+  // Not the dropped ones. Those under recall are found by the name that they get.
   const Table* FindTableByName(std::string_view name) const;
   Partition* FindPartition(PartitionId pid);
   const Partition* FindPartition(PartitionId pid) const;
+  // An id that no table had, as far as is known.
   int32_t NextAppId() const;
 
   bool IsAlive(Endpoint node) const;
   const Node* FindNode(Endpoint node) const;
-  // It has begun to stop: it hands over what it leads, and will be gone.
+  // The server has begun to stop: it hands over what it leads, and will be gone.
   bool IsStopping(Endpoint node) const;
   size_t AliveCount() const;
-  // A living server says that its disks have room for a new replica, and a fifth left.
+  // Whether a living server says that its disks have room for a new replica, and a fifth left.
   enum class Room { kSomebodyHasMuch, kNobodyHasMuch };
   Room RoomOfAll() const;
   // Whether each server that is alive, or awaited, has told what it holds of the partition.
   bool HaveAllTold(PartitionId pid) const;
-  // How many living servers say that its acknowledgements are slow.
+  // How many living servers say that this server's acknowledgements are slow.
   size_t SlownessReports(Endpoint node) const;
-  // What was wished for, and what of it holds now.
+  // The level that was asked for, and what of it holds now: with too few living servers it is
+  // kFreezed at most.
   FunctionLevel SetLevel() const { return function_level.value_or(FunctionLevel::kSteady); }
   FunctionLevel Level(const LivenessLimits& limits) const;
 
+  // What to store for this object.
   MetaStore::Change ChangeOf(const AppInfo& info) const;
   MetaStore::Change ChangeOf(const PartitionConfiguration& config) const;
   static MetaStore::Change ChangeOf(FunctionLevel level);
-  // What primaries said to be committed, of all the table's partitions; nothing of the one that
+  // What primaries reported as committed, of all the table's partitions; nothing of the one that
   // begins anew.
   static MetaStore::Change ChangeOfCommitted(const Table& table,
                                              std::optional<int32_t> anew = std::nullopt);
@@ -260,7 +313,8 @@ struct ClusterState {
   static MetaStore::Change ChangeOfListed(Endpoint server, bool is_listed);
 };
 
-// Others are better places for its copy: it has less room than they have, or hardly any.
+// Whether other servers are better places for a copy of `pid`: this one has less room than they
+// have, or hardly any.
 bool IsAvoided(const Node& node, PartitionId pid, ClusterState::Room others);
 
 }  // namespace arion

@@ -1,5 +1,5 @@
-// ClusterWarning: what an administrator has to know though it is the state of no partition or server, with
-// the way forward. Shown by `status`, /ui and /metrics.
+// ClusterWarning: what an administrator has to know though it is the state of no partition or
+// server, with the way forward. Shown by `status`, /ui and /metrics.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

@@ -13,24 +13,36 @@
 
 namespace arion {
 
+// What the meta server does about an update request.
 enum class UpdateVerdict {
-  kApply,     // store `next`
-  kRepeat,    // equals the current configuration: OK, nothing to do
-  kOutdated,  // ballot is not current + 1, or the change isn't one meta allows now: the sender
-              // adopts the current one
-  kUnknown,   // unknown partition or node
-  kFreezed,   // too few servers are alive, or an administrator says so: the members stay
-  kPending,   // a change of this partition is being stored: to be judged again when it is
-  kGivesWay,  // the sender, an older version's primary that began anew, shall not resume: to be judged
-              // again when its group is led by nobody
+  // Store `next`.
+  kApply,
+  // It equals the current configuration: OK, nothing to do.
+  kRepeat,
+  // Its ballot is not current + 1, or the change is not allowed now: the sender adopts the current
+  // configuration.
+  kOutdated,
+  // The partition or the node is not known.
+  kUnknown,
+  // Too few servers are alive, or an administrator says so: the members stay.
+  kFreezed,
+  // A change of this partition is being stored: to be judged again when it is.
+  kPending,
+  // The sender, an older version's primary that began anew, is not to resume: to be judged again
+  // when its group is led by nobody.
+  kGivesWay,
 };
 
+// The judgement of one request.
 struct UpdateJudgement {
   UpdateVerdict verdict = UpdateVerdict::kUnknown;
-  PartitionConfiguration next;  // kApply
-  const char* reason = "";      // for the log
+  // Of kApply.
+  PartitionConfiguration next;
+  // For the log.
+  const char* reason = "";
 };
 
+// Judges a member's request at `level`.
 UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
                             const ConfigurationUpdateRequest& request);
 
@@ -47,19 +59,20 @@ PartitionConfiguration Rejoined(const PartitionConfiguration& config, Endpoint n
 // Vacated, and flagged dropped.
 PartitionConfiguration Emptied(const PartitionConfiguration& config);
 
-// Ballot + 1, no longer flagged; whoever was a member last is asked to serve again.
+// Ballot + 1, no longer flagged; the servers that were members last are asked to serve again.
 PartitionConfiguration Recalled(const PartitionConfiguration& config);
 
-// How a change of a table changes each of its partitions. The same ballot: the members stay, and
-// with them all that is known of them.
+// How a change of a table changes each of its partitions. The ballot, the members, and all that is
+// known of them, stay the same.
 struct PartitionChange {
   ConfigType cause = ConfigType::kInvalid;
   std::function<PartitionConfiguration(const PartitionConfiguration&)> next;
 };
+// The table wants that many copies of each partition.
 PartitionChange WithReplicaCount(int32_t count);
 
-// Carries the memory-only part of `partition` over from its present configuration to `next` and
-// installs that. `cause` is what kind of update it was; kInvalid: meta's own.
+// Makes `next` the present configuration of `partition`, and carries its memory-only part over.
+// `cause`: what kind of update it was; kInvalid: meta's own.
 void Install(Partition& partition, PartitionConfiguration next, ConfigType cause, Instant now);
 
 }  // namespace arion

@@ -1,5 +1,5 @@
-// Whether a server of an older version, which can't say of which cluster it is, has tables of another
-// one. Pure.
+// Whether a server of an older version, which can't say of which cluster it is, has tables of
+// another one. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace arion {
 
-// `its_tables`: those of which it holds replicas. A table is another one that has the same id, and
-// was made at another time, or, where that is not known of both, is called otherwise. One whose id
-// nobody has here may have been dropped long ago: it tells nothing. Empty: none is; else a sentence's
-// part.
+// Why a server that holds replicas of `its_tables` is another cluster's, as part of a sentence.
+// Empty: nothing shows that. A table is another one if it has the same id and was made at another
+// time, or, where that is not known of both, has another name. An id that is not known here may be
+// of a table dropped long ago: it shows nothing.
 std::string WhyForeign(const ClusterState& state, const std::vector<AppInfo>& its_tables);
 
 }  // namespace arion

@@ -1,5 +1,5 @@
-// HeldReplica: what a server holds of a partition whose members are not known any more, and who of
-// several should lead it. Pure.
+// HeldReplica: what a server holds of a partition whose members are not known any more, and which
+// of several servers should lead it. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -11,20 +11,22 @@
 
 namespace arion {
 
+// One server's copy. `report` is what it said, and lives elsewhere.
 struct HeldReplica {
   Endpoint node;
   const ReplicaInfo* report;
 
-  // A learner's state says -1: however far it is, it may lack what was acknowledged.
+  // False: a learner's copy. (Its state says -1.) However far it is, it may lack what was
+  // acknowledged.
   bool IsWhole() const {
     return report->status != PartitionStatus::kPotentialSecondary &&
            report->last_mutation_ballot.value_or(report->ballot) >= Ballot(0);
   }
-  // By the ballot and decree of its last mutation, where it can say: a server that was told of a
-  // later configuration has a larger ballot than its data, and one that restarted knows of fewer
-  // commits than it holds. Of equal ones who was told of the latest configuration comes first: it
-  // is known to lack nothing of that. Else (older servers; 0: a checkpoint without a log) as they
-  // compared.
+  // Orders copies, the best last. By the ballot and decree of the last mutation, where the server
+  // can tell them: one that was told of a later configuration has a larger ballot than its data,
+  // and one that restarted knows of fewer commits than it holds. Of equal copies the one that was
+  // told of the latest configuration is better: it is known to lack nothing of that. Else (older
+  // servers; 0: a checkpoint without a log) as those servers compared.
   auto Rank() const {
     const Decree committed = report->last_committed_decree;
     const Decree prepared = report->last_prepared_decree;
@@ -37,8 +39,9 @@ struct HeldReplica {
   }
 };
 
-// Puts last, as the best, one that knows to be committed all that any other holds, and was told of
-// the latest configuration, if there is one: it holds everything, however the ranks are.
+// Moves a copy that certainly holds everything to the end, as the best, however the ranks are. Such
+// a copy knows to be committed all that any other holds, and was told of the latest configuration.
+// There may be none.
 inline void PutWholeOneLast(std::vector<HeldReplica>& found) {
   const auto holds_all = [&](const HeldReplica& one) {
     return one.IsWhole() && std::all_of(found.begin(), found.end(), [&](const HeldReplica& other) {
@@ -51,8 +54,9 @@ inline void PutWholeOneLast(std::vector<HeldReplica>& found) {
   if (last != found.rend()) std::rotate(last.base() - 1, last.base(), found.end());
 }
 
-// They become `last_drops` of a partition without members, the best one last, under the largest
-// ballot of any (kBallotMax at most); the guardian revives it. Sorts them so.
+// Makes the copies `last_drops` of a partition without members, the best one last, under the
+// largest ballot of any (kBallotMax at most); the guardian revives it. Sorts `found` in the same
+// way.
 inline void LeaveTo(std::vector<HeldReplica>& found, PartitionConfiguration* config) {
   std::stable_sort(found.begin(), found.end(),
                    [](const HeldReplica& a, const HeldReplica& b) { return a.Rank() < b.Rank(); });

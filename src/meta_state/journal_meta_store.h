@@ -35,12 +35,15 @@
 
 namespace arion {
 
+// Settings of one store.
 struct JournalMetaStoreOptions {
   // The file is written anew when it exceeds this and four times what a fresh one would hold.
   uint64_t history_bytes_max = 1 << 20;
-  uint64_t reserve_bytes = 64 << 20;  // at most a tenth of the disk; 0: none
+  // At most a tenth of the disk; 0: none.
+  uint64_t reserve_bytes = 64 << 20;
 };
 
+// The meta server's store. Work that waits for the disk runs in the directory's pool.
 class JournalMetaStore : public MetaStore {
  public:
   // `directory` is created by Load where it is missing.

@@ -29,21 +29,28 @@ namespace arion {
 
 // What a full disk refuses first, and last.
 enum class StoreNeed {
-  kWhileRoom,  // changes of tables
-  kToServe,    // failovers, and what an administrator needs to bring about that all is served
+  // Changes of tables.
+  kWhileRoom,
+  // Failovers, and what an administrator needs to bring about that all is served.
+  kToServe,
 };
 
+// Life cycle: Load, then any number of Commits and Looks.
 class MetaStore {
  public:
+  // A key's new value.
   struct Change {
     std::string key;
-    std::optional<std::string> value;  // nullopt: removed
+    // nullopt: the key is removed.
+    std::optional<std::string> value;
   };
   virtual ~MetaStore() = default;
+  // All keys and values.
   virtual absl::StatusOr<std::map<std::string, std::string>> Load() = 0;
+  // Stores the whole batch or nothing of it. `done` comes on `reply_on`; see Promises.
   virtual void Commit(std::vector<Change> batch, StoreNeed need, StrandPtr reply_on,
                       absl::AnyInvocable<void(const absl::Status&)> done) = 0;
-  // Sees how much room there is, and makes the reserve whole where there is enough: to be called
+  // Sees how much room there is, and makes the reserve whole where there is enough. To be called
   // every second or so.
   virtual void Look(StrandPtr reply_on, absl::AnyInvocable<void(const StoreRoom&)> done) = 0;
 };

@@ -12,21 +12,23 @@
 
 namespace arion {
 
-// The process at `node` was replaced by a new one; where it was primary it may resume until
+// The process at `node` was replaced by a new one. Where it was primary it may resume until
 // `primary_deadline`.
 void NoteRestart(Partition& partition, Endpoint node, Instant primary_deadline);
 
-// `node` left its office because a member may hold more than it does: nothing shows any more that it
-// holds all.
+// `node` gave up leading because a member may hold more than it does: nothing shows any more that
+// it holds all.
 void NoteHoldsLess(Partition& partition, Endpoint node);
-// Likewise of a primary whose process is new and must not resume: another leads when one can, after
+// `node` is a primary whose process is new and must not resume: another leads when one can, after
 // `deadline` in any case.
 void NoteGivesWay(Partition& partition, Endpoint node, Instant deadline);
-// Its copy lacks what its group has committed: it went back to an older state, or lost something.
+// The copy at `node` lacks what its group has committed: it went back to an older state, or lost
+// something.
 void NoteOlderCopy(ClusterState& state, Partition& partition, Endpoint node, Instant now);
 
-// Of unknown partitions only the table's id is kept, which no new table gets. The sender is a known
-// node. `last_number`: that was given to any server for its next report.
+// Takes in a config sync of a known node. Of unknown partitions only the table's id is kept, which
+// no new table gets. `last_number`: the last number that was given to any server for its next
+// report.
 void NoteReports(ClusterState& state, const ConfigSyncRequest& sync, int64_t last_number,
                  absl::Duration grace, Instant now);
 

@@ -12,12 +12,16 @@
 
 namespace arion {
 
+// What becomes of a request.
 struct EnvironmentJudgement {
   UpdateAppEnvResponse response;
-  std::optional<AppInfo> next;  // to be stored; nullopt: nothing changes
+  // To be stored; nullopt: nothing changes.
+  std::optional<AppInfo> next;
 };
+// `table` may be nullptr: there is no such table.
 EnvironmentJudgement JudgeEnvironments(const Table* table, const UpdateAppEnvRequest& request);
-// A compaction on request is environments manual_compact.once.*, which replicas act on.
+// A compaction on request becomes environments manual_compact.once.*, which replicas act on.
+// `now_seconds`: since 1970.
 EnvironmentJudgement JudgeStartCompaction(const Table* table,
                                           const StartManualCompactRequest& request,
                                           int64_t now_seconds);

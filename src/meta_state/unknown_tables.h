@@ -1,5 +1,5 @@
-// Tables of which servers hold replicas and that are not stored: an older copy of the state was put back,
-// or it was lost. Pure.
+// Tables of which servers hold replicas and that are not stored: an older copy of the state was put
+// back, or the state was lost. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace arion {
 
-// What living servers reported last; nullopt: nothing unknown.
+// By what living servers reported last; nullopt: no such tables.
 std::optional<ClusterWarning> UnknownTables(const ClusterState& state);
 
 }  // namespace arion
