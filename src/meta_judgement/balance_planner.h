@@ -3,9 +3,10 @@
 //
 // Shapes    Per table, over the servers that are alive: first primaries, along chains of servers
 //           that hold copies already, and by a new copy only where no chain helps; copies when no
-//           primary has to move. Each move takes a partition of its own. Who was passed over by
-//           the guardian for any partition (it took no replica), or whose disks have less than a fifth
-//           left where another's have (a tenth where nobody's have), gets no new copies.
+//           primary has to move. Each move takes a partition of its own. Two kinds of servers get
+//           no new copies: those that the guardian passed over for any partition (they took no
+//           replica), and those whose disks have less than a fifth left where another's have more
+//           (a tenth where nobody's have).
 // Promises  balance_planner/B1  Nothing is planned while anything else is wrong or under way: a
 //               partition that lacks a member, a member that is dead or not known to hold
 //               everything, a change. A server with a slow disk, or one that takes no writes, or
@@ -22,6 +23,7 @@
 
 namespace arion {
 
+// One move: kMovePrimary makes a secondary the primary; the others make a copy and remove one.
 struct BalanceMove {
   enum class Kind { kMovePrimary, kCopyPrimary, kCopySecondary };
   Kind kind = Kind::kMovePrimary;
@@ -33,10 +35,10 @@ struct BalanceMove {
 
 // kPrimaries: no copy is made.
 enum class BalanceBy { kPrimaries, kPrimariesAndCopies };
-// At most `moves_max`, the first of all.
+// At most `moves_max` moves, the first ones of all.
 std::vector<BalanceMove> PlanBalance(const ClusterState& state, size_t moves_max,
                                      BalanceBy by = BalanceBy::kPrimariesAndCopies);
-// What the guardian is to do for it.
+// What the guardian is to do for the move, in this order.
 std::vector<Intent> StepsOf(const BalanceMove& move);
 
 }  // namespace arion

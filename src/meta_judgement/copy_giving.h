@@ -15,25 +15,27 @@
 
 namespace arion {
 
+// Made for one look of the guardian.
 class CopyGiving {
  public:
   static constexpr size_t kAtOnce = 2;
 
   explicit CopyGiving(const ClusterState& state);
 
-  // The secondary on the fullest disk, if that gives copies away, or an invalid endpoint.
+  // The secondary on the fullest disk, if that gives copies away; else an invalid endpoint.
   Endpoint GiverOf(const PartitionConfiguration& config) const;
-  // The partition has as many members as its table wants; one of them may give its copy now, or its
-  // successor is being made.
+  // Whether the partition has as many members as its table wants, and one of them may give its copy
+  // now, or its successor is being made.
   bool MayGive(const Partition& partition) const;
-  // It does: its giver gives no other one.
+  // The partition's giver gives this copy, and no other one in this look.
   void Gives(const Partition& partition) { givers_.erase(GiverOf(partition.config)); }
 
  private:
   bool IsGiving(const Partition& partition) const;
 
   const ClusterState& state_;
-  std::set<Endpoint> givers_;  // that may begin with a copy
+  // Servers that may begin with a copy.
+  std::set<Endpoint> givers_;
 };
 
 }  // namespace arion

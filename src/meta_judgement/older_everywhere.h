@@ -1,4 +1,5 @@
-// Partitions that nobody leads since all that is there of them ends before what was committed.
+// Partitions that nobody leads since all that is there of them ends before what was committed:
+// their members' disks were put back, all of them, and no rule can tell what is lost. Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,8 +10,7 @@
 
 namespace arion {
 
-// Their members' disks were put back, all of them: no rule can tell what is lost. nullopt: there is
-// none.
+// nullopt: there is no such partition.
 std::optional<ClusterWarning> OlderEverywhere(const ClusterState& state);
 
 }  // namespace arion

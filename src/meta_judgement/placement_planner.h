@@ -14,25 +14,27 @@
 
 namespace arion {
 
+// Choose, then report the choice with an Add method, so that the next choice counts it.
 class PlacementPlanner {
  public:
   // Counts configurations and intents.
   explicit PlacementPlanner(const ClusterState& state);
 
   using Filter = std::function<bool(Endpoint)>;
-  // Of all servers that are alive, have reported and pass: the one with the fewest primaries, or an
-  // invalid endpoint.
+  // Of all servers that are alive, have reported and pass `may`: the one with the fewest primaries;
+  // or an invalid endpoint.
   Endpoint FewestPrimaries(const Filter& may) const;
-  Endpoint FewestPrimaries(
-      const std::vector<Endpoint>& among) const;  // `among` in its order on ties
-  // ... with the fewest replicas of the table, then in total.
+  // The same among the servers given; of equal ones the first.
+  Endpoint FewestPrimaries(const std::vector<Endpoint>& among) const;
+  // The one with the fewest replicas of the table, then in total.
   Endpoint FewestReplicas(int32_t app_id, const Filter& may) const;
-  // Its limit of open files carries one more.
+  // Whether the server's limit of open files carries one more replica.
   bool HasRoom(Endpoint node) const;
   Endpoint MostReplicas(const std::vector<Endpoint>& among) const;
 
-  // A choice was made.
-  void AddPrimary(Endpoint node, int32_t app_id);  // of a new partition
+  // A choice was made: of a new partition's primary, of a secondary that becomes primary, of a new
+  // replica.
+  void AddPrimary(Endpoint node, int32_t app_id);
   void AddPromotion(Endpoint node) { ++load_[node].primaries; }
   void AddReplica(Endpoint node, int32_t app_id);
 

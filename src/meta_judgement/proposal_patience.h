@@ -1,6 +1,6 @@
-// ProposalPatience: how long a look of the guardian waits for what was proposed, and who is passed
-// over: a server that was to take a replica and is not seen to do so comes after all others, in this
-// look at once, later by Partition::passed_over. Pure.
+// ProposalPatience: how long a look of the guardian waits for what was proposed, and which servers
+// are passed over. A server that was to take a replica and is not seen to do so comes after all
+// others: in this look at once, later by Partition::passed_over. Pure.
 //
 // Shapes    For one look. What it waits for moves *next_look, when waiting ends.
 // Lifetime  The state and *next_look outlive it.
@@ -14,6 +14,7 @@
 
 namespace arion {
 
+// For each partition: BeginPartition, then the rest.
 class ProposalPatience {
  public:
   ProposalPatience(const ClusterState& state, Instant now, Instant* next_look)
@@ -21,15 +22,16 @@ class ProposalPatience {
 
   // What follows is about another partition.
   void BeginPartition() { ignored_.reset(); }
-  // Of this partition: nothing comes of what it is to do.
+  // The server that is passed over in this look because nothing comes of what it is to do.
   std::optional<Endpoint> ignored() const { return ignored_; }
 
-  // Whether nothing comes of what was proposed. Who should have taken a replica is passed over.
+  // Whether nothing comes of what was proposed. The server that should have taken a replica is then
+  // passed over.
   bool GivesUp(const Partition& partition, const Intent& intent);
   bool IsPassedOver(const Partition& partition, Endpoint node) const {
     return PassedOverUntil(partition, node) > now_;
   }
-  // Where all are passed over that may: who has been for longest.
+  // Where all servers that may are passed over: the one that has been for longest.
   Endpoint FirstPassedOver(const Partition& partition, const PlacementPlanner::Filter& may) const;
 
  private:

@@ -1,28 +1,27 @@
-// Succession: who may lead a partition that has no primary, so that nothing acknowledged is lost
-// (meta/STATE.md 6.2 to 6.4). It only names servers; the guardian proposes them. Pure.
+// Succession: which server may lead a partition that has no primary, so that nothing acknowledged
+// is lost (meta/STATE.md 6.2 to 6.4). It only names servers; the guardian proposes them. Pure.
 //
 // Shapes    For one look of the guardian. What it waits for moves *next_look, when waiting ends.
 //           The first of these grounds that there is:
 //           - Intact: secondaries known to hold everything acknowledged. Any of them may lead.
 //           - OfSecondaries: the rest of them, whose processes began after an unclean stop, or of
-//             whom nothing is known. Whoever has most.
-//           - OfLastDrops: nobody is a member any more ("DDD"). One of the last two who left.
+//             whom nothing is known. The one that has most.
+//           - OfLastDrops: nobody is a member any more ("DDD"). One of the last two that left.
 // Lifetime  The state and *next_look outlive it.
 // Promises  succession/P1  Of secondaries none of which is intact nobody is chosen before every
 //               alive member has reported or one grace has passed; then the one with the largest
 //               (ballot of the last mutation, last prepared). The former primary wins ties. Where
 //               that one's disk may be an earlier copy of itself, the dead among them are waited
-//               for too, and so is the former primary, which leads where it holds more though it is
-//               no member any more. It is made a secondary again first, and asks the others before
-//               it serves.
+//               for too, and so is the former primary. It leads where it holds more, even though it
+//               is no member any more: it is made a secondary again first, and asks the others
+//               before it serves.
 //           succession/P2  Where logs are durable nobody is chosen by itself whose copy ends before
 //               what is stored to be committed: every member went back, and an administrator must
 //               know.
 //           succession/P3  No copy takes the place of the one that left last by itself unless that
 //               one reported a copy too: what was under way when an earlier one left, and all that
 //               followed, may have been acknowledged without it. The same goes for a partition that
-//               is forsaken
-//               (IsForsaken); an administrator names a leader.
+//               is forsaken (IsForsaken); an administrator names a leader.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -32,35 +31,43 @@
 
 namespace arion {
 
+// Made for one look of the guardian.
 class Succession {
  public:
   Succession(const ClusterState& state, absl::Duration grace, Instant now, Instant* next_look)
       : state_(state), grace_(grace), now_(now), next_look_(*next_look) {}
 
-  // An alive secondary that holds everything acknowledged for certain.
+  // Whether this is an alive secondary that holds everything acknowledged for certain.
   bool IsIntact(const Partition& partition, Endpoint node) const;
+  // All of them.
   std::vector<Endpoint> Intact(const Partition& partition) const;
-  // What an alive member holds can't change the choice any more.
+  // Whether what an alive member holds can't change the choice any more.
   bool HaveAliveMembersReported(const Partition& partition) const;
 
+  // Who is to lead, or why nobody is.
   struct Choice {
-    Endpoint leader;          // invalid: nobody now
-    const char* reason = "";  // why nobody, for people; empty while reports are waited for
+    // Invalid: nobody now.
+    Endpoint leader;
+    // Why nobody, for people; empty while reports are waited for.
+    const char* reason = "";
   };
-  // None of its secondaries is intact. The leader is one of them, or the former primary.
+  // For a partition none of whose secondaries is intact. The leader is one of them, or the former
+  // primary.
   Choice OfSecondaries(const Partition& partition);
-  // It has no members, and last_drops.
+  // For a partition that has no members, and last_drops.
   Choice OfLastDrops(const Partition& partition);
 
  private:
-  // One of the last two who left, and what it says it has.
+  // One of the last two that left, and what it says it has.
   struct Candidate {
     Endpoint endpoint;
-    bool is_known = false;  // alive, and said what it has
+    // It is alive, and has said what it has.
+    bool is_known = false;
     bool has_replica = false;
     bool is_durable = false;
     bool is_unclean = false;
-    bool tells_ballot = false;  // of its last mutation; else `mutation_ballot` is its own
+    // It tells the ballot of its last mutation; else `mutation_ballot` is its own.
+    bool tells_ballot = false;
     Ballot ballot{-1}, mutation_ballot{-1};
     Decree committed{-1}, prepared{-1};
   };
@@ -76,7 +83,7 @@ class Succession {
   Endpoint LongestDurable(const Partition& partition, const Candidate& earlier,
                           const Candidate& last);
   const char* WhyNobody(const Partition& partition) const;
-  // A grace after it lost its primary; moves *next_look there.
+  // Whether a grace after it lost its primary is not over; moves *next_look there.
   bool IsStillTime(const Partition& partition);
 
   const ClusterState& state_;
@@ -89,10 +96,12 @@ class Succession {
 // was. It has written nothing since, and can't before an update of its is accepted.
 bool IsUnprovenPrimary(const ClusterState& state, const Partition& partition);
 
-// Of such a primary that is the only member: what copies elsewhere hold.
+// Of a partition with such a primary as its only member: what copies elsewhere hold.
 struct OutsideCopies {
-  bool have_all_told = false;  // every server, living or awaited, has said what it has
-  Endpoint more;               // holds a later mutation than the member; invalid: nobody
+  // Every server, living or awaited, has said what it has.
+  bool have_all_told = false;
+  // The server that holds a later mutation than the member; invalid: none does.
+  Endpoint more;
   bool more_is_committed = false;
 };
 OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfiguration& config);
@@ -101,8 +110,8 @@ OutsideCopies OutsideCopiesOf(const ClusterState& state, const PartitionConfigur
 // last, ends before what is known to be committed.
 bool IsOlderEverywhere(const ClusterState& state, const Partition& partition);
 
-// Whether it has no primary, and no secondary that may come to be one: each is dead, shows no copy, or
-// a short one.
+// Whether the partition has no primary, and no secondary that may come to be one: each is dead,
+// shows no copy, or a short one.
 bool IsForsaken(const ClusterState& state, const Partition& partition);
 
 }  // namespace arion

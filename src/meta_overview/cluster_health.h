@@ -9,17 +9,24 @@
 
 namespace arion {
 
+// For the first lines of a page, the shell and the dashboard.
 struct ClusterHealth {
   enum class Grade {
     kHealthy,
-    kReduced,  // everything is served, but something is missing
-    kFailing,  // some requests are refused
+    // Everything is served, but something is missing.
+    kReduced,
+    // Some requests are refused.
+    kFailing,
   } grade = Grade::kHealthy;
-  std::string wrong;  // a sentence: what is wrong, or that nothing is
-  std::string doing;  // a sentence: what is being done about it, or why nothing is; may be empty
+  // A sentence: what is wrong, or that nothing is.
+  std::string wrong;
+  // A sentence: what is being done about it, or why nothing is. May be empty.
+  std::string doing;
 };
 
-std::string_view ClusterHealthName(ClusterHealth::Grade grade);  // "reduced"
+// "reduced"
+std::string_view ClusterHealthName(ClusterHealth::Grade grade);
+// By the worst that the overview shows.
 ClusterHealth HealthOf(const ClusterOverview& overview);
 
 }  // namespace arion

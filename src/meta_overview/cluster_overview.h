@@ -18,14 +18,19 @@ namespace arion {
 
 // Worst first.
 enum class PartitionHealth {
-  kDead,         // no member
-  kUnreadable,   // no primary
-  kUnwritable,   // too few members for a write
-  kWritableIll,  // fewer members than the table's replica count
+  // No member.
+  kDead,
+  // No primary.
+  kUnreadable,
+  // Too few members for a write.
+  kUnwritable,
+  // Fewer members than the table's replica count.
+  kWritableIll,
   kHealthy,
 };
 constexpr size_t kPartitionHealths = 5;
-std::string_view PartitionHealthName(PartitionHealth health);  // "writable_ill"
+// "writable_ill"
+std::string_view PartitionHealthName(PartitionHealth health);
 
 // `write_members_min`: mutation_2pc_min_replica_count.
 PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_members_min);
@@ -34,64 +39,83 @@ PartitionHealth HealthOf(const PartitionConfiguration& config, int32_t write_mem
 struct ServerShare {
   int32_t primaries = 0;
   int32_t secondaries = 0;
-  int32_t unhealthy = 0;  // of both: those whose partition is not kHealthy
-  int32_t opening = 0;    // of both and others: found at the server's start, not open yet
-  int32_t learning = 0;   // proposed here, no member yet
+  // Of both: those whose partition is not kHealthy.
+  int32_t unhealthy = 0;
+  // Of both and others: found at the server's start, not open yet.
+  int32_t opening = 0;
+  // Proposed here, no member yet.
+  int32_t learning = 0;
 
   int64_t copies() const { return int64_t{primaries} + secondaries + learning; }
   bool IsEmpty() const { return primaries + secondaries + opening + learning == 0; }
   bool operator==(const ServerShare&) const = default;
 };
 
+// One table that serves.
 struct TableOverview {
   int32_t app_id = 0;
   std::string name;
   int32_t replica_count = 0;
-  std::array<int32_t, kPartitionHealths> partitions{};  // by PartitionHealth
+  // By PartitionHealth.
+  std::array<int32_t, kPartitionHealths> partitions{};
   // Of these, those whose copies differ, and no majority says which is right.
   int32_t undecided = 0;
-  std::map<Endpoint, ServerShare> servers;  // without empty ones
-  // Of the replicas that were reported; empty: not known. An older version's acknowledge what is in
-  // their page cache.
+  // Without empty ones.
+  std::map<Endpoint, ServerShare> servers;
+  // Of the replicas that were reported; empty: not known. Older versions' replicas acknowledge what
+  // is in their page cache.
   std::set<Durability> durability;
-  std::set<Endpoint> older_servers;  // those of an older version that are members of some of it
+  // Servers of an older version that are members of some of it.
+  std::set<Endpoint> older_servers;
 };
 
+// One server, alive or dead.
 struct ServerOverview {
   Endpoint address;
   bool is_alive = false;
-  bool is_older = false;  // of an older version (Apache Pegasus)
+  // Of an older version (Apache Pegasus).
+  bool is_older = false;
   bool has_unreadable_disks = false;
   ServerShare share;
-  std::optional<int64_t> clock_offset_ms;  // its wall clock minus what most show
+  // Its wall clock minus what most show.
+  std::optional<int64_t> clock_offset_ms;
   bool has_wrong_clock = false;
-  int32_t older_copies = 0;           // that lack what their groups have committed
-  int64_t older_copies_recently = 0;  // found within a day, those that have learned since included
-  // It takes no more copies: so many carries its limit of open files, which is that.
+  // Copies that lack what their groups have committed.
+  int32_t older_copies = 0;
+  // Those found within a day, the ones that have learned since included.
+  int64_t older_copies_recently = 0;
+  // It takes no more copies: its limit of open files, open_files_max, carries replicas_max of them.
   bool lacks_open_files = false;
   int64_t replicas_max = 0, open_files_max = 0;
-  std::vector<DiskReport> full_disks;  // of a living one: those that take no writes
+  // Of a living server: those that take no writes.
+  std::vector<DiskReport> full_disks;
 };
 
 // A step that was proposed and has not happened yet.
 struct WorkOverview {
   PartitionId pid;
   ConfigType type = ConfigType::kInvalid;
-  Endpoint node;  // whom it is about
+  // The server that it is about.
+  Endpoint node;
 };
 
+// Everything at one moment.
 struct ClusterOverview {
   int32_t alive_servers = 0;
   int32_t dead_servers = 0;
   FunctionLevel level = FunctionLevel::kSteady;
   Clocks clocks;
-  std::vector<ServerOverview> servers;  // by address
-  std::vector<TableOverview> tables;    // those that serve, by id
-  std::vector<WorkOverview> work;       // by partition
+  // By address.
+  std::vector<ServerOverview> servers;
+  // Those that serve, by id.
+  std::vector<TableOverview> tables;
+  // By partition.
+  std::vector<WorkOverview> work;
   std::vector<ClusterWarning> warnings;
   StoreRoom store;
 };
 
+// `write_members_min`: mutation_2pc_min_replica_count.
 ClusterOverview OverviewOf(const ClusterState& state, FunctionLevel level,
                            int32_t write_members_min);
 

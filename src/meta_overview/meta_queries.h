@@ -11,18 +11,20 @@
 
 namespace arion {
 
-// Whom a routing answer is for.
+// The reader of a routing answer.
 enum class QueryAudience {
-  kServersAndTools,  // RDSN: configurations as they are
-  // THFT: a partition that lost its primary names whom it will most likely get, or had last. The Go
-  // clients refuse a whole table when one of its partitions has no primary (rpc/PROTOCOL.md 7.1),
-  // so that one failover would keep them from re-routing all others. Whoever is named refuses what
-  // it can't serve (ERR_INVALID_STATE), which makes every client ask again; the real
-  // change of primary has a larger ballot. A partition that never had one stays as it is: there is
-  // nobody to name, and the admin clients wait for it after a create.
+  // RDSN: configurations as they are.
+  kServersAndTools,
+  // THFT: a partition that lost its primary names the server that will most likely become it, or
+  // was it last. The reason: Go clients refuse a whole table when one of its partitions has no
+  // primary (rpc/PROTOCOL.md 7.1), so one failover would keep them from re-routing all others. The
+  // named server refuses what it can't serve (ERR_INVALID_STATE), which makes every client ask
+  // again; the real change of primary has a larger ballot. A partition that never had a primary
+  // stays as it is: there is nobody to name, and the admin clients wait for it after a create.
   kThriftClients,
 };
 
+// `being_created`: names of tables that are being stored.
 QueryConfigResponse AnswerQueryConfig(const ClusterState& state,
                                       const std::set<std::string>& being_created,
                                       const QueryConfigRequest& request, QueryAudience audience);
@@ -33,11 +35,12 @@ MaxReplicaCountResponse AnswerMaxReplicaCount(const ClusterState& state, const s
 // How far the last compaction on request is, as its members last reported.
 QueryManualCompactResponse AnswerManualCompact(const ClusterState& state, const std::string& name);
 // Partitions that lost all their members, or have only secondaries that can't follow, and that the
-// guardian doesn't revive by itself, with what is known of those and of those who left.
+// guardian doesn't revive by itself; with what is known of those and of the servers that left.
 DddDiagnoseResponse AnswerDddDiagnose(const ClusterState& state, const GuardianOptions& options,
                                       const DddDiagnoseRequest& request, Instant now,
                                       int64_t unix_ms);
 
+// What the state does not hold.
 struct ClusterFacts {
   Endpoint meta_server;
   std::string cluster_name;

@@ -9,7 +9,7 @@
 
 namespace arion {
 
-// Health included. `unix_ms`: when it was asked.
+// The JSON, with the cluster's health. `unix_ms`: when it was asked for.
 std::string OverviewJson(const ClusterOverview& overview, int64_t unix_ms);
 
 }  // namespace arion
