@@ -191,8 +191,8 @@ TEST(SessionTest, ASettingThatReachedNobodyIsNotSet) {
       {{kRpcListNodes, [&](const std::string&) {
           return EncodeWrapped(ListNodesResponse{.infos = {{NodeStatus::kUnalive, dead}}});
         }}});
-  for (const std::string command : {"config set text_log_level info -t replica", "flush_log -t replica",
-                                    "remote_command -t replica help"})
+  for (const std::string command : {"config set text_log_level info -t replica",
+                                    "flush_log -t replica", "remote_command -t replica help"})
     EXPECT_EQ(Say(meta, command).first, ExitCode::kFailed) << command;
   EXPECT_EQ(Say(meta, "config set text_log_level info -n ,").first, ExitCode::kUsage);
 }
