@@ -152,9 +152,15 @@ std::string SimCluster::WhoLearns() {
   auto tally = std::make_shared<Tally>();
   for (auto& server : servers_) {
     if (server->old) {
-      for (const ReplicaInfo& replica : server->old->Replicas())
-        if (replica.status == PartitionStatus::kPotentialSecondary && IsWanted(replica.pid))
-          absl::StrAppend(&tally->learners, " ", server->name, " ", replica.pid.ToString());
+      for (const ReplicaInfo& replica : server->old->Replicas()) {
+        if (replica.status != PartitionStatus::kPotentialSecondary || !IsWanted(replica.pid))
+          continue;
+        // Who had learned everything when its primary died waits for that one for ever: its config
+        // syncs leave learners alone, and a later primary, of a larger ballot, does not know it.
+        const PartitionConfiguration& config = stored_.at(replica.pid);
+        if (replica.ballot < config.ballot && !config.IsMember(server->endpoint)) continue;
+        absl::StrAppend(&tally->learners, " ", server->name, " ", replica.pid.ToString());
+      }
       continue;
     }
     if (!server->server) return absl::StrCat(" ", server->name, " is gone");
