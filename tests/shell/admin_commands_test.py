@@ -122,7 +122,7 @@ class AdminCommandsTest(harness.ClusterTest):
         self.assertEqual({row["value"] for row in self.one("config slow_request_after -t replica")["settings"]}, {"7ms"})
         self.assertEqual(self.one("config set slow_request_after DEFAULT")["changed"], 4)
         self.assertIn("can't be changed", self.one("config set durability os", exit_code=1)["error"])
-        self.assertIn("did you mean text_log_level?", self.one("config set log_levle info", exit_code=1)["error"])
+        self.assertIn("did you mean text_log_level?", self.one("config set text_log_levle info", exit_code=1)["error"])
         self.assertIn("write info, warning or error", self.one("config set text_log_level loud", exit_code=1)["error"])
         self.shell("server-config meta live_servers_percent_min set DEFAULT")
         self.assertEqual(self.one("server-config meta live_servers_percent_min get")["settings"][0]["value"],
