@@ -1,5 +1,6 @@
-// Shrink: makes a red seed's run smaller while it stays red: fewer kinds of faults, fewer faults, less
-// time, a smaller cluster. Each attempt is a process of its own, so that one that dies counts as red.
+// Shrink: makes a red seed's run smaller while it stays red: fewer kinds of faults, fewer faults,
+// less time, a smaller cluster. Each attempt is a process of its own, so that one that dies counts
+// as red.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 

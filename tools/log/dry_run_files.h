@@ -19,25 +19,32 @@
 
 namespace arion::logtool {
 
+// One dry run. The overrides do what FileSystem says, except that the disk stays as it is.
 class DryRunFiles : public FileSystem {
  public:
+  // Settings of one dry run.
   struct Options {
-    std::function<void(uint64_t bytes)> on_read;  // may be empty
-    // Listings of this directory show of all names that `shows` refuses none.
+    // Told of each read; may be empty.
+    std::function<void(uint64_t bytes)> on_read;
+    // Listings of this directory leave out the names that `shows` refuses.
     std::string filtered_directory;
     std::function<bool(const std::string& name)> shows;
   };
   DryRunFiles(FileSystem& base, Options options) : base_(base), options_(std::move(options)) {}
 
+  // A change that would have been made.
   struct Change {
     enum class Kind { kWrite, kTruncate, kRename, kRemove } kind;
     std::string path;
-    std::string to;            // kRename
-    uint64_t size_before = 0;  // kTruncate, kRemove
-    uint64_t size = 0;         // kWrite, kTruncate: afterwards
+    // Of kRename.
+    std::string to;
+    // Of kTruncate and kRemove.
+    uint64_t size_before = 0;
+    // Of kWrite and kTruncate: afterwards.
+    uint64_t size = 0;
   };
-  // In order; what makes no difference (a truncate to the size it has) is left out, and a file
-  // written under a temporary name and renamed is one write.
+  // In order. What makes no difference (a truncate to the size it has) is left out. A file written
+  // under a temporary name and renamed is one write.
   std::vector<Change> Changes() const;
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> OpenForRead(const std::string& path) override;
@@ -60,10 +67,12 @@ class DryRunFiles : public FileSystem {
   class Writer;
   // What a path holds now, where that differs from the base.
   struct File {
-    std::string base_path;  // its bytes lie there; empty: written in the dry run
+    // Where its bytes lie; empty: written in the dry run.
+    std::string base_path;
     FileStatus status;
   };
-  using Entry = std::optional<File>;  // nullopt: removed
+  // nullopt: removed.
+  using Entry = std::optional<File>;
 
   absl::StatusOr<File> Find(const std::string& path);
 

@@ -1,8 +1,11 @@
 // JsonLine prints one line of JSON, keys in the order they are added.
 //
+//   JsonLine(print).Add("file", name).Add("bytes", size).Finish();
+//
 // Shapes    Texts are any bytes: each byte that is not UTF-8 is written as the character of its
 //           value. Long lines are printed piece by piece: a line may be longer than what is held.
-// Threads   One thread. SPDX-License-Identifier: Apache-2.0
+// Threads   One thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
@@ -12,8 +15,10 @@
 
 namespace arion::logtool {
 
+// Takes the next piece of output.
 using Print = std::function<void(std::string_view)>;
 
+// One line. Finish is called last.
 class JsonLine {
  public:
   explicit JsonLine(const Print& print);
@@ -26,6 +31,7 @@ class JsonLine {
   JsonLine& Add(std::string_view key, int64_t value);
   JsonLine& Add(std::string_view key, uint64_t value);
   JsonLine& Add(std::string_view key, int value) { return Add(key, static_cast<int64_t>(value)); }
+  // The key with the value true.
   JsonLine& AddTrue(std::string_view key);
   // A list of objects: BeginList, then BeginItem, Add..., EndItem for each, then EndList.
   JsonLine& BeginList(std::string_view key);
@@ -33,6 +39,7 @@ class JsonLine {
   JsonLine& EndItem();
   JsonLine& EndList();
 
+  // Ends the object and the line.
   void Finish();
 
  private:

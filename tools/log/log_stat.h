@@ -1,6 +1,7 @@
 // `arion_log stat`: what a log holds, in numbers.
 //
-// Threads   Waits for the disk; holds one block. SPDX-License-Identifier: Apache-2.0
+// Threads   Waits for the disk; holds one block.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -18,18 +19,24 @@
 
 namespace arion::logtool {
 
+// The numbers of one log, or of several added up.
 struct LogStat {
   // Block sizes by power of two: [i] counts those of [2^i, 2^(i+1)) bytes.
   static constexpr size_t kSizeClasses = 32;
 
   int64_t logs = 0;
   int64_t files = 0;
-  uint64_t bytes = 0;            // of the files
-  uint64_t content_bytes = 0;    // of whole blocks
-  uint64_t void_bytes = 0;       // of mutations below the valid start: nobody needs them
-  uint64_t set_aside_bytes = 0;  // *.tail, *.removed
+  // Of the files.
+  uint64_t bytes = 0;
+  // Of whole blocks.
+  uint64_t content_bytes = 0;
+  // Of mutations below the valid start, which nobody needs.
+  uint64_t void_bytes = 0;
+  // *.tail, *.removed
+  uint64_t set_aside_bytes = 0;
   uint64_t spare_bytes = 0;
-  int64_t blocks = 0;  // without files' first ones
+  // Without the first blocks of files.
+  int64_t blocks = 0;
   int64_t mutations = 0;
   int64_t updates = 0;
   std::array<int64_t, kSizeClasses> block_sizes{};
@@ -41,9 +48,11 @@ struct LogStat {
   std::map<PartitionId, SurveyedPartition> partitions;
   int64_t damaged_files = 0;
 
+  // Adds another log's numbers.
   void Add(const LogStat& other);
 };
 
+// Reads the whole log.
 absl::StatusOr<LogStat> StatLog(FileSystem& files, const LogPlace& place);
 
 std::string StatText(const LogStat& stat);

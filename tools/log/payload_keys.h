@@ -1,8 +1,9 @@
-// PayloadKeys: which records an update of a mutation names, read from its payload
-// (wal/FORMAT.md 3.2).
+// PayloadKeys: which records an update of a mutation names, read from its payload (wal/FORMAT.md
+// 3.2).
 //
 // Errors    DataLoss: the payload is not what its code says. Takes any bytes; keys point into them.
-// Threads   Pure. SPDX-License-Identifier: Apache-2.0
+// Threads   Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -15,12 +16,15 @@
 
 namespace arion::logtool {
 
-// None for codes that name no record. CHECK_AND_SET and CHECK_AND_MUTATE name first the one that is
-// checked, then those that are set.
+// Empty for codes that name no record. CHECK_AND_SET and CHECK_AND_MUTATE name first the record
+// that is checked, then those that are written.
 struct NamedKeys {
-  std::vector<KeyParts> first;  // at most `first_max`, in the order of the payload
-  size_t count = 0;             // of all
+  // At most `first_max`, in the order of the payload.
+  std::vector<KeyParts> first;
+  // Of all.
+  size_t count = 0;
 };
+// The keys of one update.
 absl::StatusOr<NamedKeys> PayloadKeys(WriteCode code, std::string_view payload, size_t first_max);
 
 }  // namespace arion::logtool

@@ -7,7 +7,8 @@
 //           zeros and .arion-log.
 // Errors    FailedPrecondition: the shared log has what a private log lacks: our server must have
 //           been started once; or for 2.3, a replica has void records in a shared log that was not
-//           found: with the offset 0 an older version would replay them. DataLoss: a log is damaged.
+//           found: with the offset 0 an older version would replay them. DataLoss: a log is
+//           damaged.
 // Threads   Waits for the disk.
 // Promises  May end anywhere: begun again it does what is left, and nothing where nothing is left.
 // SPDX-License-Identifier: Apache-2.0
@@ -23,14 +24,17 @@
 
 namespace arion::logtool {
 
-enum class RollbackTarget { k24, k23 };  // 2.4 and 2.5; 2.3 and older
+// k24: 2.4 and 2.5; k23: 2.3 and older.
+enum class RollbackTarget { k24, k23 };
+// What the operator asks for.
 struct RollbackOrder {
   RollbackTarget target = RollbackTarget::k24;
-  // There is none, by the operator's word. Without it an emptied folder must be seen.
+  // kIsGone: there is none, by the operator's word. Without it an emptied folder must be seen.
   enum class SharedLog { kMustBeFound, kIsGone } shared_log = SharedLog::kMustBeFound;
 };
 
-// What it does, a line each ("2.1: cut ..."), in order. With a DryRunFiles: what it would do.
+// Appends what it does to *report, a line each ("2.1: cut ..."), in order. With a DryRunFiles: what
+// it would do.
 absl::Status PrepareRollback(FileSystem& files, const ServerData& data, const RollbackOrder& order,
                              std::vector<std::string>* report);
 

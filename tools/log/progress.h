@@ -2,7 +2,8 @@
 // that is written over.
 //
 // Shapes    Says nothing within the first second, then five times a second at most.
-// Threads   One thread. Lifetime: the Clock outlives it.
+// Threads   One thread.
+// Lifetime  The Clock outlives it.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -15,12 +16,14 @@
 
 namespace arion::logtool {
 
+// One work: Expect what there is, Add what is done.
 class Progress {
  public:
   // `show` writes to the terminal; empty: nobody looks.
   Progress(const Clock& clock, std::string what, std::function<void(std::string_view)> show);
   ~Progress() { Clear(); }
 
+  // So many more bytes are to be done.
   void Expect(uint64_t bytes) { expected_ += bytes; }
   void Add(uint64_t bytes);
   // Takes the line away, before something else is printed.

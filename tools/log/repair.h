@@ -26,22 +26,31 @@
 
 namespace arion::logtool {
 
+// What is wrong, what to do, and what a start would find afterwards.
 struct RepairPlan {
+  // One change of a file.
   struct Step {
     enum class Kind { kRename, kCut } kind;
     std::string path;
-    std::string to;          // kRename: the new name; kCut: where the bytes go, empty: all zeros
-    uint64_t size = 0;       // kCut: of the file afterwards
-    uint64_t saved_end = 0;  // kCut: [size, saved_end) is saved
-    std::string holds;       // what a reader finds in it: "decrees 20-40", "nothing readable"
+    // kRename: the new name. kCut: where the bytes go; empty: they are all zeros.
+    std::string to;
+    // kCut: the file's size afterwards.
+    uint64_t size = 0;
+    // kCut: [size, saved_end) is saved.
+    uint64_t saved_end = 0;
+    // What a reader finds in it: "decrees 20-40", "nothing readable".
+    std::string holds;
   };
   Verdict before;
-  std::vector<Step> steps;  // empty: nothing to repair
+  // Empty: nothing to repair.
+  std::vector<Step> steps;
   Verdict after;
 };
 
+// Changes nothing.
 absl::StatusOr<RepairPlan> PlanRepair(FileSystem& files, const LogPlace& place,
                                       const JudgeOptions& options);
+// Makes the changes, in order.
 absl::Status CarryOut(FileSystem& files, const RepairPlan& plan);
 
 }  // namespace arion::logtool

@@ -1,6 +1,7 @@
 // What verify and repair found, as text or as one line of JSON.
 //
-// Threads   Pure. SPDX-License-Identifier: Apache-2.0
+// Threads   Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ namespace arion::logtool {
 std::string VerdictText(const LogPlace& place, const Verdict& verdict);
 void PrintVerdictJson(const LogPlace& place, const Verdict& verdict, const Print& print);
 
-// What will be done, or was done, and what it costs.
+// Whether it will be done, or was done.
 enum class RepairState { kPlanned, kDone };
 std::string RepairText(const LogPlace& place, const RepairPlan& plan, RepairState state);
 void PrintRepairJson(const LogPlace& place, const RepairPlan& plan, RepairState state,

@@ -1,5 +1,8 @@
 // SHA-256 as lower-case hexadecimal digits, by OpenSSL; for `dump -j`, whose lines name payloads by
-// it. Its one door. Pure. SPDX-License-Identifier: Apache-2.0
+// it. OpenSSL's one door.
+//
+// Threads   Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

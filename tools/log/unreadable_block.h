@@ -1,7 +1,8 @@
 // What can be told of a block whose checksum is right and that still can't be read: mutations with
 // codes of other versions, counts that do not fit.
 //
-// Threads   Pure; takes any bytes. SPDX-License-Identifier: Apache-2.0
+// Threads   Pure; takes any bytes.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

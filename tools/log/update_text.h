@@ -1,7 +1,8 @@
 // What a mutation and a survey say in one line of text.
 //
 // Shapes    Keys are any bytes and come out escaped, as the shell writes them: \xHH, \n, \\.
-// Threads   Pure. SPDX-License-Identifier: Apache-2.0
+// Threads   Pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,7 +1,8 @@
 // What a replica server would find when it opens a log, learned by letting its own recovery run
 // without changing anything (dry_run_files.h); shared logs by the old versions' rule.
 //
-// Threads   Waits for the disk. SPDX-License-Identifier: Apache-2.0
+// Threads   Waits for the disk.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/statusor.h>
@@ -17,24 +18,36 @@
 
 namespace arion::logtool {
 
+// Worst last.
 enum class Judgement {
   kOk,
-  kTornTail,    // what a crash leaves: cut at the next start, nothing durable is in it
-  kDamaged,     // durable bytes are damaged or missing
-  kRefused,     // something lies there that no server touches: it has to be moved by hand
-  kUnreadable,  // the files could not be read
+  // What a crash leaves: it is cut at the next start, and nothing durable is in it.
+  kTornTail,
+  // Durable bytes are damaged or missing.
+  kDamaged,
+  // Something lies there that no server touches: it has to be moved by hand.
+  kRefused,
+  // The files could not be read.
+  kUnreadable,
 };
-std::string_view JudgementName(Judgement judgement);  // "OK", "TORN TAIL", "DAMAGED", ...
+// "OK", "TORN TAIL", "DAMAGED", ...
+std::string_view JudgementName(Judgement judgement);
 
+// The judgement of one log, with what it is based on.
 struct Verdict {
   Judgement judgement = Judgement::kOk;
-  std::string reason;  // of all but kOk: file, position, what is wrong
-  PartitionId pid;     // of a private log
+  // Of all but kOk: file, position, what is wrong.
+  std::string reason;
+  // Of a private log.
+  PartitionId pid;
   int64_t files = 0;
   uint64_t bytes = 0;
-  SurveyedPartition readable;  // what can be replayed from the start, of all partitions
-  int64_t end_offset = 0;      // where that ends
-  std::string hole;            // "after 2 comes 6": decrees are missing between; empty: none
+  // What can be replayed from the start, of all partitions.
+  SurveyedPartition readable;
+  // Where that ends.
+  int64_t end_offset = 0;
+  // "after 2 comes 6": decrees are missing between; empty: none are.
+  std::string hole;
   // What a clean stop left and is not here: a start takes the log as it is, and says so. Empty:
   // nothing, or the log's other files were not looked at.
   std::string lost;
@@ -44,13 +57,14 @@ struct Verdict {
   std::vector<std::string> ignored;
 };
 
+// What is known besides the log.
 struct JudgeOptions {
-  Decree
-      applied;  // decrees up to here are in the engine: files that hold nothing newer need not be
-                // whole
+  // Decrees up to here are in the engine: files that hold nothing newer need not be whole.
+  Decree applied;
   std::function<void(uint64_t bytes)> on_read;
 };
 
+// Reads the whole log.
 Verdict Judge(FileSystem& files, const LogPlace& place, const JudgeOptions& options);
 
 }  // namespace arion::logtool

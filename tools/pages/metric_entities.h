@@ -16,10 +16,13 @@
 
 namespace arion {
 
+// One entity and its numbers by metric name.
 struct MetricEntity {
-  std::string type, id;  // "replica", "replica@1.0"
+  // "replica", "replica@1.0"
+  std::string type, id;
   std::map<std::string, double> values;
 };
+// What one server said at one time.
 struct MetricReading {
   int64_t unix_nanos = 0;
   std::vector<MetricEntity> entities;

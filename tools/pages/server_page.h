@@ -18,42 +18,48 @@
 namespace arion {
 
 enum class PageForm { kText, kJson };
+// The body of `page`, with its arguments. kJson sends an Accept header that asks for JSON.
 absl::StatusOr<std::string> FetchPage(Endpoint server, std::string_view page, PageForm form);
-// Whether a server answered that it has none, in place of nothing.
+// Of a FetchPage's status: a server answered that it has no such page.
 bool IsNoSuchPage(const absl::Status& status);
-// Whether no process has its port.
+// Of a FetchPage's status: no process has the port.
 bool IsNobodyThere(const absl::Status& status);
 
+// One line of /metrics.
 struct MetricSample {
-  std::string name;  // without "arion_"
+  // Without "arion_".
+  std::string name;
   std::map<std::string, std::string> labels;
   double value = 0;
 };
-// What is no sample is left out.
+// Lines that are no sample are left out.
 std::vector<MetricSample> ParseSamples(std::string_view text);
 absl::StatusOr<std::vector<MetricSample>> FetchSamples(Endpoint server);
-// The sum of those of a name whose `label` is `value` (label empty: of all).
+// The sum of the samples of that name whose `label` is `value`; with an empty label: of all.
 double SumOf(const std::vector<MetricSample>& samples, std::string_view name,
              std::string_view label = {}, std::string_view value = {});
 // Of a histogram in seconds, by its buckets; 0: nothing was recorded.
 double QuantileOf(const std::vector<MetricSample>& samples, std::string_view name, double quantile);
 
-// The objects of a JSON array: numbers as they stand, texts without quotes.
+// An object of a JSON array: numbers as they stand, texts without quotes.
 using JsonRow = std::map<std::string, std::string>;
 absl::StatusOr<std::vector<JsonRow>> FetchRows(Endpoint server, std::string_view page);
-// Those that are the members of a JSON object.
+// The objects that are the members of a JSON object.
 absl::StatusOr<std::vector<JsonRow>> FetchMembers(Endpoint server, std::string_view page);
 
-// The replica servers that a meta server holds for alive.
+// The replica servers that a meta server counts as alive.
 absl::StatusOr<std::vector<Endpoint>> FetchServers(Endpoint meta);
-// How durable a table is, by its id, as a meta server says it.
+// How durable a table is.
 struct TableDurability {
-  std::set<std::string> modes;       // of its copies: "fsync", "os"; empty: not known
-  std::set<Endpoint> older_servers;  // members that are of an older version
+  // Of its copies: "fsync", "os"; empty: not known.
+  std::set<std::string> modes;
+  // Members that are of an older version.
+  std::set<Endpoint> older_servers;
 };
+// By table id, as a meta server says it.
 absl::StatusOr<std::map<int64_t, TableDurability>> FetchDurabilities(Endpoint meta);
-// What a meta server warns of (meta_state/cluster_warning.h): members what, problem, way, notice. An older
-// one's: none.
+// What a meta server warns of (meta_state/cluster_warning.h), with members what, problem, way,
+// notice. Of an older one: none.
 absl::StatusOr<std::vector<JsonRow>> FetchWarnings(Endpoint meta);
 
 }  // namespace arion
