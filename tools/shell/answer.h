@@ -1,6 +1,10 @@
 // Answer: what a command found out, printed as aligned text or as one line of JSON with the same
 // names.
 //
+//   Answer answer;
+//   answer.Add("servers", int64_t{3});
+//   answer.AddList({.name = "nodes", .columns = {"address", "primaries"}, .rows = rows});
+//
 // Shapes    Fields in order, then lists of rows. JSON: {"field": value, ..., "list": [{"column":
 //           value, ...}, ...]}. Texts are already escaped where they hold a user's bytes.
 // SPDX-License-Identifier: Apache-2.0
@@ -14,8 +18,10 @@
 
 namespace arion::shell {
 
+// A value: text, number, or a list of texts.
 using Cell = std::variant<std::string, int64_t, std::vector<std::string>, double>;
 
+// One command's answer.
 class Answer {
  public:
   struct Field {
@@ -24,7 +30,8 @@ class Answer {
   };
   struct List {
     std::string name;
-    std::vector<std::string> columns;  // snake_case; headers are these in capitals
+    // In snake_case; headers are these in capitals.
+    std::vector<std::string> columns;
     std::vector<std::vector<Cell>> rows;
   };
 
@@ -36,7 +43,7 @@ class Answer {
     lists_.push_back(std::move(list));
     return *this;
   }
-  // What a person reads instead of all of it.
+  // A line that a person reads instead of all the rest; JSON still has the rest.
   Answer& Say(std::string line) {
     line_ = std::move(line);
     return *this;
@@ -46,7 +53,8 @@ class Answer {
   void Change(const std::function<std::string(const std::string& text)>& change);
 
   std::string ToText() const;
-  std::string ToJson() const;  // one line, ends with a line end
+  // One line, with a line end.
+  std::string ToJson() const;
 
  private:
   std::string line_;

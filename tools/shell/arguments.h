@@ -1,8 +1,8 @@
 // What stands after a command's name: options, and the words in between.
 //
 // Shapes    The older shell's long name of an option means the short one (older_names.h).
-// Errors    InvalidArgument: an option there isn't, one without its value, too many words. An empty
-//           value is none: a script whose variable is not set would mean all.
+// Errors    InvalidArgument: an unknown option, one without its value, too many words. An empty
+//           value counts as none: a script whose variable is not set would mean all.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -19,13 +19,16 @@
 
 namespace arion::shell {
 
+// The words after one command's name, taken apart.
 class Arguments {
  public:
-  // `valued` options take a value ("-g"), `flags` none ("-y"); of `may_be_empty` an empty one too.
+  // `valued` options take a value ("-g"), `flags` take none ("-y"). Options of `may_be_empty` also
+  // take an empty value.
   static absl::StatusOr<Arguments> Parse(const Words& words, const std::set<std::string>& valued,
                                          const std::set<std::string>& flags,
                                          const std::set<std::string>& may_be_empty = {});
 
+  // Those that are neither options nor their values.
   const Words& words() const { return words_; }
   bool Has(const std::string& option) const {
     return flags_.contains(option) || values_.contains(option);
@@ -35,8 +38,9 @@ class Arguments {
     const auto it = values_.find(option);
     return it == values_.end() ? std::string() : it->second;
   }
-  absl::StatusOr<PartitionId> Partition(const std::string& option) const;  // "1.0"
-  // "10.0.0.1:34801"; invalid: not given.
+  // "1.0"
+  absl::StatusOr<PartitionId> Partition(const std::string& option) const;
+  // "10.0.0.1:34801"; an invalid endpoint: not given.
   absl::StatusOr<Endpoint> Node(const std::string& option) const;
 
  private:

@@ -24,16 +24,19 @@
 
 namespace arion::shell {
 
+// A table and where it is served.
 struct TableState {
   AppInfo info;
-  std::vector<PartitionConfiguration>
-      partitions;  // by index; empty when the table is not available
+  // By index; empty when the table is not available.
+  std::vector<PartitionConfiguration> partitions;
 
-  bool IsHealthy(const PartitionConfiguration& partition) const;  // a primary, and all its members
+  // It has a primary, and all its members.
+  bool IsHealthy(const PartitionConfiguration& partition) const;
   int HealthyPartitions() const;
   bool IsHealthy() const;
 };
 
+// A replica server.
 struct NodeState {
   Endpoint address;
   bool alive = false;
@@ -44,6 +47,7 @@ struct NodeState {
 // "127.0.0.1:34601,127.0.0.1:34602"
 absl::StatusOr<std::vector<Endpoint>> ParseServers(std::string_view text);
 
+// Connects when it is first asked something.
 class Cluster {
  public:
   // `admin_token`: what changes need where servers ask for one; empty: none.
@@ -51,27 +55,30 @@ class Cluster {
   ~Cluster();
 
   const std::vector<Endpoint>& meta_servers() const { return meta_servers_; }
-  // Another cluster from now on.
+  // From now on another cluster is asked.
   void ConnectTo(std::vector<Endpoint> meta_servers);
   // Of one question, and of one operation on records.
   absl::Duration timeout() const { return timeout_; }
   void set_timeout(absl::Duration timeout);
   const std::string& admin_token() const { return admin_token_; }
 
+  // Names and values, as the meta server says them.
   absl::StatusOr<std::vector<std::pair<std::string, std::string>>> Info();
-  // Of those available and coming, by id.
+  // Tables that are available or being created, by id.
   absl::StatusOr<std::vector<TableState>> Tables(const ListAppsRequest& which = {});
   absl::StatusOr<TableState> FindTable(const std::string& name);
   absl::StatusOr<std::vector<NodeState>> Nodes(const std::vector<TableState>& tables);
-  absl::StatusOr<int> CreateTable(const CreateAppRequest& request);  // its id
+  // Returns the table's id.
+  absl::StatusOr<int> CreateTable(const CreateAppRequest& request);
   // `reserve_seconds` 0: as long as the meta server is configured to.
   absl::Status DropTable(const std::string& name, int64_t reserve_seconds);
   absl::StatusOr<std::vector<AppInfo>> DroppedTables(ListAppsRequest which = {});
+  // `timeout`: of this question alone.
   absl::StatusOr<StartRecoveryResponse> Recover(const StartRecoveryRequest& request,
                                                 absl::Duration timeout);
-  // For everything else.
+  // For everything else. Valid until ConnectTo or set_timeout.
   absl::StatusOr<AdminClient*> Admin();
-  // The table's records; what it opened is kept, and is the same table when that has another name.
+  // The table's records. What it opened is kept, and is the same table when that has another name.
   absl::StatusOr<std::shared_ptr<Table>> OpenTable(const std::string& name);
   void ForgetOpenTable(const std::string& name) { open_tables_.erase(name); }
 

@@ -13,6 +13,7 @@
 
 namespace arion::shell {
 
+// One terminal.
 class LineReader {
  public:
   // What the last word of `line` (up to the cursor) may become.

@@ -9,7 +9,7 @@ namespace arion::shell {
 // "-d" of "--detailed"; the word itself where it is no such name.
 std::string_view ShortOption(std::string_view word);
 
-// Why a command of theirs is not one of ours, to be said behind "there is no command X: ".
+// Why one of their commands is not one of ours, to be printed behind "there is no command X: ".
 // Empty: it is none of theirs.
 std::string_view WhyAbsent(std::string_view command);
 

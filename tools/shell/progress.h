@@ -18,18 +18,21 @@ namespace arion::shell {
 std::string ProgressText(int64_t done, int64_t all, const std::string& what,
                          absl::Duration elapsed);
 
+// While it lives, Ctrl-C is noted and does not end the process.
 class Interrupts {
  public:
-  Interrupts();  // Ctrl-C is noted from now on
+  // Ctrl-C is noted from now on.
+  Interrupts();
   ~Interrupts();
   static bool IsInterrupted();
-  // Until then, or Ctrl-C.
+  // Sleeps for that time, or until Ctrl-C.
   static void Sleep(absl::Duration time);
 
  private:
   struct sigaction before_;
 };
 
+// Show when something was done; the destructor ends the line.
 class Progress {
  public:
   Progress(int64_t all, std::string what);

@@ -20,11 +20,13 @@
 
 namespace arion::shell {
 
+// One reading.
 struct ServerLook {
   absl::Time at;
   std::vector<MetricSample> samples;
 };
 
+// What happened between two readings.
 class ServerLoad {
  public:
   ServerLoad(ServerLook before, ServerLook now)
@@ -36,24 +38,27 @@ class ServerLoad {
                    std::string_view value = {}) const;
   // 99 of 100 of these requests took no longer; 0: there was none.
   double P99Micros(std::string_view operation) const;
+  // What is available on the disk with the least.
   int64_t FullestDiskPercentLeft() const;
 
  private:
   ServerLook before_, now_;
 };
 
-// One of each server, in their order; all are looked at before the pause and behind it.
+// One for each server, in their order. All are looked at before the pause and after it.
 std::vector<absl::StatusOr<ServerLoad>> LookAt(const std::vector<Endpoint>& servers,
                                                absl::Duration pause);
 // -i: milliseconds between two looks; 1000 by default.
 absl::StatusOr<absl::Duration> PauseOf(const Arguments& arguments);
 
-// Columns of a list, and the cells for them.
+// A column of a list, and its cells.
 struct LoadColumn {
   std::string name;
   std::function<int64_t(const ServerLoad& load)> cell;
 };
-std::vector<LoadColumn> ResourceColumns();  // memory, disks
-std::vector<LoadColumn> RequestColumns();   // requests a second by operation, their 99th percentile
+// Memory, disks.
+std::vector<LoadColumn> ResourceColumns();
+// Requests a second by operation, and their 99th percentile.
+std::vector<LoadColumn> RequestColumns();
 
 }  // namespace arion::shell

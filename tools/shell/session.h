@@ -24,24 +24,27 @@ namespace arion::shell {
 
 enum class ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kCannotConnect = 3, kUnhealthy = 4 };
 enum class OutputForm { kText, kJson };
-// kBad: what the answer shows is not healthy. kNotDone: nor was all done that was asked for, which
-// is a failure.
+// kBad: what the answer shows is not healthy. kNotDone: besides, not all was done that was asked
+// for, which is a failure.
 enum class Health { kGood, kBad, kNotDone };
 
+// What a command came to.
 struct Outcome {
   Answer answer;
   Health health = Health::kGood;
-  // Where the answer is a part: which, and how to get the rest. Said on standard error.
+  // Where the answer is only a part: which one, and how to get the rest. Printed on standard error.
   std::string part;
 };
 
 class Session;
 
-// A command is its name and a function of the words after it.
+// A command: its name and a function of the words after it.
 struct Command {
   std::string_view name;
-  std::string_view usage;  // what follows the name
+  // What follows the name.
+  std::string_view usage;
   std::string_view help;
+  // What its next word may be, for completion.
   enum class Completes {
     kNothing,
     kTables,
@@ -52,10 +55,11 @@ struct Command {
     kSettings,
     kRemoteCommands
   } completes;
-  // InvalidArgument: usage.
+  // InvalidArgument: wrong usage.
   std::function<absl::StatusOr<Outcome>(Session& session, const Words& arguments)> run;
 };
 
+// Run with each line or file; it keeps the table in use, and how answers are shown.
 class Session {
  public:
   // Asks a person a yes-no question; where nobody can be asked it answers no.
@@ -63,11 +67,13 @@ class Session {
 
   Session(Cluster* cluster, OutputForm form, Confirm confirm);
 
-  // Runs what `text` says until a command fails, or standard output takes no more; prints answers
+  // Runs what `text` says until a command fails, or standard output takes no more. Prints answers
   // to standard output, errors to standard error (JSON: both to standard output).
   ExitCode Run(std::string_view text);
+  // One line about the cluster, for the beginning.
   std::string HealthLine();
   std::string Prompt() const;
+  // What the last word of `line` may become.
   std::vector<std::string> Complete(const std::string& line);
 
   bool ended() const { return ended_; }
@@ -75,26 +81,29 @@ class Session {
   Cluster& cluster() { return *cluster_; }
   const std::vector<Command>& commands() const { return commands_; }
   bool IsConfirmed(const std::string& question) { return confirm_(question); }
-  // What would be done, before it is asked for. FailedPrecondition: nobody can see it.
+  // Shows what would be done, before it is asked for. FailedPrecondition: nobody can see it.
   absl::Status ShowPlan(const Answer& plan) const;
   const std::string& table_name() const { return table_name_; }
   void set_table_name(std::string name) { table_name_ = std::move(name); }
-  // Keys and values as they are shown; with escape_all every byte of them as \xHH.
+  // Keys and values as they are shown; with escapes_all() every byte of them as \xHH.
   std::string Shown(std::string_view bytes) const;
   bool escapes_all() const { return escapes_all_; }
   void set_escapes_all(bool all) { escapes_all_ = all; }
   // The table in use; FailedPrecondition without one.
   absl::StatusOr<std::shared_ptr<Table>> CurrentTable();
-  // That which has the name now: another may have got it since it was opened.
+  // The table that has the name now: it may be another one than was opened.
   absl::StatusOr<std::shared_ptr<Table>> ReopenTable();
 
  private:
-  // How an answer is given: asked for behind a command that only shows something.
+  // How an answer is shown: options behind a command that only shows something.
   struct Showing {
     OutputForm form;
-    std::string file;                     // -o; empty: standard output
-    bool resolves = false;                // -r: servers by their hosts' names
-    std::optional<absl::Duration> watch;  // --watch
+    // -o; empty: standard output.
+    std::string file;
+    // -r: servers by their hosts' names.
+    bool resolves = false;
+    // --watch
+    std::optional<absl::Duration> watch;
   };
   absl::StatusOr<Showing> TakeShowing(Words* words) const;
   ExitCode RunOne(Words words);
@@ -111,12 +120,13 @@ class Session {
   std::string table_name_;
   std::string cluster_name_ = "arion";
   bool healthy_ = true;
-  std::vector<std::string> watched_lines_;  // as they were shown last
+  // As they were shown last.
+  std::vector<std::string> watched_lines_;
   bool ended_ = false;
   bool escapes_all_ = false;
 };
 
-// Each in the file of its noun.
+// All commands, each in the file of its noun.
 std::vector<Command> ClusterCommands();
 std::vector<Command> NodeCommands();
 std::vector<Command> JoinCommands();
@@ -138,6 +148,7 @@ std::vector<Command> TableCopyCommands();
 std::vector<Command> StoredBytesCommands();
 std::vector<Command> SessionCommands();
 
+// What a command's `run` returns for wrong usage.
 absl::Status UsageError(std::string_view what);
 
 }  // namespace arion::shell

@@ -1,6 +1,6 @@
 // Which records a scan is about: -h TYPE -x PATTERN of the hash key, -s, -y of the sort key.
 //
-// Errors    InvalidArgument: a type without its pattern or the other way round; a type there isn't.
+// Errors    InvalidArgument: a type without its pattern or the other way round; an unknown type.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace arion::shell {
 
-// A usage has it behind a command's name.
+// A command's usage has it.
 inline constexpr char kTableFiltersUsage[] =
     "[-h anywhere|prefix|postfix -x PATTERN] [-s anywhere|prefix|postfix -y PATTERN]";
 
@@ -21,12 +21,15 @@ inline constexpr char kTableFiltersUsage[] =
 absl::StatusOr<KeyFilter> FilterOf(const Arguments& arguments, const std::string& type_option,
                                    const std::string& pattern_option, const std::string& pattern);
 
+// Both filters of one command.
 class TableFilters {
  public:
   static absl::StatusOr<TableFilters> Of(const Arguments& arguments);
-  TableScanOptions Options() const;  // they point into this
+  // They point into this.
+  TableScanOptions Options() const;
   bool TakesAll() const { return hash_type_.empty() && sort_type_.empty(); }
-  std::string ToString() const;  // "hash key prefix \"a\"", "all"
+  // "hash key prefix \"a\"", "all"
+  std::string ToString() const;
 
  private:
   std::string hash_type_, hash_pattern_, sort_type_, sort_pattern_;

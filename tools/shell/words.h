@@ -15,8 +15,10 @@
 
 namespace arion::shell {
 
+// The words of one command, unescaped; the first is its name.
 using Words = std::vector<std::string>;
 
+// The commands of `text`, without empty ones.
 absl::StatusOr<std::vector<Words>> SplitCommands(std::string_view text);
 
 // `bytes` as SplitCommands reads them back: printable ASCII and valid UTF-8 as they are, the rest

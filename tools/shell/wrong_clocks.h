@@ -10,15 +10,17 @@
 
 namespace arion::shell {
 
+// One clock, as rows of an answer have it.
 struct WrongClock {
-  std::string whose;  // "server 127.0.0.1:34801"
+  // "server 127.0.0.1:34801"
+  std::string whose;
   std::string what;
   std::string remedy;
 };
 
-// Nothing where no page of a meta server can be read.
+// Empty where no page of a meta server can be read.
 std::vector<WrongClock> WrongClocks(Session& session);
-// The servers among them: the meta server moves away what they lead.
+// The servers among them. The meta server moves away what they lead.
 std::set<Endpoint> ServersWithWrongClocks(Session& session);
 
 }  // namespace arion::shell
