@@ -24,17 +24,20 @@
 
 namespace arion::load {
 
+// Open, then Run once.
 class Session {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `print` gets what people read while it goes on. `stop` ends a phase; with --verify the check
-  // behind a run that was stopped takes it back, and can be stopped in turn.
+  // `print` gets what people read while it goes on. `stop` ends a phase. With --verify, the check
+  // after a run that was stopped takes `stop` back, and can be stopped in turn.
   Session(const Settings& settings, Print print, std::atomic<bool>& stop);
 
+  // Connects the clients and opens the table.
   absl::Status Open();
-  // All phases; each is in the report, however it ended.
+  // Runs all phases. Each is in the report, however it ended.
   Report Run();
-  // What went wrong with a file that is written on the way; said once, and the load went on.
+  // What went wrong with a file that is written on the way. It is reported once, and the load goes
+  // on.
   const absl::Status& file_status() const { return file_status_; }
 
  private:
@@ -62,7 +65,8 @@ class Session {
   absl::Status file_status_;
   std::unique_ptr<History> history_;
   std::vector<std::string> events_;
-  size_t chaos_left_;  // commands that did not run
+  // Commands that did not run.
+  size_t chaos_left_;
   ServerStages stages_;
 };
 

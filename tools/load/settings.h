@@ -1,8 +1,9 @@
 // Settings: what the command line and the property files ask for together, checked.
 //
-// Shapes    Flags go before properties: --threads before threadcount, --rate before target, --seconds
-//           before maxexecutiontime, --operations before operationcount, --warmup before warmuptime,
-//           --meta before meta_servers, --table before table, --verify before dataintegrity.
+// Shapes    Flags go before properties: --threads before threadcount, --rate before target,
+//           --seconds before maxexecutiontime, --operations before operationcount, --warmup before
+//           warmuptime, --meta before meta_servers, --table before table, --verify before
+//           dataintegrity.
 // Errors    InvalidArgument: what is wrong, and what may stand there.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -25,17 +26,20 @@
 
 namespace arion::load {
 
-// As given; none: not given.
+// The command line as given. No value: not given.
 struct Flags {
-  std::vector<std::string> commands;  // "load", "run"; none: both
+  // "load", "run"; none: both.
+  std::vector<std::string> commands;
   std::optional<std::string> meta, table, workload, rate, slo;
   std::optional<int64_t> threads, operations, clients, seed;
   std::optional<absl::Duration> seconds, warm_up, timeout, give_up;
   std::optional<std::string> json_file, hdr_file, html_file, history_file;
-  std::vector<std::string> chaos;  // "10s:COMMAND"
+  // "10s:COMMAND"
+  std::vector<std::string> chaos;
   enum class Verify { kNo, kYes } verify = Verify::kNo;
 };
 
+// What the load is to be, with defaults filled in.
 struct Settings {
   std::vector<std::string> meta_servers;
   std::string table;
@@ -49,18 +53,21 @@ struct Settings {
   std::optional<Pacing> pacing;
   std::string rate_text;
   int64_t operations = INT64_MAX;
-  absl::Duration run_time = absl::InfiniteDuration();  // with the warm-up
+  // With the warm-up.
+  absl::Duration run_time = absl::InfiniteDuration();
   absl::Duration warm_up;
   absl::Duration timeout = absl::Seconds(5);
   absl::Duration give_up = absl::Seconds(30);
   std::vector<Slo> slos;
-  std::string json_file, hdr_file, html_file, history_file;  // empty: none
+  // Empty: none is written.
+  std::string json_file, hdr_file, html_file, history_file;
   std::vector<ChaosCommand> chaos;
 
-  // `properties`: what was read for -P and -p; --workload's lie beneath them.
+  // `properties`: what was read for -P and -p; those of --workload come after them.
   static absl::StatusOr<Settings> From(const Flags& flags, const Properties& properties);
+  // Names and values for the report.
   std::vector<std::pair<std::string, std::string>> Describe() const;
-  // Whether `pacing` is that phase's: the run's; the load's only where there is no run.
+  // Whether `pacing` is for that phase: for the run; for the load only where there is no run.
   bool IsPaced(Phase phase) const { return pacing && (phase == Phase::kRun || !runs); }
 };
 

@@ -15,8 +15,11 @@ namespace arion::load {
 
 struct Report;
 
+// 92.1us
 std::string LatencyText(int64_t nanos);
-std::string CountText(uint64_t count);  // 148,201
+// 148,201
+std::string CountText(uint64_t count);
+// As reports name errors.
 std::string CodeText(absl::StatusCode code);
 
 std::string ConfigurationText(const std::vector<std::pair<std::string, std::string>>& lines);
@@ -24,6 +27,7 @@ std::string ConfigurationText(const std::vector<std::pair<std::string, std::stri
 // The lines of a phase's seconds, each kind of operation in columns of its own.
 class IntervalLines {
  public:
+  // What the lines say of the phase's end: so many operations or seconds of so many.
   struct Options {
     std::string phase;
     LoopKind loop = LoopKind::kClosed;
@@ -33,6 +37,7 @@ class IntervalLines {
   };
   explicit IntervalLines(Options options) : options_(std::move(options)) {}
 
+  // The line above the columns.
   std::string Head() const;
   std::string LineOf(const Interval& interval) const;
 
@@ -40,6 +45,7 @@ class IntervalLines {
   const Options options_;
 };
 
+// The end of what a person reads.
 std::string SummaryText(const Report& report);
 
 }  // namespace arion::load

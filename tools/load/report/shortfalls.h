@@ -1,4 +1,4 @@
-// Shortfalls: what was asked of a run and not kept, a sentence each; none: exit code 0.
+// Shortfalls: what was asked of a run and not kept.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,6 +9,7 @@
 
 namespace arion::load {
 
+// A sentence for each. None: the exit code is 0.
 std::vector<std::string> ShortfallsOf(const Report& report);
 
 }  // namespace arion::load

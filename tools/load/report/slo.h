@@ -1,8 +1,8 @@
 // Slo: what the user asked of the run phase, and whether it was kept.
 //
-// Shapes    "READ p99<5ms,UPDATE p99.99<20ms,max<1s,errors<0.1%,ops>10000": a percentile (p...), avg or
-//           max of one operation or of every one, in us, ms or s; errors in per cent of operations;
-//           operations a second. In an open loop latencies are the intended ones.
+// Shapes    "READ p99<5ms,UPDATE p99.99<20ms,max<1s,errors<0.1%,ops>10000": a percentile (p...),
+//           avg or max of one operation or of every one, in us, ms or s; errors in per cent of
+//           operations; operations a second. In an open loop latencies are the intended ones.
 // Errors    InvalidArgument, with the part that is wrong.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -18,17 +18,23 @@
 
 namespace arion::load {
 
+// One objective.
 struct Slo {
   enum class Of { kPercentile, kAverage, kMax, kErrors, kOperations };
-  std::string text;  // as given
+  // As given.
+  std::string text;
   Of of = Of::kPercentile;
-  std::optional<Kind> kind;  // none: every operation of the mix
+  // No value: every operation of the mix.
+  std::optional<Kind> kind;
   double percentile = 0;
-  double limit = 0;  // nanoseconds, per cent, operations a second
+  // Nanoseconds, per cent, or operations a second.
+  double limit = 0;
 
+  // Reads the texts between commas.
   static absl::StatusOr<std::vector<Slo>> Parse(std::string_view texts);
 };
 
+// What was asked, what came, and whether that is enough.
 struct SloOutcome {
   std::string text;
   std::string measured;

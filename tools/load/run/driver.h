@@ -1,12 +1,12 @@
-// Driver carries a phase's operations out: as many under way as there are "threads", each begun in the
-// callback of the last (closed loop) or when it is meant to start (open loop).
+// Driver carries a phase's operations out: as many under way as there are "threads", each begun in
+// the callback of the last (closed loop) or when it is meant to start (open loop).
 //
-// Shapes    One lane a table object (each a client of its own, with its own thread); the threads are
-//           shared out among the lanes. In an open loop an operation that finds all threads busy waits,
-//           and its intended latency counts from when it was meant to start.
+// Shapes    One lane a table object (each a client of its own, with its own thread); the threads
+//           are shared out among the lanes. In an open loop an operation that finds all threads
+//           busy waits, and its intended latency counts from when it was meant to start.
 // Threads   Thread-safe. Callbacks run on the clients' threads.
-// Lifetime  Outlives what is under way: destroy it when IsIdle(). Tables, clock, keys, measurements and
-//           ledger outlive it.
+// Lifetime  Outlives what is under way: destroy it when IsIdle(). Tables, clock, keys, measurements
+//           and ledger outlive it.
 // Promises  After Stop, or the last operation, nothing is begun; IsIdle() once all have ended.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -32,50 +32,66 @@
 
 namespace arion::load {
 
+// What one phase is to do.
 struct DriverOptions {
-  int64_t threads = 1;                                     // at least one a lane
-  std::optional<Pacing> pacing = {};                       // none: closed loop
-  int64_t operations_max = INT64_MAX;                      // to start
-  absl::Duration start_within = absl::InfiniteDuration();  // none is begun later than this
-  uint64_t run = 0;                                        // Stamp::run
-  int64_t first_sequence = 0;                              // Stamp::sequence of the first operation
+  // At least one a lane.
+  int64_t threads = 1;
+  // No value: a closed loop.
+  std::optional<Pacing> pacing = {};
+  // To start.
+  int64_t operations_max = INT64_MAX;
+  // No operation is begun later than this.
+  absl::Duration start_within = absl::InfiniteDuration();
+  // Stamp::run
+  uint64_t run = 0;
+  // Stamp::sequence of the first operation.
+  int64_t first_sequence = 0;
   ReadTime read_time = ReadTime::kDuringRun;
 };
 
+// One phase: Begin, Launch when something is due (RunPhase does it), then wait for IsIdle.
 class Driver {
  public:
-  using Next = std::function<std::optional<Operation>()>;  // none: that was the last
+  // Gives the next operation; no value: that was the last.
+  using Next = std::function<std::optional<Operation>()>;
   // `ledger`: none: reads are not judged.
+  // What the operations are made with and reported to.
   struct World {
     const Clock& clock;
     std::vector<AsyncTable*> lanes;
     const KeyNames& keys;
     Measurements& measurements;
+    // nullptr: reads are not judged.
     Ledger* ledger = nullptr;
-    History* history = nullptr;  // none: none is written
+    // nullptr: none is written.
+    History* history = nullptr;
   };
   Driver(World world, Next next, DriverOptions options);
 
   // The phase begins now.
   void Begin();
-  // Starts what is due. To be called at NextStart() again, and after each callback it is anyway.
+  // Starts what is due. To be called at NextStart(); callbacks call it too.
   void Launch();
   // When something is due that no callback will start; InfiniteFuture: nothing for now.
   Instant NextStart();
+  // Begins no more operations.
   void Stop();
 
-  bool IsIdle();  // nothing under way, nothing to begin
-  // Since when nothing is begun any more; none: it goes on.
+  // Nothing is under way, and nothing is left to begin.
+  bool IsIdle();
+  // Since when nothing is begun any more; no value: it goes on.
   std::optional<Instant> ended_at();
   int64_t started();
-  // Of an open loop: how late the next operation is, and how many are.
+  // Of an open loop: how late the next operation is, and how many are late.
   absl::Duration Delay();
   int64_t Behind();
   // How late operations of an open loop began.
   struct Lateness {
     absl::Duration worst;
-    absl::Duration last;        // of the last one
-    absl::Duration last_meant;  // when that was meant to start, since the phase's start
+    // Of the last one.
+    absl::Duration last;
+    // When that was meant to start, since the phase's start.
+    absl::Duration last_meant;
   };
   Lateness lateness();
 
@@ -112,12 +128,14 @@ class Driver {
   const DriverOptions options_;
 
   std::atomic<size_t> next_lane_ = 0;
+  // Guards all below.
   Mutex mutex_;
   Instant begin_ ABSL_GUARDED_BY(mutex_);
   int64_t started_ ABSL_GUARDED_BY(mutex_) = 0;
   Lateness lateness_ ABSL_GUARDED_BY(mutex_);
   std::optional<Instant> ended_at_ ABSL_GUARDED_BY(mutex_);
-  std::vector<int64_t> room_ ABSL_GUARDED_BY(mutex_);  // by lane: threads that are free
+  // By lane: threads that are free.
+  std::vector<int64_t> room_ ABSL_GUARDED_BY(mutex_);
   int64_t under_way_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 

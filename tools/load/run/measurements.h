@@ -2,9 +2,11 @@
 // once a second.
 //
 // Units     Nanoseconds. Service latency counts from the moment an operation was started; intended
-//           latency from the moment it was meant to start, so a stall counts for everything it delayed.
-//           Only what succeeded, "not found" included, has a latency; errors are counted by code.
-// Threads   Record: thread-safe, cheapest where each thread has its own slot. SPDX-License-Identifier: Apache-2.0
+//           latency from the moment it was meant to start, so a stall counts for everything it
+//           delayed. Only what succeeded, "not found" included, has a latency; errors are counted
+//           by code.
+// Threads   Record: thread-safe, cheapest where each thread has its own slot.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <absl/status/status.h>
@@ -22,17 +24,21 @@
 
 namespace arion::load {
 
+// What became of one kind of operation.
 struct KindTally {
   LatencyHistogram service;
   LatencyHistogram intended;
-  uint64_t not_found = 0;  // of those in the histograms
+  // Of those in the histograms.
+  uint64_t not_found = 0;
   std::map<absl::StatusCode, uint64_t> errors;
-  std::map<absl::StatusCode, std::string> first_error;  // its text
+  // The text of the first one.
+  std::map<absl::StatusCode, std::string> first_error;
 
   uint64_t Errors() const;
   uint64_t Operations() const { return service.count() + Errors(); }
 };
 
+// All kinds.
 struct Tally {
   std::array<KindTally, kKinds> kinds;
 
@@ -42,10 +48,12 @@ struct Tally {
   uint64_t Errors() const { return Operations() - Succeeded(); }
 };
 
+// One run's.
 class Measurements {
  public:
   explicit Measurements(size_t slots);
 
+  // The times of one operation.
   struct Sample {
     Kind kind = Kind::kRead;
     Instant intended;
@@ -60,6 +68,7 @@ class Measurements {
  private:
   struct Slot {
     Mutex mutex;
+    // Guarded by mutex.
     Tally tally ABSL_GUARDED_BY(mutex);
   };
   std::vector<std::unique_ptr<Slot>> slots_;

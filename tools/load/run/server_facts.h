@@ -1,6 +1,6 @@
 // ServerFacts: what figures depend on and the servers know: which build they are, when they call a
-// write durable, where their data lie. A display: servers that do not answer are left out, and which
-// RocksDB they were built with is in their logs only.
+// write durable, where their data lie. A display: servers that do not answer are left out, and
+// which RocksDB they were built with is in their logs only.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace arion::load {
 
-// The replica servers that the first meta server to answer holds for alive.
+// The replica servers that the first meta server to answer counts as alive.
 std::vector<Endpoint> AliveServers(const std::vector<std::string>& meta_servers);
 
 // "arion 0.1.0 (632a576), durability fsync, data ssd1:/data/1", by its /metrics and /configs.
@@ -25,7 +25,7 @@ std::string FactsText(const std::vector<MetricSample>& samples,
 std::vector<std::pair<std::string, std::string>> LinesOf(
     const std::map<Endpoint, std::string>& facts);
 
-// Asks them all.
+// Asks all living servers.
 std::vector<std::pair<std::string, std::string>> ServerLines(
     const std::vector<std::string>& meta_servers);
 

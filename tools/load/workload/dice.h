@@ -1,4 +1,6 @@
 // Dice: the load tool's random numbers, the same on every machine for the same seed (SplitMix64).
+//
+// Threads   One at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -6,6 +8,7 @@
 
 namespace arion::load {
 
+// One sequence of numbers.
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}
@@ -16,10 +19,12 @@ class Dice {
     z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
     return z ^ (z >> 31);
   }
-  uint64_t Below(uint64_t bound) {  // bound > 0; the bias is below bound / 2^64
+  // 0 <= result < bound; bound > 0. The bias is below bound / 2^64.
+  uint64_t Below(uint64_t bound) {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
   }
-  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }  // [0, 1)
+  // [0, 1)
+  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
 
  private:
   uint64_t state_;

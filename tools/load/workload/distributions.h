@@ -1,7 +1,7 @@
 // Distributions of whole numbers: record ranks, lengths.
 //
-// Shapes    Ranges are inclusive. Zipfian: rank i (from 0) has a probability proportional to
-//           1 / (i + 1)^0.99, by the approximation of Gray et al. ("Quickly generating billion-record
+// Shapes    Ranges are inclusive. Zipfian: rank i (from 0) has a probability proportional to 1 / (i
+//           + 1)^0.99, by the approximation of Gray et al. ("Quickly generating billion-record
 //           synthetic databases", 1994), as in YCSB.
 // Errors    Ranges are checked by whoever reads them from a user: here first <= last is CHECKed.
 // Threads   One at a time.
@@ -17,12 +17,14 @@
 
 namespace arion::load {
 
+// Draws numbers; it may change by drawing.
 class Distribution {
  public:
   virtual ~Distribution() = default;
   virtual int64_t Next(Dice& dice) = 0;
 };
 
+// Always the same number.
 class Constant : public Distribution {
  public:
   explicit Constant(int64_t value) : value_(value) {}
@@ -32,6 +34,7 @@ class Constant : public Distribution {
   const int64_t value_;
 };
 
+// Every number of the range is equally likely.
 class Uniform : public Distribution {
  public:
   Uniform(int64_t first, int64_t last);
@@ -42,6 +45,7 @@ class Uniform : public Distribution {
   const int64_t last_;
 };
 
+// The first number of the range is the most likely.
 class Zipfian : public Distribution {
  public:
   static constexpr double kTheta = 0.99;
@@ -50,7 +54,7 @@ class Zipfian : public Distribution {
   // `zeta`: the sum of 1 / i^theta over the items, where somebody has added it up before.
   Zipfian(int64_t first, int64_t last, double zeta);
   int64_t Next(Dice& dice) override;
-  // The range ends at `last` from now on; costs what the growth has, so it only grows.
+  // The range ends at `last` from now on. It only grows, and costs what the growth has.
   void GrowTo(int64_t last);
 
  private:
@@ -62,8 +66,8 @@ class Zipfian : public Distribution {
   double eta_ = 0;
 };
 
-// YCSB's "zipfian": ranks of ten billion items spread over the range by a hash, so that popular
-// records are nobody's neighbours, and the same ones whatever the range's size.
+// YCSB's "zipfian": ranks of ten billion items spread over the range by a hash. So popular records
+// are nobody's neighbours, and the same ones whatever the range's size.
 class ScrambledZipfian : public Distribution {
  public:
   ScrambledZipfian(int64_t first, int64_t last);
@@ -121,11 +125,13 @@ class Sequential : public Distribution {
 // Values with their weights.
 class Weighted : public Distribution {
  public:
-  explicit Weighted(std::vector<std::pair<int64_t, uint64_t>> values);  // at least one weight > 0
+  // At least one weight is > 0.
+  explicit Weighted(std::vector<std::pair<int64_t, uint64_t>> values);
   int64_t Next(Dice& dice) override;
 
  private:
-  std::vector<std::pair<int64_t, uint64_t>> sums_;  // value, the weights up to and with it
+  // Value, and the sum of the weights up to and including it.
+  std::vector<std::pair<int64_t, uint64_t>> sums_;
 };
 
 }  // namespace arion::load

@@ -1,12 +1,12 @@
 // Ledger: what was written to each record and what was said of it, so that every read can be judged
 // against what was acknowledged.
 //
-// Shapes    A record is a register. A read from `began` to `ended` may return the value of write c if
-//           no write that began after c had ended was acknowledged before `began`. A write without an
-//           answer may take effect at any time; a refused one never does. A write that a read has
-//           returned had ended when that read did: later reads go on from there. What was there
-//           before this run is one unknown value, or none.
-//           Needs writes that are not sent again once they may have happened.
+// Shapes    A record is a register. A read from `began` to `ended` may return the value of write c
+//           if no write that began after c had ended was acknowledged before `began`. A write
+//           without an answer may take effect at any time; a refused one never does. A write that a
+//           read has returned had ended when that read did: later reads go on from there. What was
+//           there before this run is one unknown value, or none. Needs writes that are not sent
+//           again once they may have happened.
 // Cost      Some 150 bytes a record that was touched.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
@@ -28,53 +28,70 @@
 
 namespace arion::load {
 
+// A read that returned what it must not.
 struct Violation {
   enum class Type {
-    kLost,   // no value, or after the run an older one, where a later write was acknowledged
-    kStale,  // an older value than the last acknowledged one
-    kMixed,  // no whole value of this record
+    // No value, or after the run an older one, where a later write was acknowledged.
+    kLost,
+    // An older value than the last acknowledged one.
+    kStale,
+    // No whole value of this record.
+    kMixed,
   };
   Type type = Type::kLost;
   int64_t record = 0;
   Instant at;
   std::string text;
-  std::string key;  // filled in by whoever reports it
+  // Filled in by whoever reports it.
+  std::string key;
 };
 std::string_view NameOf(Violation::Type type);
 
+// kUnknown: no answer; the write may still happen.
 enum class WriteOutcome { kAcknowledged, kRefused, kUnknown };
 enum class ReadTime { kDuringRun, kAfterRun };
 
+// One run's. Every write and read is reported when it begins and when it ends.
 class Ledger {
  public:
   explicit Ledger(uint64_t run) : run_(run) {}
 
+  // One write of one record.
   struct Write {
     int64_t record = 0;
     int64_t sequence = 0;
     enum class Means { kPut, kRemove } means = Means::kPut;
     absl::Duration ttl = absl::InfiniteDuration();
   };
+  // To be called before the write is sent.
   void WriteBegins(const Write& write, Instant now);
+  // To be called once for each write that began.
   void WriteEnds(int64_t record, int64_t sequence, WriteOutcome outcome, Instant now);
 
+  // To be called before the read is sent.
   void ReadBegins(int64_t record, Instant now);
   struct Read {
     int64_t record = 0;
     Instant began;
     ReadTime time = ReadTime::kDuringRun;
   };
-  // `value`: none: there is no such record.
+  // `value`: no value: there is no such record.
   void ReadEnds(const Read& read, std::optional<std::string_view> value, Instant now);
-  // It failed, or did not come as far as this record.
+  // The read failed, or did not come as far as this record.
   void ReadEndsWithout(const Read& read);
 
-  std::vector<int64_t> Records() const;  // that were written to, ascending
+  // Records that were written to, ascending.
+  std::vector<int64_t> Records() const;
+  // The sum of all judgements.
   struct Verdict {
-    int64_t reads = 0;                       // judged
-    int64_t unchecked = 0;                   // records that no read after the run was judged of
-    std::array<int64_t, 3> violations = {};  // by type
-    std::vector<Violation> first;            // the first kKept of them
+    // Reads that were judged.
+    int64_t reads = 0;
+    // Records of which no read after the run was judged.
+    int64_t unchecked = 0;
+    // By type.
+    std::array<int64_t, 3> violations = {};
+    // The first kKept of them.
+    std::vector<Violation> first;
     int64_t Total() const { return violations[0] + violations[1] + violations[2]; }
   };
   static constexpr size_t kKept = 100;
@@ -82,7 +99,8 @@ class Ledger {
 
  private:
   struct Candidate {
-    int64_t sequence = 0;  // kBefore: what was there before this run
+    // kBefore: what was there before this run.
+    int64_t sequence = 0;
     Instant began;
     Instant ended = Instant::InfiniteFuture();
     Instant expires = Instant::InfiniteFuture();
@@ -91,11 +109,14 @@ class Ledger {
   struct Record {
     std::vector<Candidate> candidates = {
         {.sequence = kBefore, .began = kLongAgo, .ended = kLongAgo}};
-    std::vector<Instant> reads;  // when those under way began
-    bool is_checked = false;     // a read after the run was judged
+    // When the reads under way began.
+    std::vector<Instant> reads;
+    // A read after the run was judged.
+    bool is_checked = false;
   };
   struct Shard {
     mutable Mutex mutex;
+    // Guarded by mutex, as all below.
     absl::flat_hash_map<int64_t, Record> records ABSL_GUARDED_BY(mutex);
     Verdict verdict ABSL_GUARDED_BY(mutex);
   };

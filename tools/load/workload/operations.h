@@ -1,10 +1,10 @@
-// OperationSource: the operations of a phase, one after the other: which record, what kind, how long
-// a value. KeyNames: what a record's number is called.
+// OperationSource: the operations of a phase, one after the other: which record, what kind, how
+// long a value. KeyNames: what a record's number is called.
 //
-// Shapes    The same workload, seed and phase give the same operations, whoever carries them out and
-//           whenever. Reads aim at what was loaded and at what the run inserted, but for its last
-//           `settling` inserts, which may still be under way (YCSB waits for answers instead, so that
-//           its operations depend on time). A multi-operation stays within its hash key.
+// Shapes    The same workload, seed and phase give the same operations, whoever carries them out
+//           and whenever. Reads aim at what was loaded and at what the run inserted, but for its
+//           last `settling` inserts, which may still be under way (YCSB waits for answers instead,
+//           so that its operations depend on time). A multi-operation stays within its hash key.
 // Threads   One at a time.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,17 +23,24 @@ namespace arion::load {
 
 enum class Phase { kLoad, kRun };
 
+// One operation, without the names of records.
 struct Operation {
-  int64_t index = 0;  // from 0
+  // From 0.
+  int64_t index = 0;
   Kind kind = Kind::kRead;
-  int64_t record = 0;       // the first, of a scan or a multi-operation
-  int64_t count = 1;        // records it reads at most, or writes
-  int64_t value_bytes = 0;  // of each record it writes
-  int64_t ttl_seconds = 0;  // 0: it never expires
+  // The first, of a scan or a multi-operation.
+  int64_t record = 0;
+  // How many records it reads at most, or writes.
+  int64_t count = 1;
+  // Of each record it writes.
+  int64_t value_bytes = 0;
+  // 0: it never expires.
+  int64_t ttl_seconds = 0;
 
   bool operator==(const Operation&) const = default;
 };
 
+// One phase's operations.
 class OperationSource {
  public:
   struct Options {
@@ -49,7 +56,7 @@ class OperationSource {
  private:
   Kind NextKind();
   int64_t NextRecord();
-  // Of what NextRecord chooses from.
+  // The range that NextRecord chooses from.
   int64_t first() const { return workload_.insert_start; }
   int64_t last() const;
 
@@ -58,7 +65,8 @@ class OperationSource {
   Dice dice_;
   int64_t next_index_ = 0;
   int64_t next_insert_;
-  std::unique_ptr<Distribution> requests_;  // none: kLatest, kExponential
+  // Null: kLatest, kExponential.
+  std::unique_ptr<Distribution> requests_;
   std::unique_ptr<Zipfian> latest_;
   std::unique_ptr<Exponential> exponential_;
   std::unique_ptr<Distribution> field_length_;
@@ -70,18 +78,20 @@ struct RecordKey {
   std::string sort_key;
 };
 
+// The same number always has the same key.
 class KeyNames {
  public:
   explicit KeyNames(const Workload& workload);
   RecordKey Of(int64_t record) const;
-  // The record of that hash key (named by one of its records) that the sort key names.
+  // The record that the sort key names under the hash key of `record_beside`.
   std::optional<int64_t> RecordOf(int64_t record_beside, std::string_view sort_key) const;
   int64_t per_hash_key() const { return workload_.records_per_hash_key; }
 
  private:
   const Workload workload_;
   const size_t sort_key_digits_;
-  const std::unique_ptr<Distribution> key_length_;  // none: keys are as long as they are
+  // Null: keys are as long as they are.
+  const std::unique_ptr<Distribution> key_length_;
 };
 
 }  // namespace arion::load

@@ -1,4 +1,5 @@
-// Commands on several records: multi_..., scans, counts, conditional writes. RecordCommands() has them.
+// Commands on several records: multi_..., scans, counts, conditional writes. RecordCommands() has
+// them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -13,7 +14,7 @@ namespace arion::shell {
 
 std::vector<Command> RecordListCommands();
 
-// InvalidArgument is for wrong words: what the cluster refuses is not that.
+// InvalidArgument is for wrong words. What the cluster refuses becomes FailedPrecondition.
 inline absl::Status Refusal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) ? absl::FailedPreconditionError(status.message()) : status;
 }

@@ -8,9 +8,10 @@
 
 namespace arion::shell {
 
+// Writes the file that `words` name.
 absl::StatusOr<Outcome> SaveTables(Session& session, const Words& words);
-// To a meta server that takes no list of tables as it recovers; planned from what is there now, so that it goes
-// on where it was interrupted.
+// Gives the file back to a meta server that takes no list of tables as it recovers. It is planned
+// from what is there now, so after an interruption it goes on where it was.
 absl::StatusOr<Outcome> RestoreTables(Session& session, const Words& words);
 
 }  // namespace arion::shell
