@@ -244,7 +244,8 @@ absl::Status CheckTogether(ServerKind kind, const std::string& otherwise,
         " is not above mutations_in_flight_max = ", config.replica.max_mutations_in_flight,
         "; raise it"));
   }
-  // A member of 2.5 ends its process where a mutation lies further behind what it knows to be committed.
+  // A member of 2.5 ends its process where a mutation lies further behind what it knows to be
+  // committed.
   if (!config.join_pegasus_cluster.empty() && !config.given.contains(kOlderPrepareListCapacity) &&
       config.replica.prepare_list_capacity > kPegasusPrepareListCapacity) {
     return absl::InvalidArgumentError(absl::StrCat(

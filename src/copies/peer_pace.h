@@ -6,8 +6,9 @@
 //           nothing to compare.) A peer is late when its p99 is at least kNoticed and `ratio` times
 //           the median. It is in order below half of either bound. A peer that was late in
 //           kLateSeconds more of its judged seconds than it was in order is slow. That is over once
-//           it has not been late for kCalm (a slow one that lost its roles is asked nothing any
-//           more). The time doubles with each relapse within kRelapse, up to calm_max.
+//           kCalm has passed in which each judged second was in order. (A slow peer that lost its
+//           roles is asked nothing any more.) The time doubles with each relapse within kRelapse,
+//           up to calm_max.
 // Threads   Thread-safe.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once

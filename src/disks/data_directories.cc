@@ -152,8 +152,8 @@ absl::Status DataDirectories::RefuseUnmounted(std::vector<bool>* asked) {
   return absl::OkStatus();
 }
 
-// All that are configured, those that were refused or could not be read included: what was not there
-// once is no new one at the next start.
+// All that are configured, those that were refused or could not be read included: what was not
+// there once is no new one at the next start.
 void DataDirectories::Remember() const {
   std::set<std::string> all;
   for (const DirectoryLook& look : looks_) all.insert(look.path);
@@ -195,8 +195,9 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
     Sight& sight = *sights[i];
     if (!sight.status.ok()) {
       if (MustRefuse(sight.status) && sight.claim == nullptr) return sight.status;
-      // A want of descriptors or memory passes, and so do files of another user's: what lies there is
-      // not to be replaced. A full disk may have no room for the lock; the others can do without it.
+      // A want of descriptors or memory passes, and so do files of another user's: what lies there
+      // is not to be replaced. A full disk may have no room for the lock; the others can do without
+      // it.
       const bool may_pass = IsRefusal(sight.status) &&
                             (sight.claim != nullptr || WantOf(sight.status) != Want::kSpace);
       if (may_pass) return sight.status;

@@ -145,8 +145,8 @@ absl::Status PrepareLogPlace(FileSystem& files, const Clock& clock, const std::s
   const std::string folder = FolderAtHome(log_home, replica_directory);
   ASSIGN_OR_RETURN(const bool is_taken, IsThere(files, folder));
   if (is_taken) {
-    // Another directory's may come back with its disk: it is kept as what failed is, not as garbage.
-    // One in which nothing was ever written is what a creation left that failed.
+    // Another directory's may come back with its disk: it is kept as what failed is, not as
+    // garbage. One in which nothing was ever written is what a creation left that failed.
     ASSIGN_OR_RETURN(const bool is_its_own, IsFolderOf(files, folder, replica_directory));
     ASSIGN_OR_RETURN(const bool is_empty, HoldsNoLog(files, folder));
     RETURN_IF_ERROR(files.Rename(folder, absl::StrCat(folder, ".", AgreedWallMicros(clock),

@@ -332,8 +332,8 @@ class RocksdbEngine : public Engine {
     return status;
   }
 
-  // RocksDB 7.8.3, once resumed after an error, says that a flush is done before it is, and may never
-  // begin it: then it is asked for again.
+  // RocksDB 7.8.3, once resumed after an error, says that a flush is done before it is, and may
+  // never begin it: then it is asked for again.
   absl::Status AwaitFlushed(Decree target) {
     constexpr std::chrono::seconds kAgain(1);
     constexpr int kTries = 300;

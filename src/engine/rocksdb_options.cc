@@ -109,8 +109,8 @@ void RocksdbEngineFactory::Shared::Limited::SetOpenFilesMax(int open_files_max) 
   const MutexLock lock(mutex_);
   if (db_ == nullptr || open_files_max == open_files_max_) return;
   open_files_max_ = open_files_max;
-  // The table cache has its new size, also where the OPTIONS file could not be written: nothing reads
-  // the number there.
+  // The table cache has its new size, also where the OPTIONS file could not be written: nothing
+  // reads the number there.
   const rocksdb::Status status =
       db_->SetDBOptions({{"max_open_files", std::to_string(open_files_max)}});
   LOG_IF(WARNING, !status.ok()) << db_->GetName() << ": tables kept open: " << status.ToString();

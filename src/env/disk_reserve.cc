@@ -19,8 +19,8 @@ absl::Status AppendZeros(FileSystem& files, const std::string& path, uint64_t fr
   for (uint64_t at = from; at < to; at += zeros.size())
     RETURN_IF_ERROR(
         file->WriteAt(at, std::string_view(zeros).substr(0, std::min(kChunkBytes, to - at))));
-  // Else the kernel writes all of the reserve at once, half a minute later, and every flush of a log
-  // waits behind it.
+  // Else the kernel writes all of the reserve at once, half a minute later, and every flush of a
+  // log waits behind it.
   RETURN_IF_ERROR(file->Sync());
   return file->Close();
 }

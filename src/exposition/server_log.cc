@@ -91,7 +91,8 @@ void SayDropped(int64_t lines) {
   LOG(WARNING) << lines << " lines of the log were dropped: what takes them did not keep up";
 }
 
-// After a CHECK failed. The library writes where it stood to standard error, whose reader may stall.
+// After a CHECK failed. The library writes where it stood to standard error, whose reader may
+// stall.
 void EndSoon() {
   std::signal(SIGALRM, [](int) { std::abort(); });
   alarm(kLastWordsSeconds);
@@ -131,10 +132,10 @@ void StartLog(const char* program, const ServerConfig& config) {
                             absl::StrCat(gflags::ProgramInvocationShortName(), ".",
                                          google::GetLogSeverityName(severity)),
                             int64_t{config.log_file_size_mb} << 20);
-    const int target = LogsToFiles() ? severity
-                       : severity == google::GLOG_INFO  // has the lines of all severities
-                           ? kStandardError
-                           : kNowhere;
+    // GLOG_INFO gets the lines of all severities.
+    const int target = LogsToFiles()                   ? severity
+                       : severity == google::GLOG_INFO ? kStandardError
+                                                       : kNowhere;
     google::base::SetLogger(severity, new QueueingLogger(severity, target));
   }
   // Standard error has a CHECK's line beside the files only.

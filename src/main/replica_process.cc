@@ -57,7 +57,8 @@ RocksdbEngineOptions EngineOptions(const ServerConfig& config, const OpenFileSha
   return options;
 }
 
-// Beside those that recovery may take, and one for a flush, two for the replicas that serve already.
+// Beside those that recovery may take, and one for a flush, two for the replicas that serve
+// already.
 int DiskThreads(const ServerConfig& config) {
   return std::max(4, config.replica.recovery.threads_per_disk + 3);
 }

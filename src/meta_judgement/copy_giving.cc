@@ -9,8 +9,8 @@
 namespace arion {
 namespace {
 
-// Of its fullest disk: what is left above the bound, in parts of a thousand. nullopt: none is nearly
-// full.
+// Of its fullest disk: what is left above the bound, in parts of a thousand. nullopt: none is
+// nearly full.
 std::optional<int64_t> ShareLeft(const Node& node) {
   std::optional<int64_t> least;
   for (const DiskReport& disk : node.disks) {

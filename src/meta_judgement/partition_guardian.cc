@@ -91,8 +91,9 @@ class Look {
       return Write(Vacated(config), "another than its secondaries is to lead it");
     std::optional<Step> step;
     if (!rest.empty()) step = TakePlanned(partition, rest.front());
+    // It stays planned.
     if (step && step->intent->type == ConfigType::kDowngradeToSecondary && !MayStepDown(partition))
-      step = CureWithout(ConfigType::kRemove, partition);  // it stays planned
+      step = CureWithout(ConfigType::kRemove, partition);
     else if (!step || patience_.GivesUp(partition, *step->intent)) {
       rest.clear();
       step = Cure(partition);
@@ -171,9 +172,9 @@ class Look {
     }
   }
 
-  // Ours waits until nothing is under way. An older version's steps down at once, whatever it prepares
-  // again, which may have been committed before it began anew: its secondaries must have told under
-  // this ballot that they hold as much.
+  // Ours waits until nothing is under way. An older version's steps down at once, whatever it
+  // prepares again, which may have been committed before it began anew: its secondaries must have
+  // told under this ballot that they hold as much.
   bool MayStepDown(const Partition& partition) const {
     const PartitionConfiguration& config = partition.config;
     const auto told = [&](Endpoint member) -> const ReplicaInfo* {
@@ -362,8 +363,8 @@ class Look {
     return Step{};
   }
 
-  // Its process is new, and so may its disk be another: what it holds is compared with what is stored,
-  // and, where no member is left to ask (pacifica/roll_call.h), with what others hold.
+  // Its process is new, and so may its disk be another: what it holds is compared with what is
+  // stored, and, where no member is left to ask (pacifica/roll_call.h), with what others hold.
   std::optional<Step> JudgeOlderPrimary(const Partition& partition) const {
     const PartitionConfiguration& config = partition.config;
     const bool is_alone = config.secondaries.empty();

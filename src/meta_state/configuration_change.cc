@@ -133,9 +133,9 @@ UpdateJudgement JudgeUpdate(const ClusterState& state, FunctionLevel level,
     return refuse("meta did not choose this primary");  // or chose before something happened to it
   }
   if (request.type == ConfigType::kPrimaryForceUpdateBallot && !now.secondaries.empty()) {
-    // Of an older version's servers only a new process asks for this. It would answer reads before it
-    // has committed again what it acknowledged (only one that is upgraded waits for that), and, told
-    // that it is the primary still, go on under the ballot that it had.
+    // Of an older version's servers only a new process asks for this. It would answer reads before
+    // it has committed again what it acknowledged (only one that is upgraded waits for that), and,
+    // told that it is the primary still, go on under the ballot that it had.
     if (state.FindNode(request.node)->is_older && level >= FunctionLevel::kSteady)
       return {UpdateVerdict::kGivesWay, {}, "an older version's primary began anew"};
     if (partition->suspects.contains(request.node))

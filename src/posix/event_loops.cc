@@ -109,11 +109,11 @@ void RunAs(const Strand* strand, Task& task) {
 
 }  // namespace
 
-// What other threads post lies in a list; whoever finds it empty wakes the loop, which then runs all
-// that is there. So a hundred writes that one flush made durable cost one wake-up, and no memory.
-// An eventfd wakes it and not asio::post, which interrupts the loop with the loop's mutex in its hand:
-// the loop would wake only to wait for the thread that woke it, for milliseconds where that one runs
-// in a lower rank and was stopped for the loop.
+// What other threads post lies in a list; whoever finds it empty wakes the loop, which then runs
+// all that is there. So a hundred writes that one flush made durable cost one wake-up, and no
+// memory. An eventfd wakes it and not asio::post, which interrupts the loop with the loop's mutex
+// in its hand: the loop would wake only to wait for the thread that woke it, for milliseconds where
+// that one runs in a lower rank and was stopped for the loop.
 struct EventLoops::Loop {
   // The hint says that one thread runs it: what that thread posts goes into a queue of its own,
   // without a wake-up.

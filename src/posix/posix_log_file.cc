@@ -47,10 +47,10 @@ PosixLogFile& Own(LogFile& file) { return static_cast<PosixLogFile&>(file); }
 // ext4 sends a flush with every fdatasync of a regular file, dirty or not; btrfs, for one, does
 // not. XFS does, but what is written over where two files share a block goes elsewhere, and that it
 // did is durable with that file's own sync only: a copy of a running server's directory (cp makes
-// such by itself) would take every acknowledged write of its logs from the next power cut on. Nothing
-// tells when one is made, so each write is flushed by itself there: the kernel writes it through
-// where the disk can, and makes one flush of those that come together.
-// What ext4 writes through its journal is not in place when the write ends.
+// such by itself) would take every acknowledged write of its logs from the next power cut on.
+// Nothing tells when one is made, so each write is flushed by itself there: the kernel writes it
+// through where the disk can, and makes one flush of those that come together. What ext4 writes
+// through its journal is not in place when the write ends.
 bool OneFlushCoversAll(std::istream& mounts, std::string_view device) {
   std::string line;
   while (std::getline(mounts, line)) {

@@ -1,5 +1,6 @@
 // The log device for where io_uring is refused: a few threads, each writes and syncs one request at
-// a time. SPDX-License-Identifier: Apache-2.0
+// a time.
+// SPDX-License-Identifier: Apache-2.0
 #include <pthread.h>
 #include <sys/uio.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
-// The log device on io_uring: one ring a device, which an event loop serves. Writes come in through a
-// lock-free list; everything that is there when the loop gets to it is submitted together, and an
+// The log device on io_uring: one ring a device, which an event loop serves. Writes come in through
+// a lock-free list; everything that is there when the loop gets to it is submitted together, and an
 // eventfd tells the loop that something ended. At most one shared fdatasync is in flight: it covers
 // every write that completed before it was submitted; what completes meanwhile waits for the next,
-// which waits a little for more where flushes are slow (flush_pacing.h). A write that finds the disk
-// idle carries its own flush. The loop waits for no disk: the kernel gives what would have to wait
-// to threads of its own.
+// which waits a little for more where flushes are slow (flush_pacing.h). A write that finds the
+// disk idle carries its own flush. The loop waits for no disk: the kernel gives what would have to
+// wait to threads of its own.
 //
 // Threads   Write is thread-safe; all else of this class happens on its loop.
 // SPDX-License-Identifier: Apache-2.0

@@ -108,8 +108,8 @@ std::string LearnPathOf(const std::string& replica_directory) {
 
 namespace {
 
-// What an attempt left whose name could be neither synced nor taken back: it never knew a ballot, and
-// no engine was opened in it. All else that is in the way stays, and that will be said.
+// What an attempt left whose name could be neither synced nor taken back: it never knew a ballot,
+// and no engine was opened in it. All else that is in the way stays, and that will be said.
 absl::Status TakeBack(FileSystem& files, const std::string& path, const std::string& temporary) {
   ASSIGN_OR_RETURN(const bool was_opened, IsThere(files, DataPathOf(path)));
   const absl::StatusOr<InitInfo> info = LoadInitInfo(files, path);
@@ -219,8 +219,9 @@ absl::Status ReplicaOpening::TakeOver(const std::vector<MutationPtr>& records,
   for (const MutationPtr& m : records) {
     const auto verdict = planner_.OnShared(m->ballot, m->decree, m->last_committed, m->log_offset,
                                            [&m] { return RecordMark(*m); });
+    // The server stops.
     if (verdict == TakeOverPlanner::Verdict::kForeign)
-      return absl::AbortedError("the shared log is not this replica's");  // the server stops
+      return absl::AbortedError("the shared log is not this replica's");
     if (verdict != TakeOverPlanner::Verdict::kTake) continue;
     RETURN_IF_ERROR(replay_->Take(m));
     if (replay_->has_hole()) continue;  // a hole is not carried into the private log

@@ -64,7 +64,8 @@ class SharedLogTakeOver : public std::enable_shared_from_this<SharedLogTakeOver>
   void Stop();
 
   const SharedLogCatalog& catalog() const { return catalog_; }
-  // By replica, the largest decree in the newest log file. Known after on_read.
+  // By replica, the largest decree in the newest log file or, by that file's header, in earlier
+  // ones. Known after on_read.
   const std::map<PartitionId, Decree>& max_of_newest() const { return max_of_newest_; }
   // Places where the log was damaged and what followed was left out (DamagedSharedLog::kSetAside).
   const std::vector<SharedLogReader::Damage>& damages() const { return damages_; }

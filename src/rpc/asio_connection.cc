@@ -279,8 +279,8 @@ void AsioConnection::Reply(const Frame& request, ErrorCode error, ReplyBody body
   }
 }
 
-// A sliding mean that rises faster than it falls: what was admitted by too low a one is owed at once.
-// Two at once may count as one.
+// A sliding mean that rises faster than it falls: what was admitted by too low a one is owed at
+// once. Two at once may count as one.
 void AsioConnection::CountUsual(size_t answer_bytes) {
   const size_t before = usual_answer_bytes_.load();
   const size_t after = answer_bytes > before ? before + (answer_bytes - before) / 2

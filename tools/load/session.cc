@@ -54,7 +54,8 @@ Session::Session(const Settings& settings, Print print, std::atomic<bool>& stop)
 
 absl::Status Session::Open() {
   for (int64_t i = 0; i < settings_.clients; ++i) {
-    // A write that is sent again may happen after a later one was acknowledged: no read could be judged.
+    // A write that is sent again may happen after a later one was acknowledged: no read could be
+    // judged.
     absl::StatusOr<std::unique_ptr<Client>> client = Client::Create(
         {.meta_servers = settings_.meta_servers,
          .timeout = settings_.timeout,

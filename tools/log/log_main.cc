@@ -199,8 +199,8 @@ class Program {
     is_damaged_ = is_damaged_ || (*damaged && !IsSound(place));
   }
 
-  // What a killed server leaves behind the content of its own files (zeros, an older log's blocks) is
-  // damage to the old versions' rule only.
+  // What a killed server leaves behind the content of its own files (zeros, an older log's blocks)
+  // is damage to the old versions' rule only.
   bool IsSound(const LogPlace& place) {
     if (place.kind != LogKind::kPrivate) return false;
     const Judgement judgement = Judge(watched_, place, {}).judgement;

@@ -173,8 +173,8 @@ class Planner {
     return 0;
   }
 
-  // In an older version's file a torn end is legal, and stays: the next one starts where its content
-  // ends.
+  // In an older version's file a torn end is legal, and stays: the next one starts where its
+  // content ends.
   static bool NeedsCut(const File& file) {
     return file.survey.end == LogEnd::kCorrupt || file.survey.end == LogEnd::kUnreadable ||
            (file.survey.end == LogEnd::kTruncated && file.is_ours);

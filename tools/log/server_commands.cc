@@ -32,8 +32,8 @@ absl::Status Cover(FileSystem& files, const ServerData& data, const ServerComman
   return absl::OkStatus();
 }
 
-// The older server may run meanwhile: what is not fine may have been half seen. It is looked at again until
-// it is, or stands still.
+// The older server may run meanwhile: what is not fine may have been half seen. It is looked at
+// again until it is, or stands still.
 constexpr int kLooksMax = 20;
 
 // The sizes of the files in some folders.

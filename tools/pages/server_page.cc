@@ -34,7 +34,8 @@ absl::Status Failed(Endpoint server, std::string_view step) {
   return status;
 }
 
-// How long an HTTP answer is by what it says; nullopt: until the connection closes, or not known yet.
+// How long an HTTP answer is by what it says; nullopt: until the connection closes, or not known
+// yet.
 std::optional<size_t> LengthOf(std::string_view answer) {
   const size_t head = answer.find("\r\n\r\n");
   if (head == std::string_view::npos) return std::nullopt;

@@ -74,7 +74,8 @@ class Runner {
     result_.last_meant = lateness.last_meant;
   }
 
-  // Half a second more or less, so that an interval that ended just before counts, and the one before doesn't.
+  // Half a second more or less, so that an interval that ended just before counts, and the one
+  // before doesn't.
   void NoteEnding() {
     for (const auto& [end, of] : outcomes_) {
       if (end <= driver_.ended_at().value_or(end) - kInterval / 2) continue;

@@ -84,7 +84,8 @@ void Ledger::ReadEndsWithout(const Read& read) {
   EndRead(shard.records[read.record], read.began);
 }
 
-// Of the writes that had ended before `time`, the latest beginning: what ended before that is superseded.
+// Of the writes that had ended before `time`, the latest beginning: what ended before that is
+// superseded.
 Instant Ledger::SupersededBefore(const Record& record, Instant time) {
   Instant latest = kLongAgo;
   for (const Candidate& c : record.candidates) {

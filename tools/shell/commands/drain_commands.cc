@@ -1,4 +1,5 @@
-// Emptying a server. SPDX-License-Identifier: Apache-2.0
+// Emptying a server.
+// SPDX-License-Identifier: Apache-2.0
 #include "base/status.h"
 #include "tools/shell/arguments.h"
 #include "tools/shell/server_emptying.h"

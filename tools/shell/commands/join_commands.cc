@@ -1,4 +1,5 @@
-// The end of a cluster's joining: no server is let in any more that can't say of which cluster it is.
+// The end of a cluster's joining: no server is let in any more that can't say of which cluster it
+// is.
 // SPDX-License-Identifier: Apache-2.0
 #include "base/status.h"
 #include "tools/pages/server_page.h"

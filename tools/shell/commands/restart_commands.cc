@@ -1,7 +1,7 @@
 // Servers restarted one after the other, as themselves or as another version.
 //
-// Each step is planned from the servers and partitions as they are now, so whoever was interrupted, or met a
-// server that did not come back, says the same command again.
+// Each step is planned from the servers and partitions as they are now, so whoever was interrupted,
+// or met a server that did not come back, says the same command again.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_cat.h>
 #include <absl/strings/str_replace.h>
@@ -30,7 +30,8 @@ constexpr char kSayItAgain[] =
 struct Order {
   std::string command;
   absl::Duration patience = absl::Minutes(10);
-  // Servers of that version only, which COMMAND replaces by the other one; nullopt: all, as they are.
+  // Servers of that version only, which COMMAND replaces by the other one; nullopt: all, as they
+  // are.
   std::optional<ServerKind> only;
 };
 
@@ -85,8 +86,8 @@ absl::StatusOr<std::string> WhatIsMissing(Session& session, Endpoint node, const
   return std::string();
 }
 
-// Until the server runs anew and does its part, and every partition is healthy again. `before`: nullopt where
-// it was down.
+// Until the server runs anew and does its part, and every partition is healthy again. `before`:
+// nullopt where it was down.
 absl::StatusOr<Ended> AwaitRestart(Session& session, Endpoint node, const Order& order,
                                    const std::optional<ServerLife>& before) {
   const absl::Time until = absl::Now() + order.patience;
@@ -150,8 +151,8 @@ absl::StatusOr<Order> OrderOf(const Arguments& arguments) {
   return order;
 }
 
-// Those named, or all; with --only without those that run the other version already. Who is down comes first:
-// the others wait for it.
+// Those named, or all; with --only without those that run the other version already. Who is down
+// comes first: the others wait for it.
 struct Chosen {
   std::vector<Endpoint> nodes;
   bool is_first_down = false;

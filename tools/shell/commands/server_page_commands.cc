@@ -1,4 +1,5 @@
-// What the replica servers' /recovery, /shared_log, /stuck, /pools and /replica/data_version pages say.
+// What the replica servers' /recovery, /shared_log, /stuck, /pools and /replica/data_version pages
+// say.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/str_split.h>
 

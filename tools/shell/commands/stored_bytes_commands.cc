@@ -1,4 +1,5 @@
-// Keys and values as they are stored, in hexadecimal digits, as tools for RocksDB's files show them.
+// Keys and values as they are stored, in hexadecimal digits, as tools for RocksDB's files show
+// them.
 // SPDX-License-Identifier: Apache-2.0
 #include <absl/strings/ascii.h>
 #include <absl/strings/escaping.h>
