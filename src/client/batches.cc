@@ -12,6 +12,7 @@
 namespace arion {
 namespace {
 
+// Enough to keep a cluster busy, and a bound for the client's memory.
 constexpr size_t kUnderWayMax = 256;
 constexpr size_t kKeysPerRequest = 1000;
 
@@ -32,6 +33,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
   void Run() {
     auto client = client_.lock();
     if (client == nullptr) return;
+    // Posted, so that the callback never runs inside the call.
     if (questions_.empty())
       return client->strand()->Post([self = shared_from_this()] { self->done_(); });
     while (next_ < std::min(questions_.size(), kUnderWayMax)) AskNext();
@@ -42,6 +44,7 @@ class Pipeline : public std::enable_shared_from_this<Pipeline> {
     auto client = client_.lock();
     if (client == nullptr) return;
     const size_t number = next_++;
+    // One deadline for the whole batch: later questions get what is left.
     options_.timeout = client->TimeLeft(deadline_);
     client->Ask(table_, std::move(questions_[number]), options_,
                 [self = shared_from_this(), number](Body body) {

@@ -19,6 +19,7 @@ ClientCore::ClientCore(const ClusterClientOptions& options)
 }
 
 void ClientCore::Run(Work work) {
+  // A callback of this core: no hop, and no lock that Stop could hold.
   if (IsMine()) return work(*client_, *admin_);
   const MutexLock lock(mutex_);
   if (is_stopping_) return;  // it is dropped behind the lock: that may call back
@@ -39,6 +40,7 @@ void ClientCore::Stop() {
     const MutexLock lock(mutex_);
     if (std::exchange(is_stopping_, true)) return;
   }
+  // First nothing may come in any more, then nothing runs any more.
   transport_->Stop();
   environment_->StopLoops();
   is_stopped_ = true;

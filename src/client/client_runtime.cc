@@ -46,6 +46,7 @@ ClientCore& ClientRuntime::NearestCore() {
 
 const std::string& ClientRuntime::Keep(std::string_view text) {
   const MutexLock lock(mutex_);
+  // A set's strings do not move when others come.
   return *kept_.emplace(text).first;
 }
 

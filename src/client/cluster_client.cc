@@ -98,6 +98,7 @@ void ClusterClient::LearnPartitionCount(const std::string& table, const AskOptio
 void ClusterClient::Put(const std::string& table, std::string_view hash_key,
                         std::string_view sort_key, std::string_view value, int32_t ttl_seconds,
                         StatusCallback done) {
+  // Refusals are posted, not called: callbacks are never run inline.
   if (hash_key.size() > kHashKeyBytesMax || ttl_seconds < 0) {
     return strand_->Post([done = std::move(done)]() mutable {
       done(absl::InvalidArgumentError("hash key over 65534 bytes, or a TTL below zero"));
@@ -214,12 +215,14 @@ void ClusterClient::Start(const std::string& table, OperationPtr operation) {
 
 void ClusterClient::Advance(const OperationPtr& operation) {
   operation->comes_back = false;
+  // It may have ended while it waited for this turn.
   if (!operation->done || operation->happened) return;
   const TableRouter& router = operation->table->router;
   if (!router.IsKnown()) return WaitForRoutes(operation);
   if (*operation->question.name == '\0') return Finish(operation, std::string());
   const TableRouter::Route route = router.Find(operation->question.partition_hash);
   if (route.primary.IsValid()) return Send(operation, route);
+  // A lookup has just said that there is no primary: wait a moment before the next one.
   if (!operation->has_fresh_routes) return WaitForRoutes(operation);
   operation->last =
       absl::UnavailableError(absl::StrCat("partition ", route.pid.ToString(), " has no primary"));
@@ -231,6 +234,7 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
   if (now >= operation->deadline) return Expire(operation);
   operation->has_fresh_routes = false;
   const bool is_asked = operation->is_asking && IsSame(route, operation->asked);
+  // The same server may still work on it: a second request would only add to its load.
   if (is_asked && now < operation->ask_again_at) return Watch(operation);
   // A write is answered only when all its copies are done with: that costs more than a read's.
   const int rounds = IsWrite(operation->question.kind) ? 2 : 1;
@@ -248,6 +252,7 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
                       self->OnAnswer(operation, attempt, route, std::move(result));
                   });
   AskSecondaryLater(operation);
+  // Where nothing may be sent again, silence changes nothing: the deadline ends it.
   const bool another_may_follow =
       !IsWrite(operation->question.kind) || operation->retries == WriteRetries::kAlways;
   if (another_may_follow) Watch(operation);
@@ -257,6 +262,7 @@ void ClusterClient::Send(const OperationPtr& operation, TableRouter::Route route
 void ClusterClient::Watch(const OperationPtr& operation) {
   Unwatch(*operation);
   const Instant until = environment_.clock().Now() + options_.attempt_timeout;
+  // All wait equally long, so the list stays ordered by adding at its end.
   operation->watched = watched_.insert(watched_.end(), {until, operation});
   WatchLater();
 }
@@ -313,6 +319,7 @@ void ClusterClient::AskSecondary(const OperationPtr& operation) {
   const absl::Duration left = operation->deadline - environment_.clock().Now();
   const TableRouter& router = operation->table->router;
   if (!operation->done || left <= absl::ZeroDuration() || !router.IsKnown()) return;
+  // The route may have changed since the primary was asked.
   const PartitionId pid = router.Find(operation->question.partition_hash).pid;
   const std::vector<Endpoint>& secondaries = router.Secondaries(pid.index);
   if (secondaries.empty()) return;
@@ -337,6 +344,7 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
     const bool happens_again = IsWrite(operation->question.kind) && operation->is_asking &&
                                IsSame(asked, operation->asked);
     if (!happens_again) return Finish(operation, std::move(result.body));
+    // The answer is kept until the attempt beside it has ended.
     operation->happened = std::move(result.body);
     return Unwatch(*operation);
   }
@@ -348,6 +356,8 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
   const std::string text =
       absl::StrCat(asked.primary.ToString(), " says ", Text(ErrorCodeName(result.error)),
                    " for partition ", asked.pid.ToString());
+  // No server refuses a smaller write for its size. A larger one was refused before anything
+  // happened.
   if (result.error == ErrorCode::kInvalidData &&
       operation->question.body.size() > kWriteBytesAlwaysTaken) {
     verdict.effect = AttemptVerdict::Effect::kNone;
@@ -365,6 +375,7 @@ void ClusterClient::OnAnswer(const OperationPtr& operation, int attempt,
       operation->retries == WriteRetries::kAfterRefusals) {
     return Expire(operation);
   }
+  // The right server may need time; a new primary may be there at once.
   const bool is_right_server = verdict.routes == AttemptVerdict::Routes::kKeep;
   RetryLater(operation, is_right_server ? options_.pause : options_.pause.WithoutPrimary());
 }
@@ -388,7 +399,9 @@ void ClusterClient::RetryLater(const OperationPtr& operation, const RetryPause& 
   operation->has_fresh_routes = false;
   ++operation->pauses;
   const absl::Duration pause = PauseAfter(operation->pauses, limits, environment_.random());
+  // Nothing can come after the pause: say so now.
   if (environment_.clock().Now() + pause >= operation->deadline) return Expire(operation);
+  // Waiting counts as a way back, so that no second one is begun.
   operation->comes_back = true;
   strand_->PostAfter(pause, [operation] {
     if (auto self = operation->client.lock()) self->Advance(operation);
@@ -409,6 +422,7 @@ void ClusterClient::WaitForRoutes(const OperationPtr& operation) {
 }
 
 void ClusterClient::Refresh(Table& table) {
+  // One lookup at a time serves all operations of the table.
   if (table.asking) return;
   table.asking = true;
   meta_->Call<QueryConfigResponse>(
@@ -423,6 +437,7 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
   absl::Status status = answer.status();
   if (status.ok()) status = StatusOfMetaError(answer->err, absl::StrCat("table ", table.name));
   if (status.ok()) status = table.router.Update(*answer);
+  // The table is gone: what was known of it must not be used for one of the same name.
   if (absl::IsNotFound(status)) table.router.ForgetAll();
   for (const OperationPtr& operation : std::exchange(table.waiting, {})) {
     operation->comes_back = false;
@@ -441,6 +456,7 @@ void ClusterClient::OnRoutes(Table& table, absl::StatusOr<QueryConfigResponse> a
 
 void ClusterClient::Refuse(const OperationPtr& operation, absl::Status why) {
   if (operation->happened) return Finish(operation, *std::move(operation->happened));
+  // An attempt that is still under way may succeed after this.
   const bool may_have_happened = operation->may_have_happened || operation->in_flight > 0;
   if (IsWrite(operation->question.kind) && may_have_happened) {
     why = absl::DeadlineExceededError(
@@ -468,6 +484,7 @@ void ClusterClient::Finish(const OperationPtr& operation, absl::StatusOr<std::st
   if (operation->timer != kNoTimer) strand_->Cancel(operation->timer);
   if (operation->backup_timer != kNoTimer) strand_->Cancel(operation->backup_timer);
   Unwatch(*operation);
+  // Moved out first: the callback may start, or end, other operations.
   auto done = std::move(operation->done);
   operation->done = nullptr;
   done(std::move(body));

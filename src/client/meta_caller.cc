@@ -55,10 +55,12 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
   switch (result.error) {
     case ErrorCode::kOk:
       break;
+    // A follower; its answer's body names the leader, if it knows one.
     case ErrorCode::kForwardToOthers: {
       absl::StatusOr<Endpoint> leader = DecodeWrapped<Endpoint>(result.body);
       return AskNext(question, from, leader.ok() ? *leader : Endpoint());
     }
+    // It may have been carried out without an answer.
     case ErrorCode::kTimeout:
     case ErrorCode::kNetworkFailure:
       if (!result.was_never_sent) question->may_have_happened = true;
@@ -77,11 +79,13 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
         absl::InternalError(absl::StrCat("the answer to ", question->name, " of ", from.ToString(),
                                          " can't be read: ", header.status().message())));
   }
+  // The same said inside the answer.
   if (header->err == ErrorCode::kForwardToOthers || header->err == ErrorCode::kServiceNotActive) {
     question->last_error = absl::StrCat(from.ToString(), " ", Text(ErrorCodeName(header->err)));
     return AskNext(question, from, header->leader);
   }
   const auto& servers = options_.meta_servers;
+  // This one leads: the next question begins with it.
   if (auto it = std::find(servers.begin(), servers.end(), from); it != servers.end()) {
     favourite_ = static_cast<size_t>(it - servers.begin());
   }
@@ -93,6 +97,7 @@ void MetaCaller::OnAnswer(std::shared_ptr<Question> question, Endpoint from,
 void MetaCaller::AskNext(std::shared_ptr<Question> question, Endpoint not_this_one, Endpoint hint) {
   const auto& servers = options_.meta_servers;
   Endpoint next = hint;
+  // No hint, or one that points back: the next of the list.
   if (!next.IsValid() || next == not_this_one) {
     auto it = std::find(servers.begin(), servers.end(), not_this_one);
     const size_t index = it == servers.end() ? favourite_ : it - servers.begin() + 1;

@@ -144,6 +144,7 @@ void RoutedTable::Ask(absl::StatusOr<Question> question, const AskOptions& optio
                       Callback<T> done, Read read) {
   Once<T> once(std::move(done));
   ClientCore& core = runtime_->NearestCore();
+  // Refusals are answered on the core too, so that no callback runs inside the call.
   absl::Status refused = question.ok() ? CheckSize(*question) : question.status();
   if (!refused.ok()) {
     return core.Run([refused = std::move(refused), once = std::move(once)](ClusterClient& client,
@@ -151,6 +152,7 @@ void RoutedTable::Ask(absl::StatusOr<Question> question, const AskOptions& optio
       RefuseLater(client, std::move(refused), std::move(once));
     });
   }
+  // Prepared on the caller's thread: the core's thread only sends.
   core.Start(name_, ClusterClient::Prepare(
                         *std::move(question), options,
                         [once = std::move(once), read](Body body) mutable { once(read(body)); }));

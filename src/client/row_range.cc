@@ -19,7 +19,9 @@ class RowRange::State {
   bool Advance() {
     if (is_over_) return false;
     if (++at_ < rows_.size()) return Take();
+    // Waiting here would wait for this very thread.
     if (OnLoopThread()) return End(absl::FailedPreconditionError("a callback must not wait"));
+    // The next batch comes while the caller uses this one.
     if (!is_asked_) Ask();
     auto batch = inbox_->Wait();
     is_asked_ = false;

@@ -19,6 +19,7 @@ absl::Status InCallback() { return absl::FailedPreconditionError("a callback mus
 // several.
 template <class T, class Start>
 T Await(Start start, size_t count = 0) {
+  // Waiting here would wait for this very thread.
   if (OnLoopThread()) {
     if constexpr (std::is_constructible_v<T, absl::Status>) {
       return InCallback();

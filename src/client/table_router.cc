@@ -25,12 +25,14 @@ absl::Status TableRouter::Update(const QueryConfigResponse& answer) {
                                                      answer.partition_count));
     }
   }
+  // Another table of that name: nothing that was known holds.
   if (answer.app_id != app_id_ || answer.partition_count != partition_count()) {
     app_id_ = answer.app_id;
     partitions_.assign(answer.partition_count, Partition());
   }
   for (const PartitionConfiguration& partition : answer.partitions) {
     Partition& known = partitions_[partition.pid.index];
+    // table_router/K1
     if (partition.ballot < known.ballot) continue;
     known = {.ballot = partition.ballot,
              .primary = partition.primary,

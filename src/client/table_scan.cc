@@ -29,6 +29,7 @@ std::shared_ptr<TableScan> TableScan::OfHashKey(const std::shared_ptr<ClusterCli
                                                 AskOptions options) {
   std::shared_ptr<TableScan> scan(
       new TableScan(client, std::move(table), std::move(request), std::move(options)));
+  // The partition of the hash key; a key that is none is refused by the server.
   const std::optional<KeyParts> parts = SplitRawKey(scan->request_.start_key);
   scan->partition_hash_ = parts ? Crc64(parts->hash_key) : 0;
   scan->request_.validate_partition_hash = false;
@@ -44,6 +45,7 @@ std::shared_ptr<TableScan> TableScan::OfTable(const std::shared_ptr<ClusterClien
   scan->part_ = part;
   scan->request_.stop_key = kBehindRawKeys;
   scan->request_.full_scan = true;
+  // After an older version's split both halves hold all records.
   scan->request_.validate_partition_hash = true;
   return scan;
 }
@@ -107,12 +109,15 @@ void TableScan::OnBatch(Answered<std::vector<KeyValue>> done,
   scan_id_ = answer->context_id;
   if (is_closed_) return Close();  // nobody waits for it any more
   counted_in_partition_ += std::max(0, answer->kv_count.value_or(0));
+  // The partition is through: its count can't be lost any more.
   if (scan_id_ == kScanEnded) {
     counted_ += std::exchange(counted_in_partition_, 0);
     forgotten_ = 0;
   }
+  // A batch without records is no end: on with this partition or the next one.
   if (answer->kvs.empty()) return Next(std::move(done));
   forgotten_ = 0;
+  // From here on it would begin again if the server forgot the scan.
   request_.start_key = answer->kvs.back().key;
   request_.start_inclusive = false;
   done(std::move(answer->kvs));
@@ -121,6 +126,7 @@ void TableScan::OnBatch(Answered<std::vector<KeyValue>> done,
 void TableScan::OnForgotten(Answered<std::vector<KeyValue>> done) {
   if (++forgotten_ > kForgottenMax)
     return done(absl::UnavailableError("the server forgot the scan again and again"));
+  // The partition is counted from its beginning again.
   counted_in_partition_ = 0;
   Begin(std::move(done));
 }

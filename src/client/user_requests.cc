@@ -11,6 +11,7 @@
 namespace arion {
 namespace {
 
+// Public options are cast to the protocol's numbers.
 static_assert(kHashKeyLimitBytes == kHashKeyBytesMax);
 static_assert(static_cast<int32_t>(Check::Type::kNumberGreater) ==
               static_cast<int32_t>(CheckType::kIntGreater));
@@ -203,6 +204,7 @@ absl::StatusOr<GetScannerRequest> AskToScan(std::string_view hash_key, const Sca
                             .stop_inclusive = range.stop_bound == Bound::kInclusive,
                             .batch_size = options.batch_size,
                             .no_value = options.values == Values::kOmit};
+  // To the last sort key: the end of the hash key's records.
   if (range.stop.empty()) {
     request.stop_key = EndOfPrefix(JoinRawKey(hash_key, ""));
     request.stop_inclusive = false;
