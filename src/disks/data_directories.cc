@@ -179,6 +179,7 @@ absl::StatusOr<std::vector<FoundReplica>> DataDirectories::Open() {
   }
   claims_.resize(asked.size());
   hangs_.resize(asked.size());
+  // Before the claims, which write into each directory: an empty one must still look empty.
   LookAtAll(&asked);
   RETURN_IF_ERROR(RefuseUnmounted(&asked));
   const std::vector<bool> answered = AskDisks(asked, [&](size_t i) {
@@ -237,6 +238,7 @@ absl::StatusOr<SharedLogCatalog> DataDirectories::FindOldSharedLog(
   FileSystem& files = disks_->env.files();
   std::vector<std::string> directories;
   for (const std::string& directory : disks_->layout.shared_log_directories) {
+    // A shared log that can't be seen may hold what a replica lacks.
     if (!IsOutOfReach(directory)) {
       directories.push_back(directory);
       continue;

@@ -83,6 +83,7 @@ absl::StatusOr<std::unique_ptr<DataDirectoryClaim>> DataDirectoryClaim::Claim(
   absl::StatusOr<std::unique_ptr<WritableFile>> lock = files.Lock(JoinPath(path, kLockName));
   if (!lock.ok()) return Annotate(lock.status(), step);
   std::unique_ptr<DataDirectoryClaim> claim(new DataDirectoryClaim(*std::move(lock)));
+  // A file that older versions make where they encrypt.
   if (Exists(files, JoinPath(path, kEncryptionName)))
     return absl::FailedPreconditionError(absl::StrCat(
         path, " holds ", kEncryptionName,

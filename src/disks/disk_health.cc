@@ -44,6 +44,7 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
   const uint64_t bound = available_bytes_min();
   if (UsableBytes() < bound) return OnNoSpace();
   if (has_space_) return;
+  // Above the bound by some margin, so that the state does not change with every file.
   if (logs_waiting_ > 0 || UsableBytes() < std::max(bound + bound / 4, kGoodBytesMin)) {
     good_sightings_ = 0;
     return;
@@ -53,6 +54,7 @@ void DiskHealth::OnSpace(FileSystem::Space space) {
 
 void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& answers, int64_t queued) {
   sync_p99_nanos_ = answers.Quantile(0.99);
+  // A device that hangs gives no answers to measure.
   const bool is_stuck = answers.count == 0 && queued > 0;
   if (is_stuck || absl::Nanoseconds(sync_p99_nanos_) > options_.sync_p99_max) {
     good_seconds_ = 0;
@@ -64,6 +66,7 @@ void DiskHealth::OnSecond(Instant now, const Histogram::Snapshot& answers, int64
     return;
   }
   late_seconds_ = 0;
+  // A second without answers shows nothing.
   if (!is_slow_ || answers.count == 0) return;
   if (++good_seconds_ < calm_seconds_) return;
   is_slow_ = false;

@@ -158,6 +158,7 @@ void DiskWatch::OnSeen(size_t index, const Sight& sight) {
     const bool had_space = disk.health.has_space();
     if (sight.space.ok()) disk.health.OnSpace(*sight.space);
     if (is_overtaken) disk.health.OnNoSpace();  // the disk filled up while the reserve grew
+    // What is wanted while it is full stays as it was said first.
     if (had_space) disk.lacks = Want::kSpace;
   }
   SayStateOf(disk);
@@ -169,6 +170,7 @@ void DiskWatch::SayStateOf(Disk& disk) {
   const MutexLock lock(disk.mutex);
   const bool is_full = !disk.health.has_space();
   disk.has_space.store(!is_full, std::memory_order_release);
+  // Only changes are reported.
   if (is_full == disk.said_full) return;
   disk.said_full = is_full;
   strand_->Post([self = weak_from_this()] {
@@ -203,6 +205,7 @@ void DiskWatch::JudgeFlushes(size_t index) {
   else
     LOG(INFO) << "disk " << disk.directory.tag << " is as fast as usual again: p99 of a flush "
               << absl::Nanoseconds(disk.health.sync_p99_nanos());
+  // The callback may ask this watch.
   lock.Unlock();
   if (on_changed_) on_changed_();
 }
@@ -278,6 +281,7 @@ std::vector<DiskSnapshot> DiskWatch::Snapshot() const {
 // ---- what replicas met ----
 
 void DiskWatch::OnNoSpace(size_t index, const absl::Status& why) {
+  // disk_watch/H1
   if (WantOf(why) != Want::kSpace) return;
   Disk& disk = *disks_[index];
   {
@@ -318,6 +322,7 @@ std::shared_ptr<void> DiskWatch::LogWaits(size_t index, const absl::Status& why)
     disk.health.OnLogWaits();
   }
   SayStateOf(disk);
+  // Giving space back does not bring descriptors or memory.
   if (want == Want::kSpace) GiveUpReserve(index);
   return std::make_shared<LogWait>(shared_from_this(), index);
 }

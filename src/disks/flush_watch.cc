@@ -36,6 +36,7 @@ void FlushWatch::OnSecond() {
   queued_ = stats.queued.value();
 
   const uint64_t probes = std::exchange(probes_, 0);
+  // Probes are counted by the device too.
   const bool logs_were_flushed = all_flushes.count - flushes_before_.count > probes;
   const bool logs_were_only_written =
       !logs_were_flushed && all_writes.count - writes_before_.count > probes;

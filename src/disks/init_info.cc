@@ -82,6 +82,7 @@ absl::Status StoreInitInfo(FileSystem& files, const std::string& replica_directo
   CHECK_LE(bytes.size(), kSectorBytes);
   bytes.resize(kSectorBytes, ' ');
   const absl::StatusOr<FileStatus> found = files.Stat(path);
+  // An older version's file, or none: only a whole sector can be written in place.
   if (!found.ok() || found->is_symlink || found->size != kSectorBytes)
     return WriteFileDurably(files, path, bytes);
   ASSIGN_OR_RETURN(auto file, files.OpenForWrite(path, FileSystem::CreateMode::kOpenExisting));

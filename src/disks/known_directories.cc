@@ -50,6 +50,7 @@ std::string WhyNotNew(const DirectoryLook& blank, absl::Span<const DirectoryLook
                       const std::string& shared_log) {
   bool all_remember = true, some_remember = false;
   for (const DirectoryLook& other : others) {
+    // An empty directory remembers nothing.
     if (other.is_blank) continue;
     if (!other.known) {
       all_remember = false;
@@ -69,6 +70,7 @@ std::string WhyNotNew(const DirectoryLook& blank, absl::Span<const DirectoryLook
 
 absl::Status RememberDirectories(FileSystem& files, const DirectoryLook& look,
                                  const std::set<std::string>& all) {
+  // No write where nothing changed: each start comes here.
   if (look.known == all) return absl::OkStatus();
   return WriteFileDurably(files, JoinPath(look.path, kListName), absl::StrJoin(all, "\n") + "\n");
 }

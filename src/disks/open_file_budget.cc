@@ -64,6 +64,7 @@ OpenFileBudget::OpenFileBudget(Look look, int64_t found)
 
 OpenFileShares OpenFileBudget::SharesNow() const {
   OpenFileShares shares = ShareOpenFiles(limit_, replicas_);
+  // What was here at the start is kept, even where it is more than would be taken now.
   if (OpenFilesToStart(found_) <= limit_)
     shares.replicas_max = std::max(shares.replicas_max, found_);
   return shares;
@@ -88,6 +89,7 @@ bool OpenFileBudget::OnSecond(Instant now) {
   const bool was_short = std::exchange(is_short_, is_short);
   OpenFileShares next = SharesNow();
   if (is_short) {
+    // As if there were as many replicas as files: the least there is.
     next.tables_per_engine = ShareOpenFiles(limit_, limit_).tables_per_engine;
     next.has_spares = false;
   }
@@ -101,6 +103,7 @@ bool OpenFileBudget::OnSecond(Instant now) {
   const int64_t max = is_short ? std::min(replicas_, next.replicas_max) : next.replicas_max;
   const bool tells = max != std::exchange(told_max_, max);
   const int64_t replicas = replicas_;
+  // The callback and the log need no lock.
   lock.Unlock();
   if (is_short && !was_short)
     LOG(WARNING) << "open files: the limit of " << next.limit << " is reached, with " << replicas

@@ -93,6 +93,7 @@ absl::StatusOr<std::vector<FoundReplica>> ScanDataDirectory(
       ignored->push_back({directory, "its .app-info describes another table"});
       continue;
     }
+    // The meta server does not know such a partition.
     if (parsed->pid.index >= app->partition_count) {
       ignored->push_back({directory, "left over from a cancelled split"});
       continue;
@@ -147,6 +148,7 @@ absl::StatusOr<std::vector<FoundReplica>> TakeReplaced(FileSystem& files,
     const FoundReplica* stays = replacement;
     ASSIGN_OR_RETURN(CopyAge age, AgeOf(files, *stays));
     for (const FoundReplica* copy : copies) {
+      // A copy that can't be read ranks below all others.
       ASSIGN_OR_RETURN(const CopyAge its, AgeOf(files, *copy));
       if (its > age) stays = copy, age = its;
     }

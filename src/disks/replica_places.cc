@@ -50,6 +50,7 @@ std::optional<ReplicaPlaces::Place> ReplicaPlaces::Choose(const std::string& nam
   CHECK_ON_STRAND(strand_);
   const Instant now = disks_->env.clock().Now();
   for (size_t i = 0; i < loads.size(); ++i) {
+    // The log may lie on another disk, which must have room as well.
     loads[i].usable = usable_[i] && !leaving_.contains(PathIn(i, name)) &&
                       !rests_[i].IsResting(now) && disks_->watch->HasSpace(i) &&
                       disks_->watch->HasSpace(disks_->layout.LogDiskOf(i));
@@ -118,6 +119,7 @@ void ReplicaPlaces::OnSetAside(const std::string& path, const absl::Status& stat
   CHECK(it != leaving_.end()) << path;
   Leaving& leaving = it->second;
   if (status.ok()) {
+    // The entry goes before `gone` runs: that may make a new replica at this very place.
     absl::AnyInvocable<void()> gone = std::move(leaving.gone);
     leaving_.erase(it);
     ignored_.erase(path);
