@@ -44,6 +44,7 @@ absl::StatusOr<uint64_t> ContentChecksum::Continue(const EngineView& view, uint6
 
 void ContentChecksum::Add(const RecordIterator& record) {
   const std::string_view key = record.key();
+  // An older version's split leaves records of both halves in each of them.
   const bool is_ours = terms_.partition_count <= 1 ||
                        PartitionHash(key) % static_cast<uint64_t>(terms_.partition_count) ==
                            static_cast<uint64_t>(terms_.partition_index);
@@ -64,6 +65,7 @@ void ContentChecksum::Add(const RecordIterator& record) {
 }
 
 void ContentChecksum::JoinRanges() {
+  // One more zero keeps every second beginning, at each member the same ones.
   while (ranges_.size() > kRangesMax / 2) {
     ++zeros_;
     std::vector<Range> fewer;

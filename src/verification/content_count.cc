@@ -43,6 +43,7 @@ void ContentCount::After(absl::Duration delay) {
 void ContentCount::Piece() {
   if (state_ != CountState::kCounting) return;
   if (IsForgotten()) return Refuse("nobody asked for it any more");
+  // Something waits for the pool to be quiet, as a checkpoint does: reads step back.
   if (!hooks_.may_read()) return After(kHindered);
   auto bytes = std::make_shared<uint64_t>(0);
   hooks_.in_pool(
@@ -58,6 +59,7 @@ void ContentCount::Piece() {
 void ContentCount::OnPiece(uint64_t bytes, const absl::Status& status) {
   if (state_ != CountState::kCounting) return;
   if (!status.ok()) return Refuse(absl::StrCat("its content can't be read: ", status.ToString()));
+  // Compactions may by now have dropped records that this count has seen, and others have not.
   if (hooks_.wall_seconds() + kClocksApartSeconds > expires_after_)
     return Refuse("it took so long that what it counted first may have expired meanwhile");
   bytes_ += static_cast<int64_t>(bytes);

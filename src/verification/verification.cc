@@ -28,6 +28,7 @@ CountContentRequest Verification::Request() const {
 void Verification::Begin() {
   const std::optional<Group> group = hooks_.group();
   if (!group) return BeginAgain("this server is not its primary, or its group is changing");
+  // A member tells counts of this beginning from those of the one before by the run.
   ++run_;
   ballot_ = group->ballot;
   prepared_at_first_ = group->last_prepared;
@@ -66,6 +67,7 @@ void Verification::Ask(size_t member) {
       members_[member].node, Request(),
       [self = weak_from_this(), member, run = run_](ErrorCode error, CountContentResponse answer) {
         const auto now = self.lock();
+        // An answer to an earlier beginning says nothing of this one.
         if (now == nullptr || now->run_ != run || now->verdict_) return;
         now->members_[member].is_asked = false;
         now->OnAnswer(member, error, std::move(answer));
@@ -75,6 +77,7 @@ void Verification::Ask(size_t member) {
 void Verification::OnAnswer(size_t at, ErrorCode error, CountContentResponse answer) {
   Member& member = members_[at];
   if (error == ErrorCode::kOk) error = answer.err;
+  // An older version's server: it will not learn to count while this runs.
   if (error == ErrorCode::kHandlerNotFound) {
     member.problem = "its server is of a version that does not count";
   } else if (error != ErrorCode::kOk) {
@@ -91,12 +94,15 @@ void Verification::OnAnswer(size_t at, ErrorCode error, CountContentResponse ans
 void Verification::Tick() {
   if (verdict_) return TellVerdict();
   const std::optional<Group> group = hooks_.group();
+  // Under another ballot members may differ for a while without a fault.
   if (!group || group->ballot != ballot_) return BeginAgain("its group changed meanwhile");
   const auto is = [](CountState state) {
     return [state](const Member& m) { return m.problem.empty() && m.answer.state == state; };
   };
   const Instant now = hooks_.now();
   const double seconds = std::max(absl::ToDoubleSeconds(now - began_at_), 0.001);
+  // How many decrees are prepared in half a second now: the next named decree is to lie that far
+  // ahead.
   const auto in_half_a_second = static_cast<int64_t>(
       static_cast<double>(group->last_prepared - prepared_at_first_) / seconds / 2);
   if (std::any_of(members_.begin(), members_.end(), is(CountState::kMissed))) {
@@ -108,6 +114,7 @@ void Verification::Tick() {
       ahead_ = in_half_a_second;
       return BeginAgain("writes stop and go: they did not reach the decrees that were named");
     }
+    // Members may wait for a commit that only the next prepare would tell.
     PushOn(*group);
     if (now - began_at_ > kSilence)
       for (Member& member : members_)
@@ -168,6 +175,7 @@ void Verification::Judge() {
         absl::StrAppend(&result_.why, result_.why.empty() ? "" : "; ", member.node.ToString(), ": ",
                         member.problem);
   }
+  // Members compare it with their own count.
   verdict_ = Request();
   verdict_->verdict = verdict.kind;
   if (verdict.kind == ContentVerdictKind::kEqual || verdict.kind == ContentVerdictKind::kMajority) {
@@ -188,6 +196,7 @@ void Verification::TellVerdict() {
     Tell(i);
   }
   if (waits) return TickLater();
+  // The result first: the verdict may make this copy set itself aside, and the replica close.
   hooks_.done(std::move(result_));
   if (members_.front().IsCounted()) Tell(0);
 }

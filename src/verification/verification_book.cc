@@ -9,6 +9,7 @@ std::shared_ptr<void> VerificationBook::TryTake() {
   const MutexLock lock(mutex_);
   if (running_ >= kAtOnce) return nullptr;
   ++running_;
+  // Only the deleter matters: whoever lets go of it gives the place back.
   return {this, [self = shared_from_this()](void*) {
             const MutexLock lock(self->mutex_);
             --self->running_;
@@ -52,6 +53,7 @@ VerificationBook::Counts VerificationBook::Now() const {
 }
 
 int64_t VerificationInterval(PartitionId pid, int64_t wall_seconds, int64_t interval_seconds) {
+  // A multiplicative hash: partitions with neighbouring numbers get far apart beginnings.
   const uint64_t mixed =
       (static_cast<uint64_t>(pid.app_id) << 32 | static_cast<uint32_t>(pid.index)) *
       0x9e3779b97f4a7c15u;
