@@ -21,6 +21,8 @@ void KeySketch::Add(std::string_view key) {
     entries_.push_back({std::string(key), 1, 0});
     return;
   }
+  // Space-saving: the newcomer inherits the count of the key it displaces, which may be too much by
+  // that.
   least->error = least->count++;
   least->key.assign(key);
 }
@@ -63,6 +65,7 @@ std::vector<HotKeys::Hot> HotKeys::Top(size_t keys_max, Instant now) const {
     std::map<std::string, uint64_t> counts;
     for (const KeySketch* sketch : {&use.now, &use.before})
       for (const KeySketch::Entry& entry : sketch->entries())
+        // Only what was surely counted, so that an inherited count makes nobody hot.
         counts[entry.key] += entry.count - entry.error;
     const auto total = static_cast<double>(use.now.total() + use.before.total());
     for (const auto& [key, count] : counts) {

@@ -22,6 +22,7 @@ void ReplicaFigures::SetPlace(std::string disk_tag, std::shared_ptr<const LogGau
 void ReplicaFigures::SetEngine(std::shared_ptr<const EngineMeter> engine) {
   const MutexLock lock(mutex_);
   if (engine == engine_) return;
+  // Counters must not fall when a learner installs another content.
   if (engine_ != nullptr) AddTo(engine_->Counts(), &earlier_engines_);
   engine_ = std::move(engine);
 }
@@ -83,6 +84,7 @@ EngineFigures ReplicaFigures::ReadEngine() const {
     engine = engine_;
     earlier = earlier_engines_;
   }
+  // Without the lock: it may wait for the engine, and strands take the lock.
   EngineFigures figures = engine == nullptr ? EngineFigures{} : engine->Read();
   AddTo(earlier, &figures.counts);
   return figures;

@@ -140,6 +140,7 @@ void RequestBook::Rename(int32_t app_id, const std::string& table) {
 void RequestBook::Close(PartitionId pid, const std::shared_ptr<RequestStats>& stats) {
   const MutexLock lock(mutex_);
   TableEntry& entry = tables_[pid.app_id];
+  // Before it goes, so that a table's sums never fall.
   entry.gone.Add(*stats);
   const auto it = entry.partitions.find(pid.index);
   if (it != entry.partitions.end() && it->second == stats) entry.partitions.erase(it);
