@@ -75,6 +75,7 @@ absl::Duration CopyThrottle::Take(size_t index, uint64_t bytes, Instant now) {
   const Waits waits = foreground_wait_(index);
   const MutexLock lock(mutex_);
   Disk& disk = disks_[index];
+  // After a pause nothing is known of what the foreground bears now.
   if (now - disk.granted_until > kBreak)
     Begin(disk, waits, now);
   else if (now - disk.second_began >= kSecond)
@@ -99,12 +100,14 @@ void CopyThrottle::OnSecond(Instant now) {
 }
 
 void CopyThrottle::Begin(Disk& disk, const Waits& waits, Instant now) const {
+  // Never seen without copies: what is waited now has to do.
   if (!std::exchange(disk.has_calm, false)) disk.calm = waits;
   disk.second_began = now;
   disk.copied = 0;
   disk.was_long = false;
   disk.is_alone = !ClientsWait(waits);
   const auto limit = static_cast<double>(limits_.disk);
+  // Nobody waits for the disk, or the operator allows less anyway.
   const bool is_free = !SomebodyWaits(waits) || (limit > 0 && limit <= kPaceAtFirst);
   disk.bucket.SetRate(is_free ? limit : kPaceAtFirst);
 }
@@ -126,6 +129,7 @@ void CopyThrottle::Reconsider(Disk& disk, const Waits& waits, Instant now) const
   const bool was_long = std::exchange(disk.was_long, is_long);
   if (is_long && was_long) {
     const double half = std::max(copied_per_second / 2, kPaceMin);
+    // Half of what was copied, not of the pace: a pace that was not used up says nothing.
     disk.bucket.SetRate(pace == 0 ? half : std::min(half, pace));
   } else if (!is_long && pace != limit) {
     const double more = pace * (ClientsWait(waits) ? kMoreBesideClients : kMore);

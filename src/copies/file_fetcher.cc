@@ -119,6 +119,7 @@ void FileFetcher::Start(Done done) {
   CHECK_ON_STRAND(strand_);
   done_ = std::move(done);
   for (const FileToFetch& file : plan_.files)
+    // The source may be anybody: a name must not lead out of the target.
     if (!IsSafeRelativeName(file.name)) {
       NoteOddAnswer();
       return Finish(
@@ -185,6 +186,7 @@ void FileFetcher::NextFile() {
   InPool(
       [self = shared_from_this()]() -> absl::Status {
         FileSystem& files = self->env_.files();
+        // Names last: a file that is named durably has its content (file_fetcher/D1).
         for (const std::string& directory : DirectoriesOf(self->plan_))
           RETURN_IF_ERROR(files.SyncDirectory(directory));
         return files.SyncDirectory(ParentDirectory(self->plan_.target_directory));

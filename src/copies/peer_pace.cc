@@ -62,6 +62,7 @@ bool PeerPace::Judge(Endpoint endpoint, Peer& peer, absl::Duration p99, absl::Du
     peer.late_at = now;
   } else if (is_in_order) {
     peer.lateness = std::max(peer.lateness - 1, 0);
+    // Neither late nor in order: a slow peer stays slow.
   } else if (peer.is_slow) {
     peer.late_at = now;
   }

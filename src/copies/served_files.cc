@@ -123,6 +123,7 @@ std::shared_ptr<const ReadableFile> ServedFiles::FileFor(const CopyRequest& requ
     return nullptr;
   }
   const auto file_size = static_cast<int64_t>(share->names.at(request.file_name));
+  // Numbers of a peer: any. The sum of two of them might overflow.
   if (request.offset < 0 || request.size < 0 || request.size > kReadBytesMax ||
       request.offset > file_size || request.size > file_size - request.offset) {
     *refusal = ErrorCode::kHandleEof;
@@ -158,9 +159,11 @@ ReplyBody ServedFiles::Answer(const CopyRequest& request) const {
   std::unique_ptr<HeldBytes> held;
   if (file != nullptr && request.size > 0)
     held = file->Hold(static_cast<uint64_t>(request.offset), static_cast<size_t>(request.size));
+  // The kernel can't do it for this file, or the disk fails: Read tells.
   if (held == nullptr) return EncodeWrapped(Read(request));
   std::string before = EncodeWrapped(response);
   std::string behind = before.substr(before.size() - kBehindContentBytes);
+  // The content goes between, where an empty one was encoded; its length is filled in.
   before.resize(before.size() - kBehindContentBytes);
   StoreBig(static_cast<uint32_t>(request.size), before.data() + before.size() - sizeof(uint32_t));
   return {std::move(before), std::move(held), std::move(behind)};
