@@ -76,6 +76,7 @@ Recovery::Recovery(std::shared_ptr<const ServerDisks> disks, StrandPtr strand,
 void Recovery::Start() {
   CHECK_ON_STRAND(strand_);
   for (size_t disk = 0; disk < found_.size(); ++disk) {
+    // Nothing to measure: the disk is not touched, and waits for nothing.
     if (found_[disk].empty())
       OnMeasured(disk, {});
     else
@@ -108,6 +109,7 @@ void Recovery::Measure(size_t disk) {
 void Recovery::OnMeasured(size_t disk, const std::map<PartitionId, uint64_t>& log_bytes) {
   progress_->Listed(disk, log_bytes, Now());
   for (const auto& [pid, bytes] : log_bytes)
+    // By device: two directories of one disk share its lanes.
     plan_.Add({.pid = pid, .disk = device_[disk], .log_bytes = bytes});
   --unmeasured_;
   BeginMore();

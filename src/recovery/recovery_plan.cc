@@ -32,6 +32,7 @@ std::optional<PartitionId> RecoveryPlan::NextOf(size_t disk, Lane lane) const {
   };
   for (const auto& [pid, replica] : waiting_) {
     if (replica.disk != disk) continue;
+    // A replica that is larger than the disk's share may begin when it is alone.
     if (used.replayed + used.flushed > 0 &&
         used.memory_bytes + MemoryOf(replica) > limits_.memory_bytes_per_disk)
       continue;
@@ -82,6 +83,8 @@ void RecoveryPlan::LeaveLane(const UnderWay& replica, Disk* disk) {
 bool RecoveryPlan::MayKeep(PartitionId pid) {
   UnderWay& replica = under_way_.at(pid);
   if (kept_bytes_ + replica.memory_bytes <= limits_.memory_bytes_kept) {
+    // Kept until its next checkpoint, which this plan does not hear of: it counts until the end of
+    // the start.
     kept_bytes_ += replica.memory_bytes;
     return true;
   }
