@@ -26,6 +26,7 @@ void ClusterEntry::Start() {
 void ClusterEntry::SetMetaServers(std::vector<Endpoint> meta_servers) {
   CHECK_ON_STRAND(strand_);
   options_.meta_servers = std::move(meta_servers);
+  // Ask does nothing while a question is under way.
   if (timer_ == kNoTimer) Ask();
 }
 
@@ -48,6 +49,7 @@ void ClusterEntry::AskLater(absl::Duration pause) {
 void ClusterEntry::Ask() {
   if (!is_started_ || is_over_ || is_asking_ || options_.meta_servers.empty()) return;
   is_asking_ = true;
+  // Round robin: one that does not answer must not hide another that does.
   const Endpoint meta_server = options_.meta_servers[next_++ % options_.meta_servers.size()];
   AskForListing(transport_, strand_, meta_server, QuestionDepth::kBeforeJoining,
                 [self = weak_from_this(), meta_server](absl::StatusOr<ClusterListing> listing) {

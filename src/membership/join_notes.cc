@@ -17,6 +17,7 @@ constexpr size_t kNamedMax = 20;
 
 void JoinNotes::SetWaiting(std::vector<std::string> why) {
   const MutexLock lock(mutex_);
+  // It is asked every few seconds; the log gets each reason once.
   const bool is_new = state_ != State::kWaiting || waiting_ != why;
   state_ = State::kWaiting;
   waiting_ = std::move(why);
