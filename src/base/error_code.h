@@ -1,5 +1,8 @@
-// The RPC-level and meta-level error names of the protocol (rpc/PROTOCOL.md 4.2). The wire
-// carries names; a number, the position in the list, travels only in the answer to GET_FILE_SIZE.
+// The RPC-level and meta-level error names of the protocol (rpc/PROTOCOL.md 4.2). The wire carries
+// names; a number, the position in the list, travels only in the answer to GET_FILE_SIZE.
+//
+// Shapes    Comments say what Arion uses a code for. The others are here for their names and
+//           places: older servers may send them.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -17,24 +20,36 @@ enum class ErrorCode : int32_t {
   kServiceNotFound,
   kServiceAlreadyRunning,
   kIoPending,
+  // No answer in time. Of a write: its outcome is not known.
   kTimeout,
+  // A meta server that is starting, or does not lead.
   kServiceNotActive,
+  // Refused now: a throttle, a full queue, or requests that wait too long.
   kBusy,
   kNetworkInitFailed,
+  // Ask another meta server; the answer names it.
   kForwardToOthers,
+  // The replica, table or file is not here.
   kObjectNotFound,
+  // The receiver does not know this RPC code.
   kHandlerNotFound,
   kLearnFileFailed,
   kGetLearnStateFailed,
+  // A config sync without the number it should have.
   kInvalidVersion,
+  // A request that can't be right.
   kInvalidParameters,
   kCapacityExceeded,
+  // Not primary, not open yet, or no lease: clients ask for the configuration again.
   kInvalidState,
   kInactiveState,
+  // Too few members for a write; it was not logged.
   kNotEnoughMember,
   kFileOperationFailed,
+  // A piece of a file beyond what is served.
   kHandleEof,
   kWrongChecksum,
+  // The body does not decode, or is too large.
   kInvalidData,
   kInvalidHandle,
   kIncompleteData,
@@ -42,6 +57,7 @@ enum class ErrorCode : int32_t {
   kPathNotFound,
   kPathAlreadyExist,
   kAddressAlreadyUsed,
+  // The meta server changes no members now.
   kStateFreezed,
   kLocalAppFailure,
   kBindIocpFailed,
@@ -52,18 +68,23 @@ enum class ErrorCode : int32_t {
   kNoNeedOperate,
   kCorruption,
   kTryAgain,
+  // The sender is of another cluster.
   kClusterNotFound,
   kClusterAlreadyExist,
   kServiceAlreadyExist,
   kInjected,
   kReplicationFailure,
+  // A table of that name exists.
   kAppExist,
   kAppNotExist,
   kBusyCreating,
   kBusyDropping,
+  // No connection, or it closed before the answer came. Made by the transport, never sent.
   kNetworkFailure,
+  // A meta server that waits for `recover`.
   kUnderRecovery,
   kLearnerNotFound,
+  // Arion does not have this operation.
   kOperationDisabled,
   kExpired,
   kLockAlreadyExist,
@@ -85,10 +106,13 @@ enum class ErrorCode : int32_t {
   kKrb5Internal,
   kSaslInternal,
   kSaslIncomplete,
+  // A change from an address, or without a token, that is not allowed.
   kAclDeny,
   kSplitting,
+  // The hash belongs to another partition: clients ask for the whole table again.
   kParentPartitionMisused,
   kChildNotReady,
+  // The disk takes no writes, or the replica's quota is used up.
   kDiskInsufficient,
   kRetryExhausted,
   kSyncRangerPoliciesFailed,

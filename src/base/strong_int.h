@@ -24,12 +24,14 @@ class StrongInt {
 
   constexpr int64_t value() const { return value_; }
 
+  // Stays at the largest value.
   constexpr StrongInt& operator++() {
     value_ = Sum(value_, 1);
     return *this;
   }
   constexpr StrongInt operator+(int64_t n) const { return StrongInt(Sum(value_, n)); }
   constexpr StrongInt operator-(int64_t n) const { return StrongInt(Difference(value_, n)); }
+  // The distance from `other`, cut off at int64's ends.
   constexpr int64_t operator-(StrongInt other) const { return Difference(value_, other.value_); }
   constexpr auto operator<=>(const StrongInt&) const = default;
 

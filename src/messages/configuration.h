@@ -53,15 +53,20 @@ struct AppInfo {
   std::string app_type;
   std::string app_name;
   int32_t app_id = 0;
+  // Fixed when the table is made.
   int32_t partition_count = 0;
+  // Environments (messages/table_environments.h).
   std::map<std::string, std::string> envs;
   bool is_stateful = false;
+  // How many copies each partition is to have.
   int32_t max_replica_count = 0;
   // Unix seconds: until when a dropped table is kept, when the table was made, when it was dropped;
   // 0: not so.
   int64_t expire_second = 0;
   int64_t create_second = 0;
   int64_t drop_second = 0;
+  // Of older versions: the table is duplicated to another cluster, was split, or is being bulk
+  // loaded.
   bool duplicating = false;
   int32_t init_partition_count = -1;
   bool is_bulk_loading = false;
@@ -85,6 +90,7 @@ struct AppInfo {
 struct PartitionConfiguration {
   PartitionId pid;
   Ballot ballot;
+  // The table's.
   int32_t max_replica_count = 0;
   // Invalid: there is none.
   Endpoint primary;
@@ -92,6 +98,7 @@ struct PartitionConfiguration {
   std::vector<Endpoint> secondaries;
   // Servers that left last, oldest first, at most 3.
   std::vector<Endpoint> last_drops;
+  // Known to be committed when the configuration was made.
   Decree last_committed_decree;
   // Bit 0: dropped.
   int32_t partition_flags = 0;
@@ -110,6 +117,7 @@ struct PartitionConfiguration {
   bool IsMember(Endpoint node) const {
     return node.IsValid() && (node == primary || IsSecondary(node));
   }
+  // The primary counts.
   size_t MemberCount() const { return (primary.IsValid() ? 1 : 0) + secondaries.size(); }
   // The role of `node` in this configuration: kPrimary, kSecondary or kInactive.
   PartitionStatus RoleOf(Endpoint node) const;

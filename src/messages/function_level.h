@@ -9,8 +9,9 @@
 
 namespace arion {
 
-// kFreezed: it changes no configuration. kSteady: it replaces members that fail. kLively: it also
-// balances.
+// Each level includes those below it. kStopped and kBlind: nothing is done at all. kFreezed: a
+// primary that must go is taken out of its configuration. kSteady: members that fail are replaced.
+// kLively: primaries and copies are balanced too.
 enum class FunctionLevel : int32_t {
   kStopped = 100,
   kBlind = 200,

@@ -64,7 +64,7 @@ struct BeaconAck {
   Endpoint primary_node;
   // Whether the answering meta server leads; if not, primary_node is the one that does.
   bool is_master = false;
-  // False: the sender may take no part. Arion's meta server always says true.
+  // False: the sender is to send no more beacons. Arion's meta server always says true.
   bool allowed = false;
   std::optional<HostPort> hp_this_node;
   std::optional<HostPort> hp_primary_node;
@@ -331,7 +331,8 @@ struct QueryConfigRequest {
   }
   bool operator==(const QueryConfigRequest&) const = default;
 };
-// The answer. With kForwardToOthers the leader is the primary of its only partition.
+// The answer. A follower (which Arion does not have) answers kForwardToOthers, with the leader as
+// the primary of its only partition.
 struct QueryConfigResponse {
   ErrorCode err = ErrorCode::kOk;
   int32_t app_id = 0;

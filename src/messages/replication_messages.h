@@ -35,7 +35,8 @@ enum class LearnType : int32_t { kInvalid = 0, kCache = 1, kApp = 2, kLog = 3 };
 // What the disk of a replica is good for.
 enum class DiskStatus : int32_t { kNormal = 0, kSpaceInsufficient = 1, kIoError = 2 };
 
-// What the receiver of a message is in its partition.
+// What the receiver of a message is in its partition. RPC_REMOVE_REPLICA, which is not answered,
+// has it alone.
 struct ReplicaConfiguration {
   PartitionId pid;
   Ballot ballot;
@@ -95,9 +96,10 @@ struct PrepareAck {
   bool operator==(const PrepareAck&) const = default;
 };
 
-// RPC_GROUP_CHECK, a primary's periodic word to its members, and RPC_LEARN_ADD_LEARNER, which makes
-// a learner.
+// RPC_GROUP_CHECK, which a primary sends to its members from time to time; and
+// RPC_LEARN_ADD_LEARNER, which invites a learner and is not answered.
 struct GroupCheckRequest {
+  // The table as the primary knows it.
   AppInfo app;
   // The receiver.
   Endpoint node;
@@ -125,12 +127,15 @@ struct GroupCheckRequest {
   bool operator==(const GroupCheckRequest&) const = default;
 };
 
-// The answer; also the argument of RPC_LEARN_COMPLETION_NOTIFY.
+// The answer; also the argument of RPC_LEARN_COMPLETION_NOTIFY. A replica that is still loading
+// answers all defaults. A learner that is invited but can't be one answers kObjectNotFound, which
+// ends its session.
 struct GroupCheckResponse {
   PartitionId pid;
   ErrorCode err = ErrorCode::kOk;
   Decree last_committed_decree_in_app;
   Decree last_committed_decree_in_prepare_list;
+  // Of a learner, as its signature.
   LearnerStatus learner_status = LearnerStatus::kInvalid;
   int64_t learner_signature = 0;
   // The responder.
@@ -152,13 +157,16 @@ struct GroupCheckResponse {
   bool operator==(const GroupCheckResponse&) const = default;
 };
 
-// RPC_LEARN: a learner asks its primary for what it lacks.
+// RPC_LEARN: a learner asks its primary for what it lacks. A session has several rounds.
 struct LearnRequest {
   PartitionId pid;
   Endpoint learner;
+  // Names the session: (ballot << 32) + n.
   int64_t signature = 0;
+  // What the learner holds: applied, and committed in its prepare list.
   Decree last_committed_decree_in_app;
   Decree last_committed_decree_in_prepare_list;
+  // Not used.
   Blob app_specific_learn_request;
   // 0: its log is complete; -1: it has no log.
   std::optional<int64_t> max_gced_decree;
@@ -177,6 +185,7 @@ struct LearnRequest {
 
 // What a learner gets.
 struct LearnState {
+  // Which decrees are sent.
   int64_t from_decree_excluded = 0;
   Decree to_decree_included;
   // LT_CACHE, LT_LOG: raw mutations back to back.
@@ -184,6 +193,7 @@ struct LearnState {
   // Relative to base_local_dir; to be copied (RPC_NFS_COPY).
   std::vector<std::string> files;
   std::optional<Decree> learn_start_decree;
+  // Of `files`, in their order.
   std::optional<std::vector<int64_t>> file_sizes;
   // crc32c, 8 hex digits, between Arion servers.
   std::optional<std::vector<std::string>> file_checksums;
@@ -199,11 +209,13 @@ struct LearnState {
 struct LearnResponse {
   ErrorCode err = ErrorCode::kOk;
   ReplicaConfiguration config;
+  // Of the primary, at the answer.
   Decree last_committed_decree;
   // From here on the learner gets prepares; -1: not decided.
   Decree prepare_start_decree;
   LearnType type = LearnType::kInvalid;
   LearnState state;
+  // The primary, and the directory that `files` are relative to.
   Endpoint learnee;
   std::string base_local_dir;
   std::optional<std::string> replica_disk_tag;
@@ -236,6 +248,7 @@ struct LearnNotifyResponse {
 // RPC_NFS_GET_FILE_SIZE: asks for the sizes of files to copy.
 struct GetFileSizeRequest {
   Endpoint source;
+  // Where the copy goes; for information.
   std::string dst_dir;
   std::vector<std::string> file_list;
   std::string source_dir;
@@ -255,6 +268,7 @@ struct GetFileSizeResponse {
   // The position in the error list (base/error_code.h).
   int32_t error = 0;
   std::vector<std::string> file_list;
+  // In the order asked.
   std::vector<int64_t> size_list;
   template <class S, class V>
   static void Fields(S& s, V& v) {
@@ -270,6 +284,7 @@ struct CopyRequest {
   std::string file_name;
   int64_t offset = 0;
   int32_t size = 0;
+  // The piece ends the file.
   bool is_last = false;
   bool overwrite = true;
   std::optional<std::string> source_disk_tag;
@@ -284,6 +299,7 @@ struct CopyRequest {
   bool operator==(const CopyRequest&) const = default;
 };
 struct CopyResponse {
+  // The content has all bytes that were asked for, or there is an error.
   ErrorCode error = ErrorCode::kOk;
   Blob file_content;
   int64_t offset = 0;

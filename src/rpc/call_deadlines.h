@@ -61,6 +61,7 @@ class CallDeadlines {
     Instant deadline;
     uint64_t call;
   };
+  // By timeout; each queue is ascending by deadline.
   std::map<absl::Duration, std::deque<Entry>> queues_;
 };
 

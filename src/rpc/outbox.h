@@ -31,6 +31,7 @@ class Outbox {
     Append(std::move(header));
     if (!body.empty()) Append(std::move(body));
   }
+  // Goes to the last piece where both are small.
   void Append(std::string bytes) {
     if (bytes.size() >= kLargeBytes || pieces_.empty() || pieces_.back().held != nullptr ||
         pieces_.back().bytes.size() + bytes.size() > kPieceBytesMax) {
@@ -41,6 +42,7 @@ class Outbox {
       pieces_.back().bytes += bytes;
     }
   }
+  // A piece of a file; its bytes are never copied.
   void Append(std::unique_ptr<HeldBytes> held) {
     if (held->size() > 0) pieces_.push_back({.bytes = {}, .held = std::move(held)});
   }
@@ -51,6 +53,7 @@ class Outbox {
  private:
   // From this size on bytes are a piece of their own.
   static constexpr size_t kLargeBytes = 16 << 10;
+  // A piece grows no larger than this.
   static constexpr size_t kPieceBytesMax = 64 << 10;
   // At first, for what is put together.
   static constexpr size_t kRoomBytes = 4 << 10;

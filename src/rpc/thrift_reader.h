@@ -109,12 +109,16 @@ class Reader {
   }
 
  private:
+  // The visitor that a struct's Fields calls for each member it knows. The next field's type and id
+  // are read ahead. So a message with fields in ascending order is read in one pass over the
+  // members.
   struct StructFields {
     Reader& reader;
     TypeByte type = apache::thrift::protocol::T_STOP;
     int16_t id = 0;
     bool progress = false;
 
+    // A known id with another type is skipped by the type that was announced.
     template <class M>
     void operator()(int16_t wanted, M& member) {
       if (id != wanted || type == apache::thrift::protocol::T_STOP) return;
@@ -135,6 +139,7 @@ class Reader {
     }
   };
 
+  // A second visitor, after all fields: host_port twins fill addresses that are missing.
   struct TwinsIntoAddresses {
     HostPortTwins twins;
     Addresses<Endpoint, std::vector<Endpoint>> addresses;
@@ -148,6 +153,7 @@ class Reader {
         if (twins == HostPortTwins::kEmpty) member.reset();
       }
     }
+    // Only IP literals: decoding never asks a resolver.
     static Endpoint Parse(const HostPort& name) {
       return Endpoint::Parse(name.host + ":" + std::to_string(name.port)).value_or(Endpoint{});
     }
@@ -163,10 +169,12 @@ class Reader {
     }
   };
 
+  // Ends the whole decoding; the codec turns it into a status.
   [[noreturn]] static void Refuse(const char* why) {
     throw TProtocolException(TProtocolException::INVALID_DATA, why);
   }
 
+  // The end byte has no id behind it.
   void FieldBegin(TypeByte* type, int16_t* id) {
     *type = I8();
     *id = *type == apache::thrift::protocol::T_STOP ? 0 : I16();
@@ -191,6 +199,7 @@ class Reader {
     protocol_.readI64(v);
     return v;
   }
+  // A view of the input, so that what is skipped is not copied.
   std::string_view Bytes() {
     int32_t size = I32();
     if (size < 0) Refuse("negative length");
@@ -210,6 +219,7 @@ class Reader {
     memory_left_ -= bytes;
   }
 
+  // One value by its C++ type; the branch is chosen when this is compiled.
   template <class T>
   void Value(T* v) {
     if constexpr (std::is_same_v<T, bool>)
@@ -245,11 +255,14 @@ class Reader {
     else
       Struct(v);
   }
+  // The raw type rpc_address. What is no IPv4 address or none can't be kept, so the message is
+  // refused.
   void Address(Endpoint* v) {
     std::optional<Endpoint> endpoint = Endpoint::FromPacked(static_cast<uint64_t>(I64()));
     if (!endpoint.has_value()) Refuse("address of an unknown type");
     *v = *endpoint;
   }
+  // The raw type host_port.
   void Name(HostPort* v) {
     v->host = Bytes();
     v->port = static_cast<uint16_t>(I16());
@@ -257,6 +270,7 @@ class Reader {
     if (type != 0 && type != 1) Refuse("host_port of an unknown type");
     if (type == 0) *v = {};
   }
+  // A list of another element type is skipped as a whole.
   template <class E>
   void List(std::vector<E>* v) {
     auto type = I8();
@@ -268,6 +282,7 @@ class Reader {
       Value(&v->emplace_back());
     }
   }
+  // As List; a set's nodes take more memory than its elements.
   template <class E>
   void Set(std::set<E>* v) {
     auto type = I8();
@@ -281,6 +296,7 @@ class Reader {
       v->insert(std::move(element));
     }
   }
+  // As List, for both types.
   template <class K, class M>
   void Map(std::map<K, M>* v) {
     auto key_type = I8();
@@ -304,6 +320,8 @@ class Reader {
   void SkipElements(TypeByte type, size_t count, int depth) {
     for (size_t i = 0; i < count; ++i) Skip(type, depth + 1);
   }
+  // Passes over one value without keeping it. Raw types announce themselves as structs and can't be
+  // skipped: peers send none that is not known (rpc/PROTOCOL.md 3.4).
   void Skip(TypeByte type, int depth) {
     using namespace apache::thrift::protocol;
     if (depth > kSkipDepthMax) Refuse("nested too deeply");

@@ -1,5 +1,7 @@
 // What Writer and Reader agree on: which of the six raw types a C++ type is, what an enum's unknown
 // values mean, and which address a host_port is the twin of (rpc/PROTOCOL.md 3.3 to 3.5).
+//
+// Threads   Pure.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -38,11 +40,13 @@ inline std::shared_ptr<apache::thrift::TConfiguration> Unlimited() {
 
 // Traits of C++ types: strong integers, vectors, maps, sets, optional fields, host_port twins,
 // addresses.
+// Traits of C++ types. Is: a StrongInt.
 template <class T>
 struct Is : std::false_type {};
 template <class Tag>
 struct Is<StrongInt<Tag>> : std::true_type {};
 
+// The element type of a vector, else void.
 template <class T>
 struct Element {
   using Type = void;
@@ -65,12 +69,14 @@ template <class T>
 constexpr bool kIsOptional = false;
 template <class T>
 constexpr bool kIsOptional<std::optional<T>> = true;
+// A host_port member that belongs to an address (messages/fields.h).
 template <class T>
 constexpr bool kIsTwin = std::is_same_v<T, std::optional<HostPort>> ||
                          std::is_same_v<T, std::optional<std::vector<HostPort>>>;
 template <class T>
 constexpr bool kIsAddress = std::is_same_v<T, Endpoint> || std::is_same_v<T, std::vector<Endpoint>>;
 
+// The type byte that stands before a value of T. Raw types are announced as structs.
 template <class T>
 constexpr TType WireType() {
   using namespace apache::thrift::protocol;
@@ -101,6 +107,7 @@ constexpr TType WireType() {
 // What an enum's unknown values are read as: the value that promises least.
 template <class E>
 struct EnumRule;
+// Values 0 to kLast are known. `kSafe` is what any other value is read as.
 template <class E, E kLast, E kSafe = E{}>
 struct Rule {
   static E From(int32_t wire) {
@@ -150,10 +157,12 @@ struct Addresses {
     One* one = nullptr;
     Many* many = nullptr;
   };
+  // Called for the addresses and the twins of a struct, in the order of their ids.
   void Add(One& one) { Next().one = &one; }
   void Add(Many& many) { Next().many = &many; }
   Entry ForNextTwin() { return twins < entries.size() ? entries[twins++] : Entry{}; }
 
+  // No message has more than four addresses.
   std::array<Entry, 4> entries;
   size_t count = 0;
   size_t twins = 0;

@@ -28,6 +28,7 @@ class ByteSink : public TVirtualTransport<ByteSink> {
  public:
   explicit ByteSink(std::string* out) : TVirtualTransport<ByteSink>(Unlimited()), out_(out) {}
   ~ByteSink() override { Flush(); }
+  // What libthrift calls for each number and each string.
   ABSL_ATTRIBUTE_ALWAYS_INLINE void write(const uint8_t* bytes, uint32_t n) {
     if (n > gathered_.size() - used_) return Append(reinterpret_cast<const char*>(bytes), n);
     std::memcpy(gathered_.data() + used_, bytes, n);
@@ -35,6 +36,7 @@ class ByteSink : public TVirtualTransport<ByteSink> {
   }
 
  private:
+  // Bytes that do not fit beside the gathered ones.
   ABSL_ATTRIBUTE_NOINLINE void Append(const char* bytes, uint32_t n) {
     Flush();
     out_->append(bytes, n);
@@ -42,6 +44,7 @@ class ByteSink : public TVirtualTransport<ByteSink> {
   void Flush() { out_->append(gathered_.data(), std::exchange(used_, 0)); }
 
   std::string* out_;
+  // Numbers that wait for one append.
   std::array<char, 128> gathered_;
   size_t used_ = 0;
 };
@@ -62,6 +65,7 @@ class Writer {
     protocol_.writeFieldStop();
   }
 
+  // One value by its C++ type; the branch is chosen when this is compiled.
   template <class T>
   void Value(const T& v) {
     if constexpr (std::is_same_v<T, bool>)
@@ -98,6 +102,7 @@ class Writer {
       Struct(v);
   }
 
+  // All fields of a struct in their order, and the end byte.
   template <class T>
   void Struct(const T& v) {
     StructFields fields{*this};
@@ -106,10 +111,12 @@ class Writer {
   }
 
  private:
+  // The visitor that a struct's Fields calls for each member.
   struct StructFields {
     Writer& writer;
     Addresses<const Endpoint, const std::vector<Endpoint>> addresses;
 
+    // A twin is written for generation 26 only; an optional field only when it is set.
     template <class M>
     void operator()(int16_t id, const M& member) {
       if constexpr (kIsTwin<M>) {
@@ -127,6 +134,7 @@ class Writer {
       writer.protocol_.writeFieldBegin("", WireType<M>(), id);
       writer.Value(member);
     }
+    // What was kept while decoding goes out as it came; else the twin is made from the address.
     template <class Entry>
     void Twin(int16_t id, const std::optional<HostPort>& twin, Entry address) {
       if (twin.has_value())
@@ -134,6 +142,8 @@ class Writer {
       else if (address.one != nullptr && address.one->IsValid())
         Field(id, HostPort::From(*address.one));
     }
+    // The same for a list. A kept list of another length is older than the addresses, and is not
+    // used.
     template <class Entry>
     void Twin(int16_t id, const std::optional<std::vector<HostPort>>& twin, Entry address) {
       if (twin.has_value() && (address.many == nullptr || twin->size() == address.many->size())) {
@@ -146,11 +156,13 @@ class Writer {
     }
   };
 
+  // Length and bytes: libthrift would copy them once more.
   void Bytes(std::string_view bytes) {
     const auto size = static_cast<uint32_t>(bytes.size());
     protocol_.writeI32(static_cast<int32_t>(size));
     sink_.write(reinterpret_cast<const uint8_t*>(bytes.data()), size);
   }
+  // The raw type host_port (rpc/PROTOCOL.md 3.3).
   void Name(const HostPort& v) {
     Bytes(v.host);
     protocol_.writeI16(static_cast<int16_t>(v.port));
@@ -180,6 +192,7 @@ class Writer {
 // Roughly how long a message gets, so that its string grows once.
 struct SizeGuess {
   size_t bytes = 32;
+  // An estimate only: a wrong guess costs another allocation.
   template <class M>
   void operator()(int, const M& member) {
     if constexpr (std::is_same_v<M, std::string>)
