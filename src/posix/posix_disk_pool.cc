@@ -32,12 +32,14 @@ PosixDiskPool::PosixDiskPool(int threads, Priority priority) {
 }
 
 PosixDiskPool::~PosixDiskPool() {
+  // Behind all that was submitted: each thread that finds the queue empty ends.
   for (size_t i = 0; i < workers_.size(); ++i) ::sem_post(&available_);
   for (Worker& worker : workers_) worker.thread.join();
   ::sem_destroy(&available_);
 }
 
 void PosixDiskPool::Submit(Task work) {
+  // Before the work can begin, so that the gauge never falls below zero.
   stats_.queued.Add(1);
   {
     const MutexLock lock(mutex_);

@@ -117,6 +117,7 @@ absl::StatusOr<std::shared_ptr<LogFile>> PosixLogDevice::Open(const std::string&
   }
   const int fd = OpenFile(path, flags);
   if (fd < 0) return PosixError(errno, "open", path);
+  // Buffered: any offset and length.
   return std::make_shared<PosixLogFile>(fd, path, 1, descriptors_);
 }
 
@@ -177,6 +178,7 @@ absl::Status PosixLogDevice::Refusal(const WriteRequest& request) {
 
 absl::Status PosixLogDevice::WriteFailed(const PendingWrite& write, int error) {
   PosixLogFile& file = FileOf(write.request);
+  // The kernel wrote nothing wrong: the same bytes may be written again.
   if (IsOutOfSpace(error) || error == ENOMEM) return PosixError(error, "write", file.path());
   file.Fail();
   return absl::DataLossError(absl::StrCat("write ", file.path(), ": ", std::strerror(error)));
@@ -229,6 +231,7 @@ void PosixLogDevice::Finish(std::unique_ptr<PendingWrite> write, absl::Status st
     auto done = std::move(write->request.done);
     absl::Status status = std::move(write->status);
     AlignedBuffer buffer = std::move(write->request.buffer);
+    // Before the callback, which may submit the file's next write.
     file->KeepPending(std::move(write));
     done(std::move(status), std::move(buffer));
   });

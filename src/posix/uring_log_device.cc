@@ -156,6 +156,7 @@ class UringLogDevice : public PosixLogDevice {
     do {
       write->next = before;
     } while (!incoming_.compare_exchange_weak(before, write));
+    // Whoever adds to a list that is not empty knows that a turn is coming.
     if (before == nullptr) strand_->Post([this] { Turn(); });
   }
 
@@ -183,6 +184,7 @@ class UringLogDevice : public PosixLogDevice {
 
   io_uring_sqe* NextSqe() {
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    // The ring is full: what is in it goes to the kernel first.
     while (sqe == nullptr) {
       io_uring_submit(&ring_);
       sqe = io_uring_get_sqe(&ring_);
@@ -304,6 +306,7 @@ class UringLogDevice : public PosixLogDevice {
   void Complete(PendingWrite* write, absl::Status status) {
     std::unique_ptr<PendingWrite>& last = in_flight_.back();
     last->place = write->place;
+    // The last one takes its place, so that removing costs the same for any number in flight.
     std::swap(last, in_flight_[write->place]);
     std::unique_ptr<PendingWrite> completed = std::move(last);
     in_flight_.pop_back();
@@ -313,6 +316,7 @@ class UringLogDevice : public PosixLogDevice {
   // Starts what can be started, and ends what has ended.
   void Turn() {
     if (!enabled_) Enable();
+    // Completions make room for what came in meanwhile, and may call for a flush.
     do {
       TakeIncoming();
       MaybeSubmitFlush();

@@ -102,6 +102,7 @@ bool AsioConnection::IsTooFarBehind(size_t queued, Instant now) const {
   const bool has_too_much = queued > factor * options.queued_bytes_max * Factor();
   if (outgoing_) return has_too_much;
   if (is_stalled && has_too_much) return true;
+  // One connection alone is within its limits; all of them together are not.
   return queued > kBehindBytes && host_->stats().backlog_bytes.value() >
                                       static_cast<int64_t>(factor * options.backlog_bytes_max);
 }
@@ -157,6 +158,7 @@ bool AsioConnection::SendCall(uint64_t call, absl::Duration timeout, std::string
     deadlines_.Add(call, timeout, Now());
     schedule = QueueLocked(std::move(header), std::move(body));
   }
+  // The deadline is known before the call can be answered.
   if (schedule) ScheduleFlush();
   return true;
 }
@@ -187,10 +189,13 @@ void AsioConnection::Flush() {
 
 AsioConnection::Written AsioConnection::WriteOut(std::error_code* error) {
   const MutexLock writing(write_mutex_);
+  // Whoever waits for the socket, or for the connection, writes all that is queued by then.
   if (closed_ || !established_ || waiting_to_write_) return Written::kMoreLater;
   while (true) {
     if (first_piece_ == writing_.size()) {
       const MutexLock lock(mutex_);
+      // From here on a message that is queued schedules a flush of its own: none is forgotten
+      // between.
       flush_scheduled_ = false;
       writing_ = outbox_.Take();
       first_piece_ = piece_offset_ = 0;
@@ -311,6 +316,8 @@ void AsioConnection::StartConnect() {
                         [self = shared_from_this()](const std::error_code& failed) {
                           if (self->closed_) return;
                           std::error_code ignored;
+                          // A connection to a port of this machine that nobody listens at may be
+                          // made to itself.
                           bool itself = !failed && self->socket_.local_endpoint(ignored) ==
                                                        self->socket_.remote_endpoint(ignored);
                           if (failed || itself) {
@@ -404,6 +411,8 @@ void AsioConnection::HandleFrames() {
       if (Overloaded()) return host_->stats().pauses.Add();  // still: Answered or Flush resumes
       paused_ = false;
     }
+    // The rest in a later turn, so that other connections of this loop get theirs
+    // (asio_transport/W3).
     if (handled == frames_max) {
       goes_on_ = true;
       ++going_on;
@@ -458,11 +467,13 @@ void AsioConnection::HandleRequest(Frame frame) {
     const ErrorCode refusal = gate->Admit(frame.header, peer_, tag, frame.body);
     if (refusal != ErrorCode::kOk) return Reply(frame, refusal, {});
   }
+  // Only now: what the gate refuses must not send long frames.
   if (named_server && NamesServer(frame)) parser_.AllowServerFrames();
 
   size_t cost = frame.body.size() + kRequestOverheadBytes;
   unanswered_bytes_ += cost;
   unanswered_requests_ += 1;
+  // Before the handler, which may answer at once.
   Unanswered unanswered(weak_from_this(), cost);
   InboundRequest request;
   request.header = frame.header;
@@ -526,6 +537,7 @@ void AsioConnection::Tick(Instant now) {
       const MutexLock lock(mutex_);
       due = deadlines_.TakeDue(now, [&](uint64_t call) { return host_->calls().IsOver(call); });
     }
+    // Without the lock: a call's end may post to strands.
     for (uint64_t call : due)
       if (host_->calls().Finish(call, {.error = ErrorCode::kTimeout}))
         host_->stats().calls_timed_out.Add();
@@ -583,6 +595,7 @@ void AsioConnection::Close(std::string_view why) {
     LOG_EVERY_T(WARNING, 1) << (outgoing_ ? "connection to " : "connection from ") << peer_
                             << " closed: " << why;
   }
+  // Sums of all connections must not keep what this one had.
   CountHalfFrame(0);
   session_sent_ = nullptr;
   const RpcResult lost{.error = ErrorCode::kNetworkFailure, .was_never_sent = !established_};

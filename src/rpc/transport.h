@@ -63,7 +63,8 @@ struct RequestHeader {
   bool is_backup_request = false;
   // RDSN bit 10: the caller follows an RPC-level kForwardToOthers.
   bool forward_supported = false;
-  // RDSN: the header's; THFT: the connection's remote address.
+  // The server that the header of an RDSN request names (a port above 1023); else the connection's
+  // remote address.
   Endpoint from;
   Framing framing = Framing::kRdsn;
 };
