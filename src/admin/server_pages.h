@@ -36,6 +36,7 @@ class ServerPages {
   void Add(std::string path, std::string help, Page page) {
     pages_.Add(std::move(path), std::move(help), std::move(page));
   }
+  // What the server's settings are now.
   LiveSettings& settings() { return settings_; }
   RemoteCommands& commands() { return commands_; }
   // `refresh` runs before each reading of the registry, on a page's thread. Before the transport
@@ -46,8 +47,10 @@ class ServerPages {
   void Stop() { threads_.reset(); }
 
  private:
+  // Set by BeforeReading; may be empty.
   std::function<void()> refresh_;
   MetricRegistry registry_;
+  // What this registered itself: the process, the transport, access.
   MetricRegistrations held_;
   std::unique_ptr<PosixDiskPool> threads_;
   PageServer pages_;

@@ -60,8 +60,10 @@ class ClientRuntime {
   template <class T>
   class Once {
    public:
+    // `done` is not empty. `count`: how many outcomes a vector gets.
     explicit Once(absl::AnyInvocable<void(T)> done, size_t count = 0)
         : done_(std::move(done)), count_(count) {}
+    // What was moved from calls nothing.
     Once(Once&& other) noexcept
         : done_(std::exchange(other.done_, nullptr)), count_(other.count_) {}
     Once& operator=(Once&&) = delete;
@@ -73,6 +75,7 @@ class ClientRuntime {
         done_(T(count_, Closed()));
       }
     }
+    // The operation's outcome. At most once.
     void operator()(T value) { std::exchange(done_, nullptr)(std::move(value)); }
 
    private:

@@ -84,6 +84,7 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
   }
 
  private:
+  // What this class must know of an answer.
   struct Header {
     ErrorCode err = ErrorCode::kOk;
     // The server to ask instead, where the answer names it.
@@ -95,12 +96,14 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
     std::string body;
     Instant deadline;
     Again again = Again::kTheSame;
+    // Decodes the answer's body into the caller's slot.
     std::function<absl::StatusOr<Header>(const std::string&)> parse;
     absl::AnyInvocable<void(absl::Status)> done;
     // Attempts so far.
     int asked = 0;
     // An attempt reached the network and was not answered.
     bool may_have_happened = false;
+    // For the text of DeadlineExceeded.
     std::string last_error = "not asked";
   };
 
@@ -115,6 +118,7 @@ class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
                : Endpoint();
   }
 
+  // One question: Ask, then Send and OnAnswer for each attempt, AskNext between them.
   void Ask(Question question);
   void Send(std::shared_ptr<Question> question, Endpoint to);
   void OnAnswer(std::shared_ptr<Question> question, Endpoint from, const RpcResult& result);

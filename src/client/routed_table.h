@@ -27,6 +27,7 @@ class RoutedTable : public AsyncTable {
   RoutedTable(std::shared_ptr<ClientRuntime> runtime, std::string_view name)
       : runtime_(std::move(runtime)), name_(runtime_->Keep(name)) {}
 
+  // Each checks and encodes its request here, then hands it to the caller's core.
   void Put(std::string_view hash_key, std::string_view sort_key, std::string_view value,
            const PutOptions& options, Callback<absl::Status> done) override;
   void Get(std::string_view hash_key, std::string_view sort_key, const ReadOptions& options,
@@ -51,12 +52,14 @@ class RoutedTable : public AsyncTable {
   void CheckAndSet(const CheckedSet& set, Callback<absl::StatusOr<CheckOutcome>> done) override;
   void CheckAndMutate(const CheckedMutations& mutations,
                       Callback<absl::StatusOr<CheckOutcome>> done) override;
+  // Batches run on one core: its client splits them (client/batches.h).
   void BatchGet(absl::Span<const Key> keys, const ReadOptions& options,
                 Callback<std::vector<absl::StatusOr<std::string>>> done) override;
   void BatchPut(absl::Span<const RowToPut> rows, const PutOptions& options,
                 Callback<std::vector<absl::Status>> done) override;
   void BatchRemove(absl::Span<const Key> keys, const WriteOptions& options,
                    Callback<std::vector<absl::Status>> done) override;
+  // A scan stays on the core of the thread that made it.
   std::unique_ptr<AsyncScan> Scan(std::string_view hash_key, const ScanOptions& options) override;
   std::unique_ptr<AsyncScan> ScanTable(const TableScanOptions& options) override;
   void Count(std::string_view hash_key, const ScanOptions& options,
@@ -77,6 +80,7 @@ class RoutedTable : public AsyncTable {
                 const AskOptions& options, Callback<std::vector<absl::Status>> done);
 
   const std::shared_ptr<ClientRuntime> runtime_;
+  // Kept by the runtime: operations refer to it.
   const std::string& name_;
 };
 

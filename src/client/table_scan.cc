@@ -88,7 +88,8 @@ void TableScan::Learn(Answered<std::vector<KeyValue>> done) {
 }
 
 void TableScan::Begin(Answered<std::vector<KeyValue>> done) {
-  scan_id_ = kNotBegun;  // until it is answered: who asks again begins again
+  // Until it is answered: a caller that asks again begins again.
+  scan_id_ = kNotBegun;
   Ask(QuestionOf(request_, partition_hash_), std::move(done));
 }
 

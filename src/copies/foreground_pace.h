@@ -40,6 +40,7 @@ class ForegroundPace {
   absl::Duration WriteWait() const { return absl::Nanoseconds(writes_.p99_nanos.load()); }
 
  private:
+  // Reads or writes.
   struct Kind {
     void OnSecond() {
       Histogram::Snapshot now = times.Read();

@@ -47,6 +47,7 @@ class KeyFilter {
  private:
   KeyFilter(FilterType type, std::string pattern) : type_(type), pattern_(std::move(pattern)) {}
 
+  // Immutable; not const, so that filters can be moved.
   FilterType type_;
   std::string pattern_;
 };

@@ -48,6 +48,7 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
 
   using Options = rocksdb::IOOptions;
   using Debug = rocksdb::IODebugContext;
+  // Files are opened by the environment's file system, and counted.
   rocksdb::IOStatus NewSequentialFile(const std::string& path, const rocksdb::FileOptions&,
                                       std::unique_ptr<rocksdb::FSSequentialFile>* file,
                                       Debug*) override;
@@ -74,6 +75,7 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
                                Debug*) override;
   rocksdb::IOStatus LinkFile(const std::string& from, const std::string& to, const Options&,
                              Debug*) override;
+  // The lock keeps out other processes, RocksDB's own tools too (FileSystem::Lock).
   rocksdb::IOStatus LockFile(const std::string& path, const Options&, rocksdb::FileLock** lock,
                              Debug*) override;
   rocksdb::IOStatus UnlockFile(rocksdb::FileLock* lock, const Options&, Debug*) override;
@@ -89,6 +91,7 @@ class RocksdbFileSystem : public rocksdb::FileSystem {
                               Debug*) override;
 
  private:
+  // Counts a failure, and makes RocksDB's status of ours.
   rocksdb::IOStatus Done(const absl::Status& status);
 
   Environment& environment_;

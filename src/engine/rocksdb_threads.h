@@ -35,6 +35,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
   // Marks, as long as it lives, that a database is being opened on this disk.
   class Opening {
    public:
+    // From here on compactions of that disk give way.
     explicit Opening(DiskThreads& threads);
     ~Opening();
     Opening(const Opening&) = delete;
@@ -54,8 +55,12 @@ class DiskThreads : public rocksdb::EnvWrapper {
   // `unscheduled` gets the argument of work that is dropped by its tag before it ran.
   void Schedule(void (*work)(void*), void* argument, Priority priority, void* tag,
                 void (*unscheduled)(void*)) override;
+  // Drops jobs with that tag that have not begun; returns how many.
   int UnSchedule(void* tag, Priority priority) override;
+  // Jobs that have not begun.
   unsigned int GetThreadPoolQueueLen(Priority priority) const override;
+  // RocksDB asks for as many threads as its options say. A pool grows to the largest number it was
+  // asked for.
   void SetBackgroundThreads(int count, Priority priority) override;
   int GetBackgroundThreads(Priority priority) override;
   void IncBackgroundThreadsIfNeeded(int count, Priority priority) override;
@@ -70,6 +75,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
 
  private:
   using Clock = std::chrono::steady_clock;
+  // Work that waits for a thread.
   struct Job {
     void (*work)(void*);
     void* argument;
@@ -77,6 +83,7 @@ class DiskThreads : public rocksdb::EnvWrapper {
     void (*unscheduled)(void*);
     Clock::time_point scheduled;
   };
+  // The threads of one priority.
   struct Pool {
     mutable Mutex mutex;
     ConditionVariable changed;
@@ -91,10 +98,12 @@ class DiskThreads : public rocksdb::EnvWrapper {
     // When the last of them ended.
     Clock::time_point opened_at ABSL_GUARDED_BY(mutex){};
 
+    // Whether jobs wait now, because a database is being opened.
     bool GivesWay() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   };
   static void Run(Pool& pool, const char* name);
   absl::Status StartOne(Pool& pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool.mutex);
+  // As many threads as the limit allows; fewer where the system refuses them.
   void StartMore(Pool& pool) ABSL_EXCLUSIVE_LOCKS_REQUIRED(pool.mutex);
 
   std::array<Pool, Priority::TOTAL> pools_;

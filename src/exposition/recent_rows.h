@@ -43,6 +43,7 @@ inline MetricLabels LabelsOf(const RequestBook::Row& row) {
   if (row.pid.index >= 0) labels.emplace_back("partition", row.pid.ToString());
   return labels;
 }
+// The labels and one more.
 inline MetricLabels WithLabel(MetricLabels labels, const char* name, std::string_view value) {
   labels.emplace_back(name, std::string(value));
   return labels;

@@ -33,7 +33,9 @@ struct HeldReplica {
     return TellsBallot() ? std::tuple(IsWhole(), HeldBallot(), prepared, report->ballot, committed)
                          : std::tuple(IsWhole(), HeldBallot(), committed, report->ballot, prepared);
   }
+  // Whether the server tells the ballot of its last mutation; a ballot of 0 says nothing of it.
   bool TellsBallot() const { return report->last_mutation_ballot.value_or(Ballot(0)) > Ballot(0); }
+  // That ballot, or the one it was last told.
   Ballot HeldBallot() const {
     return TellsBallot() ? *report->last_mutation_ballot : report->ballot;
   }

@@ -29,6 +29,7 @@ struct WatchdogStats {
   Histogram loop_lag_nanos;
   // Loops and works found stuck, each once.
   Counter stuck;
+  // As of the last look.
   Gauge stuck_now;
 };
 
@@ -44,10 +45,13 @@ class PosixWatchdog {
   const WatchdogStats& stats() const { return *stats_; }
 
  private:
+  // What is known of one event loop.
   struct Loop;
 
   void Run();
+  // One look: how late each loop is, what is stuck, and what of it is new.
   void Look();
+  // Asks each loop for a turn, unless one is asked for already.
   void AskLoops();
   std::vector<StuckWork> StuckLoops() const;
   void Tell(const std::vector<StuckWork>& stuck);

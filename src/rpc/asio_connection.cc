@@ -26,7 +26,8 @@ constexpr size_t kFramesPerTurn = 64;  // of all connections of a loop that have
 constexpr size_t kFramesAtLeast = 2;
 constexpr size_t kWriteAtOnceBytes = 16 << 10;  // such an answer gains nothing by waiting
 constexpr size_t kBehindBytes = 1 << 20;  // queued by one that is closed where the sum is too much
-constexpr size_t kBehindFactor = 2;       // beyond so many limits who takes nothing is closed soon
+// A connection with so many limits queued is closed soon if it takes nothing.
+constexpr size_t kBehindFactor = 2;
 constexpr int kUnsentBytesMax = 256 << 10;  // of a client's, that the kernel keeps for it
 constexpr size_t kPiecesPerWrite = 64;
 constexpr size_t kRequestOverheadBytes = 256;  // what an unanswered request costs beside its body

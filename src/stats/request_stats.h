@@ -109,8 +109,10 @@ class RequestStats {
   // A write was answered, and its stages are known.
   void Staged(const StageNanos& stages);
 
+  // Which keys are asked for most; Note is called by the replica's strand.
   HotKeys& hot_keys() { return hot_keys_; }
   const HotKeys& hot_keys() const { return hot_keys_; }
+  // What else the replica does.
   ReplicaFigures& figures() { return figures_; }
   const ReplicaFigures& figures() const { return figures_; }
 
@@ -129,6 +131,7 @@ class RequestStats {
 
  private:
   static constexpr size_t kErrorCodes = static_cast<size_t>(kErrorCodeCount);
+  // Counters of one kind of request.
   struct Operation {
     LatencyBuckets latency;
     OwnedCounter asked_bytes;
@@ -183,6 +186,7 @@ class RequestBook {
 
   // Ordered by table name, then partition. Tables of one name are one row.
   std::vector<Row> Read(Level level) const;
+  // One open replica.
   struct Member {
     std::string table;
     PartitionId pid;
@@ -190,6 +194,7 @@ class RequestBook {
   };
   // The replicas that are open, by partition.
   std::vector<Member> Members() const;
+  // One key of one replica.
   struct HotKey {
     std::string table;
     PartitionId pid;
@@ -199,6 +204,7 @@ class RequestBook {
   std::vector<HotKey> ReadHotKeys(Instant now) const;
 
  private:
+  // All that was counted for one table.
   struct TableEntry {
     std::string name;
     // Of replicas that are gone.

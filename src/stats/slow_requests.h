@@ -29,8 +29,11 @@ struct SlowRequest {
   PartitionId pid;
   std::string table;
   RequestKind kind = RequestKind::kGet;
+  // The client.
   Endpoint from;
+  // From its arrival to its answer.
   int64_t nanos = 0;
+  // Of the request's body, and of the answer's.
   uint64_t asked_bytes = 0;
   uint64_t answered_bytes = 0;
   ErrorCode error = ErrorCode::kOk;
@@ -45,6 +48,7 @@ class SlowRequests {
 
   // Requests that take this long or longer are to be added; callers compare.
   absl::Duration kept_from() const { return absl::Nanoseconds(kept_from_nanos_.load()); }
+  // A setting of the server; may change at any time.
   void SetKeptFrom(absl::Duration least) { kept_from_nanos_ = absl::ToInt64Nanoseconds(least); }
 
   // Drops the oldest where there are kKept.

@@ -22,6 +22,7 @@ namespace arion {
 class WriteTimes {
  public:
   static constexpr size_t kRemembered = 64;
+  // When one mutation passed its stages.
   struct Times {
     Decree decree;
     // Instant(): not yet.
@@ -58,6 +59,7 @@ class WriteTimes {
   }
 
  private:
+  // The last kRemembered mutations, by decree modulo their number.
   struct Ring {
     std::array<Times, kRemembered> times;
     // By sequence.
