@@ -10,7 +10,9 @@
 
 namespace arion {
 
-// A type of its own, so that the codec can tell bytes from text. Converts from and to strings.
+// A type of its own, so that the codec can tell bytes from text. It owns its bytes, and compares by
+// them. Converts from and to strings; as a string_view it is valid as long as the blob is
+// unchanged.
 struct Blob {
   std::string bytes;
 

@@ -21,6 +21,7 @@ namespace arion {
 static_assert(std::endian::native == std::endian::little,
               "log files and RDSN headers are written as they lie in memory");
 
+// The bytes of an integer in reverse order.
 template <class T>
 T ByteSwap(T v) {
   static_assert(std::is_integral_v<T>);
@@ -30,7 +31,8 @@ T ByteSwap(T v) {
   if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(static_cast<uint64_t>(v)));
 }
 
-// Load and Store need sizeof(T) bytes at the pointer, at any alignment.
+// Load and Store need sizeof(T) bytes at the pointer, at any alignment. T is an integer, or for the
+// Little ones any type that may be copied as bytes.
 template <class T>
 void StoreLittle(T v, char* to) {
   std::memcpy(to, &v, sizeof(T));
@@ -50,6 +52,7 @@ template <class T>
 T LoadBig(const char* from) {
   return ByteSwap(LoadLittle<T>(from));
 }
+// Append adds sizeof(T) bytes at the end.
 template <class T>
 void AppendLittle(T v, std::string* out) {
   char buffer[sizeof(T)];
@@ -67,8 +70,10 @@ void AppendBig(T v, std::string* out) {
 // yields zero, so ok() needs to be asked only once, at the end.
 class ByteReader {
  public:
+  // The bytes outlive the reader and the views it returns.
   explicit ByteReader(std::string_view bytes) : rest_(bytes) {}
 
+  // The next sizeof(T) bytes as an integer; 0 past the end.
   template <class T>
   T Little() {
     std::string_view b = Bytes(sizeof(T));
@@ -79,7 +84,7 @@ class ByteReader {
     std::string_view b = Bytes(sizeof(T));
     return ok_ ? LoadBig<T>(b.data()) : T{};
   }
-  // The next n bytes, as views of the input.
+  // The next n bytes, as views of the input. Empty past the end, where nothing is consumed.
   std::string_view Bytes(size_t n) {
     if (!ok_ || n > rest_.size()) {
       ok_ = false;
@@ -89,6 +94,7 @@ class ByteReader {
     rest_.remove_prefix(n);
     return b;
   }
+  // False from the first read past the end on.
   bool ok() const { return ok_; }
   // What was not read.
   std::string_view rest() const { return rest_; }

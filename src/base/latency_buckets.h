@@ -18,7 +18,8 @@
 
 namespace arion {
 
-// A number that one thread (or strand) counts and any thread reads. Add is no locked instruction.
+// A number that one thread (or strand) counts and any thread reads. Add is no locked instruction:
+// with two threads that add, counts would be lost.
 class OwnedCounter {
  public:
   void Add(uint64_t n = 1) {
@@ -30,13 +31,17 @@ class OwnedCounter {
   std::atomic<uint64_t> value_{0};
 };
 
-// 1.6 KiB each.
+// Counts times by length. 1.6 KiB each. To read, sum as many of them as wanted:
+//
+// LatencyBuckets::Totals totals; for (const LatencyBuckets* one : all) one->AddTo(&totals);
+// Histogram::Snapshot snapshot = totals.AsSnapshot();
 class LatencyBuckets {
  public:
   // Below 2^10 ns: one bucket.
   static constexpr int kFirstBits = 10;
   // From 2^34 ns on: one bucket.
   static constexpr int kLastBits = 34;
+  // Each octave has 2^3 buckets.
   static constexpr int kSubBucketBits = 3;
   static constexpr size_t kBuckets = ((kLastBits - kFirstBits) << kSubBucketBits) + 2;
 
@@ -48,7 +53,8 @@ class LatencyBuckets {
     uint64_t max = 0;
 
     void Add(const Totals& more);
-    // In the buckets of Histogram, without the empty ones at the end.
+    // In the buckets of Histogram, without the empty ones at the end. A bucket's times count as its
+    // largest one, but none as more than `max`.
     Histogram::Snapshot AsSnapshot() const;
   };
 
@@ -71,7 +77,7 @@ class LatencyBuckets {
     return 1 + (static_cast<size_t>(octave - kFirstBits) << kSubBucketBits) +
            static_cast<size_t>(part);
   }
-  // The largest time that falls into it.
+  // The largest time that falls into it. `bucket` < kBuckets.
   static uint64_t LargestOf(size_t bucket);
 
  private:

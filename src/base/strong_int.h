@@ -16,6 +16,11 @@
 namespace arion {
 
 // `Tag` is any type of its own; it need not be complete. The difference of two is a plain int64_t.
+// A plain number becomes one only by an explicit conversion, and one becomes a number only by
+// value().
+//
+// using Decree = StrongInt<struct DecreeTag>; Decree next = last + 1; int64_t distance = next -
+// last;
 template <class Tag>
 class StrongInt {
  public:

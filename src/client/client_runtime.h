@@ -26,7 +26,11 @@
 
 namespace arion {
 
-// Makes `threads` cores and spreads the callers' threads over them.
+// Makes `threads` cores and spreads the callers' threads over them. A core is a ClusterClient with
+// a thread of its own (client/client_core.h).
+//
+// ClientCore& core = runtime->NearestCore(); core.Run([](ClusterClient& client, TableAdmin& admin)
+// { ... });
 class ClientRuntime {
  public:
   // Reads "IPv4:port" texts. InvalidArgument: one of them is not an address, or there is none.
@@ -41,7 +45,7 @@ class ClientRuntime {
   // belongs to. On any other thread: always the same core, chosen round robin as threads first
   // appear.
   ClientCore& NearestCore();
-  // The wall clock that expiry times count by.
+  // The wall clock that expiry times count by. Valid as long as this.
   const Clock& clock() const { return clock_; }
   // A copy of `text` that lives as long as this. The same text yields the same string. Names of
   // tables are kept, so that an operation can refer to its table without a copy.
@@ -55,12 +59,13 @@ class ClientRuntime {
         "the client was closed; a write may or may not have happened");
   }
   // A callback that is called exactly once: by its operation, or with Closed() by the destructor
-  // when the operation is dropped. Where T is a vector, it then holds `count` times Closed().
-  // Move-only.
+  // when the operation is dropped. An operation is dropped when its client stops before the answer,
+  // so a user's callback is called even then. Where T is a vector, it then holds `count` times
+  // Closed(). Move-only.
   template <class T>
   class Once {
    public:
-    // `done` is not empty. `count`: how many outcomes a vector gets.
+    // `done` is not empty. `count`: how many outcomes a vector gets; unused where T is a status.
     explicit Once(absl::AnyInvocable<void(T)> done, size_t count = 0)
         : done_(std::move(done)), count_(count) {}
     // What was moved from calls nothing.
@@ -83,7 +88,9 @@ class ClientRuntime {
     size_t count_;
   };
 
-  // Starts `start` on a core and waits for its callback. FailedPrecondition on a callback's thread.
+  // Starts `start` on a core and waits for its callback. `start` runs on the core's thread, and its
+  // operation's timeout bounds the wait. FailedPrecondition on a callback's thread: waiting there
+  // would stop the core that is to answer. Closed() when the client stops meanwhile.
   template <class T>
   T RunAndWait(
       std::function<void(ClusterClient&, TableAdmin&, absl::AnyInvocable<void(T)>)> start) {
@@ -101,6 +108,7 @@ class ClientRuntime {
 
  private:
   const PosixClock clock_;
+  // Fixed at construction, so that NearestCore needs no lock.
   std::vector<std::unique_ptr<ClientCore>> cores_;
   Mutex mutex_;
   // Guarded by mutex_. A set, because its strings stay where they are.

@@ -37,16 +37,18 @@ namespace arion {
 struct MetaCallerOptions {
   // At least one.
   std::vector<Endpoint> meta_servers;
-  // For the answer of one server.
+  // For the answer of one server. Then the next one is asked.
   absl::Duration attempt_timeout = absl::Seconds(1);
-  // After every server was asked in vain.
+  // After every server was asked in vain, before the next round.
   absl::Duration round_pause = absl::Milliseconds(200);
-  // Goes with each question; empty: none.
+  // What changes need where servers ask for one. It goes with each question; empty: none.
   std::string admin_token;
 };
 
 // Begins with the server that answered last, follows a server's hint at its leader, else goes
-// through the list round robin. It sends one attempt of a question at a time.
+// through the list round robin. It sends one attempt of a question at a time. Questions do not wait
+// for each other. Owned by a shared_ptr: answers refer to it weakly, and come to nothing when it is
+// gone.
 class MetaCaller : public std::enable_shared_from_this<MetaCaller> {
  public:
   // `environment` and `transport` outlive it.

@@ -47,21 +47,28 @@ class RoutedTable : public AsyncTable {
                    const WriteOptions& options, Callback<absl::Status> done) override;
   void SortKeyCount(std::string_view hash_key, const ReadOptions& options,
                     Callback<absl::StatusOr<int64_t>> done) override;
+  // The next three have no write_retries: they are never sent again once an attempt may have
+  // happened, because a repetition would not come to the same.
   void Incr(std::string_view hash_key, std::string_view sort_key, int64_t by,
             const IncrOptions& options, Callback<absl::StatusOr<int64_t>> done) override;
   void CheckAndSet(const CheckedSet& set, Callback<absl::StatusOr<CheckOutcome>> done) override;
   void CheckAndMutate(const CheckedMutations& mutations,
                       Callback<absl::StatusOr<CheckOutcome>> done) override;
-  // Batches run on one core: its client splits them (client/batches.h).
+  // Batches run on one core: its client splits them (client/batches.h). Outcomes are in the order
+  // of the keys or rows. One that is refused here, for its key or its size, does not keep the
+  // others from being sent.
   void BatchGet(absl::Span<const Key> keys, const ReadOptions& options,
                 Callback<std::vector<absl::StatusOr<std::string>>> done) override;
   void BatchPut(absl::Span<const RowToPut> rows, const PutOptions& options,
                 Callback<std::vector<absl::Status>> done) override;
   void BatchRemove(absl::Span<const Key> keys, const WriteOptions& options,
                    Callback<std::vector<absl::Status>> done) override;
-  // A scan stays on the core of the thread that made it.
+  // A scan stays on the core of the thread that made it. Nothing is sent before its first Next,
+  // whose error says what is wrong with the options. Destroying the scan makes the server forget
+  // it.
   std::unique_ptr<AsyncScan> Scan(std::string_view hash_key, const ScanOptions& options) override;
   std::unique_ptr<AsyncScan> ScanTable(const TableScanOptions& options) override;
+  // The servers count; no row is sent here. Unimplemented: a server can't only count.
   void Count(std::string_view hash_key, const ScanOptions& options,
              Callback<absl::StatusOr<int64_t>> done) override;
   void CountTable(const TableScanOptions& options, Callback<absl::StatusOr<int64_t>> done) override;

@@ -16,8 +16,11 @@
 
 namespace arion {
 
-// Calls are never taken out when they are answered; they are forgotten when their queue comes to
-// them.
+// When a call is answered it is not taken out. It is forgotten when its queue comes to it, at its
+// timeout at the latest.
+//
+// deadlines.Add(call, timeout, clock.Now()); for (uint64_t call : deadlines.TakeDue(clock.Now(),
+// is_over)) ...
 class CallDeadlines {
  public:
   // `call` times out `timeout` after now. `now` does not fall from call to call.
@@ -25,8 +28,9 @@ class CallDeadlines {
     queues_[timeout].push_back({now + timeout, call});
   }
 
-  // Takes out and returns the calls that are due. Calls for which `is_over(call)` holds are
-  // forgotten when they come first in their queue; a due call may be over too.
+  // Takes out and returns the calls that are due, those whose deadline is `now` included. Calls for
+  // which `is_over(call)` holds are forgotten when they come first in their queue; a due call may
+  // be over too.
   template <class IsOver>
   std::vector<uint64_t> TakeDue(Instant now, IsOver is_over) {
     std::vector<uint64_t> due;
@@ -45,7 +49,7 @@ class CallDeadlines {
     return due;
   }
 
-  // Takes out and returns all, over or not.
+  // Takes out and returns all, over or not: when the connection closes.
   std::vector<uint64_t> TakeAll() {
     std::vector<uint64_t> all;
     for (const auto& [timeout, queue] : queues_) {
@@ -54,6 +58,7 @@ class CallDeadlines {
     queues_.clear();
     return all;
   }
+  // Whether there is nothing to wait for.
   bool empty() const { return queues_.empty(); }
 
  private:
