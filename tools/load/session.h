@@ -24,27 +24,39 @@
 
 namespace arion::load {
 
-// Open, then Run once.
+// One run of the tool. Open, then Run once.
+//
+// Session session(settings, print, stop); if (absl::Status status = session.Open(); !status.ok())
+// return Fail(status); Report report = session.Run();
 class Session {
  public:
   using Print = std::function<void(std::string_view)>;
-  // `print` gets what people read while it goes on. `stop` ends a phase. With --verify, the check
-  // after a run that was stopped takes `stop` back, and can be stopped in turn.
+  // `settings` and `stop` outlive it. `print` gets what people read while it goes on. `stop` ends a
+  // phase. With --verify, the check after a run that was stopped takes `stop` back, and can be
+  // stopped in turn.
   Session(const Settings& settings, Print print, std::atomic<bool>& stop);
 
-  // Connects the clients and opens the table.
+  // Connects the clients and opens the table with each. With --verify a write that may have
+  // happened is not sent again: it could happen after a later one was acknowledged, and no read
+  // could be judged.
   absl::Status Open();
-  // Runs all phases. Each is in the report, however it ended.
+  // Runs the phases in order: load, run, check. Each that began is in the report, however it ended.
+  // The run phase is left out after a load with errors. SLOs are judged on the run phase.
   Report Run();
-  // What went wrong with a file that is written on the way. It is reported once, and the load goes
-  // on.
+  // What went wrong with a file that is written on the way: the HDR log, the history. It is
+  // reported once, and the load goes on.
   const absl::Status& file_status() const { return file_status_; }
 
  private:
+  // The load or the run.
   PhaseResult RunPhaseOf(Phase phase);
+  // Reads every record that the ledger knows once more, after all writes ended.
   PhaseResult RunCheck();
+  // What all phases share: makes a driver of `next`, runs it to its end, and prints a line a
+  // second.
   PhaseResult Drive(Driver::Next next, DriverOptions options, const PhaseRules& rules,
                     std::vector<Kind> kinds, Chaos& chaos);
+  // Keeps what chaos commands did for the report, and prints it. `at`: since the phase began.
   void NoteEvents(absl::Duration at, const std::vector<std::string>& texts);
   void OpenHdrLog();
   void WriteHdr(const Interval& interval, LoopKind loop, Instant phase_began);

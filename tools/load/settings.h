@@ -26,7 +26,7 @@
 
 namespace arion::load {
 
-// The command line as given. No value: not given.
+// The command line as given; nothing is checked yet. No value: not given.
 struct Flags {
   // "load", "run"; none: both.
   std::vector<std::string> commands;
@@ -39,27 +39,37 @@ struct Flags {
   enum class Verify { kNo, kYes } verify = Verify::kNo;
 };
 
-// What the load is to be, with defaults filled in.
+// What the load is to be, with defaults filled in. All fields are checked and fit each other.
 struct Settings {
+  // "IPv4:port" each.
   std::vector<std::string> meta_servers;
   std::string table;
   Workload workload;
+  // The phases there are: at least one of load and run.
   bool loads = true;
   bool runs = true;
+  // Each read is judged by what was written, and all records are read once more at the end.
   bool verifies = false;
+  // Operations under way at once, at most. Where `pacing` is set, 1000 unless given.
   int64_t threads = 50;
+  // The Clients that the threads' operations are spread over. Not more than threads.
   int64_t clients = 1;
   uint64_t seed = 1;
+  // nullopt: a closed loop, in which each thread begins an operation when its last one ends.
   std::optional<Pacing> pacing;
+  // `pacing` as it was given, for the report.
   std::string rate_text;
+  // Of the run phase. INT64_MAX: only run_time ends it.
   int64_t operations = INT64_MAX;
-  // With the warm-up.
+  // Of the run phase, with the warm-up. Infinite: only the operations end it.
   absl::Duration run_time = absl::InfiniteDuration();
   absl::Duration warm_up;
+  // Of one operation, with all its attempts.
   absl::Duration timeout = absl::Seconds(5);
+  // A phase ends when nothing has succeeded for this long.
   absl::Duration give_up = absl::Seconds(30);
   std::vector<Slo> slos;
-  // Empty: none is written.
+  // Files to write. Empty: none is written. A history file makes the load verify.
   std::string json_file, hdr_file, html_file, history_file;
   std::vector<ChaosCommand> chaos;
 

@@ -22,13 +22,14 @@
 
 namespace arion::shell {
 
+// What the process returns; the banner says what each means.
 enum class ExitCode : int { kOk = 0, kFailed = 1, kUsage = 2, kCannotConnect = 3, kUnhealthy = 4 };
 enum class OutputForm { kText, kJson };
 // kBad: what the answer shows is not healthy. kNotDone: besides, not all was done that was asked
 // for, which is a failure.
 enum class Health { kGood, kBad, kNotDone };
 
-// What a command came to.
+// What a command came to. A command that failed returns a status instead.
 struct Outcome {
   Answer answer;
   Health health = Health::kGood;
@@ -60,26 +61,35 @@ struct Command {
 };
 
 // Run with each line or file; it keeps the table in use, and how answers are shown.
+//
+// Session session(&cluster, OutputForm::kText, confirm); return static_cast<int>(session.Run("use
+// temp; ls"));
 class Session {
  public:
   // Asks a person a yes-no question; where nobody can be asked it answers no.
   using Confirm = std::function<bool(const std::string& question)>;
 
+  // `cluster` outlives it.
   Session(Cluster* cluster, OutputForm form, Confirm confirm);
 
-  // Runs what `text` says until a command fails, or standard output takes no more. Prints answers
-  // to standard output, errors to standard error (JSON: both to standard output).
+  // Runs what `text` says until a command fails, or standard output takes no more. Commands are
+  // separated by ";" or line ends. An unhealthy answer does not end it, but is what it returns.
+  // Prints answers to standard output, errors to standard error (JSON: both to standard output).
   ExitCode Run(std::string_view text);
-  // One line about the cluster, for the beginning.
+  // One line about the cluster, for the beginning. Asks the meta server, and sets what Prompt
+  // shows.
   std::string HealthLine();
+  // "cluster/table> ", with "!" before the ">" where HealthLine found something amiss.
   std::string Prompt() const;
-  // What the last word of `line` may become.
+  // What the last word of `line` may become, sorted. It may ask the cluster.
   std::vector<std::string> Complete(const std::string& line);
 
   bool ended() const { return ended_; }
+  // No command after this one is run.
   void End() { ended_ = true; }
   Cluster& cluster() { return *cluster_; }
   const std::vector<Command>& commands() const { return commands_; }
+  // Asks the person, as `confirm` of the constructor.
   bool IsConfirmed(const std::string& question) { return confirm_(question); }
   // Shows what would be done, before it is asked for. FailedPrecondition: nobody can see it.
   absl::Status ShowPlan(const Answer& plan) const;

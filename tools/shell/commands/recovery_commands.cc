@@ -102,7 +102,8 @@ absl::StatusOr<Outcome> Preview(Session& session, const std::vector<Endpoint>& s
   return outcome;
 }
 
-// The meta servers of before must be gone: of two that lead neither knows what the other one does.
+// The older version's meta servers must be gone. Two meta servers that lead at the same time know
+// nothing of each other's decisions.
 absl::Status CheckSuccession(Session& session, const SavedTables& saved) {
   std::set<Endpoint> all(saved.meta_servers.begin(), saved.meta_servers.end());
   for (const Endpoint server : session.cluster().meta_servers()) {
