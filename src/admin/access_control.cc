@@ -123,7 +123,8 @@ void AccessControl::NoteRefusedServer(std::string_view what, Endpoint peer,
 
 bool AccessControl::Accept(std::string_view name, Endpoint peer, uint64_t tag) {
   if (!IsOfOurCluster(name, peer, tag)) return false;
-  // What was asked without a tag, or is answered so, by whoever does not carry it back.
+  // An answer between servers without a tag comes from an older version. It is taken only from one
+  // that is known as such.
   if (tag == 0 && name.ends_with(kAnswers) &&
       IsBetweenServers(name.substr(0, name.size() - kAnswers.size())) &&
       (older_ == nullptr || !older_->Knows(peer))) {

@@ -122,7 +122,8 @@ class Look {
     }
   }
 
-  // Secondaries that can't follow stand in the way of whom an administrator names.
+  // Whether the secondaries are to be removed, so that the server that an administrator's plan
+  // names may lead: none of them can.
   bool MakesRoom(const Partition& partition, const Intent& intent) const {
     const Node* node = state_.FindNode(intent.node);
     return intent.type == ConfigType::kAssignPrimary && intent.target == intent.node &&
