@@ -33,8 +33,9 @@ class OwnedCounter {
 
 // Counts times by length. 1.6 KiB each. To read, sum as many of them as wanted:
 //
-// LatencyBuckets::Totals totals; for (const LatencyBuckets* one : all) one->AddTo(&totals);
-// Histogram::Snapshot snapshot = totals.AsSnapshot();
+//   LatencyBuckets::Totals totals;
+//   for (const LatencyBuckets* one : all) one->AddTo(&totals);
+//   Histogram::Snapshot snapshot = totals.AsSnapshot();
 class LatencyBuckets {
  public:
   // Below 2^10 ns: one bucket.

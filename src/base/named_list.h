@@ -14,7 +14,7 @@ namespace arion {
 // At most `max` items are named, in the order of `items`. `to_text` makes a string of one item. ""
 // where there are none.
 //
-// NamedList(servers, 2, [](Endpoint server) { return server.ToString(); })
+//   NamedList(servers, 2, [](Endpoint server) { return server.ToString(); })
 template <class Items, class ToText>
 std::string NamedList(const Items& items, size_t max, ToText to_text) {
   std::vector<std::string> names;

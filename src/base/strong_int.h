@@ -19,8 +19,9 @@ namespace arion {
 // A plain number becomes one only by an explicit conversion, and one becomes a number only by
 // value().
 //
-// using Decree = StrongInt<struct DecreeTag>; Decree next = last + 1; int64_t distance = next -
-// last;
+//   using Decree = StrongInt<struct DecreeTag>;
+//   Decree next = last + 1;
+//   int64_t distance = next - last;
 template <class Tag>
 class StrongInt {
  public:

@@ -29,8 +29,8 @@ namespace arion {
 // Makes `threads` cores and spreads the callers' threads over them. A core is a ClusterClient with
 // a thread of its own (client/client_core.h).
 //
-// ClientCore& core = runtime->NearestCore(); core.Run([](ClusterClient& client, TableAdmin& admin)
-// { ... });
+//   ClientCore& core = runtime->NearestCore();
+//   core.Run([](ClusterClient& client, TableAdmin& admin) { ... });
 class ClientRuntime {
  public:
   // Reads "IPv4:port" texts. InvalidArgument: one of them is not an address, or there is none.

@@ -26,7 +26,9 @@
 namespace arion {
 
 // One method for each administrative RPC. A response that reaches `done` has err kOk: every other
-// one has become a status.
+// one has become a status. Requests are sent as they are; the meta server checks them.
+//
+//   admin.DropTable({.app_name = "temp"}, [](absl::StatusOr<DropAppResponse> answer) { ... });
 class TableAdmin {
  public:
   template <class T>

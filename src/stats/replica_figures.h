@@ -59,7 +59,10 @@ enum class ReplicaCount : uint8_t {
 };
 constexpr size_t kReplicaCounts = static_cast<size_t>(ReplicaCount::kOddMessages) + 1;
 
-// One replica's. Counts only rise.
+// One replica's. Counts only rise, as long as it lives: a new engine adds to what earlier ones
+// counted.
+//
+//   figures.Count(ReplicaCount::kCopiedBytes, size);
 class ReplicaFigures {
  public:
   using Counts = std::array<uint64_t, kReplicaCounts>;
@@ -75,7 +78,7 @@ class ReplicaFigures {
   void SetPlace(std::string disk_tag, std::shared_ptr<const LogGauges> log);
   // The engine whose figures count from now on. What earlier engines counted is kept.
   void SetEngine(std::shared_ptr<const EngineMeter> engine);
-  // To be called after each step of the replica.
+  // To be called after each step of the replica: it sees when the role or the watermarks changed.
   void Note(const Watermarks& marks, Instant now);
 
   // What the replica is. The fields are of one moment each, not all of the same.
@@ -94,7 +97,7 @@ class ReplicaFigures {
   Now Read(Instant now) const;
   // By ReplicaCount.
   Counts ReadCounts() const;
-  // The engines' counters, all engines of this replica added up.
+  // The engines' counters, all engines of this replica added up. Never waits for the engine.
   EngineTotals ReadEngineCounts() const;
   // The same with the engine's gauges. It may wait a moment for the engine.
   EngineFigures ReadEngine() const;

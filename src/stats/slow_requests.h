@@ -41,12 +41,13 @@ struct SlowRequest {
   std::optional<StageNanos> stages;
 };
 
-// A ring of the last kKept.
+// A ring of the last kKept. It does not compare itself, so that a fast request costs one load.
 class SlowRequests {
  public:
   static constexpr size_t kKept = 512;
 
-  // Requests that take this long or longer are to be added; callers compare.
+  // Requests that take this long or longer are to be added; callers compare. 0, as at first: all of
+  // them.
   absl::Duration kept_from() const { return absl::Nanoseconds(kept_from_nanos_.load()); }
   // A setting of the server; may change at any time.
   void SetKeptFrom(absl::Duration least) { kept_from_nanos_ = absl::ToInt64Nanoseconds(least); }
