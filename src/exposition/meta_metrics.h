@@ -18,7 +18,8 @@
 
 namespace arion {
 
-// Registers the families in the constructor. For ServerPages::BeforeReading.
+// Registers the families in the constructor and takes them back in the destructor. Refresh is for
+// ServerPages::BeforeReading.
 class MetaMetrics {
  public:
   // Adds, at each reading, what is known outside the meta server's strand. Any thread.

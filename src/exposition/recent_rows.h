@@ -17,7 +17,8 @@
 
 namespace arion {
 
-// Shared by all families, so that one reading asks the book once for each level.
+// Shared by all families, so that one reading asks the book once for each level. Rows are at most a
+// tenth of a second old (exposition/recently.h).
 class RecentRows {
  public:
   using Rows = std::shared_ptr<const std::vector<RequestBook::Row>>;

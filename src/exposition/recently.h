@@ -16,13 +16,19 @@
 
 namespace arion {
 
-// A value that is at most a tenth of a second old.
+// A value that is at most a tenth of a second old. Families that are read one after the other then
+// agree with each other, and the question is asked once.
+//
+//   Recently<Rows> rows(clock, [&book] { return book.Read(level); });
+//   std::shared_ptr<const Rows> now = rows.Read();
 template <class T>
 class Recently {
  public:
   // `ask` is called with a lock held: one call at a time. The clock outlives this.
   Recently(const Clock& clock, std::function<T()> ask) : clock_(clock), ask_(std::move(ask)) {}
 
+  // Never null. Asks where the last value is older than that; meanwhile other readers wait. What
+  // was returned stays valid, and does not change, however long it is held.
   std::shared_ptr<const T> Read() {
     constexpr absl::Duration kMoment = absl::Milliseconds(100);
     const MutexLock lock(mutex_);

@@ -26,6 +26,7 @@ namespace arion {
 // thread.
 class ReplicaSampler {
  public:
+  // What one replica's engine, clients and figures came to since it was opened.
   struct Row {
     std::string table;
     PartitionId pid;
@@ -48,9 +49,11 @@ class ReplicaSampler {
   ReplicaSampler(const RequestBook& book, const Clock& clock);
   ~ReplicaSampler();
 
-  // Never null.
+  // Never null. At most about five seconds old, and empty before the first one is taken.
   SamplePtr Latest() const;
-  // The latest sample that is at least ten seconds old; before there is one, the oldest.
+  // The sample that was taken ten seconds before the latest one, give or take a timer's delay;
+  // before there is one, the oldest. Never null. It is the latest one itself where there is only
+  // one.
   SamplePtr TenSecondsAgo() const;
   // What is cheap to ask, as it is now. The engines' figures are those of the latest sample; only
   // replicas opened since are asked.
