@@ -17,21 +17,25 @@
 
 namespace arion {
 
-// One bound socket. What is no beacon, or is broken, is dropped without an answer.
+// One bound socket. What is no beacon, or is broken or over 1,000 bytes, is dropped without an
+// answer. So is an answer that would be larger. A sender must expect a beacon or its answer to be
+// lost.
 class BeaconSocket : public std::enable_shared_from_this<BeaconSocket> {
  public:
   BeaconSocket(std::shared_ptr<ConnectionHost> host, asio::io_context& context,
                asio::ip::udp::socket socket)
       : host_(host), context_(context), socket_(std::move(socket)) {}
 
-  // Takes datagrams from now on, one after the other.
+  // Takes datagrams from now on, one after the other, until Stop.
   void Receive();
-  // Closes the socket.
+  // Closes the socket. Beacons that were taken are no longer answered.
   void Stop();
 
  private:
+  // Checks one datagram, asks the gate, and gives the beacon to the host's handler.
   void Handle(std::string_view datagram);
 
+  // Sends once, to the request's `from`; errors of the socket are ignored.
   void Answer(const Frame& request, ErrorCode error, const std::string& body);
 
   const std::weak_ptr<ConnectionHost> host_;

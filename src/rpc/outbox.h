@@ -16,7 +16,7 @@
 
 namespace arion {
 
-// Append at its end; Take when the connection can write.
+// Append at its end; Take when the connection can write. It has no bound of its own.
 class Outbox {
  public:
   // Bytes, or a piece of a file: one or the other.
@@ -26,7 +26,7 @@ class Outbox {
     size_t size() const { return held ? held->size() : bytes.size(); }
   };
 
-  // One message.
+  // One message: its header, and its body unless that is empty.
   void Append(std::string header, std::string body) {
     Append(std::move(header));
     if (!body.empty()) Append(std::move(body));
