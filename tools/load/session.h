@@ -26,8 +26,9 @@ namespace arion::load {
 
 // One run of the tool. Open, then Run once.
 //
-// Session session(settings, print, stop); if (absl::Status status = session.Open(); !status.ok())
-// return Fail(status); Report report = session.Run();
+//   Session session(settings, print, stop);
+//   if (absl::Status status = session.Open(); !status.ok()) return Fail(status);
+//   Report report = session.Run();
 class Session {
  public:
   using Print = std::function<void(std::string_view)>;

@@ -18,16 +18,20 @@
 
 namespace arion::shell {
 
-// A value: text, number, or a list of texts.
+// A value: text, number, or a list of texts. An empty text or list is printed as "-"; fractions
+// have two digits after the point, and up to three in JSON.
 using Cell = std::variant<std::string, int64_t, std::vector<std::string>, double>;
 
-// One command's answer.
+// One command's answer: made step by step, then printed by the session.
 class Answer {
  public:
+  // A name and its value, on a line of its own.
   struct Field {
     std::string name;
     Cell value;
   };
+  // A table. Each row has as many cells as there are columns. Columns of numbers are aligned to the
+  // right.
   struct List {
     std::string name;
     // In snake_case; headers are these in capitals.
@@ -35,6 +39,7 @@ class Answer {
     std::vector<std::vector<Cell>> rows;
   };
 
+  // Names are not checked: two of the same name are both printed.
   Answer& Add(std::string name, Cell value) {
     fields_.push_back({std::move(name), std::move(value)});
     return *this;
@@ -52,6 +57,7 @@ class Answer {
   // Each text in fields and lists becomes what `change` makes of it.
   void Change(const std::function<std::string(const std::string& text)>& change);
 
+  // Lines, each with a line end. Columns are as wide as their widest cell.
   std::string ToText() const;
   // One line, with a line end.
   std::string ToJson() const;

@@ -1,8 +1,9 @@
 // What stands after a command's name: options, and the words in between.
 //
 // Shapes    The older shell's long name of an option means the short one (older_names.h).
-// Errors    InvalidArgument: an unknown option, one without its value, too many words. An empty
-//           value counts as none: a script whose variable is not set would mean all.
+// Errors    InvalidArgument: an unknown option, or one without its value. An empty value counts as
+//           none: a script whose variable is not set would mean all. How many words there may be is
+//           the command's to check.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -20,10 +21,15 @@
 namespace arion::shell {
 
 // The words after one command's name, taken apart.
+//
+//   ASSIGN_OR_RETURN(auto parsed, Arguments::Parse(words, {"-g"}, {"-y"}));
+//   ASSIGN_OR_RETURN(PartitionId pid, parsed.Partition("-g"));
+//   if (!parsed.Has("-y")) ...
 class Arguments {
  public:
   // `valued` options take a value ("-g"), `flags` take none ("-y"). Options of `may_be_empty` also
-  // take an empty value.
+  // take an empty value. Of an option that is given twice the last value counts. "-" and what
+  // begins like "-5" are words.
   static absl::StatusOr<Arguments> Parse(const Words& words, const std::set<std::string>& valued,
                                          const std::set<std::string>& flags,
                                          const std::set<std::string>& may_be_empty = {});
@@ -38,7 +44,7 @@ class Arguments {
     const auto it = values_.find(option);
     return it == values_.end() ? std::string() : it->second;
   }
-  // "1.0"
+  // Table id and index, as in "1.0". InvalidArgument also where it was not given.
   absl::StatusOr<PartitionId> Partition(const std::string& option) const;
   // "10.0.0.1:34801"; an invalid endpoint: not given.
   absl::StatusOr<Endpoint> Node(const std::string& option) const;

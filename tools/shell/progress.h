@@ -14,16 +14,20 @@
 
 namespace arion::shell {
 
-// "12/40 partitions, 3.1/s, 9 s left"
+// "12/40 partitions, 3.1/s, 9 s left". `elapsed`: since 0 were done. Rate and time left are told
+// only between the first and the last.
 std::string ProgressText(int64_t done, int64_t all, const std::string& what,
                          absl::Duration elapsed);
 
-// While it lives, Ctrl-C is noted and does not end the process.
+// While it lives, Ctrl-C is noted and does not end the process. They share the note: making a
+// second one forgets it.
 class Interrupts {
  public:
-  // Ctrl-C is noted from now on.
+  // Ctrl-C is noted from now on; what was noted before is forgotten.
   Interrupts();
+  // Ctrl-C does what it did before.
   ~Interrupts();
+  // Whether Ctrl-C came since the last Interrupts was made.
   static bool IsInterrupted();
   // Sleeps for that time, or until Ctrl-C.
   static void Sleep(absl::Duration time);
@@ -33,12 +37,18 @@ class Interrupts {
 };
 
 // Show when something was done; the destructor ends the line.
+//
+//   Progress progress(tables.size(), "tables");
+//   for (size_t i = 0; i < tables.size() && !progress.IsDetached(); ++i) progress.Show(i);
 class Progress {
  public:
+  // `all`: how many there are. `what`: their name, in the plural.
   Progress(int64_t all, std::string what);
   ~Progress();
 
+  // `done` of them are done. Writes at once on a terminal, else at most every five seconds.
   void Show(int64_t done);
+  // Whether Ctrl-C came: stop waiting, and leave what was begun to the servers.
   bool IsDetached() const { return Interrupts::IsInterrupted(); }
 
  private:

@@ -26,13 +26,15 @@ struct ServerLook {
   std::vector<MetricSample> samples;
 };
 
-// What happened between two readings.
+// What happened between two readings. `name` is a family of /metrics (src/metrics). A label limits
+// a sum to the samples that have it with that value.
 class ServerLoad {
  public:
   ServerLoad(ServerLook before, ServerLook now)
       : before_(std::move(before)), now_(std::move(now)) {}
 
-  // Sums, over all values of the other labels.
+  // Sums, over all values of the other labels. Now: of a gauge, as the later reading says it.
+  // PerSecond: by how much a counter rose; 0 where it fell, because the server was restarted.
   double Now(std::string_view name, std::string_view label = {}, std::string_view value = {}) const;
   double PerSecond(std::string_view name, std::string_view label = {},
                    std::string_view value = {}) const;
@@ -45,10 +47,12 @@ class ServerLoad {
   ServerLook before_, now_;
 };
 
-// One for each server, in their order. All are looked at before the pause and after it.
+// One for each server, in their order. All are looked at before the pause and after it. It takes
+// `pause` and the readings' time. A server that can't be read has its error and does not fail the
+// others.
 std::vector<absl::StatusOr<ServerLoad>> LookAt(const std::vector<Endpoint>& servers,
                                                absl::Duration pause);
-// -i: milliseconds between two looks; 1000 by default.
+// -i: milliseconds between two looks, 10 to 60000; 1000 by default.
 absl::StatusOr<absl::Duration> PauseOf(const Arguments& arguments);
 
 // A column of a list, and its cells.

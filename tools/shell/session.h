@@ -62,8 +62,8 @@ struct Command {
 
 // Run with each line or file; it keeps the table in use, and how answers are shown.
 //
-// Session session(&cluster, OutputForm::kText, confirm); return static_cast<int>(session.Run("use
-// temp; ls"));
+//   Session session(&cluster, OutputForm::kText, confirm);
+//   return static_cast<int>(session.Run("use temp; ls"));
 class Session {
  public:
   // Asks a person a yes-no question; where nobody can be asked it answers no.
