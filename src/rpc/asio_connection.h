@@ -59,7 +59,8 @@ class ConnectionHost {
 Checksums ChecksumsFor(std::string_view rpc_name);
 
 // Construct; StartAccepted or StartConnect on the loop; then Tick now and then, until Close. That
-// comes from the host, the peer, an error or a limit (asio_transport/W2).
+// comes from the host, the peer, an error or a limit (asio_transport/W2). Reading, and what comes
+// of it, happens on the loop alone. Any thread queues; one loop's thread at a time writes.
 class AsioConnection : public ByteStream, public std::enable_shared_from_this<AsioConnection> {
  public:
   // An accepted connection.
@@ -83,14 +84,17 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
         outgoing_(true),
         peer_is_server_(true) {}
 
+  // The number of its loop, among the transport's.
   int loop() const { return loop_; }
+  // Of an accepted connection invalid until StartAccepted.
   Endpoint peer() const override { return peer_; }
   Lane lane() const { return lane_; }
   bool outgoing() const { return outgoing_; }
 
   // Any thread.
   bool closed() const { return closed_.load(); }
-  // Queues one message. Dropped where the connection is closed.
+  // Queues one message. Dropped where the connection is closed. A connection that is too far behind
+  // is closed instead; with SendCall only at the next Tick.
   void Send(std::string header, ReplyBody body);
   // As Send, for a message that is to be answered. `call` fails when it is not answered in time or
   // the connection closes. False: it is closed already, and nothing was queued.
@@ -107,7 +111,8 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   // Beyond so many times a limit connections are closed even if their peers read.
   static constexpr size_t kHardFactor = 4;
 
-  // On the loop's thread, as all that follows.
+  // On the loop's thread, as all that follows. One of the two is called, once. When the peer is
+  // reached, or can't be, StartConnect tells the host.
   void StartAccepted();
   void StartConnect();
   // Called every 20 ms where calls may be due, else twice a second: ends calls that are due, and
@@ -141,30 +146,49 @@ class AsioConnection : public ByteStream, public std::enable_shared_from_this<As
   static constexpr size_t kUsualAtFirst = 256 << 10;
 
   size_t Factor() const { return peer_is_server_.load() ? kServerFactor : 1; }
+  // Whether no more requests may be taken: what is queued, owed or unanswered is beyond a limit.
   bool Overloaded() const;
+  // Whether it is to be closed, since the peer leaves `queued` bytes waiting.
   bool IsTooFarBehind(size_t queued, Instant now) const;
+  // Keeps the sum of all connections, when the bytes queued here change.
   void CountBacklog(size_t before, size_t after);
+  // With mutex_. Whether the caller is to schedule a flush.
   bool QueueLocked(std::string header, ReplyBody body) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The connection is there: sets its options, begins to read, and writes what was queued before.
   void Established();
+  // Waits for the next bytes, unless it does already.
   void Read();
   void OnRead(const std::error_code& error, size_t n);
+  // Handles what has arrived, then reads on unless something holds it up.
   void Process();
+  // Whole frames, as many as a turn allows.
   void HandleFrames();
+  // Of the frame that is not whole yet, `bytes` have come.
   void CountHalfFrame(size_t bytes);
   void HandleRequest(Frame frame);
   void Reply(const Frame& request, ErrorCode error, ReplyBody body);
+  // Keeps what an answer usually takes; what is owed is judged by it.
   void CountUsual(size_t answer_bytes);
+  // A request of `bytes` is no longer unanswered. Any thread.
   void Answered(size_t bytes);
+  // Goes on with frames that waited in the parser.
   void Resume();
+  // Flush at the end of the calling loop's turn, so that one write takes all that the turn queued.
   void ScheduleFlush();
+  // Writes what it can, on any loop's thread.
   void Flush();
+  // kMoreLater: not all of it yet; a later flush goes on, unless the connection is closed.
   enum class Written { kAll, kMoreLater, kFailed };
   Written WriteOut(std::error_code* error);
+  // One system call. Returns how many bytes the socket took.
   size_t WriteSome(std::error_code* error) ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   void WaitToWrite();
+  // On the loop: what waited for the queue to be empty.
   void OnAllWritten();
   bool OnOwnLoop() const { return host_->current_context() == &context_; }
+  // The first bytes are another protocol's: the host's session takes them from now on.
   void BeginSession();
+  // Sends this and nothing more, then ends our side.
   void SayFarewell(std::string last_words);
 
   const std::shared_ptr<ConnectionHost> host_;
