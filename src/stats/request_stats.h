@@ -81,7 +81,10 @@ constexpr uint64_t kCapacityUnitBytes = 4096;
 // By WriteStage.
 using StageNanos = std::array<int64_t, kWriteStages>;
 
-// One replica's. Memory for a kind of request is taken when the first one comes.
+// One replica's. Memory for a kind of request is taken when the first one comes. Counts only rise.
+// The book shares it while the replica is open.
+//
+//   stats->Answered(RequestKind::kGet, ErrorCode::kOk, nanos, asked.size(), answer.size());
 class RequestStats {
  public:
   // Of one kind of request.
@@ -103,7 +106,7 @@ class RequestStats {
   RequestStats& operator=(const RequestStats&) = delete;
   ~RequestStats();
 
-  // A request was answered with `error`, `nanos` after it came.
+  // A request was answered with `error`, `nanos` after it came. Bytes are those of the bodies.
   void Answered(RequestKind kind, ErrorCode error, int64_t nanos, uint64_t asked_bytes,
                 uint64_t answered_bytes);
   // A write was answered, and its stages are known.
@@ -116,7 +119,7 @@ class RequestStats {
   ReplicaFigures& figures() { return figures_; }
   const ReplicaFigures& figures() const { return figures_; }
 
-  // Adds what was counted so far.
+  // Adds what was counted so far. What is counted meanwhile may be in some of the sums already.
   void AddTo(ByKind* by_kind) const;
   void AddTo(ByStage* by_stage) const;
   // What AddTo would add, but for latencies and errors; for those who ask often.
@@ -149,7 +152,13 @@ class RequestStats {
   ReplicaFigures figures_;
 };
 
-// What a server counts, by partition, by table and in all.
+// What a server counts, by partition, by table and in all. A replica's counts outlive it in its
+// table's sums, and a table's in the server's, so that no sum falls.
+//
+//   auto stats = book.Open(pid, "temp");
+//   ...
+//   book.Close(pid, stats);
+//   for (const RequestBook::Row& row : book.Read(RequestBook::Level::kTable)) ...
 class RequestBook {
  public:
   // How long a table without replicas is kept.
@@ -175,7 +184,8 @@ class RequestBook {
     PartitionId pid;
   };
 
-  // What a new replica of that partition counts with from now on.
+  // What a new replica of that partition counts with from now on. Takes the place of an earlier
+  // one.
   std::shared_ptr<RequestStats> Open(PartitionId pid, const std::string& table);
   // The table has another name from now on.
   void Rename(int32_t app_id, const std::string& table);
@@ -184,7 +194,9 @@ class RequestBook {
   // Forgets the tables whose time has come. To be called now and then.
   void ForgetGone(Instant now);
 
-  // Ordered by table name, then partition. Tables of one name are one row.
+  // Ordered by table name, then partition. Tables of one name are one row. kPartition: only
+  // replicas that are open. It does not hold the lock while it adds up, for replicas' strands take
+  // it too.
   std::vector<Row> Read(Level level) const;
   // One open replica.
   struct Member {
@@ -200,7 +212,7 @@ class RequestBook {
     PartitionId pid;
     HotKeys::Hot hot;
   };
-  // The hottest of each replica, hottest first.
+  // The hottest of each replica, up to ten, hottest first.
   std::vector<HotKey> ReadHotKeys(Instant now) const;
 
  private:
