@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "arion/table.h"
 
-#include <absl/synchronization/notification.h>
-
 #include <algorithm>
 #include <optional>
 #include <type_traits>
 
+#include "base/mutex.h"
 #include "env/loop_thread.h"
 
 namespace arion {
@@ -14,6 +13,28 @@ inline namespace client_v1 {
 namespace {
 
 absl::Status InCallback() { return absl::FailedPreconditionError("a callback must not wait"); }
+
+// What another thread puts and this one waits for. It may go as soon as it was taken.
+template <class T>
+class Answer {
+ public:
+  void Put(T value) {
+    const MutexLock lock(mutex_);
+    value_.emplace(std::move(value));
+    arrived_.NotifyOne();
+  }
+  T Take() {
+    const MutexLock lock(mutex_);
+    arrived_.Wait(mutex_,
+                  [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return value_.has_value(); });
+    return *std::move(value_);
+  }
+
+ private:
+  Mutex mutex_;
+  ConditionVariable arrived_;
+  std::optional<T> value_ ABSL_GUARDED_BY(mutex_);
+};
 
 // Starts an operation and waits for its callback. `count`: how many outcomes it has, if it has
 // several.
@@ -27,14 +48,9 @@ T Await(Start start, size_t count = 0) {
       return T(count, InCallback());
     }
   }
-  std::optional<T> answer;
-  absl::Notification answered;
-  start([&](T value) {
-    answer.emplace(std::move(value));
-    answered.Notify();
-  });
-  answered.WaitForNotification();
-  return *std::move(answer);
+  Answer<T> answer;
+  start([&answer](T value) { answer.Put(std::move(value)); });
+  return answer.Take();
 }
 
 }  // namespace

@@ -5,14 +5,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <absl/base/thread_annotations.h>
-#include <absl/synchronization/mutex.h>
 #include <absl/time/time.h>
 
 #include <map>
 #include <thread>
 #include <utility>
 
+#include "base/mutex.h"
 #include "env/strand.h"
 
 namespace arion {
@@ -36,8 +35,8 @@ class BlockingStrand : public Strand {
   using Key = std::pair<absl::Time, TimerId>;  // when it is due
   void Work();
 
-  absl::Mutex mutex_;
-  absl::CondVar changed_;
+  Mutex mutex_;
+  ConditionVariable changed_;
   std::map<Key, Task> queue_ ABSL_GUARDED_BY(mutex_);
   std::map<TimerId, absl::Time> due_ ABSL_GUARDED_BY(mutex_);
   TimerId last_ ABSL_GUARDED_BY(mutex_) = kNoTimer;
