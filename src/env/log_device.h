@@ -127,7 +127,8 @@ class ZerosTaken {
   ZerosTaken() = default;
   explicit ZerosTaken(std::shared_ptr<ZerosAhead> from) : from_(std::move(from)) {}
   ZerosTaken(ZerosTaken&& other) noexcept
-      : from_(other.from_), bytes_(std::exchange(other.bytes_, 0)) {}
+      : from_(other.from_),  // NOLINT: `other` can take again
+        bytes_(std::exchange(other.bytes_, 0)) {}
   ZerosTaken& operator=(ZerosTaken&& other) noexcept {
     ShrinkTo(0);
     from_ = other.from_;
