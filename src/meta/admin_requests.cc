@@ -52,19 +52,14 @@ void MetaServer::State::OnControlMeta(InboundRequest& request) {
   if (level == FunctionLevel::kInvalid) return Answer(request, response);  // only asks
   const bool is_level = FunctionLevelName(level) != FunctionLevelName(FunctionLevel::kInvalid);
   if (!is_level) response.err = ErrorCode::kInvalidParameters;
-  if (is_level && store_failed_) response.err = ErrorCode::kFileOperationFailed;
+  if (is_level && store_.is_failed()) response.err = ErrorCode::kFileOperationFailed;
   if (response.err != ErrorCode::kOk) return Answer(request, response);
-  store_.Commit({ClusterState::ChangeOf(level)}, StoreNeed::kToServe, strand_,
-                [weak = weak_from_this(), level,
-                 request = std::move(request)](const absl::Status& stored) mutable {
-                  auto self = weak.lock();
-                  if (!self) return;
-                  ControlMetaResponse response{.old_level = self->state_.SetLevel()};
-                  if (self->NoteStored(stored, StoreNeed::kToServe))
-                    self->InstallLevel(level, request.header.from);
-                  else
-                    response.err = ErrorOf(stored);
-                  self->Answer(request, response);
+  store_.Commit({ClusterState::ChangeOf(level)}, StoreNeed::kToServe,
+                [this, level, request = std::move(request)](const absl::Status& stored) mutable {
+                  ControlMetaResponse response{.old_level = state_.SetLevel()};
+                  response.err = StoreGuard::ErrorOf(stored);
+                  if (stored.ok()) InstallLevel(level, request.header.from);
+                  Answer(request, response);
                 });
 }
 

@@ -13,8 +13,6 @@
 namespace arion {
 namespace {
 
-constexpr absl::Duration kStoreRetryDelay = absl::Seconds(3);
-
 std::string Describe(const PartitionConfiguration& config) {
   std::string text = absl::StrCat("[", config.pid.ToString(), " ", config.ballot.value(),
                                   "] primary ", config.primary.ToString(), " secondaries");
@@ -37,7 +35,7 @@ void MetaServer::State::OnUpdate(InboundRequest& request) {
   }
   switch (judgement.verdict) {
     case UpdateVerdict::kApply:
-      if (store_failed_) {
+      if (store_.is_failed()) {
         response.err = ErrorCode::kFileOperationFailed;
         judgement.reason = "the state can't be stored";
         break;
@@ -116,18 +114,15 @@ void MetaServer::State::StoreConfiguration(Partition& partition, PartitionConfig
   if (cause == ConfigType::kAssignPrimary && partition.committed.decree > Decree(0))
     batch.push_back(
         ClusterState::ChangeOfCommitted(*state_.FindTable(next.pid.app_id), next.pid.index));
-  store_.Commit(std::move(batch), StoreNeed::kToServe, strand_,
-                [weak = weak_from_this(), next = std::move(next), cause, node, incarnation,
+  store_.Commit(std::move(batch), StoreNeed::kToServe,
+                [this, next = std::move(next), cause, node, incarnation,
                  request = std::move(request)](const absl::Status& stored) mutable {
-                  auto self = weak.lock();
-                  if (!self) return;
                   PartitionId pid = next.pid;
-                  if (!self->NoteStored(stored, StoreNeed::kToServe))
-                    return self->GiveUpStoring(pid, std::move(request));
-                  self->InstallStored(std::move(next), cause, node, incarnation);
+                  if (!stored.ok()) return GiveUpStoring(pid, std::move(request));
+                  InstallStored(std::move(next), cause, node, incarnation);
                   if (!request) return;
-                  self->Answer(*request, ConfigurationUpdateResponse{
-                                             .config = self->state_.FindPartition(pid)->config});
+                  Answer(*request,
+                         ConfigurationUpdateResponse{.config = state_.FindPartition(pid)->config});
                 });
 }
 
@@ -154,13 +149,13 @@ void MetaServer::State::InstallStored(PartitionConfiguration next, ConfigType ca
 // What could not be written is as if the change had not been tried; after a failed sync it stays
 // pending.
 void MetaServer::State::GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request) {
-  if (store_failed_) return;
+  if (store_.is_failed()) return;
   Partition& partition = *state_.FindPartition(pid);
   partition.pending.reset();
   if (request)
     Answer(*request, ConfigurationUpdateResponse{.err = ErrorCode::kFileOperationFailed,
                                                  .config = partition.config});
-  store_retry_at_ = Now() + kStoreRetryDelay;
+  store_.RetryLater();
   ContinueChange(pid.app_id);
   JudgeHeldUpdates(pid);
   SchedulePlan();

@@ -64,9 +64,9 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                          MetaServerOptions options)
     : env_(env),
       transport_(transport),
-      store_(store),
       options_(std::move(options)),
       strand_(env.NewStrand("meta")),
+      store_(store, env.clock(), strand_, owner_life_, [this] { SchedulePlan(); }),
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
@@ -75,6 +75,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
 
 absl::Status MetaServer::State::Start() {
+  owner_life_.Begin(weak_from_this());
   // Until the state is loaded, requests are told so.
   transport_.SetHandler(
       [weak = weak_from_this(), other = options_.other_requests](InboundRequest request) {
@@ -119,6 +120,7 @@ void MetaServer::State::Reconfigure(const MetaServerOptions& options) {
 void MetaServer::State::Stop(std::function<void()> done) {
   strand_->Post([self = shared_from_this(), done = std::move(done)] {
     self->phase_ = Phase::kStopped;
+    self->store_.Stop();
     self->strand_->Cancel(self->timer_);
     if (done) done();
   });
@@ -133,16 +135,16 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
     ForgetWhatWentBack(self->state_, self->Now());
     ClusterOverview overview =
         OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count);
-    overview.store = self->room_;
+    overview.store = self->store_.room();
     if (auto foreign = self->ForeignServers()) overview.warnings.push_back(*std::move(foreign));
-    if (auto warning = StoreWarning(self->room_, self->store_failure_))
+    if (auto warning = StoreWarning(self->store_.room(), self->store_.failure()))
       overview.warnings.push_back(*std::move(warning));
     done(std::move(overview));
   });
 }
 
 void MetaServer::State::Begin(ClusterState loaded) {
-  LookAtStore();
+  store_.Look();
   state_ = std::move(loaded);
   began_at_ = Now();
   leases_end_ = Now() + options_.grace;
@@ -371,8 +373,8 @@ void MetaServer::State::RunPlan() {
   Instant wake =
       std::min({detector_.NextDeadline(), plan.next_look, now + options_.guardian_interval});
   if (!state_.awaited.empty()) wake = std::min(wake, began_at_ + options_.grace);
-  const bool can_store = CanStore(now);
-  if (!can_store && !store_failed_) wake = std::min(wake, store_retry_at_);
+  const bool can_store = store_.CanStore(now);
+  if (!can_store && !store_.is_failed()) wake = std::min(wake, store_.retry_at());
   for (GuardianPlan::Step& step : plan.steps) {
     Partition& partition = *state_.FindPartition(step.pid);
     if (!SameIntent(partition.intent, step.intent)) partition.intent = step.intent;
@@ -393,7 +395,7 @@ void MetaServer::State::RunPlan() {
       wake = std::min(wake, SendWhenDue(partition, now));
     }
   }
-  if (can_store && !room_.is_short) {
+  if (can_store && !store_.room().is_short) {
     BalanceWhenDue(now);
     StoreWhatWasToldWhenDue(now);
   }

@@ -23,6 +23,8 @@
 #include "messages/admin_messages.h"
 #include "meta/cluster_recovery.h"
 #include "meta/meta_server.h"
+#include "meta/owner_life.h"
+#include "meta/store_guard.h"
 #include "meta_judgement/partition_guardian.h"
 #include "meta_state/cluster_clock.h"
 #include "meta_state/cluster_state.h"
@@ -141,19 +143,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void InstallStored(PartitionConfiguration next, ConfigType cause, Endpoint node,
                      int64_t incarnation);
   void GiveUpStoring(PartitionId pid, std::optional<InboundRequest> request);
-  // False, and store_failed_: nothing may be assumed durable any more. What is in memory was
-  // durable: it is served on, but not changed. False without: it could not be written, nothing
-  // changed.
-  bool NoteStored(const absl::Status& stored, StoreNeed need);
-  void LookAtStore();
-  void NoteRoom(const StoreRoom& room);
-  // kOk: changes of tables can be stored, as far as is known.
-  ErrorCode WhyNoTableChange() const;
-  bool CanChangeTables() const { return WhyNoTableChange() == ErrorCode::kOk; }
-  static ErrorCode ErrorOf(const absl::Status& stored);
+  bool CanChangeTables() const { return store_.WhyNoTableChange() == ErrorCode::kOk; }
   void StoreWhatWasToldWhenDue(Instant now);
-  // As far as is known.
-  bool CanStore(Instant now) const;
 
   // ---- changes of tables (table_requests.cc) ----
   void OnCreate(InboundRequest& request);
@@ -211,9 +202,10 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
 
   Environment& env_;
   Transport& transport_;
-  MetaStore& store_;
   MetaServerOptions options_;  // const but for Reconfigure
   const StrandPtr strand_;
+  OwnerLife owner_life_;
+  StoreGuard store_;
 
   MetaServerStats stats_;
   Phase phase_ = Phase::kStarting;
@@ -235,10 +227,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Instant began_at_{0};
   Instant leases_end_{0};                 // those that this meta server, or a former one, granted
   std::map<Endpoint, Vetting> vettings_;  // of older versions' servers that sent beacons
-  bool store_failed_ = false;
-  absl::Status store_failure_;  // of the last change that is kToServe
-  StoreRoom room_;
-  Instant store_retry_at_{0};  // the state could not be written: the guardian waits
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();

@@ -61,7 +61,7 @@ void MetaServer::State::OnStartRecovery(InboundRequest& request) {
                                ErrorCode::kServiceAlreadyRunning,
                                "this meta server has tables and serves them; there is nothing to "
                                "recover from replica servers"});
-  if (store_failed_)
+  if (store_.is_failed())
     return Answer(request, StartRecoveryResponse{ErrorCode::kFileOperationFailed,
                                                  "the state can't be stored"});
   const std::set<Endpoint> nodes(start->recovery_nodes.begin(), start->recovery_nodes.end());
@@ -164,16 +164,15 @@ void MetaServer::State::StoreRecovered() {
       batch.push_back(state_.ChangeOf(partition.config));
   }
   if (batch.empty()) return FinishRecovery(response);
-  store_.Commit(std::move(batch), StoreNeed::kToServe, strand_,
-                [weak = weak_from_this(), recovered = std::move(recovered),
+  store_.Commit(std::move(batch), StoreNeed::kToServe,
+                [this, recovered = std::move(recovered),
                  response = std::move(response)](const absl::Status& stored) mutable {
-                  auto self = weak.lock();
-                  if (!self || self->phase_ == Phase::kStopped) return;
-                  if (self->NoteStored(stored, StoreNeed::kToServe))
-                    self->InstallRecovered(std::move(recovered));
+                  if (phase_ == Phase::kStopped) return;
+                  if (stored.ok())
+                    InstallRecovered(std::move(recovered));
                   else
-                    response = {ErrorOf(stored), "the state can't be stored"};
-                  self->FinishRecovery(response);
+                    response = {StoreGuard::ErrorOf(stored), "the state can't be stored"};
+                  FinishRecovery(response);
                 });
 }
 

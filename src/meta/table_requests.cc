@@ -20,7 +20,7 @@ void MetaServer::State::OnCreate(InboundRequest& request) {
   if (!create) return;
   CreateJudgement judgement =
       JudgeCreate(state_, Level(), Limits(), reserved_names_, *create, UnixSeconds());
-  if (judgement.table && !CanChangeTables()) judgement = {WhyNoTableChange()};
+  if (judgement.table && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   if (!judgement.table) {
     return Answer(request, CreateAppResponse{judgement.error, judgement.app_id});
   }
@@ -31,23 +31,21 @@ void MetaServer::State::OnCreate(InboundRequest& request) {
   }
   reserved_names_.insert(table.info.app_name);
   state_.last_reserved_app_id = table.info.app_id;
-  store_.Commit(std::move(batch), StoreNeed::kWhileRoom, strand_,
-                [weak = weak_from_this(), table = std::move(table),
+  store_.Commit(std::move(batch), StoreNeed::kWhileRoom,
+                [this, table = std::move(table),
                  request = std::move(request)](const absl::Status& stored) mutable {
-                  auto self = weak.lock();
-                  if (!self) return;
                   CreateAppResponse response{.appid = table.info.app_id};
-                  self->reserved_names_.erase(table.info.app_name);
-                  if (self->NoteStored(stored, StoreNeed::kWhileRoom)) {
+                  reserved_names_.erase(table.info.app_name);
+                  if (stored.ok()) {
                     LOG(INFO) << "meta: created table " << table.info.app_name << ", id "
                               << table.info.app_id << ", " << table.info.partition_count
                               << " partitions x " << table.info.max_replica_count;
-                    self->state_.tables[table.info.app_id] = std::move(table);
-                    self->SchedulePlan();
+                    state_.tables[table.info.app_id] = std::move(table);
+                    SchedulePlan();
                   } else {
-                    response = {ErrorOf(stored)};
+                    response = {StoreGuard::ErrorOf(stored)};
                   }
-                  self->Answer(request, response);
+                  Answer(request, response);
                 });
 }
 
@@ -55,7 +53,7 @@ void MetaServer::State::OnDrop(InboundRequest& request) {
   auto drop = Decode<DropAppRequest>(request);
   if (!drop || Defers(state_.FindTableByName(drop->app_name), request)) return;
   DropJudgement judgement = JudgeDrop(state_, Limits(), reserved_names_, *drop, UnixSeconds());
-  if (judgement.dropped && !CanChangeTables()) judgement = {WhyNoTableChange()};
+  if (judgement.dropped && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   if (!judgement.dropped) return Answer(request, DropAppResponse{judgement.error});
   AppInfo& info = state_.FindTable(judgement.dropped->app_id)->info;
   AppInfo former = info;
@@ -76,7 +74,7 @@ void MetaServer::State::Recall(InboundRequest& request, Instant until) {
   auto recall = Decode<RecallAppRequest>(request);
   if (!recall || Defers(state_.FindTable(recall->app_id), request)) return;
   TableJudgement judgement = JudgeRecall(state_, reserved_names_, *recall, UnixSeconds());
-  if (judgement.next && !CanChangeTables()) judgement = {WhyNoTableChange()};
+  if (judgement.next && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   if (!judgement.next) return Answer(request, RecallAppResponse{judgement.error});
   const int32_t app_id = recall->app_id;
   // A primary of before may answer from its lease until it hears of the drop, or is dead.
@@ -108,7 +106,7 @@ void MetaServer::State::OnRename(InboundRequest& request) {
   auto rename = Decode<RenameAppRequest>(request);
   if (!rename || Defers(state_.FindTableByName(rename->old_app_name), request)) return;
   TableJudgement judgement = JudgeRename(state_, reserved_names_, *rename);
-  if (judgement.next && !CanChangeTables()) judgement = {WhyNoTableChange()};
+  if (judgement.next && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   if (!judgement.next) {
     return Answer(request, RenameAppResponse{judgement.error, std::move(judgement.hint)});
   }
@@ -128,7 +126,7 @@ void MetaServer::State::OnUpdateAppEnv(InboundRequest& request) {
   if (Defers(table, request)) return;
   EnvironmentJudgement judgement = JudgeEnvironments(table, *update);
   if (judgement.next && !CanChangeTables())
-    judgement = {.response = {WhyNoTableChange(), "the state can't be stored"}};
+    judgement = {.response = {store_.WhyNoTableChange(), "the state can't be stored"}};
   if (!judgement.next) return Answer(request, judgement.response);
   BeginChange({.next = *std::move(judgement.next),
                .done = [this, response = std::move(judgement.response),
@@ -144,7 +142,7 @@ void MetaServer::State::OnSetMaxReplicaCount(InboundRequest& request) {
   const Table* table = state_.FindTableByName(set->app_name);
   if (Defers(table, request)) return;
   TableJudgement judgement = JudgeReplicaCount(state_, Level(), Limits(), *set);
-  if (judgement.next && !CanChangeTables()) judgement = {WhyNoTableChange()};
+  if (judgement.next && !CanChangeTables()) judgement = {store_.WhyNoTableChange()};
   const int32_t before =
       table != nullptr && judgement.error == ErrorCode::kOk ? table->info.max_replica_count : 0;
   if (!judgement.next) {
@@ -165,7 +163,7 @@ void MetaServer::State::OnStartManualCompact(InboundRequest& request) {
   if (Defers(table, request)) return;
   EnvironmentJudgement judgement = JudgeStartCompaction(table, *start, UnixSeconds());
   if (judgement.next && !CanChangeTables())
-    judgement = {.response = {WhyNoTableChange(), "the state can't be stored"}};
+    judgement = {.response = {store_.WhyNoTableChange(), "the state can't be stored"}};
   if (!judgement.next) return Answer(request, judgement.response);
   const bool begins_now = start->trigger_time.value_or(0) <= UnixSeconds();
   BeginChange({.next = *std::move(judgement.next),
@@ -225,10 +223,8 @@ void MetaServer::State::ContinueChange(int32_t app_id) {
     }
   }
   change.is_being_stored = true;
-  store_.Commit(std::move(batch), StoreNeed::kWhileRoom, strand_,
-                [weak = weak_from_this(), app_id](const absl::Status& stored) {
-                  if (auto self = weak.lock()) self->FinishChange(app_id, stored);
-                });
+  store_.Commit(std::move(batch), StoreNeed::kWhileRoom,
+                [this, app_id](const absl::Status& stored) { FinishChange(app_id, stored); });
 }
 
 void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored) {
@@ -238,7 +234,7 @@ void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored)
   changes_.erase(found);
   Table& table = *state_.FindTable(app_id);
   // Otherwise nothing is known any more: what was about to change stays as it is, and pending.
-  if (NoteStored(stored, StoreNeed::kWhileRoom)) {
+  if (stored.ok()) {
     table.info = change.next;
     table.partitions_change = false;
     for (Partition& partition : table.partitions) {
@@ -255,14 +251,14 @@ void MetaServer::State::FinishChange(int32_t app_id, const absl::Status& stored)
               << " replicas, " << table.info.envs.size() << " environments";
     TellServers(table);
     SchedulePlan();
-  } else if (!store_failed_) {
+  } else if (!store_.is_failed()) {
     if (change.former) table.info = *std::move(change.former);
     table.partitions_change = false;
     for (Partition& partition : table.partitions)
       if (change.of_partitions) partition.pending.reset();
     SchedulePlan();
   }
-  change.done(ErrorOf(stored));
+  change.done(StoreGuard::ErrorOf(stored));
   for (int32_t i = 0; i < table.info.partition_count; ++i) JudgeHeldUpdates({app_id, i});
   for (InboundRequest& request : std::exchange(deferred_, {})) OnRequest(std::move(request));
 }
