@@ -70,7 +70,7 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
       detector_({.grace = options_.grace,
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
-      cluster_clock_(options_.clock_offset_max),
+      wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
       life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
       last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
 
@@ -249,7 +249,8 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
       break;
   }
   leases_end_ = Now() + options_.grace;
-  NoteWallClock(from, WallClockOf(*beacon));
+  NoteStandstill();  // of the process alone: beacons waited, too
+  wall_clocks_.Note(from, WallClockOf(*beacon), excused_until_);
   state_.nodes[from].is_older = !beacon->process_id;
   const bool stops = beacon->stops.value_or(false);
   if (std::exchange(state_.nodes[from].is_stopping, stops) != stops) SchedulePlan();
@@ -261,13 +262,13 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
                             .arion_meta_life = life_,
                             .arion_deaths = detector_.Deaths(from) + !led_at_begin_.contains(from),
                             .arion_is_frozen = Level() <= FunctionLevel::kFreezed,
-                            .agreed_wall_ms = AgreedWallMillis().value_or(0)});
+                            .agreed_wall_ms = wall_clocks_.AgreedMillis().value_or(0)});
 }
 
 void MetaServer::State::NodeCameAlive(Endpoint endpoint, const char* what) {
   LOG(INFO) << "meta: " << endpoint << " " << what;
   Node& node = state_.nodes[endpoint];
-  cluster_clock_.Forget(endpoint);
+  wall_clocks_.ForgetServer(endpoint);
   node.alive = true;
   node.collected = false;
   node.awaited_report = 0;
@@ -297,8 +298,7 @@ void MetaServer::State::ExpireNodes() {
     Node& node = state_.nodes[endpoint];
     node.alive = false;
     node.collected = false;
-    cluster_clock_.Forget(endpoint);
-    ShowClocks();
+    wall_clocks_.ForgetDeadServer(endpoint);
   }
   if (Now() >= began_at_ + options_.grace) state_.awaited.clear();
 }

@@ -25,8 +25,8 @@
 #include "meta/meta_server.h"
 #include "meta/owner_life.h"
 #include "meta/store_guard.h"
+#include "meta/wall_clocks.h"
 #include "meta_judgement/partition_guardian.h"
-#include "meta_state/cluster_clock.h"
 #include "meta_state/cluster_state.h"
 #include "meta_state/configuration_change.h"
 #include "meta_state/failure_detector.h"
@@ -128,9 +128,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::optional<ClusterWarning> ForeignServers() const;
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void OnDuplicationSync(InboundRequest& request);
-  void NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms);
-  void ShowClocks();
-  std::optional<int64_t> AgreedWallMillis() const;
   void NodeCameAlive(Endpoint endpoint, const char* what);
   void EndIncarnation(Endpoint endpoint);
   int64_t NewReportNumber() { return ++last_report_number_; }
@@ -211,10 +208,8 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   Phase phase_ = Phase::kStarting;
   ClusterState state_;
   FailureDetector detector_;
-  ClusterClock cluster_clock_;
-  std::optional<absl::Duration> ours_before_;  // our wall clock minus the monotonic one
-  Instant clocks_count_from_;                  // those of servers
-  std::set<std::string> reserved_names_;       // of tables that are being stored
+  WallClocks wall_clocks_;
+  std::set<std::string> reserved_names_;  // of tables that are being stored
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;                              // for tables in changes_
   std::map<PartitionId, std::vector<InboundRequest>> held_updates_;  // that are being stored

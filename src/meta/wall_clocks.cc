@@ -1,11 +1,13 @@
-// What beacons tell the meta server of wall clocks, and where it is shown.
 // SPDX-License-Identifier: Apache-2.0
+#include "meta/wall_clocks.h"
+
 #include <absl/strings/str_cat.h>
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/log.h"
-#include "meta/meta_server_state.h"
 
 namespace arion {
 namespace {
@@ -16,36 +18,43 @@ constexpr absl::Duration kWaitedAtMost = absl::Milliseconds(100);
 
 }  // namespace
 
-void MetaServer::State::NoteWallClock(Endpoint from, std::optional<int64_t> wall_ms) {
-  const int64_t monotonic_ms = Now().nanos() / 1'000'000;
-  const absl::Duration ours = absl::Milliseconds(env_.clock().WallMicros() / 1000 - monotonic_ms);
-  // A machine that was paused from outside has a monotonic clock that stood still, and beacons that
-  // waited tell the time of before.
+WallClocks::WallClocks(const Clock& clock, ClusterState& state, absl::Duration offset_max,
+                       std::function<void()> on_judged)
+    : clock_(clock), state_(state), on_judged_(std::move(on_judged)), cluster_clock_(offset_max) {}
+
+void WallClocks::Note(Endpoint from, std::optional<int64_t> wall_ms, Instant counts_from) {
+  const Instant now = clock_.Now();
+  const int64_t monotonic_ms = now.nanos() / 1'000'000;
+  const absl::Duration ours = absl::Milliseconds(clock_.WallMicros() / 1000 - monotonic_ms);
   if (ours_before_ && absl::AbsDuration(ours - *ours_before_) > kWentApart) {
     cluster_clock_.ForgetAll();
-    clocks_count_from_ = Now() + kWaitedAtMost;
+    counts_from_ = now + kWaitedAtMost;
   }
   ours_before_ = ours;
-  if (phase_ == Phase::kServing) NoteStandstill();  // of the process alone: beacons waited, too
-  if (Now() < clocks_count_from_ || Now() < excused_until_) wall_ms = std::nullopt;
+  if (now < std::max(counts_from_, counts_from)) wall_ms = std::nullopt;
   if (wall_ms && *wall_ms >= 0 && *wall_ms <= kWallMillisMax)
     cluster_clock_.Note(from, absl::Milliseconds(*wall_ms - monotonic_ms), ours,
                         state_.AliveCount());
   else
     cluster_clock_.Note(ours, state_.AliveCount());
-  if (const std::optional<int64_t> agreed = AgreedWallMillis())
-    env_.clock().agreed().Agree(*agreed * 1000, Now());
-  ShowClocks();
+  if (const std::optional<int64_t> agreed = AgreedMillis())
+    clock_.agreed().Agree(*agreed * 1000, now);
+  Show();
 }
 
-std::optional<int64_t> MetaServer::State::AgreedWallMillis() const {
+void WallClocks::ForgetDeadServer(Endpoint server) {
+  cluster_clock_.Forget(server);
+  Show();
+}
+
+std::optional<int64_t> WallClocks::AgreedMillis() const {
   const std::optional<absl::Duration> agreed = cluster_clock_.agreed();
   if (!agreed) return std::nullopt;
-  return Now().nanos() / 1'000'000 + absl::ToInt64Milliseconds(*agreed);
+  return clock_.Now().nanos() / 1'000'000 + absl::ToInt64Milliseconds(*agreed);
 }
 
-// What the clocks show goes where it is judged and displayed; a change is said once.
-void MetaServer::State::ShowClocks() {
+// A change is said once.
+void WallClocks::Show() {
   Clocks& clocks = state_.clocks;
   const bool agree = !cluster_clock_.DoDiffer();
   if (clocks.agree != agree)
@@ -75,7 +84,7 @@ void MetaServer::State::ShowClocks() {
                                              " off what most others show: it leads nothing that "
                                              "another can lead; set it right (NTP)")
                               : "right again");
-    SchedulePlan();
+    on_judged_();
   }
 }
 
