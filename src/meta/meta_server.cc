@@ -71,6 +71,8 @@ MetaServer::State::State(Environment& env, Transport& transport, MetaStore& stor
                  .stable_running = options_.stable_running,
                  .max_successive_unstable_restarts = options_.max_successive_unstable_restarts}),
       wall_clocks_(env.clock(), state_, options_.clock_offset_max, [this] { SchedulePlan(); }),
+      older_servers_(transport, env.clock(), strand_, owner_life_, state_, options_.peer_generation,
+                     [this](InboundRequest beacon) { OnRequest(std::move(beacon)); }),
       life_(1 + static_cast<int64_t>(env_.random().Below(INT64_MAX))),
       last_report_number_(static_cast<int64_t>(env_.random().Below(kFirstReportNumberMax))) {}
 
@@ -136,7 +138,8 @@ void MetaServer::State::Overview(std::function<void(ClusterOverview)> done) {
     ClusterOverview overview =
         OverviewOf(self->state_, self->Level(), self->options_.mutation_2pc_min_replica_count);
     overview.store = self->store_.room();
-    if (auto foreign = self->ForeignServers()) overview.warnings.push_back(*std::move(foreign));
+    if (auto foreign = self->older_servers_.Foreign())
+      overview.warnings.push_back(*std::move(foreign));
     if (auto warning = StoreWarning(self->store_.room(), self->store_.failure()))
       overview.warnings.push_back(*std::move(warning));
     done(std::move(overview));
@@ -229,7 +232,7 @@ void MetaServer::State::OnBeacon(InboundRequest& request) {
   if (!beacon || !beacon->from_node.IsValid() || beacon->from_node.port == 0) return;
   Endpoint from = beacon->from_node;
   if (!state_.nodes.contains(from) && state_.nodes.size() >= kNodesMax) return;
-  if (!IsVetted(*beacon, request)) return;
+  if (options_.vets_older_servers && !older_servers_.MayCount(*beacon, request)) return;
   switch (detector_.OnBeacon(from, {beacon->start_time, beacon->process_id}, Now())) {
     case FailureDetector::Verdict::kRefused:
       LOG_EVERY_N(WARNING, 100) << "meta: " << from << " restarts again and again: not answered "

@@ -3,8 +3,7 @@
 //
 // Parts     meta_server.cc start, servers, plans · configuration_requests.cc changes of
 //           configurations · table_requests.cc changes of tables · admin_requests.cc what
-//           administrators ask and tell · recovery_requests.cc the state made again ·
-//           older_servers.cc who of an older version is let in
+//           administrators ask and tell · recovery_requests.cc the state made again
 // Threads   Strand-bound, except Start, Stop, Overview and stats.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -23,6 +22,7 @@
 #include "messages/admin_messages.h"
 #include "meta/cluster_recovery.h"
 #include "meta/meta_server.h"
+#include "meta/older_server_vetting.h"
 #include "meta/owner_life.h"
 #include "meta/store_guard.h"
 #include "meta/wall_clocks.h"
@@ -60,18 +60,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
     std::optional<AppInfo> former;
     absl::AnyInvocable<void(ErrorCode)> done;  // kOk, or ErrorOf
     bool is_being_stored = false;
-  };
-
-  // What a process of an older version holds.
-  struct Vetting {
-    enum class Verdict { kUnknown, kFits, kForeign };
-    std::optional<int64_t> start_time;  // names the process
-    Verdict verdict = Verdict::kUnknown;
-    std::string why_foreign;
-    Instant judged_at;
-    bool is_asked = false;
-    int vain_questions = 0;
-    std::optional<InboundRequest> beacon;  // its last, while nothing is known
   };
 
   Instant Now() const { return env_.clock().Now(); }
@@ -121,11 +109,6 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   void OnUpdate(InboundRequest& request);
   void HoldUpdate(PartitionId pid, InboundRequest request);
   void JudgeHeldUpdates(PartitionId pid);
-  // Servers of an older version (older_servers.cc). False: `request` waits, or is not answered.
-  bool IsVetted(const BeaconMessage& beacon, InboundRequest& request);
-  void Vet(Endpoint server);
-  void OnVetted(Endpoint server, const RpcResult& result);
-  std::optional<ClusterWarning> ForeignServers() const;
   bool AwaitsOtherCopies(const Partition& partition, ConfigType type) const;
   void OnDuplicationSync(InboundRequest& request);
   void NodeCameAlive(Endpoint endpoint, const char* what);
@@ -209,6 +192,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   ClusterState state_;
   FailureDetector detector_;
   WallClocks wall_clocks_;
+  OlderServerVetting older_servers_;
   std::set<std::string> reserved_names_;  // of tables that are being stored
   std::map<int32_t, TableChange> changes_;
   std::deque<InboundRequest> deferred_;                              // for tables in changes_
@@ -220,8 +204,7 @@ class MetaServer::State : public std::enable_shared_from_this<MetaServer::State>
   std::set<Endpoint> led_at_begin_;
   int64_t last_report_number_;  // given to any server; begins anywhere
   Instant began_at_{0};
-  Instant leases_end_{0};                 // those that this meta server, or a former one, granted
-  std::map<Endpoint, Vetting> vettings_;  // of older versions' servers that sent beacons
+  Instant leases_end_{0};  // those that this meta server, or a former one, granted
   bool plan_is_scheduled_ = false;
   TimerId timer_ = kNoTimer;
   Instant wake_at_ = Instant::InfiniteFuture();

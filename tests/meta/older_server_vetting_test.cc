@@ -1,14 +1,17 @@
-// Servers of an older version are asked what they hold before they count.
 // SPDX-License-Identifier: Apache-2.0
+#include "meta/older_server_vetting.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "messages/tool_messages.h"
 #include "tests/meta/meta_fixture.h"
+#include "tests/meta/part_fixture.h"
 
 namespace arion {
 namespace {
 
+// Beside the meta server that asks.
 class OlderServersVettingTest : public MetaFixture {
  protected:
   OlderServersVettingTest() {
@@ -102,6 +105,66 @@ TEST_F(OlderServersVettingTest, OneThatDoesNotSayIsLetInAfterThreeQuestions) {
     Say({.error = ErrorCode::kTimeout});
   }
   EXPECT_TRUE(Acks(3));
+}
+
+// Alone.
+class OlderServerVettingTest : public PartFixture {
+ protected:
+  bool MayCount(int n, int64_t start_time = 1, std::optional<int64_t> process_id = std::nullopt) {
+    bool may = false;
+    OnStrand([&] {
+      InboundRequest request = RequestFor("beacon", "");
+      may = vetting_.MayCount(
+          {.from_node = ServerAt(n), .start_time = start_time, .process_id = process_id}, request);
+    });
+    return may;
+  }
+  void SayTable(int32_t app_id) {
+    const QueryAppInfoResponse holds{.apps = {{.app_name = "t", .app_id = app_id}}};
+    AnswerCall({.body = EncodeWrapped(holds)});
+  }
+
+  ClusterState state_;
+  int fits_ = 0;
+  OlderServerVetting vetting_{transport_,
+                              env_.clock(),
+                              strand_,
+                              owner_life_,
+                              state_,
+                              PeerGeneration::k25,
+                              [this](InboundRequest) { ++fits_; }};
+};
+
+TEST_F(OlderServerVettingTest, OneThatNamesItsProcessIsAskedNothing) {
+  EXPECT_TRUE(MayCount(1, 1, 7));
+  EXPECT_TRUE(transport_.called.empty());
+}
+
+TEST_F(OlderServerVettingTest, TheLastBeaconThatWaitedIsReadOnce) {
+  state_.tables[1].info = {.app_name = "t", .app_id = 1};
+  EXPECT_FALSE(MayCount(1));
+  EXPECT_FALSE(MayCount(1));
+  SayTable(1);
+  EXPECT_EQ(fits_, 1);
+  EXPECT_TRUE(MayCount(1));
+}
+
+TEST_F(OlderServerVettingTest, AnAnswerOfTheProcessBeforeSaysNothing) {
+  EXPECT_FALSE(MayCount(1, 1));
+  EXPECT_FALSE(MayCount(1, 2));
+  ASSERT_EQ(transport_.called.size(), 2u);
+  AnswerCall({.body = EncodeWrapped(QueryAppInfoResponse{})});
+  EXPECT_FALSE(MayCount(1, 2)) << "of the former one";
+  AnswerCall({.body = EncodeWrapped(QueryAppInfoResponse{})});
+  EXPECT_EQ(fits_, 1);
+  EXPECT_TRUE(MayCount(1, 2));
+}
+
+TEST_F(OlderServerVettingTest, StrangersAreNotRememberedWithoutEnd) {
+  for (int n = 1; n <= static_cast<int>(OlderServerVetting::kServersMax) + 1; ++n)
+    EXPECT_FALSE(MayCount(n));
+  EXPECT_EQ(transport_.called.size(), OlderServerVetting::kServersMax);
+  EXPECT_FALSE(vetting_.Foreign().has_value());
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-// Servers of an older version are asked what they hold before they count.
 // SPDX-License-Identifier: Apache-2.0
-#include <utility>
+#include "meta/older_server_vetting.h"
 
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
 #include "base/named_list.h"
 #include "messages/tool_messages.h"
-#include "meta/meta_server_state.h"
 #include "meta_state/foreign_tables.h"
 
 namespace arion {
@@ -14,42 +16,51 @@ constexpr absl::Duration kQuestionTimeout = absl::Seconds(5);
 constexpr absl::Duration kForeignPause = absl::Seconds(10);  // then it is asked again
 constexpr int kVainQuestionsMax = 3;
 constexpr size_t kNamedMax = 5;
-constexpr size_t kVettingsMax = 2000;  // a stranger's beacons must not fill the memory
 
 }  // namespace
 
-bool MetaServer::State::IsVetted(const BeaconMessage& beacon, InboundRequest& request) {
-  if (!options_.vets_older_servers || beacon.process_id) return true;
+OlderServerVetting::OlderServerVetting(Transport& transport, const Clock& clock, StrandPtr strand,
+                                       const OwnerLife& life, const ClusterState& state,
+                                       PeerGeneration generation,
+                                       std::function<void(InboundRequest)> on_fits)
+    : transport_(transport),
+      clock_(clock),
+      strand_(std::move(strand)),
+      life_(life),
+      state_(state),
+      generation_(generation),
+      on_fits_(std::move(on_fits)) {}
+
+bool OlderServerVetting::MayCount(const BeaconMessage& beacon, InboundRequest& request) {
+  if (beacon.process_id) return true;  // not an older version's
   const Endpoint from = beacon.from_node;
-  if (!vettings_.contains(from) && vettings_.size() >= kVettingsMax) return false;
+  if (!vettings_.contains(from) && vettings_.size() >= kServersMax) return false;
   Vetting& vetting = vettings_[from];
   if (vetting.start_time != beacon.start_time) vetting = {.start_time = beacon.start_time};
   if (vetting.verdict == Vetting::Verdict::kFits) return true;
   if (vetting.verdict == Vetting::Verdict::kForeign) {
-    if (Now() < vetting.judged_at + kForeignPause) return false;
+    if (clock_.Now() < vetting.judged_at + kForeignPause) return false;
     vetting.verdict = Vetting::Verdict::kUnknown;
   }
   vetting.beacon = std::move(request);  // answered once it is known
-  if (!std::exchange(vetting.is_asked, true)) Vet(from);
+  if (!std::exchange(vetting.is_asked, true)) Ask(from);
   return false;
 }
 
-void MetaServer::State::Vet(Endpoint server) {
-  transport_.Call(server,
-                  {.name = kRpcQueryAppInfo,
-                   .body = EncodeWrapped(QueryAppInfoRequest{.meta_server = transport_.local()},
-                                         options_.peer_generation),
-                   .timeout = kQuestionTimeout},
-                  strand_,
-                  [weak = weak_from_this(), server,
-                   start_time = vettings_[server].start_time](const RpcResult& result) {
-                    const auto self = weak.lock();
-                    if (self && self->vettings_[server].start_time == start_time)
-                      self->OnVetted(server, result);
-                  });
+void OlderServerVetting::Ask(Endpoint server) {
+  transport_.Call(
+      server,
+      {.name = kRpcQueryAppInfo,
+       .body = EncodeWrapped(QueryAppInfoRequest{.meta_server = transport_.local()}, generation_),
+       .timeout = kQuestionTimeout},
+      strand_,
+      life_.While(
+          [this, server, start_time = vettings_[server].start_time](const RpcResult& result) {
+            if (vettings_[server].start_time == start_time) OnAnswer(server, result);
+          }));
 }
 
-void MetaServer::State::OnVetted(Endpoint server, const RpcResult& result) {
+void OlderServerVetting::OnAnswer(Endpoint server, const RpcResult& result) {
   Vetting& vetting = vettings_[server];
   vetting.is_asked = false;
   const auto answer = DecodeWrapped<QueryAppInfoResponse>(result.body);
@@ -59,20 +70,20 @@ void MetaServer::State::OnVetted(Endpoint server, const RpcResult& result) {
   LOG_IF(WARNING, !is_told) << "meta: " << server << ", of an older version, does not say what it "
                             << "holds (" << result.error << "): it is let in all the same";
   vetting.why_foreign = is_told ? WhyForeign(state_, answer->apps) : "";
-  vetting.judged_at = Now();
+  vetting.judged_at = clock_.Now();
   vetting.verdict =
       vetting.why_foreign.empty() ? Vetting::Verdict::kFits : Vetting::Verdict::kForeign;
   LOG_IF(ERROR, !vetting.why_foreign.empty())
       << "meta: " << server << " is of another cluster and not let in: " << vetting.why_foreign;
   std::optional<InboundRequest> beacon = std::exchange(vetting.beacon, std::nullopt);
-  if (beacon && vetting.verdict == Vetting::Verdict::kFits) OnRequest(*std::move(beacon));
+  if (beacon && vetting.verdict == Vetting::Verdict::kFits) on_fits_(*std::move(beacon));
 }
 
-std::optional<ClusterWarning> MetaServer::State::ForeignServers() const {
+std::optional<ClusterWarning> OlderServerVetting::Foreign() const {
   std::vector<Endpoint> foreign;
   std::string why;
   for (const auto& [server, vetting] : vettings_) {
-    const bool knocks = Now() - vetting.judged_at <= 3 * kForeignPause;
+    const bool knocks = clock_.Now() - vetting.judged_at <= 3 * kForeignPause;
     if (vetting.verdict != Vetting::Verdict::kForeign || !knocks) continue;
     if (foreign.empty()) why = vetting.why_foreign;
     foreign.push_back(server);
